@@ -24,6 +24,11 @@ enum rb_purpose {
     RB_DRAW_MEASUREMENT = 14, // how far a measured mean is from the true one: index = GPUs, one draw per replicate
     RB_DRAW_BLOCK = 15, // state of the generator of a block of sampled replicates: simulator/sampler_lanes.h
     RB_DRAW_SHARE = 16,       // who gets GPUs where a policy shares them out at random: replicate = decision
+    // As RB_DRAW_MEASUREMENT, one draw per replicate; of the last two index = entry of the profile's provisioning.
+    RB_DRAW_STARTUP_ERROR = 17,
+    RB_DRAW_CHECKPOINT_ERROR = 18,
+    RB_DRAW_QUEUE_ERROR = 19,
+    RB_DRAW_INIT_ERROR = 20,
 };
 
 struct rb_stream_key {

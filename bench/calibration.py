@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""Prediction beside reality: N full cycles of the main job (profile, provision, plan, run), each with seeds of its own, on mock
-clouds of its own. Prints how often the actual time and cost fell between the predicted p5 and p95, with the 95 % binomial
-(Clopper-Pearson) interval. About 90 % is right; much less or much more is a wrong model.
+"""Prediction beside reality: N full cycles (profile, provision, plan, run), each with seeds of its own, on mock clouds of its own.
+Prints how often the actual time and cost fell between the predicted p5 and p95, with the 95 % binomial (Clopper-Pearson)
+interval. About 90 % is right; much less or much more is a wrong model. The load of this machine is recorded while a cycle
+measures and while it runs: under load the two differ, and that is part of what is tested.
 
-usage: bench/calibration.py [N] [--parallel P] [--build DIR] [--out FILE.json]"""
+The job is examples/digits; --short makes epochs shorter, for cycles of some 100 seconds. --load N keeps N processes busy beside it.
+
+usage: bench/calibration.py [N] [--short] [--load N] [--parallel P] [--build DIR] [--out FILE.json]"""
 import argparse
 import concurrent.futures
 import json
 import math
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -30,7 +35,34 @@ def start_mock(build, cloud, state, seed, log):
     return mock, customer(read_exports(mock.stdout))
 
 
-def cycle(build, i, wait_s):
+# Nodes live for more than the 60 seconds that clouds bill at least: else cost would be a constant.
+SHORT = ["run=/usr/bin/python3 train.py --epoch-seconds 2.5 --startup-seconds 0.6 $RB_ARGS"]
+
+
+class Load(threading.Thread):
+    """The one-minute load average, every second from start to stop: its mean."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.seen, self.over = [], threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.over.wait(1):
+            self.seen.append(os.getloadavg()[0])
+
+    def stop(self):
+        self.over.set()
+        self.join()
+        return sum(self.seen) / len(self.seen) if self.seen else os.getloadavg()[0]
+
+
+def busy():
+    while True:
+        pass
+
+
+def cycle(build, i, wait_s, short):
     time.sleep(wait_s)  # cycles side by side must not all measure at once and then all run at once
     work = tempfile.mkdtemp(prefix="rb-calibration-")
     port = 2300 + i
@@ -49,20 +81,30 @@ def cycle(build, i, wait_s):
                 raise RuntimeError("%s: exit %d, see %s/log" % (" ".join(argv), done.returncode, work))
             return done.stdout
 
+        sets = [word for s in (SHORT if short else []) for word in ("--set", s)]
         try:
+            load = Load()
             job = work + "/digits/job.yaml"
             run("rbprofile", "prices", "update", "--from", work + "/digits/prices.csv")
-            run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "4", "--set", "seed=%d" % (5000 + i))
+            run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "2" if short else "4", "--set", "seed=%d" % (5000 + i), *sets)
             run("rbprofile", "provision", "--infra", "mock/us-east-1", "--instance-type", "g4dn.12xlarge", "-n", "5", "--port", str(port))
-            run("rbplan", job, "--deadline", "90s", "--set", "seed=%d" % (7000 + i), "-o", work + "/plan.json")
+            measured, load = load.stop(), None
+            run("rbplan", job, "--deadline", "110s" if short else "90s", "--set", "seed=%d" % (7000 + i), *sets, "-o", work + "/plan.json")
+            load = Load()
             run("rbrun", work + "/plan.json", "--yes", "--json", ok=(0, 4))  # 4: the deadline came first; that counts as late
             report = json.loads(run("rbrun", "report", "--json"))
+            ran, load = load.stop(), None
+            model = json.load(open(work + "/plan.json"))["profile"]["model"]
         finally:
+            if load:
+                load.stop()
             mock.send_signal(signal.SIGTERM)
             mock.wait()
     shutil.rmtree(work)
     return {"cycle": i, "time": report["time_us"], "cost": report["cost_uusd"], "stages": report["stages"],
-            "left": report["leak_check"]["instances_left"]}
+            "left": report["leak_check"]["instances_left"], "load": {"measured": measured, "ran": ran},
+            "errors": {"unit": [t.get("relative_error") for t in model["training"]],
+                       **{k: model[k].get("relative_error") for k in ("startup_s", "checkpoint_s")}}}
 
 
 def beta_quantile(p, a, b):
@@ -105,10 +147,15 @@ def main():
     p.add_argument("--build", default=os.path.join(ROOT, "build"))
     p.add_argument("--out", help="keep every cycle's numbers here")
     p.add_argument("--first", type=int, default=0, help="number of the first cycle: its seeds")
+    p.add_argument("--short", action="store_true", help="shorter epochs")
+    p.add_argument("--load", type=int, default=0, help="keep so many processes busy all the while")
     a = p.parse_args()
     results = []
+    burners = [multiprocessing.Process(target=busy, daemon=True) for _ in range(a.load)]  # ended with us
+    for b in burners:
+        b.start()
     with concurrent.futures.ThreadPoolExecutor(a.parallel) as pool:
-        futures = [pool.submit(cycle, a.build, a.first + i, 45 * i if i < a.parallel else 0) for i in range(a.n)]
+        futures = [pool.submit(cycle, a.build, a.first + i, (45) * i if i < a.parallel else 0, a.short) for i in range(a.n)]
         for f in concurrent.futures.as_completed(futures):
             try:
                 r = f.result()
@@ -117,14 +164,21 @@ def main():
                 continue
             results.append(r)
             t, c = r["time"], r["cost"]
-            print("cycle %2d: %.1f s, predicted %.1f .. %.1f .. %.1f; $%.4f, predicted %.4f .. %.4f .. %.4f" % (
+            print("cycle %2d: %.1f s, predicted %.1f .. %.1f .. %.1f; $%.4f, predicted %.4f .. %.4f .. %.4f; "
+                  "load %.1f measuring, %.1f running" % (
                 r["cycle"], t["actual"] / 1e6, *(t["predicted"][q] / 1e6 for q in ("p5", "p50", "p95")),
-                c["actual"] / 1e6, *(c["predicted"][q] / 1e6 for q in ("p5", "p50", "p95"))), flush=True)
+                c["actual"] / 1e6, *(c["predicted"][q] / 1e6 for q in ("p5", "p50", "p95")),
+                r["load"]["measured"], r["load"]["ran"]), flush=True)
     if a.out:
         with open(a.out, "w") as f:
             json.dump(results, f)
     n = len(results)
     print("%d of %d cycles ended; instances left: %s" % (n, a.n, sum(r["left"] for r in results)))
+    if n == 0:
+        sys.exit(1)
+    for what in ("measured", "ran"):
+        loads = sorted(r["load"][what] for r in results)
+        print("load while it %s, on %d processors: %.1f .. %.1f .. %.1f" % (what, os.cpu_count(), loads[0], loads[n // 2], loads[-1]))
     for what in ("time", "cost"):
         inside = sum(r[what]["predicted"]["p5"] <= r[what]["actual"] <= r[what]["predicted"]["p95"] for r in results)
         below = sum(r[what]["actual"] < r[what]["predicted"]["p5"] for r in results)

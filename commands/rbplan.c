@@ -360,6 +360,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
         !rb_plan_inputs_find(in, args, err))
         return false;
+    rb_plan_warn_stale(in);
     struct rb_plan_request req = request(args, in, &limit);
     if (!memory_limit(args, &req.memory_limit_bytes, err))
         return false;

@@ -18,6 +18,8 @@ int rb_plan_init(int argc, char **argv);
 
 // Fills what the planner could not know: the tool, the job's path as seen from `output` (NULL: from here), the digests.
 void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output);
+// Was the profile measured of another command, other parameters or other scripts than the job has now? A warning on stderr.
+void rb_plan_warn_stale(struct rb_plan_inputs *in);
 // How old the prices behind the plan are: with --max-price-age an error (exit 7) where one is older or of unknown age, else
 // a warning on stderr.
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);

@@ -2,6 +2,7 @@
 #include "commands/rbplan.h"
 
 #include "planner/sensitivity.h"
+#include "views/plan_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static void add_row(struct rb_text_table *t, const char *what, const struct rb_w
     change_cell(t, compare, compare ? e->cost_uusd.mean - base->estimate.cost_uusd.mean : 0, rb_format_money);
     rb_text_table_cell(t, "%s", rb_format_duration(e->time_us.mean, text));
     change_cell(t, compare, compare ? e->time_us.mean - base->estimate.time_us.mean : 0, rb_format_duration);
-    rb_text_table_cell(t, "%.3f", e->p_both);
+    rb_text_table_cell(t, "%s", rb_plan_probability(e, e->p_both, 3, text));
 }
 
 // "budget=$3: no plan keeps the constraints; nearest that would: deadline=47m or budget=3.4 or confidence=0.311"

@@ -369,6 +369,7 @@ static bool carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct 
         .resource = n_gpus > 0 ? rb_args_int(m->args, "resource", 3) : 0,
         .exclusive = n_gpus > 0 && (!paced_cloud || rb_args_flag(m->args, "exclusive")),
         .on_this_machine = m->local,
+        .sees_load = paced_cloud,
         .talk = on_talk,
         .finished = on_finished,
         .ctx = m,
@@ -473,6 +474,7 @@ static bool train_with(struct rb_measurement *m, struct rb_err *err)
         rb_measurement_write(m, n_nodes, &out);
     } else {
         rb_measurement_print_runs(m, &out);
+        rb_measurement_print_script(m, &out);
         rb_buf_printf(&out, "%d of %d runs kept in profile %s; look at the fit with `rbprofile show %s`\n", count_ok(m),
                       rb_campaign_n_runs(m->campaign), profile, profile);
     }
@@ -581,6 +583,7 @@ int rb_profile_train(int argc, char **argv)
          "larger batches to time at each size, where trial.batch lets it be tuned (default: 2)", 0, 10},
         {"nodes", 0, RB_OPT_INT, false, "N", "nodes to measure on at the same time (default: 1)", 1, 64},
         {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},
+        {"fresh", 0, RB_OPT_FLAG, false, NULL, "forget what was measured for this profile before", 0, 0},
         {"exclusive", 0, RB_OPT_FLAG, false, NULL, "one run per node at a time (always so on real machines)", 0, 0},
         {"set", 0, RB_OPT_STRING, true, "K=V", "change a key of the job", 0, 0},
         WHERE_OPTIONS,

@@ -3,11 +3,14 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "commands/rbprofile_command.h"
 #include "providers/child.h"
+#include "providers/digest.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 // --- the store ------------------------------------------------------------------------------------------------------------
 
@@ -73,6 +76,9 @@ static bool store_runs(struct rb_measurement *m, const char *profile, int64_t no
 {
     char commit[80], machine[400];
     struct utsname u;
+    struct rb_measured_of of;
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    rb_measured_of_job(&m->job, m->workdir, rb_digest_sha256, &m->arena, &of);
     describe_commit(m->workdir, commit, sizeof commit);
     uname(&u);
     snprintf(machine, sizeof machine, "%s in %s (controller %s, %s %s)", m->offer->instance_type, m->infra, u.nodename,
@@ -111,6 +117,10 @@ static bool store_runs(struct rb_measurement *m, const char *profile, int64_t no
             .initial_batch = (double)m->job.trial.batch_size,
             .batch = r->with.batch,
             .steps = r->steps,
+            .load = r->load,
+            .cpus = r->load >= 0 && cpus > 0 ? (int)cpus : 0,
+            .restarts = rb_campaign_resumed(m->campaign) == RB_RESUMED_NO,
+            .of = of,
         };
         if (!rb_store_add_run(m->store, profile, &sample, err))
             return false;
@@ -123,8 +133,9 @@ bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_n
     int64_t now = rb_clock_unix_us();
     if (!rb_store_begin(m->store, err))
         return false;
-    if (store_nodes(m, n_nodes, now, err) && (!profile || store_runs(m, profile, now, err)) &&
-        rb_store_commit(m->store, err))
+    const bool fresh = profile && rb_args_flag(m->args, "fresh") && rb_campaign_has_measured(m->campaign);
+    if (store_nodes(m, n_nodes, now, err) && (!fresh || rb_store_forget_runs(m->store, profile, err)) &&
+        (!profile || store_runs(m, profile, now, err)) && rb_store_commit(m->store, err))
         return true;
     rb_store_rollback(m->store);
     return false;
@@ -167,6 +178,24 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
                       one > 0 ? one * n / unit : 0.0, rb_format_seconds(startup / n, text[1]),
                       rb_format_seconds(checkpoint / n, text[2]));
     }
+}
+
+void rb_measurement_print_script(const struct rb_measurement *m, struct rb_buf *out)
+{
+    const char *unit = m->job.scheduler.unit;
+    if (rb_campaign_resumed(m->campaign) == RB_RESUMED_NO)
+        rb_buf_printf(
+            out,
+            "warning: the script does not go on from a checkpoint: started again, it begins with the first %s. "
+            "Plans charge that every stage trains from the beginning. To change it, write a checkpoint to "
+            "$RB_CHECKPOINT_DIR and read it from $RB_RESUME_FROM, then measure with --fresh\n",
+            unit);
+    if (rb_campaign_beyond(m->campaign) > 0)
+        rb_buf_printf(
+            out,
+            "warning: the script trains on after RB_RESOURCE_END: it reported %s %lld when it was to stop at "
+            "%lld. rbrun ends such trials at their first report beyond; let the script stop there by itself\n",
+            unit, (long long)rb_campaign_beyond(m->campaign), (long long)rb_args_int(m->args, "resource", 3));
 }
 
 void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
@@ -252,6 +281,19 @@ static void write_node(struct rb_json *j, const struct rb_pool_node *n)
     rb_json_end_object(j);
 }
 
+// null: not known, or nothing was trained.
+static void write_script(const struct rb_measurement *m, struct rb_json *j)
+{
+    const enum rb_campaign_resumed resumed = rb_campaign_resumed(m->campaign);
+    rb_json_key(j, "resumes");
+    if (resumed == RB_RESUMED_UNKNOWN)
+        rb_json_null(j);
+    else
+        rb_json_bool(j, resumed == RB_RESUMED_YES);
+    rb_json_kint_or_null(j, "trained_beyond",
+                         rb_campaign_beyond(m->campaign) > 0 ? rb_campaign_beyond(m->campaign) : -1);
+}
+
 void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
 {
     struct rb_json j;
@@ -265,6 +307,7 @@ void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb
     for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
         write_run(&j, rb_campaign_run(m->campaign, i));
     rb_json_end_array(&j);
+    write_script(m, &j);
     rb_json_key(&j, "nodes");
     rb_json_begin_array(&j);
     for (int i = 0; i < n_nodes; i++)

@@ -45,6 +45,8 @@ bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_n
 
 // For people, and as one rb-campaign/1 document.
 void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *out);
+// What was noticed of the training script, with what to do about it; nothing where nothing was.
+void rb_measurement_print_script(const struct rb_measurement *m, struct rb_buf *out);
 void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, struct rb_buf *out);
 void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb_buf *out);
 

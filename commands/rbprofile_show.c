@@ -130,6 +130,9 @@ static void show_latency(const char *what, const struct rb_dist *d, const struct
 {
     rb_buf_printf(out, "  %-13s  ", what);
     put_dist(out, d, " s");
+    if (d->relative_error > 0) {
+        rb_buf_printf(out, ", mean off by %.0f %%", 100 * d->relative_error);
+    }
     if (f && f->n > 0) {
         rb_buf_printf(out, " (n %d", f->n);
         if (has_likelihood(f)) {
@@ -192,6 +195,11 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
     rb_buf_printf(out, "profile %s (%s), unit of resource: %s\n", p->name, r->imported ? "imported" : "measured", p->unit);
     if (p->source && p->source[0] != '\0') {
         rb_buf_printf(out, "source: %s\n", p->source);
+    }
+    if (p->has_measured) {
+        rb_buf_puts(out, "rests on: ");
+        rb_measured_text(&p->measured, out);
+        rb_buf_putc(out, '\n');
     }
     rb_buf_puts(out, "training\n");
     for (int i = 0; i < p->n_training; i++) {

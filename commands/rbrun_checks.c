@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,15 +88,31 @@ static void warn_of_old_prices(const struct rb_plan *plan)
                 (int)((now_us - oldest_us) / (86400 * RB_US_PER_S)));
 }
 
-// Nodes on this machine share its cores with everything else that runs here.
-static void warn_of_load(void)
+// Far enough apart that times differ: by one at least, and by half of the larger.
+static bool is_another_load(double then, double now)
 {
+    return fabs(now - then) > fmax(1, fmax(now, then) / 2);
+}
+
+// Nodes on this machine share its processors with everything else that runs here.
+static void warn_of_load(const struct rb_plan *plan)
+{
+    const struct rb_measured *m = &plan->profile->measured;
     double load;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (getloadavg(&load, 1) == 1 && cores > 0 && load > (double)cores)
-        rb_warn("this machine is busy (load %.1f on %ld cores) and nodes live on it: times will be longer "
-                "than predicted",
-                load, cores);
+    if (getloadavg(&load, 1) != 1 || cores < 1)
+        return;
+    if (plan->profile->has_measured && m->load >= 0) {
+        if (is_another_load(m->load, load))
+            rb_warn("nodes live on this machine, and its load is %.1f on %ld processor%s, while the profile was "
+                    "measured at "
+                    "load %.1f on %d: times will be %s than predicted",
+                    load, cores, cores == 1 ? "" : "s", m->load, m->cpus, load > m->load ? "longer" : "shorter");
+    } else if (load > (double)cores) {
+        rb_warn(
+            "this machine is busy (load %.1f on %ld cores) and nodes live on it: times will be longer than predicted",
+            load, cores);
+    }
 }
 
 // --- refusals
@@ -138,7 +155,7 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
     warn_of_changed_job(plan, job_path);
     warn_of_old_prices(plan);
     if (here)
-        warn_of_load();
+        warn_of_load(plan);
     return true;
 }
 

@@ -52,12 +52,12 @@ void rb_standing_tell(const struct rb_standing *s, struct rb_progress *out)
         return;
     out->end_p50_us = e->time_us.p50;
     out->end_p95_us = e->time_us.p95;
-    if (out->deadline_us >= 0)
+    if (out->deadline_us >= 0 && !e->spread_unknown)
         out->p_on_time = e->p_deadline;
     if (out->is_lent)
         return; // the pool pays
     out->cost_mean_uusd = e->cost_uusd.mean;
     out->cost_p95_uusd = e->cost_uusd.p95;
-    if (out->budget_uusd >= 0)
+    if (out->budget_uusd >= 0 && !e->spread_unknown)
         out->p_in_budget = e->p_budget;
 }

@@ -45,6 +45,15 @@ static void write_margin(struct rb_json *j, const char *key, const struct rb_est
     rb_json_end_object(j);
 }
 
+static void write_probability(struct rb_json *j, const char *key, const struct rb_estimate *e, double p)
+{
+    rb_json_key(j, key);
+    if (e->spread_unknown)
+        rb_json_null(j);
+    else
+        rb_json_double(j, p);
+}
+
 void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -52,9 +61,9 @@ void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
     rb_quantiles_write(&e->time_us, j);
     rb_json_key(j, "cost_uusd");
     rb_quantiles_write(&e->cost_uusd, j);
-    rb_json_kdouble(j, "p_deadline", e->p_deadline);
-    rb_json_kdouble(j, "p_budget", e->p_budget);
-    rb_json_kdouble(j, "p_both", e->p_both);
+    write_probability(j, "p_deadline", e, e->p_deadline);
+    write_probability(j, "p_budget", e, e->p_budget);
+    write_probability(j, "p_both", e, e->p_both);
     rb_json_kint(j, "samples", e->samples);
     write_margin(j, "stderr", &e->stderr_);
     rb_json_key(j, "method");
@@ -128,14 +137,33 @@ static bool read_methods(struct rb_map *parent, struct rb_estimate *e, struct rb
            rb_map_end(&m, err);
 }
 
+// All three are numbers, or none is.
+static bool read_probabilities(struct rb_map *m, struct rb_estimate *e, struct rb_err *err)
+{
+    static const char *const keys[] = {"p_deadline", "p_budget", "p_both"};
+    double *const out[] = {&e->p_deadline, &e->p_budget, &e->p_both};
+    for (int i = 0; i < 3; i++) {
+        const struct rb_node *node;
+        if (!rb_map_need(m, keys[i], &node, err))
+            return false;
+        const bool unknown = node->kind == RB_NODE_NULL;
+        *out[i] = 1;
+        if (i > 0 && unknown != e->spread_unknown)
+            return rb_node_refuse(node, err, RB_E_PLAN_ESTIMATE,
+                                  "expected p_deadline, p_budget and p_both to be numbers, or all to be null");
+        e->spread_unknown = unknown;
+        if (!unknown && !rb_node_double(node, 0, 1, out[i], err))
+            return false;
+    }
+    return true;
+}
+
 bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struct rb_err *err)
 {
     struct rb_map m;
     struct rb_estimate e = {0};
     if (!rb_map_begin(&m, node, err) || !read_quantiles(&m, "time_us", &e.time_us, err) ||
-        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) ||
-        !need_probability(&m, "p_deadline", &e.p_deadline, err) ||
-        !need_probability(&m, "p_budget", &e.p_budget, err) || !need_probability(&m, "p_both", &e.p_both, err) ||
+        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) || !read_probabilities(&m, &e, err) ||
         !need_amount(&m, "samples", &e.samples, err) || !read_margin(&m, "stderr", &e.stderr_, err) ||
         !read_methods(&m, &e, err) || !read_margin(&m, "error", &e.error, err) || !rb_map_end(&m, err))
         return false;

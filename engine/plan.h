@@ -4,6 +4,7 @@
 #define RB_ENGINE_PLAN_H
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/doc.h"
 #include "base/json.h"
 #include "profiles/catalog.h"
@@ -30,6 +31,9 @@ struct rb_estimate_margin {
 struct rb_estimate {
     struct rb_quantiles time_us, cost_uusd;
     double p_deadline, p_budget, p_both; // an absent constraint has probability 1
+    // The profile's times never vary (rb_profile_spread_is_unknown): the model's probabilities above say nothing about real runs,
+    // and are written as null and shown as not known. Read back they are 1.
+    bool spread_unknown;
     int64_t samples;
     struct rb_estimate_margin stderr_;   // written as "stderr": standard errors; 0 where nothing was sampled
     enum rb_estimate_method time_method, cost_method; // cost_method also stands for p_budget and p_both
@@ -108,9 +112,6 @@ struct rb_plan {
     const char *const *warnings;
     int n_warnings;
 };
-
-// Digest of bytes as 64 hex digits; passed in because cryptography is fenced to providers/.
-typedef void rb_digest_fn(const void *bytes, size_t n, char out_hex[65]);
 
 // The digests of what a plan was made from: of its job's and its profile's canonical JSON.
 void rb_plan_digest_job(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65]);

@@ -18,7 +18,15 @@
 struct run {
     struct rb_campaign *c;
     struct rb_campaign_run result;
-    enum { RUN_WAITING, RUN_RUNNING, RUN_SAVING, RUN_KILLED, RUN_ENDED } state; // killed: its processes are being ended
+    // dormant: until there is a checkpoint to go on from
+    enum {
+        RUN_WAITING,
+        RUN_RUNNING,
+        RUN_SAVING,
+        RUN_KILLED,
+        RUN_ENDED,
+        RUN_DORMANT
+    } state;                   // killed: its processes are being ended
     struct rb_silence silence; // of its reports, until it is taken to hang
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
@@ -26,6 +34,11 @@ struct run {
     int n_gaps;                            // units that were not measured because this process did not run meanwhile
     bool late_startup;                     // likewise its start-up
     int64_t last_resource;
+    int64_t resource_start, resource_end;
+    char checkpoint[4096]; // what it saved, or what it is to go on from; "": nothing
+    double load_sum;
+    int n_loads;
+    bool beyond; // it has trained on after its end, and is being ended
     int team; // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
     struct rb_last_lines printed;   // reports left out
@@ -36,12 +49,14 @@ struct rb_campaign {
     struct rb_campaign_config config;
     struct rb_launcher *launcher;
     struct rb_pool *pool;
-    struct run *runs; // longest first, [n_runs]
-    int n_runs;
+    struct run *runs; // longest first, [n_runs], and behind them the one that goes on from another's checkpoint
+    int n_runs, n_all;
     struct rb_places places; // the nodes that are ready
     int n_told;              // nodes that are ready or never will be
     bool stopping, held_up_told, any_report;
     struct rb_err failure;
+    enum rb_campaign_resumed resumed;
+    int64_t beyond; // first report after RB_RESOURCE_END, 0: none
 };
 
 static int64_t now_us(const struct rb_campaign *c)
@@ -127,7 +142,8 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .run_id = c->config.pool.run_id,
         .trial = r->result.config,
         .attempt = r->result.round, // a script that draws noise from its identity draws anew
-        .resource_end = c->config.resource,
+        .resource_start = r->resource_start,
+        .resource_end = r->resource_end,
         .node_ips = &ip,
         .n_nodes = 1,
         .sharers = c->config.n_shares > 0 ? r->result.sharers : 0,
@@ -145,6 +161,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .env = env,
         .n_env = n_env,
         .command = c->config.pool.job->run,
+        .resume_from = r->resource_start > 0 ? r->checkpoint : NULL,
     };
     r->state = RUN_RUNNING;
     r->slot = slot;
@@ -175,8 +192,8 @@ static bool place(struct rb_campaign *c, int gpus, struct rb_slot *out)
 
 static void maybe_over(struct rb_campaign *c)
 {
-    for (int i = 0; i < c->n_runs; i++)
-        if (c->runs[i].state != RUN_ENDED && (c->runs[i].state == RUN_KILLED || !c->stopping))
+    for (int i = 0; i < c->n_all; i++)
+        if (c->runs[i].state < RUN_ENDED && (c->runs[i].state == RUN_KILLED || !c->stopping))
             return;
     if (c->n_told == c->config.pool.n_nodes || c->stopping)
         rb_pool_end(c->pool);
@@ -184,7 +201,7 @@ static void maybe_over(struct rb_campaign *c)
 
 static void fail_waiting(struct rb_campaign *c, const char *why)
 {
-    for (int i = 0; i < c->n_runs; i++)
+    for (int i = 0; i < c->n_all; i++)
         if (c->runs[i].state == RUN_WAITING) {
             c->runs[i].state = RUN_ENDED;
             snprintf(c->runs[i].result.error, sizeof c->runs[i].result.error, "%s", why);
@@ -199,7 +216,7 @@ static void start_waiting(struct rb_campaign *c)
     }
     if (c->places.n_held == 0 && c->n_told == c->config.pool.n_nodes)
         fail_waiting(c, "no node came up");
-    for (int i = 0; i < c->n_runs; i++) {
+    for (int i = 0; i < c->n_all; i++) {
         struct rb_slot slot;
         if (c->runs[i].state != RUN_WAITING || c->runs[i].team != i || !place(c, c->runs[i].result.gpus, &slot))
             continue;
@@ -230,6 +247,11 @@ static bool team_trains(const struct rb_campaign *c, const struct run *r)
     return true;
 }
 
+static bool is_check(const struct rb_campaign *c, const struct run *r)
+{
+    return r == &c->runs[c->n_runs];
+}
+
 static void describe(const struct run *r, char *out, size_t size)
 {
     if (r->result.sharers > 1)
@@ -239,9 +261,33 @@ static void describe(const struct run *r, char *out, size_t size)
                  r->result.gpus == 1 ? "" : "s", r->result.probe ? ", a larger batch" : "");
 }
 
+static void tell_resumed(struct rb_campaign *c, const char *error)
+{
+    if (c->resumed == RB_RESUMED_UNKNOWN)
+        talk(c, "whether the script goes on from a checkpoint could not be found out: %s", error);
+    else
+        talk(c, "started again from a checkpoint, the script %s",
+             c->resumed == RB_RESUMED_YES ? "goes on from it" : "begins with the first unit again");
+}
+
+// Whether it goes on from the checkpoint was all that was asked.
+static void end_check(struct rb_campaign *c, struct run *r, const char *error)
+{
+    disarm(r);
+    r->state = RUN_ENDED;
+    rb_places_give(&c->places, r->slot.node, c->config.exclusive ? rb_gpu_mask(gpus_per_node(c)) : r->slot.gpus);
+    if (!c->stopping)
+        tell_resumed(c, error);
+    start_waiting(c);
+}
+
 static void end_run(struct rb_campaign *c, struct run *r, const char *error)
 {
     char what[80];
+    if (is_check(c, r)) {
+        end_check(c, r, error ? error : "it reported nothing");
+        return;
+    }
     describe(r, what, sizeof what);
     disarm(r);
     r->state = RUN_ENDED;
@@ -272,6 +318,7 @@ static void measure(struct rb_campaign *c, struct run *r, bool saved)
     if (m->startup_s < 0)
         m->startup_s = 0;
     m->checkpoint_s = saved ? (double)(now_us(c) - r->last_us) / 1e6 : -1;
+    m->load = r->n_loads > 0 ? r->load_sum / r->n_loads : -1;
 }
 
 // --- the launcher's events ------------------------------------------------------------------------------------------------
@@ -308,6 +355,32 @@ static void count_steps(struct run *r, const struct rb_step_stats *told)
     }
 }
 
+// The first report of a run that was to go on from a checkpoint.
+static void judge_resumed(struct rb_campaign *c, struct run *r, int64_t resource)
+{
+    c->resumed = resource > r->resource_start ? RB_RESUMED_YES : RB_RESUMED_NO;
+    kill_run(r, "");
+}
+
+// It has trained all that was asked for, and goes on.
+static void end_beyond(struct rb_campaign *c, struct run *r, int64_t resource)
+{
+    if (r->beyond)
+        return;
+    r->beyond = true;
+    c->beyond = c->beyond ? c->beyond : resource;
+    c->launcher->ops->end(c->launcher, (int)(r - c->runs), 0);
+}
+
+static void look_at_load(struct rb_campaign *c, struct run *r)
+{
+    double load;
+    if (c->config.sees_load && getloadavg(&load, 1) == 1) {
+        r->load_sum += load;
+        r->n_loads++;
+    }
+}
+
 static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t n)
 {
     (void)attempt;
@@ -322,7 +395,16 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     c->any_report = c->any_report || line.is_report;
     if (!line.is_report || line.resource <= r->last_resource || r->state != RUN_RUNNING)
         return;
+    if (is_check(c, r)) {
+        judge_resumed(c, r, line.resource);
+        return;
+    }
+    if (line.resource > r->resource_end && r->last_resource >= r->resource_end) {
+        end_beyond(c, r, line.resource);
+        return;
+    }
     count_steps(r, &line.steps);
+    look_at_load(c, r);
     const int64_t now = now_us(c);
     const bool away = was_away(r);
     r->late_startup = r->late_startup || (away && r->first_us < 0);
@@ -403,7 +485,7 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     if (r->state != RUN_RUNNING)
         return;
     disarm(r);
-    if (code != 0) {
+    if (code != 0 && !r->beyond) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         script_failed(c, r, code, text);
     } else if (r->late_startup || (r->n_gaps > 0 && r->result.n_units == 0)) {
@@ -423,14 +505,33 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     }
 }
 
+// The first checkpoint of a run that was alone on its GPUs is gone on from, on as many.
+static void go_on_from(struct rb_campaign *c, const struct run *r, const char *checkpoint)
+{
+    struct run *check = &c->runs[c->n_runs];
+    if (c->n_all == c->n_runs || check->state != RUN_DORMANT || r->result.sharers > 1 || r->result.probe ||
+        strlen(checkpoint) >= sizeof check->checkpoint)
+        return;
+    check->result.gpus = r->result.gpus;
+    check->result.config = r->result.config;
+    check->result.round = r->result.round;
+    check->result.with = r->result.with;
+    check->resource_start = r->last_resource;
+    check->resource_end = r->last_resource + 1;
+    strcpy(check->checkpoint, checkpoint);
+    check->state = RUN_WAITING;
+}
+
 static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err)
 {
-    (void)attempt, (void)checkpoint;
+    (void)attempt;
     struct rb_campaign *c = ctx;
     struct run *r = &c->runs[trial];
     if (r->state != RUN_SAVING)
         return;
     measure(c, r, err == NULL && !was_away(r));
+    if (!err)
+        go_on_from(c, r, checkpoint);
     end_run(c, r, NULL);
 }
 
@@ -452,7 +553,7 @@ static void on_unreachable(void *ctx, int node, const char *why)
     struct rb_campaign *c = ctx;
     rb_places_remove(&c->places, node);
     rb_buf_printf(&text, "its node could not be reached any more: %s", why);
-    for (int i = 0; i < c->n_runs; i++)
+    for (int i = 0; i < c->n_all; i++)
         if (c->runs[i].state >= RUN_RUNNING && c->runs[i].state < RUN_ENDED && c->runs[i].slot.node == node)
             end_run(c, &c->runs[i], rb_buf_str(&text));
 }
@@ -526,6 +627,8 @@ static struct rb_campaign_run *add_run(struct rb_campaign *c, int gpus, int shar
     r->result.config = config;
     r->result.round = round;
     r->result.with = rb_batching_initial(c->config.pool.job, gpus);
+    r->result.load = -1;
+    r->resource_end = c->config.resource;
     r->result.unit_s = rb_xcalloc((size_t)c->config.resource, sizeof *r->result.unit_s);
     return &r->result;
 }
@@ -562,6 +665,15 @@ static void add_probes(struct rb_campaign *c, int gpus, int *round)
     }
 }
 
+static void add_check(struct rb_campaign *c)
+{
+    const int at = c->n_runs;
+    add_run(c, 1, 1, 0, 0, at);
+    c->runs[at].state = RUN_DORMANT;
+    c->n_runs = at;
+    c->n_all = at + 1;
+}
+
 // Longest first, so that the campaign is short: fewest GPUs first, ties by configuration. Then those that share one, then
 // those with a larger batch.
 static void list_runs(struct rb_campaign *c)
@@ -570,13 +682,16 @@ static void list_runs(struct rb_campaign *c)
     int n = config->n_gpus * (config->n_configs + config->n_batches), round = config->n_gpus;
     for (int i = 0; i < config->n_shares; i++)
         n += n_teams(c, config->shares[i]) * config->shares[i];
-    c->runs = rb_xcalloc((size_t)n + 1, sizeof *c->runs);
+    c->runs = rb_xcalloc((size_t)n + 2, sizeof *c->runs);
     for (int i = 0; i < config->n_gpus * config->n_configs; i++)
         add_run(c, config->gpus[i / config->n_configs], 1, i % config->n_configs, i / config->n_configs, i);
     for (int i = 0; i < config->n_shares; i++)
         add_teams(c, config->shares[i], &round);
     for (int i = 0; i < config->n_gpus; i++)
         add_probes(c, config->gpus[i], &round);
+    c->n_all = c->n_runs;
+    if (c->n_runs > 0)
+        add_check(c);
 }
 
 bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campaign **out, struct rb_err *err)
@@ -619,7 +734,7 @@ void rb_campaign_destroy(struct rb_campaign *c)
         return;
     rb_pool_destroy(c->pool);
     c->launcher->ops->destroy(c->launcher);
-    for (int i = 0; i < c->n_runs; i++) {
+    for (int i = 0; i < c->n_all; i++) {
         disarm(&c->runs[i]);
         free(c->runs[i].result.unit_s);
     }
@@ -638,7 +753,7 @@ static void stop_others(struct rb_campaign *c, const struct run *except, const c
 {
     c->stopping = true;
     fail_waiting(c, why);
-    for (int i = 0; i < c->n_runs; i++) {
+    for (int i = 0; i < c->n_all; i++) {
         struct run *r = &c->runs[i];
         if (r == except)
             continue;
@@ -658,6 +773,28 @@ void rb_campaign_stop(struct rb_campaign *c)
 int rb_campaign_n_runs(const struct rb_campaign *c)
 {
     return c->n_runs;
+}
+
+// Where something was measured and nothing saved, the script writes no checkpoint.
+enum rb_campaign_resumed rb_campaign_resumed(const struct rb_campaign *c)
+{
+    bool saved = false;
+    for (int i = 0; i < c->n_runs; i++)
+        saved = saved || (c->runs[i].result.ok && c->runs[i].result.checkpoint_s >= 0);
+    return rb_campaign_has_measured(c) && !saved ? RB_RESUMED_NO : c->resumed;
+}
+
+bool rb_campaign_has_measured(const struct rb_campaign *c)
+{
+    bool measured = false;
+    for (int i = 0; i < c->n_runs; i++)
+        measured = measured || c->runs[i].result.ok;
+    return measured;
+}
+
+int64_t rb_campaign_beyond(const struct rb_campaign *c)
+{
+    return c->beyond;
 }
 
 const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i)

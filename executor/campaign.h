@@ -29,6 +29,7 @@ struct rb_campaign_run {
     bool probe;                   // of a larger batch: made for the time of its steps alone
     struct rb_trial_batch with;   // per_gpu 0: the job does not tune its batch
     struct rb_step_stats steps;   // means over the reports that told each
+    double load;                  // load average of this machine, mean over its reports; < 0: not looked at
     char error[256];           // if not ok
     uint64_t failure;          // signature of how the script failed (executor/last_lines.h); 0: it did not, by its own doing
 };
@@ -46,6 +47,7 @@ struct rb_campaign_config {
     int64_t resource;                // units per run, >= 2
     bool exclusive;                  // one run per node at a time
     bool on_this_machine;            // what runs there does not end with its node: a stop ends it first
+    bool sees_load;                  // nodes share this machine's processors: how busy they are matters
     // One line per thing that happened.
     void (*talk)(void *ctx, const char *text);
     void (*finished)(void *ctx, const struct rb_err *err); // nodes are gone, or it says what is left
@@ -66,6 +68,16 @@ const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i
 char *rb_campaign_printed(const struct rb_campaign *c, int i, char *out, size_t size);
 // Configurations that failed in the same way as the run did.
 int rb_campaign_n_failed_alike(const struct rb_campaign *c, int i);
+bool rb_campaign_has_measured(const struct rb_campaign *c); // one run at least
+// Does the script go on from a checkpoint? One that was saved is started again for one more unit, and its first report tells.
+enum rb_campaign_resumed {
+    RB_RESUMED_UNKNOWN, // nothing was saved because nothing could be measured, or it reported nothing
+    RB_RESUMED_YES,
+    RB_RESUMED_NO,      // it began with the first unit again, or it writes no checkpoint
+};
+enum rb_campaign_resumed rb_campaign_resumed(const struct rb_campaign *c);
+// The first resource that a run reported after it had reached RB_RESOURCE_END; 0: all ended there.
+int64_t rb_campaign_beyond(const struct rb_campaign *c);
 // Why the first of the nodes that did not come up did not; NULL: none failed.
 const struct rb_err *rb_campaign_failure(const struct rb_campaign *c);
 const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node);

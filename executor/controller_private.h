@@ -108,6 +108,7 @@ struct rb_controller_task {
     bool saving;
     int save_tries;
     int64_t last_resource;         // reported by this start, -1: nothing yet
+    bool beyond;                   // it has trained on after the end of its stage: it is being ended there
     uint64_t timer;                // the next try to save
     struct rb_silence silence;     // of its reports, until it is taken to hang
     bool yield_told;               // the launcher was told to ask it
@@ -209,6 +210,7 @@ struct rb_controller {
     int boot_failures; // in a row
     bool paced;        // noted
     bool links_told;   // in checkpoints
+    bool beyond_told;  // a script trains on after RB_RESOURCE_END
     int64_t *wakes;    // times the engine asked for, [n_wakes]
     int n_wakes;
     uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;

@@ -76,6 +76,26 @@ static double batch_scale(const struct rb_controller_task *t)
     return initial > 0 ? rb_batch_total(&trial->with.batch, trial->gpus) / (double)initial : 1;
 }
 
+// Its stage ends where it was to end: what it trains beyond is not paid for. The checkpoint is the one it has written by now.
+static void end_beyond(struct rb_controller_task *t, int64_t resource)
+{
+    struct rb_controller *c = t->c;
+    const char *unit = c->config.plan->job->scheduler.unit;
+    if (t->beyond)
+        return;
+    t->beyond = true;
+    rb_controller_disarm(c, &t->timer);
+    if (!c->beyond_told)
+        rb_controller_note(
+            c, "warning",
+            "trial %d reported %s %" PRId64 ", but was to stop at %" PRId64
+            " (RB_RESOURCE_END): it is ended there, as every trial that trains on will be, and goes on "
+            "from the checkpoint it has written by then; let the script end itself after RB_RESOURCE_END",
+            t->row.trial, unit, resource, t->row.resource_end);
+    c->beyond_told = true;
+    c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
+}
+
 void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n)
 {
     struct rb_controller *c = ctx;
@@ -92,6 +112,10 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
     if (!line.is_report && !line.steps.has_noise)
         rb_last_lines_take(&t->printed, bytes, n);
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
+    if (line.is_report && line.resource > t->row.resource_end && t->last_resource >= t->row.resource_end) {
+        end_beyond(t, line.resource);
+        return;
+    }
     // A report is new if its resource rose: lines are replayed after a reconnect.
     if (!line.is_report || line.resource <= t->last_resource || line.resource > job->scheduler.max_resource)
         return;
@@ -198,6 +222,8 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
         return;
     char why[160];
     rb_controller_disarm_task(t);
+    if (t->beyond)
+        exit_code = EXIT_REACHED; // we have ended it
     t->row.exit_code = exit_code;
     if (t->row.exited_us < 0)
         t->row.exited_us = rb_controller_now_us(c);

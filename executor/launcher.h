@@ -76,6 +76,8 @@ struct rb_launcher_ops {
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
     // Its RB_PREEMPT_FILE appears on every node of the gang, and nothing else: whether and when it gives way is the script's.
     void (*yield)(struct rb_launcher *l, int trial, int attempt);
+    // Ends its processes on every node, and tells `exited` with whatever code they ended with; it can be saved then.
+    void (*end)(struct rb_launcher *l, int trial, int attempt);
     void (*kill)(struct rb_launcher *l, int trial, int attempt);
     // The node is going or gone: close its connection, drop its tasks; what a gang has elsewhere is killed.
     void (*forget)(struct rb_launcher *l, int node);

@@ -123,6 +123,7 @@ void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
 void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_end(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_stop_asking(struct rb_rank *r);
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);

@@ -223,6 +223,16 @@ static void break_gang(struct rb_launcher_task *t)
     }
 }
 
+void rb_launcher_end(struct rb_launcher *base, int trial, int attempt)
+{
+    struct rb_launcher_task *t = rb_launcher_find_task((struct rb_launcher_impl *)base, trial, attempt);
+    if (!t || t->killing || t->exited || t->breaking)
+        return;
+    t->first_failure = t->first_failure ? t->first_failure : RB_EXIT_VANISHED;
+    break_gang(t);
+    end_task_if_done(t);
+}
+
 static void rank_ended(struct rb_rank *r, int code)
 {
     struct rb_launcher_task *t = r->task;

@@ -385,6 +385,11 @@ static void reach_yield(struct rb_launcher *l, int trial, int attempt)
     over(l)->ops->yield(over(l), trial, attempt);
 }
 
+static void reach_end(struct rb_launcher *l, int trial, int attempt)
+{
+    over(l)->ops->end(over(l), trial, attempt);
+}
+
 static void reach_kill(struct rb_launcher *l, int trial, int attempt)
 {
     over(l)->ops->kill(over(l), trial, attempt);
@@ -412,6 +417,7 @@ static const struct rb_launcher_ops reach_ops = {
     .start = reach_start,
     .save = reach_save,
     .yield = reach_yield,
+    .end = reach_end,
     .kill = reach_kill,
     .forget = reach_forget,
     .heartbeat = reach_heartbeat,

@@ -162,6 +162,8 @@ void rubberband_estimate_free(struct rubberband_estimate *estimate);
 
 int64_t rubberband_estimate_time_us(const struct rubberband_estimate *estimate, enum rubberband_figure figure);
 int64_t rubberband_estimate_cost_uusd(const struct rubberband_estimate *estimate, enum rubberband_figure figure);
+/* Probabilities are NaN where every time in the profile is a constant and it does not say `exact: true`: nothing is known of how
+ * far times vary then. */
 double rubberband_estimate_p_deadline(const struct rubberband_estimate *estimate); /* 1 without a deadline */
 double rubberband_estimate_p_budget(const struct rubberband_estimate *estimate);   /* 1 without a budget */
 double rubberband_estimate_p_both(const struct rubberband_estimate *estimate);

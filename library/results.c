@@ -2,6 +2,7 @@
 #include "library/handles.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 // ---- allocations
@@ -131,17 +132,17 @@ int64_t rubberband_estimate_cost_uusd(const struct rubberband_estimate *estimate
 
 double rubberband_estimate_p_deadline(const struct rubberband_estimate *estimate)
 {
-    return estimate->estimate.p_deadline;
+    return estimate->estimate.spread_unknown ? NAN : estimate->estimate.p_deadline;
 }
 
 double rubberband_estimate_p_budget(const struct rubberband_estimate *estimate)
 {
-    return estimate->estimate.p_budget;
+    return estimate->estimate.spread_unknown ? NAN : estimate->estimate.p_budget;
 }
 
 double rubberband_estimate_p_both(const struct rubberband_estimate *estimate)
 {
-    return estimate->estimate.p_both;
+    return estimate->estimate.spread_unknown ? NAN : estimate->estimate.p_both;
 }
 
 const char *rubberband_estimate_json(const struct rubberband_estimate *estimate)

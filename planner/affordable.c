@@ -25,7 +25,7 @@ static bool deviation_uusd(struct rb_search *search, struct rb_floors *floors, i
     if (!rb_scenario_unit_s(s, c->offer, c->gpus, &unit_s, err))
         return false;
     const struct rb_law *trial =
-        rb_stage_times_trial(search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
+        rb_stage_times_trial(search->times, s->profile, rb_scenario_rung_units(s, stage), unit_s);
     const double time_s = sqrt(variance_s2(trial, rung->trials, rb_floors_arrival(floors, c->offer), c->nodes));
     // All nodes for a second, none of them new.
     *out = rb_stage_cost_mean_uusd(s, c, c->nodes, &second) * (time_s + queue_sd_s + ROUND_S);

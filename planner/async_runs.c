@@ -17,7 +17,7 @@ double rb_async_events(const struct rb_scenario *s)
     double events = 0;
     for (int i = 0; i < s->stages.n; i++) {
         const struct rb_rung *rung = &s->stages.rungs[i];
-        events += rung->trials * ((double)(rung->resource_end - rung->resource_start) + 2); // reports, start and end
+        events += rung->trials * ((double)rb_scenario_rung_units(s, i) + 2); // reports, start and end
     }
     return events;
 }

@@ -62,7 +62,7 @@ static double delays_s(const struct rb_search *search, const struct rb_candidate
     for (int stage = 0; stage < c->n_stages; stage++) {
         if (rb_early_gained(c, stage) > 0) {
             const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
-            sum += rb_queue_mean_s(p) + rb_dist_mean(&p->init_s);
+            sum += rb_queue_mean_s(p) + rb_scenario_init_mean_s(search->scenario, c->stages[stage + 1].offer);
         }
     }
     return sum;
@@ -153,8 +153,10 @@ static bool list_instants(const struct rb_search *search, struct rb_stage_sample
         if (!ask_ends(samples, c, stage, ends_us, err))
             return false;
         const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
+        const double data_s = (double)rb_job_data_us(search->req->job) / (double)RB_US_PER_S;
         for (int d = 0; d < QUANTILES; d++) {
-            const double delay_s = rb_dist_quantile(&p->queue_s, levels[d]) + rb_dist_quantile(&p->init_s, levels[d]);
+            const double delay_s =
+                rb_dist_quantile(&p->queue_s, levels[d]) + rb_dist_quantile(&p->init_s, levels[d]) + data_s;
             for (int t = 0; t < QUANTILES; t++) {
                 const int64_t at_us = ends_us[t] - rb_us_from_seconds(delay_s);
                 out->at_us[stage][t][d] = at_us > 0 ? at_us : 0;

@@ -208,6 +208,7 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
         if (rb_search_explains(search))
             explain_stage(search, &parts, i);
     }
+    e.spread_unknown = rb_profile_spread_is_unknown(search->scenario->profile);
     c->estimate = e;
     return true;
 }

@@ -117,7 +117,7 @@ static struct trials *get_trials(struct rb_floors *f, int stage, int offer, int 
     }
     struct trials *t = rb_arena_alloc(&f->arena, sizeof *t);
     *t = (struct trials){.training = training, .stage = stage, .gpus = gpus, .unit_s = unit_s, .next = f->trials};
-    const int64_t units = rung->resource_end - rung->resource_start;
+    const int64_t units = rb_scenario_rung_units(s, stage);
     t->one = *rb_stage_times_trial(f->search->times, s->profile, units, unit_s);
     t->longest = *rb_stage_times_longest(f->search->times, s->profile, units, unit_s, rung->trials);
     t->longest_times = rb_times_of(&t->longest, f->theta);

@@ -333,7 +333,7 @@ static double late_s(const struct mean_search *m)
         const struct rb_lattice_entry *e = &m->lattice.stages[stage].entries[m->best_path.entry[stage]];
         const struct rb_provisioning *p = m->search->scenario->sim_offers[e->choice.offer].provisioning;
         const double again = p->capacity_failure, queue_s = rb_dist_mean(&p->queue_s);
-        const double mean_s = rb_queue_mean_s(p) + rb_dist_mean(&p->init_s);
+        const double mean_s = rb_queue_mean_s(p) + rb_scenario_init_mean_s(m->search->scenario, e->choice.offer);
         const double variance_s2 = rb_dist_variance(&p->init_s) + rb_dist_variance(&p->queue_s) / (1 - again) +
                                    queue_s * queue_s * again / pow(1 - again, 2);
         sum += sqrt(e->time[rb_lattice_kept(before, e)]->unready * e->choice.nodes * (mean_s * mean_s + variance_s2));

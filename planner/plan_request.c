@@ -191,7 +191,7 @@ static bool rests_on_few(const struct assembly *a, const struct rb_plan *plan)
 static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
 {
     const struct rb_estimate *e = &plan->estimate;
-    if (plan->deadline_us < 0 && plan->budget_uusd < 0)
+    if ((plan->deadline_us < 0 && plan->budget_uusd < 0) || e->spread_unknown)
         return;
     double above = e->p_both - plan->confidence;
     if (e->stderr_.p_both > 0 && above < 2 * e->stderr_.p_both)
@@ -212,6 +212,8 @@ static void promise_average(struct assembly *a, struct rb_plan *plan)
     char mean[32];
     if (plan->deadline_us < 0)
         return;
+    if (plan->estimate.spread_unknown)
+        return; // there is no probability to promise
     plan->confidence = fmax(floor(1000 * (plan->estimate.p_deadline - plan->estimate.error.p_deadline)) / 1000, 0.001);
     warn(a, rb_arena_printf(a->arena,
                             "the deadline is kept on average (%s), as --confidence mean asks: with probability %.3f, "
@@ -299,6 +301,54 @@ static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *r
     return true;
 }
 
+static void warn_unknown_spread(struct assembly *a, const struct rb_plan *plan)
+{
+    if (plan->estimate.spread_unknown)
+        warn(a, rb_arena_printf(
+                    a->arena,
+                    "every time in profile \"%.60s\" is a constant, so nothing is known of how far a run may be "
+                    "from this: measure it with `rbprofile train`, or write `exact: true` into it if its times "
+                    "never vary",
+                    plan->profile->name));
+}
+
+// The data goes where nodes are: each reads all of it.
+static void warn_data(struct assembly *a, const struct rb_plan *plan)
+{
+    const struct rb_job *job = plan->job;
+    const char *infra = a->offers[plan->stages[0].nodes[0].offer].infra;
+    char size[32];
+    bool moves = false;
+    if (job->data_bytes == 0)
+        return;
+    rb_format_size_exact(job->data_bytes, size);
+    if (job->data_bytes_per_s == 0)
+        warn(a, rb_arena_printf(
+                    a->arena,
+                    "the time in which a new node reads %s of data is not charged: declare data.bandwidth, such "
+                    "as 1GB/s",
+                    size));
+    for (int i = 0; i < plan->n_stages; i++)
+        for (int k = 0; k < plan->stages[i].n_nodes; k++)
+            moves = moves || strcmp(a->offers[plan->stages[i].nodes[k].offer].infra, infra) != 0;
+    if (moves && job->data_uusd_per_gb == 0)
+        warn(a,
+             rb_arena_printf(a->arena,
+                             "nodes are in several places and each new one reads %s of data there: what its transfer "
+                             "costs is not charged (data.price_per_gb is 0); keep the job to one place with "
+                             "resources.infra if the data is in one",
+                             size));
+}
+
+static void warn_restarts(struct assembly *a, const struct rb_plan *plan)
+{
+    if (plan->profile->restarts && plan->n_stages > 1)
+        warn(
+            a,
+            "the script does not go on from its checkpoints (the profile says resumes: false): every stage trains from "
+            "the beginning again, and that is charged");
+}
+
 static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan,
                           bool on_average)
 {
@@ -314,6 +364,9 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
     warn_few_samples(a, plan);
     warn_left_out(a);
     warn_tuned_batch(a);
+    warn_unknown_spread(a, plan);
+    warn_data(a, plan);
+    warn_restarts(a, plan);
     if (!on_average)
         warn_close_call(a, plan);
     warn_unusable_offers(a);
@@ -385,7 +438,8 @@ static void add_relaxation(struct rb_plan_bound *b, const char *text, struct rb_
 
 // Only some planners prove anything; the others say nothing about it. And what is proved is proved of plans that request
 // nodes when they need them: one that does it before may be below the bound.
-static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const char *planner, struct rb_arena *arena)
+static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const char *planner, bool spread_unknown,
+                                     struct rb_arena *arena)
 {
     struct rb_plan_bound b = result->bound;
     if (b.present)
@@ -397,6 +451,10 @@ static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const 
                     ? fmax(0, (double)(result->best.estimate.cost_uusd.mean - b.cost_uusd) / (double)b.cost_uusd)
                     : 0;
     }
+    if (b.proved && spread_unknown) {
+        b.why_not = "nothing is known of how far times vary: the profile's are constants";
+        b.proved = false;
+    }
     if (!b.proved && !b.why_not)
         b.why_not = rb_arena_printf(arena, "planner %s computes no bound", planner);
     return b;
@@ -406,7 +464,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
                      struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
-    struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 12};
+    struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 16};
     a.offers = rb_arena_array(arena, n_offers, sizeof *a.offers);
     a.offer_of = rb_arena_array(arena, n_offers, sizeof *a.offer_of);
     a.fallbacks = rb_arena_array(arena, n_offers, sizeof *a.fallbacks);
@@ -419,7 +477,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (!fill_stages(&a, result, &plan, err) || (!search->req->alone && !fill_baselines(&a, &plan, err)))
         return false;
     plan.admit_until_us = result->best.admit_until_us;
-    plan.bound = bound_of(result, planner->name, arena);
+    plan.bound = bound_of(result, planner->name, plan.estimate.spread_unknown, arena);
     fill_fallbacks(&a);
     fill_images(&a, &plan);
     if (planner->on_average)

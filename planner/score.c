@@ -66,7 +66,7 @@ static bool fastest_floor(struct rb_search *search, int stage, struct moments *o
 {
     const struct rb_scenario *s = search->scenario;
     const struct rb_rung *rung = &s->stages.rungs[stage];
-    const int64_t units = rung->resource_end - rung->resource_start;
+    const int64_t units = rb_scenario_rung_units(s, stage);
     *out = (struct moments){.mean_s = INFINITY};
     for (int offer = 0; offer < s->n_offers; offer++) {
         const struct rb_sizes *sizes = &search->sizes[offer];

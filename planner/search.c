@@ -348,12 +348,11 @@ int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus)
 bool rb_search_trial_s(const struct rb_search *search, int stage, int offer, int gpus, double *out)
 {
     const struct rb_scenario *s = search->scenario;
-    const struct rb_rung *rung = &s->stages.rungs[stage];
     double unit_s;
     if (!rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
         return false;
     *out = rb_dist_mean(&s->profile->startup_s) + rb_dist_mean(&s->profile->checkpoint_s) +
-           (double)(rung->resource_end - rung->resource_start) * unit_s * rb_dist_mean(&s->profile->between) *
+           (double)rb_scenario_rung_units(s, stage) * unit_s * rb_dist_mean(&s->profile->between) *
                rb_dist_mean(&s->profile->within);
     return true;
 }

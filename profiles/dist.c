@@ -159,6 +159,18 @@ struct rb_dist rb_dist_constant(double value)
     return (struct rb_dist){.kind = RB_DIST_CONSTANT, .mean = value};
 }
 
+struct rb_dist rb_dist_error(double relative_error)
+{
+    struct rb_dist d = rb_dist_constant(1);
+    if (relative_error > 0) {
+        d = (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = relative_error};
+        const bool ok = rb_dist_prepare(&d, NULL);
+        assert(ok);
+        (void)ok;
+    }
+    return d;
+}
+
 // --- drawing ---
 
 // Conditioned on X >= 0: the tail that is nearer is asked, so that neither end loses digits.

@@ -31,6 +31,8 @@ struct rb_dist {
                           // gamma shape, scale, ln Gamma(shape); Weibull shape, scale, -
     const double *values; // EMPIRICAL: sorted, [n_values]
     int n_values;
+    double relative_error; // measured: standard error of the mean over the mean, 0 where it is taken as exact. Draws, moments
+                           // and CDF know nothing of it: whoever predicts draws it once for all (simulator/draws.h)
 };
 
 // Fills a, b, c from mean and cv (EMPIRICAL: mean and cv from the values). Errors: mean or cv negative, not finite or
@@ -53,5 +55,9 @@ const char *rb_dist_kind_name(enum rb_dist_kind kind);
 // exponential {rate}. Empirical values may stand in any order; they are copied into `arena`.
 bool rb_dist_read(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err);
 void rb_dist_write(const struct rb_dist *d, struct rb_json *j);
+// The same, and a map may have `relative_error` (0..1) beside the family's keys.
+bool rb_dist_read_measured(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err);
+// The factor that a measured mean may be off by: lognormal with mean 1 and relative_error as cv; the constant 1 where that is 0.
+struct rb_dist rb_dist_error(double relative_error);
 
 #endif

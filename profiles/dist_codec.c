@@ -13,6 +13,7 @@
 
 static const char *const kind_names[] = {"constant", "normal",      "lognormal", "gamma",
                                          "weibull",  "exponential", "empirical"};
+#define ERROR_KEY "relative_error"
 #define N_KINDS ((int)(sizeof kind_names / sizeof kind_names[0]))
 
 const char *rb_dist_kind_name(enum rb_dist_kind kind)
@@ -117,7 +118,7 @@ static const struct {
 };
 
 // Only what belongs to the form that was begun, so that mean beside mu is an unknown key and not ignored.
-static bool begin_form(struct rb_map *m, const struct rb_node *node, enum rb_dist_kind kind, bool *own,
+static bool begin_form(struct rb_map *m, const struct rb_node *node, enum rb_dist_kind kind, bool measured, bool *own,
                        struct rb_err *err)
 {
     const char *keys[6] = {"distribution"};
@@ -126,14 +127,17 @@ static bool begin_form(struct rb_map *m, const struct rb_node *node, enum rb_dis
     *own = false;
     for (int i = 0; grammar[kind].alternative[i]; i++)
         *own = *own || rb_map_get(m, grammar[kind].alternative[i]);
-    if (!*own)
-        return rb_keys_begin(m, node, grammar[kind].keys, err);
-    for (int i = 0; grammar[kind].alternative[i]; i++)
-        keys[i + 1] = grammar[kind].alternative[i];
+    const char *const *more = *own ? grammar[kind].alternative : grammar[kind].keys + 1;
+    int n = 1;
+    for (int i = 0; more[i]; i++)
+        keys[n++] = more[i];
+    if (measured)
+        keys[n++] = ERROR_KEY;
     return rb_keys_begin(m, node, keys, err);
 }
 
-static bool read_family(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *d, struct rb_err *err)
+static bool read_family(const struct rb_node *node, bool measured, struct rb_arena *arena, struct rb_dist *d,
+                        struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *name;
@@ -143,27 +147,39 @@ static bool read_family(const struct rb_node *node, struct rb_arena *arena, stru
         !rb_node_choice(name, kind_names, N_KINDS, &kind, err))
         return false;
     d->kind = (enum rb_dist_kind)kind;
-    if (!begin_form(&m, node, d->kind, &own, err))
+    if (!begin_form(&m, node, d->kind, measured, &own, err) ||
+        (measured && !rb_keys_double(&m, ERROR_KEY, 0, 1, 0, &d->relative_error, err)))
         return false;
     if (d->kind == RB_DIST_EMPIRICAL)
         return read_values(&m, arena, d, err);
     return own ? read_own_parameters(&m, d, err) : read_mean_and_cv(&m, d, err);
 }
 
-bool rb_dist_read(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err)
+static bool read_dist(const struct rb_node *node, bool measured, struct rb_arena *arena, struct rb_dist *out,
+                      struct rb_err *err)
 {
     struct rb_dist d = {.kind = RB_DIST_CONSTANT};
     struct rb_err why;
     if (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT) {
         if (!rb_node_double(node, 0, RB_DIST_MAX_MEAN, &d.mean, err))
             return false;
-    } else if (!read_family(node, arena, &d, err)) {
+    } else if (!read_family(node, measured, arena, &d, err)) {
         return false;
     }
     if (!rb_dist_prepare(&d, &why))
         return rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
     *out = d;
     return true;
+}
+
+bool rb_dist_read(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err)
+{
+    return read_dist(node, false, arena, out, err);
+}
+
+bool rb_dist_read_measured(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err)
+{
+    return read_dist(node, true, arena, out, err);
 }
 
 void rb_dist_write(const struct rb_dist *d, struct rb_json *j)
@@ -181,5 +197,7 @@ void rb_dist_write(const struct rb_dist *d, struct rb_json *j)
         if (d->kind != RB_DIST_CONSTANT && d->kind != RB_DIST_EXPONENTIAL)
             rb_json_kdouble(j, "cv", d->cv);
     }
+    if (d->relative_error > 0)
+        rb_json_kdouble(j, ERROR_KEY, d->relative_error);
     rb_json_end_object(j);
 }

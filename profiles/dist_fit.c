@@ -2,6 +2,7 @@
 // Source: Law, "Simulation Modeling and Analysis", chapter 6 (likelihood equations); Stephens (1970) for the p-value.
 #include "profiles/dist_fit.h"
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
 #include <gsl/gsl_sf_psi.h>
@@ -16,18 +17,39 @@
 #define CLOCK_STEP_S    1e-6
 #define ROOT_TOLERANCE  1e-12
 #define MAX_ROOT_STEPS  200
+#define JUDGED_LEVEL    0.95 // predictions are judged by p5 and p95
 
 // Sorted sample and the sums every likelihood equation needs.
 struct sample {
     const double *x; // sorted, [n]
     int n;
     double mean, mean_log, sd_log;
+    double mean_error; // of the mean, over it
 };
 
 static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+// Source: Student (1908), "The probable error of a mean".
+double rb_mean_error(double variance, int degrees)
+{
+    if (degrees < 1 || !(variance > 0)) {
+        return 0;
+    }
+    const double wider = gsl_cdf_tdist_Pinv(JUDGED_LEVEL, degrees) / gsl_cdf_ugaussian_Pinv(JUDGED_LEVEL);
+    return fmin(1, sqrt(variance) * wider);
+}
+
+static double mean_error(const double *x, int n, double mean)
+{
+    double sum_sq = 0;
+    for (int i = 0; i < n; i++) {
+        sum_sq += (x[i] - mean) * (x[i] - mean);
+    }
+    return n > 1 ? rb_mean_error(sum_sq / (n - 1) / n / (mean * mean), n - 1) : 0;
 }
 
 static struct sample summarise(const double *sorted, int n)
@@ -42,6 +64,7 @@ static struct sample summarise(const double *sorted, int n)
         sum_sq += (log(sorted[i]) - s.mean_log) * (log(sorted[i]) - s.mean_log);
     }
     s.sd_log = sqrt(sum_sq / n);
+    s.mean_error = mean_error(sorted, n, s.mean);
     return s;
 }
 
@@ -239,6 +262,7 @@ bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_
     if (!rb_dist_prepare(&fit.dist, err)) {
         return false;
     }
+    fit.dist.relative_error = fit.dist.kind == RB_DIST_CONSTANT ? 0 : s.mean_error;
     *out = fit;
     return true;
 }

@@ -16,11 +16,18 @@ struct rb_dist_fit {
 };
 
 // Candidates: lognormal, gamma, Weibull, exponential; all-equal samples become constant; fewer than 3: constant of the
-// mean is refused, an empirical distribution is made. Values must be finite and > 0.
+// mean is refused, an empirical distribution is made. dist.relative_error says how far the mean may be off; 0 of a single
+// value, of which nothing is known. Values must be finite and > 0.
 bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_dist_fit *out, struct rb_err *err);
 // The same for latencies in seconds, of which some may be 0: shorter than the clock's microsecond, and counted as one.
 // All 0: the constant 0.
 bool rb_dist_fit_latency(const double *seconds, int n, struct rb_arena *arena, struct rb_dist_fit *out,
                          struct rb_err *err);
+
+// How far a mean of few measurements may be from the true one. variance: of the mean, over its square, estimated with `degrees`
+// degrees of freedom (1 or more). Returns the standard error over the mean, times Student's 95 % quantile over the normal one,
+// because the variance is an estimate too; at most 1. degrees 0: nothing is known of the variance, and 0 is returned: callers
+// warn of it.
+double rb_mean_error(double variance, int degrees);
 
 #endif

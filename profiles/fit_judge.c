@@ -166,12 +166,18 @@ static void doubt_provision(const struct rb_fit_provision *p, struct sayings *wa
 // Runs of different programs or machines are one sample only if nothing changed between them.
 static void doubt_mixtures(const struct rb_samples *s, struct sayings *warnings)
 {
-    bool commands = false, commits = false, machines = false, units = false;
+    bool commands = false, commits = false, machines = false, units = false, others = false;
+    const char *changes[RB_MEASURED_FILES + 2];
     for (int i = 1; i < s->n_runs; i++) {
         commands |= strcmp(s->runs[i].command, s->runs[0].command) != 0;
         commits |= strcmp(s->runs[i].commit, s->runs[0].commit) != 0;
         machines |= strcmp(s->runs[i].machine, s->runs[0].machine) != 0;
         units |= strcmp(s->runs[i].unit, s->runs[0].unit) != 0;
+        others |= rb_measured_changes(&s->runs[0].of, &s->runs[i].of, changes) > 0;
+    }
+    if (others && !commands && !commits) {
+        say(warnings, "runs of different parameters or scripts are mixed: what changed between them counts as noise "
+                      "(`rbprofile train JOB.yaml --fresh` measures afresh and forgets the old runs)");
     }
     if (commands || commits) {
         say(warnings, "runs of different %s are mixed: what changed between them counts as noise",
@@ -201,6 +207,16 @@ static void doubt_throughput(const struct rb_fit_report *r, struct sayings *warn
 
 static void doubt_runs(const struct rb_samples *s, const struct rb_fit_report *r, struct sayings *warnings)
 {
+    if (r->startup.n == 1 || r->checkpoint.n == 1) {
+        say(warnings,
+            "the time of %s was measured once: nothing is known of how far it may be off, and predicted "
+            "intervals are too narrow",
+            r->startup.n == 1 ? "a start-up" : "a checkpoint");
+    }
+    if (r->profile.restarts) {
+        say(warnings, "the script does not go on from a checkpoint: every stage trains from the beginning again, and "
+                      "plans charge that");
+    }
     doubt_sample_sizes(r, warnings);
     doubt_mixtures(s, warnings);
     doubt_fit("start-up", &r->startup, warnings);

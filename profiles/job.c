@@ -6,6 +6,7 @@
 #include "profiles/job_names.h"
 #include "profiles/job_policy.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_script(const char *path)
@@ -133,4 +134,11 @@ bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err)
                              "expected a directory on a filesystem that this machine shares with the nodes: "
                              "resources.infra names slurm, whose nodes are reached through it");
     return true;
+}
+
+int64_t rb_job_data_us(const struct rb_job *job)
+{
+    if (job->data_bytes == 0 || job->data_bytes_per_s == 0)
+        return 0;
+    return (int64_t)ceil((double)job->data_bytes * (double)RB_US_PER_S / (double)job->data_bytes_per_s);
 }

@@ -115,6 +115,7 @@ struct rb_job {
     int64_t checkpoint_bytes;    // 0: not said
     int64_t data_bytes;          // 0: nodes read no data
     int64_t data_uusd_per_gb;
+    int64_t data_bytes_per_s;    // 0: how long reading takes is not known, and is not charged
     struct rb_resources resources;
     int64_t deadline_us;     // duration from the start of rbrun; -1: none
     int64_t deadline_at_us;  // unix microseconds if an instant was given; else -1 (deadline_us is then filled by the main)
@@ -141,5 +142,8 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j);
 // Keys that are valid but would change the result and are not carried out yet (tuners, policies, batch
 // tuning, GPU sharing, ...): fails with "not supported yet: ...". Called by rbplan, rbrun and rbsim, not by --check.
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err);
+
+// How long a new node reads the job's data: 0 where there is none, or its bandwidth is not known.
+int64_t rb_job_data_us(const struct rb_job *job);
 
 #endif

@@ -187,16 +187,36 @@ static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, 
     return true;
 }
 
+// "1GB/s": a size a second.
+static bool read_bandwidth(const struct rb_node *node, struct rb_job *job, struct rb_err *err)
+{
+    char size[64];
+    const size_t n = node && node->kind == RB_NODE_STRING ? node->text_len : 0;
+    if (!node)
+        return true;
+    if (n < 3 || n >= sizeof size || strcmp(node->text + n - 2, "/s") != 0)
+        return rb_node_refuse(node, err, RB_E_OUT_OF_RANGE, "expected a size a second, such as 1GB/s or 200MB/s");
+    memcpy(size, node->text, n - 2);
+    size[n - 2] = '\0';
+    struct rb_err why;
+    if (!rb_parse_size(size, &job->data_bytes_per_s, &why) || job->data_bytes_per_s <= 0)
+        return rb_node_refuse(node, err, RB_E_OUT_OF_RANGE, "expected a size a second, such as 1GB/s or 200MB/s");
+    return job->data_bytes / job->data_bytes_per_s <= RB_LIMIT_DURATION_S ||
+           rb_node_refuse(node, err, RB_E_OUT_OF_RANGE,
+                          "a new node would read data.size for more than a year: check both");
+}
+
 static bool read_data(const struct rb_node *node, struct rb_job *job, struct rb_err *err)
 {
-    static const char *const keys[] = {"size", "price_per_gb", NULL};
+    static const char *const keys[] = {"size", "price_per_gb", "bandwidth", NULL};
     struct rb_map m;
     const struct rb_node *size;
     if (!node)
         return true;
     return rb_keys_begin(&m, node, keys, err) && rb_map_need(&m, "size", &size, err) &&
            rb_keys_size(&m, "size", 0, &job->data_bytes, err) &&
-           rb_keys_money(&m, "price_per_gb", 0, &job->data_uusd_per_gb, err);
+           rb_keys_money(&m, "price_per_gb", 0, &job->data_uusd_per_gb, err) &&
+           read_bandwidth(rb_keys_given(&m, "bandwidth"), job, err);
 }
 
 // --- constraints ---

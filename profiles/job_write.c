@@ -9,6 +9,8 @@
 #include "profiles/job_scheduler.h"
 #include "profiles/job_trial.h"
 
+#include <stdio.h>
+
 static void write_metric(const struct rb_job *job, struct rb_json *j)
 {
     rb_json_key(j, "metric");
@@ -71,6 +73,11 @@ static void write_data(const struct rb_job *job, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kstring(j, "size", rb_format_size_exact(job->data_bytes, size));
     rb_json_kstring(j, "price_per_gb", rb_format_money_exact(job->data_uusd_per_gb, price));
+    if (job->data_bytes_per_s > 0) {
+        char bandwidth[40];
+        snprintf(bandwidth, sizeof bandwidth, "%s/s", rb_format_size_exact(job->data_bytes_per_s, size));
+        rb_json_kstring(j, "bandwidth", bandwidth);
+    }
     rb_json_end_object(j);
 }
 

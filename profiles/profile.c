@@ -15,6 +15,20 @@ const struct rb_training *rb_profile_training(const struct rb_profile *p, const 
     return NULL;
 }
 
+static bool varies(const struct rb_dist *d)
+{
+    return rb_dist_variance(d) > 0 || d->relative_error > 0;
+}
+
+bool rb_profile_spread_is_unknown(const struct rb_profile *p)
+{
+    bool known =
+        p->exact || varies(&p->between) || varies(&p->within) || varies(&p->startup_s) || varies(&p->checkpoint_s);
+    for (int i = 0; i < p->n_training && !known; i++)
+        known = p->training[i].relative_error > 0;
+    return !known;
+}
+
 static bool matches(const char *pattern, const char *word)
 {
     return strcmp(pattern, "*") == 0 || strcmp(pattern, word) == 0;

@@ -9,6 +9,7 @@
 #include "profiles/catalog.h"
 #include "profiles/dist.h"
 #include "profiles/goodput_codec.h"
+#include "profiles/measured.h"
 #include "profiles/throughput.h"
 
 struct rb_layout {
@@ -57,7 +58,15 @@ struct rb_profile {
     struct rb_dist startup_s, checkpoint_s;
     const struct rb_provisioning *provisioning; // first match wins
     int n_provisioning;
+    bool restarts;                    // `resumes: false`: a trial trains from the beginning again in every stage
+    bool exact;                       // somebody has said that times never vary
+    bool has_measured;                // else nothing is said of what it rests on: written by hand
+    struct rb_measured measured;
 };
+
+// Does nothing in it vary, although nobody has said that times never do? Then nothing is known of how far a run may be from its
+// prediction, and no probability is.
+bool rb_profile_spread_is_unknown(const struct rb_profile *p);
 
 // name_override (--name) wins, else `name:`, else stem. Strings and samples are copied into `arena`.
 bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,

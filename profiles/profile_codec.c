@@ -39,6 +39,13 @@ static bool need_dist(struct rb_map *m, const char *key, struct rb_arena *arena,
     return rb_map_need(m, key, &node, err) && rb_dist_read(node, arena, out, err);
 }
 
+static bool need_measured(struct rb_map *m, const char *key, struct rb_arena *arena, struct rb_dist *out,
+                          struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_dist_read_measured(node, arena, out, err);
+}
+
 // --- speed-up table ---
 
 struct numbered_layout {
@@ -279,7 +286,8 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
     if (!rb_keys_begin(&m, node, keys, err) || !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
         !read_pattern(&m, "instance_type", NULL, arena, &p->instance_type, err) ||
         !read_pattern(&m, "market", check_market, arena, &p->market, err) ||
-        !need_dist(&m, "queue_s", arena, &p->queue_s, err) || !need_dist(&m, "init_s", arena, &p->init_s, err) ||
+        !need_measured(&m, "queue_s", arena, &p->queue_s, err) ||
+        !need_measured(&m, "init_s", arena, &p->init_s, err) ||
         !need_range(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
         return false;
     const struct rb_node *preemption = rb_keys_given(&m, "preemption_per_hour");
@@ -348,13 +356,22 @@ const char *rb_profile_stem(const char *path, struct rb_arena *arena)
     return rb_arena_strndup(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
 }
 
+static bool read_flag(struct rb_map *m, const char *key, bool fallback, bool *out, struct rb_err *err)
+{
+    const struct rb_node *node = rb_keys_given(m, key);
+    *out = fallback;
+    return !node || rb_node_bool(node, out, err);
+}
+
 bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
                      struct rb_profile *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"format", "name",      "unit",         "source",       "training",
-                                       "noise",  "startup_s", "checkpoint_s", "provisioning", NULL};
+    static const char *const keys[] = {"format",    "name",         "unit",         "source",  "training", "noise",
+                                       "startup_s", "checkpoint_s", "provisioning", "resumes", "exact",    "measured",
+                                       NULL};
     struct rb_profile p = {0};
     struct rb_map m;
+    bool resumes;
     if (is_job(root))
         return rb_node_refuse(root, err, RB_E_FORMAT_WRONG,
                               "this is a job, not a profile (rb-profile/1); `rbprofile train` measures one for it");
@@ -362,9 +379,15 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
         !read_name(&m, name_override, stem, arena, &p.name, err) ||
         !rb_keys_text(&m, "unit", "epoch", arena, &p.unit, err) ||
         !rb_keys_text(&m, "source", "", arena, &p.source, err) || !read_trainings(&m, arena, &p, err) ||
-        !read_noise(&m, arena, &p, err) || !need_dist(&m, "startup_s", arena, &p.startup_s, err) ||
-        !need_dist(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
-        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err))
+        !read_noise(&m, arena, &p, err) || !need_measured(&m, "startup_s", arena, &p.startup_s, err) ||
+        !need_measured(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
+        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err) ||
+        !read_flag(&m, "resumes", true, &resumes, err) || !read_flag(&m, "exact", false, &p.exact, err))
+        return false;
+    const struct rb_node *measured = rb_keys_given(&m, "measured");
+    p.has_measured = measured != NULL;
+    p.restarts = !resumes;
+    if (measured && !rb_measured_read(measured, arena, &p.measured, err))
         return false;
     *out = p;
     return true;

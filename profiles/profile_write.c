@@ -115,6 +115,14 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
     for (int i = 0; i < p->n_provisioning; i++)
         write_provisioning(&p->provisioning[i], j);
     rb_json_end_array(j);
+    if (p->restarts)
+        rb_json_kbool(j, "resumes", false);
+    if (p->exact)
+        rb_json_kbool(j, "exact", true);
+    if (p->has_measured) {
+        rb_json_key(j, "measured");
+        rb_measured_write(&p->measured, j);
+    }
     rb_json_end_object(j);
 }
 
@@ -151,6 +159,8 @@ static void put_dist(struct rb_buf *out, const char *key, const struct rb_dist *
         if (d->kind != RB_DIST_CONSTANT && d->kind != RB_DIST_EXPONENTIAL)
             put_number(out, ", cv: ", d->cv);
     }
+    if (d->relative_error > 0)
+        put_number(out, ", relative_error: ", d->relative_error);
     rb_buf_puts(out, "}\n");
 }
 
@@ -243,4 +253,15 @@ void rb_profile_write_yaml(const struct rb_profile *p, struct rb_buf *out)
     rb_buf_puts(out, p->n_provisioning > 0 ? "provisioning:\n" : "provisioning: []\n");
     for (int i = 0; i < p->n_provisioning; i++)
         put_provisioning(out, &p->provisioning[i]);
+    if (p->restarts)
+        rb_buf_puts(out, "resumes: false\n");
+    if (p->exact)
+        rb_buf_puts(out, "exact: true\n");
+    if (p->has_measured) {
+        struct rb_json j;
+        rb_buf_puts(out, "measured: ");
+        rb_json_init(&j, out, false);
+        rb_measured_write(&p->measured, &j); // on one line JSON is YAML
+        rb_buf_putc(out, '\n');
+    }
 }

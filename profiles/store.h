@@ -41,6 +41,10 @@ struct rb_run_sample {
     double initial_batch;        // trial.batch.size, 0: the job does not tune its batch
     struct rb_batch batch;       // what it trained with
     struct rb_step_stats steps;  // means over its reports; what it did not tell is not there
+    double load;                 // median load average of the machine it ran on; cpus 0: not known
+    int cpus;
+    bool restarts;               // it does not go on from a checkpoint
+    struct rb_measured_of of;    // command NULL: not known
 };
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err);
 
@@ -75,6 +79,9 @@ bool rb_store_add_spot(struct rb_store *s, const char *infra, const char *instan
 // Forgets the throughput samples of `profile` and the provisioning samples that were stamped with `source`, so that
 // importing a file again replaces what it brought instead of counting it twice. profile NULL: provisioning only.
 bool rb_store_forget(struct rb_store *s, const char *profile, const char *source, struct rb_err *err);
+
+// Forgets every measured run of `profile`, those that shared a GPU too; not what was imported.
+bool rb_store_forget_runs(struct rb_store *s, const char *profile, struct rb_err *err);
 
 // A hand-written profile replaces one of the same name. Raw samples of that name are kept beside it.
 bool rb_store_put_profile(struct rb_store *s, const struct rb_profile *p, struct rb_err *err);

@@ -2,6 +2,7 @@
 #include "profiles/samples.h"
 #include "profiles/store_sql.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NAMES_IN_ERROR 20
@@ -76,6 +77,55 @@ static const char *describe_source(const struct rb_samples *s, struct rb_arena *
                            n_units, last->machine, rb_format_instant(last->measured_at_us, when), last->command);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof(*values), by_number);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static int count_configurations(const struct rb_samples *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->n_runs; i++) {
+        bool seen = false;
+        for (int k = 0; k < i && !seen; k++) {
+            seen = strcmp(s->runs[k].config_json, s->runs[i].config_json) == 0;
+        }
+        n += !seen;
+    }
+    return n;
+}
+
+// What the newest run says of command and machine holds; the load is that of all runs of which it is known.
+static void describe_measuring(const struct rb_samples *s, struct rb_profile *p)
+{
+    const struct rb_run_sample *last = &s->runs[0];
+    struct rb_measured *m = &p->measured;
+    RB_AUTO(rb_auto_free) double *loads = rb_xcalloc((size_t)s->n_runs, sizeof(*loads));
+    int n_loads = 0;
+    *m = (struct rb_measured){.configurations = count_configurations(s), .load = -1};
+    for (int i = 0; i < s->n_runs; i++) {
+        const struct rb_run_sample *run = &s->runs[i];
+        m->units += run->n_units;
+        last = run->measured_at_us > last->measured_at_us ? run : last;
+        if (run->cpus > 0) {
+            loads[n_loads++] = run->load;
+            m->cpus = run->cpus;
+        }
+    }
+    m->load = n_loads > 0 ? median(loads, n_loads) : -1;
+    m->at_us = last->measured_at_us;
+    m->of = last->of;
+    p->restarts = last->restarts;
+    p->has_measured = true;
+}
+
 // A profile's own provisioning wins: what was measured for all comes after it.
 static void append_measured_provisioning(struct rb_fit_report *report, struct rb_arena *arena)
 {
@@ -111,6 +161,9 @@ static bool fit(struct rb_store *s, const char *name, bool use_imported, struct 
         report.profile.source = describe_source(&samples, arena);
         if (!rb_training_fit(&samples, arena, &report, err)) {
             return false;
+        }
+        if (samples.n_runs > 0) {
+            describe_measuring(&samples, &report.profile);
         }
     }
     if (!rb_provision_fit(&samples, arena, &report, err)) {

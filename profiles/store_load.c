@@ -159,6 +159,66 @@ static bool load_steps(struct rb_store *s, const char *profile, const struct run
     return true;
 }
 
+struct condition_row {
+    int64_t run;
+    double load;
+    int cpus;
+    bool restarts;
+    struct rb_measured_of of;
+};
+
+static bool read_condition(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    struct condition_row r = {
+        .run = sqlite3_column_int64(row, 0),
+        .load = null_as(row, 1, -1),
+        .cpus = sqlite3_column_int(row, 2),
+        .restarts = sqlite3_column_int(row, 3) != 0,
+    };
+    const char *of = rb_store_text(row, 4, arena);
+    struct rb_err why;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    if (r.cpus < 0 || !isfinite(r.load) || (r.cpus > 0 && r.load < 0) ||
+        (of[0] && (!rb_doc_parse_json(&doc, "conditions", of, strlen(of), &why) ||
+                   !rb_measured_of_read(doc.root, arena, &r.of, &why)))) {
+        return damaged(err, "conditions", r.run, "a load of 0 or more, and digests of what was measured");
+    }
+    *(struct condition_row *)out = r;
+    return true;
+}
+
+// Hands runs what is known of how they were measured; both come in the same order.
+static bool load_conditions(struct rb_store *s, const char *profile, const struct run_row *rows, struct rb_arena *arena,
+                            struct rb_samples *out, struct rb_err *err)
+{
+    void *conditions, *tables;
+    int n, n_tables;
+    // A store of an older program has no such table, and a command that only reads makes none.
+    if (!rb_store_select(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'conditions'", NULL,
+                         read_nothing, 1, arena, &tables, &n_tables, err)) {
+        return false;
+    }
+    if (n_tables == 0) {
+        return true;
+    }
+    if (!rb_store_select(s,
+                         "SELECT run, load, cpus, restarts, of_what FROM conditions JOIN run ON run.id ="
+                         " conditions.run WHERE profile = ?1 ORDER BY accelerator, nodes, gpus, id",
+                         profile, read_condition, sizeof(struct condition_row), arena, &conditions, &n, err)) {
+        return false;
+    }
+    const struct condition_row *condition = conditions;
+    for (int i = 0, k = 0; i < out->n_runs && k < n; i++) {
+        if (rows[i].id == condition[k].run) {
+            out->runs[i].load = condition[k].load;
+            out->runs[i].cpus = condition[k].cpus;
+            out->runs[i].restarts = condition[k].restarts;
+            out->runs[i].of = condition[k++].of;
+        }
+    }
+    return true;
+}
+
 static void set_probes_aside(struct rb_samples *out, struct rb_arena *arena)
 {
     const int n_all = out->n_runs;
@@ -191,7 +251,7 @@ static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *
     }
     out->runs = rb_arena_array(arena, (size_t)out->n_runs, sizeof(*out->runs));
     if (!join_units(rows, out->n_runs, units, n_units, arena, out->runs, err) ||
-        !load_steps(s, profile, rows, arena, out, err)) {
+        !load_steps(s, profile, rows, arena, out, err) || !load_conditions(s, profile, rows, arena, out, err)) {
         return false;
     }
     set_probes_aside(out, arena);

@@ -40,6 +40,25 @@ static bool insert_steps(struct rb_store *s, int64_t id, const struct rb_run_sam
                         run->probe ? 1 : 0);
 }
 
+// The table came after the first stores: it is made when it is needed, and an older program takes no notice of it.
+static bool insert_conditions(struct rb_store *s, int64_t id, const struct rb_run_sample *run, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf of = RB_BUF_INIT;
+    struct rb_json j;
+    if (run->cpus <= 0 && !run->restarts && !run->of.command)
+        return true;
+    rb_json_init(&j, &of, false);
+    if (run->of.command)
+        rb_measured_of_write(&run->of, &j);
+    return rb_store_run(s, err,
+                        "CREATE TABLE IF NOT EXISTS conditions(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE"
+                        " CASCADE, load REAL, cpus INTEGER NOT NULL CHECK(cpus >= 0), restarts INTEGER NOT NULL,"
+                        " of_what TEXT NOT NULL) STRICT",
+                        "") &&
+           rb_store_run(s, err, "INSERT INTO conditions(run, load, cpus, restarts, of_what) VALUES(?,?,?,?,?)", "Idiis",
+                        id, run->cpus > 0 ? run->load : NAN, run->cpus, run->restarts ? 1 : 0, rb_buf_str(&of));
+}
+
 static bool insert_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err)
 {
     if (!rb_store_run(s, err,
@@ -59,7 +78,7 @@ static bool insert_run(struct rb_store *s, const char *profile, const struct rb_
             return false;
         }
     }
-    return run->initial_batch <= 0 || insert_steps(s, id, run, err);
+    return (run->initial_batch <= 0 || insert_steps(s, id, run, err)) && insert_conditions(s, id, run, err);
 }
 
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err)
@@ -73,6 +92,12 @@ bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_r
     return ok && closed;
 }
 
+#define SHARED_TABLE                                                                                \
+    "shared(id INTEGER PRIMARY KEY, profile TEXT NOT NULL,"                                         \
+    " accelerator TEXT NOT NULL, trials INTEGER NOT NULL CHECK(trials >= 2), config TEXT NOT NULL," \
+    " command TEXT NOT NULL, machine TEXT NOT NULL, measured_at_us INTEGER NOT NULL,"               \
+    " unit_s REAL NOT NULL CHECK(unit_s > 0)) STRICT"
+
 // The table came after the first stores: it is made when it is needed.
 bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct rb_shared_sample *sample,
                          struct rb_err *err)
@@ -82,17 +107,19 @@ bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct r
                           "measured run of %d trials on one GPU: expected two at least, and a unit above 0 s",
                           sample->trials);
     }
-    return rb_store_run(s, err,
-                        "CREATE TABLE IF NOT EXISTS shared(id INTEGER PRIMARY KEY, profile TEXT NOT NULL,"
-                        " accelerator TEXT NOT NULL, trials INTEGER NOT NULL CHECK(trials >= 2), config TEXT NOT NULL,"
-                        " command TEXT NOT NULL, machine TEXT NOT NULL, measured_at_us INTEGER NOT NULL,"
-                        " unit_s REAL NOT NULL CHECK(unit_s > 0)) STRICT",
-                        "") &&
+    return rb_store_run(s, err, "CREATE TABLE IF NOT EXISTS " SHARED_TABLE, "") &&
            rb_store_run(s, err,
                         "INSERT INTO shared(profile, accelerator, trials, config, command, machine, measured_at_us,"
                         " unit_s) VALUES(?,?,?,?,?,?,?,?)",
                         "ssisssId", profile, sample->accelerator, sample->trials, text_or(sample->config_json, "{}"),
                         sample->command, sample->machine, sample->measured_at_us, sample->unit_s);
+}
+
+bool rb_store_forget_runs(struct rb_store *s, const char *profile, struct rb_err *err)
+{
+    return rb_store_run(s, err, "DELETE FROM run WHERE profile = ?1", "s", profile) &&
+           rb_store_run(s, err, "CREATE TABLE IF NOT EXISTS " SHARED_TABLE, "") &&
+           rb_store_run(s, err, "DELETE FROM shared WHERE profile = ?1", "s", profile);
 }
 
 bool rb_store_add_throughput(struct rb_store *s, const char *profile, const char *accelerator, double batch,

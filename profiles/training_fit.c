@@ -1,5 +1,6 @@
 // From measured runs and iterations to a training model: cells, speed-ups, the throughput model, noise, start-up and
 // checkpoint times.
+#include "profiles/dist_fit.h"
 #include "profiles/samples.h"
 
 #include "base/buf.h"
@@ -236,21 +237,23 @@ static bool fit_dominant(const struct rb_samples *s, const int *cell_of_run, str
     return rb_dominant_fit(s, log_deviation, arena, report, err);
 }
 
-// Standard error of a cell's mean over the mean, from the two pooled noise layers (a cell by itself has too few runs to
+// How far a cell's mean may be off, over the mean, from the two pooled noise layers (a cell by itself has too few runs to
 // tell): root mean square over the accelerator's cells.
 static double relative_error(const struct rb_fit_report *report, const char *accelerator)
 {
+    const double between = report->noise.between_cv, within = report->noise.within_cv;
+    const int n_runs = report->noise.n_runs, n_units = report->noise.n_units;
     double sum = 0;
     int n = 0;
     for (int i = 0; i < report->n_cells; i++) {
         const struct rb_fit_cell *c = &report->cells[i];
         if (strcmp(c->accelerator, accelerator) == 0) {
-            const double between = report->noise.between_cv, within = report->noise.within_cv;
             sum += between * between / c->n_runs + within * within / c->n_units;
             n++;
         }
     }
-    return n > 0 ? fmin(sqrt(sum / n), 1) : 0;
+    const int degrees = between > 0 ? n_runs - report->n_cells : n_units - n_runs;
+    return n > 0 ? rb_mean_error(sum / n, degrees) : 0;
 }
 
 // Measured means are not the true ones, and all trials of a run share the error: a prediction has to say so.

@@ -147,7 +147,7 @@ static struct trials *get_trials(struct rb_common_draws *d, int stage)
         return t;
     t->known = true;
     const struct rb_profile *profile = d->scenario->profile;
-    const struct rb_law *work = rb_stage_times_work(d->times, profile, rung->resource_end - rung->resource_start);
+    const struct rb_law *work = rb_stage_times_work(d->times, profile, rb_scenario_rung_units(d->scenario, stage));
     const struct rb_law *overhead = rb_stage_times_overhead(d->times, profile);
     t->smooth = is_smooth(work) && is_smooth(overhead);
     if (!t->smooth || rung->trials > MOST_STEPS)

@@ -14,7 +14,7 @@ static double draws_of_one(const struct rb_scenario *s)
     double n = 1;
     for (int i = 0; i < s->stages.n; i++) {
         const struct rb_rung *rung = &s->stages.rungs[i];
-        n += rung->trials * ((double)(rung->resource_end - rung->resource_start) + 2);
+        n += rung->trials * ((double)rb_scenario_rung_units(s, i) + 2);
     }
     return n;
 }

@@ -43,17 +43,43 @@ static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb
     return rb_dist_quantile(d, uniform(s, purpose, stage, index, attempt, replicate));
 }
 
+// Factor that all draws of a measured latency share in a replicate. index tells apart what was measured apart.
+static double shared_error(const struct rb_dist *error, const struct rb_scenario *s, enum rb_purpose purpose, int index,
+                           uint32_t replicate)
+{
+    return draw(error, s, purpose, 0, index, 0, replicate);
+}
+
+// Which entry of the profile's provisioning an offer goes by: offers of one entry are off by the same.
+static int provisioning_entry(const struct rb_scenario *s, int offer)
+{
+    for (int i = 0; i < s->profile->n_provisioning; i++) {
+        if (s->sim_offers[offer].provisioning == &s->profile->provisioning[i])
+            return i;
+    }
+    return 0;
+}
+
+static double node_error(const struct rb_scenario *s, int offer, const struct rb_dist *error, enum rb_purpose purpose,
+                         uint32_t replicate)
+{
+    return is_constant(error) ? 1 : shared_error(error, s, purpose, provisioning_entry(s, offer), replicate);
+}
+
 int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                          uint32_t replicate)
 {
-    return duration_us(
-        draw(&s->sim_offers[offer].provisioning->queue_s, s, RB_DRAW_QUEUE, stage, ordinal, attempt, replicate));
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    return duration_us(node_error(s, offer, &o->queue_error, RB_DRAW_QUEUE_ERROR, replicate) *
+                       draw(&o->provisioning->queue_s, s, RB_DRAW_QUEUE, stage, ordinal, attempt, replicate));
 }
 
 int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
 {
-    return duration_us(
-        draw(&s->sim_offers[offer].provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate));
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    return duration_us(node_error(s, offer, &o->init_error, RB_DRAW_INIT_ERROR, replicate) *
+                       draw(&o->provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate)) +
+           o->data_us;
 }
 
 bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
@@ -116,9 +142,11 @@ void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenar
     const struct rb_profile *profile = s->profile;
     *p = (struct rb_trial_progress){
         .within = &profile->within,
-        .startup_s = draw(&profile->startup_s, s, RB_DRAW_STARTUP, stage, position, attempt, replicate),
+        .startup_s = draw(&profile->startup_s, s, RB_DRAW_STARTUP, stage, position, attempt, replicate) *
+                     shared_error(&s->startup_error, s, RB_DRAW_STARTUP_ERROR, 0, replicate),
         .between = draw(&profile->between, s, RB_DRAW_BETWEEN, stage, position, attempt, replicate),
-        .checkpoint_s = draw(&profile->checkpoint_s, s, RB_DRAW_CHECKPOINT, stage, position, attempt, replicate),
+        .checkpoint_s = draw(&profile->checkpoint_s, s, RB_DRAW_CHECKPOINT, stage, position, attempt, replicate) *
+                        shared_error(&s->checkpoint_error, s, RB_DRAW_CHECKPOINT_ERROR, 0, replicate),
         .unit_s = unit_s,
     };
     const struct rb_stream_key key = key_of(s, RB_DRAW_WITHIN, stage, position, attempt, replicate);

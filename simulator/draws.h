@@ -10,6 +10,9 @@
 // Attempts of one request or one trial; the width of the key.
 #define RB_SIM_ATTEMPTS 65536
 
+// Means that were measured may be off. Latencies that carry a relative_error (start-up, checkpoint, queueing, initialisation) are
+// multiplied by one factor per replicate, the same for all stages, trials and nodes.
+
 // Node request: key (stage of the request, ordinal, attempt).
 int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate);
 int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate);

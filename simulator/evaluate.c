@@ -159,5 +159,6 @@ bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages
         out_stages[i].cost_uusd = rb_quantiles_of(samples.stage_cost_uusd + (size_t)i * n, made);
     }
     *out = rb_estimate_of_runs(samples.time_us, samples.cost_uusd, made, opt->deadline_us, opt->budget_uusd);
+    out->spread_unknown = rb_profile_spread_is_unknown(s->profile);
     return true;
 }

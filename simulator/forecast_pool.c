@@ -11,7 +11,7 @@ bool rb_pool_look(const struct rb_scenario *s, const struct rb_plan *plan, const
         .offer = offer,
         .n_most = plan->job->resources.max_nodes,
         .gpus_per_node = plan->offers[offer].gpus,
-        .boot_us = (rb_dist_mean(&provisioning->queue_s) + rb_dist_mean(&provisioning->init_s)) * 1e6,
+        .boot_us = (rb_dist_mean(&provisioning->queue_s) + rb_scenario_init_mean_s(s, offer)) * 1e6,
     };
     for (int i = 0; i < rb_engine_n_nodes(e); i++)
         p.n_owned += rb_engine_node(e, i)->state != RB_OWNED_ENDED;

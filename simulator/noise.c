@@ -167,17 +167,12 @@ size_t rb_noise_bytes(const struct rb_noise *noise)
     return noise ? PAGE_BYTES * atomic_load_explicit(&noise->n_pages, memory_order_relaxed) : 0;
 }
 
-static int64_t units_of(const struct rb_rung *rung)
-{
-    return rung->resource_end - rung->resource_start;
-}
-
 bool rb_noise_covers(const struct rb_noise *noise, int stage, int n_trials, int64_t units, uint32_t replicate)
 {
     if (!noise || stage >= noise->scenario->stages.n || replicate >= (uint32_t)noise->n_replicates)
         return false;
     const struct rb_rung *rung = &noise->scenario->stages.rungs[stage];
-    return n_trials <= rung->trials && units == units_of(rung);
+    return n_trials <= rung->trials && units == rb_scenario_rung_units(noise->scenario, stage);
 }
 
 int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, int attempt, uint32_t replicate,
@@ -186,11 +181,11 @@ int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, int a
     const struct rb_scenario *s = noise->scenario;
     const struct rb_rung *rung = &s->stages.rungs[stage];
     if (attempt >= noise->n_attempts[stage])
-        return rb_draw_trial_us(s, stage, position, attempt, replicate, units_of(rung), unit_s);
+        return rb_draw_trial_us(s, stage, position, attempt, replicate, rb_scenario_rung_units(s, stage), unit_s);
     const size_t row = (size_t)attempt * (size_t)noise->n_replicates + (size_t)replicate;
     struct rb_trial_noise *cells = noise->trials[stage].cells, *trial = cells + row * (size_t)rung->trials + position;
     if (!(trial->fixed_s + trial->units_drawn > 0)) {
-        *trial = rb_draw_trial_noise(s, stage, position, attempt, replicate, units_of(rung));
+        *trial = rb_draw_trial_noise(s, stage, position, attempt, replicate, rb_scenario_rung_units(s, stage));
         count_page(noise, &noise->trials[stage], trial);
     }
     return rb_trial_noise_us(trial, unit_s);

@@ -257,6 +257,7 @@ bool rb_prediction_make(struct rb_prediction *p, int n)
     if (p->n_made < RB_PREDICTION_SAMPLES)
         return false;
     p->estimate = rb_estimate_of_runs(p->time_us, p->cost_uusd, p->n_made, p->now.deadline_us, p->now.budget_uusd);
+    p->estimate.spread_unknown = rb_profile_spread_is_unknown(p->plan->profile);
     p->estimated = true;
     return true;
 }

@@ -66,7 +66,7 @@ static bool compile_stage(const struct rb_scenario *s, const struct rb_plan_stag
     *out = (struct rb_stage_program){
         .plan = stage,
         .n_trials = stage->trials,
-        .units = stage->resource_end - stage->resource_start,
+        .units = rb_scenario_units(s, stage->resource_start, stage->resource_end),
         .gpus_per_node = per_node,
         .trials_per_node = per_node / gpus,
         .nodes_per_trial = (gpus + per_node - 1) / per_node,

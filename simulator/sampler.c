@@ -219,11 +219,12 @@ static bool allocate_stage(struct ownership *o, struct rb_sampler *sampler, cons
 static bool check_stage(const struct rb_scenario *s, const struct rb_plan_stage *plan, int index, struct rb_err *err)
 {
     for (int i = 0; i < plan->n_nodes; i++) {
-        if (s->sim_offers[plan->nodes[i].offer].measurement.kind != RB_DIST_CONSTANT)
+        const char *shared = rb_scenario_beyond_laws(s, plan->nodes[i].offer);
+        if (shared)
             return rb_err_set(err, RB_E_SAMPLER_LIMIT,
-                              "stages[%d]: its profile has training.relative_error, which all trials of a replicate "
-                              "share: that is not sampled from tables; use rb_evaluate",
-                              index);
+                              "stages[%d]: %s: that is not sampled from tables; use "
+                              "rb_evaluate",
+                              index, shared);
     }
     return true;
 }

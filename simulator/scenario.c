@@ -130,16 +130,25 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
                       "the size and its price");
 }
 
-static struct rb_dist measurement_error(const struct rb_training *training)
+static void take_errors(struct rb_sim_offer *o)
 {
-    struct rb_dist d = rb_dist_constant(1);
-    if (training && training->relative_error > 0) {
-        d = (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = training->relative_error};
-        const bool ok = rb_dist_prepare(&d, NULL);
-        assert(ok);
-        (void)ok;
-    }
-    return d;
+    o->measurement = rb_dist_error(o->training ? o->training->relative_error : 0);
+    o->queue_error = rb_dist_error(o->provisioning ? o->provisioning->queue_s.relative_error : 0);
+    o->init_error = rb_dist_error(o->provisioning ? o->provisioning->init_s.relative_error : 0);
+}
+
+const char *rb_scenario_beyond_laws(const struct rb_scenario *s, int offer)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    if (rb_dist_variance(&o->measurement) > 0)
+        return "the measured speed is uncertain: all stages share its error";
+    if (rb_dist_variance(&s->startup_error) > 0 || rb_dist_variance(&s->checkpoint_error) > 0)
+        return "the measured start-up and checkpoint are uncertain: all stages share their error";
+    if (rb_dist_variance(&o->queue_error) > 0 || rb_dist_variance(&o->init_error) > 0)
+        return "the measured delays of new nodes are uncertain: all stages share their error";
+    if (o->data_us > 0)
+        return "new nodes read the job's data (data.bandwidth) before they are ready";
+    return NULL;
 }
 
 bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const struct rb_profile *profile,
@@ -149,6 +158,8 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
     struct rb_scenario made = {.job = job, .profile = profile, .offers = offers, .n_offers = n_offers, .seed = seed};
     if (!rb_rungs_of_job(job, &made.stages, err))
         return false;
+    made.startup_error = rb_dist_error(profile->startup_s.relative_error);
+    made.checkpoint_error = rb_dist_error(profile->checkpoint_s.relative_error);
     made.sim_offers = rb_xcalloc((size_t)n_offers, sizeof *made.sim_offers);
     for (int i = 0; i < n_offers; i++) {
         struct rb_sim_offer *o = &made.sim_offers[i];
@@ -156,7 +167,8 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
         o->training = rb_profile_training(profile, offers[i].accelerator);
         o->provisioning = find_provisioning(profile, &offers[i]);
         judge(o, profile);
-        o->measurement = measurement_error(o->training);
+        take_errors(o);
+        o->data_us = o->provisioning == &already_here ? 0 : rb_job_data_us(job);
         if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
             free(made.sim_offers);
             return false;
@@ -164,6 +176,23 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
     }
     *s = made;
     return true;
+}
+
+int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end)
+{
+    return s->profile->restarts ? resource_end : resource_end - resource_start;
+}
+
+int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage)
+{
+    const struct rb_rung *rung = &s->stages.rungs[stage];
+    return rb_scenario_units(s, rung->resource_start, rung->resource_end);
+}
+
+double rb_scenario_init_mean_s(const struct rb_scenario *s, int offer)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    return rb_dist_mean(&o->provisioning->init_s) + (double)o->data_us / (double)RB_US_PER_S;
 }
 
 void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates, size_t most_bytes)

@@ -14,7 +14,10 @@ struct rb_sim_offer {
     const struct rb_provisioning *provisioning;
     const struct rb_training *training;
     struct rb_billing billing;
-    struct rb_dist measurement; // factor on unit times: how far measured means may be from the true ones
+    // Factors on unit times, queueing delays and initialisations: how far measured means may be from the true ones. Drawn once
+    // per replicate (draws.h).
+    struct rb_dist measurement, queue_error, init_error;
+    int64_t data_us;         // a new node reads the job's data: after its initialisation, before it is ready; billed
     bool usable;             // else `why_not` says why (accelerator not in the profile, no provisioning, no spot hazard)
     char why_not[640];
 };
@@ -26,6 +29,7 @@ struct rb_scenario {
     struct rb_sim_offer *sim_offers; // [n_offers], same order
     int n_offers;
     struct rb_rung_table stages;
+    struct rb_dist startup_error, checkpoint_error; // likewise, of the profile's start-up and checkpoint
     uint64_t seed;
     struct rb_noise *noise;          // NULL: everything is drawn anew; see noise.h
     struct rb_kept_trials *kept_trials; // likewise, of runs that the engine plays; see kept_trials.h
@@ -57,5 +61,15 @@ bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_tri
 // The same of any width: a share of a GPU takes the profile's slowdown longer, however many sit on the GPU at the moment.
 bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_width width, double *out_s,
                               struct rb_err *err);
+
+// What no law of one stage by itself knows: an error that all stages of a replicate share, or data that new nodes read. NULL:
+// nothing of the kind. A text for people.
+const char *rb_scenario_beyond_laws(const struct rb_scenario *s, int offer);
+
+// Units that a trial of this rung trains in a stage: from where it was, or from the beginning where the script does not resume.
+int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end);
+int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage);
+// Mean seconds from running to ready, the reading of data included.
+double rb_scenario_init_mean_s(const struct rb_scenario *s, int offer);
 
 #endif

@@ -99,8 +99,8 @@ bool rb_stage_times_apply(const struct rb_scenario *s, int offer, const char **o
         *out_why = o->why_not;
     else if (o->provisioning->preemption_per_hour > 0)
         *out_why = "nodes may be taken back";
-    else if (rb_dist_variance(&o->measurement) > 0)
-        *out_why = "the measured speed is uncertain: all stages share its error";
+    else
+        *out_why = rb_scenario_beyond_laws(s, offer);
     return !*out_why;
 }
 
@@ -251,7 +251,7 @@ static bool describe(const struct rb_scenario *s, const struct rb_stage_work *wo
         return false;
     st.key.profile = s->profile;
     st.key.provisioning = o->provisioning;
-    st.key.units = rung->resource_end - rung->resource_start;
+    st.key.units = rb_scenario_rung_units(s, work->stage);
     st.key.trials = rung->trials;
     st.key.gpus = work->gpus;
     st.key.gpus_per_node = o->offer->gpus;

@@ -210,5 +210,6 @@ bool rb_world_evaluate(const struct rb_scenario *s, const struct rb_plan *plan, 
     if (out_stages)
         sum_up_phases(phases, runs->samples, plan->n_stages, values, out_stages);
     *out = rb_world_estimate(results, runs->samples, runs->deadline_us, runs->budget_uusd);
+    out->spread_unknown = rb_profile_spread_is_unknown(s->profile);
     return true;
 }

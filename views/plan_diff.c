@@ -149,9 +149,13 @@ static void estimates(const struct pair *p, const struct rb_text_style *style, s
     figure_row(&t, "time mean", x->time_us.mean, y->time_us.mean, duration_text);
     figure_row(&t, "time p95", x->time_us.p95, y->time_us.p95, duration_text);
     rb_text_table_cell(&t, "P(deadline and budget)");
-    rb_text_table_cell(&t, "%.3f", x->p_both);
-    rb_text_table_cell(&t, "%.3f", y->p_both);
-    rb_text_table_cell(&t, "%+.3f", y->p_both - x->p_both);
+    char text[32];
+    rb_text_table_cell(&t, "%s", rb_plan_probability(x, x->p_both, 3, text));
+    rb_text_table_cell(&t, "%s", rb_plan_probability(y, y->p_both, 3, text));
+    if (x->spread_unknown || y->spread_unknown)
+        rb_text_table_cell(&t, "-");
+    else
+        rb_text_table_cell(&t, "%+.3f", y->p_both - x->p_both);
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
 }

@@ -154,7 +154,7 @@ static void baseline_row(const struct rb_plan *plan, const char *name, bool exis
     else
         rb_text_table_cell(t, "-");
     rb_text_table_cell(t, "%s", rb_format_duration(e->time_us.mean, text));
-    rb_text_table_cell(t, "%.3f", e->p_both);
+    rb_text_table_cell(t, "%s", rb_plan_probability(e, e->p_both, 3, text));
 }
 
 static void explain_baselines(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
@@ -177,11 +177,11 @@ static void explain_estimate(const struct rb_plan *plan, struct rb_buf *out)
     rb_buf_printf(out, "time %s, mean within %s",
                   computed ? "computed from the laws of the stages" : "from simulated runs",
                   rb_format_duration(e->error.time_mean_us, time));
-    if (plan->deadline_us >= 0)
+    if (plan->deadline_us >= 0 && !e->spread_unknown)
         rb_buf_printf(out, ", P(on time) within %.2g", e->error.p_deadline);
     rb_buf_printf(out, "\ncost from %lld simulated runs, mean%s within %s", (long long)e->samples,
                   computed ? " computed and" : "", rb_format_money(e->error.cost_mean_uusd, cost));
-    if (plan->budget_uusd >= 0)
+    if (plan->budget_uusd >= 0 && !e->spread_unknown)
         rb_buf_printf(out, ", P(both) within %.2g", e->error.p_both);
     rb_buf_putc(out, '\n');
 }
@@ -214,6 +214,7 @@ void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_styl
     explain_baselines(plan, style, out);
     explain_estimate(plan, out);
     explain_bound(plan, out);
+    rb_plan_basis_write(plan, out);
     for (int i = 0; i < plan->n_fallbacks; i++) {
         char name[160];
         rb_buf_printf(out, "if sold out: %s\n", label(plan, plan->fallbacks[i], name, sizeof name));

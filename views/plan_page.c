@@ -79,12 +79,17 @@ static void limit_fact(const struct rb_plan *plan, struct rb_page *page)
     const double p = plan->estimate.p_both;
     if (!timed && !paid)
         return;
+    if (rb_plan_on_what(plan)[0])
+        rb_buf_puts(&asked, "on made-up learning curves\n");
     if (timed)
         rb_buf_printf(&asked, "deadline %s\n", rb_format_duration(plan->deadline_us, text));
     if (paid)
         rb_buf_printf(&asked, "budget %s\n", rb_format_money(plan->budget_uusd, text));
     rb_buf_printf(&asked, plan->job->on_average ? "asked for: on average" : "asked for: %g %%", 100 * plan->confidence);
-    if (p > 0.999)
+    if (plan->estimate.spread_unknown) {
+        snprintf(kept, sizeof kept, "not known");
+        rb_buf_puts(&asked, "the profile has no spread\n");
+    } else if (p > 0.999)
         snprintf(kept, sizeof kept, "> 99.9 %%"); // never certain
     else
         snprintf(kept, sizeof kept, "%.1f %%", 100 * p);
@@ -157,7 +162,7 @@ static void quantile_row(struct rb_text_table *t, const char *what, const struct
 
 static void limits_sentence(const struct rb_plan *plan, struct rb_page *page)
 {
-    char text[32];
+    char text[32], p[32];
     RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
     const struct rb_estimate *e = &plan->estimate;
     const bool both = plan->deadline_us >= 0 && plan->budget_uusd >= 0;
@@ -166,13 +171,16 @@ static void limits_sentence(const struct rb_plan *plan, struct rb_page *page)
         return;
     }
     if (plan->deadline_us >= 0)
-        rb_buf_printf(&said, "Done within the deadline of %s: probability %.4f",
-                      rb_format_duration(plan->deadline_us, text), e->p_deadline);
+        rb_buf_printf(&said, "Done within the deadline of %s: probability %s",
+                      rb_format_duration(plan->deadline_us, text), rb_plan_probability(e, e->p_deadline, 4, p));
     if (plan->budget_uusd >= 0)
-        rb_buf_printf(&said, "%sithin the budget of %s: probability %.4f", both ? "; w" : "W",
-                      rb_format_money(plan->budget_uusd, text), e->p_budget);
+        rb_buf_printf(&said, "%sithin the budget of %s: probability %s", both ? "; w" : "W",
+                      rb_format_money(plan->budget_uusd, text), rb_plan_probability(e, e->p_budget, 4, p));
     if (both)
-        rb_buf_printf(&said, "; both: %.4f", e->p_both);
+        rb_buf_printf(&said, "; both: %s", rb_plan_probability(e, e->p_both, 4, p));
+    rb_buf_puts(&said, rb_plan_on_what(plan));
+    if (e->spread_unknown)
+        rb_buf_puts(&said, ": every time in the profile is a constant, so nothing is known of how far runs vary");
     rb_page_paragraph(page, "%s. Asked for: %s%.10g.", rb_buf_str(&said),
                       plan->job->on_average ? "the mean within; " : "at least ", plan->confidence);
 }
@@ -198,6 +206,7 @@ static void certainty_section(const struct rb_plan *plan, struct rb_page *page)
 
 static void estimate_row(struct rb_text_table *t, const char *name, const struct rb_estimate *e)
 {
+    char p[32];
     rb_text_table_cell(t, "%s", name);
     if (!e) {
         blank_cells(t, 5);
@@ -207,7 +216,7 @@ static void estimate_row(struct rb_text_table *t, const char *name, const struct
     money_cell(t, e->cost_uusd.p95);
     time_cell(t, e->time_us.mean);
     time_cell(t, e->time_us.p95);
-    rb_text_table_cell(t, "%.4f", e->p_both);
+    rb_text_table_cell(t, "%s", rb_plan_probability(e, e->p_both, 4, p));
 }
 
 static void planners_table(const struct rb_plan *plan, struct rb_page *page)
@@ -348,7 +357,11 @@ static void scenario_row(struct rb_text_table *t, const struct rb_plan *plan, co
     change_cell(t, dearer_uusd, rb_plan_money(plan, llabs(dearer_uusd), text));
     time_cell(t, amount(member(e, "time_us"), "mean"));
     change_cell(t, longer_us, rb_format_duration(llabs(longer_us), text));
-    rb_text_table_cell(t, "%.4f", member(e, "p_both")->number);
+    const struct rb_node *p = member(e, "p_both");
+    if (is_null(p))
+        rb_text_table_cell(t, "not known");
+    else
+        rb_text_table_cell(t, "%.4f", p->number);
 }
 
 static void what_if_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)

@@ -99,7 +99,10 @@ static void basis_table(const struct rb_estimate *e, struct rb_page *page)
     error_row(&t, "mean cost", method_text(e->cost_method), rb_format_money(e->error.cost_mean_uusd, text));
     rb_text_table_cell(&t, "P(deadline and budget kept)");
     rb_text_table_cell(&t, "%s", method_text(e->cost_method));
-    rb_text_table_cell(&t, "%.2g", e->error.p_both);
+    if (e->spread_unknown)
+        rb_text_table_cell(&t, "not known");
+    else
+        rb_text_table_cell(&t, "%.2g", e->error.p_both);
     rb_page_table(page, "How each figure was made, and its error at 99.9 %", &t);
     rb_text_table_finish(&t);
 }
@@ -120,6 +123,11 @@ void rb_plan_page_basis(const struct rb_plan *plan, const struct rb_plan_page_ma
     rb_buf_printf(&profile, "Training times from the profile %s%s", plan->profile->name,
                   plan->profile->source ? ": " : "");
     rb_page_sentence(page, rb_buf_str(&profile), plan->profile->source ? plan->profile->source : "");
+    if (plan->profile->has_measured) {
+        RB_AUTO(rb_buf_finish) struct rb_buf measured = RB_BUF_INIT;
+        rb_measured_text(&plan->profile->measured, &measured);
+        rb_page_sentence(page, "Measured: ", measured.data);
+    }
     for (int i = 0; i < plan->n_warnings; i++)
         rb_page_sentence(page, "Note: ", plan->warnings[i]);
     rb_page_paragraph(page, "Written by %s at %s.", plan->tool, made->written_at);

@@ -100,15 +100,33 @@ static bool is_searched(const struct rb_plan *plan)
     return strcmp(plan->planner, "optimal") == 0 || strcmp(plan->planner, "mean") == 0;
 }
 
+const char *rb_plan_probability(const struct rb_estimate *e, double p, int digits, char out[static 32])
+{
+    if (e->spread_unknown)
+        snprintf(out, 32, "not known");
+    else
+        snprintf(out, 32, "%.*f", digits, p);
+    return out;
+}
+
+const char *rb_plan_on_what(const struct rb_plan *plan)
+{
+    return rb_job_is_asynchronous(plan->job) ? " on made-up learning curves" : "";
+}
+
 // "P(on time) 0.970", "P(on time and in budget) 0.961", or nothing where nothing was asked.
 static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
 {
-    if (plan->deadline_us >= 0 && plan->budget_uusd >= 0)
-        rb_buf_printf(out, ", P(on time and in budget) %.3f", plan->estimate.p_both);
-    else if (plan->deadline_us >= 0)
-        rb_buf_printf(out, ", P(on time) %.3f", plan->estimate.p_both);
-    else if (plan->budget_uusd >= 0)
-        rb_buf_printf(out, ", P(in budget) %.3f", plan->estimate.p_both);
+    const bool timed = plan->deadline_us >= 0, paid = plan->budget_uusd >= 0;
+    char text[32];
+    if (!timed && !paid)
+        return;
+    rb_buf_printf(out, ", P(%s) %s%s%s",
+                  timed && paid ? "on time and in budget"
+                  : timed       ? "on time"
+                                : "in budget",
+                  rb_plan_probability(&plan->estimate, plan->estimate.p_both, 3, text),
+                  plan->estimate.spread_unknown ? ": the profile has no spread" : "", rb_plan_on_what(plan));
 }
 
 // Works until the deadline, whatever it costs by then.
@@ -256,6 +274,15 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
     rb_buf_printf(out, "%s%s\n", b->why_not ? ": " : "", b->why_not ? b->why_not : "");
 }
 
+void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    if (!plan->profile->has_measured)
+        return;
+    rb_buf_puts(out, "measured: ");
+    rb_measured_text(&plan->profile->measured, out);
+    rb_buf_putc(out, '\n');
+}
+
 void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack,
                          const struct rb_text_style *style, struct rb_buf *out)
 {
@@ -265,6 +292,7 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack 
     rb_buf_putc(out, '\n');
     rb_plan_verdict_write(plan, slack, out);
     rb_plan_certificate_write(plan, out);
+    rb_plan_basis_write(plan, out);
     for (int i = 0; i < plan->n_warnings; i++)
         rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
 }

@@ -18,6 +18,11 @@ bool rb_plan_is_free(const struct rb_plan *plan);
 // A part of the plan's cost: cents where the whole costs dollars, so that the points of a column stand below each other.
 const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32]);
 
+// A probability of the plan's with so many digits; "not known" where nothing is known of how far times vary.
+const char *rb_plan_probability(const struct rb_estimate *e, double p, int digits, char out[static 32]);
+// What its probabilities rest on beyond measurements: " on made-up learning curves" for asynchronous jobs, "" for others.
+const char *rb_plan_on_what(const struct rb_plan *plan);
+
 // The stages alone. Owns: finish *out with rb_text_table_finish.
 void rb_plan_stages_table(const struct rb_plan *plan, struct rb_text_table *out);
 
@@ -34,6 +39,10 @@ void rb_plan_step_write(int64_t step_us, struct rb_buf *out); // "10 minutes", "
 
 // What the search can vouch for: "proved: no other choice ...", "not proved ..."; nothing of a planner that searches nothing.
 void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);
+
+// "measured: 3 configurations, 6 units, load 5.8 on 2 processors": what the profile rests on; nothing of one that was written by
+// hand.
+void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
 
 // Stage by stage: what changes at the barrier, why nodes are kept, requested or released; then the baselines.
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);

@@ -165,6 +165,64 @@ class Measure(unittest.TestCase):
         self.assertLess(sharing["slowdown"], 2.5)
         self.assertIn("2 trials on one", self.rbprofile("show", "shared").stdout)
 
+    def exported(self, name):
+        document = json.loads(self.rbprofile("export", name, "--json").stdout)
+        self.assertEqual(document["format"], "rb-profile/1")
+        return document
+
+    def test_a_script_that_begins_again_is_found_out(self):
+        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "3", "--configs", "2", "--gpus", "1")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("the script does not go on from a checkpoint", p.stdout)
+        profile = self.exported("tiny")
+        self.assertIs(profile["resumes"], False)
+        measured = profile["measured"]
+        self.assertEqual((measured["configurations"], measured["units"]), (2, 4))
+        self.assertGreaterEqual(measured["load"], 0)
+        self.assertEqual([f["path"] for f in measured["of"]["files"]], ["train.sh"])
+        self.assertIn("relative_error", profile["startup_s"])
+
+    def test_a_script_that_goes_on_is_found_out(self):
+        with open(os.path.join(os.path.dirname(self.job), "train.sh"), "w", encoding="utf-8") as f:
+            f.write('i=0\n[ -z "$RB_RESUME_FROM" ] || i=$(cat "$RB_RESUME_FROM/model")\n' + TRAIN[4:].replace("%g", "0.05")
+                    .replace("echo weights", "echo $i"))
+        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "3", "--configs", "1", "--gpus", "1", "--json")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        document = json.loads(p.stdout)
+        self.assertEqual((document["resumes"], document["trained_beyond"], len(document["runs"])), (True, None, 1))
+        self.assertNotIn("resumes", self.exported("tiny"))
+
+    def test_a_script_that_trains_on_is_found_out(self):
+        with open(os.path.join(os.path.dirname(self.job), "train.sh"), "w", encoding="utf-8") as f:
+            f.write((TRAIN % EPOCH_S).replace("$RB_RESOURCE_END", "200"))
+        began = time.monotonic()
+        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "2", "--configs", "1", "--gpus", "1")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("trains on after RB_RESOURCE_END: it reported epoch 3 when it was to stop at 2", p.stdout)
+        self.assertLess(time.monotonic() - began, 200 * EPOCH_S)
+
+    def test_a_profile_of_something_else_is_told_and_measured_afresh(self):
+        train = ("train", self.job, "--infra", "local", "--resource", "3", "--configs", "2", "--gpus", "1")
+        plan = [os.path.join(BIN, "rbplan"), self.job, "--set", "resources.infra=[local]", "--set", "resources.instance_types=[]",
+                "--set", "trial.gpus.sizes=[1]"]
+
+        def warned(*more):
+            p = subprocess.run(plan + list(more), env=self.env, text=True, capture_output=True, check=False)
+            self.assertEqual(p.returncode, 0, p.stderr)
+            self.assertIn("\nmeasured: 2 configurations, 4 units, load ", p.stdout)
+            return [line for line in p.stderr.splitlines() if "since profile" in line]
+
+        self.assertEqual(self.rbprofile(*train).returncode, 0)
+        self.assertEqual(warned(), [])
+        line, = warned("--set", "parameters.lr.max=90")
+        self.assertIn("parameters have changed since profile \"tiny\" was measured", line)
+        self.assertIn("`rbprofile train --fresh %s`" % self.job, line)
+        self.write_job("sh train.sh; true", 1.1 * EPOCH_S)
+        line, = warned()
+        self.assertIn("the command and train.sh have changed", line)
+        self.assertEqual(self.rbprofile(*train, "--fresh").returncode, 0)
+        self.assertEqual(warned(), [])
+
     # --- scripts that do not do what they should
 
     def failed_for(self, run, *args):

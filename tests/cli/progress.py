@@ -61,7 +61,8 @@ class Progress(unittest.TestCase):
                        RB_LOCAL_SLOTS="4")
         self.env = here.env
         self.call, self.write = lambda *argv: here.say(*argv).stdout, here.write
-        self.write("profile.yaml", profile("paced", 0.2, accelerator="CPU", startup_s=0.1, checkpoint_s=0.1, queue_s=0, init_s=0))
+        self.write("profile.yaml", "exact: true\n" + profile("paced", 0.2, accelerator="CPU", startup_s=0.1, checkpoint_s=0.1,
+                                                           queue_s=0, init_s=0))
         self.write("job.yaml", JOB)
         self.call("rbprofile", "import", "profile.yaml")
         self.call("rbplan", "-o", "plan.json", "job.yaml")

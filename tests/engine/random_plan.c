@@ -252,6 +252,30 @@ static void change_tuner(struct rb_scheduler *scheduler, uint64_t seed, const ch
         scheduler->brackets_run = chance(&s, 50) ? RB_BRACKETS_IN_TURN : RB_BRACKETS_SIDE_BY_SIDE;
 }
 
+// From a stream of its own: everything else of a seed stays as it was.
+static void make_uncertain(struct random_plan *p, uint64_t seed)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .index = 1});
+    p->profile.startup_s.relative_error = chance(&s, 30) ? between(&s, 1, 50) / 100.0 : 0;
+    p->profile.checkpoint_s.relative_error = chance(&s, 30) ? between(&s, 1, 50) / 100.0 : 0;
+    for (int i = 0; i < p->profile.n_provisioning; i++) {
+        p->provisioning[i].queue_s.relative_error = chance(&s, 20) ? 0.1 : 0;
+        p->provisioning[i].init_s.relative_error = chance(&s, 20) ? 0.2 : 0;
+    }
+    p->profile.restarts = chance(&s, 20);
+    if (p->job.data_bytes > 0 && chance(&s, 50))
+        p->job.data_bytes_per_s = between(&s, 1, 50) * INT64_C(100000000);
+}
+
+void random_plan_forget_errors(struct random_plan *p)
+{
+    p->training.relative_error = p->profile.startup_s.relative_error = p->profile.checkpoint_s.relative_error = 0;
+    for (int i = 0; i < p->profile.n_provisioning; i++)
+        p->provisioning[i].queue_s.relative_error = p->provisioning[i].init_s.relative_error = 0;
+    p->job.data_bytes_per_s = 0;
+}
+
 void random_plan_make(struct random_plan *out, uint64_t seed)
 {
     random_plan_make_of(out, seed, NULL);
@@ -268,6 +292,7 @@ void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tun
     make_profile(out, &s);
     make_offers(out, &s);
     make_stages(out, &s);
+    make_uncertain(out, seed);
     out->job.seed = seed;
     out->plan.tool = "test";
     out->plan.job_path = "job.yaml";

@@ -25,6 +25,8 @@ struct random_plan {
 };
 
 void random_plan_make(struct random_plan *out, uint64_t seed);
+// Takes what no law and no table knows from it: errors that all stages share, data that new nodes read.
+void random_plan_forget_errors(struct random_plan *p);
 // The same of another tuner, which has brackets: hyperband or asha, with any of its ways.
 void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tuner);
 

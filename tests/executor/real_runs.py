@@ -117,6 +117,16 @@ class RealRuns(CloudCase):
                 self.assertIn(done.stderr.count("[RB4106]"), nodes, done.stderr)
                 self.assertNotIn("end themselves", done.stderr)
 
+    def test_a_trial_that_trains_on_is_ended_where_its_stage_ends(self):
+        on = "sh train.sh && e=$RB_RESOURCE_END && while sleep 0.2; do e=$((e + 1)); echo epoch=$e val_acc=0.99; done"
+        self.rbrun(self.planned("beyond", kill9.JOB.replace("run: sh train.sh", "run: " + json.dumps(on))))
+        report = self.report()
+        self.assertEqual(report["outcome"], "complete")
+        told = [w["text"] for w in report["warnings"] if "(RB_RESOURCE_END): it is ended there" in w["text"]]
+        self.assertEqual(len(told), 1, report["warnings"])
+        self.assertRegex(told[0], r"^trial \d reported epoch 2, but was to stop at 1 ")
+        self.assertLess(report["best"]["metric"], 0.99)  # what was trained beyond does not count
+
     def test_links_in_checkpoints_are_told_once(self):
         job = kill9.JOB.replace("run: sh train.sh", "run: sh train.sh && ln -sf epoch $RB_CHECKPOINT_DIR/latest")
         self.rbrun(self.planned("linked", job))

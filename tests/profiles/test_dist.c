@@ -377,6 +377,32 @@ static void test_written_distributions_read_back(void **state)
     }
 }
 
+static void test_errors_of_measured_means_are_read_where_they_are_carried(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"distribution\":\"lognormal\",\"mean\":8,\"cv\":0.3,\"relative_error\":0.05}";
+    struct rb_doc doc = parse_json(text);
+    struct rb_arena arena;
+    struct rb_dist d;
+    struct rb_err err = {0};
+    rb_arena_init(&arena);
+    assert_false(rb_dist_read(doc.root, &arena, &d, &err));
+    assert_string_equal(err.key, "relative_error");
+    assert_true(rb_dist_read_measured(doc.root, &arena, &d, &err));
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
+    rb_dist_write(&d, &j);
+    assert_string_equal(rb_buf_str(&out), text);
+    rb_buf_finish(&out);
+    const struct rb_dist factor = rb_dist_error(d.relative_error), none = rb_dist_error(0);
+    assert_near(rb_dist_mean(&factor), 1, 1e-12);
+    assert_near(rb_dist_variance(&factor), 0.0025, 1e-9);
+    assert_int_equal(none.kind, RB_DIST_CONSTANT);
+    rb_arena_finish(&arena);
+    rb_doc_finish(&doc);
+}
+
 static void test_bad_texts_name_the_key(void **state)
 {
     (void)state;
@@ -436,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_nonsense_is_refused_and_leaves_the_value_alone),
         cmocka_unit_test(test_forms_that_mean_the_same),
         cmocka_unit_test(test_written_distributions_read_back),
+        cmocka_unit_test(test_errors_of_measured_means_are_read_where_they_are_carried),
         cmocka_unit_test(test_bad_texts_name_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,19 @@ static void lognormal_by_hand(void **state)
     assert_close(fit.aic, (fit.dist.kind == RB_DIST_EXPONENTIAL ? 2 : 4) - 2 * fit.log_likelihood, 1e-9);
 }
 
+// Of 1, 2, 3: mean 2, variance of the mean 1/3; Student's 95 % quantile with two degrees of freedom is 2.9200.
+static void means_of_few_values_may_be_off(void **state)
+{
+    const double values[] = {1, 3, 2}, one[] = {5}, zero[] = {0, 0};
+    struct rb_dist_fit fit;
+    assert_true(rb_dist_fit(values, 3, *state, &fit, NULL));
+    assert_close(fit.dist.relative_error, sqrt(1.0 / 3) / 2 * 2.919986 / 1.644854, 1e-6);
+    assert_true(rb_dist_fit(one, 1, *state, &fit, NULL));
+    assert_close(fit.dist.relative_error, 0, 0);
+    assert_true(rb_dist_fit_latency(zero, 2, *state, &fit, NULL));
+    assert_close(fit.dist.relative_error, 0, 0);
+}
+
 static void two_peaks_fit_no_family(void **state)
 {
     double values[60];
@@ -194,6 +207,7 @@ int main(void)
         cmocka_unit_test(the_right_family_is_chosen_and_recovered),
         cmocka_unit_test(estimates_are_maxima_of_the_likelihood),
         cmocka_unit_test(lognormal_by_hand),
+        cmocka_unit_test(means_of_few_values_may_be_off),
         cmocka_unit_test(two_peaks_fit_no_family),
         cmocka_unit_test(small_and_constant_samples),
         cmocka_unit_test(nothing_is_ever_nan),

@@ -132,7 +132,7 @@ static void test_every_key_is_read(void **state)
         "setup: pip install -r requirements.txt\n"
         "run: |\n  torchrun train.py \\\n    $RB_ARGS\n"
         "checkpoint: {dir: out/ckpt, uri: s3://bucket/cifar-ckpt, size: 400MB}\n"
-        "data: {size: 150GB, price_per_gb: 0.02}\n"
+        "data: {size: 150GB, price_per_gb: 0.02, bandwidth: 1GB/s}\n"
         "resources:\n"
         "  infra: [aws/us-east-1, gcp/us-central1]\n"
         "  instance_types: [g5.12xlarge, g5.48xlarge]\n"
@@ -182,6 +182,7 @@ static void test_every_key_is_read(void **state)
     assert_string_equal(j->run, "torchrun train.py \\\n  $RB_ARGS\n");
     assert_int_equal(j->checkpoint_bytes, 400000000);
     assert_int_equal(j->data_uusd_per_gb, 20000);
+    assert_int_equal(rb_job_data_us(j), 150 * RB_US_PER_S);
     assert_int_equal(j->resources.infra.n, 2);
     assert_int_equal(j->resources.accelerators.n, 1);
     assert_string_equal(j->resources.image_ids[0].key, "aws/us-east-1");
@@ -394,6 +395,9 @@ static void test_bad_command_and_files(void **state)
         {0, "checkpoint: {size: 400}", 7, "checkpoint.size", "no unit"},
         {0, "checkpoint: {size: 0GB}", 7, "checkpoint.size", "above 0"},
         {0, "data: {price_per_gb: 1}", 7, "data.size", "required and missing"},
+        {0, "data: {size: 1GB, bandwidth: 1GB}", 7, "data.bandwidth", "a size a second, such as 1GB/s"},
+        {0, "data: {size: 1GB, bandwidth: 0GB/s}", 7, "data.bandwidth", "a size a second"},
+        {0, "data: {size: 5TB, bandwidth: 1KB/s}", 7, "data.bandwidth", "for more than a year"},
         {0, "data: {size: 1GB, price_per_gb: -1}", 7, "data.price_per_gb", "negative"},
         {0, "data: {size: 1GX}", 7, "data.size", "RB1120 expected a size"},
     };

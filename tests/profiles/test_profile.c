@@ -31,7 +31,14 @@ static const char resnet[] =
     "  between: {distribution: lognormal, mean: 1.0, cv: 0.05}\n"
     "  within: {distribution: gamma, mean: 1.0, cv: 0.10}\n"
     "startup_s: {distribution: empirical, values: [8.5, 7, 9]}\n"
-    "checkpoint_s: 2.0\n"
+    "checkpoint_s: {distribution: gamma, mean: 2, cv: 0.5, relative_error: 0.125}\n"
+    "resumes: false\n"
+    "exact: true\n"
+    "measured: {configurations: 3, units: 6, at: 2026-11-23T16:12:50Z, load: 5.75, cpus: 2,\n"
+    "           of: {command: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef,\n"
+    "                parameters: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef,\n"
+    "                files: [{path: train.py,\n"
+    "                         sha256: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}]}}\n"
     "provisioning:\n"
     "  - {infra: aws/us-east-1, instance_type: p3.2xlarge, market: spot, queue_s: 30, init_s: 90,\n"
     "     capacity_failure: 0.2, preemption_per_hour: 0.05}\n"
@@ -105,6 +112,16 @@ static void test_what_is_read(void **state)
     assert_near(a100->base_s, 391 * (0.02 + 0.001 * 128), 1e-12);
     assert_int_equal(f.profile.startup_s.n_values, 3);
     assert_near(f.profile.startup_s.values[0], 7, 0);
+    assert_near(f.profile.checkpoint_s.relative_error, 0.125, 0);
+    assert_true(f.profile.restarts);
+    assert_true(f.profile.exact);
+    assert_true(f.profile.has_measured);
+    assert_int_equal(f.profile.measured.configurations, 3);
+    assert_int_equal(f.profile.measured.units, 6);
+    assert_near(f.profile.measured.load, 5.75, 0);
+    assert_int_equal(f.profile.measured.cpus, 2);
+    assert_int_equal(f.profile.measured.of.n_files, 1);
+    assert_string_equal(f.profile.measured.of.files[0].path, "train.py");
     assert_true(f.profile.provisioning[0].has_preemption);
     assert_false(f.profile.provisioning[1].has_preemption);
     rb_arena_finish(&f.arena);
@@ -243,6 +260,38 @@ static void test_provisioning_first_match_wins(void **state)
     rb_arena_finish(&f.arena);
 }
 
+// --- what is known of the spread ---
+
+static void test_constants_say_nothing_of_the_spread(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *noise, *startup, *more;
+        bool unknown;
+    } cases[] = {
+        {"{between: 1, within: 1}", "0", "", true},
+        {"{between: {distribution: constant, mean: 1}, within: 1}", "8", "", true}, // written out, and still not known
+        {"{between: {distribution: lognormal, mean: 1, cv: 0}, within: 1}", "8", "", true},
+        {"{between: 1, within: {distribution: lognormal, mean: 1, cv: 0.1}}", "8", "", false},
+        {"{between: 1, within: 1}", "{distribution: gamma, mean: 8, cv: 0.2}", "", false},
+        {"{between: 1, within: 1}", "{distribution: constant, mean: 8, relative_error: 0.1}", "", false},
+        {"{between: 1, within: 1}", "8", "exact: true\n", false},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct rb_buf text = RB_BUF_INIT;
+        rb_buf_printf(&text,
+                      "format: rb-profile/1\nname: x\n"
+                      "training: [{accelerator: X, base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}]\n"
+                      "noise: %s\nstartup_s: %s\ncheckpoint_s: 0\n%s",
+                      cases[i].noise, cases[i].startup, cases[i].more);
+        struct fixture f = loaded(rb_buf_str(&text));
+        if (rb_profile_spread_is_unknown(&f.profile) != cases[i].unknown)
+            fail_msg("case %zu: expected %s", i, cases[i].unknown ? "unknown" : "known");
+        rb_arena_finish(&f.arena);
+        rb_buf_finish(&text);
+    }
+}
+
 // --- bad input ---
 
 // A line of a small profile is replaced; its number is where the error must be.
@@ -294,8 +343,7 @@ static void test_bad_profiles_name_line_and_key(void **state)
         {3, GOODPUT("batch: 8, grad_sqr: -1, grad_var: 1"), "training[0].goodput.grad_sqr", "in 0.."},
         {3, GOODPUT("batch: 8, grad_squ: 1"), "training[0].goodput.grad_squ", "grad_sqr"},
         {3, GOODPUT("batch: 8, steps: {alpha_c: 1}"), "training[0].goodput.steps.beta_c", "required"},
-        {3,
-         GOODPUT("batch: 8, steps: {alpha_c: 0, beta_c: 0, alpha_n: 1, beta_n: 0, alpha_r: 1, beta_r: 0, gamma: 1}"),
+        {3, GOODPUT("batch: 8, steps: {alpha_c: 0, beta_c: 0, alpha_n: 1, beta_n: 0, alpha_r: 1, beta_r: 0, gamma: 1}"),
          "training[0].goodput.steps", "a step takes time"},
         {3, SHARING("{trials: 2, slowdown: 0}"), "training[0].sharing[0].slowdown", "above 0"},
         {3, SHARING("{trials: 3, slowdown: 2}, {trials: 3, slowdown: 2}"), "training[0].sharing[1].trials",
@@ -328,6 +376,18 @@ static void test_bad_profiles_name_line_and_key(void **state)
          "training: [{accelerator: X, base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}, "
          "{accelerator: X, base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}]",
          "training[1]", "has an entry already"},
+        {4, "noise: {between: {distribution: constant, mean: 1, relative_error: 0.1}, within: 1}",
+         "noise.between.relative_error", "unknown key"},
+        {5, "startup_s: {distribution: constant, mean: 1, relative_error: 2}", "startup_s.relative_error", "in 0..1"},
+        {7, "resumes: maybe", "resumes", "expected true or false"},
+        {7, "measured: {configurations: 3, units: 6, at: 2026-11-23T16:12:50Z, load: 5}", "measured",
+         "both `load` and `cpus`"},
+        {7, "measured: {configurations: 0, units: 6, at: 2026-11-23T16:12:50Z}", "measured.configurations", "in 1.."},
+        {7, "measured: {configurations: 3, units: 6, at: yesterday}", "measured.at", "expected"},
+        {7,
+         "measured: {configurations: 3, units: 6, at: 2026-11-23T16:12:50Z, of: {command: abc, parameters: abc, files: "
+         "[]}}",
+         "measured.of.command", "64 hex digits"},
         {4, "noise: {between: 1}", "noise.within", "required and missing"},
         {4, "noise: {between: 1, within: 0}", "noise.within", "mean above 0"},
         {4, "noise: {between: -1, within: 1}", "noise.between", "expected a number"},
@@ -381,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_speedups_of_a_table),
         cmocka_unit_test(test_speedups_of_the_throughput_model),
         cmocka_unit_test(test_provisioning_first_match_wins),
+        cmocka_unit_test(test_constants_say_nothing_of_the_spread),
         cmocka_unit_test(test_bad_profiles_name_line_and_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

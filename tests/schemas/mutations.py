@@ -11,9 +11,11 @@ PLAN_OPTIONAL = {"deadline_at", "disks"}
 # Of events.jsonl: what journals of older versions, and failures that are compared with none, lack.
 EVENT_OPTIONAL = {"rules", "signature", "said"}
 PLAN_AT = {"plan": (), "plan-page": ("plan",), "run-page": ("plan",)}
-PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning"},
+PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning", "resumes", "exact", "measured"},
+                    ("startup_s",): {"relative_error"}, ("checkpoint_s",): {"relative_error"},
+                    ("measured",): {"of"},
                     ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
-                    ("provisioning",): {"preemption_per_hour"}}
+                    ("provisioning",): {"preemption_per_hour", "relative_error"}}
 
 
 def places(value, path=(), shape=()):

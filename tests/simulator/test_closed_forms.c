@@ -258,6 +258,60 @@ static void a_measured_mean_may_be_off(void **state)
     small_scenario_finish(&s);
 }
 
+static void a_measured_start_up_may_be_off(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    small_scenario_make(&s);
+    small_scenario_one_stage(&s, 4, 10, 2);
+    s.p.profile.startup_s.relative_error = 0.5; // of 2 s: a standard deviation of 1 s
+    s.p.profile.checkpoint_s.relative_error = 0.3;
+    s.provisioning.init_s.relative_error = 0.1; // of 10 s
+    small_scenario_compile(&s, 11);
+    const struct moments got = time_moments(&s);
+    assert_mean(got, 18 + 100);
+    assert_true(fabs(got.variance / (1 + 0.09 + 1) - 1) < 0.08);
+    small_scenario_finish(&s);
+}
+
+static void a_script_that_does_not_resume_trains_everything_again(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    small_scenario_make(&s);
+    s.p.plan.n_stages = 2;
+    small_scenario_compile(&s, 3);
+    const int64_t resumed_us = small_scenario_run(&s, 0).time_us;
+    small_scenario_finish(&s);
+    s.p.profile.restarts = true;
+    small_scenario_compile(&s, 3);
+    const struct rb_plan_stage *second = &s.p.stages[1];
+    double unit_s;
+    assert_true(rb_scenario_unit_s(&s.scenario, second->nodes[0].offer, second->gpus_per_trial, &unit_s, NULL));
+    assert_true(second->resource_start > 0);
+    const int64_t again_us = rb_us_from_seconds((double)second->resource_start * unit_s);
+    assert_int_equal(small_scenario_run(&s, 0).time_us, resumed_us + second->waves * again_us);
+    small_scenario_finish(&s);
+}
+
+static void new_nodes_read_the_data_and_are_paid_for_it(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    small_scenario_make(&s);
+    small_scenario_one_stage(&s, 2, 10, 2);
+    s.p.job.data_bytes = INT64_C(5000000000000);
+    small_scenario_compile(&s, 3);
+    const struct rb_replicate free_of_time = small_scenario_run(&s, 0);
+    small_scenario_finish(&s);
+    s.p.job.data_bytes_per_s = 1000000000;
+    small_scenario_compile(&s, 3);
+    const struct rb_replicate read = small_scenario_run(&s, 0);
+    assert_int_equal(read.time_us - free_of_time.time_us, 5000 * RB_US_PER_S);
+    assert_true(read.cost_uusd > free_of_time.cost_uusd);
+    small_scenario_finish(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +329,9 @@ int main(void)
         cmocka_unit_test(refused_requests_are_geometric),
         cmocka_unit_test(preemption_repeats_the_stage),
         cmocka_unit_test(a_measured_mean_may_be_off),
+        cmocka_unit_test(a_measured_start_up_may_be_off),
+        cmocka_unit_test(a_script_that_does_not_resume_trains_everything_again),
+        cmocka_unit_test(new_nodes_read_the_data_and_are_paid_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void make_plan(struct random_plan *p, struct rb_scenario *s, uint64_t see
 {
     struct rb_err err;
     random_plan_make(p, seed);
-    p->training.relative_error = 0;
+    random_plan_forget_errors(p);
     for (int i = 0; i < p->plan.n_offers; i++)
         p->provisioning[i].preemption_per_hour = 0;
     for (int i = 0; i < p->plan.n_stages; i++)
@@ -592,7 +592,7 @@ static void what_tables_cannot_do_is_refused(void **state)
     expect_refusal(&s, &opt, "RB2011 taken back");
     small_scenario_make(&s);
     s.p.training.relative_error = 0.1;
-    expect_refusal(&s, &opt, "stages[0]: its profile has training.relative_error");
+    expect_refusal(&s, &opt, "stages[0]: the measured speed is uncertain");
     small_scenario_make(&s);
     s.p.early[1] = (struct rb_plan_early){.offer = LARGE, .count = 1};
     s.p.stages[1].early = &s.p.early[1];
