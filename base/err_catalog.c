@@ -663,10 +663,6 @@ static const struct rb_err_entry entries[] = {
      "The permission to list instances was taken away during the run, so what it left cannot be seen.",
      "Give the permission back, then `rbrun resume RUN` or `rbrun stop RUN`.",
      "what this run left cannot be seen, and may be there and billed"},
-    {RB_E_NO_TRIAL_FINISHED, RB_ERR_INCOMPLETE, "no-trial-finished",
-     "Every trial that could train has ended, and none was trained to the end with a result.",
-     "Read why they failed with `rbrun logs RUN`. Correct the script or narrow the search space, then plan again.",
-     "incomplete: no trial reached epoch 9: 4 of 9 trials failed; see `rbrun logs digits-2026`"},
     {RB_E_GC_UNSURE, RB_ERR_IO, "gc-unsure",
      "`rbrun gc` cannot say that nothing is left over: a run's journal cannot be read, so what it launched, and where, "
      "is not "
@@ -687,6 +683,10 @@ static const struct rb_err_entry entries[] = {
      "The process that carries the run out is suspended (Ctrl-Z, kill -STOP, docker pause), so it cannot end the run.",
      "Continue it, for example with `kill -CONT PID`: it has been asked to stop, and then does.",
      "process 412 is still stopped after 32 s, so run cifar-1 is not ended"},
+    {RB_E_NO_TRIAL_FINISHED, RB_ERR_INCOMPLETE, "no-trial-finished",
+     "Every trial that could train has ended, and none was trained to the end with a result.",
+     "Read why they failed with `rbrun logs RUN`. Correct the script or narrow the search space, then plan again.",
+     "incomplete: no trial reached epoch 9: 4 of 9 trials failed; see `rbrun logs digits-2026`"},
     // RB41xx Nodes
     {RB_E_NODE_NOT_READY, RB_ERR_IO, "node-not-ready",
      "A node was launched and was not ready in time, or ended by itself.",
