@@ -112,9 +112,8 @@ static const struct rb_err_entry entries[] = {
     {RB_E_OPEN_FILES, RB_ERR_IO, "open-files",
      "This process may not have as many files open as the command or the plan needs.",
      "Raise the hard limit: `ulimit -n 65536` as root or in the session's limits, LimitNOFILE= in a systemd unit, "
-     "`--ulimit "
-     "nofile=65536` of docker run. The soft limit is raised to the hard one without being asked.",
-     "rbrun needs 64 open files at least, and may have 8: raise the limit with `ulimit -n 1024`"},
+     "`--ulimit nofile=65536` of docker run. The soft limit is raised to the hard one without being asked.",
+     "64 open files are needed at least, and 8 are allowed: raise the limit with `ulimit -n 1024`"},
     {RB_E_SCRIPT_FOR_JOB, RB_ERR_INVALID, "script-for-job", "A training script was given where a job file is expected.",
      "Draft a job of it with `rbplan init SCRIPT -o job.yaml`, then name that.",
      "train.py is a script, not a job: draft one with `rbplan init train.py -o job.yaml`, then name that"},

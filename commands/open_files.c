@@ -16,11 +16,10 @@ static void give_back(void)
 static int refuse(const char *program, int least)
 {
     struct rb_err err = {0};
-    rb_err_set(
-        &err, RB_E_OPEN_FILES,
-        "%s needs %d open files at least, and may have %llu: raise the limit with `ulimit -n 1024`, or LimitNOFILE= of "
-        "the service that starts it",
-        program, least, (unsigned long long)given.rlim_max);
+    rb_err_set(&err, RB_E_OPEN_FILES,
+               "%d open files are needed at least, and %llu are allowed: raise the limit with `ulimit -n 1024`, or "
+               "LimitNOFILE= of the service that starts it",
+               least, (unsigned long long)given.rlim_max);
     rb_err_print(&err, program, false);
     return rb_err_exit_code(&err);
 }
