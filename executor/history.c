@@ -192,6 +192,8 @@ static void write_node(const struct history *h, int i, struct rb_json *j)
     rb_json_kint(j, "cost_uusd", n->cost_uusd);
     rb_json_key(j, "by");
     rb_bill_parts_write(&n->by, j);
+    rb_json_key(j, "node_time_us");
+    rb_node_time_write(&n->time, j);
     rb_json_end_object(j);
 }
 

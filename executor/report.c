@@ -2,9 +2,11 @@
 #include "executor/report.h"
 
 #include "base/limits.h"
+#include "engine/policy.h"
 #include "engine/tuner.h"
 #include "executor/report_split.h"
 #include "executor/spend.h"
+#include "executor/trial_command.h"
 #include "executor/trial_env.h"
 
 #include <inttypes.h>
@@ -20,6 +22,8 @@ struct maker {
     int64_t over_us;   // when the engine said that the job is over, -1: it did not
     int64_t *furthest; // by trial, [n_furthest]: what it was trained to at most, be it lost since
     int n_furthest;
+    int64_t *lent_us; // by node of the engine, [n_lent]: GPU time that it was lent for; where nodes are the run's own, n_lent is 0
+    int n_lent;
     struct rb_arena *arena;
     struct rb_report *r;
     struct rb_journal_meta meta;
@@ -41,11 +45,31 @@ static void take_progress(struct maker *m, int trial)
         m->furthest[trial] = rb_engine_trial(m->engine, trial)->resource;
 }
 
+// What passed before the event, at what was lent then.
+static void take_lent(struct maker *m, int64_t to_us)
+{
+    const struct rb_policy *policy = rb_policy_find(m->r->plan->policy);
+    const int n = rb_engine_n_nodes(m->engine);
+    if (!policy || !policy->on_lent_gpus)
+        return;
+    if (n > m->n_lent) {
+        m->lent_us = rb_xrealloc(m->lent_us, (size_t)n, sizeof *m->lent_us);
+        for (; m->n_lent < n; m->n_lent++)
+            m->lent_us[m->n_lent] = 0;
+    }
+    for (int i = 0; i < n; i++) {
+        const struct rb_owned_node *node = rb_engine_node(m->engine, i);
+        if (node->state != RB_OWNED_ENDED)
+            m->lent_us[i] += __builtin_popcountll(node->usable) * (to_us - m->last_us);
+    }
+}
+
 static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
 {
     (void)err;
     struct maker *m = ctx;
     const bool ran = rb_engine_outcome(m->engine, NULL) == RB_JOB_RUNNING;
+    take_lent(m, e->time_us);
     rb_engine_step(m->engine, e, &m->actions);
     if (ran && e->kind == RB_EVENT_STOP && e->reason == RB_STOP_DEADLINE)
         m->r->ended_at_deadline = rb_job_is_final(rb_engine_outcome(m->engine, NULL));
@@ -182,6 +206,19 @@ static void add_cost(struct rb_bill_parts *sum, const struct rb_bill_parts *part
     sum->checkpoint_uusd += part->checkpoint_uusd;
 }
 
+static void take_node_time(struct maker *m, struct rb_report_node *node)
+{
+    struct rb_node_time *sum = &m->r->node_time;
+    const int64_t lent_us = node->node < m->n_lent ? m->lent_us[node->node] : -1;
+    rb_report_split_time(node, m->r->plan->offers[node->offer].gpus, m->tasks, m->n_tasks, m->last_us, lent_us,
+                         &node->time);
+    sum->train_us += node->time.train_us;
+    sum->boot_us += node->time.boot_us;
+    sum->idle_barrier_us += node->time.idle_barrier_us;
+    sum->lost_us += node->time.lost_us;
+    sum->checkpoint_us += node->time.checkpoint_us;
+}
+
 static bool take_nodes(struct maker *m, struct rb_err *err)
 {
     struct rb_report *r = m->r;
@@ -205,6 +242,7 @@ static bool take_nodes(struct maker *m, struct rb_err *err)
         rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us,
                              &node->by);
         add_cost(&r->by, &node->by);
+        take_node_time(m, node);
         rb_report_split_stages(node, m->last_us, r->stages, r->n_stages);
     }
     return true;
@@ -248,6 +286,7 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
     rb_engine_destroy(m.engine);
     rb_actions_finish(&m.actions);
     free(m.furthest);
+    free(m.lent_us);
     if (ok)
         *out = r;
     return ok;
@@ -266,8 +305,29 @@ const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason r
 
 // Writing.
 
+int64_t rb_node_time_sum(const struct rb_node_time *t)
+{
+    return t->train_us + t->boot_us + t->idle_barrier_us + t->lost_us + t->checkpoint_us;
+}
+
+// The keys of a bill's parts, so that both are read alike.
+void rb_node_time_write(const struct rb_node_time *t, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "actual", rb_node_time_sum(t));
+    rb_json_key(j, "by");
+    rb_bill_parts_write(&(struct rb_bill_parts){.train_uusd = t->train_us,
+                                                .boot_uusd = t->boot_us,
+                                                .idle_barrier_uusd = t->idle_barrier_us,
+                                                .lost_uusd = t->lost_us,
+                                                .checkpoint_uusd = t->checkpoint_us},
+                        j);
+    rb_json_end_object(j);
+}
+
 static void write_best(const struct rb_report *r, struct rb_json *j)
 {
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
     rb_json_key(j, "best");
     if (r->best_trial < 0) {
         rb_json_null(j);
@@ -279,6 +339,8 @@ static void write_best(const struct rb_report *r, struct rb_json *j)
     rb_json_kdouble_or_null(j, "metric", r->best_metric);
     rb_json_key(j, "params");
     rb_trial_params_write(r->plan->job, r->best_trial, j);
+    rb_trial_command_write(r->plan->job, r->best_trial, &command);
+    rb_json_kstring(j, "command", rb_buf_str(&command));
     rb_json_kstring(j, "checkpoint", r->best_checkpoint);
     rb_json_kstring(j, "remark", r->best_remark);
     rb_json_end_object(j);
@@ -401,6 +463,8 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     rb_json_kint(j, "actual", r->time_us);
     rb_json_end_object(j);
     write_cost(r, j);
+    rb_json_key(j, "node_time_us");
+    rb_node_time_write(&r->node_time, j);
     rb_json_key(j, "stages");
     rb_json_begin_array(j);
     for (int i = 0; i < r->n_stages; i++)

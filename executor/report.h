@@ -7,6 +7,15 @@
 #include "engine/engine.h"
 #include "executor/journal.h"
 
+// What the GPUs of nodes did, in GPU microseconds (GPUs times time), by the rule that splits a bill (engine/bill_split.h).
+// Nothing of it is due to a minimum: that is money only.
+struct rb_node_time {
+    int64_t train_us, boot_us, idle_barrier_us, lost_us, checkpoint_us;
+};
+
+int64_t rb_node_time_sum(const struct rb_node_time *t);
+void rb_node_time_write(const struct rb_node_time *t, struct rb_json *j); // {"actual", "by": {"train", ...}}
+
 struct rb_report_stage {
     int stage, trials, gpus_per_trial;
     int nodes;                              // owned during the stage, lost ones included
@@ -30,6 +39,7 @@ struct rb_report_node {
     int attempt, offer;
     int64_t release_us, gone_us; // ordered to end; seen to have ended. -1: not, or not yet
     struct rb_bill_parts by;     // adds up to cost_uusd
+    struct rb_node_time time;    // from running until it ended; of a node that is lent, of the GPUs that were
 };
 
 struct rb_report {
@@ -42,6 +52,7 @@ struct rb_report {
     const char *best_remark;     // it failed after that: how far its checkpoint comes; NULL: it did not
     int64_t time_us, cost_uusd;  // so far, or final
     struct rb_bill_parts by; // of all nodes
+    struct rb_node_time node_time;
     struct rb_report_stage *stages;
     int n_stages;
     struct rb_report_trial *trials;

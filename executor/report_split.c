@@ -76,6 +76,31 @@ void rb_report_split_node(const struct rb_bill *bill, const struct rb_report_nod
     rb_bill_split(bill, &life, spells, n, NULL, 1, by);
 }
 
+// The bill of a cloud that charges one a GPU and microsecond.
+void rb_report_split_time(const struct rb_report_node *node, int gpus, const struct rb_task_row *tasks, int n_tasks,
+                          int64_t now_us, int64_t lent_us, struct rb_node_time *out)
+{
+    struct rb_report_node life = *node;
+    struct rb_bill_parts parts = {0};
+    if (life.terminated_us < 0)
+        life.terminated_us = life.gone_us >= 0 ? life.gone_us : now_us;
+    *out = (struct rb_node_time){0};
+    if (life.running_us < 0 || life.terminated_us <= life.running_us)
+        return;
+    const struct rb_bill bill = {.machine_uusd = gpus * (life.terminated_us - life.running_us)};
+    rb_report_split_node(&bill, &life, gpus, tasks, n_tasks, now_us, &parts);
+    *out = (struct rb_node_time){.train_us = parts.train_uusd,
+                                 .boot_us = parts.boot_uusd,
+                                 .idle_barrier_us = parts.idle_barrier_uusd,
+                                 .lost_us = parts.lost_uusd,
+                                 .checkpoint_us = parts.checkpoint_uusd};
+    if (lent_us < 0)
+        return;
+    const int64_t idle_us = lent_us - out->train_us - out->lost_us - out->checkpoint_us;
+    out->boot_us = 0; // the pool's
+    out->idle_barrier_us = idle_us > 0 ? idle_us : 0;
+}
+
 void rb_report_split_stages(const struct rb_report_node *node, int64_t now_us, struct rb_report_stage *stages, int n)
 {
     int64_t weights[RB_LIMIT_STAGES] = {0}, parts[RB_LIMIT_STAGES];

@@ -13,6 +13,11 @@ void rb_report_split_node(const struct rb_bill *bill, const struct rb_report_nod
                           const struct rb_task_row *tasks, int n_tasks, int64_t now_us,
                           struct rb_bill_parts *by);
 
+// What the node's GPUs did, from running until it ended or now. lent_us: GPU time for which the run had some of them, of a
+// node that belongs to a pool; -1: the node is the run's own.
+void rb_report_split_time(const struct rb_report_node *node, int gpus, const struct rb_task_row *tasks, int n_tasks,
+                          int64_t now_us, int64_t lent_us, struct rb_node_time *out);
+
 // Adds the node's whole bill to the stages, by its time in each; before the first and after the last counts
 // as theirs.
 void rb_report_split_stages(const struct rb_report_node *node, int64_t now_us, struct rb_report_stage *stages,

@@ -128,6 +128,49 @@ static void whole_seconds_do_not_hide_when_a_node_ran(void **state)
     assert_int_equal(stages[1].cost_uusd, 700);
 }
 
+// What a bill of one a GPU and microsecond would say: nothing is due to a minimum, and it needs no price.
+static void node_time_is_split_like_a_bill(void **state)
+{
+    (void)state;
+    const struct rb_slot first[] = {{4, 1}}, both[] = {{4, 3}};
+    const struct rb_task_row tasks[] = {
+        {.state = RB_TASK_SAVED,
+         .started_us = 20 * S,
+         .exited_us = 50 * S,
+         .ended_us = 60 * S,
+         .slots = first,
+         .n_slots = 1},
+        {.state = RB_TASK_ENDED,
+         .started_us = 60 * S,
+         .exited_us = -1,
+         .ended_us = 80 * S,
+         .slots = both,
+         .n_slots = 1},
+    };
+    struct rb_node_time t;
+    rb_report_split_time(&node, 2, tasks, 2, 0, -1, &t);
+    assert_int_equal(t.boot_us, 40 * S);
+    assert_int_equal(t.train_us, 30 * S);
+    assert_int_equal(t.checkpoint_us, 10 * S);
+    assert_int_equal(t.lost_us, 40 * S);
+    assert_int_equal(t.idle_barrier_us, 80 * S);
+    assert_int_equal(rb_node_time_sum(&t), 200 * S);
+    // Of a pool's node the run had 90 GPU seconds, 80 of them at work; booting is the pool's.
+    rb_report_split_time(&node, 2, tasks, 2, 0, 90 * S, &t);
+    assert_int_equal(t.boot_us, 0);
+    assert_int_equal(t.idle_barrier_us, 10 * S);
+    assert_int_equal(rb_node_time_sum(&t), 90 * S);
+    // One that lives still, and one that never ran.
+    const struct rb_report_node young = {
+        .node = 4, .running_us = 0, .ready_us = 20 * S, .terminated_us = -1, .gone_us = -1},
+                                never = {.node = 4, .running_us = -1, .ready_us = -1, .terminated_us = 9 * S, .gone_us = -1};
+    rb_report_split_time(&young, 2, tasks, 1, 30 * S, -1, &t);
+    assert_int_equal(t.train_us, 10 * S);
+    assert_int_equal(rb_node_time_sum(&t), 60 * S);
+    rb_report_split_time(&never, 2, NULL, 0, 30 * S, -1, &t);
+    assert_int_equal(rb_node_time_sum(&t), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +179,7 @@ int main(void)
         cmocka_unit_test(the_minimum_is_named),
         cmocka_unit_test(stages_share_a_bill_by_time),
         cmocka_unit_test(whole_seconds_do_not_hide_when_a_node_ran),
+        cmocka_unit_test(node_time_is_split_like_a_bill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
