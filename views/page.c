@@ -46,16 +46,26 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
 
 void rb_page_begin_facts(struct rb_page *p)
 {
-    rb_buf_puts(p->out, "<dl class=\"facts\">\n");
+    rb_buf_puts(p->out, "<dl class=\"facts\" id=\"facts\">\n");
 }
 
-void rb_page_fact(struct rb_page *p, const char *name, const char *figure, const char *remark)
+static void fact(struct rb_page *p, const char *begin, const char *name, const char *figure, const char *remark)
 {
-    rb_buf_puts(p->out, "<div>\n");
+    rb_buf_puts(p->out, begin);
     element(p, "dt", name);
     element(p, "dd", figure);
     element(p, "dd", remark);
     rb_buf_puts(p->out, "</div>\n");
+}
+
+void rb_page_fact(struct rb_page *p, const char *name, const char *figure, const char *remark)
+{
+    fact(p, "<div>\n", name, figure, remark);
+}
+
+void rb_page_failed_fact(struct rb_page *p, const char *name, const char *figure, const char *remark)
+{
+    fact(p, "<div class=\"failed\">\n", name, figure, remark);
 }
 
 void rb_page_end_facts(struct rb_page *p)
@@ -112,11 +122,19 @@ void rb_page_chart(struct rb_page *p, const char *chart, const char *caption)
     rb_buf_puts(p->out, "</figcaption>\n</figure>\n");
 }
 
+void rb_page_command(struct rb_page *p, const char *command)
+{
+    rb_buf_puts(p->out, "<pre class=\"command\" tabindex=\"0\"><code>");
+    rb_markup_escape(command, p->out);
+    rb_buf_puts(p->out, "</code></pre>\n");
+}
+
 // address: where the text leads; NULL: nowhere.
-static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, const char *text,
+static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, bool failed, const char *text,
                  const char *address)
 {
-    rb_buf_printf(p->out, "<%s%s%s>", tag, scope, right ? " class=\"number\"" : "");
+    static const char *const classes[2][2] = {{"", " class=\"failed\""}, {" class=\"number\"", " class=\"number failed\""}};
+    rb_buf_printf(p->out, "<%s%s%s>", tag, scope, classes[right][failed]);
     if (address) {
         rb_buf_puts(p->out, "<a href=\"");
         rb_markup_escape(address, p->out);
@@ -141,12 +159,13 @@ void rb_page_linked_table(struct rb_page *p, const char *caption, const struct r
     rb_markup_escape(caption, p->out);
     rb_buf_puts(p->out, "</caption>\n<thead><tr>");
     for (int c = 0; c < table->n_columns; c++)
-        cell(p, "th", " scope=\"col\"", table->columns[c].right, table->columns[c].title, NULL);
+        cell(p, "th", " scope=\"col\"", table->columns[c].right, false, table->columns[c].title, NULL);
     rb_buf_puts(p->out, "</tr></thead>\n<tbody>\n");
     for (int at = 0; at < table->n_cells; at += table->n_columns) {
-        rb_buf_puts(p->out, "<tr>");
+        rb_buf_puts(p->out, strcmp(table->cells[at], "all") == 0 ? "<tr class=\"total\">" : "<tr>");
         for (int c = 0; c < table->n_columns; c++)
-            cell(p, c ? "td" : "th", c ? "" : " scope=\"row\"", table->columns[c].right, table->cells[at + c],
+            cell(p, c ? "td" : "th", c ? "" : " scope=\"row\"", table->columns[c].right,
+                 rb_text_table_has_failed(table, at + c), table->cells[at + c],
                  c == 0 && addresses ? addresses[at / table->n_columns] : NULL);
         rb_buf_puts(p->out, "</tr>\n");
     }

@@ -20,6 +20,7 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
 // What one wants to know first, large: a name, a figure, a remark of some lines under it. Between the beginning and the first section.
 void rb_page_begin_facts(struct rb_page *p);
 void rb_page_fact(struct rb_page *p, const char *name, const char *figure, const char *remark);
+void rb_page_failed_fact(struct rb_page *p, const char *name, const char *figure, const char *remark); // in red
 void rb_page_end_facts(struct rb_page *p);
 // Ends the section before. id: for links, [a-z-]. lead: a sentence under the heading; NULL: none.
 void rb_page_section(struct rb_page *p, const char *id, const char *heading, const char *lead);
@@ -30,7 +31,10 @@ void rb_page_paragraph(struct rb_page *p, const char *fmt, ...) __attribute__((f
 void rb_page_sentence(struct rb_page *p, const char *before, const char *text);
 // A chart of views/charts/ by its name. caption: says in words what is to be seen; read aloud in its place.
 void rb_page_chart(struct rb_page *p, const char *chart, const char *caption);
-// The same table that a terminal gets, with all its columns.
+// A command of one line or more, to be copied as a whole.
+void rb_page_command(struct rb_page *p, const char *command);
+// The same table that a terminal gets, with all its columns. With a script its rows can be sorted by the headings that are
+// not empty; a row named "all" is a total and stays the last.
 void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_table *table);
 // The first cell of a row leads to addresses[row], [rows]; NULL: nowhere.
 void rb_page_linked_table(struct rb_page *p, const char *caption, const struct rb_text_table *table,

@@ -66,6 +66,8 @@ static void best(const struct rb_node *r, struct rb_buf *out)
     for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
         rb_buf_printf(out, " %s=%s", p->key, p->text);
     rb_buf_putc(out, '\n');
+    if (rb_document_text(b, "command")[0])
+        rb_buf_printf(out, "  as a command: %s\n", rb_document_text(b, "command"));
     if (rb_document_text(b, "remark")[0])
         rb_buf_printf(out, "  %s\n", rb_document_text(b, "remark"));
     if (rb_document_text(b, "checkpoint")[0])
@@ -74,6 +76,13 @@ static void best(const struct rb_node *r, struct rb_buf *out)
 }
 
 typedef char *format_fn(int64_t v, char out[static 32]);
+
+// Neither did it cost anything nor was it expected to: its own machine, or nodes that a pool pays for.
+static bool is_free(const struct rb_node *r)
+{
+    const struct rb_node *cost = rb_document_member(r, "cost_uusd"), *predicted = rb_document_member(cost, "predicted");
+    return rb_document_int(cost, "actual") == 0 && (!predicted || rb_document_int(predicted, "p99") == 0);
+}
 
 static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, format_fn *format)
 {
@@ -86,7 +95,7 @@ static void beside_row(struct rb_text_table *t, const char *name, const struct r
         rb_text_table_cell(t, "-");
         rb_text_table_cell(t, "-");
         rb_text_table_cell(t, "%s", format(actual, a));
-        rb_text_table_cell(t, "nobody predicted it");
+        rb_text_table_cell(t, "there was no prediction");
         return;
     }
     rb_text_table_cell(t, "%s", format(rb_document_int(predicted, "mean"), a));
@@ -103,7 +112,8 @@ static void beside(const struct rb_node *r, const struct rb_text_style *style, s
     struct rb_text_table t;
     rb_text_table_init(&t, columns, 5);
     beside_row(&t, "time", rb_document_member(r, "time_us"), rb_format_duration);
-    beside_row(&t, "cost", rb_document_member(r, "cost_uusd"), rb_format_money);
+    if (!is_free(r))
+        beside_row(&t, "cost", rb_document_member(r, "cost_uusd"), rb_format_money);
     rb_buf_putc(out, '\n');
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
@@ -118,19 +128,28 @@ const struct rb_report_part rb_report_parts[RB_REPORT_N_PARTS] = {
     {"minimum", "the 60 s minimum"},
 };
 
-static void money(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
+// In dollars, or in GPU time where nothing has a price.
+static void parts(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
-    static const struct rb_text_column columns[] = {{"where the money went", false, 0}, {"", true, 0}, {"", true, 0}};
-    const struct rb_node *cost = rb_document_member(r, "cost_uusd"), *by = rb_document_member(cost, "by");
-    const int64_t total = rb_document_int(cost, "actual");
+    const bool in_time = is_free(r);
+    const struct rb_text_column columns[] = {
+        {in_time ? "where the GPU time went" : "where the money went", false, 0}, {"", true, 0}, {"", true, 0}};
+    const struct rb_node *all = rb_document_member(r, in_time ? "node_time_us" : "cost_uusd"),
+                         *by = rb_document_member(all, "by");
+    const int64_t total = rb_document_int(all, "actual");
+    format_fn *const format = in_time ? rb_format_duration : rb_format_money;
     struct rb_text_table t;
     char amount[32];
+    if (total <= 0)
+        return;
     rb_text_table_init(&t, columns, 3);
     for (size_t i = 0; i < RB_REPORT_N_PARTS; i++) {
         const int64_t part = rb_document_int(by, rb_report_parts[i].key);
+        if (in_time && part == 0)
+            continue;
         rb_text_table_cell(&t, "  %s", rb_report_parts[i].name);
-        rb_text_table_cell(&t, "%s", rb_format_money(part, amount));
-        rb_text_table_cell(&t, "%.0f %%", total > 0 ? 100.0 * (double)part / (double)total : 0.0);
+        rb_text_table_cell(&t, "%s", format(part, amount));
+        rb_text_table_cell(&t, "%.0f %%", 100.0 * (double)part / (double)total);
     }
     rb_buf_putc(out, '\n');
     rb_text_table_write(&t, style, out);
@@ -143,6 +162,8 @@ static void predicted_cell(struct rb_text_table *t, int64_t value, format_fn *fo
     rb_text_table_cell(t, "%s", value >= 0 ? format(value, a) : "-");
 }
 
+enum { STAGE_COLUMNS = 9 }; // the last two are costs
+
 static void stage_row(struct rb_text_table *t, const struct rb_node *s)
 {
     char a[32];
@@ -154,19 +175,21 @@ static void stage_row(struct rb_text_table *t, const struct rb_node *s)
     rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "nodes"));
     predicted_cell(t, rb_document_int(s, "predicted_time_us"), rb_format_duration);
     rb_text_table_cell(t, "%s", start >= 0 && end >= 0 ? rb_format_duration(end - start, a) : "-");
+    if (t->n_columns < STAGE_COLUMNS)
+        return;
     predicted_cell(t, rb_document_int(s, "predicted_cost_uusd"), rb_format_money);
     rb_text_table_cell(t, "%s", rb_format_money(rb_document_int(s, "cost_uusd"), a));
 }
 
 static void stages(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
-    static const struct rb_text_column columns[] = {
+    static const struct rb_text_column columns[STAGE_COLUMNS] = {
         {"stage", true, 0},      {"trials", true, 0},    {"trained to", true, 2},
         {"GPUs/trial", true, 3}, {"nodes", true, 0},     {"predicted", true, 1},
         {"time", true, 0},       {"predicted", true, 1}, {"cost", true, 0},
     };
     struct rb_text_table t;
-    rb_text_table_init(&t, columns, sizeof columns / sizeof *columns);
+    rb_text_table_init(&t, columns, STAGE_COLUMNS - (is_free(r) ? 2 : 0));
     for (const struct rb_node *s = rb_document_items(r, "stages"); s; s = s->next)
         stage_row(&t, s);
     rb_buf_putc(out, '\n');
@@ -217,7 +240,7 @@ bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *
     heading(r, style, out);
     best(r, out);
     beside(r, style, out);
-    money(r, style, out);
+    parts(r, style, out);
     stages(r, style, out);
     troubles(r, out);
     leak_check(r, out);

@@ -5,19 +5,11 @@
 #include "base/units.h"
 #include "views/document.h"
 #include "views/report_table.h"
+#include "views/run_page_facts.h"
 #include "views/run_page_tables.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-// Nothing that the plan may rent has a price, as on one's own machine.
-static bool is_free(const struct rb_node *document)
-{
-    for (const struct rb_node *o = rb_document_items(rb_document_member(document, "plan"), "prices"); o; o = o->next)
-        if (rb_document_int(o, "uusd_per_hour") != 0)
-            return false;
-    return true;
-}
 
 static bool is_predicted(const struct rb_node *document)
 {
@@ -31,7 +23,7 @@ static void expected(const struct rb_node *values, char *(*format)(int64_t, char
     const struct rb_node *predicted = rb_document_member(values, "predicted");
     char t[32];
     if (!predicted)
-        rb_buf_puts(out, " (nobody predicted it)");
+        rb_buf_puts(out, " (there was no prediction)");
     else
         rb_buf_printf(out, " (expected %s)", format(rb_document_int(predicted, "mean"), t));
 }
@@ -59,8 +51,10 @@ void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
     outcome_write(outcome, out);
     rb_buf_printf(out, " %s %s", running ? "for" : "after", rb_format_duration(rb_document_int(time, "actual"), t));
     expected(time, rb_format_duration, out);
-    rb_buf_printf(out, ", %s%s", rb_format_money(rb_document_int(cost, "actual"), t), running ? " so far" : "");
-    expected(cost, rb_format_money, out);
+    if (!rb_run_page_is_free(document)) {
+        rb_buf_printf(out, ", %s%s", rb_format_money(rb_document_int(cost, "actual"), t), running ? " so far" : "");
+        expected(cost, rb_format_money, out);
+    }
     if (!best) {
         rb_buf_puts(out, "; no trial has a result");
     } else {
@@ -85,7 +79,7 @@ static void timeline(struct rb_page *p, const struct rb_node *document, bool liv
     rb_page_section(p, "timeline", "What ran where and when",
                     predicted
                         ? "A lane for every node, its GPUs beside each other; the thin line under a lane is the plan."
-                        : "A lane for every node, its GPUs beside each other. Nobody predicted this run.");
+                        : "A lane for every node, its GPUs beside each other. There was no prediction of it.");
     rb_page_chart(
         p, "run-gantt",
         "Nodes over time: provisioning, set-up, training by stage with the trial's number, waiting, releasing. "
@@ -98,7 +92,7 @@ static void timeline(struct rb_page *p, const struct rb_node *document, bool liv
     }
     rb_page_chart(
         p, "run-usage",
-        is_free(document)
+        rb_run_page_is_free(document)
             ? "GPUs that were owned and GPUs that trials were on, over time."
             : "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
 }
@@ -117,13 +111,26 @@ static void learning(struct rb_page *p, const struct rb_node *document, bool liv
     rb_page_chart(p, "run-learning", "Learning curves of all trials that reported, by the stage they came to.");
 }
 
-static void money(struct rb_page *p, const struct rb_node *document, bool live)
+// Shares of nothing say nothing: where nobody pays, time is what there is.
+static void time_spent(struct rb_page *p, const struct rb_node *document, bool live)
 {
-    rb_page_section(p, "money", "Where the dollars went", NULL);
-    if (is_free(document)) {
-        rb_page_paragraph(p, "Nowhere: these machines have no price.");
+    rb_page_section(p, "money", "Where the time went",
+                    "What the time of the GPUs went to. Nothing in this run has a price.");
+    if (!live && rb_document_int(rb_document_at(document, "report.node_time_us"), "actual") <= 0) {
+        rb_page_paragraph(p, "No node ran.");
         return;
     }
+    rb_page_chart(p, "run-node-time", "The GPU time of the run and of each node, in parts.");
+    rb_run_page_time_parts(p, document);
+}
+
+static void money(struct rb_page *p, const struct rb_node *document, bool live)
+{
+    if (rb_run_page_is_free(document)) {
+        time_spent(p, document, live);
+        return;
+    }
+    rb_page_section(p, "money", "Where the dollars went", NULL);
     if (!live && rb_document_int(rb_document_at(document, "report.cost_uusd"), "actual") == 0) {
         rb_page_paragraph(p, "Nothing was paid.");
         return;
@@ -139,9 +146,10 @@ static void outcome(struct rb_page *p, const struct rb_node *document)
     const bool predicted = is_predicted(document);
     rb_page_section(p, "outcome", "Predicted beside actual",
                     predicted ? "The range that most runs of this plan were expected in, and where this one came out."
-                              : "Nobody predicted this run.");
+                              : "There was no prediction of this run.");
     if (predicted) {
-        rb_page_chart(p, "run-outcome", "Time and cost of this run in the predicted distribution.");
+        rb_page_chart(p, "run-outcome", rb_run_page_is_free(document) ? "Time of this run in the predicted distribution."
+                                                             : "Time and cost of this run in the predicted distribution.");
         rb_run_page_beside(p, document);
     }
     if (rb_document_flag(report, "ended_at_deadline"))
@@ -186,6 +194,7 @@ static bool check(const struct rb_node *document, struct rb_err *err)
 // live: every figure is there from the beginning, to be filled as things happen.
 static void sections(struct rb_page *p, const struct rb_node *document, bool live)
 {
+    rb_run_page_facts(p, document);
     rb_run_page_progress(p, document);
     timeline(p, document, live);
     learning(p, document, live);

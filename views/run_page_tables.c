@@ -24,6 +24,18 @@ const struct rb_node *rb_run_page_job(const struct rb_node *document)
     return rb_document_at(document, "plan.job.config");
 }
 
+bool rb_run_page_is_free(const struct rb_node *document)
+{
+    const struct rb_node *plan = rb_document_member(document, "plan");
+    const struct rb_policy *policy = rb_policy_find(rb_document_text(plan, "policy"));
+    if (policy && policy->on_lent_gpus)
+        return true;
+    for (const struct rb_node *o = rb_document_items(plan, "prices"); o; o = o->next)
+        if (rb_document_int(o, "uusd_per_hour") != 0)
+            return false;
+    return true;
+}
+
 // Cells.
 
 static void known_cell(struct rb_text_table *t, const struct rb_node *map, const char *key, format_fn *format)
@@ -76,7 +88,8 @@ void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
     const char *not_yet = strcmp(rb_document_text(rb_document_member(document, "report"), "outcome"), "running") == 0
                               ? "not yet"
                               : "never";
-    rb_text_table_init(&t, columns, N_OF(columns));
+    const bool paid = !rb_run_page_is_free(document);
+    rb_text_table_init(&t, columns, N_OF(columns) - (paid ? 0 : 2));
     for (const struct rb_node *s = rb_document_items(rb_document_member(document, "report"), "stages"); s;
          s = s->next) {
         const int64_t start = rb_document_int(s, "start_us"), end = rb_document_int(s, "end_us");
@@ -91,33 +104,51 @@ void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
                            start < 0 ? not_yet
                            : end < 0 ? "not ended"
                                      : rb_format_duration(end - start, time));
+        if (!paid)
+            continue;
         known_cell(&t, s, "predicted_cost_uusd", rb_format_money);
         known_cell(&t, s, "cost_uusd", rb_format_money);
     }
     finish(p, "Stages, expected beside actual", &t);
 }
 
-void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
+static void parts_table(struct rb_page *p, const char *caption, const char *amount, const struct rb_node *values,
+                        format_fn *format)
 {
-    static const struct rb_text_column columns[] = {{"part", false, 0}, {"dollars", true, 0}, {"share", true, 0}};
-    const struct rb_node *cost = rb_document_at(document, "report.cost_uusd"), *by = rb_document_member(cost, "by");
-    const int64_t total = rb_document_int(cost, "actual");
+    const struct rb_text_column columns[] = {{"part", false, 0}, {amount, true, 0}, {"share", true, 0}};
+    const struct rb_node *by = rb_document_member(values, "by");
+    const int64_t total = rb_document_int(values, "actual");
     struct rb_text_table t;
-    char amount[32];
+    char text[32];
     rb_text_table_init(&t, columns, N_OF(columns));
     for (int i = 0; i < RB_REPORT_N_PARTS; i++) {
         const int64_t part = rb_document_int(by, rb_report_parts[i].key);
+        if (part == 0 && format == rb_format_duration)
+            continue;
         rb_text_table_cell(&t, "%s", rb_report_parts[i].name);
-        rb_text_table_cell(&t, "%s", rb_format_money(part, amount));
+        rb_text_table_cell(&t, "%s", format(part, text));
         if (total > 0)
             rb_text_table_cell(&t, "%.1f %%", 100.0 * (double)part / (double)total);
         else
             rb_text_table_cell(&t, "-");
     }
     rb_text_table_cell(&t, "all");
-    rb_text_table_cell(&t, "%s", rb_format_money(total, amount));
+    rb_text_table_cell(&t, "%s", format(total, text));
     rb_text_table_cell(&t, total > 0 ? "100 %%" : "-");
-    finish(p, "The parts add up to the bill", &t);
+    finish(p, caption, &t);
+}
+
+void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
+{
+    parts_table(p, "The parts add up to the bill", "dollars", rb_document_at(document, "report.cost_uusd"),
+                rb_format_money);
+}
+
+void rb_run_page_time_parts(struct rb_page *p, const struct rb_node *document)
+{
+    // Parts that nothing went to are left out, as the 60 s minimum, which is money only.
+    parts_table(p, "The parts add up to the time of all GPUs", "GPU time",
+                rb_document_at(document, "report.node_time_us"), rb_format_duration);
 }
 
 static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, int64_t limit,
@@ -145,9 +176,10 @@ void rb_run_page_beside(struct rb_page *p, const struct rb_node *document)
     rb_text_table_init(&t, columns, N_OF(columns));
     beside_row(&t, "time", rb_document_member(report, "time_us"), rb_document_int(limits, "deadline_us"),
                rb_format_duration);
-    beside_row(&t, "cost", rb_document_member(report, "cost_uusd"), rb_document_int(limits, "budget_uusd"),
+    if (!rb_run_page_is_free(document))
+        beside_row(&t, "cost", rb_document_member(report, "cost_uusd"), rb_document_int(limits, "budget_uusd"),
                rb_format_money);
-    finish(p, "So many of all runs were expected to take and cost less", &t);
+    finish(p, "The share of runs that were expected to take and cost less", &t);
 }
 
 // --- trials, the best first
@@ -213,6 +245,8 @@ static void trial_row(struct rb_text_table *t, const struct ranked *r)
     integer_cell(t, r->trial, "trial");
     number_cell(t, r->metric);
     text_cell(t, r->trial, "state");
+    if (strcmp(rb_document_text(r->trial, "state"), "failed") == 0)
+        rb_text_table_mark_failed(t);
     integer_cell(t, r->trial, "resource");
     integer_cell(t, r->trial, "restarts");
     int n = 5;
@@ -257,6 +291,11 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
             rb_page_paragraph(p, "And %d more: rbrun report --json has all of them.", n - n_shown);
         rb_buf_puts(p->out, "</details>\n");
     }
+    const char *command = rb_document_text(rb_document_at(document, "report.best"), "command");
+    if (command[0]) {
+        rb_page_paragraph(p, "The best configuration as a command:");
+        rb_page_command(p, command);
+    }
     const char *checkpoint = rb_document_text(rb_document_at(document, "report.best"), "checkpoint");
     if (checkpoint[0])
         rb_page_paragraph(p, "The best one's checkpoint: %s. Get it with: rbrun fetch %s --best DIR", checkpoint,
@@ -274,6 +313,8 @@ static void instant_cell(struct rb_text_table *t, const struct rb_node *h, const
     rb_text_table_cell(t, "%s", at_us >= 0 ? rb_format_duration(at_us, out) : missing);
 }
 
+enum { NODE_COLUMNS = 12 }; // the last one, cost, only where something has a price
+
 static void node_row(struct rb_text_table *t, const struct rb_node *h, const struct rb_node *r)
 {
     const struct rb_node *lost = rb_document_member(h, "lost");
@@ -284,16 +325,19 @@ static void node_row(struct rb_text_table *t, const struct rb_node *h, const str
     text_cell(t, r, "market");
     integer_cell(t, h, "gpus");
     rb_text_table_cell(t, "%s%s", rb_document_text(r, "state"), lost && lost->boolean ? ", lost" : "");
+    if (lost && lost->boolean)
+        rb_text_table_mark_failed(t);
     instant_cell(t, h, "requested_us");
     instant_cell(t, h, "running_us");
     instant_cell(t, h, "ready_us");
     instant_cell(t, h, "ended_us");
-    known_cell(t, h, "cost_uusd", rb_format_money);
+    if (t->n_columns == NODE_COLUMNS)
+        known_cell(t, h, "cost_uusd", rb_format_money);
 }
 
 void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document)
 {
-    static const struct rb_text_column columns[] = {
+    static const struct rb_text_column columns[NODE_COLUMNS] = {
         {"node", true, 0},    {"instance", false, 0}, {"type", false, 0},  {"infra", false, 0},
         {"market", false, 0}, {"GPUs", true, 0},      {"state", false, 0}, {"requested", true, 0},
         {"running", true, 0}, {"ready", true, 0},     {"ended", true, 0},  {"cost", true, 0},
@@ -306,7 +350,7 @@ void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document)
         rb_page_paragraph(p, "No node was ever rented.");
         return;
     }
-    rb_text_table_init(&t, columns, N_OF(columns));
+    rb_text_table_init(&t, columns, NODE_COLUMNS - rb_run_page_is_free(document));
     for (; h && r; h = h->next, r = r->next)
         node_row(&t, h, r);
     finish(p, "Nodes; times since the start of the run", &t);
@@ -379,6 +423,8 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
     for (int i = 0; i < n; i++) {
         rb_text_table_cell(&t, "%s", rb_format_duration(all[i].at_us, at));
         rb_text_table_cell(&t, "%s", all[i].kind);
+        if (strcmp(all[i].kind, "fault") == 0)
+            rb_text_table_mark_failed(&t);
         rb_text_table_cell(&t, "%s", all[i].text);
     }
     finish(p, "Replans, faults, warnings and stops, in order", &t);
@@ -451,10 +497,12 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     end_row(&t, "ends by, 50 %", now, "end_p50_us");
     end_row(&t, "ends by, 95 %", now, "end_p95_us");
     probability(&t, "P(on time)", now, "p_on_time", "deadline_us");
-    quantity(&t, "dollars so far", now, "spent_uusd", rb_format_money);
-    quantity(&t, "expected in all", now, "cost_mean_uusd", rb_format_money);
-    quantity(&t, "at most, 95 %", now, "cost_p95_uusd", rb_format_money);
-    probability(&t, "P(in budget)", now, "p_in_budget", "budget_uusd");
+    if (!rb_run_page_is_free(document)) {
+        quantity(&t, "dollars so far", now, "spent_uusd", rb_format_money);
+        quantity(&t, "expected in all", now, "cost_mean_uusd", rb_format_money);
+        quantity(&t, "at most, 95 %", now, "cost_p95_uusd", rb_format_money);
+        probability(&t, "P(in budget)", now, "p_in_budget", "budget_uusd");
+    }
     finish(p, "Times since the start of the run", &t);
     const struct rb_policy *policy = rb_policy_find(rb_document_text(rb_document_member(document, "plan"), "policy"));
     if (rb_document_text(now, "why_unknown")[0])

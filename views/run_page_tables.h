@@ -9,9 +9,13 @@
 
 const struct rb_node *rb_run_page_job(const struct rb_node *document); // the job as it was resolved; NULL: none
 
+// Nothing has a price for this run, as on one's own machine, or a pool pays: shares of time are shown, not of $0.00.
+bool rb_run_page_is_free(const struct rb_node *document);
+
 void rb_run_page_progress(struct rb_page *p, const struct rb_node *document); // a section of its own while the run goes on
 void rb_run_page_stages(struct rb_page *p, const struct rb_node *document);
-void rb_run_page_parts(struct rb_page *p, const struct rb_node *document);
+void rb_run_page_parts(struct rb_page *p, const struct rb_node *document);     // of the bill
+void rb_run_page_time_parts(struct rb_page *p, const struct rb_node *document); // of the nodes' GPU time
 void rb_run_page_beside(struct rb_page *p, const struct rb_node *document);
 void rb_run_page_trials(struct rb_page *p, const struct rb_node *document); // section and table
 void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document);  // likewise

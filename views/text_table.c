@@ -21,6 +21,7 @@ void rb_text_table_finish(struct rb_text_table *t)
     for (int i = 0; i < t->n_cells; i++)
         free(t->cells[i]);
     free(t->cells);
+    free(t->failed);
     *t = (struct rb_text_table){0};
 }
 
@@ -37,6 +38,23 @@ void rb_text_table_cell(struct rb_text_table *t, const char *fmt, ...)
     }
     t->cells[t->n_cells++] = rb_xstrdup(rb_buf_str(&text));
     rb_buf_finish(&text);
+}
+
+void rb_text_table_mark_failed(struct rb_text_table *t)
+{
+    assert(t->n_cells > 0);
+    t->failed = rb_xrealloc(t->failed, (size_t)t->n_failed + 1, sizeof *t->failed);
+    t->failed[t->n_failed++] = t->n_cells - 1;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+bool rb_text_table_has_failed(const struct rb_text_table *t, int cell)
+{
+    return t->n_failed > 0 && bsearch(&cell, t->failed, (size_t)t->n_failed, sizeof cell, by_place);
 }
 
 static bool begins_column(char c)

@@ -17,6 +17,8 @@ struct rb_text_table {
     const struct rb_text_column *columns; // borrowed
     int n_columns;
     char **cells;    // in reading order
+    int *failed;     // places of cells that say that something failed, ascending, [n_failed]
+    int n_failed;
     int n_cells, cap_cells;
 };
 
@@ -30,6 +32,8 @@ void rb_text_table_init(struct rb_text_table *t, const struct rb_text_column *co
 void rb_text_table_finish(struct rb_text_table *t);
 // Next cell in reading order.
 void rb_text_table_cell(struct rb_text_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void rb_text_table_mark_failed(struct rb_text_table *t); // the last cell, which pages show in red
+bool rb_text_table_has_failed(const struct rb_text_table *t, int cell);
 void rb_text_table_write(const struct rb_text_table *t, const struct rb_text_style *style, struct rb_buf *out);
 
 int rb_text_columns(const char *s); // that a UTF-8 text takes; nothing of ours is double-width or combining

@@ -3,6 +3,7 @@
 Usage: run_page.py BUILD_ROOT"""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -42,7 +43,93 @@ def check_words(b, report):
     assert [s[:3] for s in stages] == [[str(s["stage"]), str(s["trials"]), str(s["resource_end"])] for s in report["stages"]]
     left = b.js("return document.getElementById('left').textContent")
     assert "Instances left: %d " % report["leak_check"]["instances_left"] in left, left
-    assert "no price" in b.js("return document.getElementById('money').textContent")
+    money = b.js("return document.getElementById('money').textContent")
+    assert "Nothing in this run has a price." in money, money
+    assert "$" not in b.js("return document.querySelector('main').innerText"), "a free run shows dollars"
+
+
+def check_facts(b, report):
+    facts = {name: (figure, remark) for name, figure, remark in b.js(
+        "return Array.from(document.querySelectorAll('.facts > div'), function (f) {"
+        "  return Array.from(f.children, function (c) { return c.textContent; }); })")}
+    spent = report["node_time_us"]
+    assert facts.pop("spent training")[0] == "%.0f %%" % (100 * spent["by"]["train"] / spent["actual"]), facts
+    assert facts.pop("time")[1].startswith("expected "), facts
+    assert facts.pop("outcome") == ("Complete", "deadline 2 m 0 s: kept"), facts
+    assert facts.pop("val_acc")[0] == number(report["best"]["metric"]), facts
+    assert facts == {}, facts
+    assert b.js("return document.querySelectorAll('.failed').length") == 0
+
+
+def check_node_time(b, report, document):
+    """What was at work and what was not, of 4 slots for as long as the node was there."""
+    node, = document["history"]["nodes"]
+    assert node["node_time_us"] == report["node_time_us"], node
+    assert report["node_time_us"]["actual"] == sum(report["node_time_us"]["by"].values())
+    assert report["node_time_us"]["actual"] == 4 * (node["ended_us"] - node["running_us"]), node
+    assert report["node_time_us"]["by"]["minimum"] == 0 < report["node_time_us"]["by"]["train"]
+    stacked = sum(s["data"][0]["value"] for s in chart(b, "run-node-time"))
+    assert abs(stacked - report["node_time_us"]["actual"] / 1000) < 1, stacked
+
+
+def check_command(b, report):
+    """Pasted into a shell, it starts the script with the best trial's parameters."""
+    shown = b.js("return document.querySelector('pre.command').textContent")
+    assert shown == report["best"]["command"], shown
+    assert shown.startswith("RB_PARAM_LR=") and shown.endswith(" sh train.sh"), shown
+    said = subprocess.run(["sh", "-c", shown.replace(" sh train.sh", " sh -c 'printf %s:%s \"$RB_PARAM_LR\" \"$RB_PARAM_ODD\"'")],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    lr, odd = said.split(":", 1)
+    assert float(lr) == report["best"]["params"]["lr"] and odd == report["best"]["params"]["odd"], said
+
+
+def heading(b, section, title):
+    """Presses a heading by the keyboard; what aria-sort says then."""
+    b.js("var t = arguments[1];"
+         "Array.from(document.querySelectorAll(arguments[0] + ' thead button')).filter(function (e) {"
+         "  return e.textContent === t; })[0].focus()", section, title)
+    b.keys(browser.Keys.ENTER)
+    return b.js("return document.activeElement.closest('th').getAttribute('aria-sort')")
+
+
+def check_sorting(b):
+    first = b.table("#trials")
+    assert heading(b, "#trials", "lr") == "ascending"
+    up = b.table("#trials")
+    assert [float(r[5]) for r in up] == sorted(float(r[5]) for r in first), up
+    assert heading(b, "#trials", "lr") == "descending"
+    assert b.table("#trials") == up[::-1], "no order by size, or ties"
+    assert heading(b, "#trials", "lr") is None
+    assert b.table("#trials") == first, "the first order does not come back"
+    # Equal ones stay in the order they were in, whichever way.
+    for order in ("ascending", "descending"):
+        assert heading(b, "#trials", "epoch") == order
+        rows = b.table("#trials")
+        assert rows == sorted(first, key=lambda r: int(r[3]), reverse=order == "descending"), rows
+    assert heading(b, "#trials", "epoch") is None
+    # Durations by their size; a total stays where it is.
+    assert heading(b, "#money", "GPU time") == "ascending"
+    rows = b.table("#money .table:not(figure .table)")
+    assert rows[-1][0] == "all" and [r[2] for r in rows[:-1]] == sorted((r[2] for r in rows[:-1]), key=lambda s: float(s[:-2])), rows
+    assert heading(b, "#money", "GPU time") == "descending" and heading(b, "#money", "GPU time") is None
+
+
+def check_failed_script(b, folder):
+    """A script that fails at once: red at the top."""
+    made = run_made.Made(sys.argv[1], folder)
+    with open(os.path.join(folder, "train.sh"), "w", encoding="utf-8") as f:
+        f.write("echo no such file; exit 3\n")
+    run = made.start()
+    assert run.wait(60) != 0
+    run.stderr.close()
+    made.report("--html", "page.html")
+    b.open(os.path.join(folder, "page.html"))
+    red = b.js("return Array.from(document.querySelectorAll('.facts .failed dt'), function (e) { return e.textContent; })")
+    assert "outcome" in red and "failed" in red and "val_acc" in red, red
+    colours = b.js("return ['.facts .failed dd', '#summary', '#trials td.failed'].map(function (s) {"
+                   "  return getComputedStyle(document.querySelector(s)).color; })")
+    assert len(set(colours)) == 1 and colours[0] != b.js("return getComputedStyle(document.body).color"), colours
+    assert b.complaints() == [], "the console has complaints"
 
 
 def check_charts(b, document):
@@ -80,12 +167,18 @@ def main(b):
         assert document["report"] == report
         check_words(b, report)
         check_charts(b, document)
+        check_facts(b, report)
+        check_node_time(b, report, document)
+        check_command(b, report)
+        check_sorting(b)
         check_looks(b)
         assert b.js("return window.pwned") is None
         assert b.complaints() == [], "the console has complaints"
         assert [u for u in b.requests() if not u.startswith(("file:", "data:"))] == []
         with open(os.path.join(folder, "gantt.svg"), encoding="utf-8") as f:
             assert f.read(4) == "<svg"
+    with tempfile.TemporaryDirectory() as folder:
+        check_failed_script(b, folder)
     print("a page of %d trials, and %d starts" % (len(report["trials"]), len(document["history"]["starts"])))
 
 

@@ -26,6 +26,10 @@ static const char plan[] =
 #define NO_PARTS     "{\"train\":0,\"boot\":0,\"idle_barrier\":0,\"minimum\":0,\"lost\":0,\"checkpoint\":0}"
 #define PARTS        "{\"train\":70000,\"boot\":10000,\"idle_barrier\":15000,\"minimum\":5000,\"lost\":0,\"checkpoint\":0}"
 
+#define NODE_TIME                                                                                                      \
+    "{\"actual\":56000000,\"by\":{\"train\":42000000,\"boot\":4000000,\"idle_barrier\":10000000,\"minimum\":0,"              \
+    "\"lost\":0,\"checkpoint\":0}}"
+
 // A run with one node that was lost, and trials of hostile names.
 static char *full(const char *outcome)
 {
@@ -34,11 +38,13 @@ static char *full(const char *outcome)
     rb_buf_printf(
         &b,
         "\"outcome\":\"%s\",\"ended_at_deadline\":false,\"started_at_us\":1700000000000000,\"paced_accelerator\":false,"
-        "\"best\":{\"trial\":1,\"metric_name\":\"" EVIL "\",\"metric\":0.25,\"params\":{},\"checkpoint\":\"c&c\"},"
+        "\"best\":{\"trial\":1,\"metric_name\":\"" EVIL "\",\"metric\":0.25,\"params\":{},"
+        "\"command\":\"sh t.sh '--a=<i>'\\necho\",\"checkpoint\":\"c&c\"},"
         "\"time_us\":{\"predicted\":" QUANTILES(
             "14000000") ",\"actual\":20000000},"
                         "\"cost_uusd\":{\"predicted\":" QUANTILES(
                             "90000") ",\"actual\":100000,\"by\":" PARTS "},"
+                                     "\"node_time_us\":" NODE_TIME ","
                                      "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":1,\"gpus_per_trial\":1,"
                                      "\"nodes\":1,\"start_us\":10,"
                                      "\"end_us\":9000000,\"predicted_time_us\":5000000,\"predicted_cost_uusd\":40000,"
@@ -67,7 +73,7 @@ static char *full(const char *outcome)
         "\"nodes\":[{\"node\":0,\"attempt\":0,\"accelerator\":\"T4\",\"gpus\":4,\"requested_us\":10,\"running_us\":"
         "1000000,"
         "\"ready_us\":2000000,\"release_us\":null,\"ended_us\":15000000,\"lost\":true,\"cost_uusd\":100000,"
-        "\"by\":" PARTS "}],"
+        "\"by\":" PARTS ",\"node_time_us\":" NODE_TIME "}],"
         "\"starts\":[{\"trial\":0,\"stage\":0,\"slots\":[{\"node\":0,\"gpus\":[0]}],\"resource_start\":0,\"resource_"
         "end\":1,"
         "\"start_us\":2000000,\"exited_us\":3000000,\"end_us\":3100000,\"end\":\"reached\"},"
@@ -103,6 +109,15 @@ static char *empty(void)
             "\"gpus\":{\"columns\":[\"at_us\",\"owned\",\"used\",\"uusd_per_hour\"],\"rows\":[]},"
             "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[]}}}");
     return rb_xstrdup(rb_buf_str(&b));
+}
+
+// The same where nothing has a price.
+static char *unpaid(void)
+{
+    char *document = full("complete"), *price = strstr(document, "\"uusd_per_hour\":1000000}");
+    assert_non_null(price);
+    memcpy(price, "\"uusd_per_hour\":      0}", strlen("\"uusd_per_hour\":      0}"));
+    return document;
 }
 
 static void page_of(const char *document, bool live, struct rb_buf *out)
@@ -155,7 +170,7 @@ static void the_words_say_what_the_report_says(void **state)
     assert_non_null(strstr(p, "gone, lost"));
     assert_non_null(strstr(p, "a new plan from stage 1 on"));
     assert_non_null(strstr(p, "Not known: the listing at"));
-    const char *best = strstr(p, ">completed<"), *other = strstr(p, ">stopped<"), *failed = strstr(p, ">failed<");
+    const char *best = strstr(p, ">completed<"), *other = strstr(p, ">stopped<"), *failed = strstr(p, ">failed</td>");
     assert_true(best && best < other && other < failed); // by rank, the one that never reported last
 }
 
@@ -182,7 +197,7 @@ static void what_is_not_known_is_not_zero(void **state)
     const char *p = rb_buf_str(&page);
     assert_non_null(strstr(
         p,
-        "Stopped at the budget after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has a result."));
+        "Stopped at the budget after 0 s (there was no prediction), $0.00 (there was no prediction); no trial has a result."));
     assert_non_null(strstr(p, "No trial was begun."));
     assert_non_null(strstr(p, "No node was ever rented."));
     assert_non_null(strstr(p, "Nothing was paid."));
@@ -209,7 +224,7 @@ static void a_live_page_has_all_its_figures_and_its_words_apart(void **state)
     assert_string_equal(rb_node_member(doc.root, "format")->text, "rb-live/1");
     assert_true(rb_node_member(doc.root, "ended")->boolean);
     const char *main_part = rb_node_member(doc.root, "main")->text;
-    assert_int_equal(strncmp(main_part, "<section id=", 12), 0);
+    assert_int_equal(strncmp(main_part, "<dl class=\"facts\" id=\"facts\">", 27), 0);
     assert_non_null(strstr(main_part, "No node was ever rented."));
     assert_null(strstr(main_part, "<script"));
 }
@@ -265,6 +280,91 @@ static void every_chart_is_drawn_in_every_state(void **state)
     }
 }
 
+// What stands under a name: figure and remark, with the element that holds them.
+static void assert_fact(const struct rb_buf *page, const char *words)
+{
+    const char *facts = strstr(rb_buf_str(page), "<dl class=\"facts\""), *end = facts ? strstr(facts, "</dl>") : NULL;
+    const char *found = facts ? strstr(facts, words) : NULL;
+    if (!end || !found || found > end)
+        fail_msg("no \"%s\" in %.*s", words, facts ? (int)(end - facts) : 0, facts ? facts : "");
+}
+
+static void what_counts_stands_at_the_top(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("complete");
+    page_of(document, false, &page);
+    assert_fact(&page, "<dt>cost</dt>\n<dd>$0.1000</dd>\n<dd>expected $0.0900\n95 % of runs: at most $0.0900</dd>");
+    assert_fact(&page, "<dt>time</dt>\n<dd>20.0 s</dd>\n<dd>expected 14.0 s\n95 % of runs: at most 14.0 s</dd>");
+    assert_fact(&page, "<div>\n<dt>outcome</dt>\n<dd>Complete</dd>\n<dd>deadline 30.0 s: kept</dd>");
+    assert_fact(&page, "<dd>0.25</dd>\n<dd>the best: trial 1\ngoal: minimize</dd>");
+    assert_fact(&page, "<div class=\"failed\">\n<dt>failed</dt>\n<dd>1 trial</dd>\n<dd>of 3\n1 node lost</dd>");
+    const char *failed = strstr(rb_buf_str(&page), "<td class=\"failed\">failed</td>");
+    assert_non_null(failed);
+    assert_non_null(strstr(rb_buf_str(&page), "<td class=\"failed\">gone, lost</td>"));
+}
+
+static void what_was_not_kept_is_red(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *outcome, *words;
+    } cases[] = {
+        {"stopped: deadline", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>at the deadline\n"
+                              "deadline 30.0 s: reached first</dd>"},
+        {"stopped: failure", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>by a fault\n"},
+        {"incomplete", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Incomplete</dd>\n"},
+        {"stopped: user", "<div>\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>on request\n"},
+        {"running", "<div>\n<dt>outcome</dt>\n<dd>Running</dd>\n<dd>deadline 30.0 s</dd>"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+        RB_AUTO(rb_auto_free) char *document = full(cases[i].outcome);
+        page_of(document, false, &page);
+        assert_fact(&page, cases[i].words);
+    }
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("complete");
+    char *deadline = strstr(document, "\"deadline_us\":30000000");
+    assert_non_null(deadline);
+    memcpy(deadline, "\"deadline_us\":15000000", strlen("\"deadline_us\":15000000"));
+    page_of(document, false, &page);
+    assert_fact(&page, "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Complete</dd>\n<dd>deadline 15.0 s: missed by 5.0 s</dd>");
+}
+
+static void free_runs_show_time_and_no_dollars(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = unpaid();
+    page_of(document, false, &page);
+    RB_AUTO(rb_auto_free) char *words = words_of(&page);
+    assert_null(strchr(words, '$'));
+    assert_null(strstr(words, ">cost<"));
+    assert_non_null(strstr(words, "Complete after 20.0 s (expected 14.0 s); best: trial 1,"));
+    assert_fact(&page, "<dt>spent training</dt>\n<dd>75 %</dd>\n<dd>of 56.0 s of GPU time</dd>");
+    assert_non_null(strstr(words, "Where the time went"));
+    assert_non_null(strstr(words, "<th scope=\"row\">training</th><td class=\"number\">42.0 s</td><td class=\"number\">75.0 %</td>"));
+    assert_non_null(strstr(words, "<tr class=\"total\"><th scope=\"row\">all</th><td class=\"number\">56.0 s</td>"));
+    assert_null(strstr(words, "60 s minimum"));
+    RB_AUTO(rb_buf_finish) struct rb_buf svg = RB_BUF_INIT;
+    struct rb_err err = {0};
+    if (!rb_picture_write("run-node-time", document, &svg, &err))
+        fail_msg("%s", err.message);
+    assert_non_null(strstr(rb_buf_str(&svg), "training"));
+    assert_null(strstr(rb_buf_str(&svg), "NaN"));
+}
+
+static void the_best_is_a_command(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("complete");
+    page_of(document, false, &page);
+    assert_non_null(strstr(rb_buf_str(&page), "<code>sh t.sh &#39;--a=&lt;i&gt;&#39;\necho</code></pre>"));
+}
+
 static void other_documents_are_refused(void **state)
 {
     (void)state;
@@ -290,6 +390,10 @@ int main(void)
         cmocka_unit_test(a_live_page_has_all_its_figures_and_its_words_apart),
         cmocka_unit_test(what_failed_is_red),
         cmocka_unit_test(every_chart_is_drawn_in_every_state),
+        cmocka_unit_test(what_counts_stands_at_the_top),
+        cmocka_unit_test(what_was_not_kept_is_red),
+        cmocka_unit_test(free_runs_show_time_and_no_dollars),
+        cmocka_unit_test(the_best_is_a_command),
         cmocka_unit_test(other_documents_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,43 @@
-// Where the dollars went: the run and each of its nodes in parts, and dollars so far over time.
+// Where the dollars went, or the GPU time: the run and each of its nodes in parts; and dollars so far over time.
 "use strict";
 (function () {
     var NODES = 24; // bars; the cheapest of more nodes share one
     var PARTS = [["train", "training", 0], ["boot", "booting", 1], ["idle_barrier", "idle at barriers", 3],
                  ["checkpoint", "saving checkpoints", 2], ["lost", "work that was lost", 5], ["minimum", "60 s minimum", 7]];
 
-    function together(nodes) {
+    // What is divided: dollars, or GPU time where nothing has a price.
+    var DOLLARS = {
+        run: function (doc) { return doc.report.cost_uusd; },
+        node: function (n) { return {actual: n.cost_uusd, by: n.by}; },
+        value: rb_charts.dollars, words: rb_charts.money,
+        axis: function (most, look) { return rb_charts.money_axis("cost", 0, most, look, {scale: false, min: 0}); }
+    }, TIME = {
+        run: function (doc) { return doc.report.node_time_us; },
+        node: function (n) { return n.node_time_us; },
+        value: rb_charts.ms, words: rb_charts.duration,
+        axis: function (most, look) { // not one of instants: on those, bars do not stack
+            var step = rb_charts.ms(rb_charts.time_step(Math.max(most, 1e6), rb_charts.n_ticks(look)));
+            return rb_charts.time_axis("GPU time", 0, most, look, {
+                type: "value", min: 0, max: step * Math.ceil(rb_charts.ms(most) / step), interval: step, minInterval: undefined
+            });
+        }
+    };
+
+    function together(bars) {
         var by = {};
         PARTS.forEach(function (part) {
-            by[part[0]] = nodes.reduce(function (sum, n) { return sum + n.by[part[0]]; }, 0);
+            by[part[0]] = bars.reduce(function (sum, b) { return sum + b.by[part[0]]; }, 0);
         });
         return by;
     }
 
-    function bars_of(doc) {
-        var nodes = doc.history.nodes.slice().sort(function (a, b) { return b.cost_uusd - a.cost_uusd || a.node - b.node; });
+    function bars_of(doc, measure) {
+        var nodes = doc.history.nodes.map(function (n) {
+            var values = measure.node(n);
+            return {name: "node " + n.node, node: n.node, actual: values.actual, by: values.by};
+        }).sort(function (a, b) { return b.actual - a.actual || a.node - b.node; });
         var shown = nodes.length > NODES ? nodes.slice(0, NODES - 1) : nodes, rest = nodes.slice(shown.length);
-        var bars = [{name: "the run", by: doc.report.cost_uusd.by}];
-        shown.forEach(function (n) { bars.push({name: "node " + n.node, by: n.by}); });
+        var bars = [{name: "the run", by: measure.run(doc).by}].concat(shown);
         if (rest.length)
             bars.push({name: rest.length + " others", by: together(rest)});
         return bars;
@@ -27,29 +47,31 @@
         return PARTS.filter(function (part) { return bars[0].by[part[0]] > 0; });
     }
 
-    rb_charts.all["run-money"] = function (doc, look) {
-        var bars = bars_of(doc), parts = used(bars), names = bars.map(function (b) { return b.name; });
+    function parts_chart(doc, look, measure) {
+        var bars = bars_of(doc, measure), parts = used(bars), names = bars.map(function (b) { return b.name; });
         var series = parts.map(function (part) {
             return {
                 name: part[1], type: "bar", stack: "parts", barMaxWidth: 20,
                 itemStyle: {color: look.colours[part[2]], borderColor: look.paper, borderWidth: 0.5},
                 data: bars.map(function (b) {
-                    return {value: rb_charts.dollars(b.by[part[0]]), name: b.name + ", " + part[1] + ": " + rb_charts.money(b.by[part[0]])};
+                    return {value: measure.value(b.by[part[0]]), name: b.name + ", " + part[1] + ": " + measure.words(b.by[part[0]])};
                 })
             };
         });
         var option = rb_charts.frame(look, series, {
-            xAxis: rb_charts.money_axis("cost", 0, doc.report.cost_uusd.actual, look, {scale: false, min: 0}),
-            yAxis: rb_charts.run.name_axis(names, look)
+            xAxis: measure.axis(measure.run(doc).actual, look), yAxis: rb_charts.run.name_axis(names, look)
         });
         option.grid = rb_charts.merge(rb_charts.merge({}, option.grid), {left: rb_charts.run.margin(names, look)});
         return {
             height: option.grid.top + 56 + 28 * bars.length, option: option,
             numbers: rb_charts.run.numbers([""].concat(parts.map(function (p) { return p[1]; })), bars.map(function (b) {
-                return [b.name].concat(parts.map(function (p) { return rb_charts.money(b.by[p[0]]); }));
+                return [b.name].concat(parts.map(function (p) { return measure.words(b.by[p[0]]); }));
             }))
         };
-    };
+    }
+
+    rb_charts.all["run-money"] = function (doc, look) { return parts_chart(doc, look, DOLLARS); };
+    rb_charts.all["run-node-time"] = function (doc, look) { return parts_chart(doc, look, TIME); };
 
     // A line across at a value of the y axis: its own series, so that it can be switched off.
     function level(name, uusd, colour) {

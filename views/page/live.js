@@ -97,7 +97,7 @@
             throw new Error("expected a document of format rb-live/1");
         document.getElementById("summary").textContent = live.summary;
         document.getElementById("summary").classList.toggle("failed", live.failed);
-        put_words(live.main);
+        rb_page.replace_tables(function () { put_words(live.main); });
         rb_page.show(live.document);
         drawing_ms = performance.now() - began;
         last_text = text;
