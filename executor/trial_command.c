@@ -2,57 +2,17 @@
 
 #include "base/arena.h"
 #include "executor/trial_env.h"
+#include "profiles/shell_text.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static bool continues_name(char c)
+// In quotes as well: what they hold may be a script that wants it.
+static bool names(const struct rb_shell_text *text, const char *variable)
 {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-// Bytes that `$name` or `${name}` takes at the beginning of text; 0: it is neither.
-static size_t use_length(const char *text, const char *name)
-{
-    const size_t n = strlen(name);
-    if (text[0] != '$')
-        return 0;
-    if (text[1] == '{')
-        return strncmp(text + 2, name, n) == 0 && text[2 + n] == '}' ? n + 3 : 0;
-    return strncmp(text + 1, name, n) == 0 && !continues_name(text[1 + n]) ? n + 1 : 0;
-}
-
-// Replaces what the shell would split into words: uses of RB_ARGS outside quotes. Returns whether there was one.
-static bool put_args(const char *run, const char *args, struct rb_buf *out)
-{
-    bool any = false;
-    char quote = '\0';
-    for (const char *at = run; *at;) {
-        const size_t n = quote ? 0 : use_length(at, "RB_ARGS");
-        if (n > 0) {
-            rb_buf_puts(out, args);
-            at += n;
-            any = true;
-            continue;
-        }
-        if (*at == '\\' && quote != '\'' && at[1])
-            rb_buf_putc(out, *at++);
-        else if (quote ? *at == quote : *at == '\'' || *at == '"')
-            quote = quote ? '\0' : *at;
-        rb_buf_putc(out, *at++);
-    }
-    return any;
-}
-
-// $NAME, ${NAME} or ${NAME:-...}
-static bool names(const char *run, const char *variable)
-{
-    const size_t n = strlen(variable);
-    for (const char *at = strstr(run, variable); at; at = strstr(at + 1, variable)) {
-        const bool begins = at > run && (at[-1] == '$' || (at[-1] == '{' && at - 1 > run && at[-2] == '$'));
-        if (begins && !continues_name(at[n]))
+    for (int i = 0; i < text->n_uses; i++)
+        if (strcmp(text->uses[i].name, variable) == 0)
             return true;
-    }
     return false;
 }
 
@@ -99,19 +59,31 @@ static const char *value_of(const struct rb_key_value *env, int n, const char *k
     return "";
 }
 
+static bool has_words(const struct rb_shell_text *text, const char *variable)
+{
+    for (int i = 0; i < text->n_uses && text->is_whole; i++)
+        if (text->uses[i].is_word && strcmp(text->uses[i].name, variable) == 0)
+            return true;
+    return false;
+}
+
 void rb_trial_command_write(const struct rb_job *job, int trial, struct rb_buf *out)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    struct rb_shell_text text;
     int n;
     rb_arena_init(&arena);
     const struct rb_key_value *env = variables_of(job, trial, &arena, &n);
-    const bool has_args = put_args(job->run, value_of(env, n, "RB_ARGS"), &command);
+    rb_shell_read(job->run, &arena, &text);
+    const bool has_args = has_words(&text, "RB_ARGS");
+    rb_shell_replace(job->run, "RB_ARGS", value_of(env, n, "RB_ARGS"), &command);
     while (command.len > 0 && isspace((unsigned char)command.data[command.len - 1]))
         command.data[--command.len] = '\0';
+    rb_shell_read(rb_buf_str(&command), &arena, &text); // what is left of its variables
     bool any = false;
     for (int i = 0; i < n; i++) {
-        if (!names(rb_buf_str(&command), env[i].key) && (has_args || !is_parameter(env[i].key)))
+        if (!names(&text, env[i].key) && (has_args || !is_parameter(env[i].key)))
             continue;
         rb_buf_printf(out, "%s=", env[i].key);
         put_word(env[i].value, out);
