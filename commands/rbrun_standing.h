@@ -16,7 +16,7 @@ void rb_standing_work(struct rb_standing *s, const struct rb_progress *now);
 // The same until one prediction is complete: for who shows it once.
 void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now);
 
-// Into *out, from the last complete prediction.
+// Into *out, from the last complete prediction; before the first one from the plan.
 void rb_standing_tell(const struct rb_standing *s, struct rb_progress *out);
 
 #endif

@@ -262,6 +262,16 @@ bool rb_prediction_make(struct rb_prediction *p, int n)
     return true;
 }
 
+const struct rb_plan *rb_prediction_plan(const struct rb_prediction *p)
+{
+    return p->plan;
+}
+
+const struct rb_estimate *rb_prediction_planned(const struct rb_prediction *p)
+{
+    return p->why_unknown || p->why_failed || p->estimated || p->plan->unpredicted ? NULL : &p->plan->estimate;
+}
+
 const struct rb_estimate *rb_prediction_estimate(const struct rb_prediction *p, const char **out_why)
 {
     *out_why = p->why_unknown  ? p->why_unknown

@@ -30,6 +30,10 @@ bool rb_prediction_make(struct rb_prediction *p, int n);
 
 // Of the last completed ones: time and cost of the whole run. NULL: unknown, *out_why (a constant phrase) says why.
 const struct rb_estimate *rb_prediction_estimate(const struct rb_prediction *p, const char **out_why);
+const struct rb_plan *rb_prediction_plan(const struct rb_prediction *p);
+// What the plan itself foresaw, as long as the first prediction is not complete; NULL: there is a better one, there can be none,
+// or the plan was made without a prediction.
+const struct rb_estimate *rb_prediction_planned(const struct rb_prediction *p);
 // Time of a unit of training over the expected one; NaN: too few were seen.
 double rb_prediction_pace(const struct rb_prediction *p);
 const struct rb_engine *rb_prediction_engine(const struct rb_prediction *p); // after all events; NULL: the plan is no good

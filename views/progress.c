@@ -54,6 +54,7 @@ void rb_progress_set_unknown(struct rb_progress *p, const char *why)
 {
     p->end_p50_us = p->end_p95_us = p->cost_mean_uusd = p->cost_p95_uusd = -1;
     p->p_on_time = p->p_in_budget = p->pace = NAN;
+    p->is_planned = false;
     p->why_unknown = why;
 }
 
@@ -96,6 +97,7 @@ void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
     rb_json_kdouble_or_null(j, "p_in_budget", p->p_in_budget);
     rb_json_kdouble_or_null(j, "pace", p->pace);
     rb_json_kstring(j, "why_unknown", p->why_unknown);
+    rb_json_kstring(j, "forecast", p->why_unknown ? NULL : p->is_planned ? "plan" : "run");
 }
 
 // As views/charts/run_gantt.js has it.

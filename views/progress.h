@@ -27,6 +27,7 @@ struct rb_progress {
     double p_on_time, p_in_budget;         // NaN, too, where no deadline or budget was asked for
     double pace;                           // time of a unit of training over the expected; NaN: too little was seen
     const char *foreseen_if;               // of the policy (engine/policy.h)
+    bool is_planned;                       // the plan's own forecast: the run has not been predicted yet
     const char *why_unknown;               // NULL: known
 };
 

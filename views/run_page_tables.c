@@ -507,6 +507,8 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     const struct rb_policy *policy = rb_policy_find(rb_document_text(rb_document_member(document, "plan"), "policy"));
     if (rb_document_text(now, "why_unknown")[0])
         rb_page_paragraph(p, "How it will end is not known: %s.", rb_document_text(now, "why_unknown"));
+    else if (strcmp(rb_document_text(now, "forecast"), "plan") == 0)
+        rb_page_paragraph(p, "The ends are the plan's forecast. A prediction from what has happened will replace it.");
     else if (policy && policy->foreseen_if)
         rb_page_paragraph(p, "This is how it will end if %s.", policy->foreseen_if);
 }

@@ -22,6 +22,12 @@ def check_follows(b, made):
     first = b.js("return document.getElementById('summary').textContent")
     assert first.startswith("Running for "), first
     assert b.js("return !!document.getElementById('progress')"), "where it stands is not told"
+    stands = dict(b.table("#progress"))
+    assert "not known" not in (stands["ends by, 50 %"], stands["ends by, 95 %"], stands["P(on time)"]), stands
+    assert "dollars so far" not in stands, "a free run shows dollars"
+    b.js("Array.from(document.querySelectorAll('#trials thead button, #timeline thead button')).filter(function (e) {"
+         "  return e.textContent === 'stage'; })[0].focus()")
+    b.keys(browser.Keys.ENTER, browser.Keys.ENTER)
     b.wait("document.getElementById('summary').textContent !== %s" % json.dumps(first), 15)
     b.wait(STATE + " === 'ended'", 30)
     assert run.wait(30) == 0
@@ -29,6 +35,11 @@ def check_follows(b, made):
     report = json.loads(made.report("--json"))
     assert b.js("return document.getElementById('summary').textContent").startswith("Complete after ")
     assert [int(row[0]) for row in b.table("#trials")][0] == report["best"]["trial"]
+    assert [row[0] for row in b.table("#timeline > .table")] == ["2", "1", "0"], "newer tables are not sorted as the old ones were"
+    place = b.js("var e = document.activeElement; return [e.textContent, e.isConnected, e.closest('th') && e.closest('th').getAttribute('aria-sort')]")
+    assert place == ["stage", True, "descending"], place
+    facts = b.js("return Array.from(document.querySelectorAll('.facts dt'), function (e) { return e.textContent; })")
+    assert facts == ["spent training", "time", "outcome", "val_acc"], facts
     assert b.js("return rb_page.charts.filter(function (c) { return c.name === 'run-gantt'; })[0].option.series"
                 ".reduce(function (n, s) { return n + (/^stage /.test(s.name) ? s.data.length : 0); }, 0)") == 13
     assert b.js("return !document.getElementById('progress')"), "there is nothing more to foresee"

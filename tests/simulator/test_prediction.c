@@ -146,7 +146,9 @@ static void before_anything_has_happened_it_is_the_estimate_of_the_plan(void **s
     assert_true(live(&s.scenario, &s.p.plan, 0, &l));
     assert_true(rb_evaluate(&s.scenario, s.p.stages, s.p.plan.n_stages, &opt, &planned, NULL, &err));
     struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+    assert_ptr_equal(rb_prediction_planned(p), &s.p.plan.estimate); // until there is a better one
     const struct rb_estimate *e = predict(p, &l, 1, &now);
+    assert_null(rb_prediction_planned(p));
     assert_memory_equal(&e->time_us, &planned.time_us, sizeof e->time_us);
     assert_memory_equal(&e->cost_uusd, &planned.cost_uusd, sizeof e->cost_uusd);
     assert_true(e->p_deadline == planned.p_deadline && e->p_deadline > 0.01 && e->p_deadline < 0.99);
