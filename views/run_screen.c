@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
+#include "views/plan_table.h"
 #include "views/report_table.h"
 
 #include <inttypes.h>
@@ -245,6 +246,15 @@ static void jobs(const struct rb_run_screen *r, const struct rb_text_style *styl
 
 // ---- nodes
 
+// Neither expected to cost anything nor billed: a column of $0.00 would say nothing.
+static bool is_free(const struct rb_run_screen *r)
+{
+    for (int i = 0; i < r->n_nodes; i++)
+        if (r->nodes[i].cost_uusd != 0)
+            return false;
+    return rb_plan_is_free(r->plan);
+}
+
 static void nodes(const struct rb_run_screen *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {{"node", true, 0},   {"instance", false, 2}, {"type", false, 3},
@@ -253,7 +263,8 @@ static void nodes(const struct rb_run_screen *r, const struct rb_text_style *sty
     char cost[32];
     if (r->n_nodes == 0)
         return;
-    rb_text_table_init(&t, columns, 6);
+    const bool paid = !is_free(r);
+    rb_text_table_init(&t, columns, paid ? 6 : 5);
     for (int ended = 0; ended <= 1; ended++) {
         for (int i = 0; i < r->n_nodes; i++) {
             const struct rb_run_screen_node *n = &r->nodes[i];
@@ -264,7 +275,8 @@ static void nodes(const struct rb_run_screen *r, const struct rb_text_style *sty
             rb_text_table_cell(&t, "%s%s", n->instance_type, strcmp(n->market, "spot") == 0 ? " (spot)" : "");
             rb_text_table_cell(&t, "%s", n->infra);
             rb_text_table_cell(&t, "%s", n->state);
-            rb_text_table_cell(&t, "%s", rb_format_money(n->cost_uusd, cost));
+            if (paid)
+                rb_text_table_cell(&t, "%s", rb_format_money(n->cost_uusd, cost));
         }
     }
     rb_text_table_write(&t, style, out);
