@@ -161,12 +161,13 @@ bool rb_sim_trace_draw(struct rb_sim_trace *t, const char *path, struct rb_err *
     find_lanes(d, t->run.nodes.n_leases);
     const struct rb_gantt g = {
         .title = rb_arena_printf(&arena, "%d jobs under %s", t->trace.n, t->options.policy->name),
-        .subtitle = rb_arena_printf(&arena, "%d nodes of %d GPUs; the colour is the job, deeper the further trained%s",
+        .subtitle = rb_arena_printf(&arena, "%d nodes of %d GPUs; a colour a job%s",
                                     t->options.n_nodes, t->options.gpus_per_node,
                                     d->cut ? "; cut off: too many changes to draw" : ""),
         .what = "job",
         .unit = "epoch",
         .n_levels = SHADES,
+        .has_colours = true,
         .nodes = list_nodes(&t->run, &arena),
         .n_nodes = t->run.nodes.n_leases,
         .bars = d->bars,

@@ -11,8 +11,10 @@
 #define WIDTH       1280
 #define LEFT        150 // names of nodes
 #define RIGHT       24
-#define TOP         92   // title, legend
-#define BOTTOM      40   // time axis
+#define TOP         104  // title, legend
+#define BOTTOM      56   // time axis and its name
+#define RAMP        8    // shades that levels are told apart by
+#define N_COLOURS   8    // of jobs
 #define MOST_HEIGHT 2400 // beyond it lanes get thinner than they like
 #define LEAST_LANE  2.0
 #define MOST_LANE   18.0
@@ -67,19 +69,77 @@ static void put_text(const struct picture *p, double x, double y, const char *cl
     rb_buf_puts(p->out, "</text>\n");
 }
 
-// ---- colours
+// ---- colours: those of the other charts (views/charts/frame.js, run_parts.js)
 
-// Neighbouring trials lie far apart on the circle of hues (the golden angle); the deeper the level, the darker.
-static void put_fill(const struct picture *p, int trial, int level)
+struct look {
+    const char *ink, *faint, *rule, *paper, *alarm;
+    const char *colours[N_COLOURS];
+    int shallow[3], deep[3]; // of the first and the last level, red, green, blue
+    const char *on_shallow, *on_deep;
+};
+
+static const struct look light = {"#1b1f24",
+                                  "#5d6670",
+                                  "#d9dde2",
+                                  "#ffffff",
+                                  "#b3261e",
+                                  {"#0072b2", "#b87700", "#006b4d", "#cc79a7", "#7a6f00", "#c04a00", "#4a5fc1", "#6a717a"},
+                                  {176, 213, 238},
+                                  {0, 74, 128},
+                                  "#1b1f24",
+                                  "#ffffff"};
+static const struct look dark = {"#e6e8eb",
+                                 "#9aa3ad",
+                                 "#333a43",
+                                 "#14171c",
+                                 "#ff7b72",
+                                 {"#56b4e9", "#e69f00", "#4be0b0", "#c06a9c", "#f0e442", "#ef8a52", "#8fa8ff", "#a0a7b0"},
+                                 {58, 98, 131},
+                                 {126, 205, 255},
+                                 "#e6e8eb",
+                                 "#14171c"};
+
+static int shade_of(const struct rb_gantt *g, int level)
 {
-    const double hue = fmod(137.50776405 * trial, 360);
-    const double depth = p->g->n_levels > 1 ? (double)level / (p->g->n_levels - 1) : 0;
-    rb_buf_printf(p->out, "fill=\"hsl(%.0f,%.0f%%,%.0f%%)\"", hue, 55 + 20 * depth, 80 - 42 * depth);
+    return g->n_levels > 1 ? level * (RAMP - 1) / (g->n_levels - 1) : RAMP - 1;
 }
 
-static bool is_dark(const struct picture *p, int level)
+// Levels are steps of one blue, as on the page of a run. Of jobs each has a colour, and levels are how strong it is.
+static void put_classes(const struct picture *p, int trial, int level)
 {
-    return p->g->n_levels > 1 && 2 * level > p->g->n_levels;
+    const int shade = shade_of(p->g, level);
+    if (p->g->has_colours)
+        rb_buf_printf(p->out, "c%d d%d", trial % N_COLOURS, shade);
+    else
+        rb_buf_printf(p->out, "s%d", shade);
+}
+
+static void put_ramp(const struct look *k, struct rb_buf *out)
+{
+    for (int i = 0; i < RAMP; i++) {
+        const double share = (double)i / (RAMP - 1);
+        rb_buf_printf(out, ".s%d{fill:rgb(%.0f,%.0f,%.0f)}.d%d{fill-opacity:%.2f}.on%d{fill:%s}", i,
+                      k->shallow[0] + share * (k->deep[0] - k->shallow[0]),
+                      k->shallow[1] + share * (k->deep[1] - k->shallow[1]),
+                      k->shallow[2] + share * (k->deep[2] - k->shallow[2]), i, 0.45 + 0.55 * share, i,
+                      share > 0.5 ? k->on_deep : k->on_shallow);
+    }
+    for (int i = 0; i < N_COLOURS; i++)
+        rb_buf_printf(out, ".c%d{fill:%s}", i, k->colours[i]);
+}
+
+static void put_style(const struct look *k, struct rb_buf *out)
+{
+    rb_buf_printf(out,
+                  "text{font:12px system-ui,sans-serif;fill:%s}.head{font-size:16px;font-weight:600}.axis{fill:%s}"
+                  ".red{fill:%s}.on{font-size:10px;pointer-events:none}.grid,.edge{stroke:%s}.paper{fill:%s}"
+                  ".asked{fill:#808080;fill-opacity:.08;stroke:%s;stroke-width:.8;stroke-dasharray:3 3}"
+                  ".boot{fill:%s;fill-opacity:.75}.owned{fill:%s;fill-opacity:.28}.lost{stroke:%s;stroke-width:2}"
+                  ".bar{stroke:%s;stroke-width:.5}.gone{opacity:.35}.barrier{stroke:%s;stroke-dasharray:2 3}"
+                  ".limit{stroke:%s;stroke-width:1.5}",
+                  k->ink, k->faint, k->alarm, k->rule, k->paper, k->faint, k->colours[1], k->colours[7], k->alarm,
+                  k->paper, k->faint, k->alarm);
+    put_ramp(k, out);
 }
 
 // ---- axis
@@ -118,8 +178,11 @@ static void put_axis(const struct picture *p)
         const double x = x_of(p, at_us);
         rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.1f\" class=\"grid\"/>\n", x, x, TOP - 6,
                       bottom + 4);
-        put_text(p, x, bottom + 18, "axis", "middle", tick_text(at_us, text));
+        put_text(p, x, bottom + 20, "axis", "middle", tick_text(at_us, text));
     }
+    rb_buf_printf(p->out, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" class=\"edge\"/>\n", LEFT,
+                  WIDTH - RIGHT, bottom + 2, bottom + 2);
+    put_text(p, LEFT + (WIDTH - LEFT - RIGHT) / 2.0, bottom + 42, "axis", "middle", "since the start");
 }
 
 // ---- nodes
@@ -170,16 +233,18 @@ static void put_bar_part(const struct picture *p, const struct rb_gantt_bar *b, 
 {
     const double x = x_of(p, b->start_us), width = width_of(p, b->start_us, b->end_us);
     const double top = y + p->lane * first, height = p->lane * n;
-    char name[16];
+    char name[16], class[16];
     const int len = snprintf(name, sizeof name, "%d", b->trial);
-    rb_buf_printf(p->out, "<g><rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" ", x, top + 0.5, width,
-                  fmax(1, height - 1));
-    put_fill(p, b->trial, b->level);
-    rb_buf_printf(p->out, " class=\"bar%s\">", b->end == RB_GANTT_LOST ? " gone" : "");
+    rb_buf_printf(p->out, "<g><rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" class=\"bar%s ", x, top + 0.5,
+                  width, fmax(1, height - 1), b->end == RB_GANTT_LOST ? " gone" : "");
+    put_classes(p, b->trial, b->level);
+    rb_buf_puts(p->out, "\">");
     put_bar_title(p, b);
     rb_buf_puts(p->out, "</rect>");
-    if (height >= LABEL_LANE && width > len * CHARACTER + 4)
-        put_text(p, x + width / 2, top + height / 2 + 3.5, is_dark(p, b->level) ? "on dark" : "on", "middle", name);
+    if (height >= LABEL_LANE && width > len * CHARACTER + 4) {
+        snprintf(class, sizeof class, "on on%d", shade_of(p->g, b->level));
+        put_text(p, x + width / 2, top + height / 2 + 3.5, class, "middle", name);
+    }
     rb_buf_puts(p->out, "</g>\n");
 }
 
@@ -227,11 +292,11 @@ static void put_lines(const struct picture *p)
     }
 }
 
-static double put_key(const struct picture *p, double x, const char *fill, const char *text)
+static double put_key(const struct picture *p, double x, const char *classes, const char *text)
 {
-    rb_buf_printf(p->out, "<rect x=\"%.1f\" y=\"52\" width=\"14\" height=\"10\" %s/>\n", x, fill);
-    put_text(p, x + 20, 61, "axis", "start", text);
-    return x + 20 + 6.3 * (double)strlen(text) + 18;
+    rb_buf_printf(p->out, "<rect x=\"%.1f\" y=\"60\" width=\"18\" height=\"10\" rx=\"2\" class=\"%s\"/>\n", x, classes);
+    put_text(p, x + 24, 69, "key", "start", text);
+    return x + 24 + 6.8 * (double)strlen(text) + 14;
 }
 
 static bool has_barriers(const struct rb_gantt *g)
@@ -243,37 +308,36 @@ static bool has_barriers(const struct rb_gantt *g)
     return false;
 }
 
-static void put_legend(const struct picture *p)
+static void put_levels(const struct picture *p, double x)
 {
-    double x = LEFT;
-    char colours[64];
-    x = put_key(p, x, "class=\"asked\"", "asked for");
-    x = put_key(p, x, "class=\"boot\"", "booting, billed");
-    x = put_key(p, x, "class=\"owned\"", "idle, billed");
-    if (has_barriers(p->g)) {
-        rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"51\" y2=\"63\" class=\"barrier\"/>\n", x, x);
-        put_text(p, x + 8, 61, "axis", "start", "the lowest level is done");
-        x += 8 + 6.3 * 24 + 18;
-    }
-    x += 6 * snprintf(colours, sizeof colours, "a colour a %s, darker at higher levels:", p->g->what);
-    put_text(p, x - 10, 61, "axis", "end", colours);
-    const int n = p->g->n_levels < 8 ? p->g->n_levels : 8;
+    const int n = p->g->n_levels < RAMP ? p->g->n_levels : RAMP;
+    char text[64], classes[16];
     for (int i = 0; i < n; i++) {
         const int level = n > 1 ? i * (p->g->n_levels - 1) / (n - 1) : 0;
-        rb_buf_printf(p->out, "<rect x=\"%.1f\" y=\"52\" width=\"14\" height=\"10\" ", x + 16 * i);
-        put_fill(p, 1, level);
-        rb_buf_puts(p->out, "/>\n");
+        snprintf(classes, sizeof classes, p->g->has_colours ? "c0 d%d" : "s%d", shade_of(p->g, level));
+        if (p->g->has_colours)
+            snprintf(text, sizeof text, "%s", i < n - 1 ? "" : "a colour a job, stronger the further trained");
+        else
+            snprintf(text, sizeof text, "stage %d", level);
+        x = put_key(p, x, classes, text) - (*text ? 0 : 20);
     }
 }
 
-static const char style[] =
-    "<style>text{font:11px system-ui,sans-serif;fill:#333}.head{font-size:16px;font-weight:600}.axis{fill:#666}"
-    ".red{fill:#c22}.on{font-size:10px;fill:#222;pointer-events:none}.dark{fill:#fff}.grid{stroke:#e4e4e4}"
-    ".asked{fill:#fafafa;stroke:#d5d5d5;stroke-width:.6;stroke-dasharray:3 2}.boot{fill:#d6d6d6}"
-    ".owned{fill:#f1f1f1}.lost{stroke:#c22;stroke-width:2}.bar{stroke:#fff;stroke-width:.4}.gone{opacity:.35}"
-    ".barrier{stroke:#888;stroke-dasharray:2 3}.limit{stroke:#c22;stroke-width:1.5}</style>\n";
+static void put_legend(const struct picture *p)
+{
+    double x = 16;
+    x = put_key(p, x, "asked", "provisioning");
+    x = put_key(p, x, "boot", "set-up");
+    x = put_key(p, x, "owned", "waiting");
+    if (has_barriers(p->g)) {
+        rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"59\" y2=\"71\" class=\"barrier\"/>\n", x + 4, x + 4);
+        put_text(p, x + 12, 69, "key", "start", "ends of stages");
+        x += 12 + 6.8 * 14 + 14;
+    }
+    put_levels(p, x);
+}
 
-void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
+static void put_picture(const struct rb_gantt *g, bool with_style, struct rb_buf *out)
 {
     const struct picture p = lay_out(g, out);
     rb_buf_printf(out,
@@ -282,10 +346,14 @@ void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
                   WIDTH, p.height, WIDTH, p.height);
     rb_markup_escape(g->title, out);
     rb_buf_puts(out, "\">\n");
-    rb_buf_puts(out, style);
-    rb_buf_printf(out, "<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n", WIDTH, p.height);
+    if (with_style) {
+        rb_buf_puts(out, "<style>");
+        put_style(&light, out);
+        rb_buf_puts(out, "</style>\n");
+    }
+    rb_buf_printf(out, "<rect width=\"%d\" height=\"%.0f\" class=\"paper\"/>\n", WIDTH, p.height);
     put_text(&p, 16, 24, "head", "start", g->title);
-    put_text(&p, 16, 42, "axis", "start", g->subtitle);
+    put_text(&p, 16, 44, "axis", "start", g->subtitle);
     put_legend(&p);
     put_axis(&p);
     put_rows(&p);
@@ -293,14 +361,33 @@ void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
     rb_buf_puts(out, "</svg>\n");
 }
 
+void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
+{
+    put_picture(g, true, out); // on white, as all pictures in files
+}
+
+static void put_page_style(const struct look *k, struct rb_buf *out)
+{
+    rb_buf_printf(out, "body{background:%s;color:%s}", k->paper, k->ink);
+    put_style(k, out);
+    rb_buf_printf(out, ".bar:hover{stroke:%s;stroke-width:1.5}", k->ink);
+}
+
 void rb_gantt_write_html(const struct rb_gantt *g, int n, struct rb_buf *out)
 {
     rb_buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>");
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+                     "<meta name=\"color-scheme\" content=\"light dark\"><title>");
     rb_markup_escape(g->title, out);
-    rb_buf_puts(out, "</title><style>body{margin:1rem}svg{max-width:100%;height:auto}.bar:hover{stroke:#000;"
-                     "stroke-width:1.5}</style></head><body>\n");
-    for (int i = 0; i < n; i++)
-        rb_gantt_write_svg(&g[i], out);
+    rb_buf_puts(out, "</title><style>body{margin:1rem}div{overflow-x:auto}svg{max-width:100%;min-width:45rem;height:auto}");
+    put_page_style(&light, out);
+    rb_buf_puts(out, "@media screen and (prefers-color-scheme:dark){");
+    put_page_style(&dark, out);
+    rb_buf_puts(out, "}</style></head><body>\n");
+    for (int i = 0; i < n; i++) {
+        rb_buf_puts(out, "<div>");
+        put_picture(&g[i], false, out);
+        rb_buf_puts(out, "</div>\n");
+    }
     rb_buf_puts(out, "</body></html>\n");
 }

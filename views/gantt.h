@@ -1,5 +1,6 @@
-// Who ran where and when, as a picture: nodes are rows, their GPUs lanes. Trials have a colour each, the further trained
-// the deeper. Knows no engine: what it draws is given.
+// Who ran where and when, as a picture: nodes are rows, their GPUs lanes. Trials are blue, the further trained the deeper, as on
+// the page of a run; of jobs each has a colour. Fonts and colours are those of views/charts/frame.js, which cannot draw the
+// many thousand bars of a cluster in reasonable time. Knows no engine: what it draws is given.
 #ifndef RB_VIEWS_GANTT_H
 #define RB_VIEWS_GANTT_H
 
@@ -41,6 +42,7 @@ struct rb_gantt {
     const char *what;       // a bar is of: "trial", "job"
     const char *unit;       // of resource
     int n_levels;
+    bool has_colours;       // bars are told apart by colour, levels by how strong it is
     const struct rb_gantt_node *nodes;
     int n_nodes;
     const struct rb_gantt_bar *bars;

@@ -77,8 +77,8 @@ static void bars_lie_where_and_when_trials_ran(void **state)
     RB_AUTO(rb_buf_finish) struct rb_buf svg = RB_BUF_INIT;
     double x3, width3, x4, width4;
     rb_gantt_write_svg(&g, &svg);
-    assert_int_equal(count(&svg, "class=\"bar\""), 2);
-    assert_int_equal(count(&svg, "class=\"bar gone\""), 2);
+    assert_int_equal(count(&svg, "class=\"bar s"), 2);
+    assert_int_equal(count(&svg, "class=\"bar gone s"), 2);
     assert_int_equal(count(&svg, "<title>trial 5, level 1"), 2);
     place_of(&svg, "trial 3, level 0: epoch 0 to 1 on 1 GPU of node 0", &x3, &width3);
     place_of(&svg, "trial 4, level 2", &x4, &width4);
@@ -97,15 +97,17 @@ static void times_and_the_legend_say_no_more_than_there_is(void **state)
     RB_AUTO(rb_buf_finish) struct rb_buf trials = RB_BUF_INIT, jobs = RB_BUF_INIT;
     rb_gantt_write_svg(&g, &trials);
     assert_int_equal(count(&trials, ">5 s<"), 1);
-    assert_int_equal(count(&trials, ">a colour a trial, darker at higher levels:<"), 1);
-    assert_int_equal(count(&trials, ">the lowest level is done<"), 1);
+    assert_int_equal(count(&trials, ">stage 0<") + count(&trials, ">stage 1<") + count(&trials, ">stage 2<"), 3);
+    assert_int_equal(count(&trials, ">stage 3<") + count(&trials, ">a colour a job"), 0);
+    assert_int_equal(count(&trials, ">ends of stages<"), 1);
     g.what = "job";
+    g.has_colours = true;
     g.n_lines = 0;
     g.end_us = 7200000000;
     rb_gantt_write_svg(&g, &jobs);
     assert_int_equal(count(&jobs, ">45 m<") + count(&jobs, ">1 h<") + count(&jobs, ">1 h 30 m<"), 3);
-    assert_int_equal(count(&jobs, ">a colour a job, darker at higher levels:<"), 1);
-    assert_int_equal(count(&jobs, ">the lowest level is done<"), 0);
+    assert_int_equal(count(&jobs, ">a colour a job, stronger the further trained<"), 1);
+    assert_int_equal(count(&jobs, ">ends of stages<") + count(&jobs, ">stage 0<"), 0);
 }
 
 static void names_are_escaped(void **state)
@@ -129,6 +131,24 @@ static void several_pictures_make_a_page(void **state)
     rb_gantt_write_html(g, 2, &page);
     assert_int_equal(count(&page, "<svg "), 2);
     assert_int_equal(count(&page, "</html>"), 1);
+    assert_int_equal(count(&page, "<style>"), 1);
+    assert_int_equal(count(&page, "prefers-color-scheme:dark"), 1);
+}
+
+// The palette of views/charts/frame.js, light and dark; a picture in a file is on white.
+static void colours_are_those_of_the_other_charts(void **state)
+{
+    (void)state;
+    static const char *const both[][2] = {{"#1b1f24", "#e6e8eb"}, {"#5d6670", "#9aa3ad"}, {"#d9dde2", "#333a43"},
+                                          {"#b3261e", "#ff7b72"}, {"#0072b2", "#56b4e9"}, {"#6a717a", "#a0a7b0"}};
+    const struct rb_gantt g = small_run(NULL, 0);
+    RB_AUTO(rb_buf_finish) struct rb_buf svg = RB_BUF_INIT, page = RB_BUF_INIT;
+    rb_gantt_write_svg(&g, &svg);
+    rb_gantt_write_html(&g, 1, &page);
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        assert_true(count(&svg, both[i][0]) > 0 && count(&svg, both[i][1]) == 0);
+        assert_true(count(&page, both[i][0]) > 0 && count(&page, both[i][1]) > 0);
+    }
 }
 
 int main(void)
@@ -138,6 +158,7 @@ int main(void)
         cmocka_unit_test(times_and_the_legend_say_no_more_than_there_is),
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(several_pictures_make_a_page),
+        cmocka_unit_test(colours_are_those_of_the_other_charts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
