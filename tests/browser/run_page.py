@@ -54,7 +54,8 @@ def check_facts(b, report):
         "  return Array.from(f.children, function (c) { return c.textContent; }); })")}
     spent = report["node_time_us"]
     assert facts.pop("spent training")[0] == "%.0f %%" % (100 * spent["by"]["train"] / spent["actual"]), facts
-    assert facts.pop("time")[1].startswith("expected "), facts
+    time = facts.pop("time")[1]
+    assert time.startswith("expected ") and "\n95 % of runs: at most " in time, time
     assert facts.pop("outcome") == ("Complete", "deadline 2 m 0 s: kept"), facts
     assert facts.pop("val_acc")[0] == number(report["best"]["metric"]), facts
     assert facts == {}, facts
