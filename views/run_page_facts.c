@@ -81,8 +81,9 @@ static void time_fact(struct rb_page *p, const struct rb_node *document)
 
 // --- the outcome and the limits
 
-// "\ndeadline 30.0 s: kept", or by how much it was not. Returns whether it was not.
-static bool limit_line(const char *name, int64_t limit, int64_t actual, bool over, bool broken, format_fn *format,
+// "\ndeadline 30.0 s: kept", or by how much it was not. reached: the run came to its end; broken: it was ended for this limit.
+// Returns whether it was not kept.
+static bool limit_line(const char *name, int64_t limit, int64_t actual, bool reached, bool broken, format_fn *format,
                        struct rb_buf *out)
 {
     char text[32], by[32];
@@ -94,7 +95,7 @@ static bool limit_line(const char *name, int64_t limit, int64_t actual, bool ove
         rb_buf_printf(out, ": missed by %s", format(actual - limit, by));
     else if (missed)
         rb_buf_puts(out, ": reached first");
-    else if (over)
+    else if (reached)
         rb_buf_puts(out, ": kept");
     return missed;
 }
@@ -122,7 +123,7 @@ static void outcome_fact(struct rb_page *p, const struct rb_node *document)
     const struct rb_node *report = report_of(document), *limits = rb_document_at(document, "history.limits"),
                          *progress = rb_document_member(document, "progress");
     const char *outcome = rb_document_text(report, "outcome");
-    const bool over = !is_running(document) && strcmp(outcome, "interrupted") != 0;
+    const bool reached = strcmp(outcome, "complete") == 0 || strcmp(outcome, "target") == 0;
     RB_AUTO(rb_buf_finish) struct rb_buf remark = RB_BUF_INIT;
     char figure[32];
     outcome_words(outcome, figure, &remark);
@@ -130,10 +131,10 @@ static void outcome_fact(struct rb_page *p, const struct rb_node *document)
     const int64_t time_us = rb_document_flag(report, "ended_at_deadline")
                                 ? 0
                                 : rb_document_int(rb_document_member(report, "time_us"), "actual");
-    const bool late = limit_line("deadline", rb_document_int(limits, "deadline_us"), time_us, over,
+    const bool late = limit_line("deadline", rb_document_int(limits, "deadline_us"), time_us, reached,
                                  strcmp(outcome, "stopped: deadline") == 0, rb_format_duration, &remark);
     const bool dear = limit_line("budget", rb_document_int(limits, "budget_uusd"),
-                                 rb_document_int(rb_document_member(report, "cost_uusd"), "actual"), over,
+                                 rb_document_int(rb_document_member(report, "cost_uusd"), "actual"), reached,
                                  strcmp(outcome, "stopped: budget") == 0, rb_format_money, &remark);
     if (is_running(document)) {
         chance_line(progress, "p_on_time", "P(on time)", &remark);

@@ -313,8 +313,8 @@ static void what_was_not_kept_is_red(void **state)
     } cases[] = {
         {"stopped: deadline", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>at the deadline\n"
                               "deadline 30.0 s: reached first</dd>"},
-        {"stopped: failure", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>by a fault\n"},
-        {"incomplete", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Incomplete</dd>\n"},
+        {"stopped: failure", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>by a fault\ndeadline 30.0 s</dd>"},
+        {"incomplete", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Incomplete</dd>\n<dd>no trial was trained to the end\n"},
         {"stopped: user", "<div>\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>on request\n"},
         {"running", "<div>\n<dt>outcome</dt>\n<dd>Running</dd>\n<dd>deadline 30.0 s</dd>"},
     };
