@@ -13,6 +13,7 @@ struct rb_progress {
     bool on_demand;           // a trial's place in the job is its own: what counts is how many stand how
     int n_by_state[RB_TRIAL_COMPLETED + 1];
     int nodes_ready, nodes;   // owned
+    bool is_free;             // nothing that it may rent has a price
     bool is_lent;             // its nodes are a pool's, and so is their bill
     const char *metric_name;
     int best_trial;           // -1: none yet

@@ -41,7 +41,7 @@ static void cost_parts(const struct rb_progress *p, struct rb_status_line *l)
         rb_buf_puts(cost, "lent nodes");
         return;
     }
-    if (p->spent_uusd == 0 && p->cost_p95_uusd == 0) { // this machine
+    if (p->spent_uusd == 0 && (p->is_free || p->cost_p95_uusd == 0)) { // this machine
         rb_buf_puts(cost, "free");
         return;
     }

@@ -281,7 +281,7 @@ class Progress(unittest.TestCase):
         self.assertRegex(usual.raw, r"\[####################\]")
         self.assertRegex(usual.raw, r"trial \d: epoch \d+, val_acc 0\.\d+")
         text = usual.screen.text()
-        self.assertRegex(text, r"^seen-\S+: complete, \d+ s of 1 m 0 s\nstage 2 of 0-2  1/1 trials  val_acc 0\.12\d  \$0\.00")
+        self.assertRegex(text, r"^seen-\S+: complete, \d+ s of 1 m 0 s\nstage 2 of 0-2  1/1 trials  val_acc 0\.12\d  free")
         self.assertRegex(blocks, r"stage 2 of 0-2  0/1 trials .* ETA \d+ s")
         self.assertGreater(blocks.count(": running, "), 2)
         self.assertEqual(blocks.count(": complete, "), 1)
