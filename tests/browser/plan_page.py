@@ -36,6 +36,10 @@ def part(plan, uusd):
     return "$%d.%02d" % (cents // 100, cents % 100)
 
 
+def probability(p):
+    return "not known" if p is None else "%.4f" % p
+
+
 def duration(us):
     s = (us + 500000) // 1000000
     if us == 0:
@@ -130,7 +134,7 @@ def tables_say_what_the_document_says(b, page, doc):
     for name, of in [(plan["planner"], e)] + [(n, x) for n, x in plan["baselines"].items() if n != plan["planner"]]:
         wanted = ["-"] * 5 if of is None else [money(of["cost_uusd"]["mean"]), money(of["cost_uusd"]["p95"]),
                                                duration(of["time_us"]["mean"]), duration(of["time_us"]["p95"]),
-                                               "%.4f" % of["p_both"]]
+                                               probability(of["p_both"])]
         expect(planners[name], wanted, name)
 
 
@@ -159,7 +163,7 @@ def what_if_rows_are_those_of_the_document(b, pages):
             of = s["estimate"]
             wanted.append([name, "no plan", "-", "-", "-", "-"] if of is None else
                           [name, money(of["cost_uusd"]["mean"]), change(s["difference"]["cost_uusd"], lambda uusd: part(doc["plan"], uusd)),
-                           duration(of["time_us"]["mean"]), change(s["difference"]["time_us"], duration), "%.4f" % of["p_both"]])
+                           duration(of["time_us"]["mean"]), change(s["difference"]["time_us"], duration), probability(of["p_both"])])
         expect(b.table("#what-if > .table table"), wanted, page)
     expect(len(wanted), 1, "scenarios given with --what-if replace the usual ones")
 
