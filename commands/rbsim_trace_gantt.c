@@ -161,9 +161,8 @@ bool rb_sim_trace_draw(struct rb_sim_trace *t, const char *path, struct rb_err *
     find_lanes(d, t->run.nodes.n_leases);
     const struct rb_gantt g = {
         .title = rb_arena_printf(&arena, "%d jobs under %s", t->trace.n, t->options.policy->name),
-        .subtitle = rb_arena_printf(&arena, "%d nodes of %d GPUs; a colour a job%s",
-                                    t->options.n_nodes, t->options.gpus_per_node,
-                                    d->cut ? "; cut off: too many changes to draw" : ""),
+        .subtitle = rb_arena_printf(&arena, "%d nodes of %d GPUs; a colour a job%s", t->options.n_nodes,
+                                    t->options.gpus_per_node, d->cut ? "; cut off: too many changes to draw" : ""),
         .what = "job",
         .unit = "epoch",
         .n_levels = SHADES,

@@ -22,7 +22,8 @@ struct maker {
     int64_t over_us;   // when the engine said that the job is over, -1: it did not
     int64_t *furthest; // by trial, [n_furthest]: what it was trained to at most, be it lost since
     int n_furthest;
-    int64_t *lent_us; // by node of the engine, [n_lent]: GPU time that it was lent for; where nodes are the run's own, n_lent is 0
+    int64_t *
+        lent_us; // by node of the engine, [n_lent]: GPU time that it was lent for; where nodes are the run's own, n_lent is 0
     int n_lent;
     struct rb_arena *arena;
     struct rb_report *r;

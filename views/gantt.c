@@ -78,26 +78,18 @@ struct look {
     const char *on_shallow, *on_deep;
 };
 
-static const struct look light = {"#1b1f24",
-                                  "#5d6670",
-                                  "#d9dde2",
-                                  "#ffffff",
-                                  "#b3261e",
-                                  {"#0072b2", "#b87700", "#006b4d", "#cc79a7", "#7a6f00", "#c04a00", "#4a5fc1", "#6a717a"},
-                                  {176, 213, 238},
-                                  {0, 74, 128},
-                                  "#1b1f24",
-                                  "#ffffff"};
-static const struct look dark = {"#e6e8eb",
-                                 "#9aa3ad",
-                                 "#333a43",
-                                 "#14171c",
-                                 "#ff7b72",
-                                 {"#56b4e9", "#e69f00", "#4be0b0", "#c06a9c", "#f0e442", "#ef8a52", "#8fa8ff", "#a0a7b0"},
-                                 {58, 98, 131},
-                                 {126, 205, 255},
-                                 "#e6e8eb",
-                                 "#14171c"};
+static const struct look light = {
+    "#1b1f24",       "#5d6670",
+    "#d9dde2",       "#ffffff",
+    "#b3261e",       {"#0072b2", "#b87700", "#006b4d", "#cc79a7", "#7a6f00", "#c04a00", "#4a5fc1", "#6a717a"},
+    {176, 213, 238}, {0, 74, 128},
+    "#1b1f24",       "#ffffff"};
+static const struct look dark = {
+    "#e6e8eb",     "#9aa3ad",
+    "#333a43",     "#14171c",
+    "#ff7b72",     {"#56b4e9", "#e69f00", "#4be0b0", "#c06a9c", "#f0e442", "#ef8a52", "#8fa8ff", "#a0a7b0"},
+    {58, 98, 131}, {126, 205, 255},
+    "#e6e8eb",     "#14171c"};
 
 static int shade_of(const struct rb_gantt *g, int level)
 {
@@ -180,8 +172,8 @@ static void put_axis(const struct picture *p)
                       bottom + 4);
         put_text(p, x, bottom + 20, "axis", "middle", tick_text(at_us, text));
     }
-    rb_buf_printf(p->out, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" class=\"edge\"/>\n", LEFT,
-                  WIDTH - RIGHT, bottom + 2, bottom + 2);
+    rb_buf_printf(p->out, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" class=\"edge\"/>\n", LEFT, WIDTH - RIGHT,
+                  bottom + 2, bottom + 2);
     put_text(p, LEFT + (WIDTH - LEFT - RIGHT) / 2.0, bottom + 42, "axis", "middle", "since the start");
 }
 
@@ -379,7 +371,8 @@ void rb_gantt_write_html(const struct rb_gantt *g, int n, struct rb_buf *out)
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
                      "<meta name=\"color-scheme\" content=\"light dark\"><title>");
     rb_markup_escape(g->title, out);
-    rb_buf_puts(out, "</title><style>body{margin:1rem}div{overflow-x:auto}svg{max-width:100%;min-width:45rem;height:auto}");
+    rb_buf_puts(out,
+                "</title><style>body{margin:1rem}div{overflow-x:auto}svg{max-width:100%;min-width:45rem;height:auto}");
     put_page_style(&light, out);
     rb_buf_puts(out, "@media screen and (prefers-color-scheme:dark){");
     put_page_style(&dark, out);

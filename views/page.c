@@ -133,7 +133,8 @@ void rb_page_command(struct rb_page *p, const char *command)
 static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, bool failed, const char *text,
                  const char *address)
 {
-    static const char *const classes[2][2] = {{"", " class=\"failed\""}, {" class=\"number\"", " class=\"number failed\""}};
+    static const char *const classes[2][2] = {{"", " class=\"failed\""},
+                                              {" class=\"number\"", " class=\"number failed\""}};
     rb_buf_printf(p->out, "<%s%s%s>", tag, scope, classes[right][failed]);
     if (address) {
         rb_buf_puts(p->out, "<a href=\"");

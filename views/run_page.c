@@ -148,8 +148,9 @@ static void outcome(struct rb_page *p, const struct rb_node *document)
                     predicted ? "The range that most runs of this plan were expected in, and where this one came out."
                               : "There was no prediction of this run.");
     if (predicted) {
-        rb_page_chart(p, "run-outcome", rb_run_page_is_free(document) ? "Time of this run in the predicted distribution."
-                                                             : "Time and cost of this run in the predicted distribution.");
+        rb_page_chart(p, "run-outcome",
+                      rb_run_page_is_free(document) ? "Time of this run in the predicted distribution."
+                                                    : "Time and cost of this run in the predicted distribution.");
         rb_run_page_beside(p, document);
     }
     if (rb_document_flag(report, "ended_at_deadline"))

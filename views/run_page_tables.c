@@ -178,7 +178,7 @@ void rb_run_page_beside(struct rb_page *p, const struct rb_node *document)
                rb_format_duration);
     if (!rb_run_page_is_free(document))
         beside_row(&t, "cost", rb_document_member(report, "cost_uusd"), rb_document_int(limits, "budget_uusd"),
-               rb_format_money);
+                   rb_format_money);
     finish(p, "The share of runs that were expected to take and cost less", &t);
 }
 

@@ -161,9 +161,9 @@ static void node_time_is_split_like_a_bill(void **state)
     assert_int_equal(t.idle_barrier_us, 10 * S);
     assert_int_equal(rb_node_time_sum(&t), 90 * S);
     // One that lives still, and one that never ran.
-    const struct rb_report_node young = {
-        .node = 4, .running_us = 0, .ready_us = 20 * S, .terminated_us = -1, .gone_us = -1},
-                                never = {.node = 4, .running_us = -1, .ready_us = -1, .terminated_us = 9 * S, .gone_us = -1};
+    const struct rb_report_node
+        young = {.node = 4, .running_us = 0, .ready_us = 20 * S, .terminated_us = -1, .gone_us = -1},
+        never = {.node = 4, .running_us = -1, .ready_us = -1, .terminated_us = 9 * S, .gone_us = -1};
     rb_report_split_time(&young, 2, tasks, 1, 30 * S, -1, &t);
     assert_int_equal(t.train_us, 10 * S);
     assert_int_equal(rb_node_time_sum(&t), 60 * S);

@@ -43,13 +43,15 @@ static void the_parameters_stand_in_the_command(void **state)
 {
     (void)state;
 #define ARGS "--lr=0.25 '--note=it'\\''s $HOME'"
-#define ALL  "RB_PARAM_LR=0.25 RB_PARAM_NOTE='it'\\''s $HOME' RB_ARGS='--lr=0.25 '\\''--note=it'\\''\\'\\'''\\''s $HOME'\\''' "
+#define ALL \
+    "RB_PARAM_LR=0.25 RB_PARAM_NOTE='it'\\''s $HOME' RB_ARGS='--lr=0.25 '\\''--note=it'\\''\\'\\'''\\''s $HOME'\\''' "
     static const char *const cases[][2] = {
         {"python train.py $RB_ARGS", "python train.py " ARGS},
         {"python train.py ${RB_ARGS} --fast", "python train.py " ARGS " --fast"},
         {"cd src && python train.py $RB_ARGS", "cd src && python train.py " ARGS},
         {"python train.py $RB_ARGS --epochs $RB_RESOURCE_END",
-         "RB_RESOURCE_END=27 sh -c 'python train.py --lr=0.25 '\\''--note=it'\\''\\'\\'''\\''s $HOME'\\'' --epochs $RB_RESOURCE_END'"},
+         "RB_RESOURCE_END=27 sh -c 'python train.py --lr=0.25 '\\''--note=it'\\''\\'\\'''\\''s $HOME'\\'' --epochs "
+         "$RB_RESOURCE_END'"},
         {"python train.py $RB_ARGSX $RB_ARGS", "python train.py $RB_ARGSX " ARGS},
         {"sh train.sh", ALL "sh train.sh"},
         {"sh train.sh --lr=$RB_PARAM_LR", ALL "sh -c 'sh train.sh --lr=$RB_PARAM_LR'"},

@@ -10,7 +10,7 @@
 // cmocka wants the four above first
 #include <cmocka.h>
 
-#define BY(train, boot, minimum)                                                                                       \
+#define BY(train, boot, minimum) \
     "{\"train\":" train ",\"boot\":" boot ",\"idle_barrier\":0,\"minimum\":" minimum ",\"lost\":0,\"checkpoint\":0}"
 
 // predicted, actual, by: of the cost.
@@ -25,10 +25,12 @@ static void report_of(const char *predicted, const char *actual, const char *by,
                   "\"command\":\"python train.py --lr=0.139\",\"checkpoint\":null,\"remark\":null},"
                   "\"time_us\":{\"predicted\":null,\"actual\":20000000},"
                   "\"cost_uusd\":{\"predicted\":%s,\"actual\":%s,\"by\":%s},"
-                  "\"node_time_us\":{\"actual\":80000000,\"by\":" BY("60000000", "20000000", "0") "},"
-                  "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":9,\"gpus_per_trial\":1,\"nodes\":1,"
-                  "\"start_us\":0,\"end_us\":9000000,\"predicted_time_us\":null,\"predicted_cost_uusd\":null,"
-                  "\"cost_uusd\":%s}],\"trials\":[],\"nodes\":[],\"leak_check\":null}",
+                  "\"node_time_us\":{\"actual\":80000000,\"by\":" BY(
+                      "60000000", "20000000",
+                      "0") "},"
+                           "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":9,\"gpus_per_trial\":1,\"nodes\":1,"
+                           "\"start_us\":0,\"end_us\":9000000,\"predicted_time_us\":null,\"predicted_cost_uusd\":null,"
+                           "\"cost_uusd\":%s}],\"trials\":[],\"nodes\":[],\"leak_check\":null}",
                   predicted, actual, by, actual);
     if (!rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, &err) ||
         !rb_report_table_write(doc.root, &(struct rb_text_style){0}, out, &err))

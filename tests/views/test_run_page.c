@@ -26,8 +26,8 @@ static const char plan[] =
 #define NO_PARTS     "{\"train\":0,\"boot\":0,\"idle_barrier\":0,\"minimum\":0,\"lost\":0,\"checkpoint\":0}"
 #define PARTS        "{\"train\":70000,\"boot\":10000,\"idle_barrier\":15000,\"minimum\":5000,\"lost\":0,\"checkpoint\":0}"
 
-#define NODE_TIME                                                                                                      \
-    "{\"actual\":56000000,\"by\":{\"train\":42000000,\"boot\":4000000,\"idle_barrier\":10000000,\"minimum\":0,"              \
+#define NODE_TIME                                                                                               \
+    "{\"actual\":56000000,\"by\":{\"train\":42000000,\"boot\":4000000,\"idle_barrier\":10000000,\"minimum\":0," \
     "\"lost\":0,\"checkpoint\":0}}"
 
 // A run with one node that was lost, and trials of hostile names.
@@ -195,9 +195,8 @@ static void what_is_not_known_is_not_zero(void **state)
     RB_AUTO(rb_auto_free) char *document = empty();
     page_of(document, false, &page);
     const char *p = rb_buf_str(&page);
-    assert_non_null(strstr(
-        p,
-        "Stopped at the budget after 0 s (there was no prediction), $0.00 (there was no prediction); no trial has a result."));
+    assert_non_null(strstr(p, "Stopped at the budget after 0 s (there was no prediction), $0.00 (there was no "
+                              "prediction); no trial has a result."));
     assert_non_null(strstr(p, "No trial was begun."));
     assert_non_null(strstr(p, "No node was ever rented."));
     assert_non_null(strstr(p, "Nothing was paid."));
@@ -313,8 +312,10 @@ static void what_was_not_kept_is_red(void **state)
     } cases[] = {
         {"stopped: deadline", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>at the deadline\n"
                               "deadline 30.0 s: reached first</dd>"},
-        {"stopped: failure", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>by a fault\ndeadline 30.0 s</dd>"},
-        {"incomplete", "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Incomplete</dd>\n<dd>no trial was trained to the end\n"},
+        {"stopped: failure",
+         "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>by a fault\ndeadline 30.0 s</dd>"},
+        {"incomplete",
+         "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Incomplete</dd>\n<dd>no trial was trained to the end\n"},
         {"stopped: user", "<div>\n<dt>outcome</dt>\n<dd>Stopped</dd>\n<dd>on request\n"},
         {"running", "<div>\n<dt>outcome</dt>\n<dd>Running</dd>\n<dd>deadline 30.0 s</dd>"},
     };
@@ -330,7 +331,9 @@ static void what_was_not_kept_is_red(void **state)
     assert_non_null(deadline);
     memcpy(deadline, "\"deadline_us\":15000000", strlen("\"deadline_us\":15000000"));
     page_of(document, false, &page);
-    assert_fact(&page, "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Complete</dd>\n<dd>deadline 15.0 s: missed by 5.0 s</dd>");
+    assert_fact(
+        &page,
+        "<div class=\"failed\">\n<dt>outcome</dt>\n<dd>Complete</dd>\n<dd>deadline 15.0 s: missed by 5.0 s</dd>");
 }
 
 static void free_runs_show_time_and_no_dollars(void **state)
@@ -345,7 +348,8 @@ static void free_runs_show_time_and_no_dollars(void **state)
     assert_non_null(strstr(words, "Complete after 20.0 s (expected 14.0 s); best: trial 1,"));
     assert_fact(&page, "<dt>spent training</dt>\n<dd>75 %</dd>\n<dd>of 56.0 s of GPU time</dd>");
     assert_non_null(strstr(words, "Where the time went"));
-    assert_non_null(strstr(words, "<th scope=\"row\">training</th><td class=\"number\">42.0 s</td><td class=\"number\">75.0 %</td>"));
+    assert_non_null(strstr(
+        words, "<th scope=\"row\">training</th><td class=\"number\">42.0 s</td><td class=\"number\">75.0 %</td>"));
     assert_non_null(strstr(words, "<tr class=\"total\"><th scope=\"row\">all</th><td class=\"number\">56.0 s</td>"));
     assert_null(strstr(words, "60 s minimum"));
     RB_AUTO(rb_buf_finish) struct rb_buf svg = RB_BUF_INIT;
