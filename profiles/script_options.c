@@ -276,8 +276,8 @@ static bool read_click_pair(struct reader *r, const struct rb_py_argument *a, st
     o.name = rb_arena_strndup(r->arena, name, (size_t)(slash - name));
     add(r, o);
     if (strncmp(slash + 1, "--", 2) == 0) {
+        o.is_alias = o.name[0] != '\0';
         o.name = slash + 3;
-        o.is_alias = true;
         add(r, o);
     }
     return true;
