@@ -647,7 +647,7 @@ static const struct rb_err_entry entries[] = {
      "The run cannot be resumed. What it launched may be there and billed: `rbrun gc --older-than 0s` finds it by its "
      "tag and "
      "ends it. Put the whole directory back from a backup, or move it away once nothing is left.",
-     "the journal names node 7 on aws/us-east-1, which its events and plan do not"},
+     "the journal runs/cifar-1/journal.db is damaged: it names node 7 on aws/us-east-1, which its events and plan do not"},
     {RB_E_REPLAY_DIFFERS, RB_ERR_IO, "replay-differs",
      "Replaying the run's events gives other actions than were recorded.",
      "Use the version of rbrun that made the run; if it is this one, report it.",

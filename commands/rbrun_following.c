@@ -88,8 +88,7 @@ static bool take_node(struct rb_following *f, const struct rb_launch_row *row, c
 {
     struct rb_billing billing;
     if (row->offer < 0 || row->offer >= f->files.plan.n_offers)
-        return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal names offer %d, which the plan does not have",
-                          row->offer);
+        return rb_journal_misfit(f->journal, err, "it names offer %d, which the plan does not have", row->offer);
     if (!rb_spend_billing(&f->files.plan, row->offer, &billing, err))
         return false;
     *out = (struct rb_run_screen_node){

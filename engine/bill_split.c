@@ -51,15 +51,23 @@ static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
     return end > start ? end - start : 0;
 }
 
+// Weights stay so small that all of a window add up.
+static void add_time(int64_t *sum, int gpus, int64_t us)
+{
+    const int64_t most = INT64_MAX / N_KINDS;
+    if (__builtin_add_overflow(*sum, gpus * us, sum) || *sum > most)
+        *sum = most;
+}
+
 static void add_spell(const struct rb_gpu_spell *spell, const int64_t span[2], int64_t *weights)
 {
     const int gpus = __builtin_popcountll(spell->gpus);
     if (spell->lost) {
-        weights[LOST] += gpus * overlap(spell->from_us, spell->to_us, span[0], span[1]);
+        add_time(&weights[LOST], gpus, overlap(spell->from_us, spell->to_us, span[0], span[1]));
         return;
     }
-    weights[TRAIN] += gpus * overlap(spell->from_us, spell->saving_us, span[0], span[1]);
-    weights[CHECKPOINT] += gpus * overlap(spell->saving_us, spell->to_us, span[0], span[1]);
+    add_time(&weights[TRAIN], gpus, overlap(spell->from_us, spell->saving_us, span[0], span[1]));
+    add_time(&weights[CHECKPOINT], gpus, overlap(spell->saving_us, spell->to_us, span[0], span[1]));
 }
 
 // GPU time during which anybody was on a GPU: trials that share one do not count twice.

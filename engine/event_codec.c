@@ -294,7 +294,7 @@ bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb
     struct rb_map m;
     struct rb_event e = {0};
     int kind;
-    if (!rb_map_begin(&m, node, err) || !read_int(&m, "time_us", INT64_MAX, &e.time_us, err) ||
+    if (!rb_map_begin(&m, node, err) || !read_int(&m, "time_us", RB_LIMIT_TIME_US, &e.time_us, err) ||
         !read_choice(&m, "event", names, 13, &kind, err))
         return false;
     e.kind = (enum rb_event_kind)kind;

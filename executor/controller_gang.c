@@ -82,8 +82,8 @@ static bool link_gang(struct rb_controller *c, struct rb_controller_node **membe
     for (int i = 0; i < n; i++) {
         if (i > 0 &&
             (members[i]->id == members[i - 1]->id || strcmp(members[i]->row.token, members[0]->row.token) != 0))
-            return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal names launch %s twice, for nodes %d and %d",
-                              members[i]->row.launch_id, members[i - 1]->id, members[i]->id);
+            return rb_journal_misfit(c->journal, err, "it names launch %s twice, for nodes %d and %d",
+                                     members[i]->row.launch_id, members[i - 1]->id, members[i]->id);
         g->members[i] = members[i];
         members[i]->gang = g;
         members[i]->member = i;

@@ -57,9 +57,8 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
     for (int i = 0; i < n_rows; i++) {
         if (rows[i].node < 0 || rows[i].node >= c->n_nodes || rows[i].offer < 0 ||
             rows[i].offer >= c->config.plan->n_offers || rb_controller_infra_of(c, rows[i].infra) < 0)
-            return rb_err_set(err, RB_E_JOURNAL_DAMAGED,
-                              "the journal names node %d on %s, which its events and plan do not", rows[i].node,
-                              rows[i].infra);
+            return rb_journal_misfit(c->journal, err, "it names node %d on %s, which its events and plan do not",
+                                     rows[i].node, rows[i].infra);
         if (!load_launch(c, &rows[i], err))
             return false;
     }
@@ -82,13 +81,11 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err)
     for (int i = 0; i < n_rows; i++) {
         const struct rb_task_row *row = &rows[i];
         if (row->trial < 0 || row->trial >= rb_engine_n_trials(c->engine))
-            return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal names trial %d, which its events and plan do not",
-                              row->trial);
+            return rb_journal_misfit(c->journal, err, "it names trial %d, which its events and plan do not", row->trial);
         for (int k = 0; k < row->n_slots; k++)
             if (row->slots[k].node < 0 || row->slots[k].node >= c->n_nodes)
-                return rb_err_set(err, RB_E_JOURNAL_DAMAGED,
-                                  "the journal puts trial %d on node %d, which does not exist", row->trial,
-                                  row->slots[k].node);
+                return rb_journal_misfit(c->journal, err, "it puts trial %d on node %d, which does not exist", row->trial,
+                                         row->slots[k].node);
         struct rb_controller_trial *trial = rb_controller_trial_at(c, row->trial);
         trial->n_starts = row->start + 1;
         if (row->state == RB_TASK_SAVED)

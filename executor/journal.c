@@ -54,6 +54,16 @@ bool rb_journal_damaged(const char *path, const char *what, const char *detail, 
                       detail[0] ? " \"" : "", detail, detail[0] ? "\"" : "");
 }
 
+bool rb_journal_misfit(const struct rb_journal *j, struct rb_err *err, const char *fmt, ...)
+{
+    char what[300];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    return rb_journal_damaged(sqlite3_db_filename(j->db, "main"), what, "", err);
+}
+
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err)
 {
     const char *path = sqlite3_db_filename(j->db, "main");

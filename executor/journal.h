@@ -97,6 +97,10 @@ void rb_journal_close(struct rb_journal *j);     // NULL is fine
 
 bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_journal_meta *out, struct rb_err *err);
 
+// It was read, but what it says does not fit its plan or its own events: DAMAGED, naming the file. Returns false.
+bool rb_journal_misfit(const struct rb_journal *j, struct rb_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 // Every write is one committed transaction unless between begin and commit. Nothing is written after a failed
 // one.
 bool rb_journal_begin(struct rb_journal *j, struct rb_err *err);

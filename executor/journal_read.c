@@ -1,7 +1,9 @@
 // Reading the journal. The file is ours, but it may have been damaged: texts are checked like any input.
 #include "executor/journal_private.h"
 
-#include <inttypes.h>
+#include "base/limits.h"
+#include "base/number.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +32,41 @@ static bool each_row(struct rb_journal *j, const char *sql, read_fn *fn, void *c
     return each_row_after(j, sql, 0, fn, ctx, err);
 }
 
-static const char *text_of(sqlite3_stmt *st, int column)
-{
-    const unsigned char *s = sqlite3_column_text(st, column);
-    return s ? (const char *)s : "";
-}
-
 static bool damaged(sqlite3_stmt *st, const char *what, const char *text, struct rb_err *err)
 {
     return rb_journal_damaged(sqlite3_db_filename(sqlite3_db_handle(st), "main"), what, text, err);
 }
 
+static const char *column_name(sqlite3_stmt *st, int column)
+{
+    const char *name = sqlite3_column_name(st, column);
+    return name ? name : "";
+}
+
+// A whole text; NULL: err says what is wrong with it.
+static const char *text_of(sqlite3_stmt *st, int column, struct rb_err *err)
+{
+    const char *s = sqlite3_column_type(st, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(st, column) : NULL;
+    if (s && strlen(s) == (size_t)sqlite3_column_bytes(st, column))
+        return s;
+    damaged(st, "expected a text as", column_name(st, column), err);
+    return NULL;
+}
+
+static bool keep_text(sqlite3_stmt *st, int column, struct rb_arena *arena, const char **out, struct rb_err *err)
+{
+    const char *s = text_of(st, column, err);
+    if (s)
+        *out = rb_arena_strdup(arena, s);
+    return s != NULL;
+}
+
 static bool copy_text(sqlite3_stmt *st, int column, char *out, size_t size, struct rb_err *err)
 {
-    const char *s = text_of(st, column);
-    const size_t n = strlen(s);
+    const char *s = text_of(st, column, err);
+    const size_t n = s ? strlen(s) : 0;
+    if (!s)
+        return false;
     if (n >= size)
         return damaged(st, "a text is too long:", s, err);
     memcpy(out, s, n + 1);
@@ -53,13 +75,57 @@ static bool copy_text(sqlite3_stmt *st, int column, char *out, size_t size, stru
 
 static bool state_of(sqlite3_stmt *st, int column, const char *const *names, int n, int *out, struct rb_err *err)
 {
-    const char *text = text_of(st, column);
-    for (int i = 0; i < n; i++)
+    const char *text = text_of(st, column, err);
+    for (int i = 0; text && i < n; i++)
         if (strcmp(text, names[i]) == 0) {
             *out = i;
             return true;
         }
-    return damaged(st, "unknown state", text, err);
+    return text && damaged(st, "unknown state", text, err);
+}
+
+// A name that becomes part of a path: not empty, and it leads nowhere else.
+static bool check_path_name(sqlite3_stmt *st, const char *name, struct rb_err *err)
+{
+    return (name[0] && name[0] != '.' && !strchr(name, '/')) || damaged(st, "not a name:", name, err);
+}
+
+// Columns that hold whole numbers of at least and at most so much, and where they go. Times and money are bounded, so that
+// what is computed of them fits: nothing of a whole journal comes near.
+enum number_kind { COUNT, SIGNED_COUNT, RESOURCE, TIME, TIME_OR_NOT, MONEY, MONEY_OR_NOT, COUNT_OR_NOT };
+
+static const int64_t bounds[][2] = {
+    [COUNT] = {0, INT32_MAX - 1},
+    [COUNT_OR_NOT] = {-1, INT32_MAX - 1},
+    [SIGNED_COUNT] = {-INT32_MAX, INT32_MAX - 1},
+    [RESOURCE] = {0, INT64_MAX},
+    [TIME] = {0, RB_LIMIT_TIME_US},
+    [TIME_OR_NOT] = {-1, RB_LIMIT_TIME_US},
+    [MONEY] = {0, RB_LIMIT_NODE_UUSD},
+    [MONEY_OR_NOT] = {-1, INT64_MAX},
+};
+
+static bool read_number(sqlite3_stmt *st, int column, enum number_kind kind, int64_t *out, struct rb_err *err)
+{
+    char what[160], range[RB_RANGE_BYTES];
+    const int64_t *bound = bounds[kind];
+    if (sqlite3_column_type(st, column) == SQLITE_INTEGER) {
+        *out = sqlite3_column_int64(st, column);
+        if (*out >= bound[0] && *out <= bound[1])
+            return true;
+    }
+    snprintf(what, sizeof what, "%s is not %s:", column_name(st, column), rb_int_range(bound[0], bound[1], range));
+    const unsigned char *text = sqlite3_column_text(st, column);
+    return damaged(st, what, text ? (const char *)text : "NULL", err);
+}
+
+static bool read_int(sqlite3_stmt *st, int column, enum number_kind kind, int *out, struct rb_err *err)
+{
+    int64_t number;
+    if (!read_number(st, column, kind, &number, err))
+        return false;
+    *out = (int)number;
+    return true;
 }
 
 struct one_meta {
@@ -70,20 +136,16 @@ struct one_meta {
 
 static bool read_meta(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
-    (void)err;
     struct one_meta *m = ctx;
+    struct rb_journal_meta *meta = &m->meta;
     m->n++;
-    m->meta = (struct rb_journal_meta){
-        .run_id = rb_arena_strdup(m->arena, text_of(st, 0)),
-        .plan_sha256 = rb_arena_strdup(m->arena, text_of(st, 1)),
-        .owner = rb_arena_strdup(m->arena, text_of(st, 2)),
-        .started_unix_us = sqlite3_column_int64(st, 3),
-        .deadline_us = sqlite3_column_int64(st, 4),
-        .budget_uusd = sqlite3_column_int64(st, 5),
-        .leak_checked_at_us = sqlite3_column_int64(st, 6),
-        .instances_left = sqlite3_column_int(st, 7),
-    };
-    return true;
+    return keep_text(st, 0, m->arena, &meta->run_id, err) && check_path_name(st, meta->run_id, err) &&
+           keep_text(st, 1, m->arena, &meta->plan_sha256, err) && keep_text(st, 2, m->arena, &meta->owner, err) &&
+           read_number(st, 3, TIME, &meta->started_unix_us, err) &&
+           read_number(st, 4, TIME_OR_NOT, &meta->deadline_us, err) &&
+           read_number(st, 5, MONEY_OR_NOT, &meta->budget_uusd, err) &&
+           read_number(st, 6, TIME_OR_NOT, &meta->leak_checked_at_us, err) &&
+           read_int(st, 7, COUNT_OR_NOT, &meta->instances_left, err);
 }
 
 bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_journal_meta *out, struct rb_err *err)
@@ -106,9 +168,11 @@ struct event_reader {
 static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
     struct event_reader *r = ctx;
-    const char *text = text_of(st, 0);
+    const char *text = text_of(st, 0, err);
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_event e;
+    if (!text)
+        return false;
     if (!rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) ||
         !rb_event_read(doc.root, &doc.arena, &e, err))
         return damaged(st, "an event cannot be read:", text, err);
@@ -170,11 +234,10 @@ static bool read_launch(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
     struct rb_launch_row *r = next_row(ctx, sizeof *r);
     int state = 0;
-    r->node = sqlite3_column_int(st, 0);
-    r->attempt = sqlite3_column_int(st, 1);
-    r->offer = sqlite3_column_int(st, 2);
-    if (!state_of(st, 3, rb_journal_launch_states, RB_LAUNCH_GONE + 1, &state, err) ||
-        !copy_text(st, 4, r->launch_id, sizeof r->launch_id, err) ||
+    if (!read_int(st, 0, COUNT, &r->node, err) || !read_int(st, 1, SIGNED_COUNT, &r->attempt, err) ||
+        !read_int(st, 2, COUNT, &r->offer, err) ||
+        !state_of(st, 3, rb_journal_launch_states, RB_LAUNCH_GONE + 1, &state, err) ||
+        !copy_text(st, 4, r->launch_id, sizeof r->launch_id, err) || !check_path_name(st, r->launch_id, err) ||
         !copy_text(st, 5, r->token, sizeof r->token, err) || !copy_text(st, 6, r->infra, sizeof r->infra, err) ||
         !copy_text(st, 7, r->instance_type, sizeof r->instance_type, err) ||
         !copy_text(st, 8, r->market, sizeof r->market, err) ||
@@ -188,7 +251,8 @@ static bool read_launch(void *ctx, sqlite3_stmt *st, struct rb_err *err)
                                 &r->terminate_us,       &r->gone_us,       &r->running_unix_us,
                                 &r->terminated_unix_us, &r->reserved_uusd, &r->cost_uusd};
     for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
-        *numbers[i] = sqlite3_column_int64(st, 13 + i);
+        if (!read_number(st, 13 + i, i < 7 ? TIME_OR_NOT : MONEY, numbers[i], err))
+            return false;
     return true;
 }
 
@@ -200,6 +264,29 @@ bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb
     return deliver(&c, sizeof(struct rb_launch_row), ok, (void **)out, out_n);
 }
 
+// A number of so much at most; its end, NULL: there is none.
+static const char *take_digits(const char *s, uint64_t most, uint64_t *out)
+{
+    const char *begin = s;
+    for (*out = 0; *s >= '0' && *s <= '9'; s++) {
+        const uint64_t digit = (uint64_t)(*s - '0');
+        if (*out > (most - digit) / 10)
+            return NULL;
+        *out = *out * 10 + digit;
+    }
+    return s > begin ? s : NULL;
+}
+
+// "NODE:GPUS"; its end, NULL: it is none.
+static const char *take_slot(const char *s, struct rb_slot *out)
+{
+    uint64_t node;
+    s = take_digits(s, INT32_MAX - 1, &node);
+    out->node = (int)node;
+    s = s && *s == ':' ? take_digits(s + 1, UINT64_MAX, &out->gpus) : NULL;
+    return s && out->gpus != 0 ? s : NULL;
+}
+
 static bool read_slots(sqlite3_stmt *st, const char *text, struct rb_arena *arena, struct rb_task_row *r,
                        struct rb_err *err)
 {
@@ -209,14 +296,27 @@ static bool read_slots(sqlite3_stmt *st, const char *text, struct rb_arena *aren
     struct rb_slot *slots = rb_arena_array(arena, (size_t)(n ? n : 1), sizeof *slots);
     const char *at = text;
     for (int i = 0; i < n; i++) {
-        int used = 0;
-        if (sscanf(at, "%d:%" SCNu64 "%n", &slots[i].node, &slots[i].gpus, &used) != 2 ||
-            (at[used] != ',' && at[used] != '\0'))
-            return damaged(st, "slots", text, err);
-        at += used + (at[used] == ',');
+        at = take_slot(at, &slots[i]);
+        if (!at || *at != (i + 1 < n ? ',' : '\0'))
+            return damaged(st, "expected slots, got", text, err);
+        at++;
     }
     r->slots = slots;
     r->n_slots = n;
+    return true;
+}
+
+static bool read_task_numbers(sqlite3_stmt *st, struct rb_task_row *r, struct rb_err *err)
+{
+    int64_t *const times[] = {&r->started_us, &r->exited_us, &r->ended_us};
+    if (!read_int(st, 0, COUNT, &r->trial, err) || !read_int(st, 1, COUNT, &r->start, err) ||
+        !read_int(st, 2, COUNT, &r->stage, err) || !read_int(st, 3, COUNT, &r->attempt, err) ||
+        !read_int(st, 5, SIGNED_COUNT, &r->exit_code, err) || !read_number(st, 6, RESOURCE, &r->resource_start, err) ||
+        !read_number(st, 7, RESOURCE, &r->resource_end, err))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!read_number(st, 8 + i, TIME_OR_NOT, times[i], err))
+            return false;
     return true;
 }
 
@@ -225,20 +325,13 @@ static bool read_task(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     struct collected *c = ctx;
     struct rb_task_row *r = next_row(c, sizeof *r);
     int state = 0;
-    if (!state_of(st, 4, rb_journal_task_states, RB_TASK_KILLED + 1, &state, err) ||
-        !read_slots(st, text_of(st, 11), c->arena, r, err) ||
-        !copy_text(st, 12, r->checkpoint, sizeof r->checkpoint, err))
+    if (!read_task_numbers(st, r, err) ||
+        !state_of(st, 4, rb_journal_task_states, RB_TASK_KILLED + 1, &state, err))
         return false;
-    r->trial = sqlite3_column_int(st, 0);
-    r->start = sqlite3_column_int(st, 1);
-    r->stage = sqlite3_column_int(st, 2);
-    r->attempt = sqlite3_column_int(st, 3);
     r->state = (enum rb_task_state)state;
-    r->exit_code = sqlite3_column_int(st, 5);
-    int64_t *const numbers[] = {&r->resource_start, &r->resource_end, &r->started_us, &r->exited_us, &r->ended_us};
-    for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
-        *numbers[i] = sqlite3_column_int64(st, 6 + i);
-    return true;
+    const char *slots = text_of(st, 11, err);
+    return slots && read_slots(st, slots, c->arena, r, err) &&
+           copy_text(st, 12, r->checkpoint, sizeof r->checkpoint, err);
 }
 
 bool rb_journal_tasks(struct rb_journal *j, struct rb_arena *arena, struct rb_task_row **out, int *out_n,
@@ -251,13 +344,10 @@ bool rb_journal_tasks(struct rb_journal *j, struct rb_arena *arena, struct rb_ta
 
 static bool read_note(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
-    (void)err;
     struct collected *c = ctx;
     struct rb_note *n = next_row(c, sizeof *n);
-    n->time_us = sqlite3_column_int64(st, 0);
-    n->kind = rb_arena_strdup(c->arena, text_of(st, 1));
-    n->text = rb_arena_strdup(c->arena, text_of(st, 2));
-    return true;
+    return read_number(st, 0, TIME, &n->time_us, err) && keep_text(st, 1, c->arena, &n->kind, err) &&
+           keep_text(st, 2, c->arena, &n->text, err);
 }
 
 bool rb_journal_notes(struct rb_journal *j, struct rb_arena *arena, struct rb_note **out, int *out_n,

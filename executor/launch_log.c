@@ -34,11 +34,21 @@ bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *i
     return ok;
 }
 
-static bool read_line(const char *path, char *line, rb_launch_log_fn *fn, void *ctx, struct rb_err *err)
+static bool is_word(const char *s)
+{
+    const char *end = s;
+    while (*end > ' ' && *end < 127)
+        end++;
+    return end > s && *end == '\0';
+}
+
+// line: of n bytes, which end with a NUL.
+static bool read_line(const char *path, char *line, size_t n, rb_launch_log_fn *fn, void *ctx, struct rb_err *err)
 {
     char *space = strchr(line, ' ');
-    const size_t n = space ? (size_t)(space - line) : 0;
-    if (n == 0 || strspn(line, "0123456789abcdef") != n || !space[1] || strpbrk(space + 1, " \t"))
+    const size_t id = space ? (size_t)(space - line) : 0;
+    if (id == 0 || id > RB_LAUNCH_ID_MAX || strspn(line, "0123456789abcdef") != id || !is_word(space + 1) ||
+        strlen(line) != n)
         return rb_err_set(err, RB_E_JOURNAL_DAMAGED,
                           "%s is damaged: expected lines of a launch and its place, got \"%.40s\"", path, line);
     *space = '\0';
@@ -57,7 +67,7 @@ bool rb_launch_log_each(const char *run_dir, rb_launch_log_fn *fn, void *ctx, st
         return false;
     for (char *line = text, *end; (end = memchr(line, '\n', n - (size_t)(line - text))); line = end + 1) {
         *end = '\0';
-        if (!read_line(rb_buf_str(&path), line, fn, ctx, err))
+        if (!read_line(rb_buf_str(&path), line, (size_t)(end - line), fn, ctx, err))
             return false;
     }
     return true;

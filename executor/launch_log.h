@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+enum { RB_LAUNCH_ID_MAX = 39 }; // hexadecimal digits
+
 // Appends a line. durable: and waits for the disk.
 bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *infra, bool durable, struct rb_err *err);
 

@@ -14,7 +14,7 @@ enum rb_switch_state { RB_SWITCH_UNKNOWN, RB_SWITCH_ARMED, RB_SWITCH_NOT_ARMED }
 // What a heartbeat found.
 struct rb_switch_report {
     enum rb_switch_state state;
-    int64_t left_s; // ARMED: until the node ends itself
+    int64_t left_s; // ARMED: until the node ends itself; below zero: it should have; within RB_LIMIT_DURATION_S
     char why[200];  // otherwise: what the node or ssh said; printable
 };
 

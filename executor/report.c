@@ -220,7 +220,7 @@ static void take_node_time(struct maker *m, struct rb_report_node *node)
     sum->checkpoint_us += node->time.checkpoint_us;
 }
 
-static bool take_nodes(struct maker *m, struct rb_err *err)
+static bool take_nodes(struct maker *m, struct rb_journal *j, struct rb_err *err)
 {
     struct rb_report *r = m->r;
     r->nodes = rb_arena_array(m->arena, (size_t)(m->n_launches ? m->n_launches : 1), sizeof *r->nodes);
@@ -230,8 +230,7 @@ static bool take_nodes(struct maker *m, struct rb_err *err)
         if (row->state == RB_LAUNCH_REFUSED)
             continue;
         if (row->offer < 0 || row->offer >= r->plan->n_offers)
-            return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal names offer %d, which the plan does not have",
-                              row->offer);
+            return rb_journal_misfit(j, err, "it names offer %d, which the plan does not have", row->offer);
         if (!rb_spend_billing(r->plan, row->offer, &billing, err))
             return false;
         const struct rb_spend_now now = {m->meta.started_unix_us + m->last_us, m->last_us};
@@ -273,7 +272,7 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
     r->tasks = m->tasks;
     r->n_tasks = m->n_tasks;
     r->now_us = m->last_us;
-    return take_nodes(m, err);
+    return take_nodes(m, j, err);
 }
 
 bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena, struct rb_report *out,

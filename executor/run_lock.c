@@ -51,6 +51,14 @@ static void lock_path(const char *path, struct rb_buf *out)
     rb_buf_printf(out, "%s.lock", path);
 }
 
+// What another process wrote goes to terminals.
+static void make_printable(char *s)
+{
+    for (; *s; s++)
+        if (*s <= ' ' || *s >= 127)
+            *s = '?';
+}
+
 // Returns whether it was taken under this kernel; an older version's file does not say, and counts as such.
 static bool read_holder(int fd, struct rb_run_lock *out)
 {
@@ -64,6 +72,7 @@ static bool read_holder(int fd, struct rb_run_lock *out)
         *line++ = '\0';
     if (line && sscanf(line, "%63s %63s %71s", there.boot, there.pids, out->host) < 2)
         there = (struct place){"-", "-"};
+    make_printable(out->host);
     read_place(&here);
     const bool same_kernel = is_same(here.boot, there.boot);
     if (same_kernel && is_same(here.pids, there.pids) && rb_parse_int(text, &pid) && pid > 0 && pid < INT32_MAX)

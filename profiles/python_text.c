@@ -42,7 +42,8 @@ static bool begins_string(const char *p)
     return p[0] == '"' || p[0] == '\'' || prefix_length(p) > 0;
 }
 
-static size_t string_length(const char *p)
+// Where there is no end, up to that of the line or the source.
+static size_t string_length(const char *p, bool *closed)
 {
     const char *q = p + prefix_length(p);
     const char quote = *q;
@@ -50,9 +51,12 @@ static size_t string_length(const char *p)
     for (q += is_long ? 3 : 1; *q && (is_long || *q != '\n'); q++) {
         if (*q == '\\' && q[1])
             q++;
-        else if (*q == quote && (!is_long || (q[1] == quote && q[2] == quote)))
+        else if (*q == quote && (!is_long || (q[1] == quote && q[2] == quote))) {
+            *closed = true;
             return (size_t)(q - p) + (is_long ? 3 : 1);
+        }
     }
+    *closed = false;
     return (size_t)(q - p);
 }
 
@@ -104,7 +108,8 @@ static void begin_line(struct reader *r)
 
 static void read_string(struct reader *r)
 {
-    const size_t n = string_length(r->p);
+    bool closed;
+    const size_t n = string_length(r->p, &closed);
     add(r, RB_PY_STRING, n);
     for (const char *end = r->p + n; r->p < end; r->p++)
         r->line += *r->p == '\n';
@@ -180,7 +185,9 @@ const char *rb_py_string(const struct rb_py_token *t, struct rb_arena *arena)
     const bool raw = memchr(t->at, 'r', prefix) || memchr(t->at, 'R', prefix);
     const char *p = t->at + prefix, *end = t->at + t->n;
     const size_t quotes = end - p >= 6 && p[1] == p[0] && p[2] == p[0] ? 3 : 1;
-    if (memchr(t->at, 'b', prefix) || memchr(t->at, 'B', prefix) || (size_t)(end - p) < 2 * quotes)
+    bool closed;
+    string_length(t->at, &closed);
+    if (!closed || memchr(t->at, 'b', prefix) || memchr(t->at, 'B', prefix))
         return NULL;
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     for (p += quotes, end -= quotes; p < end; p++) {

@@ -30,7 +30,7 @@ void rb_py_read(const char *source, struct rb_arena *arena, struct rb_py_text *o
 
 bool rb_py_is(const struct rb_py_token *t, const char *text);
 // The text of a string literal, prefix and quotes removed, escapes of characters resolved (not \x, \u and \N). NULL: it is
-// none, or one of bytes. An f-string keeps its braces.
+// none, one of bytes, or has no end. An f-string keeps its braces.
 const char *rb_py_string(const struct rb_py_token *t, struct rb_arena *arena);
 bool rb_py_is_fstring(const struct rb_py_token *t);
 

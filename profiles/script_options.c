@@ -53,8 +53,13 @@ static bool defines(const struct reader *r, const char *what, const struct rb_py
     return false;
 }
 
+// One without a name, such as click's "--/--b", is none that anyone could give.
 static void add(struct reader *r, struct rb_script_option o)
 {
+    if (!o.name[0]) {
+        r->unsure = true;
+        return;
+    }
     if (r->s->n_options == r->most) {
         const int most = r->most ? 2 * r->most : 32;
         struct rb_script_option *options = rb_arena_array(r->arena, (size_t)most, sizeof *options);
@@ -271,18 +276,18 @@ static bool read_click_pair(struct reader *r, const struct rb_py_argument *a, st
     o.name = rb_arena_strndup(r->arena, name, (size_t)(slash - name));
     add(r, o);
     if (strncmp(slash + 1, "--", 2) == 0) {
+        o.is_alias = o.name[0] != '\0';
         o.name = slash + 3;
-        o.is_alias = true;
         add(r, o);
     }
     return true;
 }
 
-// click.Choice(["a", "b"]) -> ["a", "b"].
+// click.Choice(["a", "b"]) -> ["a", "b"]; NULL: they stand elsewhere.
 static const char *click_choices(const struct reader *r, const struct rb_py_argument *type)
 {
     for (int i = type ? type->value.first : 0; type && i < type->value.end; i++)
-        if (is_call_of(r, i, "Choice"))
+        if (is_call_of(r, i, "Choice") && (is(r, i + 2, "[") || is(r, i + 2, "(")))
             return rb_py_source(r->text, (struct rb_py_span){i + 2, token(r, i + 2)->match + 1}, r->arena);
     return NULL;
 }

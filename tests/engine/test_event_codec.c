@@ -56,7 +56,7 @@ static void every_kind_has_its_text(void **state)
           .signature = UINT64_C(0xfedcba9876543210)},
          "{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":7,\"attempt\":0,\"outcome\":\"failed\","
          "\"signature\":\"fedcba9876543210\"}"},
-        {{.kind = RB_EVENT_TIME, .time_us = INT64_MAX}, "{\"time_us\":9223372036854775807,\"event\":\"time\"}"},
+        {{.kind = RB_EVENT_TIME, .time_us = RB_LIMIT_TIME_US}, "{\"time_us\":9467280000000000,\"event\":\"time\"}"},
         {{.kind = RB_EVENT_ADVICE, .stage = 2}, "{\"time_us\":0,\"event\":\"advice\",\"stage\":2}"},
         {{.kind = RB_EVENT_STOP, .reason = RB_STOP_BUDGET}, "{\"time_us\":0,\"event\":\"stop\",\"reason\":\"budget\"}"},
         {{.kind = RB_EVENT_LENT, .node = 2, .gpus = UINT64_C(1) << 63 | 5},

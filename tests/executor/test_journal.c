@@ -298,6 +298,82 @@ static void zeroed_cut_or_gone_is_damaged(void **state)
     assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
 }
 
+// One cell of a whole journal is changed: the tables cannot all be read any more.
+static void check_refused(const struct place *p, const char *table, const char *cell)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    const struct rb_launch_row launch = a_launch(4);
+    const struct rb_slot slot = {3, 15};
+    const struct rb_task_row task = {.trial = 3, .slots = &slot, .n_slots = 1};
+    struct rb_event events[2], *next = events;
+    struct rb_journal *j = create(p);
+    struct rb_journal_meta m;
+    struct rb_launch_row *launches;
+    struct rb_task_row *tasks;
+    struct rb_note *notes;
+    struct rb_err err = {0};
+    sqlite3 *db;
+    char sql[200];
+    int n;
+    assert_true(rb_journal_event(j, &(struct rb_event){.kind = RB_EVENT_START}, &err));
+    assert_true(rb_journal_launch(j, &launch, &err) && rb_journal_task(j, &task, &err));
+    assert_true(rb_journal_note(j, 9, "fault", "it's gone", &err));
+    rb_journal_close(j);
+    snprintf(sql, sizeof sql, "UPDATE %s SET %s", table, cell);
+    assert_int_equal(sqlite3_open(p->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    rb_arena_init(&arena);
+    assert_true(rb_journal_open_reader(p->path, &j, &err));
+    if (rb_journal_meta(j, &arena, &m, &err) && rb_journal_each_event(j, collect, &next, &err) &&
+        rb_journal_launches(j, &arena, &launches, &n, &err) && rb_journal_tasks(j, &arena, &tasks, &n, &err) &&
+        rb_journal_notes(j, &arena, &notes, &n, &err))
+        fail_msg("%s is taken", sql);
+    if (rb_err_number(&err) != RB_E_JOURNAL_DAMAGED || !strstr(err.message, p->path))
+        fail_msg("%s: %s", sql, err.message);
+    rb_journal_close(j);
+    unlink(p->path);
+}
+
+static void cells_out_of_bounds_are_damaged(void **state)
+{
+    static const struct {
+        const char *table, *cell;
+    } bad[] = {
+        {"meta", "run_id='../x'"},
+        {"meta", "started_unix_us=-1"},
+        {"meta", "budget_uusd='many'"},
+        {"meta", "instances_left=-2"},
+        {"event", "json='{\"time_us\":9223372036854775807,\"event\":\"time\"}'"},
+        {"event", "json=x'00'"},
+        {"launch", "node=-1"},
+        {"launch", "node=4294967300"},
+        {"launch", "offer=-1"},
+        {"launch", "launch_id='a/b'"},
+        {"launch", "launch_id=''"},
+        {"launch", "infra=x'6100'"},
+        {"launch", "running_us=-2"},
+        {"launch", "running_us=NULL"},
+        {"launch", "running_us=1.5"},
+        {"launch", "terminated_unix_us=9223372036854775807"},
+        {"launch", "reserved_uusd=-1"},
+        {"launch", "cost_uusd=9223372036854775807"},
+        {"task", "trial=-1"},
+        {"task", "start=2147483647"},
+        {"task", "resource_end=-1"},
+        {"task", "started_us=-9223372036854775808"},
+        {"task", "slots='-1:3'"},
+        {"task", "slots='3:0'"},
+        {"task", "slots='3:18446744073709551616'"},
+        {"task", "slots='99999999999:1'"},
+        {"task", "slots='3:1,'"},
+        {"note", "time_us=NULL"},
+        {"note", "text=x'00'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        check_refused(*state, bad[i].table, bad[i].cell);
+}
+
 static bool count_line(void *ctx, const char *launch_id, const char *infra, struct rb_err *err)
 {
     (void)launch_id, (void)infra, (void)err;
@@ -325,6 +401,34 @@ static void half_a_line_of_the_launch_log_does_not_count(void **state)
     assert_false(rb_launch_log_each(p->dir, count_line, &n, &err));
     assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
     assert_non_null(strstr(err.message, "launches"));
+}
+
+static void lines_of_the_launch_log_that_nobody_wrote_are_damage(void **state)
+{
+    static const char junk_after_nul[] = "0123 aws\0junk\n";
+    static const struct {
+        const char *text;
+        size_t n;
+    } bad[] = {
+        {junk_after_nul, sizeof junk_after_nul - 1},
+        {"0123456789abcdef0123456789abcdef01234567 aws\n", 45}, // 40 digits
+        {"0123 a\033[2J\n", 11},
+        {"0123 \n", 6},
+        {"x123 aws\n", 9},
+    };
+    const struct place *p = *state;
+    char name[4300];
+    snprintf(name, sizeof name, "%s/launches", p->dir);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct rb_err err;
+        int n = 0;
+        FILE *f = fopen(name, "w");
+        assert_int_equal(fwrite(bad[i].text, 1, bad[i].n, f), bad[i].n);
+        fclose(f);
+        if (rb_launch_log_each(p->dir, count_line, &n, &err))
+            fail_msg("line %zu is taken", i);
+        assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
+    }
 }
 
 static void create_never_replaces(void **state)
@@ -428,6 +532,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_journal_that_lacks_a_launch_is_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(zeroed_cut_or_gone_is_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(half_a_line_of_the_launch_log_does_not_count, setup, teardown),
+        cmocka_unit_test_setup_teardown(cells_out_of_bounds_are_damaged, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_of_the_launch_log_that_nobody_wrote_are_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(create_never_replaces, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
         cmocka_unit_test_setup_teardown(dies_as_it_is_told, setup, teardown),

@@ -71,6 +71,8 @@ static void what_is_no_answer_is_unknown(void **state)
         "rb-switch armed x",
         "rb-switch armed 18 00",
         "rb-switch armed 99999999999999999999999999999999999",
+        "rb-switch armed 99999999999999999", // no microseconds of that fit
+        "rb-switch armed -99999999999999999",
         "bash: rb-switch armed 5",
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {

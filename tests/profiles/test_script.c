@@ -154,6 +154,28 @@ static void lines_are_taken_apart_as_rbrun_does(void **unused)
     }
 }
 
+// What has no name is no option, a text without an end no literal, and choices are those of a list in sight.
+static void halves_of_options_are_none(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *option, *description;
+    } cases[] = {
+        {"'--a/--no-a'", "click all\na:bool/switch ~no-a:bool/switch \n"},
+        {"'--a/--'", "click\na:bool/switch \n"},
+        {"'--/--a'", "click\na:bool/switch \n"},
+        {"'--n', type=click.Choice(['x', 'y'])", "click all\nn:any['x', 'y'] \n"},
+        {"'--n', type=click.Choice(NAMES)", "click all\nn:any \n"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char source[300];
+        snprintf(source, sizeof source, "import click\n@click.command()\n@click.option(%s)\ndef f(): pass\n",
+                 cases[i].option);
+        expect(source, cases[i].option, cases[i].description);
+    }
+    expect("import click\n@click.option('--lr", "no end", "constants\n\n");
+}
+
 // Options may come from elsewhere: then nothing is said of one that is not seen.
 static void certainty_needs_every_call(void **unused)
 {
@@ -253,8 +275,11 @@ static void nonsense_does_no_harm(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_style_is_read),        cmocka_unit_test(lines_are_taken_apart_as_rbrun_does),
-        cmocka_unit_test(certainty_needs_every_call), cmocka_unit_test(a_text_may_end_anywhere),
+        cmocka_unit_test(every_style_is_read),
+        cmocka_unit_test(lines_are_taken_apart_as_rbrun_does),
+        cmocka_unit_test(halves_of_options_are_none),
+        cmocka_unit_test(certainty_needs_every_call),
+        cmocka_unit_test(a_text_may_end_anywhere),
         cmocka_unit_test(nonsense_does_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
