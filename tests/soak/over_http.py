@@ -253,8 +253,10 @@ class Soak(kill9.Crash):
 
     def damage(self):
         """No resume from here: gc must find and end every node, and must not say that it is certain."""
-        self.damaged = self.draw.choice(sorted(DAMAGES))
-        DAMAGES[self.damaged](self.journals()[0])
+        journal = self.journals()[0]
+        has_log = os.path.exists(journal + "-wal") and os.path.getsize(journal + "-wal") > 0
+        self.damaged = self.draw.choice([d for d in sorted(DAMAGES) if has_log or "wal" not in d])
+        DAMAGES[self.damaged](journal)
         self.counts[self.damaged] = 1
         for n in range(MOST_GCS):
             code, said = self.gc("--yes")
