@@ -283,9 +283,10 @@ static void deliver(struct fake_process *p)
     const struct rb_launcher_events *e = &m->events;
     if (m->offline || p->held_up)
         return;
-    if (virtual_loop_is_stopped(m->site.v)) { // it is read afterwards, once the connection has told
-        m->site.v->loop.timer_start(m->site.v, m->site.v->stopped_until_us - m->site.v->now_us + m->catch_up_us,
-                                    read_on, p);
+    struct virtual_loop *v = m->site.v;
+    if (virtual_loop_is_stopped(v)) { // it is read afterwards; if the stop was a long one, once the connection has told
+        const bool is_long = v->back_us == v->stopped_until_us - v->away_us;
+        v->loop.timer_start(v, v->stopped_until_us - v->now_us + (is_long ? m->catch_up_us : 0), read_on, p);
         return;
     }
     while (p->followed == m->session && p->n_delivered < p->n_lines) {
