@@ -211,11 +211,13 @@ class Soak(kill9.Crash):
                 ended_well = self.controller(argv, kills.pop(0) if kills else None)
                 if ended_well and not kills:
                     return True
-                if not ended_well and self.killed and self.journals() and self.draw.random() < 0.5:
-                    self.ask_gc()
-                if not ended_well and self.killed and self.journals() and self.draw.random() < 0.4:
-                    self.damage()
-                    return False
+                if self.killed and self.journals():
+                    fate = self.draw.random()
+                    if fate < 0.4:
+                        self.damage()
+                        return False
+                    if fate < 0.7:  # asked first, it may write the log back, and there is none to lose
+                        self.ask_gc()
                 if self.journals():  # else it ended before anything was launched
                     argv = ["resume", "--state-dir", state]
                 if ended_well:
