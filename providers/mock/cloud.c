@@ -109,16 +109,17 @@ bool rb_cloud_next_order(struct rb_cloud *c, struct rb_cloud_order *out)
 }
 
 // The ledger bills by the instants that the API shows, so that a client that reads them computes the same bill. EC2 shows
-// whole seconds (launchTime, `reason`), Compute Engine milliseconds.
-static int64_t shown_unit_us(const struct rb_cloud_instance *i)
+// whole seconds (launchTime, `reason`), Compute Engine milliseconds unless the test wants otherwise.
+static int64_t shown_unit_us(const struct rb_cloud *c, const struct rb_cloud_instance *i)
 {
-    return rb_cloud_infra_is_gcp(i->offer->infra) ? US_PER_MS : RB_US_PER_S;
+    const bool whole_seconds = c->config->whole_seconds || !rb_cloud_infra_is_gcp(i->offer->infra);
+    return whole_seconds ? RB_US_PER_S : US_PER_MS;
 }
 
 // Never before the instance ran.
-static int64_t end_instant(const struct rb_cloud_instance *i, int64_t now_us)
+static int64_t end_instant(const struct rb_cloud *c, const struct rb_cloud_instance *i, int64_t now_us)
 {
-    const int64_t unit_us = shown_unit_us(i);
+    const int64_t unit_us = shown_unit_us(c, i);
     int64_t end_us = now_us - now_us % unit_us;
     if (i->running_us > end_us)
         end_us = (i->running_us + unit_us - 1) / unit_us * unit_us;
@@ -133,9 +134,9 @@ void rb_cloud_begin_end(struct rb_cloud *c, struct rb_cloud_instance *i, enum rb
     for (int k = 0; k < RB_CLOUD_N_DUE; k++)
         i->plan.due_us[k] = INT64_MAX;
     if (i->ended_us < 0)
-        i->ended_us = end_instant(i, now_us);
+        i->ended_us = end_instant(c, i, now_us);
     if (state == RB_CLOUD_SHUTTING_DOWN)
-        i->terminated_us = end_instant(i, now_us);
+        i->terminated_us = end_instant(c, i, now_us);
     i->plan.gone_us = now_us + rb_cloud_draw_us(c, &c->config->shutdown_s, RB_CLOUD_DRAW_SHUTDOWN, i->ordinal);
     if (i->plan.boot_ordered && i->plan.node_alive)
         give_order(c, RB_CLOUD_END, i);
@@ -150,7 +151,7 @@ static void start_running(struct rb_cloud *c, struct rb_cloud_instance *i, int64
         return;
     }
     i->state = RB_CLOUD_RUNNING;
-    i->running_us = at_us - at_us % shown_unit_us(i);
+    i->running_us = at_us - at_us % shown_unit_us(c, i);
     if (i->max_run_us > 0)
         i->plan.due_us[RB_CLOUD_DUE_EXPIRE] = at_us + i->max_run_us;
     rb_cloud_changed(c);

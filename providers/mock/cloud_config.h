@@ -43,6 +43,7 @@ struct rb_cloud_config {
     int64_t token_lifetime_us;
     struct rb_cloud_limits limits;
     struct rb_chaos_rules chaos;      // the caller's, like the seed
+    bool whole_seconds;               // the caller's: Compute Engine's instants, too, are shown and billed in whole seconds
     const struct rb_cloud_capacity *capacity;
     int n_capacity;
     const char *const *images;        // EC2's image ids, the first is the default

@@ -69,9 +69,12 @@ static struct rb_mock_gcp_operation *add(struct rb_mock_gcp *gcp, enum rb_mock_g
         gcp->cap_operations = gcp->cap_operations ? 2 * gcp->cap_operations : 16;
         gcp->operations = rb_xrealloc(gcp->operations, (size_t)gcp->cap_operations, sizeof *gcp->operations);
     }
+    const int64_t unit_us = rb_cloud_config_of(gcp->cloud)->whole_seconds ? RB_US_PER_S : 1;
     struct rb_mock_gcp_operation *o = &gcp->operations[gcp->n_operations++];
-    *o = (struct rb_mock_gcp_operation){
-        .id = rb_cloud_fresh_id(gcp->cloud) >> 1, .deed = deed, .instance = instance, .inserted_us = at_us};
+    *o = (struct rb_mock_gcp_operation){.id = rb_cloud_fresh_id(gcp->cloud) >> 1,
+                                        .deed = deed,
+                                        .instance = instance,
+                                        .inserted_us = at_us - at_us % unit_us};
     return o;
 }
 

@@ -297,6 +297,25 @@ static void a_full_machine_is_waited_for(void **state)
     fake_run_finish(&r);
 }
 
+// Prepared, saved and started again, killed: whatever could not be started is, once there is room.
+static void and_what_it_held_up_is_done_then(void **state)
+{
+    (void)state;
+    const int64_t at_us[] = {2 * SECOND_US, 45 * SECOND_US, 60 * SECOND_US, 110 * SECOND_US};
+    for (size_t i = 0; i < sizeof at_us / sizeof *at_us; i++) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        fake_run_open(&r);
+        step_for(&r, at_us[i]);
+        fake_machines_set_full(&r.machines, 4 * MINUTE_US);
+        end_it(&r);
+        assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+        assert_int_equal(restarts(&r), 0);
+        assert_talked_of(&r, "waiting for room");
+        fake_run_finish(&r);
+    }
+}
+
 static void but_not_for_ever(void **state)
 {
     (void)state;
@@ -330,6 +349,7 @@ int main(void)
         cmocka_unit_test(nobody_is_evicted_for_our_absence),
         cmocka_unit_test(a_gap_is_not_a_lost_network),
         cmocka_unit_test(a_full_machine_is_waited_for),
+        cmocka_unit_test(and_what_it_held_up_is_done_then),
         cmocka_unit_test(but_not_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 """Runs of the real rbrun against the real rbmock: HTTP, signatures, sshd nodes, training processes, and every kind of fault
-at once. Half of the runs lose their controller to SIGKILL, at moments of the clock, and are resumed.
+at once. Half of the runs lose their controller to SIGKILL, at moments of the clock, and are resumed; or their journal is damaged
+then, and `rbrun gc` ends what they left. Controllers are stopped for seconds, lose ssh's control directory, and may open no
+more files for a while (root alone can do that to another process).
 
     over_http.py --bin BUILD [--runs N] [--seed S] [--parallel P]
 
@@ -13,6 +15,8 @@ import glob
 import json
 import os
 import random
+import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -30,6 +34,8 @@ from real_run import edit  # noqa: E402
 SPOT = "mock/us-east-1,two.gpus,T4,2,16,8,32,spot,0.37,test,2026-07-20T00:00:00Z\n"
 MOST_RESUMES = 8  # of runs that gave up; as their user would
 LONGEST_S = 400
+MOST_GCS = 10  # of damaged runs; chaos is on their calls, too
+SEEN_AFTER_S = 8  # a listing knows an instance that has run for so long
 
 # What a chaos file can do: where, what, how often at most.
 CALL_FAULTS = [("lost_response", 0.2), ("{html_502: {after_effect: true}}", 0.1), ("html_502", 0.1),
@@ -64,12 +70,104 @@ def cloud_of(draw):
                 draw.uniform(0.01, 2), draw.uniform(0.3, 5), draw.randint(1, 4), draw.uniform(0.5, 4)))
 
 
+def disturbances_of(draw):
+    """What befalls the running controllers: (seconds after a start, what, for how many seconds)."""
+    out = []
+    if draw.random() < 0.4:
+        out += [(draw.uniform(0.3, 10), "suspended", draw.uniform(1, 8)) for _ in range(draw.randint(1, 2))]
+    if draw.random() < 0.3:
+        out += [(draw.uniform(1, 8), "control directory lost", 0) for _ in range(draw.randint(1, 2))]
+    if draw.random() < 0.3 and os.geteuid() == 0:
+        out.append((draw.uniform(0.3, 8), "no more files", draw.uniform(1, 6)))
+    return sorted(out)
+
+
+class Disturbances:
+    """Of one controller: each begins and ends at its time, unless the process has ended."""
+
+    def __init__(self, process, run_dirs, todo, counts):
+        self.process, self.run_dirs, self.counts = process, run_dirs, counts
+        start = time.monotonic()
+        self.todo = sorted((start + at, what, seconds) for at, what, seconds in todo)
+        self.undo = []  # (when, what)
+        self.limit = None
+
+    def step(self):
+        now = time.monotonic()
+        while self.todo and self.todo[0][0] <= now:
+            _, what, seconds = self.todo.pop(0)
+            self.begin(what)
+            self.undo.append((now + seconds, what))
+        for when, what in [u for u in self.undo if u[0] <= now]:
+            self.undo.remove((when, what))
+            if not any(w == what for _, w in self.undo):
+                self.end(what)
+
+    def begin(self, what):
+        if what == "suspended":
+            self.process.send_signal(signal.SIGSTOP)
+        elif what == "no more files":
+            self.limit = self.limit or resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (30, self.limit[1]))
+        else:
+            sockets = [d for d in map(kill9.control_dir, self.run_dirs()) if os.path.isdir(d)]
+            if not sockets:
+                return
+            for d in sockets:
+                shutil.rmtree(d, ignore_errors=True)
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def end(self, what):
+        if what == "suspended":
+            self.process.send_signal(signal.SIGCONT)
+        elif what == "no more files":
+            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, self.limit)
+
+    def end_all(self):
+        for _, what in self.undo:
+            self.end(what)
+
+
+def zero(journal):
+    with open(journal, "r+b") as f:
+        f.write(bytes(os.path.getsize(journal)))
+
+
+def cut(journal):
+    os.truncate(journal, 0)
+    lose_log(journal)
+
+
+def lose_log(journal):
+    for name in (journal + "-wal", journal + "-shm"):
+        if os.path.exists(name):
+            os.remove(name)
+
+
+DAMAGES = {"journal zeroed": zero, "journal cut": cut, "journal's -wal removed": lose_log}
+
+
 class Soak(kill9.Crash):
     """One run of one seed, in a folder and with a cloud of its own."""
 
     def __init__(self, bin_dir, folder, cloud, draw):
         self.draw, self.kills, self.resumes = draw, 0, 0
+        self.counts, self.damaged, self.gc_claims, self.open_files = {}, None, 0, None
         super().__init__(bin_dir, folder, cloud)
+        if draw.random() < 0.3:
+            self.open_files = self.files_needed() + draw.randint(0, 8)
+            self.counts["few open files allowed"] = 1
+
+    def files_needed(self):
+        """What rbrun says when it refuses to begin with fewer."""
+        done = subprocess.run([os.path.join(self.bin, "rbrun"), self.plan, "--state-dir", os.path.join(self.folder, "none")],
+                              env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (70, 70)))
+        return int(re.search(r"needs (\d+) open files", done.stderr).group(1))
+
+    def limit_files(self):
+        if self.open_files:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.open_files, self.open_files))
 
     def widen_first_stage(self):
         """Both markets, in every stage as the seed wants it, so that what a cloud gives by mistake has a price."""
@@ -88,15 +186,20 @@ class Soak(kill9.Crash):
     def controller(self, argv, kill_after_s):
         """True: it ended by itself, well."""
         process = subprocess.Popen([os.path.join(self.bin, "rbrun")] + argv, env=self.env, cwd=self.folder,
-                                   stdout=subprocess.DEVNULL, stderr=self.talk)
-        try:
-            process.wait(kill_after_s if kill_after_s else LONGEST_S)
-        except subprocess.TimeoutExpired:
+                                   stdout=subprocess.DEVNULL, stderr=self.talk, preexec_fn=self.limit_files)
+        disturbed = Disturbances(process, self.run_dirs, disturbances_of(self.draw), self.counts)
+        until = time.monotonic() + (kill_after_s if kill_after_s else LONGEST_S)
+        while process.poll() is None and time.monotonic() < until:
+            disturbed.step()
+            time.sleep(0.02)
+        if process.returncode is None:
+            disturbed.end_all()
             process.send_signal(signal.SIGKILL)
             process.wait()
             self.kills += 1
             if not kill_after_s:
-                raise AssertionError("it hangs") from None
+                raise AssertionError("it hangs")
+        self.killed = process.returncode == -signal.SIGKILL
         return process.returncode == 0
 
     def carry_out(self, kills):
@@ -108,6 +211,13 @@ class Soak(kill9.Crash):
                 ended_well = self.controller(argv, kills.pop(0) if kills else None)
                 if ended_well and not kills:
                     return True
+                if self.killed and self.journals():
+                    fate = self.draw.random()
+                    if fate < 0.4:
+                        self.damage()
+                        return False
+                    if fate < 0.7:  # asked first, it may write the log back, and there is none to lose
+                        self.ask_gc()
                 if self.journals():  # else it ended before anything was launched
                     argv = ["resume", "--state-dir", state]
                 if ended_well:
@@ -117,6 +227,46 @@ class Soak(kill9.Crash):
                     if self.resumes > MOST_RESUMES:
                         return False
                 time.sleep(self.draw.choice((0, 0.5, 3)))
+
+    def run_dirs(self):
+        return [os.path.dirname(journal) for journal in self.journals()]
+
+    def gc(self, *options):
+        """Its exit code and what it printed; who listens to the cloud's errors tries again."""
+        done = subprocess.run([os.path.join(self.bin, "rbrun"), "gc", *options, "--older-than", "0s", "--state-dir",
+                               os.path.join(self.folder, "state")], env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200, check=False)
+        self.talk.write("gc %s: exit %d\n%s" % (options, done.returncode, done.stdout))
+        self.counts["rbrun gc after a SIGKILL"] = self.counts.get("rbrun gc after a SIGKILL", 0) + 1
+        return done.returncode, done.stdout
+
+    def alive(self, since_s=0):
+        """What runs, and has done so for that long."""
+        latest_us = (time.time() - since_s) * 1e6
+        return {i["id"] for i in self.cloud.ledger()["instances"] if i["state"] not in ("terminated", "shutting-down") and
+                (not since_s or (i["running_us"] is not None and i["running_us"] <= latest_us))}
+
+    def ask_gc(self):
+        """It may say that nothing is left over only while nothing is."""
+        before = self.alive(SEEN_AFTER_S)
+        code, said = self.gc("--dry-run")
+        if code == 0 and re.search(r"^0 instances left over", said, re.M) and before & self.alive():
+            self.gc_claims += 1
+
+    def damage(self):
+        """No resume from here: gc must find and end every node, and must not say that it is certain."""
+        journal = self.journals()[0]
+        has_log = os.path.exists(journal + "-wal") and os.path.getsize(journal + "-wal") > 0
+        self.damaged = self.draw.choice([d for d in sorted(DAMAGES) if has_log or "wal" not in d])
+        DAMAGES[self.damaged](journal)
+        self.counts[self.damaged] = 1
+        for n in range(MOST_GCS):
+            code, said = self.gc("--yes")
+            if code != 1:
+                raise AssertionError("gc of a run whose %s: exit %d\n%s" % (self.damaged, code, said))
+            if not self.alive() and n:  # a launch may still have been on its way
+                return
+            time.sleep(1)
 
     def journals(self):
         return glob.glob(os.path.join(self.folder, "state", "*", "journal.db"))
@@ -170,10 +320,16 @@ def one(args, seed):
                        prices=SPOT) as cloud:
             soak = Soak(args.bin, folder, cloud, draw)
             out["complete"] = soak.carry_out(kills)
-            report = soak.report()
-            out.update(soak.check_money(report), kills=soak.kills, resumes=soak.resumes)
-            out["lost reports"] = soak.count_lost_reports(report["run"])
-            out["claims"] = int(report["leak_check"].get("instances_left") == 0 and out["leaked"] > 0)
+            out.update(kills=soak.kills, resumes=soak.resumes, damaged=int(bool(soak.damaged)), befell=soak.counts)
+            out["claims"] = soak.gc_claims
+            if soak.damaged:  # nobody can say any more what it cost
+                out["why"] = sorted(soak.alive())
+                out["leaked"] = len(out["why"])
+            else:
+                report = soak.report()
+                out.update(soak.check_money(report))
+                out["lost reports"] = soak.count_lost_reports(report["run"])
+                out["claims"] += int(report["leak_check"].get("instances_left") == 0 and out["leaked"] > 0)
             out["faults"] = {}
             for rule in cloud.ask("chaos"):
                 what = rule["what"]
@@ -181,8 +337,8 @@ def one(args, seed):
     except Exception as e:  # pylint: disable=broad-except
         out["error"] = "%s: %s" % (type(e).__name__, str(e)[-600:])
     out["seconds"] += time.monotonic()
-    out["bad"] = bool(out.get("error") or out["leaked"] or out["launched twice"] or out["bill differs"] or
-                      out["lost reports"] or out["claims"])
+    out["bad"] = bool(out.get("error")) or any(
+        out.get(key) for key in ("leaked", "launched twice", "bill differs", "lost reports", "claims"))
     if out["bad"]:
         out["folder"] = folder
     else:
@@ -200,6 +356,7 @@ def print_table(outs):
     def total(key):
         return sum(o.get(key, 0) for o in outs)
     rows = [("runs", len(outs)), ("of them killed with SIGKILL and resumed", sum(o["kills"] > 0 for o in outs)),
+            ("of them with a damaged journal, ended by gc", total("damaged")),
             ("SIGKILLs", total("kills")), ("complete, the others gave up", total("complete")),
             ("instances launched", total("instances")), ("**instances leaked**", total("leaked")),
             ("**instances launched twice**", total("launched twice")), ("**reports lost**", total("lost reports")),
@@ -209,6 +366,8 @@ def print_table(outs):
             ("the cloud's ledger, micro-dollars", total("cloud")), ("the runs' ledgers, micro-dollars", total("run"))]
     faults = {}
     for o in outs:
+        for what, n in o.get("befell", {}).items():
+            faults[what] = faults.get(what, 0) + n
         for what, n in o.get("faults", {}).items():
             faults[what] = faults.get(what, 0) + n
     rows += [("fault: " + what, n) for what, n in sorted(faults.items())]

@@ -7,8 +7,7 @@
 
 static const struct rb_mock_key test_key = {"test", "test"};
 
-#define DEAD_MAN_US INT64_C(1800000000) // after its last heartbeat a node ends itself
-#define DEATH_US    300000              // from the order to end a machine to the end of its last process
+#define DEATH_US 300000 // from the order to end a machine to the end of its last process
 
 static void must(bool ok, const struct rb_err *err)
 {
@@ -155,7 +154,8 @@ static void goes_online(void *arg)
 static void end_themselves(void *arg)
 {
     struct soak_cloud *c = arg;
-    for (int k = 0; soak_cloud_is_offline(c) && k < rb_cloud_n_instances(c->cloud); k++)
+    const bool alone = soak_cloud_is_offline(c) || virtual_loop_is_stopped(&c->v);
+    for (int k = 0; alone && k < rb_cloud_n_instances(c->cloud); k++)
         if (*up_of(c, k))
             rb_cloud_guest_shutdown(c->cloud, rb_cloud_instance(c->cloud, k), soak_cloud_now_us(c), 0);
     soak_cloud_settle(c);
@@ -166,14 +166,23 @@ void soak_cloud_go_offline(struct soak_cloud *c, int64_t for_us)
     c->online_us = c->v.now_us + for_us;
     c->network(c->died_ctx, true);
     c->v.loop.timer_start(&c->v, for_us, goes_online, c);
-    if (for_us > DEAD_MAN_US)
-        c->v.loop.timer_start(&c->v, DEAD_MAN_US, end_themselves, c);
+    if (for_us > SOAK_DEAD_MAN_US)
+        c->v.loop.timer_start(&c->v, SOAK_DEAD_MAN_US, end_themselves, c);
+}
+
+// --- the controller's process
+
+void soak_cloud_stop(struct soak_cloud *c, int64_t for_us)
+{
+    virtual_loop_stop_for(&c->v, for_us);
+    if (for_us > SOAK_DEAD_MAN_US)
+        c->v.loop.timer_start(&c->v, SOAK_DEAD_MAN_US, end_themselves, c);
 }
 
 // --- life
 
 void soak_cloud_init(struct soak_cloud *c, uint64_t seed, const char *yaml, const char *prices, const char *chaos,
-                     const struct rb_mock_gcp_account *account)
+                     bool whole_seconds, const struct rb_mock_gcp_account *account)
 {
     struct rb_err err;
     *c = (struct soak_cloud){0};
@@ -184,6 +193,7 @@ void soak_cloud_init(struct soak_cloud *c, uint64_t seed, const char *yaml, cons
     must(rb_chaos_parse("soak chaos", chaos, strlen(chaos), &c->arena, &c->config.chaos, &err), &err);
     c->cloud_unix_us = c->v.unix_base_us;
     c->config.seed = seed;
+    c->config.whole_seconds = whole_seconds;
     c->config.epoch_us = soak_cloud_now_us(c);
     c->config.first_address = 0x0a000001; // 10.0.0.1
     c->config.n_addresses = 60000;

@@ -12,6 +12,8 @@
 #include "providers/mock/mock_ec2.h"
 #include "providers/mock/mock_gcp.h"
 
+#define SOAK_DEAD_MAN_US INT64_C(1800000000) // after its last heartbeat a node ends itself
+
 #define SOAK_EC2_HOST "127.0.0.1:1001"
 #define SOAK_GCP_HOST "127.0.0.1:1002"
 #define SOAK_EC2_URL  "http://" SOAK_EC2_HOST
@@ -59,7 +61,7 @@ struct soak_cloud {
 
 // yaml, prices: rb-mock/1. chaos: rb-chaos/1. account: of Compute Engine. All outlive the cloud.
 void soak_cloud_init(struct soak_cloud *c, uint64_t seed, const char *yaml, const char *prices, const char *chaos,
-                     const struct rb_mock_gcp_account *account);
+                     bool whole_seconds, const struct rb_mock_gcp_account *account);
 void soak_cloud_finish(struct soak_cloud *c);
 struct fake_site soak_cloud_site(struct soak_cloud *c);
 
@@ -69,6 +71,7 @@ void soak_cloud_sleep(struct soak_cloud *c, int64_t for_us); // the host stands 
 // Longer than half an hour: nodes that hear of nobody end themselves.
 void soak_cloud_go_offline(struct soak_cloud *c, int64_t for_us);
 bool soak_cloud_is_offline(const struct soak_cloud *c);
+void soak_cloud_stop(struct soak_cloud *c, int64_t for_us);  // the controller's process stands still; likewise
 void soak_cloud_settle(struct soak_cloud *c);               // what is due happens; called after every request
 
 #endif

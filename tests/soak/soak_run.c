@@ -77,18 +77,30 @@ static void befall(void *arg)
     struct accident *a = arg;
     struct run *r = a->run;
     char text[64];
-    snprintf(text, sizeof text, "%.0f s", (double)(a->what.jump_us + a->what.sleep_us + a->what.offline_us) / 1e6);
+    const bool can_stop = r->controller && !virtual_loop_is_stopped(&r->cloud.v);
+    const struct soak_accident *w = &a->what;
+    snprintf(text, sizeof text, "%.0f s",
+             (double)(w->jump_us + w->sleep_us + w->offline_us + w->stop_us + w->full_us) / 1e6);
     say(r,
-        a->what.sleep_us     ? "the host sleeps"
-        : a->what.offline_us ? "the host is offline"
-                             : "the host's clock jumps",
+        w->sleep_us     ? "the host sleeps"
+        : w->offline_us ? "the host is offline"
+        : w->full_us    ? "the host is full"
+        : w->stop_us    ? can_stop ? "the controller is stopped" : "no controller to be stopped"
+                        : "the host's clock jumps",
         text);
-    if (a->what.sleep_us)
+    if (w->stop_us && can_stop)
+        soak_cloud_stop(&r->cloud, w->stop_us);
+    else if (w->full_us)
+        fake_machines_set_full(&r->machines, w->full_us);
+    else if (a->what.sleep_us)
         soak_cloud_sleep(&r->cloud, a->what.sleep_us);
     else if (a->what.offline_us)
         soak_cloud_go_offline(&r->cloud, a->what.offline_us);
-    else
+    else if (w->jump_us)
         soak_cloud_jump(&r->cloud, a->what.jump_us);
+    r->out->n_stops += w->stop_us && can_stop;
+    r->out->n_long_stops += w->stop_us >= SOAK_DEAD_MAN_US && can_stop;
+    r->out->n_full_hosts += w->full_us != 0;
     r->out->n_outages += a->what.offline_us != 0;
     r->out->n_sleeps += a->what.sleep_us != 0;
     r->out->n_jumps += a->what.jump_us != 0;
@@ -147,6 +159,8 @@ static void talk(void *ctx, const char *kind, const char *text)
     struct run *r = ctx;
     if (strcmp(kind, "warning") == 0)
         note_forgotten(r, text);
+    r->out->n_held_up += strstr(text, "waiting for room") != NULL;
+    r->out->wrongly_hung += strstr(text, "hung, killed") && r->machines.training.hangs == 0;
     r->out->n_stand_ins += strstr(text, " stands in for ") != NULL;
     say(r, kind, text);
 }
@@ -182,11 +196,11 @@ static void open_providers(struct run *r)
     const struct rb_provider_ops *ops;
     char region[64];
     struct rb_err err;
-    must(rb_http_create(&r->cloud.v.loop, &r->http, &err), &err);
+    must(rb_http_create(&r->cloud.v.ours, &r->http, &err), &err);
     for (int i = 0; i < r->world.n_infras; i++) {
         must(rb_provider_find(r->world.infras[i], &ops, region, &err), &err);
         const struct rb_provider_config config = {
-            .loop = &r->cloud.v.loop, .http = r->http, .region = region, .loopback_only = true};
+            .loop = &r->cloud.v.ours, .http = r->http, .region = region, .loopback_only = true};
         must(ops->create(&config, &r->providers[i], &err), &err);
     }
 }
@@ -195,7 +209,7 @@ static void open_controller(struct run *r, bool go_on)
 {
     struct rb_err err;
     const struct rb_controller_config config = {
-        .loop = &r->cloud.v.loop,
+        .loop = &r->cloud.v.ours,
         .plan = r->world.plan,
         .journal = r->journal,
         .run_id = run_id,
@@ -417,6 +431,19 @@ static void check_money(struct run *r)
     }
 }
 
+// What may be held against a controller that was only stopped, for less than nodes wait, or whose host was only full.
+static int count_blamed(const struct run *r)
+{
+    int n = !r->out->complete + (r->out->n_lives > 1);
+    if (!r->world.is_quiet || r->out->n_long_stops > 0)
+        return 0;
+    for (int i = 0; i < r->machines.n_processes; i++)
+        n += r->machines.processes[i]->attempt > 0;
+    for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud); k++)
+        n += rb_cloud_instance(r->cloud.cloud, k)->cause != RB_CLOUD_CAUSE_USER;
+    return n;
+}
+
 static void check_end(struct run *r)
 {
     const struct rb_chaos *chaos = rb_cloud_chaos(r->cloud.cloud);
@@ -425,6 +452,9 @@ static void check_end(struct run *r)
     r->out->n_instances = rb_cloud_n_instances(r->cloud.cloud);
     r->out->n_requests = r->cloud.n_requests;
     r->out->virtual_us = r->cloud.v.now_us;
+    r->out->blamed = count_blamed(r);
+    r->out->is_quiet = r->world.is_quiet;
+    r->out->whole_seconds = r->world.whole_seconds;
     check_money(r);
     for (int k = 0; k < chaos->rules.n; k++)
         r->out->n_faults[chaos->rules.rules[k].fault] += chaos->counts[k].fired;
@@ -434,7 +464,7 @@ static void check_end(struct run *r)
 bool soak_outcome_is_good(const struct soak_outcome *o)
 {
     return o->leaked == 0 && o->launched_twice == 0 && o->lost_reports == 0 && o->false_claims == 0 && !o->hangs &&
-           o->cloud_uusd + o->estimated_uusd == o->run_uusd;
+           o->blamed == 0 && o->wrongly_hung == 0 && o->cloud_uusd + o->estimated_uusd == o->run_uusd;
 }
 
 // --- from beginning to end
@@ -461,11 +491,12 @@ static void set_up(struct run *r)
     if (r->options->verbose)
         fprintf(stderr, "%s%s", rb_buf_str(&r->world.yaml), rb_buf_str(&r->world.chaos));
     soak_cloud_init(&r->cloud, seed, rb_buf_str(&r->world.yaml), r->world.prices, rb_buf_str(&r->world.chaos),
-                    r->options->account);
+                    r->world.whole_seconds, r->options->account);
     r->cloud.is_gcp = r->world.is_gcp;
     r->cloud.wire = r->world.wire;
     const struct fake_site site = soak_cloud_site(&r->cloud);
     fake_machines_init(&r->machines, &site, seed);
+    r->machines.catch_up_us = r->world.catch_up_us;
     r->machines.training.fails = r->world.training.fails;
     r->machines.training.yields = r->world.training.yields;
     r->machines.training.hangs = r->world.training.hangs;

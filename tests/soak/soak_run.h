@@ -19,6 +19,8 @@ struct soak_outcome {
     int lost_reports;   // lines of trials whose work counted that do not stand exactly once in the journal
     int false_claims;   // controllers that said "no instance left" while there was one
     bool hangs;
+    int blamed; // of a stop or a full host, and nothing else: trials started again, nodes lost, runs that did not go through
+    int wrongly_hung; // trials killed as hung where none hangs
     int64_t cloud_uusd, run_uusd; // the same, but for those that the cloud had forgotten:
     int64_t estimated_uusd;       // what the run says more than the cloud for these, so that all is the same
     int64_t idle_disk_uusd;       // of Compute Engine's machines that stopped themselves, until they were deleted: not in cloud_uusd
@@ -27,6 +29,9 @@ struct soak_outcome {
     int n_stand_ins;    // launches that asked for another offer than the plan's, which was sold out
     int n_instances, n_lives, n_deaths, n_jumps, n_sleeps;
     int n_outages, n_full, n_rescued; // disks that were full, and how often all was known to have ended then
+    int n_stops, n_long_stops; // of the controller's process; those that a node does not wait for
+    int n_full_hosts, n_held_up; // and what they made the controller say
+    bool is_quiet, whole_seconds;
     int n_gang_nodes;   // nodes that were asked for together with others
     int n_forgotten;    // instances that the cloud no longer knew when the run could ask
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS], n_requests;

@@ -69,6 +69,17 @@ static void release(struct transfer *t)
     free(t);
 }
 
+// What comes to a process that is stopped waits in its host until it runs again; true: it waits.
+static bool wait_until_running(struct transfer *t, rb_loop_fn *fn)
+{
+    struct virtual_loop *v = &t->cloud->v;
+    if (!t->http || !virtual_loop_is_stopped(v))
+        return false;
+    t->n_events++;
+    v->loop.timer_start(v, v->stopped_until_us - v->now_us, fn, t);
+    return true;
+}
+
 static void detach(struct transfer *t)
 {
     struct transfer **at = &t->http->transfers;
@@ -100,17 +111,19 @@ static void not_connected(void *arg)
 {
     struct transfer *t = arg;
     t->n_events--;
+    if (wait_until_running(t, not_connected))
+        return;
     if (t->http)
         fail(t, false, "Couldn't connect to server");
     else
         release(t);
 }
 
-static void answered(void *arg)
+static void read_answer(void *arg)
 {
     struct transfer *t = arg;
     t->n_events--;
-    if (!t->http || soak_cloud_is_offline(t->cloud)) { // who waits for it waits in vain
+    if (!t->http) {
         release(t);
         return;
     }
@@ -126,6 +139,20 @@ static void answered(void *arg)
                                        .body_len = t->answer.body.len,
                                        .date = t->date,
                                        .sent = true});
+}
+
+static void answered(void *arg)
+{
+    struct transfer *t = arg;
+    if (soak_cloud_is_offline(t->cloud)) { // it is lost on the way
+        t->n_events--;
+        release(t);
+        return;
+    }
+    if (wait_until_running(t, read_answer))
+        t->n_events--;
+    else
+        read_answer(t);
 }
 
 static void ask_front(const struct transfer *t, struct rb_exchange_answer *out)
@@ -277,7 +304,7 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
     t->next = h->transfers;
     h->transfers = t;
     copy_request(t, r);
-    t->timeout = c->v.loop.timer_start(&c->v, r->timeout_us > 0 ? r->timeout_us : DEFAULT_TIMEOUT_US, timed_out, t);
+    t->timeout = c->v.ours.timer_start(&c->v, r->timeout_us > 0 ? r->timeout_us : DEFAULT_TIMEOUT_US, timed_out, t);
     send_off(t);
     return true;
 }

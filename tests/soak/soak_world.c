@@ -13,6 +13,7 @@ enum { N_OWN_OFFERS = 2 }; // those that stages name: on demand, spot
 
 struct draw {
     struct rb_stream s;
+    bool is_quiet; // no fault is drawn
 };
 
 static void must(bool ok, const struct rb_err *err)
@@ -37,7 +38,7 @@ static int below(struct draw *d, int n)
 static double probability(struct draw *d, double often)
 {
     const double u = rb_stream_uniform(&d->s);
-    return u < 0.5 ? 0 : u < 0.8 ? often * 0.2 : often;
+    return d->is_quiet || u < 0.5 ? 0 : u < 0.8 ? often * 0.2 : often;
 }
 
 // --- the cloud
@@ -91,6 +92,8 @@ static void write_cloud(struct soak_world *w, struct draw *d)
     rb_buf_printf(b, "shutdown_s: {distribution: lognormal, mean: %.1f, cv: 0.5}\n", uniform(d, 0.5, 30));
     rb_buf_printf(b, "visible_after_s: {distribution: lognormal, mean: %.1f, cv: 0.5}\n", uniform(d, 0.1, 25));
     rb_buf_printf(b, "tags_fade_s: %.1f\n", uniform(d, 5, 120));
+    if (d->is_quiet)
+        return;
     if (below(d, 3) == 0)
         rb_buf_printf(b,
                       "pools:\n  - {instance_type: \"*\", market: spot, steps: [{after_s: 0, max: %d}, "
@@ -312,7 +315,7 @@ static struct rb_plan *make_plan(const struct soak_world *w, struct draw *d, str
 // All of it together stays below the hour for which EC2 remembers an ended instance: after that nobody can know its bill.
 static void choose_accidents(struct soak_world *w, struct draw *d)
 {
-    w->n_accidents = below(d, SOAK_MAX_ACCIDENTS - 1);
+    w->n_accidents = below(d, SOAK_MAX_JUMPS + 1);
     for (int i = 0; i < w->n_accidents; i++) {
         const bool sleeps = below(d, 3) == 0;
         w->accidents[i] = (struct soak_accident){
@@ -339,26 +342,56 @@ static void choose_outage(struct soak_world *w, struct draw *d)
         (struct soak_accident){.at_us = (int64_t)at_us, .offline_us = (int64_t)uniform(d, 0, most_us)};
 }
 
+// Seconds as often as minutes, as often as more than a node waits.
+static int64_t stop_of(struct draw *d)
+{
+    const double low_us[] = {1e6, 30e6, 5 * (double)MINUTE_US},
+                 high_us[] = {30e6, 5 * (double)MINUTE_US, 45 * (double)MINUTE_US};
+    const int k = below(d, 3);
+    return (int64_t)uniform(d, low_us[k], high_us[k]);
+}
+
+static void choose_stops(struct soak_world *w, struct draw *d)
+{
+    const int n_stops = w->is_quiet ? 1 + below(d, 3) : below(d, 2) * (1 + below(d, 3));
+    const int n_full = w->is_quiet ? below(d, 2) : (below(d, 3) == 0) * (1 + below(d, 2));
+    for (int i = 0; i < n_stops + n_full; i++) {
+        struct soak_accident *a = &w->accidents[w->n_accidents++];
+        *a = (struct soak_accident){.at_us = (int64_t)uniform(d, 0, 15 * (double)MINUTE_US)};
+        if (i < n_stops)
+            a->stop_us = stop_of(d);
+        else
+            a->full_us = (int64_t)uniform(d, 1e6, 4 * (double)MINUTE_US);
+    }
+    w->catch_up_us = (int64_t)uniform(d, 1e5, 40e6);
+}
+
 void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb_arena *arena)
 {
-    struct draw d, fallback, more; // each its own stream: what is added later does not change what was there
+    struct draw d = {0}, fallback = {0}, more = {0},
+                stops = {0}; // each its own stream: what is added later does not change what was there
     rb_stream_init(&d.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH});
     rb_stream_init(&fallback.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 2});
     rb_stream_init(&more.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 3});
+    rb_stream_init(&stops.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 4});
     *w = (struct soak_world){.is_gcp = is_gcp, .prices = prices, .falls_back = below(&fallback, 2) == 0};
     w->infras[0] = is_gcp ? "gcp/us-central1" : "mock/us-east-1";
     w->infras[1] = is_gcp ? "gcp/europe-west4" : "mock/us-west-2";
     w->n_infras = w->falls_back ? 2 : 1;
+    w->is_quiet = d.is_quiet = below(&stops, 6) == 0;
+    w->whole_seconds = !is_gcp || below(&stops, 2) == 0;
     w->has_gangs = below(&more, 4) == 0;
     write_cloud(w, &d);
     write_chaos(w, &d);
     choose_wire(w, &d);
     w->plan = make_plan(w, &d, arena);
-    choose_accidents(w, &d);
-    if (below(&more, 3) == 0)
+    if (!w->is_quiet)
+        choose_accidents(w, &d);
+    if (!w->is_quiet && below(&more, 3) == 0)
         choose_outage(w, &more);
     for (int i = 0; i < w->n_deaths; i++)
         w->deaths[i].full = below(&more, 4) == 0;
+    choose_stops(w, &stops);
 }
 
 void soak_world_finish(struct soak_world *w)

@@ -7,19 +7,24 @@
 #include "fake_launcher.h"
 #include "soak_cloud.h"
 
-enum { SOAK_MAX_DEATHS = 4, SOAK_MAX_ACCIDENTS = 7 };
+enum { SOAK_MAX_DEATHS = 4, SOAK_MAX_JUMPS = 5, SOAK_MAX_ACCIDENTS = SOAK_MAX_JUMPS + 6 };
 
 struct soak_accident {
     int64_t at_us;
     int64_t jump_us;  // the host's wall clock is set; 0: not
     int64_t sleep_us; // the host sleeps; 0: not
     int64_t offline_us; // the host has no network; 0: not
+    int64_t stop_us;    // the controller's process is stopped; 0: not
+    int64_t full_us;    // the host has no room for another command; 0: it has
 };
 
 struct soak_world {
     bool is_gcp;
     const char *infras[2];        // [n_infras], "mock/us-east-1"; the second is for stand-ins only
     int n_infras;
+    bool whole_seconds;           // all that the cloud shows and bills; EC2 never does otherwise
+    bool is_quiet;                // nothing befalls it but stops of its controller and a full host
+    int64_t catch_up_us;          // after a stop, until what was printed meanwhile is there
     bool has_gangs;               // every trial is spread over two nodes
     bool falls_back;              // the plan names offers that stand in, and its own are sold out at times
     struct rb_buf yaml, chaos;    // rb-mock/1, rb-chaos/1

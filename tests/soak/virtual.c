@@ -17,6 +17,7 @@
 struct totals {
     int64_t n_runs, n_failed, n_complete, n_instances, n_stand_ins, n_gang_nodes, n_lives, n_requests;
     int64_t n_deaths, n_full, n_rescued, n_jumps, n_sleeps, n_outages;
+    int64_t n_stops, n_long_stops, n_full_hosts, n_held_up, n_quiet, n_whole_seconds, blamed, wrongly_hung;
     int64_t leaked, launched_twice, lost_reports, false_claims, hangs, n_bills_differ, n_forgotten;
     int64_t cloud_uusd, run_uusd, estimated_uusd, idle_disk_uusd, virtual_us;
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS];
@@ -45,6 +46,14 @@ static void add(struct totals *t, const struct soak_outcome *o)
     t->idle_disk_uusd += o->idle_disk_uusd;
     t->n_jumps += o->n_jumps;
     t->n_sleeps += o->n_sleeps;
+    t->n_stops += o->n_stops;
+    t->n_long_stops += o->n_long_stops;
+    t->n_full_hosts += o->n_full_hosts;
+    t->n_held_up += o->n_held_up;
+    t->n_quiet += o->is_quiet;
+    t->n_whole_seconds += o->whole_seconds;
+    t->blamed += o->blamed;
+    t->wrongly_hung += o->wrongly_hung;
     t->n_requests += o->n_requests;
     t->leaked += o->leaked;
     t->launched_twice += o->launched_twice;
@@ -74,6 +83,8 @@ static void print_table(const struct totals *e, const struct totals *g)
     printf("| %-48s | %12s | %12s |\n|---|---:|---:|\n", "", "EC2", "GCP");
     line("runs", e->n_runs, g->n_runs);
     line("of them complete, the others gave up", e->n_complete, g->n_complete);
+    line("of them only stopped, or full, and nothing else", e->n_quiet, g->n_quiet);
+    line("of them on a cloud of whole seconds", e->n_whole_seconds, g->n_whole_seconds);
     line("controllers", e->n_lives, g->n_lives);
     line("instances launched", e->n_instances, g->n_instances);
     line("launches of an offer that stands in", e->n_stand_ins, g->n_stand_ins);
@@ -86,6 +97,8 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("**\"none left\" said while one was**", e->false_claims, g->false_claims);
     line("**runs that hang**", e->hangs, g->hangs);
     line("**runs whose bill is not the cloud's**", e->n_bills_differ, g->n_bills_differ);
+    line("**restarted or lost by a stop or a full host**", e->blamed, g->blamed);
+    line("**killed as hung where no trial hangs**", e->wrongly_hung, g->wrongly_hung);
     line("the cloud's ledger, micro-dollars", e->cloud_uusd, g->cloud_uusd);
     line("the runs' ledgers, micro-dollars", e->run_uusd, g->run_uusd);
     line("bills where the cloud had forgotten, and so told", e->n_forgotten, g->n_forgotten);
@@ -97,6 +110,10 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("fault: wall clock set, up to 2 h either way", e->n_jumps, g->n_jumps);
     line("fault: host asleep, up to 8 min", e->n_sleeps, g->n_sleeps);
     line("fault: host without network, up to 60 min", e->n_outages, g->n_outages);
+    line("fault: controller suspended, 1 s to 45 min", e->n_stops, g->n_stops);
+    line("... of these longer than nodes wait, 30 min", e->n_long_stops, g->n_long_stops);
+    line("fault: machine full, up to 4 min", e->n_full_hosts, g->n_full_hosts);
+    line("... and so reported, while it held up a command", e->n_held_up, g->n_held_up);
     for (int k = 0; k < SOAK_N_WIRE_FAULTS; k++) {
         char text[64];
         snprintf(text, sizeof text, "fault: %s", wire[k]);
@@ -111,11 +128,12 @@ static void print_table(const struct totals *e, const struct totals *g)
 
 static void print_failure(const struct soak_options *options, const struct soak_outcome *o, const char *program)
 {
-    printf("FAILED: leaked %d, launched twice %d, reports lost %d, false claims %d, %s, cloud %" PRId64 " run %" PRId64
+    printf("FAILED: leaked %d, launched twice %d, reports lost %d, false claims %d, blamed %d, wrongly hung %d, %s, "
+           "cloud %" PRId64 " run %" PRId64
            " micro-dollars; it ended with: %s\n  again: %s --runs 1 --cloud %s --seed %" PRIu64 " --verbose\n",
-           o->leaked, o->launched_twice, o->lost_reports, o->false_claims, o->hangs ? "hangs" : "ended",
-           o->cloud_uusd + o->estimated_uusd, o->run_uusd, o->how, program, options->is_gcp ? "gcp" : "ec2",
-           options->seed);
+           o->leaked, o->launched_twice, o->lost_reports, o->false_claims, o->blamed, o->wrongly_hung,
+           o->hangs ? "hangs" : "ended", o->cloud_uusd + o->estimated_uusd, o->run_uusd, o->how, program,
+           options->is_gcp ? "gcp" : "ec2", options->seed);
     fflush(stdout);
 }
 

@@ -34,7 +34,7 @@ struct later {
 static struct later *later(struct fake_machines *m, int64_t delay_us, rb_loop_fn *fn)
 {
     struct later *l = rb_xcalloc(1, sizeof *l);
-    *l = (struct later){.m = m, .session = m->session, .node = -1};
+    *l = (struct later){.m = m, .session = m->session, .node = -1, .trial = -1};
     m->site.v->ours.timer_start(m->site.v, delay_us, fn, l);
     return l;
 }
@@ -81,12 +81,42 @@ static struct fake_process *find(struct fake_machines *m, int trial, int start)
     return NULL;
 }
 
+// The controller's host is full: what cannot be started there is tried again, by who is still there to do so.
+
+static bool is_full(const struct fake_machines *m)
+{
+    return m->site.v->now_us < m->full_until_us;
+}
+
+void fake_machines_set_full(struct fake_machines *m, int64_t for_us)
+{
+    m->full_until_us = m->site.v->now_us + for_us;
+}
+
+static bool wait_for_room(struct later *l, rb_loop_fn *fn)
+{
+    struct fake_machines *m = l->m;
+    struct rb_err err = {0};
+    if (!is_full(m))
+        return false;
+    if (!is_current(l)) {
+        free(l);
+        return true;
+    }
+    rb_err_set(&err, RB_E_MACHINE_FULL, "cannot start ssh: this process may open no more files (ulimit -n)");
+    m->site.v->ours.timer_start(m->site.v, 1000000, fn, l);
+    m->events.held_up(m->events.ctx, l->trial, &err);
+    return true;
+}
+
 // Nodes.
 
 static void prepared(void *arg)
 {
     struct later *l = arg;
     struct fake_machines *m = l->m;
+    if (wait_for_room(l, prepared))
+        return;
     const int instance = instance_of(m, l->node);
     if (is_current(l) && instance != -1) {
         struct rb_err err = {0};
@@ -210,7 +240,7 @@ static bool wait_for_network(struct later *l, rb_loop_fn *fn)
 static void beaten(void *arg)
 {
     struct later *l = arg;
-    if (is_current(l) && !l->m->offline && is_alive(l->m, instance_of(l->m, l->node))) {
+    if (is_current(l) && !l->m->offline && !is_full(l->m) && is_alive(l->m, instance_of(l->m, l->node))) {
         struct rb_switch_report report = l->m->switch_report;
         if (report.left_s == 0)
             report.left_s = l->left_s;
@@ -251,11 +281,12 @@ static void deliver(struct fake_process *p)
 {
     struct fake_machines *m = p->machines;
     const struct rb_launcher_events *e = &m->events;
-    if (m->offline)
+    if (m->offline || p->held_up)
         return;
-    if (virtual_loop_is_stopped(m->site.v)) { // it is read afterwards, once the connection has told
-        m->site.v->loop.timer_start(m->site.v, m->site.v->stopped_until_us - m->site.v->now_us + m->catch_up_us,
-                                    read_on, p);
+    struct virtual_loop *v = m->site.v;
+    if (virtual_loop_is_stopped(v)) { // it is read afterwards; if the stop was a long one, once the connection has told
+        const bool is_long = v->back_us == v->stopped_until_us - v->away_us;
+        v->loop.timer_start(v, v->stopped_until_us - v->now_us + (is_long ? m->catch_up_us : 0), read_on, p);
         return;
     }
     while (p->followed == m->session && p->n_delivered < p->n_lines) {
@@ -306,9 +337,13 @@ static void step(void *arg)
 static void followed(void *arg)
 {
     struct later *l = arg;
+    if (wait_for_room(l, followed))
+        return;
     struct fake_process *p = is_current(l) ? find(l->m, l->trial, l->start) : NULL;
-    if (p)
+    if (p) {
+        p->held_up = false;
         deliver(p);
+    }
     free(l);
 }
 
@@ -435,6 +470,7 @@ static void start(struct rb_launcher *base, const struct rb_task *task)
     if (!p)
         p = create(m, task);
     p->followed = m->session;
+    p->held_up = is_full(m);
     p->given_up = false;
     p->n_delivered = 0;
     p->exit_delivered = false;
@@ -446,7 +482,7 @@ static void start(struct rb_launcher *base, const struct rb_task *task)
 static void killed(void *arg)
 {
     struct later *l = arg;
-    if (wait_for_network(l, killed))
+    if (wait_for_room(l, killed) || wait_for_network(l, killed))
         return;
     struct fake_process *p = find(l->m, l->trial, l->start);
     if (p && p->state == FAKE_RUNNING)
@@ -469,7 +505,7 @@ static void kill_task(struct rb_launcher *base, int trial, int start_number)
 static void yield(void *arg)
 {
     struct later *l = arg;
-    if (wait_for_network(l, yield))
+    if (wait_for_room(l, yield) || wait_for_network(l, yield))
         return;
     struct fake_process *p = find(l->m, l->trial, l->start);
     if (p) // the file is there, whoever still listens
@@ -488,7 +524,7 @@ static void yield_task(struct rb_launcher *base, int trial, int start_number)
 static void saved(void *arg)
 {
     struct later *l = arg;
-    if (wait_for_network(l, saved))
+    if (wait_for_room(l, saved) || wait_for_network(l, saved))
         return;
     struct fake_machines *m = l->m;
     struct fake_process *p = find(m, l->trial, l->start);

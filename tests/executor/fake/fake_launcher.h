@@ -49,7 +49,8 @@ struct fake_process {
     int64_t unit_us;
     bool saved;
     bool given_up;      // nobody reaches its machine: until that is ended it may run beside its successor
-    uint64_t followed; // by the launcher of this session
+    uint64_t followed; // by the launcher of this session,
+    bool held_up;      // once there is room for the command that follows it
     int n_delivered;
     bool exit_delivered;
 };
@@ -74,6 +75,7 @@ struct fake_machines {
     bool *set_up; // [n_set_up] by instance: a launcher has prepared it once
     int n_set_up;
     int64_t catch_up_us;        // after a stop of the controller until what was printed meanwhile is there
+    int64_t full_until_us;      // loop time: until then the controller's host has no room for another command
     bool offline;               // the controller's host has no network: nothing is heard, and no order arrives
     uint64_t session;
     struct rb_launcher launcher; // of this session
@@ -90,6 +92,9 @@ void fake_machines_finish(struct fake_machines *m);
 void fake_machines_died(void *machines, int instance);
 // The host's network goes, or comes back. Machines train on; a launcher gives its nodes up after half a minute.
 void fake_machines_set_offline(struct fake_machines *m, bool offline);
+// The controller's host has no room for another file or process for that long. What runs there runs on; every command that
+// cannot be started is held up and tried again every second.
+void fake_machines_set_full(struct fake_machines *m, int64_t for_us);
 // A new controller's launcher; the one before hears nothing any more.
 bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,
                             struct rb_err *err);
