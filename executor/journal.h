@@ -114,7 +114,8 @@ bool rb_journal_task(struct rb_journal *j, const struct rb_task_row *row,
                      struct rb_err *err); // insert or replace
 bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, const char *text, struct rb_err *err);
 
-// Reading. Events and notes in order of writing, launches by (node, attempt), tasks by (trial, start). The
+// Reading; what no version writes is DAMAGED: a state that is not known, a number out of its bounds, an event from before the
+// one in front of it. Events and notes in order of writing, launches by (node, attempt), tasks by (trial, start). The
 // callback returns false to stop with its error.
 bool rb_journal_each_event(struct rb_journal *j, bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err),
                            void *ctx, struct rb_err *err);

@@ -10,15 +10,15 @@
 
 typedef bool read_fn(void *ctx, sqlite3_stmt *st, struct rb_err *err);
 
-// after: what a ? in the statement stands for.
-static bool each_row_after(struct rb_journal *j, const char *sql, int64_t after, read_fn *fn, void *ctx,
-                           struct rb_err *err)
+// from: what a ? in the statement stands for.
+static bool each_row_from(struct rb_journal *j, const char *sql, int64_t from, read_fn *fn, void *ctx,
+                          struct rb_err *err)
 {
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(j->db, sql, -1, &st, NULL) != SQLITE_OK)
         return rb_journal_sql_error(j, err);
     int rc;
-    bool ok = sqlite3_bind_parameter_count(st) == 0 || sqlite3_bind_int64(st, 1, after) == SQLITE_OK;
+    bool ok = sqlite3_bind_parameter_count(st) == 0 || sqlite3_bind_int64(st, 1, from) == SQLITE_OK;
     while (ok && (rc = sqlite3_step(st)) == SQLITE_ROW)
         ok = fn(ctx, st, err);
     if (ok && rc != SQLITE_DONE)
@@ -29,7 +29,7 @@ static bool each_row_after(struct rb_journal *j, const char *sql, int64_t after,
 
 static bool each_row(struct rb_journal *j, const char *sql, read_fn *fn, void *ctx, struct rb_err *err)
 {
-    return each_row_after(j, sql, 0, fn, ctx, err);
+    return each_row_from(j, sql, 0, fn, ctx, err);
 }
 
 static bool damaged(sqlite3_stmt *st, const char *what, const char *text, struct rb_err *err)
@@ -92,9 +92,11 @@ static bool check_path_name(sqlite3_stmt *st, const char *name, struct rb_err *e
 
 // Columns that hold whole numbers of at least and at most so much, and where they go. Times and money are bounded, so that
 // what is computed of them fits: nothing of a whole journal comes near.
-enum number_kind { COUNT, SIGNED_COUNT, RESOURCE, TIME, TIME_OR_NOT, MONEY, MONEY_OR_NOT, COUNT_OR_NOT };
+enum number_kind { NODE, TRIAL, COUNT, SIGNED_COUNT, RESOURCE, TIME, TIME_OR_NOT, MONEY, MONEY_OR_NOT, COUNT_OR_NOT };
 
 static const int64_t bounds[][2] = {
+    [NODE] = {0, RB_LIMIT_NODES - 1},
+    [TRIAL] = {0, RB_LIMIT_TRIALS - 1},
     [COUNT] = {0, INT32_MAX - 1},
     [COUNT_OR_NOT] = {-1, INT32_MAX - 1},
     [SIGNED_COUNT] = {-INT32_MAX, INT32_MAX - 1},
@@ -162,7 +164,8 @@ bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_jou
 struct event_reader {
     bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err);
     void *ctx;
-    int64_t seq; // of the last one read
+    int64_t seq;     // of the last one that fn was called with
+    int64_t time_us; // likewise; none is from before it
 };
 
 static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
@@ -176,9 +179,15 @@ static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     if (!rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) ||
         !rb_event_read(doc.root, &doc.arena, &e, err))
         return damaged(st, "an event cannot be read:", text, err);
+    if (e.time_us < r->time_us)
+        return damaged(st, "an event is from before the one in front of it:", text, err);
+    r->time_us = e.time_us;
+    const int64_t seq = sqlite3_column_int64(st, 1);
+    if (seq <= r->seq)
+        return true;
     if (!r->fn(r->ctx, &e, err))
         return false;
-    r->seq = sqlite3_column_int64(st, 1);
+    r->seq = seq;
     return true;
 }
 
@@ -186,9 +195,9 @@ bool rb_journal_each_event_after(struct rb_journal *j, int64_t *seq,
                                  bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err), void *ctx,
                                  struct rb_err *err)
 {
-    struct event_reader r = {fn, ctx, *seq};
-    const bool ok =
-        each_row_after(j, "SELECT json, seq FROM event WHERE seq > ? ORDER BY seq", *seq, read_event, &r, err);
+    struct event_reader r = {.fn = fn, .ctx = ctx, .seq = *seq};
+    const bool ok = // from the last one on that is known: the next one is not from before it
+        each_row_from(j, "SELECT json, seq FROM event WHERE seq >= ? ORDER BY seq", *seq, read_event, &r, err);
     *seq = r.seq;
     return ok;
 }
@@ -234,7 +243,7 @@ static bool read_launch(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
     struct rb_launch_row *r = next_row(ctx, sizeof *r);
     int state = 0;
-    if (!read_int(st, 0, COUNT, &r->node, err) || !read_int(st, 1, SIGNED_COUNT, &r->attempt, err) ||
+    if (!read_int(st, 0, NODE, &r->node, err) || !read_int(st, 1, SIGNED_COUNT, &r->attempt, err) ||
         !read_int(st, 2, COUNT, &r->offer, err) ||
         !state_of(st, 3, rb_journal_launch_states, RB_LAUNCH_GONE + 1, &state, err) ||
         !copy_text(st, 4, r->launch_id, sizeof r->launch_id, err) || !check_path_name(st, r->launch_id, err) ||
@@ -281,7 +290,7 @@ static const char *take_digits(const char *s, uint64_t most, uint64_t *out)
 static const char *take_slot(const char *s, struct rb_slot *out)
 {
     uint64_t node;
-    s = take_digits(s, INT32_MAX - 1, &node);
+    s = take_digits(s, RB_LIMIT_NODES - 1, &node);
     out->node = (int)node;
     s = s && *s == ':' ? take_digits(s + 1, UINT64_MAX, &out->gpus) : NULL;
     return s && out->gpus != 0 ? s : NULL;
@@ -309,7 +318,7 @@ static bool read_slots(sqlite3_stmt *st, const char *text, struct rb_arena *aren
 static bool read_task_numbers(sqlite3_stmt *st, struct rb_task_row *r, struct rb_err *err)
 {
     int64_t *const times[] = {&r->started_us, &r->exited_us, &r->ended_us};
-    if (!read_int(st, 0, COUNT, &r->trial, err) || !read_int(st, 1, COUNT, &r->start, err) ||
+    if (!read_int(st, 0, TRIAL, &r->trial, err) || !read_int(st, 1, COUNT, &r->start, err) ||
         !read_int(st, 2, COUNT, &r->stage, err) || !read_int(st, 3, COUNT, &r->attempt, err) ||
         !read_int(st, 5, SIGNED_COUNT, &r->exit_code, err) || !read_number(st, 6, RESOURCE, &r->resource_start, err) ||
         !read_number(st, 7, RESOURCE, &r->resource_end, err))

@@ -348,6 +348,8 @@ static void cells_out_of_bounds_are_damaged(void **state)
         {"event", "json=x'00'"},
         {"launch", "node=-1"},
         {"launch", "node=4294967300"},
+        {"launch", "node=385875968"}, // arrays of so many
+        {"task", "trial=385875968"},
         {"launch", "offer=-1"},
         {"launch", "launch_id='a/b'"},
         {"launch", "launch_id=''"},
@@ -372,6 +374,28 @@ static void cells_out_of_bounds_are_damaged(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         check_refused(*state, bad[i].table, bad[i].cell);
+}
+
+static void an_event_from_before_the_last_is_damage(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j = create(p);
+    struct rb_event events[4], *next = events;
+    struct rb_err err = {0};
+    int64_t seq = 0;
+    assert_true(rb_journal_event(j, &(struct rb_event){.kind = RB_EVENT_TIME, .time_us = 5}, &err));
+    assert_true(rb_journal_event(j, &(struct rb_event){.kind = RB_EVENT_TIME, .time_us = 5}, &err));
+    assert_true(rb_journal_each_event_after(j, &seq, collect, &next, &err));
+    assert_true(rb_journal_each_event_after(j, &seq, collect, &next, &err)); // none twice
+    assert_ptr_equal(next, events + 2);
+    assert_true(rb_journal_event(j, &(struct rb_event){.kind = RB_EVENT_TIME, .time_us = 4}, &err));
+    assert_false(rb_journal_each_event_after(j, &seq, collect, &next, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
+    assert_int_equal(seq, 2);
+    next = events;
+    assert_false(rb_journal_each_event(j, collect, &next, &err));
+    assert_ptr_equal(next, events + 2);
+    rb_journal_close(j);
 }
 
 static bool count_line(void *ctx, const char *launch_id, const char *infra, struct rb_err *err)
@@ -532,6 +556,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_journal_that_lacks_a_launch_is_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(zeroed_cut_or_gone_is_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(half_a_line_of_the_launch_log_does_not_count, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_event_from_before_the_last_is_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(cells_out_of_bounds_are_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_of_the_launch_log_that_nobody_wrote_are_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(create_never_replaces, setup, teardown),
