@@ -39,7 +39,7 @@ struct run {
     double load_sum;
     int n_loads;
     bool beyond; // it has trained on after its end, and is being ended
-    int team; // the first of the runs that share its GPU; itself where it is alone
+    int team;    // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
     struct rb_last_lines printed;   // reports left out
     int n_times, n_syncs, n_noises; // reports that told them

@@ -81,11 +81,12 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err)
     for (int i = 0; i < n_rows; i++) {
         const struct rb_task_row *row = &rows[i];
         if (row->trial < 0 || row->trial >= rb_engine_n_trials(c->engine))
-            return rb_journal_misfit(c->journal, err, "it names trial %d, which its events and plan do not", row->trial);
+            return rb_journal_misfit(c->journal, err, "it names trial %d, which its events and plan do not",
+                                     row->trial);
         for (int k = 0; k < row->n_slots; k++)
             if (row->slots[k].node < 0 || row->slots[k].node >= c->n_nodes)
-                return rb_journal_misfit(c->journal, err, "it puts trial %d on node %d, which does not exist", row->trial,
-                                         row->slots[k].node);
+                return rb_journal_misfit(c->journal, err, "it puts trial %d on node %d, which does not exist",
+                                         row->trial, row->slots[k].node);
         struct rb_controller_trial *trial = rb_controller_trial_at(c, row->trial);
         trial->n_starts = row->start + 1;
         if (row->state == RB_TASK_SAVED)

@@ -46,7 +46,8 @@ static const char *column_name(sqlite3_stmt *st, int column)
 // A whole text; NULL: err says what is wrong with it.
 static const char *text_of(sqlite3_stmt *st, int column, struct rb_err *err)
 {
-    const char *s = sqlite3_column_type(st, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(st, column) : NULL;
+    const char *s =
+        sqlite3_column_type(st, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(st, column) : NULL;
     if (s && strlen(s) == (size_t)sqlite3_column_bytes(st, column))
         return s;
     damaged(st, "expected a text as", column_name(st, column), err);
@@ -334,8 +335,7 @@ static bool read_task(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     struct collected *c = ctx;
     struct rb_task_row *r = next_row(c, sizeof *r);
     int state = 0;
-    if (!read_task_numbers(st, r, err) ||
-        !state_of(st, 4, rb_journal_task_states, RB_TASK_KILLED + 1, &state, err))
+    if (!read_task_numbers(st, r, err) || !state_of(st, 4, rb_journal_task_states, RB_TASK_KILLED + 1, &state, err))
         return false;
     r->state = (enum rb_task_state)state;
     const char *slots = text_of(st, 11, err);

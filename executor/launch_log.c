@@ -25,7 +25,8 @@ bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *i
     log_path(run_dir, &path);
     rb_buf_printf(&line, "%s %s\n", launch_id, infra);
     const int fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    const bool ok = fd >= 0 && write(fd, rb_buf_str(&line), line.len) == (ssize_t)line.len && (!durable || fdatasync(fd) == 0);
+    const bool ok =
+        fd >= 0 && write(fd, rb_buf_str(&line), line.len) == (ssize_t)line.len && (!durable || fdatasync(fd) == 0);
     if (!ok)
         rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot write %s, which says what was launched: %s; make room",
                    rb_buf_str(&path), strerror(errno));

@@ -57,7 +57,8 @@ static bool read_line(const char *line, size_t n, struct rb_switch_report *out)
         copy_printable(number, sizeof number, line + sizeof armed - 1, n - (sizeof armed - 1));
         out->left_s = strtoll(number, &end, 10);
         out->state = RB_SWITCH_ARMED;
-        return end != number && *end == '\0' && out->left_s >= -RB_LIMIT_DURATION_S && out->left_s <= RB_LIMIT_DURATION_S;
+        return end != number && *end == '\0' && out->left_s >= -RB_LIMIT_DURATION_S &&
+               out->left_s <= RB_LIMIT_DURATION_S;
     }
     if (n < sizeof not_armed - 1 || memcmp(line, not_armed, sizeof not_armed - 1) != 0)
         return false;

@@ -20,7 +20,8 @@ struct world {
     int64_t fired_us;
 };
 
-static void begin(struct world *w) {
+static void begin(struct world *w)
+{
     *w = (struct world){.uv = rb_loop_uv_create()};
     w->loop = rb_loop_uv_loop(w->uv);
 }
@@ -30,13 +31,15 @@ struct shot {
     int number;
 };
 
-static void on_timer(void *arg) {
+static void on_timer(void *arg)
+{
     struct shot *shot = arg;
     shot->w->order[shot->w->n_fired++] = shot->number;
     shot->w->fired_us = rb_clock_monotonic_us();
 }
 
-static void timers_fire_in_order_and_not_early(void **state) {
+static void timers_fire_in_order_and_not_early(void **state)
+{
     (void)state;
     struct world w;
     begin(&w);
@@ -56,7 +59,8 @@ static void timers_fire_in_order_and_not_early(void **state) {
     rb_loop_uv_destroy(w.uv);
 }
 
-static void on_ready(void *arg, int fd, int ready) {
+static void on_ready(void *arg, int fd, int ready)
+{
     struct world *w = arg;
     char byte;
     w->ready |= ready;
@@ -65,7 +69,8 @@ static void on_ready(void *arg, int fd, int ready) {
         w->loop->watch(w->loop->ctx, fd, 0, NULL, NULL);
 }
 
-static void descriptors_are_watched_until_told(void **state) {
+static void descriptors_are_watched_until_told(void **state)
+{
     (void)state;
     struct world w;
     int ends[2];
@@ -81,7 +86,8 @@ static void descriptors_are_watched_until_told(void **state) {
     rb_loop_uv_destroy(w.uv);
 }
 
-static void ignore_once(void *arg, int fd, int ready) {
+static void ignore_once(void *arg, int fd, int ready)
+{
     struct world *w = arg;
     (void)ready;
     if (++w->n_ready == 2)
@@ -89,7 +95,8 @@ static void ignore_once(void *arg, int fd, int ready) {
 }
 
 // An error condition keeps being told until the watch is removed, like anything else that is ready.
-static void errors_do_not_end_a_watch(void **state) {
+static void errors_do_not_end_a_watch(void **state)
+{
     (void)state;
     struct world w;
     int ends[2];
@@ -110,7 +117,8 @@ struct answer {
     bool sent;
 };
 
-static void on_response(void *arg, const struct rb_http_response *r) {
+static void on_response(void *arg, const struct rb_http_response *r)
+{
     struct answer *a = arg;
     a->n_calls++;
     a->status = r->status;
@@ -119,7 +127,8 @@ static void on_response(void *arg, const struct rb_http_response *r) {
 }
 
 // A port that nobody listens on, and then the same client again: connections fail, the loop does not.
-static void http_runs_on_it(void **state) {
+static void http_runs_on_it(void **state)
+{
     (void)state;
     struct world w;
     struct rb_http *http;
@@ -146,12 +155,14 @@ static void http_runs_on_it(void **state) {
     rb_loop_uv_destroy(w.uv);
 }
 
-static void on_interrupt(void *arg) {
+static void on_interrupt(void *arg)
+{
     struct world *w = arg;
     w->n_fired++;
 }
 
-static void raise_three(void *arg) {
+static void raise_three(void *arg)
+{
     struct world *w = arg;
     w->n_ready++;
     raise(SIGHUP);
@@ -160,7 +171,8 @@ static void raise_three(void *arg) {
 }
 
 // Of a closed terminal the kernel tells, and the shell; `timeout` tells its child, and its group with the child in it.
-static void signals_that_come_together_are_one(void **state) {
+static void signals_that_come_together_are_one(void **state)
+{
     (void)state;
     struct world w;
     begin(&w);
@@ -170,7 +182,7 @@ static void signals_that_come_together_are_one(void **state) {
     w.loop->timer_start(w.loop->ctx, 100000, on_timer, &(struct shot){&w, 0});
     rb_loop_uv_run(w.uv);
     assert_int_equal(w.n_ready, 2);
-    assert_int_equal(w.n_fired, 2); // an interruption and the timer
+    assert_int_equal(w.n_fired, 2);                            // an interruption and the timer
     w.loop->timer_start(w.loop->ctx, 600000, raise_three, &w); // somebody insists
     w.loop->timer_start(w.loop->ctx, 700000, on_timer, &(struct shot){&w, 1});
     rb_loop_uv_run(w.uv);
@@ -182,22 +194,26 @@ static void signals_that_come_together_are_one(void **state) {
 
 static int64_t jumped_us;
 
-static int64_t jumping_clock_us(void) {
+static int64_t jumping_clock_us(void)
+{
     return rb_clock_monotonic_us() + jumped_us;
 }
 
-static void jump(void *arg) {
+static void jump(void *arg)
+{
     (void)arg;
     jumped_us += INT64_C(3600000000);
 }
 
-static void begin_jumping(struct world *w) {
+static void begin_jumping(struct world *w)
+{
     begin(w);
     jumped_us = 0;
     rb_loop_uv_set_clock(w->uv, jumping_clock_us);
 }
 
-static void a_timer_that_was_due_in_a_gap_fires_after_it(void **state) {
+static void a_timer_that_was_due_in_a_gap_fires_after_it(void **state)
+{
     (void)state;
     struct world w;
     begin_jumping(&w);
@@ -213,13 +229,15 @@ static void a_timer_that_was_due_in_a_gap_fires_after_it(void **state) {
     rb_loop_uv_destroy(w.uv);
 }
 
-static void tell_silence(void *arg) {
+static void tell_silence(void *arg)
+{
     struct world *w = arg;
     w->n_fired++;
 }
 
 // Ten minutes of patience, an hour's gap: it is counted from the end of the gap, and what is heard counts.
-static void a_silence_does_not_count_a_gap(void **state) {
+static void a_silence_does_not_count_a_gap(void **state)
+{
     (void)state;
     struct world w;
     struct rb_silence silence = {0}, brief = {0};
@@ -244,13 +262,15 @@ struct late_server {
     int listening, connection;
 };
 
-static void reply(void *arg) {
+static void reply(void *arg)
+{
     struct late_server *s = arg;
     static const char text[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     assert_int_equal(write(s->connection, text, sizeof text - 1), (ssize_t)sizeof text - 1);
 }
 
-static void on_connection(void *arg, int fd, int ready) {
+static void on_connection(void *arg, int fd, int ready)
+{
     struct late_server *s = arg;
     const struct rb_loop *loop = s->answer.w->loop;
     (void)ready;
@@ -261,7 +281,8 @@ static void on_connection(void *arg, int fd, int ready) {
 }
 
 // A request that was answered while this process did not run has not timed out.
-static void a_request_outlives_a_gap(void **state) {
+static void a_request_outlives_a_gap(void **state)
+{
     (void)state;
     struct world w;
     struct rb_http *http;
@@ -269,7 +290,8 @@ static void a_request_outlives_a_gap(void **state) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     begin_jumping(&w);
-    struct late_server s = {.answer = {.w = &w}, .listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .connection = -1};
+    struct late_server s = {
+        .answer = {.w = &w}, .listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .connection = -1};
     assert_int_equal(bind(s.listening, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(s.listening, 1), 0);
     assert_int_equal(getsockname(s.listening, (struct sockaddr *)&address, &size), 0);
@@ -287,7 +309,8 @@ static void a_request_outlives_a_gap(void **state) {
     rb_loop_uv_destroy(w.uv);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timers_fire_in_order_and_not_early),
         cmocka_unit_test(descriptors_are_watched_until_told),

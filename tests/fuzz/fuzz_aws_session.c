@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         else if (i < 2)
             require(is_header_text(s.instance_token) && is_header_text(s.instance_role));
         else
-            require(s.found.access_key[0] && is_header_text(s.found.access_key) && is_header_text(s.found.session_token));
+            require(s.found.access_key[0] && is_header_text(s.found.access_key) &&
+                    is_header_text(s.found.session_token));
     }
     return 0;
 }

@@ -43,7 +43,8 @@ static void check_launch(const struct rb_launch_row *r)
 {
     require(r->node >= 0 && r->offer >= 0 && rb_launch_state_name(r->state));
     require(r->launch_id[0] && !strchr(r->launch_id, '/'));
-    require(r->intent_us >= -1 && r->running_us >= -1 && r->ready_us >= -1 && r->terminate_us >= -1 && r->gone_us >= -1);
+    require(r->intent_us >= -1 && r->running_us >= -1 && r->ready_us >= -1 && r->terminate_us >= -1 &&
+            r->gone_us >= -1);
     require(r->running_unix_us >= -1 && r->terminated_unix_us >= -1 && r->reserved_uusd >= 0 && r->cost_uusd >= 0);
 }
 

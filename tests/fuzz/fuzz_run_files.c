@@ -94,8 +94,11 @@ static void read_switch(const uint8_t *bytes, size_t n)
     if (cut)
         memcpy(said, cut + 1, n - answer - 1);
     rb_node_switch_read(text, answer, said, &report);
-    require(report.state == RB_SWITCH_UNKNOWN || report.state == RB_SWITCH_ARMED || report.state == RB_SWITCH_NOT_ARMED);
-    require(report.state == RB_SWITCH_ARMED ? report.left_s >= -RB_LIMIT_DURATION_S && report.left_s <= RB_LIMIT_DURATION_S : report.left_s == 0);
+    require(report.state == RB_SWITCH_UNKNOWN || report.state == RB_SWITCH_ARMED ||
+            report.state == RB_SWITCH_NOT_ARMED);
+    require(report.state == RB_SWITCH_ARMED
+                ? report.left_s >= -RB_LIMIT_DURATION_S && report.left_s <= RB_LIMIT_DURATION_S
+                : report.left_s == 0);
     check_printable(report.why);
 }
 

@@ -16,7 +16,8 @@ static const char profile_text[] =
     "  - {accelerator: T4, base_s: 100, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\n"
     "noise: {between: {distribution: constant, mean: 1}, within: {distribution: constant, mean: 1}}\n"
     "startup_s: {distribution: constant, mean: 5}\ncheckpoint_s: 1.0\n"
-    "provisioning:\n  - {infra: aws, instance_type: \"*\", market: \"*\", queue_s: 1, init_s: 1, capacity_failure: 0.0}\n";
+    "provisioning:\n  - {infra: aws, instance_type: \"*\", market: \"*\", queue_s: 1, init_s: 1, capacity_failure: "
+    "0.0}\n";
 static const char prices_text[] =
     "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
     "aws/us-east-1,four.big,T4,4,16,48,192,on_demand,14.4\n";
@@ -76,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (!base.job.name)
         make_base();
     rb_arena_init(&arena);
-    const char *text = rb_arena_printf(&arena, "%.*s", (int)(n < 4096 ? n : 4096), (const char *)bytes); // as of an argv
+    const char *text =
+        rb_arena_printf(&arena, "%.*s", (int)(n < 4096 ? n : 4096), (const char *)bytes); // as of an argv
     if (rb_what_if_parse(text, &arena, &scenario, &err))
         check(&scenario, text, &arena);
     else

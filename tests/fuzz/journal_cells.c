@@ -11,19 +11,29 @@ static const struct table {
     const char *columns[24];
     int n;
 } tables[] = {
-    {"meta", "rowid", {"run_id", "plan_sha256", "owner", "started_unix_us", "deadline_us", "budget_uusd", "leak_checked_at_us",
-                       "instances_left"}, 8},
+    {"meta",
+     "rowid",
+     {"run_id", "plan_sha256", "owner", "started_unix_us", "deadline_us", "budget_uusd", "leak_checked_at_us",
+      "instances_left"},
+     8},
     {"event", "seq", {"seq", "json"}, 2},
-    {"launch", "node, attempt", {"node", "attempt", "offer", "state", "launch_id", "token", "infra", "instance_type", "market",
-                                 "instance_id", "address", "private_address", "host_key", "intent_us", "running_us", "ready_us",
-                                 "terminate_us", "gone_us", "running_unix_us", "terminated_unix_us", "reserved_uusd",
-                                 "cost_uusd"}, 22},
-    {"task", "trial, start", {"trial", "start", "stage", "attempt", "state", "exit_code", "resource_start", "resource_end",
-                              "started_us", "exited_us", "ended_us", "slots", "checkpoint"}, 13},
+    {"launch",
+     "node, attempt",
+     {"node",          "attempt",         "offer",         "state",           "launch_id",
+      "token",         "infra",           "instance_type", "market",          "instance_id",
+      "address",       "private_address", "host_key",      "intent_us",       "running_us",
+      "ready_us",      "terminate_us",    "gone_us",       "running_unix_us", "terminated_unix_us",
+      "reserved_uusd", "cost_uusd"},
+     22},
+    {"task",
+     "trial, start",
+     {"trial", "start", "stage", "attempt", "state", "exit_code", "resource_start", "resource_end", "started_us",
+      "exited_us", "ended_us", "slots", "checkpoint"},
+     13},
     {"note", "seq", {"seq", "time_us", "kind", "text"}, 4},
 };
 
-#define S INT64_C(1000000)
+#define S       INT64_C(1000000)
 #define STARTED (INT64_C(1800000000) * S)
 
 static void write_events(struct rb_journal *j)
@@ -153,8 +163,8 @@ static void overwrite(sqlite3 *db, const struct cell *cell)
         snprintf(sql, sizeof sql, "INSERT INTO event(json) VALUES (?)");
     else
         snprintf(sql, sizeof sql, "UPDATE %s SET %s=? WHERE (%s) IN (SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d)",
-                 cell->table->name, cell->column, cell->table->key, cell->table->key, cell->table->name, cell->table->key,
-                 cell->row);
+                 cell->table->name, cell->column, cell->table->key, cell->table->key, cell->table->name,
+                 cell->table->key, cell->row);
     require(sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK);
     bind(st, cell);
     sqlite3_step(st);
