@@ -1,7 +1,7 @@
 // How many draws from a quantile table one core makes if it does nothing else: the look-up of simulator/sampler_lanes.h
 // and an addition. What the sampler's rates are compared with.
 //   draw_ceiling WORDS_OF_8     prints `draws N cpu_s S`
-#include "profiles/dist.h"
+#include "profiles/fit/dist.h"
 #include "simulator/sampler_lanes.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // they are fitted, and how fast the best batch of an allocation is found. Usage: goodput POLLUX_DATA
 #include "base/csv.h"
 #include "base/doc.h"
-#include "profiles/goodput.h"
+#include "profiles/fit/goodput.h"
 
 #include <math.h>
 #include <stdio.h>

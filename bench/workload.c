@@ -1,7 +1,7 @@
 #include "bench/workload.h"
 
 #include "base/doc.h"
-#include "profiles/keys.h"
+#include "profiles/job/keys.h"
 
 #include <stdio.h>
 #include <string.h>

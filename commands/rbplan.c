@@ -10,7 +10,7 @@
 #include "library/time_limit.h"
 #include "planner/memory.h"
 #include "planner/sharing.h"
-#include "profiles/job_lint.h"
+#include "profiles/job/job_lint.h"
 #include "views/waiting_line.h"
 
 #include <errno.h>

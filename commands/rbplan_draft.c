@@ -2,7 +2,7 @@
 
 #include "base/limits.h"
 #include "base/number.h"
-#include "profiles/trial_variables.h"
+#include "profiles/script/trial_variables.h"
 
 #include <ctype.h>
 #include <stdlib.h>

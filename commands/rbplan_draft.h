@@ -3,8 +3,8 @@
 #ifndef RB_COMMANDS_RBPLAN_DRAFT_H
 #define RB_COMMANDS_RBPLAN_DRAFT_H
 
-#include "profiles/job_draft.h"
-#include "profiles/script.h"
+#include "profiles/job/job_draft.h"
+#include "profiles/script/script.h"
 
 // What an option is for; names of options with a dot are those behind it.
 enum rb_option_role {

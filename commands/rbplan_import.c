@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "profiles/import_job.h"
+#include "profiles/import/import_job.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "profiles/import.h"
-#include "profiles/infra.h"
-#include "profiles/store.h"
+#include "profiles/import/import.h"
+#include "profiles/catalog/infra.h"
+#include "profiles/store/store.h"
 #include "providers/local.h"
 
 #include <glob.h>

@@ -4,9 +4,9 @@
 #define RB_COMMANDS_RBPLAN_INPUTS_H
 
 #include "base/options.h"
-#include "profiles/catalog.h"
-#include "profiles/job.h"
-#include "profiles/profile.h"
+#include "profiles/catalog/catalog.h"
+#include "profiles/job/job.h"
+#include "profiles/store/profile.h"
 
 #define RB_PLAN_INPUTS_FILES 32 // price files beside one job
 

@@ -1,5 +1,5 @@
 // A profile of something else: what was measured is not what the job would run now. What it was measured of is kept as digests
-// (profiles/measured.h); a profile that was written by hand has none.
+// (profiles/store/measured.h); a profile that was written by hand has none.
 #include "commands/rbplan.h"
 
 #include "base/log.h"

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/options.h"
-#include "profiles/import.h"
-#include "profiles/store.h"
+#include "profiles/import/import.h"
+#include "profiles/store/store.h"
 
 #define RB_DB_OPTION   {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0}
 #define RB_JSON_OPTION {"json", 0, RB_OPT_FLAG, false, NULL, "print one JSON document", 0, 0}

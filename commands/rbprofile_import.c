@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "profiles/import.h"
+#include "profiles/import/import.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "executor/campaign.h"
-#include "profiles/job.h"
-#include "profiles/store.h"
+#include "profiles/job/job.h"
+#include "profiles/store/store.h"
 #include "providers/provider.h"
 
 #define RB_GPU_COUNTS_MAX 16 // of --gpus

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "executor/loop_uv.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/http.h"
 #include "providers/provider.h"
 

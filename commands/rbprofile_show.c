@@ -1,7 +1,7 @@
 #include "commands/rbprofile_show.h"
 
 #include "base/json.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "views/text_table.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #define RB_COMMANDS_RBPROFILE_SHOW_H
 
 #include "base/buf.h"
-#include "profiles/store.h"
+#include "profiles/store/store.h"
 
 void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out);
 void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out); // rb-fit/1

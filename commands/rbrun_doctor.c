@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "executor/run_dir.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/child.h"
 
 #include <errno.h>

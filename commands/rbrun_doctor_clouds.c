@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "executor/lease.h"
 #include "executor/loop_uv.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/aws_endpoint.h"
 #include "providers/aws_identity.h"
 #include "providers/google_client.h"

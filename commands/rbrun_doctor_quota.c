@@ -1,7 +1,7 @@
 // Is there room for the plan in the account's quotas? What every stage of it wants at once, against what the cloud grants.
 #include "commands/rbrun_doctor.h"
 
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "executor/loop_uv.h"
 #include "executor/run_dir.h"
 #include "executor/ssh_command.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/http.h"
 
 #include <stdio.h>

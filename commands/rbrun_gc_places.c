@@ -7,7 +7,7 @@
 #include "executor/campaign_dir.h"
 #include "executor/launch_log.h"
 #include "executor/run_dir.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "commands/rbrun_checks.h"
 #include "commands/rbrun_pool_plan.h"
 #include "executor/run_dir.h"
-#include "profiles/keys.h"
+#include "profiles/job/keys.h"
 
 #include <errno.h>
 #include <math.h>

@@ -15,7 +15,7 @@
 #include "commands/rbrun_session.h"
 #include "executor/arbiter.h"
 #include "executor/loop_uv.h"
-#include "profiles/pool_file.h"
+#include "profiles/job/pool_file.h"
 #include "views/pool_progress.h"
 
 struct rb_pool_member;

@@ -4,7 +4,7 @@
 #include "commands/rbrun_session.h"
 
 #include "executor/loop_uv.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/digest.h"
 #include "providers/http.h"
 #include "providers/provider.h"

@@ -14,7 +14,7 @@
 #include "executor/placement_group.h"
 #include "executor/slurm_mailbox.h"
 #include "executor/ssh_command.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/http.h"
 #include "simulator/forecast.h"
 #include "views/progress.h"

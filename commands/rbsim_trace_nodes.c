@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/number.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 #include <stdlib.h>
 #include <string.h>

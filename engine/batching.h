@@ -7,7 +7,7 @@
 
 #include "engine/event.h"
 #include "engine/plan.h"
-#include "profiles/goodput.h"
+#include "profiles/fit/goodput.h"
 
 // With what a trial was started.
 struct rb_trial_batch {

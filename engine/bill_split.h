@@ -4,7 +4,7 @@
 #define RB_ENGINE_BILL_SPLIT_H
 
 #include "base/json.h"
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 
 // They add up to the bill, exactly. From running to ready is boot (with the data the node read); the share of GPUs that
 // trained is train, while checkpoints were saved checkpoint, by starts that came to nothing lost; the rest is idle_barrier.

@@ -7,7 +7,7 @@
 #include "base/doc.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "profiles/step_stats.h"
+#include "profiles/fit/step_stats.h"
 
 #include <stdint.h>
 

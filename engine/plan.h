@@ -7,9 +7,9 @@
 #include "base/digest.h"
 #include "base/doc.h"
 #include "base/json.h"
-#include "profiles/catalog.h"
-#include "profiles/job.h"
-#include "profiles/profile.h"
+#include "profiles/catalog/catalog.h"
+#include "profiles/job/job.h"
+#include "profiles/store/profile.h"
 
 struct rb_quantiles {
     int64_t mean, p5, p50, p95, p99; // all microseconds or all micro-dollars

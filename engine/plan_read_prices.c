@@ -1,7 +1,7 @@
 #include "engine/plan_read.h"
 
 #include "base/limits.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 
 #include <string.h>
 

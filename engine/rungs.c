@@ -1,7 +1,7 @@
 #include "engine/rungs.h"
 
 #include "engine/tuner.h"
-#include "profiles/job_scheduler.h"
+#include "profiles/job/job_scheduler.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
 #define RB_ENGINE_RUNGS_H
 
 #include "base/limits.h"
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 struct rb_rung {
     int trials;             // n_i

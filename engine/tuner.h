@@ -5,7 +5,7 @@
 #define RB_ENGINE_TUNER_H
 
 #include "engine/rungs.h"
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 // Trials that train alike. Everything is borrowed from the tuner until its next call.
 struct rb_group {

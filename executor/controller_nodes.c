@@ -1,7 +1,7 @@
 // Nodes: boot, and the end, which is believed only when it was seen.
 #include "executor/controller_private.h"
 
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "engine/placement.h"
 #include "executor/node_switch.h"
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 #include <stddef.h>
 
@@ -29,7 +29,7 @@ struct rb_task {
                                     // variables are added by the launcher:
     int n_env;                      // RB_NODE_RANK, RB_GPUS_PER_NODE, CUDA_VISIBLE_DEVICES, RB_*_DIR and files
     const char *command;          // job.run, for /bin/sh -c in the work directory; an unquoted $RB_ARGS in it becomes the
-                                  // words of env's RB_ARGS (profiles/shell_text.h)
+                                  // words of env's RB_ARGS (profiles/script/shell_text.h)
     const char *resume_from;      // what `saved` gave for an earlier stage (archive or URI), NULL: first start
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
 };

@@ -4,7 +4,7 @@
 #include "base/full.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "profiles/shell_text.h"
+#include "profiles/script/shell_text.h"
 #include "providers/digest.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/silence.h"
 #include "base/units.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "executor/lease.h"
 #include "providers/digest.h"
 

@@ -6,7 +6,7 @@
 
 #include "executor/bootstrap.h"
 #include "executor/launcher.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 #include "providers/provider.h"
 
 struct rb_pool_config {

@@ -4,7 +4,7 @@
 
 #include "engine/plan.h"
 #include "executor/journal.h"
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 
 // How the nodes of an offer are billed under the plan's job. PRICE: the job asks for a disk whose price is
 // unknown.

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "executor/trial_env.h"
-#include "profiles/shell_text.h"
+#include "profiles/script/shell_text.h"
 
 #include <ctype.h>
 #include <string.h>

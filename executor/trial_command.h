@@ -3,7 +3,7 @@
 #define RB_EXECUTOR_TRIAL_COMMAND_H
 
 #include "base/buf.h"
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 // Appends the job's command without a newline at its end. An unquoted $RB_ARGS in it becomes the parameters, quoted as in a
 // trial's RB_ARGS: "python train.py --lr=0.139 --momentum=0.54". A command without one reads the parameters from variables:

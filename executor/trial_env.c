@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/stream.h"
-#include "profiles/trial_variables.h"
+#include "profiles/script/trial_variables.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "engine/batching.h"
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 #include <stdint.h>
 

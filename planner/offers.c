@@ -2,8 +2,8 @@
 // it removes the last one.
 #include "planner/planner.h"
 
-#include "profiles/infra.h"
-#include "profiles/machine_names.h"
+#include "profiles/catalog/infra.h"
+#include "profiles/catalog/machine_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

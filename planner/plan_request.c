@@ -9,7 +9,7 @@
 #include "planner/question.h"
 
 #include "engine/policy.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 
 #include <math.h>
 #include <stdlib.h>

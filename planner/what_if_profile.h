@@ -2,7 +2,7 @@
 #ifndef RB_PLANNER_WHAT_IF_PROFILE_H
 #define RB_PLANNER_WHAT_IF_PROFILE_H
 
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 // Queueing and initialisation of machines, and the time of a unit of training, each multiplied by its factor; 1 leaves it.
 // What varies keeps its relative spread. *out shares with `base` what is unchanged; the rest lives in `arena`. Errors: a time

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "providers/aws_client.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 // A client for GetProducts about that region: rb_aws_client_create with service, target and the list's own region filled
 // in. Errors, besides those: PRICE, a partition whose list is not sold in USD or not to be had with its credentials.

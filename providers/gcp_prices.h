@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/doc.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 enum rb_gcp_part { RB_GCP_CORE, RB_GCP_MEMORY, RB_GCP_GPU, RB_GCP_N_PARTS };
 

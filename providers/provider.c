@@ -1,7 +1,7 @@
 // The table of providers, and the way from "aws/us-east-1" into it.
 #include "providers/provider.h"
 
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/ec2.h"
 #include "providers/gcp.h"
 #include "providers/local.h"

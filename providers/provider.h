@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/loop.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 #include "providers/quota.h"
 
 struct rb_http;

@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_QUOTA_H
 #define RB_PROVIDERS_QUOTA_H
 
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 // So many machines of a type. Demands of one moment add up, those of different moments do not.
 struct rb_demand {

@@ -3,7 +3,7 @@
 #define RB_PROVIDERS_SLURM_ENCODE_H
 
 #include "base/buf.h"
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 #include "providers/provider.h"
 
 // What an instance type of Slurm says: "gpu:4" or "gpu:a100:4", its own spelling of GRES, or "cpu:8", slots without GPUs.

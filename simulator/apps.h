@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "profiles/goodput_batches.h"
-#include "profiles/grad_noise.h"
+#include "profiles/fit/goodput_batches.h"
+#include "profiles/fit/grad_noise.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #ifndef RB_SIMULATOR_CURVE_H
 #define RB_SIMULATOR_CURVE_H
 
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 #include <stdint.h>
 

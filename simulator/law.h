@@ -6,7 +6,7 @@
 #define RB_SIMULATOR_LAW_H
 
 #include "base/arena.h"
-#include "profiles/dist.h"
+#include "profiles/fit/dist.h"
 
 #define RB_LAW_POINTS       512  // of a usual grid: 25 standard deviations at a twentieth each
 #define RB_LAW_POINTS_HEAVY 2048 // most points: a law with a heavy tail needs them

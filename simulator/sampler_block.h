@@ -7,7 +7,7 @@
 #include "simulator/sampler_lanes.h"
 #include "simulator/sampler_sort.h"
 
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 
 #include <math.h>
 #include <string.h>

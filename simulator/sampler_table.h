@@ -2,7 +2,7 @@
 //
 // A uniform word of 32 bits is a probability p = y / 2^32 in the lower half, 1 - y / 2^32 in the upper, y odd and below
 // 2^31. Converted to float, y's exponent and first mantissa bits are the number of its cell: 32 cells an octave, 31
-// octaves a side, so both tails are resolved to 2^-32. For the families of profiles/dist.h with a coefficient of
+// octaves a side, so both tails are resolved to 2^-32. For the families of profiles/fit/dist.h with a coefficient of
 // variation up to 1, lines are off by at most 1.1e-4 of a standard deviation between the 1st and the 99th percentile,
 // by less than 3e-5 of the distance from the mean beyond, and the mean by less than 3e-5 of a standard deviation.
 #ifndef RB_SIMULATOR_SAMPLER_TABLE_H

@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_SAMPLER_TABLES_H
 #define RB_SIMULATOR_SAMPLER_TABLES_H
 
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 #include "simulator/sampler_table.h"
 
 struct rb_stage_times;

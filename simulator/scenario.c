@@ -1,6 +1,6 @@
 #include "simulator/scenario.h"
 
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "simulator/kept_trials.h"
 #include "simulator/noise.h"
 

@@ -6,7 +6,7 @@
 #include "engine/placement.h"
 #include "engine/plan.h"
 #include "engine/rungs.h"
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 
 // One offer as the simulator needs it.
 struct rb_sim_offer {

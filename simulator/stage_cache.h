@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_STAGE_CACHE_H
 #define RB_SIMULATOR_STAGE_CACHE_H
 
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 enum rb_stage_part {
     RB_PART_WORK,     // struct rb_law: profile, units

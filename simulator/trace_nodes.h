@@ -3,7 +3,7 @@
 #ifndef RB_SIMULATOR_TRACE_NODES_H
 #define RB_SIMULATOR_TRACE_NODES_H
 
-#include "profiles/dist.h"
+#include "profiles/fit/dist.h"
 
 // One node from its request to its end. Its number is free again afterwards.
 struct rb_trace_lease {

@@ -1,7 +1,7 @@
 #include "simulator/trace_summary.h"
 
 #include "base/units.h"
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "simulator/trace_training.h"
 
-#include "profiles/throughput_fit_published.h"
+#include "profiles/fit/throughput_fit_published.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef RB_SIMULATOR_TRACE_TRAINING_H
 #define RB_SIMULATOR_TRACE_TRAINING_H
 
-#include "profiles/goodput.h"
+#include "profiles/fit/goodput.h"
 #include "simulator/trace.h"
 
 struct rb_trace_training {
@@ -38,7 +38,7 @@ struct rb_trace_training {
     // they make. The gradients are the latest.
     struct rb_throughput_sample *seen;
     int n_seen, seen_cap, most_gpus_seen;
-    bool as_published;                // fits as there (profiles/throughput_fit_published.h), asks the tables nothing
+    bool as_published;                // fits as there (profiles/fit/throughput_fit_published.h), asks the tables nothing
     struct rb_goodput model;          // nothing before n_seen > 0
     double *asked;                    // goodput by this model, < 0: not asked yet; [RB_APP_MAX_NODES][RB_APP_MAX_GPUS]
 };

@@ -1,6 +1,6 @@
 #include "engine/tuners/brackets.h"
 
-#include "profiles/job_scheduler.h"
+#include "profiles/job/job_scheduler.h"
 
 #include <assert.h>
 #include <string.h>

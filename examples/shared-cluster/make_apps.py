@@ -14,7 +14,7 @@ import json
 import os
 import sys
 
-# alpha_c, beta_c, alpha_n, beta_n, alpha_r, beta_r, gamma: seconds, as in profiles/throughput.h. noise: the gradient noise
+# alpha_c, beta_c, alpha_n, beta_n, alpha_r, beta_r, gamma: seconds, as in profiles/fit/throughput.h. noise: the gradient noise
 # scale in samples at the first and at the last epoch. steps: iterations of an epoch at the initial batch size.
 APPS = {
     "vision": {"model": (0.02, 0.0007, 0.10, 0.002, 0.03, 0.001, 2.0), "init": 128, "max": 2048, "local": (32, 512),

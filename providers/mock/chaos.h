@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/doc.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 enum rb_chaos_fault {
     // Of a request and its answer.

@@ -9,7 +9,7 @@
 #ifndef RB_PROVIDERS_MOCK_CLOUD_H
 #define RB_PROVIDERS_MOCK_CLOUD_H
 
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 #include "providers/mock/chaos.h"
 #include "providers/mock/cloud_config.h"
 #include "providers/mock/cloud_regions.h"

@@ -2,7 +2,7 @@
 // errors.
 #include "providers/mock/cloud_config.h"
 #include "base/limits.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/mock/cloud_regions.h"
 
 #include <libgen.h>

@@ -18,8 +18,8 @@
 #define RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 
 #include "base/arena.h"
-#include "profiles/catalog.h"
-#include "profiles/profile.h"
+#include "profiles/catalog/catalog.h"
+#include "profiles/store/profile.h"
 #include "providers/mock/chaos.h"
 #include "providers/mock/cloud_limits.h"
 

@@ -1,7 +1,7 @@
 // Reads the limits of rb-mock/1.
 #include "providers/mock/cloud_limits.h"
 #include "base/limits.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/infra.h"
 #include "providers/mock/glob.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/doc.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 enum rb_cloud_unit { RB_CLOUD_INSTANCES, RB_CLOUD_VCPUS, RB_CLOUD_GPUS };
 

@@ -4,7 +4,7 @@
 #define RB_PROVIDERS_MOCK_CLOUD_REGIONS_H
 
 #include "base/arena.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 struct rb_cloud_region {
     const char *name;

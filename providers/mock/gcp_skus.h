@@ -5,7 +5,7 @@
 #define RB_PROVIDERS_MOCK_GCP_SKUS_H
 
 #include "base/arena.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 enum rb_gcp_sku_kind { RB_GCP_SKU_CORE, RB_GCP_SKU_MEMORY, RB_GCP_SKU_GPU };
 

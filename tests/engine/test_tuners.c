@@ -2,7 +2,7 @@
 #include "engine/tuner.h"
 
 #include "check.h"
-#include "profiles/job_names.h"
+#include "profiles/job/job_names.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // The environment a trial is started with (design section 7).
 #include "executor/trial_env.h"
 
-#include "profiles/trial_variables.h"
+#include "profiles/script/trial_variables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +107,7 @@ static void says_everything(void **state)
     rb_arena_finish(&f.arena);
 }
 
-// profiles/trial_variables.h is what `rbplan --check` knows: every name that is set must be there.
+// profiles/script/trial_variables.h is what `rbplan --check` knows: every name that is set must be there.
 static void every_variable_is_known(void **state)
 {
     (void)state;

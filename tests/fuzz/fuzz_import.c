@@ -1,5 +1,5 @@
 // Any bytes as a file that a user imports: refused with a message, or samples that every fit takes.
-#include "profiles/import.h"
+#include "profiles/import/import.h"
 
 #include "fuzz.h"
 

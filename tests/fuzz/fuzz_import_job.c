@@ -3,7 +3,7 @@
 #include "doc_check.h"
 #include "fuzz.h"
 
-#include "profiles/import_job.h"
+#include "profiles/import/import_job.h"
 
 #include <stdlib.h>
 #include <string.h>

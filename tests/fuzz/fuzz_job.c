@@ -3,7 +3,7 @@
 #include "doc_check.h"
 #include "fuzz.h"
 
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 #include <math.h>
 #include <stdlib.h>

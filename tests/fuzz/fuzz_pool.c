@@ -1,5 +1,5 @@
 // Any bytes as pool.yaml: refused with file and place, or a pool within its limits.
-#include "profiles/pool_file.h"
+#include "profiles/job/pool_file.h"
 
 #include "doc_check.h"
 #include "fuzz.h"

@@ -2,8 +2,8 @@
 // reads back from its own CSV to the same bytes.
 #include "fuzz.h"
 
-#include "profiles/catalog.h"
-#include "profiles/infra.h"
+#include "profiles/catalog/catalog.h"
+#include "profiles/catalog/infra.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "doc_check.h"
 #include "fuzz.h"
 
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "require.h"
 
-#include "profiles/script.h"
+#include "profiles/script/script.h"
 
 #include <string.h>
 

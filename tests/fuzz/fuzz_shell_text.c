@@ -3,8 +3,8 @@
 #include "fuzz.h"
 #include "require.h"
 
-#include "profiles/run_script.h"
-#include "profiles/shell_text.h"
+#include "profiles/script/run_script.h"
+#include "profiles/script/shell_text.h"
 
 #include <string.h>
 

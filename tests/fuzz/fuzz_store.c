@@ -1,5 +1,5 @@
 // Any bytes as a profile store: refused, or every profile in it fitted or refused, and nothing written to it.
-#include "profiles/store.h"
+#include "profiles/store/store.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 // Machines taken apart into cores, memory and GPUs: the sums are done here again, by hand, and must be the prices to the
 // micro-dollar; a price list that is no sum is refused, row and all.
 #include "base/arena.h"
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 #include "providers/mock/gcp_skus.h"
 #include "tests/base/check.h"
 

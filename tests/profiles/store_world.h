@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/doc.h"
-#include "profiles/store.h"
+#include "profiles/store/store.h"
 #include "tests/base/remove_tree.h"
 #include "tests/profiles/measured.h"
 

@@ -2,7 +2,7 @@
 // line item is rounded up to the micro-dollar.
 #include "check.h"
 
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 
 #include <inttypes.h>
 

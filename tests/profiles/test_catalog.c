@@ -1,7 +1,7 @@
 // Price lists: exact decimals there and back, the order, and every way a row can be wrong.
 #include "check.h"
 
-#include "profiles/catalog.h"
+#include "profiles/catalog/catalog.h"
 
 #define HEADER      "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour"
 #define LONG_HEADER HEADER ",source,fetched_at\n"

@@ -2,7 +2,7 @@
 // edges.
 #include "check.h"
 
-#include "profiles/dist.h"
+#include "profiles/fit/dist.h"
 
 static struct rb_dist make(enum rb_dist_kind kind, double mean, double cv)
 {

@@ -1,5 +1,5 @@
 // Which family a sample is from, how well it fits, and what happens to samples that are from none.
-#include "profiles/dist_fit.h"
+#include "profiles/fit/dist_fit.h"
 #include "tests/profiles/measured.h"
 
 #define MAX_N 4000

@@ -1,6 +1,6 @@
 // Goodput against its definition, its search against trying every batch, and both against the optima of Pollux's
 // released code.
-#include "profiles/goodput.h"
+#include "profiles/fit/goodput.h"
 #include "tests/profiles/measured.h"
 
 enum { N_ROWS = 9 };

@@ -1,6 +1,6 @@
 // Gain, efficiency and learning-rate factors against their closed forms; the estimators against gradients whose noise
 // is known because it was drawn.
-#include "profiles/grad_noise.h"
+#include "profiles/fit/grad_noise.h"
 #include "tests/profiles/measured.h"
 
 enum { DIM = 20 };

@@ -1,7 +1,7 @@
 // Files that people bring: what is recognised, what is refused and with which words, and that a bad file stores nothing.
 #include "tests/profiles/store_world.h"
 
-#include "profiles/import.h"
+#include "profiles/import/import.h"
 
 #define THROUGHPUT "placement,local_bsz,step_time,sync_time\n"
 #define PROVISION  "infra,instance_type,market,queue_s,init_s,outcome\n"

@@ -3,8 +3,8 @@
 #include "tests/base/check.h"
 
 #include "base/file.h"
-#include "profiles/import_job.h"
-#include "profiles/job_draft.h"
+#include "profiles/import/import_job.h"
+#include "profiles/job/job_draft.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/units.h"
-#include "profiles/job.h"
+#include "profiles/job/job.h"
 
 // Line 1 to 6; a case replaces one of them or adds to the end.
 static const char *const minimal[] = {

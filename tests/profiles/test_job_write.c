@@ -3,9 +3,9 @@
 #include "check.h"
 
 #include "base/units.h"
-#include "profiles/job.h"
-#include "profiles/job_policy.h"
-#include "profiles/job_scheduler.h"
+#include "profiles/job/job.h"
+#include "profiles/job/job_policy.h"
+#include "profiles/job/job_scheduler.h"
 
 struct maker {
     struct rb_stream s;

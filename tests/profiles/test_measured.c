@@ -1,8 +1,8 @@
 // What a profile remembers of how and of what it was measured: kept in the store, fitted, and compared with a job as it is now.
 #include "tests/profiles/store_world.h"
 
-#include "profiles/job.h"
-#include "profiles/measured.h"
+#include "profiles/job/job.h"
+#include "profiles/store/measured.h"
 
 #define JOB(parameters, run)                                                      \
     "name: x\nmetric: {name: loss, goal: minimize}\nparameters: " parameters "\n" \

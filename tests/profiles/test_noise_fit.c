@@ -1,5 +1,5 @@
 // The two layers of noise: exact answers for layouts small enough to do by hand, and recovery of known components.
-#include "profiles/noise_fit.h"
+#include "profiles/fit/noise_fit.h"
 #include "tests/profiles/measured.h"
 
 // Sd of the log of a lognormal factor with this coefficient of variation.

@@ -2,7 +2,7 @@
 // asked of it; every way it can be wrong.
 #include "check.h"
 
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 // The example of the format, shortened.
 static const char resnet[] =

@@ -1,6 +1,6 @@
 // Scripts of several styles: their options and what they print, what is certain of them, and that no text harms, however it
 // ends. tests/cli/scripts has the scripts, tests/cli/cases/rbplan_init.txt the jobs that are drafted of them.
-#include "profiles/script.h"
+#include "profiles/script/script.h"
 
 #include "base/buf.h"
 #include "base/file.h"

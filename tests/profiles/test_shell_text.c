@@ -1,6 +1,6 @@
 // Commands of job files as a shell reads them: which $RB_ARGS stands for words, which words name programs and files, and
 // that no text harms, however it ends. tests/launchers runs the commands.
-#include "profiles/shell_text.h"
+#include "profiles/script/shell_text.h"
 
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // The throughput model against its closed forms, and its fit against reference fits and known parameters.
-#include "profiles/throughput.h"
+#include "profiles/fit/throughput.h"
 #include "tests/profiles/measured.h"
 #include "tests/profiles/throughput_oracle.h"
 

@@ -1,6 +1,6 @@
 // What a run learns from its own reports: when it fits, what it counts, what it drops.
 #include "base/limits.h"
-#include "profiles/throughput_log.h"
+#include "profiles/fit/throughput_log.h"
 #include "tests/profiles/measured.h"
 
 static const struct rb_throughput truth = {0.05, 0.002, 0.2, 0.01, 0.03, 0.003, 1.4};

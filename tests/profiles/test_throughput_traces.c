@@ -2,7 +2,7 @@
 // and never a worse objective than the authors' own fit of the same samples.
 #include "base/csv.h"
 #include "base/doc.h"
-#include "profiles/throughput.h"
+#include "profiles/fit/throughput.h"
 #include "tests/profiles/measured.h"
 #include "tests/profiles/throughput_oracle.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_PROFILES_THROUGHPUT_ORACLE_H
 #define RB_TESTS_PROFILES_THROUGHPUT_ORACLE_H
 
-#include "profiles/throughput.h"
+#include "profiles/fit/throughput.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #define RB_TESTS_FAKE_CLOUD_H
 
 #include "fake_launcher.h"
-#include "profiles/billing.h"
+#include "profiles/catalog/billing.h"
 #include "providers/provider.h"
 #include "virtual_loop.h"
 

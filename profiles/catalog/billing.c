@@ -1,0 +1,64 @@
+// Exact integer arithmetic: no product of a rate and a lifetime is ever a double.
+#include "profiles/catalog/billing.h"
+
+#include <assert.h>
+
+__extension__ typedef __int128 wide;
+
+#define BYTES_PER_GB INT64_C(1000000000)
+
+// a x b x c / divisor, rounded up: the customer's favour is never assumed. All arguments >= 0.
+static int64_t product_ceil(int64_t a, int64_t b, int64_t c, int64_t divisor)
+{
+    wide product;
+    assert(a >= 0 && b >= 0 && c >= 0);
+    const bool overflow = __builtin_mul_overflow((wide)a * b, c, &product);
+    assert(!overflow && product / divisor < INT64_MAX);
+    return (int64_t)((product + divisor - 1) / divisor);
+}
+
+static int64_t seconds_ceil(int64_t us)
+{
+    return us / RB_US_PER_S + (us % RB_US_PER_S > 0);
+}
+
+static int64_t machine_uusd(const struct rb_billing *b, int64_t seconds)
+{
+    return product_ceil(b->rate.uusd_per_hour, seconds, 1, RB_S_PER_HOUR);
+}
+
+struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int64_t terminated_us)
+{
+    struct rb_bill bill = {0};
+    if (running_us < 0 || terminated_us < running_us)
+        return bill;
+    const int64_t lifetime_s = seconds_ceil(terminated_us - running_us);
+    const int64_t minimum_s = RB_BILLING_MINIMUM_US / RB_US_PER_S;
+    bill.billed_s = lifetime_s > minimum_s ? lifetime_s : minimum_s;
+    bill.machine_uusd = machine_uusd(b, bill.billed_s);
+    bill.minimum_uusd = bill.machine_uusd - machine_uusd(b, lifetime_s);
+    bill.disk_uusd = product_ceil(b->disk_rate.uusd_per_hour, b->disk_gb, bill.billed_s, RB_S_PER_HOUR);
+    bill.data_uusd = b->data_uusd;
+    int64_t total;
+    const bool overflow = __builtin_add_overflow(bill.machine_uusd, bill.disk_uusd, &total) ||
+                          __builtin_add_overflow(total, bill.data_uusd, &total);
+    assert(!overflow);
+    bill.total_uusd = total;
+    return bill;
+}
+
+int64_t rb_bill_least_uusd(const struct rb_billing *b)
+{
+    return rb_bill_node(b, 0, RB_BILLING_MINIMUM_US).total_uusd;
+}
+
+int64_t rb_bill_bound_uusd(const struct rb_billing *b, int64_t running_us, int64_t now_us)
+{
+    return running_us < 0 ? rb_bill_least_uusd(b)
+                          : rb_bill_node(b, running_us, now_us + RB_BILLING_GRACE_US).total_uusd;
+}
+
+int64_t rb_bill_data_uusd(int64_t data_bytes, int64_t uusd_per_gb)
+{
+    return product_ceil(data_bytes, uusd_per_gb, 1, BYTES_PER_GB);
+}

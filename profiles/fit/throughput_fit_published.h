@@ -1,0 +1,12 @@
+// The throughput fit of Pollux's released simulator, step for step. Where samples are few its result is not the minimum of
+// its objective but the point where its descent stops at the kink of an exact fit, with what is left of the starting values:
+// schedulers were compared with those, so a comparison has to start from them. Everybody else takes rb_throughput_fit.
+#ifndef RB_PROFILES_THROUGHPUT_FIT_PUBLISHED_H
+#define RB_PROFILES_THROUGHPUT_FIT_PUBLISHED_H
+
+#include "profiles/fit/throughput.h"
+
+// samples: at least one; 0 <= sync_s < step_s. Whole iterations without accumulation, as rb_throughput_sample says.
+void rb_throughput_fit_published(const struct rb_throughput_sample *samples, int n, struct rb_throughput *out);
+
+#endif

@@ -1,0 +1,149 @@
+// A tuning job as the user wrote it (job.yaml), every key resolved to a value. Immutable after reading.
+// Source: docs/formats/job.md.
+#ifndef RB_PROFILES_JOB_H
+#define RB_PROFILES_JOB_H
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "base/json.h"
+#include "profiles/job/space.h"
+
+enum rb_goal { RB_GOAL_MAXIMIZE, RB_GOAL_MINIMIZE };
+enum rb_rungs { RB_RUNGS_CUMULATIVE, RB_RUNGS_ADDITIONAL };
+enum rb_brackets_run { RB_BRACKETS_IN_TURN, RB_BRACKETS_SIDE_BY_SIDE };
+enum rb_rule { RB_RULE_PROMOTE, RB_RULE_STOP, RB_RULE_SPECULATE };
+enum rb_scaling { RB_SCALING_MEASURED, RB_SCALING_LINEAR };
+enum rb_atom_sharing { RB_SHARING_UNIFORM, RB_SHARING_BEST, RB_SHARING_SOFTMAX, RB_SHARING_RANDOM, RB_SHARING_NONE };
+enum rb_spot { RB_SPOT_NEVER, RB_SPOT_ALLOW, RB_SPOT_ONLY };
+enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
+enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
+
+struct rb_string_list {
+    const char *const *items;
+    int n;
+};
+
+struct rb_key_value {
+    const char *key, *value;
+};
+
+struct rb_scheduler {
+    const char *type;        // a tuner's name
+    int num_trials;          // grid: 0 means all points; hyperband: 0, its brackets say how many
+    int64_t min_resource;    // r
+    int64_t max_resource;    // R
+    int eta;                 // >= 2
+    const char *unit;        // label only
+    enum rb_rungs rungs;
+    int brackets;            // hyperband, asha: the most aggressive ones, at most s_max + 1
+    enum rb_brackets_run brackets_run; // hyperband
+    enum rb_rule rule;       // asha: when a trial gives way to others
+};
+
+// What hypersched does, each idea to be switched off. Other policies take no notice.
+struct rb_policy_options {
+    bool speculation;        // the default of scheduler.rule is speculate; false: stop, the asha of the published comparison
+    bool overhead;           // the cost of a restart counts; false: it is taken for 0
+    bool admission;          // no new trial that cannot catch up by the deadline; false: trials until the deadline
+    enum rb_scaling scaling; // of training with GPUs: as the profile says, or linear
+    bool has_exploration;    // admit until a fixed fraction of the time has passed, instead of the rule
+    double exploration;      // that fraction, 0..1
+    enum rb_atom_sharing allocation; // who gets the GPUs beyond one atom each
+    int resize_interval;     // results of a trial between two of its resizes
+    int atom_gpus;           // the bundle of GPUs that is handed out
+};
+
+struct rb_trial_spec {
+    int min_gpus, max_gpus;
+    const int *sizes;        // allowed GPUs per trial, ascending, within min_gpus..max_gpus, [n_sizes]
+    int n_sizes;
+    const int *shares;       // allowed trials per GPU, ascending, [n_shares]; {1} unless given
+    int n_shares;
+    int64_t batch_size, batch_max, batch_max_per_gpu; // 0: not tuned
+    const char *lr_scaling;  // NULL: none; adascale | sqrt | linear
+    int max_nodes;
+    int max_restarts;
+    int64_t timeout_us;      // no report for this long: hung
+};
+
+// How Slurm is asked for nodes (docs/slurm.md).
+struct rb_slurm_spec {
+    const char *shared_dir;       // absolute, the same on this machine and on the nodes; NULL: none
+    const char *url;              // of slurmrestd: https://host:port, http on loopback, unix:/path; NULL: RB_SLURM_URL says
+    const char *account;          // NULL: the user's default
+    int cpus_per_gpu;             // 0: the partition's default
+    int64_t memory_per_gpu_bytes; // 0: the partition's default
+};
+
+struct rb_resources {
+    struct rb_string_list infra;           // "aws/us-east-1", "local", ...; at least one
+    struct rb_string_list instance_types;  // empty: any
+    struct rb_string_list accelerators;    // empty: any
+    enum rb_spot spot;
+    int max_nodes;
+    const struct rb_key_value *image_ids;  // infra -> image
+    int n_image_ids;
+    int64_t disk_bytes;                    // 0: no disk beyond the image's
+    const char *ssh_user;
+    int ssh_port;
+    struct rb_string_list subnets, security_groups; // aws
+    const char *instance_profile;                    // aws, NULL: none
+    struct rb_slurm_spec slurm;                      // all zero: none
+};
+
+struct rb_job {
+    const char *name;
+    const char *workdir;     // as written, relative to the job file
+    uint64_t seed;
+    const char *metric_name;
+    enum rb_goal goal;
+    bool has_target;
+    double target;
+    struct rb_space space;
+    struct rb_scheduler scheduler;
+    const char *policy;
+    struct rb_policy_options policy_options;
+    const char *profile;     // name in the store
+    struct rb_trial_spec trial;
+    const struct rb_key_value *envs;
+    int n_envs;
+    struct rb_string_list secrets; // names
+    const char *setup;       // NULL: none
+    const char *run;
+    const char *checkpoint_dir;  // relative to the trial's directory
+    const char *checkpoint_uri;  // NULL: the controller keeps checkpoints
+    int64_t checkpoint_bytes;    // 0: not said
+    int64_t data_bytes;          // 0: nodes read no data
+    int64_t data_uusd_per_gb;
+    int64_t data_bytes_per_s;    // 0: how long reading takes is not known, and is not charged
+    struct rb_resources resources;
+    int64_t deadline_us;     // duration from the start of rbrun; -1: none
+    int64_t deadline_at_us;  // unix microseconds if an instant was given; else -1 (deadline_us is then filled by the main)
+    int64_t budget_uusd;     // -1: none
+    double confidence;       // of `confidence: mean`: the default, which counts for nothing
+    bool on_average;         // `confidence: mean`: the mean time is to keep the deadline
+    enum rb_objective objective;
+    enum rb_drift on_drift;
+};
+
+// Reads and validates; strings are copied into `arena`. `overrides` are "scheduler.eta=4" texts from --set, applied
+// to the tree first (value in YAML syntax); errors in them name the flag. The node may come from YAML or from
+// plan.json's resolved config: the same reader.
+bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides, struct rb_arena *arena,
+                 struct rb_job *out, struct rb_err *err);
+// File -> job; deadline, budget, confidence flags go through `overrides` as well.
+bool rb_job_load(const char *path, const char *const *overrides, int n_overrides, struct rb_arena *arena,
+                 struct rb_job *out, struct rb_err *err);
+// Where the job gave an instant: the deadline from now_us on. Error: it is past.
+bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *err);
+// The resolved job, every key, canonical order; rb_job_read(rb_job_write(x)) = x.
+void rb_job_write(const struct rb_job *job, struct rb_json *j);
+
+// Keys that are valid but would change the result and are not carried out yet (tuners, policies, batch
+// tuning, GPU sharing, ...): fails with "not supported yet: ...". Called by rbplan, rbrun and rbsim, not by --check.
+bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err);
+
+// How long a new node reads the job's data: 0 where there is none, or its bandwidth is not known.
+int64_t rb_job_data_us(const struct rb_job *job);
+
+#endif

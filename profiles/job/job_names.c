@@ -1,0 +1,18 @@
+// One list per key, read and written through the same list.
+#include "profiles/job/job_names.h"
+
+#include <stddef.h>
+
+const char *const rb_tuner_names[] = {"sha", "hyperband", "asha", "random", "grid", NULL};
+const char *const rb_policy_names[] = {"elastic", "static",  "hypersched", "lookahead", "fluid", "packing",
+                                       "pollux",  "optimus", "tiresias",   "goodput",   NULL};
+const char *const rb_lr_scaling_names[] = {"adascale", "sqrt", "linear", NULL};
+const char *const rb_goal_names[] = {"maximize", "minimize", NULL};
+const char *const rb_rungs_names[] = {"cumulative", "additional", NULL};
+const char *const rb_brackets_run_names[] = {"in_turn", "side_by_side", NULL};
+const char *const rb_rule_names[] = {"promote", "stop", "speculate", NULL};
+const char *const rb_scaling_names[] = {"measured", "linear", NULL};
+const char *const rb_sharing_names[] = {"uniform", "best", "softmax", "random", "none", NULL};
+const char *const rb_spot_names[] = {"never", "allow", "only", NULL};
+const char *const rb_objective_names[] = {"min_cost", "min_time", NULL};
+const char *const rb_drift_names[] = {"replan", "warn", "stop", NULL};

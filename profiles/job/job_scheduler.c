@@ -1,0 +1,135 @@
+// What follows from other keys is not asked for twice: Hyperband's number of trials, the most brackets there can be.
+#include "profiles/job/job_scheduler.h"
+
+#include "base/limits.h"
+#include "profiles/job/job_names.h"
+#include "profiles/job/keys.h"
+
+#include <string.h>
+
+#define MAX_ETA 1024
+
+static bool is(const struct rb_scheduler *s, const char *type)
+{
+    return strcmp(s->type, type) == 0;
+}
+
+int rb_scheduler_s_max(int64_t r, int64_t R, int eta)
+{
+    int s_max = 0;
+    for (int64_t step = r; step <= R / eta; s_max++)
+        step *= eta;
+    return s_max;
+}
+
+static bool read_type(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
+{
+    int choice;
+    if (!rb_keys_choice(m, "type", rb_tuner_names, rb_names_count(rb_tuner_names), 0, &choice, err))
+        return false;
+    s->type = rb_tuner_names[choice];
+    return true;
+}
+
+// grid has all points unless told otherwise.
+static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
+{
+    const struct rb_node *node, *given = rb_keys_given(m, "num_trials");
+    if (!is(s, "grid") && !is(s, "hyperband"))
+        return rb_map_need(m, "num_trials", &node, err) &&
+               rb_keys_count(m, "num_trials", 1, RB_LIMIT_TRIALS, 0, &s->num_trials, err);
+    if (given && !rb_keys_count(m, "num_trials", 0, RB_LIMIT_TRIALS, 0, &s->num_trials, err))
+        return false;
+    return is(s, "grid") || s->num_trials == 0 ||
+           rb_node_refuse(
+               given, err, RB_E_SCHEDULER_KEYS,
+               "hyperband's number of trials follows from min_resource, max_resource, eta and brackets; leave "
+               "num_trials out");
+}
+
+static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
+{
+    const struct rb_node *max;
+    return rb_map_need(m, "max_resource", &max, err) && rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err) &&
+           rb_keys_int(m, "min_resource", 1, s->max_resource, 1, &s->min_resource, err) &&
+           rb_keys_count(m, "eta", 2, MAX_ETA, 3, &s->eta, err);
+}
+
+static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
+{
+    const bool has_brackets = is(s, "hyperband") || is(s, "asha");
+    const int most = rb_scheduler_s_max(s->min_resource, s->max_resource, s->eta) + 1;
+    if (!rb_keys_count(m, "brackets", 1, RB_LIMIT_STAGES, is(s, "hyperband") ? most : 1, &s->brackets, err))
+        return false;
+    return !has_brackets || s->brackets <= most ||
+           rb_node_refuse(
+               rb_map_get(m, "brackets"), err, RB_E_SCHEDULER_KEYS,
+               "expected at most %d, got %d: a bracket starts at min_resource times a power of eta, and only "
+               "%d of these are within max_resource",
+               most, s->brackets, most);
+}
+
+// An optional key that one tuner has.
+static bool read_choice_of(struct rb_map *m, const char *key, const struct rb_scheduler *s, const char *type,
+                           const char *const *names, int *out, struct rb_err *err)
+{
+    const struct rb_node *node = rb_keys_given(m, key);
+    if (node && !is(s, type))
+        return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS, "only scheduler.type: %s has it; leave it out of %s",
+                              type, s->type);
+    return !node || rb_node_choice(node, names, rb_names_count(names), out, err);
+}
+
+// Where brackets share their levels, all of them must train to the same resource there.
+static bool read_rungs(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
+{
+    int rungs;
+    if (!rb_keys_choice(m, "rungs", rb_rungs_names, rb_names_count(rb_rungs_names), 0, &rungs, err))
+        return false;
+    s->rungs = (enum rb_rungs)rungs;
+    const bool shares_levels = is(s, "asha") || s->brackets_run == RB_BRACKETS_SIDE_BY_SIDE;
+    return !shares_levels || s->rungs == RB_RUNGS_CUMULATIVE ||
+           rb_node_refuse(rb_map_get(m, "rungs"), err, RB_E_SCHEDULER_KEYS, "expected cumulative: %s; leave rungs out",
+                          is(s, "asha") ? "asha compares results at the same resource"
+                                        : "brackets side by side share their rungs");
+}
+
+bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_arena *arena, struct rb_scheduler *out,
+                       struct rb_err *err)
+{
+    static const char *const keys[] = {"type",  "num_trials", "min_resource", "max_resource", "eta", "unit",
+                                       "rungs", "brackets",   "brackets_run", "rule",         NULL};
+    struct rb_scheduler s = {0};
+    struct rb_map m;
+    int given_rule = (int)rule, run = RB_BRACKETS_IN_TURN;
+    if (!rb_keys_begin(&m, node, keys, err) || !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) ||
+        !read_resource(&m, &s, err) || !rb_keys_text(&m, "unit", "epoch", arena, &s.unit, err) ||
+        !read_brackets(&m, &s, err) ||
+        !read_choice_of(&m, "brackets_run", &s, "hyperband", rb_brackets_run_names, &run, err) ||
+        !read_choice_of(&m, "rule", &s, "asha", rb_rule_names, &given_rule, err))
+        return false;
+    s.brackets_run = (enum rb_brackets_run)run;
+    s.rule = is(&s, "asha") ? (enum rb_rule)given_rule : RB_RULE_PROMOTE;
+    if (!read_rungs(&m, &s, err))
+        return false;
+    *out = s;
+    return true;
+}
+
+void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "type", s->type);
+    rb_json_kint(j, "num_trials", s->num_trials);
+    rb_json_kint(j, "min_resource", s->min_resource);
+    rb_json_kint(j, "max_resource", s->max_resource);
+    rb_json_kint(j, "eta", s->eta);
+    rb_json_kstring(j, "unit", s->unit);
+    rb_json_kstring(j, "rungs", rb_rungs_names[s->rungs]);
+    rb_json_kint(j, "brackets", s->brackets);
+    if (is(s, "hyperband"))
+        rb_json_kstring(j, "brackets_run", rb_brackets_run_names[s->brackets_run]);
+    if (is(s, "asha"))
+        rb_json_kstring(j, "rule", rb_rule_names[s->rule]);
+    rb_json_end_object(j);
+}

@@ -1,0 +1,75 @@
+// What a Python training script takes and prints, as far as it can be read without running it: options with literals, of
+// argparse, click, absl.flags, HfArgumentParser's dataclasses, LightningCLI, nanoGPT's configurator and sys.argv; print and
+// logging calls with format strings. What is computed, or stands in other files, is not seen. Reads text, runs nothing.
+#ifndef RB_PROFILES_SCRIPT_H
+#define RB_PROFILES_SCRIPT_H
+
+#include "profiles/script/python_text.h"
+
+// How options reach it. The last ones are for want of a better one.
+enum rb_script_style {
+    RB_SCRIPT_ARGPARSE, RB_SCRIPT_CLICK, RB_SCRIPT_ABSL, RB_SCRIPT_DATACLASSES, RB_SCRIPT_LIGHTNING,
+    RB_SCRIPT_CONFIGURATOR, // globals, overridden by nanoGPT's configurator.py
+    RB_SCRIPT_ARGV,         // sys.argv by position
+    RB_SCRIPT_CONSTANTS,    // takes nothing; has constants in capitals or at its top
+};
+
+enum rb_script_type { RB_SCRIPT_ANY, RB_SCRIPT_INT, RB_SCRIPT_FLOAT, RB_SCRIPT_TEXT, RB_SCRIPT_BOOL };
+
+enum rb_script_form {
+    RB_SCRIPT_VALUE,    // --name=value
+    RB_SCRIPT_SWITCH,   // --name: a value is an error
+    RB_SCRIPT_EITHER,   // --name, or --name=true
+    RB_SCRIPT_OTHER,    // several values, or computed
+    RB_SCRIPT_POSITION, // a word by its place
+};
+
+struct rb_script_option {
+    const char *name;          // behind its dashes; of a constant or a place: the variable
+    enum rb_script_type type;
+    enum rb_script_form form;
+    const char *default_value; // as written; NULL: none
+    const char *choices;       // as written, with its brackets; NULL: none
+    bool is_typed;             // a value of another type is an error
+    bool is_required;
+    bool is_alias;             // another name of the option before it
+    int line;
+    int position;              // of sys.argv; else 0
+};
+
+// A metric that it prints or logs.
+struct rb_script_metric {
+    const char *name;     // one that a job may have
+    const char *resource; // printed as resource=value on the same line; NULL: none is
+    const char *shown;    // the line, ... where a value stands
+    bool is_report;       // as rbrun reads it: name=value, or JSON, beside the resource
+    bool is_printed;      // false: logged with a library, and on no line that is seen
+    bool is_validation;
+    int goal;             // 1: more is better, -1: less is, 0: the name does not say
+    int line;
+};
+
+struct rb_script {
+    struct rb_py_text text;
+    enum rb_script_style style;
+    const struct rb_script_option *options; // in the order of the script, [n_options]
+    int n_options;
+    // Every option is among these, and another one ends it with an error. False where that is not certain.
+    bool knows_all;
+    const struct rb_script_metric *metrics; // likewise, [n_metrics]
+    int n_metrics;
+    bool uses_hf_arguments; // transformers' TrainingArguments are options of it, too
+    bool is_keras;          // Keras prints its own lines
+};
+
+// Owns: everything is the arena's or points into `source`, which must live as long.
+void rb_script_read(const char *source, struct rb_arena *arena, struct rb_script *out);
+
+// -1, 0, 1 as rb_script_metric.goal.
+int rb_script_goal(const char *name);
+
+// The parts, called by rb_script_read.
+void rb_script_read_options(struct rb_script *s, struct rb_arena *arena);
+void rb_script_read_metrics(struct rb_script *s, struct rb_arena *arena);
+
+#endif

@@ -1,0 +1,19 @@
+// The variables that a trial is given, by name: docs/formats/trial.md.
+#ifndef RB_PROFILES_TRIAL_VARIABLES_H
+#define RB_PROFILES_TRIAL_VARIABLES_H
+
+#include "base/arena.h"
+#include "profiles/job/space.h"
+
+// Every RB_ variable but those of the parameters; ends with NULL.
+extern const char *const rb_trial_variables[];
+
+// RB_PARAM_<NAME>: upper case, everything a variable's name may not hold as '_'.
+const char *rb_param_variable(const char *param, struct rb_arena *arena);
+
+// One of them, of a job with these parameters?
+bool rb_trial_variable_exists(const struct rb_space *space, const char *name, struct rb_arena *arena);
+// The closest of them; NULL: none is.
+const char *rb_trial_variable_closest(const struct rb_space *space, const char *name, struct rb_arena *arena);
+
+#endif

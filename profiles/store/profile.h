@@ -1,0 +1,92 @@
+// What is known about a training job and about the clouds it may run on: rb-profile/1. Measured or written by hand.
+// Immutable after reading; everything lives in one arena.
+#ifndef RB_PROFILES_PROFILE_H
+#define RB_PROFILES_PROFILE_H
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "base/json.h"
+#include "profiles/catalog/catalog.h"
+#include "profiles/fit/dist.h"
+#include "profiles/fit/goodput_codec.h"
+#include "profiles/store/measured.h"
+#include "profiles/fit/throughput.h"
+
+struct rb_layout {
+    int gpus, nodes;
+    double speedup; // over one GPU
+};
+
+// Trials that sit on one GPU together.
+struct rb_sharing_cost {
+    int trials;      // > 1
+    double slowdown; // of each of them over one that has the GPU to itself
+};
+
+// Training on one accelerator: either a speed-up table or the throughput model.
+struct rb_training {
+    const char *accelerator;
+    double base_s;                  // mean seconds per unit of resource on one GPU
+    const struct rb_layout *layouts; // sorted by (nodes, gpus), [n_layouts]
+    int n_layouts;
+    bool has_throughput;
+    struct rb_throughput throughput;
+    double batch;                   // per GPU
+    double units_per_epoch;         // iterations per unit of resource
+    double relative_error;          // standard error of the mean unit times over the mean; 0: taken as exact
+    const struct rb_sharing_cost *sharing; // ascending by trials, [n_sharing]; none: never measured
+    int n_sharing;
+    bool has_goodput;
+    struct rb_training_goodput goodput; // for jobs whose batch size is tuned
+    int max_gpus, max_nodes;        // with throughput: largest measured; never extrapolated beyond
+};
+
+struct rb_provisioning {
+    const char *infra, *instance_type; // "*" matches all; infra "aws" matches "aws/us-east-1"
+    const char *market;                // "on_demand", "spot", "*"
+    struct rb_dist queue_s, init_s;
+    double capacity_failure;           // probability per request
+    bool has_preemption;
+    double preemption_per_hour;
+};
+
+struct rb_profile {
+    const char *name, *unit, *source;
+    const struct rb_training *training;
+    int n_training;
+    struct rb_dist between, within;   // factors
+    struct rb_dist startup_s, checkpoint_s;
+    const struct rb_provisioning *provisioning; // first match wins
+    int n_provisioning;
+    bool restarts;                    // `resumes: false`: a trial trains from the beginning again in every stage
+    bool exact;                       // somebody has said that times never vary
+    bool has_measured;                // else nothing is said of what it rests on: written by hand
+    struct rb_measured measured;
+};
+
+// Does nothing in it vary, although nobody has said that times never do? Then nothing is known of how far a run may be from its
+// prediction, and no probability is.
+bool rb_profile_spread_is_unknown(const struct rb_profile *p);
+
+// name_override (--name) wins, else `name:`, else stem. Strings and samples are copied into `arena`.
+bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
+                     struct rb_profile *out, struct rb_err *err);
+const char *rb_profile_stem(const char *path, struct rb_arena *arena); // "dir/resnet50.yaml" -> "resnet50"
+// Its `provisioning:` list alone, which the mock cloud's rb-mock/1 shares. NULL: an empty list.
+bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, const struct rb_provisioning **out,
+                          int *out_n, struct rb_err *err);
+void rb_profile_write(const struct rb_profile *p, struct rb_json *j); // rb-profile/1 as canonical JSON
+void rb_profile_write_yaml(const struct rb_profile *p, struct rb_buf *out);
+
+const struct rb_training *rb_profile_training(const struct rb_profile *p, const char *accelerator); // NULL: none
+// First match, NULL: none.
+const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p, const char *infra,
+                                                      const char *instance_type, enum rb_market market);
+
+// Speed-up of `gpus` over one GPU when spread over `nodes` nodes; interpolated in log-log among the entries with the
+// same `nodes`, never extrapolated upwards. false: that layout may not be asked of this profile (err says why).
+bool rb_training_speedup(const struct rb_training *t, int gpus, int nodes, double *out, struct rb_err *err);
+// How much longer each takes when so many sit on one GPU; 1 for one alone. Never interpolated: only what was measured.
+bool rb_training_slowdown(const struct rb_training *t, int trials, double *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,394 @@
+// The reader of rb-profile/1, from YAML or JSON. Nothing that a prediction rests on has a default: unknown is
+// an error.
+#include "profiles/store/profile.h"
+
+#include "base/limits.h"
+#include "profiles/catalog/infra.h"
+#include "profiles/job/keys.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_GPUS             4096 // of one trial, as in job.yaml
+#define DEFAULT_MAX_GPUS     8    // of a throughput model that does not say what was measured: one node of today
+#define DEFAULT_MAX_NODES    1
+#define MAX_SECONDS          1e6 // of one unit or one iteration
+#define MAX_SPEEDUP          1e6
+#define MAX_BATCH            1e9
+#define MAX_PREEMPTIONS      60.0 // per hour: a node lost every minute never finishes anything
+#define MAX_CAPACITY_FAILURE 0.99 // at 1 no request would ever succeed
+#define ONE_TOLERANCE        1e-9
+
+static bool need_positive(struct rb_map *m, const char *key, double max, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    double v;
+    if (!rb_map_need(m, key, &node, err) || !rb_node_double(node, 0, max, &v, err))
+        return false;
+    if (!(v > 0))
+        return rb_node_refuse(node, err, RB_E_OUT_OF_RANGE, "expected a number above 0, got %s", node->text);
+    *out = v;
+    return true;
+}
+
+static bool need_dist(struct rb_map *m, const char *key, struct rb_arena *arena, struct rb_dist *out,
+                      struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_dist_read(node, arena, out, err);
+}
+
+static bool need_measured(struct rb_map *m, const char *key, struct rb_arena *arena, struct rb_dist *out,
+                          struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_dist_read_measured(node, arena, out, err);
+}
+
+// --- speed-up table ---
+
+struct numbered_layout {
+    struct rb_layout layout;
+    const struct rb_node *node;
+};
+
+static int compare_layouts(const void *a, const void *b)
+{
+    const struct numbered_layout *x = a, *y = b;
+    const int by_nodes = x->layout.nodes - y->layout.nodes;
+    const int by_gpus = by_nodes ? by_nodes : x->layout.gpus - y->layout.gpus;
+    return by_gpus ? by_gpus : x->node->index - y->node->index;
+}
+
+static bool read_layout(const struct rb_node *node, struct rb_layout *out, struct rb_err *err)
+{
+    static const char *const keys[] = {"gpus", "nodes", "speedup", NULL};
+    struct rb_map m;
+    const struct rb_node *gpus_node, *nodes_node;
+    int64_t gpus, nodes;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "gpus", &gpus_node, err) ||
+        !rb_node_int(gpus_node, 1, MAX_GPUS, &gpus, err) || !rb_map_need(&m, "nodes", &nodes_node, err) ||
+        !rb_node_int(nodes_node, 1, gpus, &nodes, err) ||
+        !need_positive(&m, "speedup", MAX_SPEEDUP, &out->speedup, err))
+        return false;
+    out->gpus = (int)gpus;
+    out->nodes = (int)nodes;
+    return true;
+}
+
+static bool check_layouts(const struct rb_node *list, const struct numbered_layout *rows, int n, struct rb_err *err)
+{
+    for (int i = 1; i < n; i++)
+        if (rows[i].layout.gpus == rows[i - 1].layout.gpus && rows[i].layout.nodes == rows[i - 1].layout.nodes)
+            return rb_node_refuse(rows[i].node, err, RB_E_LIST_REPEATED,
+                                  "gpus %d on nodes %d is listed twice; remove one", rows[i].layout.gpus,
+                                  rows[i].layout.nodes);
+    if (rows[0].layout.gpus != 1 || rows[0].layout.nodes != 1)
+        return rb_node_refuse(list, err, RB_E_PROFILE_MODEL,
+                              "expected an entry {gpus: 1, nodes: 1, speedup: 1.0}, to which others are compared");
+    if (fabs(rows[0].layout.speedup - 1) > ONE_TOLERANCE)
+        return rb_node_refuse(rows[0].node, err, RB_E_PROFILE_MODEL,
+                              "expected speedup 1.0 for one GPU: speed-ups are over one GPU");
+    return true;
+}
+
+static bool read_layouts(const struct rb_node *list, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
+{
+    if (!rb_node_list(list, err))
+        return false;
+    const int n = list->n_children;
+    if (n < 1 || n > RB_LIMIT_LAYOUTS)
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d layouts, got %d", RB_LIMIT_LAYOUTS, n);
+    RB_AUTO(rb_auto_free) struct numbered_layout *rows = rb_xcalloc((size_t)n, sizeof *rows);
+    int i = 0;
+    for (const struct rb_node *child = list->first; child; child = child->next, i++) {
+        rows[i].node = child;
+        if (!read_layout(child, &rows[i].layout, err))
+            return false;
+    }
+    qsort(rows, (size_t)n, sizeof *rows, compare_layouts);
+    if (!check_layouts(list, rows, n, err))
+        return false;
+    struct rb_layout *layouts = rb_arena_array(arena, (size_t)n, sizeof *layouts);
+    for (i = 0; i < n; i++)
+        layouts[i] = rows[i].layout;
+    t->layouts = layouts;
+    t->n_layouts = n;
+    t->max_gpus = t->max_nodes = 1;
+    for (i = 0; i < n; i++) {
+        t->max_gpus = layouts[i].gpus > t->max_gpus ? layouts[i].gpus : t->max_gpus;
+        t->max_nodes = layouts[i].nodes > t->max_nodes ? layouts[i].nodes : t->max_nodes;
+    }
+    return true;
+}
+
+// --- throughput model ---
+
+static bool need_range(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
+}
+
+static bool read_throughput(const struct rb_node *node, struct rb_training *t, struct rb_err *err)
+{
+    static const char *const keys[] = {"alpha_c", "beta_c", "alpha_n",         "beta_n",   "alpha_r",   "beta_r",
+                                       "gamma",   "batch",  "units_per_epoch", "max_gpus", "max_nodes", NULL};
+    struct rb_map m;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_throughput_read(&m, &t->throughput, err) ||
+        !need_positive(&m, "batch", MAX_BATCH, &t->batch, err) ||
+        !need_positive(&m, "units_per_epoch", MAX_BATCH, &t->units_per_epoch, err) ||
+        !rb_keys_count(&m, "max_gpus", 1, MAX_GPUS, DEFAULT_MAX_GPUS, &t->max_gpus, err) ||
+        !rb_keys_count(&m, "max_nodes", 1, t->max_gpus, DEFAULT_MAX_NODES, &t->max_nodes, err))
+        return false;
+    if (!(rb_throughput_grad_s(&t->throughput, t->batch) > 0))
+        return rb_node_refuse(node, err, RB_E_PROFILE_MODEL,
+                              "expected alpha_c + beta_c x batch above 0: an iteration takes time");
+    t->has_throughput = true;
+    return true;
+}
+
+// --- training ---
+
+static bool read_base(struct rb_map *m, struct rb_training *t, struct rb_err *err)
+{
+    if (!t->has_throughput || rb_map_get(m, "base_s"))
+        return need_positive(m, "base_s", MAX_SECONDS, &t->base_s, err);
+    t->base_s = t->units_per_epoch * rb_throughput_iter_s(&t->throughput, 1, 1, t->batch, 0);
+    return t->base_s <= MAX_SECONDS ||
+           rb_node_refuse(m->node, err, RB_E_PROFILE_MODEL,
+                          "one unit on one GPU would take %.3g s by this model; the most is %g", t->base_s,
+                          MAX_SECONDS);
+}
+
+// --- sharing a GPU ---
+
+#define MAX_SLOWDOWN 1000.0
+
+static bool read_share(const struct rb_node *node, int least, struct rb_sharing_cost *out, struct rb_err *err)
+{
+    static const char *const keys[] = {"trials", "slowdown", NULL};
+    struct rb_map m;
+    const struct rb_node *trials_node;
+    int64_t trials;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "trials", &trials_node, err) ||
+        !rb_node_int(trials_node, 2, RB_LIMIT_TRIALS_PER_GPU, &trials, err) ||
+        !need_positive(&m, "slowdown", MAX_SLOWDOWN, &out->slowdown, err))
+        return false;
+    if (trials < least)
+        return rb_node_refuse(trials_node, err, RB_E_ORDER, "expected more trials than in the entry before");
+    out->trials = (int)trials;
+    return true;
+}
+
+static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
+{
+    int least = 2;
+    if (!list)
+        return true;
+    if (!rb_node_list(list, err))
+        return false;
+    struct rb_sharing_cost *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
+    t->sharing = rows;
+    for (const struct rb_node *child = list->first; child; child = child->next, t->n_sharing++) {
+        if (!read_share(child, least, &rows[t->n_sharing], err))
+            return false;
+        least = rows[t->n_sharing].trials + 1;
+    }
+    return true;
+}
+
+static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
+{
+    static const char *const keys[] = {"accelerator", "base_s",  "relative_error", "layouts",
+                                       "throughput",  "sharing", "goodput",        NULL};
+    struct rb_map m;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
+        return false;
+    const struct rb_node *layouts = rb_map_get(&m, "layouts"), *throughput = rb_map_get(&m, "throughput");
+    const struct rb_node *goodput = rb_keys_given(&m, "goodput");
+    t->has_goodput = goodput != NULL;
+    if (goodput && !rb_training_goodput_read(goodput, &t->goodput, err))
+        return false;
+    if (!layouts == !throughput)
+        return rb_node_refuse(node, err, RB_E_KEYS_TOGETHER, "expected either `layouts` or `throughput`");
+    return rb_keys_double(&m, "relative_error", 0, 1, 0, &t->relative_error, err) &&
+           (layouts ? read_layouts(layouts, arena, t, err) : read_throughput(throughput, t, err)) &&
+           read_sharing(rb_keys_given(&m, "sharing"), arena, t, err) && read_base(&m, t, err);
+}
+
+static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
+{
+    const struct rb_node *list;
+    if (!rb_map_need(m, "training", &list, err) || !rb_node_list(list, err))
+        return false;
+    if (list->n_children < 1 || list->n_children > RB_LIMIT_INSTANCE_TYPES)
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d entries, one for each accelerator, got %d",
+                              RB_LIMIT_INSTANCE_TYPES, list->n_children);
+    struct rb_training *training = rb_arena_array(arena, (size_t)list->n_children, sizeof *training);
+    p->training = training;
+    for (const struct rb_node *child = list->first; child; child = child->next) {
+        struct rb_training *t = &training[p->n_training];
+        if (!read_training(child, arena, t, err))
+            return false;
+        if (rb_profile_training(p, t->accelerator))
+            return rb_node_refuse(child, err, RB_E_LIST_REPEATED, "accelerator %.60s has an entry already; merge them",
+                                  t->accelerator);
+        p->n_training++;
+    }
+    return true;
+}
+
+// --- noise and provisioning ---
+
+static bool need_factor(struct rb_map *m, const char *key, struct rb_arena *arena, struct rb_dist *out,
+                        struct rb_err *err)
+{
+    if (!need_dist(m, key, arena, out, err))
+        return false;
+    return rb_dist_mean(out) > 0 ||
+           rb_node_refuse(rb_map_get(m, key), err, RB_E_OUT_OF_RANGE, "expected a factor with a mean above 0");
+}
+
+static bool read_noise(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
+{
+    static const char *const keys[] = {"between", "within", NULL};
+    const struct rb_node *node;
+    struct rb_map noise;
+    return rb_map_need(m, "noise", &node, err) && rb_keys_begin(&noise, node, keys, err) &&
+           need_factor(&noise, "between", arena, &p->between, err) &&
+           need_factor(&noise, "within", arena, &p->within, err);
+}
+
+static bool read_pattern(struct rb_map *m, const char *key, bool (*check)(const char *, struct rb_err *),
+                         struct rb_arena *arena, const char **out, struct rb_err *err)
+{
+    struct rb_err why;
+    if (!rb_keys_need_text(m, key, arena, out, err))
+        return false;
+    return !check || strcmp(*out, "*") == 0 || check(*out, &why) ||
+           rb_node_refuse(rb_map_get(m, key), err, RB_E_INFRA, "%s (or \"*\" for all)", why.message);
+}
+
+static bool check_market(const char *text, struct rb_err *err)
+{
+    enum rb_market market;
+    return rb_market_parse(text, &market, err);
+}
+
+static bool read_provision(const struct rb_node *node, struct rb_arena *arena, struct rb_provisioning *p,
+                           struct rb_err *err)
+{
+    static const char *const keys[] = {
+        "infra", "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour", NULL};
+    struct rb_map m;
+    if (!rb_keys_begin(&m, node, keys, err) || !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
+        !read_pattern(&m, "instance_type", NULL, arena, &p->instance_type, err) ||
+        !read_pattern(&m, "market", check_market, arena, &p->market, err) ||
+        !need_measured(&m, "queue_s", arena, &p->queue_s, err) ||
+        !need_measured(&m, "init_s", arena, &p->init_s, err) ||
+        !need_range(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
+        return false;
+    const struct rb_node *preemption = rb_keys_given(&m, "preemption_per_hour");
+    p->has_preemption = preemption != NULL;
+    return !preemption || rb_node_double(preemption, 0, MAX_PREEMPTIONS, &p->preemption_per_hour, err);
+}
+
+bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, const struct rb_provisioning **out,
+                          int *out_n, struct rb_err *err)
+{
+    if (!list) {
+        *out = NULL;
+        *out_n = 0;
+        return true;
+    }
+    if (!rb_node_list(list, err))
+        return false;
+    if (list->n_children > RB_LIMIT_INSTANCE_TYPES)
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d",
+                              RB_LIMIT_INSTANCE_TYPES, list->n_children);
+    struct rb_provisioning *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
+    int n = 0;
+    for (const struct rb_node *child = list->first; child; child = child->next)
+        if (!read_provision(child, arena, &rows[n++], err))
+            return false;
+    *out = rows;
+    *out_n = n;
+    return true;
+}
+
+// --- the whole ---
+
+// The two files that people write are easily taken for each other.
+static bool is_job(const struct rb_node *root)
+{
+    bool found = false;
+    for (const struct rb_node *child = root->kind == RB_NODE_MAP ? root->first : NULL; child && !found;
+         child = child->next)
+        found = strcmp(child->key, "scheduler") == 0;
+    return found;
+}
+
+static bool read_format(struct rb_map *m, struct rb_err *err)
+{
+    static const char *const formats[] = {"rb-profile/1"};
+    const struct rb_node *node;
+    int choice;
+    return rb_map_need(m, "format", &node, err) && rb_node_choice(node, formats, 1, &choice, err);
+}
+
+static bool read_name(struct rb_map *m, const char *name_override, const char *stem, struct rb_arena *arena,
+                      const char **out, struct rb_err *err)
+{
+    if (!rb_keys_text(m, "name", stem, arena, out, err))
+        return false;
+    const char *name = name_override ? name_override : *out;
+    if (!name || !*name)
+        return rb_node_refuse(m->node, err, RB_E_KEY_MISSING, "the profile has no name; add `name:` or give --name");
+    *out = rb_arena_strdup(arena, name);
+    return true;
+}
+
+const char *rb_profile_stem(const char *path, struct rb_arena *arena)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    return rb_arena_strndup(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+static bool read_flag(struct rb_map *m, const char *key, bool fallback, bool *out, struct rb_err *err)
+{
+    const struct rb_node *node = rb_keys_given(m, key);
+    *out = fallback;
+    return !node || rb_node_bool(node, out, err);
+}
+
+bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
+                     struct rb_profile *out, struct rb_err *err)
+{
+    static const char *const keys[] = {"format",    "name",         "unit",         "source",  "training", "noise",
+                                       "startup_s", "checkpoint_s", "provisioning", "resumes", "exact",    "measured",
+                                       NULL};
+    struct rb_profile p = {0};
+    struct rb_map m;
+    bool resumes;
+    if (is_job(root))
+        return rb_node_refuse(root, err, RB_E_FORMAT_WRONG,
+                              "this is a job, not a profile (rb-profile/1); `rbprofile train` measures one for it");
+    if (!rb_keys_begin(&m, root, keys, err) || !read_format(&m, err) ||
+        !read_name(&m, name_override, stem, arena, &p.name, err) ||
+        !rb_keys_text(&m, "unit", "epoch", arena, &p.unit, err) ||
+        !rb_keys_text(&m, "source", "", arena, &p.source, err) || !read_trainings(&m, arena, &p, err) ||
+        !read_noise(&m, arena, &p, err) || !need_measured(&m, "startup_s", arena, &p.startup_s, err) ||
+        !need_measured(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
+        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err) ||
+        !read_flag(&m, "resumes", true, &resumes, err) || !read_flag(&m, "exact", false, &p.exact, err))
+        return false;
+    const struct rb_node *measured = rb_keys_given(&m, "measured");
+    p.has_measured = measured != NULL;
+    p.restarts = !resumes;
+    if (measured && !rb_measured_read(measured, arena, &p.measured, err))
+        return false;
+    *out = p;
+    return true;
+}

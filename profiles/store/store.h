@@ -1,0 +1,143 @@
+// The profile store: one sqlite file with raw samples (and what they were measured on), prices, and imported profiles.
+// Fits are made from raw samples on demand, so a better fit never needs a new measurement. A file from a newer version
+// of the program is refused; nothing is changed on disk by a failed command (each command is one transaction).
+#ifndef RB_PROFILES_STORE_H
+#define RB_PROFILES_STORE_H
+
+#include "base/arena.h"
+#include "profiles/catalog/catalog.h"
+#include "profiles/fit/dist_fit.h"
+#include "profiles/fit/goodput_batches.h"
+#include "profiles/fit/noise_fit.h"
+#include "profiles/store/profile.h"
+#include "profiles/fit/step_stats.h"
+
+#define RB_STORE_SCHEMA 2 // 2: what a run told about its steps
+
+struct rb_store;
+
+// path NULL: RB_DB, else $XDG_DATA_HOME/rubberband/profiles.db (~/.local/share). Creates it unless read_only;
+// read_only and absent: RB_ERR_NOT_FOUND.
+bool rb_store_open(const char *path, bool read_only, struct rb_store **out, struct rb_err *err);
+void rb_store_close(struct rb_store *s); // NULL is fine
+const char *rb_store_path(const struct rb_store *s);
+// What later writes are dated with (unix microseconds, -1: unknown, the default) and where they come from (a file's
+// path, "" by default). The store reads no clock.
+void rb_store_stamp(struct rb_store *s, int64_t now_us, const char *source);
+
+// One measured training run: a process trained `n_units` units with `gpus` over `nodes` nodes.
+struct rb_run_sample {
+    const char *accelerator, *infra, *instance_type;
+    int gpus, nodes;
+    const char *unit;            // label of the unit of resource; NULL: "epoch"
+    const char *config_json;     // hyperparameters, {"lr":0.01,..}
+    const char *command, *commit, *machine; // what, which version ("" unknown), where
+    int64_t measured_at_us;      // unix
+    double startup_s;            // launch of the command to the start of the first unit
+    double checkpoint_s;         // < 0: not measured
+    const double *unit_s;        // [n_units]
+    int n_units;
+    bool probe;                  // of a larger batch: says what its steps take, and nothing about units
+    double initial_batch;        // trial.batch.size, 0: the job does not tune its batch
+    struct rb_batch batch;       // what it trained with
+    struct rb_step_stats steps;  // means over its reports; what it did not tell is not there
+    double load;                 // median load average of the machine it ran on; cpus 0: not known
+    int cpus;
+    bool restarts;               // it does not go on from a checkpoint
+    struct rb_measured_of of;    // command NULL: not known
+};
+bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err);
+
+// One run that shared its GPU with others all the while it was measured. An older program takes no notice of it.
+struct rb_shared_sample {
+    const char *accelerator;
+    int trials;                  // on the GPU, itself included; > 1
+    const char *config_json, *command, *machine;
+    int64_t measured_at_us;      // unix
+    double unit_s;               // mean
+};
+bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct rb_shared_sample *sample,
+                         struct rb_err *err);
+
+// One throughput sample (throughput-csv).
+bool rb_store_add_throughput(struct rb_store *s, const char *profile, const char *accelerator, double batch,
+                             double units_per_epoch, const struct rb_throughput_sample *sample, struct rb_err *err);
+
+// One provisioning attempt. Times < 0: absent.
+struct rb_provision_sample {
+    const char *infra, *instance_type, *market;
+    double queue_s, init_s;
+    const char *outcome;         // "ok", "capacity", "timeout"
+    int64_t measured_at_us;
+};
+bool rb_store_add_provision(struct rb_store *s, const struct rb_provision_sample *p, struct rb_err *err);
+
+// One spot price point (spot-csv); preempted: -1 unknown, else 0 or 1.
+bool rb_store_add_spot(struct rb_store *s, const char *infra, const char *instance_type, int64_t at_us,
+                       struct rb_rate rate, int preempted, struct rb_err *err);
+
+// Forgets the throughput samples of `profile` and the provisioning samples that were stamped with `source`, so that
+// importing a file again replaces what it brought instead of counting it twice. profile NULL: provisioning only.
+bool rb_store_forget(struct rb_store *s, const char *profile, const char *source, struct rb_err *err);
+
+// Forgets every measured run of `profile`, those that shared a GPU too; not what was imported.
+bool rb_store_forget_runs(struct rb_store *s, const char *profile, struct rb_err *err);
+
+// A hand-written profile replaces one of the same name. Raw samples of that name are kept beside it.
+bool rb_store_put_profile(struct rb_store *s, const struct rb_profile *p, struct rb_err *err);
+bool rb_store_put_prices(struct rb_store *s, const struct rb_catalog *c, struct rb_err *err); // same key replaces
+bool rb_store_prices(struct rb_store *s, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
+
+struct rb_profile_name { const char *name; bool imported; int n_runs, n_units, n_throughput; int64_t changed_at_us; };
+bool rb_store_list(struct rb_store *s, struct rb_arena *arena, struct rb_profile_name **out, int *out_n,
+                   struct rb_err *err);
+
+// The profile to plan with: the imported one, or the fit of the raw samples; with the shared measured provisioning
+// appended after its own. Not there: RB_ERR_NOT_FOUND with the names that exist and how to measure.
+bool rb_store_profile(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_profile *out,
+                      struct rb_err *err);
+
+// How good the fit is and what may not be asked of it: for `rbprofile show`.
+struct rb_fit_report {
+    struct rb_profile profile;
+    bool imported;
+    struct rb_fit_cell { const char *accelerator; int gpus, nodes, n_runs, n_units; double mean_s, se_s; } *cells;
+    int n_cells;                      // sorted by accelerator, nodes, gpus; mean_s is the mean over runs
+    struct rb_noise_fit noise;
+    struct rb_dist_fit startup, checkpoint;
+    struct rb_fit_provision {
+        const char *infra, *instance_type, *market;
+        struct rb_dist_fit queue, init;   // n = 0: no request succeeded, nothing could be fitted
+        int n_capacity, n_timeout;
+        double exposure_h;                // node hours watched for preemption; 0: none
+        int n_preempted;
+    } *provisions;
+    int n_provisions;
+    double throughput_error;          // mean |relative error|, < 0: no throughput fit
+    struct rb_fit_goodput {
+        const char *accelerator;
+        int n_placements;             // and batches whose steps were timed: what `goodput.steps` was fitted to
+        double step_error;            // mean |relative error| of that fit
+        bool several_batches;         // else fixed and per-sample time are told apart by a prior alone
+        int n_noises;                 // runs that told their gradients' noise
+    } *goodputs;
+    int n_goodputs;                   // one for each accelerator that has any
+    const char *dominant_param;       // hyperparameter that explains most of `between`; NULL: none
+    double dominant_share;            // of the variance between configurations
+    const char *const *limits;        // what may not be asked: "more than 4 CPU GPUs on one node", ...
+    int n_limits;
+    const char *const *warnings;      // "only 3 runs", "poor fit", ...
+    int n_warnings;
+};
+bool rb_store_fit(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_fit_report *out,
+                  struct rb_err *err);
+
+// The same from the raw samples alone, even where an imported profile of that name is what would be planned with.
+bool rb_store_fit_samples(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_fit_report *out,
+                          struct rb_err *err);
+
+bool rb_store_begin(struct rb_store *s, struct rb_err *err);  // one transaction a command
+bool rb_store_commit(struct rb_store *s, struct rb_err *err);
+void rb_store_rollback(struct rb_store *s);
+
+#endif
