@@ -1,6 +1,6 @@
 // How fast the virtual world is: nanoseconds of CPU time an event, for asynchronous jobs of many trials on many nodes.
 // Usage: events [POLICY RULE TRIALS NODES [LOST]]; without: the whole table. LOST: how often an hour a node is taken back.
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 #include "simulator/world.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 // line a run and policy: policy, replicate, best metric, trials that reported, trials that reached R, cost in USD, time in seconds.
 #include "base/doc.h"
 #include "base/stream.h"
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 #include "simulator/curve.h"
 #include "simulator/forecast.h"
 #include "simulator/world.h"

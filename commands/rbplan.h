@@ -3,7 +3,7 @@
 #define RB_COMMANDS_RBPLAN_H
 
 #include "commands/rbplan_inputs.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "planner/planner.h"
 #include "views/text_table.h"
 

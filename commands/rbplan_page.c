@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "planner/async_runs.h"
 #include "planner/pareto.h"
 #include "planner/what_if.h"

@@ -3,7 +3,7 @@
 #define RB_COMMANDS_RBRUN_H
 
 #include "base/options.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "executor/journal.h"
 #include "views/text_table.h"
 

@@ -3,7 +3,7 @@
 #include "commands/rbrun.h"
 
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "executor/report.h"
 #include "executor/run_dir.h"
 #include "views/report_table.h"

@@ -1,8 +1,8 @@
 // The plan's largest stage against the limit of open files.
 #include "commands/rbrun_checks.h"
 
-#include "engine/placement.h"
-#include "engine/rungs.h"
+#include "engine/core/placement.h"
+#include "engine/core/rungs.h"
 #include "executor/launcher.h"
 
 #include <inttypes.h>

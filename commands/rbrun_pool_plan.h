@@ -4,7 +4,7 @@
 
 #include "base/options.h"
 #include "commands/rbplan_inputs.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "profiles/job/pool_file.h"
 
 // The nodes: `resources.max_nodes` of the machine that is cheapest a GPU, of those the pool may have. `in`: any of the jobs,

@@ -8,7 +8,7 @@
 #include "commands/rbrun_groups.h"
 #include "commands/rbrun_line.h"
 #include "commands/rbrun_standing.h"
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
 #include "executor/placement_group.h"

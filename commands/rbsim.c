@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "views/waiting_line.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define RB_COMMANDS_RBSIM_H
 
 #include "commands/rbplan_inputs.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "simulator/compare.h"
 #include "simulator/curves.h"
 #include "simulator/world_evaluate.h"

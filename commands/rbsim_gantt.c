@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "simulator/forecast.h"
 #include "views/gantt.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "commands/rbplan_infeasible.h"
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "planner/planner.h"
 #include "providers/digest.h"
 #include "views/waiting_line.h"

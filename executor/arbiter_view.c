@@ -1,6 +1,6 @@
 #include "executor/arbiter_view.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_ARBITER_VIEW_H
 #define RB_EXECUTOR_ARBITER_VIEW_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 
 struct rb_arbiter_view {
     const struct rb_plan *plan;

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/silence.h"
 #include "base/units.h"
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 #include "executor/last_lines.h"
 #include "executor/metric_line.h"
 #include "executor/trial_env.h"

@@ -13,7 +13,7 @@
 #ifndef RB_EXECUTOR_CAMPAIGN_H
 #define RB_EXECUTOR_CAMPAIGN_H
 
-#include "engine/batching.h"
+#include "engine/core/batching.h"
 #include "executor/launcher.h"
 #include "executor/node_pool.h"
 

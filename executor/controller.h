@@ -6,8 +6,8 @@
 #define RB_EXECUTOR_CONTROLLER_H
 
 #include "base/buf.h"
-#include "engine/advice.h"
-#include "engine/engine.h"
+#include "engine/core/advice.h"
+#include "engine/core/engine.h"
 #include "executor/journal.h"
 #include "executor/launcher.h"
 #include "providers/provider.h"
@@ -65,7 +65,7 @@ void rb_controller_stop(struct rb_controller *c,
 // how long at most before it leaves with an error. False: it is not over, or has finished.
 bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us);
 
-// Of a node shared with other runs, what this one may use from now on (engine/event.h: LENT).
+// Of a node shared with other runs, what this one may use from now on (engine/events/event.h: LENT).
 void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
 // Somebody else who uses the node can reach it no more: it is replaced, as if this run's own launcher had said so.

@@ -134,7 +134,7 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
 
 // Ends.
 
-// A failure that is the script's own doing; else signature is 0 (engine/event.h).
+// A failure that is the script's own doing; else signature is 0 (engine/events/event.h).
 struct failure {
     uint64_t signature;
     const char *said;

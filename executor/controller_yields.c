@@ -2,7 +2,7 @@
 // Nothing of it stands in a row: who was asked follows from the events, and asking twice is asking once.
 #include "executor/controller_private.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 
 #include <inttypes.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 #include "executor/node_switch.h"
 #include "profiles/job/job.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_LENT_USE_H
 #define RB_EXECUTOR_LENT_USE_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "executor/journal.h"
 
 struct rb_lent_use {

@@ -4,7 +4,7 @@
 #ifndef RB_EXECUTOR_METRIC_LINE_H
 #define RB_EXECUTOR_METRIC_LINE_H
 
-#include "engine/event.h"
+#include "engine/events/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_PLACEMENT_GROUP_H
 #define RB_EXECUTOR_PLACEMENT_GROUP_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 enum { RB_PLACEMENT_GROUP_BYTES = 256 }; // EC2: 255 characters
 

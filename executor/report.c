@@ -2,8 +2,8 @@
 #include "executor/report.h"
 
 #include "base/limits.h"
-#include "engine/policy.h"
-#include "engine/tuner.h"
+#include "engine/core/policy.h"
+#include "engine/core/tuner.h"
 #include "executor/report_split.h"
 #include "executor/spend.h"
 #include "executor/trial_command.h"

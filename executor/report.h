@@ -3,11 +3,11 @@
 #define RB_EXECUTOR_REPORT_H
 
 #include "base/json.h"
-#include "engine/bill_split.h"
-#include "engine/engine.h"
+#include "engine/plan/bill_split.h"
+#include "engine/core/engine.h"
 #include "executor/journal.h"
 
-// What the GPUs of nodes did, in GPU microseconds (GPUs times time), by the rule that splits a bill (engine/bill_split.h).
+// What the GPUs of nodes did, in GPU microseconds (GPUs times time), by the rule that splits a bill (engine/plan/bill_split.h).
 // Nothing of it is due to a minimum: that is money only.
 struct rb_node_time {
     int64_t train_us, boot_us, idle_barrier_us, lost_us, checkpoint_us;

@@ -1,4 +1,4 @@
-// The bills of a run, split by what its journal says of its starts and stages (engine/bill_split.h).
+// The bills of a run, split by what its journal says of its starts and stages (engine/plan/bill_split.h).
 #ifndef RB_EXECUTOR_REPORT_SPLIT_H
 #define RB_EXECUTOR_REPORT_SPLIT_H
 

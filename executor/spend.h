@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_SPEND_H
 #define RB_EXECUTOR_SPEND_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "executor/journal.h"
 #include "profiles/catalog/billing.h"
 

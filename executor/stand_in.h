@@ -4,7 +4,7 @@
 #ifndef RB_EXECUTOR_STAND_IN_H
 #define RB_EXECUTOR_STAND_IN_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 // The k-th offer to ask for a node of `offer`: 0 is that one itself, then the same machine type elsewhere or on the
 // other market, then other types, each in the order of the list. -1: there are no more. Nodes that one trial is spread

@@ -5,7 +5,7 @@
 #define RB_EXECUTOR_TRIAL_ENV_H
 
 #include "base/arena.h"
-#include "engine/batching.h"
+#include "engine/core/batching.h"
 #include "profiles/job/job.h"
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "planner/async_nearest.h"
 #include "planner/async_neighbours.h"
 
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 #include <math.h>
 #include <stdlib.h>

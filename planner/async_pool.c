@@ -1,6 +1,6 @@
 #include "planner/async_pool.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "planner/async_runs.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "simulator/kept_trials.h"
 
 #include <math.h>

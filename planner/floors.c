@@ -3,7 +3,7 @@
 #include "base/larger.h"
 #include "simulator/trial_law.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "planner/on_time.h"
 #include "planner/score.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 // A candidate with the laws that stand for its stages.
 struct parts {

@@ -9,7 +9,7 @@
 #include "simulator/stage_pilot.h"
 #include "simulator/trial_law.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <math.h>
 #include <stdlib.h>

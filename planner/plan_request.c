@@ -8,7 +8,7 @@
 #include "planner/estimator.h"
 #include "planner/question.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "profiles/catalog/infra.h"
 
 #include <math.h>

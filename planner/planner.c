@@ -1,6 +1,6 @@
 #include "planner/search.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 
 #include <string.h>
 

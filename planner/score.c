@@ -7,7 +7,7 @@
 #include "planner/stage_samples.h"
 #include "simulator/trial_law.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
 #include "planner/score.h"
 #include "planner/plan_space.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <math.h>
 #include <stdlib.h>

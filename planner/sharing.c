@@ -2,7 +2,7 @@
 
 #include "planner/search.h"
 
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 
 // As many pilot samples as the request by itself would have.
 static bool make_times(const struct rb_job *job, struct rb_stage_times **out, struct rb_err *err)

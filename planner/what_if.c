@@ -3,7 +3,7 @@
 #include "planner/sharing.h"
 #include "planner/time_share.h"
 
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 
 #include <string.h>
 

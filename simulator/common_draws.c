@@ -1,6 +1,6 @@
 #include "simulator/common_draws.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 #include "simulator/sampler_lanes.h"
 
 #include <stdlib.h>

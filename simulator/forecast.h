@@ -4,8 +4,8 @@
 #ifndef RB_SIMULATOR_FORECAST_H
 #define RB_SIMULATOR_FORECAST_H
 
-#include "engine/advice.h"
-#include "engine/engine.h"
+#include "engine/core/advice.h"
+#include "engine/core/engine.h"
 #include "simulator/scenario.h"
 
 struct rb_forecaster {

@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_FORECAST_OUTLOOK_H
 #define RB_SIMULATOR_FORECAST_OUTLOOK_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "engine/policies/lookahead.h"
 #include "simulator/forecast_choice.h"
 

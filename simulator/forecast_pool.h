@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_FORECAST_POOL_H
 #define RB_SIMULATOR_FORECAST_POOL_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "simulator/scenario.h"
 
 struct rb_pool {

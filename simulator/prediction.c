@@ -1,7 +1,7 @@
 // Keeps what has happened and the pace of training; plays the rest often enough to say how the run will end.
 #include "simulator/prediction.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "simulator/summary.h"
 #include "simulator/world.h"
 

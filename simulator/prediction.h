@@ -6,7 +6,7 @@
 #ifndef RB_SIMULATOR_PREDICTION_H
 #define RB_SIMULATOR_PREDICTION_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "simulator/scenario.h"
 
 #define RB_PREDICTION_SAMPLES 256 // runs of the virtual world: a probability within 0.1 at 99.9 %, a median far better

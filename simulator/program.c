@@ -1,6 +1,6 @@
 #include "simulator/program.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 static bool check_offer(const struct rb_scenario *s, int offer, const struct rb_plan_stage *stage, bool same_size,
                         struct rb_err *err)

@@ -3,9 +3,9 @@
 #ifndef RB_SIMULATOR_SCENARIO_H
 #define RB_SIMULATOR_SCENARIO_H
 
-#include "engine/placement.h"
-#include "engine/plan.h"
-#include "engine/rungs.h"
+#include "engine/core/placement.h"
+#include "engine/plan/plan.h"
+#include "engine/core/rungs.h"
 #include "profiles/catalog/billing.h"
 
 // One offer as the simulator needs it.

@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_SPENDING_H
 #define RB_SIMULATOR_SPENDING_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "simulator/scenario.h"
 
 // If everything owned were terminated at now_us; a node that is only requested counts with the least it can cost once it

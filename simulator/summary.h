@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_SUMMARY_H
 #define RB_SIMULATOR_SUMMARY_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 // Quantile q is the smallest value with at least q of the sample at or below it.
 struct rb_quantiles rb_quantiles_of(const int64_t *values, int n);

@@ -4,7 +4,7 @@
 #define RB_SIMULATOR_TIMELINE_H
 
 #include "base/json.h"
-#include "engine/bill_split.h"
+#include "engine/plan/bill_split.h"
 #include "simulator/scenario.h"
 
 #define RB_TIMELINE_RUNS     256 // at most, fewer where each has very many events: p5 and p95 are of a dozen runs each side

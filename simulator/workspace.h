@@ -7,7 +7,7 @@
 #ifndef RB_SIMULATOR_WORKSPACE_H
 #define RB_SIMULATOR_WORKSPACE_H
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 #include "simulator/evaluate.h"
 #include "simulator/event_heap.h"
 #include "simulator/program.h"

@@ -3,8 +3,8 @@
 #ifndef RB_SIMULATOR_WORLD_H
 #define RB_SIMULATOR_WORLD_H
 
-#include "engine/advice.h"
-#include "engine/engine.h"
+#include "engine/core/advice.h"
+#include "engine/core/engine.h"
 #include "simulator/scenario.h"
 
 // Metric a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed by

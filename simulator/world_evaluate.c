@@ -1,7 +1,7 @@
 #include "simulator/world_evaluate.h"
 
-#include "engine/policy.h"
-#include "engine/rungs.h"
+#include "engine/core/policy.h"
+#include "engine/core/rungs.h"
 #include "simulator/forecast.h"
 #include "simulator/pieces.h"
 #include "simulator/spending.h"

@@ -4,7 +4,7 @@
 #define RB_VIEWS_PLAN_PAGE_H
 
 #include "base/doc.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 // document: text, parsed; of the same plan. Both as their writer (commands/rbplan_page.c) makes them: what it lacks is a
 // programming error.

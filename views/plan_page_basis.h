@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_PLAN_PAGE_BASIS_H
 #define RB_VIEWS_PLAN_PAGE_BASIS_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "views/page.h"
 
 struct rb_plan_page_made {

@@ -1,6 +1,6 @@
 #include "views/plan_table.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 
 #include <math.h>
 #include <stdio.h>

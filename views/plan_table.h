@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_PLAN_TABLE_H
 #define RB_VIEWS_PLAN_TABLE_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "views/text_table.h"
 
 // What a little more time would save, where somebody has found out.

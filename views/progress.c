@@ -1,8 +1,8 @@
 #include "views/progress.h"
 
-#include "engine/advice.h"
-#include "engine/policy.h"
-#include "engine/tuner.h"
+#include "engine/core/advice.h"
+#include "engine/core/policy.h"
+#include "engine/core/tuner.h"
 #include "views/report_table.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #define RB_VIEWS_PROGRESS_H
 
 #include "base/buf.h"
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 
 struct rb_progress {
     bool over;                // nothing is to come: complete, at its target, or stopped
@@ -27,7 +27,7 @@ struct rb_progress {
     int64_t cost_mean_uusd, cost_p95_uusd; // of the whole run
     double p_on_time, p_in_budget;         // NaN, too, where no deadline or budget was asked for
     double pace;                           // time of a unit of training over the expected; NaN: too little was seen
-    const char *foreseen_if;               // of the policy (engine/policy.h)
+    const char *foreseen_if;               // of the policy (engine/core/policy.h)
     bool is_planned;                       // the plan's own forecast: the run has not been predicted yet
     const char *why_unknown;               // NULL: known
 };

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/units.h"
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "views/document.h"
 #include "views/progress.h"
 #include "views/report_table.h"

@@ -6,7 +6,7 @@
 #define RB_ENGINE_PACKING_GROUP_H
 
 #include "base/err.h"
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <stdbool.h>
 #include <stdint.h>

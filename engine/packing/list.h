@@ -1,10 +1,10 @@
 // List scheduling of a group whose trials have their widths: who is first in the list and fits, starts. Where trials go is
-// engine/placement.h's rule, so a packing is one that the engine can carry out.
+// engine/core/placement.h's rule, so a packing is one that the engine can carry out.
 #ifndef RB_ENGINE_PACKING_LIST_H
 #define RB_ENGINE_PACKING_LIST_H
 
 #include "engine/packing/group.h"
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 struct rb_packed {
     int width;               // index into the group's widths

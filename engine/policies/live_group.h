@@ -3,7 +3,7 @@
 #ifndef RB_ENGINE_POLICIES_LIVE_GROUP_H
 #define RB_ENGINE_POLICIES_LIVE_GROUP_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "engine/packing/fluid.h"
 
 // What a trial may have, and how long a unit takes there over one GPU alone.

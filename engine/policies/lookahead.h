@@ -2,7 +2,7 @@
 #ifndef RB_ENGINE_POLICIES_LOOKAHEAD_H
 #define RB_ENGINE_POLICIES_LOOKAHEAD_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "engine/policies/lookahead_curves.h"
 #include "engine/policies/timing.h"
 

@@ -1,6 +1,6 @@
 #include "engine/policies/pool.h"
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 
 int rb_atom_gpus(const struct rb_plan *plan)
 {

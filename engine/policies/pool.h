@@ -2,7 +2,7 @@
 #ifndef RB_ENGINE_POLICIES_POOL_H
 #define RB_ENGINE_POLICIES_POOL_H
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 
 // policy_options.atom, or the smallest size a trial may have if that is more.
 int rb_atom_gpus(const struct rb_plan *plan);

@@ -3,7 +3,7 @@
 #include "engine/policies/policies.h"
 #include "engine/policies/pool.h"
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef RB_ENGINE_POLICIES_TIMING_H
 #define RB_ENGINE_POLICIES_TIMING_H
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "engine/tuners/ranking.h"
 
 struct rb_seen_trial {

@@ -4,7 +4,7 @@
 #define RB_ENGINE_POLICIES_WIDTHS_WANTED_H
 
 #include "engine/policies/live_group.h"
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 
 // Zero-initialised is valid.
 struct rb_widths_wanted {

@@ -1,6 +1,6 @@
 #include "engine/sharing/lend.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 static int count(uint64_t mask)
 {

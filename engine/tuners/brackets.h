@@ -4,7 +4,7 @@
 #define RB_ENGINE_TUNERS_BRACKETS_H
 
 #include "base/limits.h"
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 
 // What the rungs of all brackets end at: r eta^i, the last of them at R instead.
 // asha by `stop` or `speculate` trains past its rungs without a pause: there r eta^s_max below R is one more level.

@@ -3,7 +3,7 @@
 #ifndef RB_ENGINE_TUNERS_RANKING_H
 #define RB_ENGINE_TUNERS_RANKING_H
 
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 struct rb_scored {
     double score;

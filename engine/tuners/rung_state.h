@@ -3,7 +3,7 @@
 #ifndef RB_ENGINE_TUNERS_RUNG_STATE_H
 #define RB_ENGINE_TUNERS_RUNG_STATE_H
 
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 // Trials first_trial, first_trial + 1, ... Never NULL.
 void *rb_rung_state_new(const struct rb_rung_table *table, int first_trial);

@@ -2,7 +2,7 @@
 #ifndef RB_ENGINE_TUNERS_TUNERS_H
 #define RB_ENGINE_TUNERS_TUNERS_H
 
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 extern const struct rb_tuner rb_tuner_asha, rb_tuner_grid, rb_tuner_hyperband, rb_tuner_random, rb_tuner_sha;
 

@@ -8,8 +8,8 @@
 #ifndef RB_TESTS_ENGINE_ACTION_TEXT_H
 #define RB_TESTS_ENGINE_ACTION_TEXT_H
 
-#include "engine/action.h"
-#include "engine/plan.h"
+#include "engine/core/action.h"
+#include "engine/plan/plan.h"
 
 void actions_text(const struct rb_actions *actions, const struct rb_plan *plan, struct rb_buf *out);
 

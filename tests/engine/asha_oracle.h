@@ -3,7 +3,7 @@
 #ifndef RB_TESTS_ENGINE_ASHA_ORACLE_H
 #define RB_TESTS_ENGINE_ASHA_ORACLE_H
 
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 #define ORACLE_TRIALS 64
 #define ORACLE_LEVELS 24

@@ -1,6 +1,6 @@
 #include "random_plan.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <assert.h>
 #include <string.h>

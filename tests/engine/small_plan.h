@@ -3,7 +3,7 @@
 #ifndef RB_TESTS_ENGINE_SMALL_PLAN_H
 #define RB_TESTS_ENGINE_SMALL_PLAN_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 enum { SMALL, SMALL_SPOT, LARGE, N_SMALL_OFFERS }; // 2, 2 and 4 GPUs
 

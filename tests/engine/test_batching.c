@@ -1,6 +1,6 @@
 // Which batch a trial starts with, from what was reported: through the module, and through the engine's own starts.
-#include "engine/batching.h"
-#include "engine/engine.h"
+#include "engine/core/batching.h"
+#include "engine/core/engine.h"
 
 #include "check.h"
 #include "small_plan.h"

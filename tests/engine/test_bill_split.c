@@ -1,5 +1,5 @@
 // Where a node's bill went: the parts always add up, and window by window they are what they are called.
-#include "engine/bill_split.h"
+#include "engine/plan/bill_split.h"
 
 #include "base/stream.h"
 

@@ -1,5 +1,5 @@
 // Events as JSON: what is written is read back, NaN and infinities too, and what is no event is refused with its place.
-#include "engine/event.h"
+#include "engine/events/event.h"
 
 #include "check.h"
 

@@ -3,8 +3,8 @@
 // of older journals.
 #include "small_plan.h"
 
-#include "engine/engine.h"
-#include "engine/tuner.h"
+#include "engine/core/engine.h"
+#include "engine/core/tuner.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 // The policy lookahead: what it keeps of curves, and how it carries advice out.
 #include "trace.h"
 
-#include "engine/advice.h"
+#include "engine/core/advice.h"
 #include "engine/policies/lookahead.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // Placement by table: which GPUs of which nodes a trial gets; and a check of every answer against the rule's own words.
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include "base/stream.h"
 

@@ -3,7 +3,7 @@
 #include "action_text.h"
 #include "random_plan.h"
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // The rung rule against tables worked out by hand, against the closed forms where R/r is a power of eta, and for jobs.
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 
 #include "check.h"
 

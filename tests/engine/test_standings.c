@@ -1,7 +1,7 @@
 // Places of trials against sorting them anew after every change.
 #include "base/stream.h"
-#include "engine/standings.h"
-#include "engine/tuner.h"
+#include "engine/core/standings.h"
+#include "engine/core/tuner.h"
 
 #include "check.h"
 

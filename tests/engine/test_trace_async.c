@@ -1,7 +1,7 @@
 // Traces of asynchronous tuners and of policies that watch: who is handed out when, who gives way, who starts again.
 #include "trace.h"
 
-#include "engine/advice.h"
+#include "engine/core/advice.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // Tuners one by one: whom they hand out, in which order, and what they make of ties, failures and diverged trials.
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 #include "check.h"
 #include "profiles/job/job_names.h"

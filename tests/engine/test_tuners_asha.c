@@ -1,6 +1,6 @@
 // ASHA: its decisions against a plain implementation on random histories, orders of arrival worked out by hand, the
 // completion time of its paper, and its size.
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 #include "base/arena.h"
 #include "base/stream.h"

@@ -5,7 +5,7 @@
 #include "action_text.h"
 #include "small_plan.h"
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 
 #include "check.h"
 

@@ -3,7 +3,7 @@
 #include "doc_check.h"
 #include "fuzz.h"
 
-#include "engine/event.h"
+#include "engine/events/event.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "doc_check.h"
 #include "fuzz.h"
 
-#include "engine/engine.h"
+#include "engine/core/engine.h"
 #include "simulator/evaluate.h"
 #include "simulator/world.h"
 

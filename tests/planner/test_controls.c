@@ -5,7 +5,7 @@
 #include "planner/controls.h"
 #include "planner/score.h"
 
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include <math.h>
 

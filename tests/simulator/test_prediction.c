@@ -2,7 +2,7 @@
 #include "random_plan.h"
 #include "small_scenario.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 #include "simulator/prediction.h"
 #include "simulator/world.h"
 

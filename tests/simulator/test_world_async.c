@@ -4,7 +4,7 @@
 #include "small_scenario.h"
 
 #include "base/buf.h"
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 #include "simulator/kept_trials.h"
 #include "simulator/world.h"
 

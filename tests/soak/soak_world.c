@@ -1,7 +1,7 @@
 #include "soak_world.h"
 
 #include "base/stream.h"
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

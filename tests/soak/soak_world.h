@@ -3,7 +3,7 @@
 #define RB_TESTS_SOAK_WORLD_H
 
 #include "base/buf.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "fake_launcher.h"
 #include "soak_cloud.h"
 

@@ -1,5 +1,5 @@
 // The line of a run: what it says, what gives way where the terminal is narrow, and that unknown is never zero.
-#include "engine/event.h"
+#include "engine/events/event.h"
 #include "views/progress.h"
 #include "views/report_table.h"
 #include "views/text_table.h"

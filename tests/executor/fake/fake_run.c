@@ -1,6 +1,6 @@
 #include "fake_run.h"
 
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 #include "tests/base/remove_tree.h"
 
 #include <assert.h>

@@ -3,10 +3,10 @@
 #ifndef RB_ENGINE_ENGINE_H
 #define RB_ENGINE_ENGINE_H
 
-#include "engine/action.h"
-#include "engine/batching.h"
-#include "engine/event.h"
-#include "engine/plan.h"
+#include "engine/core/action.h"
+#include "engine/core/batching.h"
+#include "engine/events/event.h"
+#include "engine/plan/plan.h"
 
 struct rb_policy;
 

@@ -1,4 +1,4 @@
-#include "engine/plan_read.h"
+#include "engine/plan/plan_read.h"
 
 #include "base/limits.h"
 #include "profiles/catalog/infra.h"

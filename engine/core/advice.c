@@ -1,4 +1,4 @@
-#include "engine/advice.h"
+#include "engine/core/advice.h"
 
 #include "base/limits.h"
 

@@ -1,4 +1,4 @@
-#include "engine/engine_state.h"
+#include "engine/core/engine_state.h"
 
 #include <assert.h>
 #include <math.h>

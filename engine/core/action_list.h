@@ -2,7 +2,7 @@
 #ifndef RB_ENGINE_ACTION_LIST_H
 #define RB_ENGINE_ACTION_LIST_H
 
-#include "engine/action.h"
+#include "engine/core/action.h"
 
 void rb_actions_clear(struct rb_actions *a);
 void rb_actions_add(struct rb_actions *a, const struct rb_action *action);

@@ -5,8 +5,8 @@
 #ifndef RB_ENGINE_BATCHING_H
 #define RB_ENGINE_BATCHING_H
 
-#include "engine/event.h"
-#include "engine/plan.h"
+#include "engine/events/event.h"
+#include "engine/plan/plan.h"
 #include "profiles/fit/goodput.h"
 
 // With what a trial was started.

@@ -4,7 +4,7 @@
 #ifndef RB_ENGINE_TUNER_H
 #define RB_ENGINE_TUNER_H
 
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 #include "profiles/job/job.h"
 
 // Trials that train alike. Everything is borrowed from the tuner until its next call.

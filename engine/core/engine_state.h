@@ -9,11 +9,11 @@
 #ifndef RB_ENGINE_ENGINE_STATE_H
 #define RB_ENGINE_ENGINE_STATE_H
 
-#include "engine/action_list.h"
-#include "engine/engine.h"
-#include "engine/policy.h"
-#include "engine/standings.h"
-#include "engine/tuner.h"
+#include "engine/core/action_list.h"
+#include "engine/core/engine.h"
+#include "engine/core/policy.h"
+#include "engine/core/standings.h"
+#include "engine/core/tuner.h"
 
 // Why a running trial was asked to checkpoint and give way.
 enum giving_way { GIVES_NO_WAY, GIVES_WAY_TO_RESIZE, GIVES_WAY_TO_PAUSE };

@@ -1,5 +1,5 @@
 // Events about the run as a whole: its start, wake-ups, a new plan, a stop and what follows it.
-#include "engine/engine_state.h"
+#include "engine/core/engine_state.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // Groups and phases. The tuner says who trains next and in which phase the job is, the policy what each trial gets and what to
 // own meanwhile; the cluster is made so at the instant the phase begins. For a synchronous tuner a phase is a rung.
-#include "engine/engine_state.h"
+#include "engine/core/engine_state.h"
 
 #include <assert.h>
 

@@ -1,4 +1,4 @@
-#include "engine/batching.h"
+#include "engine/core/batching.h"
 
 #include "base/arena.h"
 #include "profiles/job/job_names.h"

@@ -1,5 +1,5 @@
 // Who waits: a binary heap of trial ids by their order, so that a trial which lost its node comes back to its place.
-#include "engine/engine_state.h"
+#include "engine/core/engine_state.h"
 
 #include <assert.h>
 #include <stdlib.h>

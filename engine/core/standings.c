@@ -1,7 +1,7 @@
-#include "engine/standings.h"
+#include "engine/core/standings.h"
 
 #include "base/arena.h"
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 
 #include <assert.h>
 #include <stdlib.h>

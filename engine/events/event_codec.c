@@ -1,7 +1,7 @@
 // One event as one JSON object: time, kind, then the fields that kind carries and no others.
-#include "engine/event.h"
+#include "engine/events/event.h"
 
-#include "engine/advice.h"
+#include "engine/core/advice.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
-#include "engine/plan_read.h"
+#include "engine/plan/plan_read.h"
 
-#include "engine/placement.h"
-#include "engine/rungs.h"
+#include "engine/core/placement.h"
+#include "engine/core/rungs.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-#include "engine/plan_read.h"
+#include "engine/plan/plan_read.h"
 
-#include "engine/policy.h"
+#include "engine/core/policy.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "engine/rungs.h"
+#include "engine/core/rungs.h"
 
-#include "engine/tuner.h"
+#include "engine/core/tuner.h"
 #include "profiles/job/job_scheduler.h"
 
 #include <assert.h>

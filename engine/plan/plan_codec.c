@@ -1,5 +1,5 @@
 // Writing rb-plan/1. Reading it is in plan_read.c, estimates both ways in estimate_codec.c.
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 #include <math.h>
 #include <string.h>

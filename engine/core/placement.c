@@ -1,4 +1,4 @@
-#include "engine/placement.h"
+#include "engine/core/placement.h"
 
 #include "base/arena.h"
 

@@ -1,4 +1,4 @@
-#include "engine/action_list.h"
+#include "engine/core/action_list.h"
 
 #include "base/arena.h"
 

@@ -1,5 +1,5 @@
 // Trials on their way through the cluster: handed out, waiting, running, giving way, waiting again.
-#include "engine/engine_state.h"
+#include "engine/core/engine_state.h"
 
 #include <assert.h>
 #include <math.h>

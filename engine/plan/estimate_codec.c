@@ -1,5 +1,5 @@
 // Estimates as JSON, both ways: in rb-plan/1, rb-pareto/1, rb-infeasible/1 and what-if tables.
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 static const char *const method_names[] = {
     [RB_ESTIMATE_REPLICATES] = "replicates",

@@ -3,7 +3,7 @@
 #ifndef RB_ENGINE_PLAN_READ_H
 #define RB_ENGINE_PLAN_READ_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 // Required members, by type.
 bool rb_plan_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err);

@@ -5,10 +5,10 @@
 #ifndef RB_ENGINE_POLICY_H
 #define RB_ENGINE_POLICY_H
 
-#include "engine/advice.h"
-#include "engine/placement.h"
-#include "engine/plan.h"
-#include "engine/tuner.h"
+#include "engine/core/advice.h"
+#include "engine/core/placement.h"
+#include "engine/plan/plan.h"
+#include "engine/core/tuner.h"
 
 struct rb_engine;
 

@@ -2,8 +2,8 @@
 #ifndef RB_ENGINE_ACTION_H
 #define RB_ENGINE_ACTION_H
 
-#include "engine/batching.h"
-#include "engine/placement.h"
+#include "engine/core/batching.h"
+#include "engine/core/placement.h"
 
 #include <stdint.h>
 

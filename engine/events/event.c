@@ -1,5 +1,5 @@
 // Names of events; their JSON is in event_codec.c.
-#include "engine/event.h"
+#include "engine/events/event.h"
 
 const char *rb_event_kind_name(enum rb_event_kind kind)
 {

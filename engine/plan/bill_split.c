@@ -1,5 +1,5 @@
 // GPU time is integer microseconds times GPUs; money is split by it without loss.
-#include "engine/bill_split.h"
+#include "engine/plan/bill_split.h"
 
 #include "base/arena.h"
 #include "base/limits.h"

@@ -1,6 +1,6 @@
 // The nodes an engine owns: asking for them, giving them back, and what the clouds say of them. Events about a node that
 // has ended, or about an earlier request for it, change nothing.
-#include "engine/engine_state.h"
+#include "engine/core/engine_state.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 // What training scripts say, and what the tuner and the policy make of it. Events of an attempt that is no longer current
 // change nothing.
-#include "engine/engine_state.h"
+#include "engine/core/engine_state.h"
 
 #include <assert.h>
 #include <float.h>
