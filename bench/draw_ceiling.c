@@ -1,8 +1,8 @@
-// How many draws from a quantile table one core makes if it does nothing else: the look-up of simulator/sampler_lanes.h
+// How many draws from a quantile table one core makes if it does nothing else: the look-up of simulator/sampler/sampler_lanes.h
 // and an addition. What the sampler's rates are compared with.
 //   draw_ceiling WORDS_OF_8     prints `draws N cpu_s S`
 #include "profiles/fit/dist.h"
-#include "simulator/sampler_lanes.h"
+#include "simulator/sampler/sampler_lanes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

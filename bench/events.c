@@ -1,7 +1,7 @@
 // How fast the virtual world is: nanoseconds of CPU time an event, for asynchronous jobs of many trials on many nodes.
 // Usage: events [POLICY RULE TRIALS NODES [LOST]]; without: the whole table. LOST: how often an hour a node is taken back.
 #include "engine/core/rungs.h"
-#include "simulator/world.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "bench/workload.h"
 #include "planner/planner.h"
 #include "planner/stage_samples.h"
-#include "simulator/sampler.h"
-#include "simulator/stage_time.h"
+#include "simulator/sampler/sampler.h"
+#include "simulator/stage/stage_time.h"
 
 #include <math.h>
 #include <stdio.h>

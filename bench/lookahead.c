@@ -8,9 +8,9 @@
 #include "base/doc.h"
 #include "base/stream.h"
 #include "engine/core/rungs.h"
-#include "simulator/curve.h"
-#include "simulator/forecast.h"
-#include "simulator/world.h"
+#include "simulator/forecast/curve.h"
+#include "simulator/forecast/forecast.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-// How fast simulator/sampler.h is on a workload, and what it says of it. One line of `name value` pairs, which
+// How fast simulator/sampler/sampler.h is on a workload, and what it says of it. One line of `name value` pairs, which
 // bench/sampling reads:
 //   sampler_rate FOLDER dynamic|chains|barrier REPLICATES [scalar|avx2|avx512] [THREADS]
 //   sampler_rate FOLDER describe
 #include "bench/workload.h"
-#include "simulator/evaluate.h"
-#include "simulator/sampler.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/sampler/sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

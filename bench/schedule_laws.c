@@ -1,8 +1,8 @@
-// The laws of simulator/list_schedule.h on random schedules, beside laws of the same at a tenth of the accuracy or less: how
+// The laws of simulator/list_schedule/list_schedule.h on random schedules, beside laws of the same at a tenth of the accuracy or less: how
 // often, and by how much, a law is further from the truth than it says, below, about and above its middle.
 //   schedule_laws SCHEDULES SEED [ACCURACY]     one line for each kind of schedule; without an accuracy 1e-4, then 2e-3
 #include "base/stream.h"
-#include "simulator/list_schedule.h"
+#include "simulator/list_schedule/list_schedule.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #include "base/stream.h"
 #include "base/units.h"
 #include "engine/sharing/goodput.h"
-#include "simulator/trace_run.h"
-#include "simulator/trace_summary.h"
+#include "simulator/cluster/trace_run.h"
+#include "simulator/cluster/trace_summary.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef RB_BENCH_WORKLOAD_H
 #define RB_BENCH_WORKLOAD_H
 
-#include "simulator/scenario.h"
+#include "simulator/model/scenario.h"
 
 struct workload {
     struct rb_arena arena;

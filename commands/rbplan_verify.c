@@ -3,8 +3,8 @@
 #include "commands/rbplan.h"
 
 #include "planner/verification.h"
-#include "simulator/world_evaluate.h"
-#include "simulator/world.h"
+#include "simulator/world/world_evaluate.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 #include <unistd.h>

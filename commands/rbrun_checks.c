@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "providers/aws_identity.h"
 #include "providers/digest.h"
-#include "simulator/evaluate.h"
-#include "simulator/world_evaluate.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/world/world_evaluate.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 #include "commands/rbrun_dry_run.h"
 
 #include "base/log.h"
-#include "simulator/forecast.h"
-#include "simulator/world.h"
+#include "simulator/forecast/forecast.h"
+#include "simulator/world/world.h"
 #include "views/progress.h"
 
 #include <math.h>

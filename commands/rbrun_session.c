@@ -16,7 +16,7 @@
 #include "executor/ssh_command.h"
 #include "profiles/catalog/infra.h"
 #include "providers/http.h"
-#include "simulator/forecast.h"
+#include "simulator/forecast/forecast.h"
 #include "views/progress.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef RB_COMMANDS_RBRUN_STANDING_H
 #define RB_COMMANDS_RBRUN_STANDING_H
 
-#include "simulator/prediction.h"
+#include "simulator/model/prediction.h"
 #include "views/progress.h"
 
 // Makes runs of the prediction for some milliseconds; when all are made, begins the next where it was worth its time. *now

@@ -4,9 +4,9 @@
 
 #include "commands/rbplan_inputs.h"
 #include "engine/plan/plan.h"
-#include "simulator/compare.h"
-#include "simulator/curves.h"
-#include "simulator/world_evaluate.h"
+#include "simulator/stage/compare.h"
+#include "simulator/forecast/curves.h"
+#include "simulator/world/world_evaluate.h"
 
 #define RB_SIM_VARIANTS 32 // compared at once
 

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "engine/core/policy.h"
-#include "simulator/forecast.h"
+#include "simulator/forecast/forecast.h"
 #include "views/gantt.h"
 
 #include <stdlib.h>

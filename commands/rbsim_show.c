@@ -2,7 +2,7 @@
 #include "commands/rbsim.h"
 
 #include "base/log.h"
-#include "simulator/summary.h"
+#include "simulator/model/summary.h"
 #include "views/text_table.h"
 
 #include <math.h>

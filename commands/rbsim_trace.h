@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/options.h"
-#include "simulator/trace_summary.h"
+#include "simulator/cluster/trace_summary.h"
 #include "views/gantt.h"
 
 struct rb_sim_trace_drawing;

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "simulator/trace_fairness.h"
+#include "simulator/cluster/trace_fairness.h"
 #include "views/text_table.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "planner/async_runs.h"
 
 #include "engine/core/policy.h"
-#include "simulator/kept_trials.h"
+#include "simulator/stage/kept_trials.h"
 
 #include <math.h>
 #include <stdlib.h>

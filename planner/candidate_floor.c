@@ -3,7 +3,7 @@
 #include "planner/floors.h"
 #include "planner/score.h"
 #include "planner/stage_samples.h"
-#include "simulator/trial_law.h"
+#include "simulator/one_wave/trial_law.h"
 
 #include <math.h>
 

@@ -1,12 +1,12 @@
 // What replicates of a stage say about its mean time, once that which is known exactly is taken off them: control variates.
-// Replicates of all layouts of a stage share their draws (simulator/common_draws.h), so a layout differs from one whose law
+// Replicates of all layouts of a stage share their draws (simulator/stage/common_draws.h), so a layout differs from one whose law
 // is known by little, and that little is told from few.
 // Source: regression-adjusted controls, Glasserman, "Monte Carlo Methods in Financial Engineering", section 4.1.
 #ifndef RB_PLANNER_CONTROLS_H
 #define RB_PLANNER_CONTROLS_H
 
 #include "planner/floors.h"
-#include "simulator/common_draws.h"
+#include "simulator/stage/common_draws.h"
 
 #define RB_CONTROLS_KEPT 24 // layouts of one stage whose laws are known; later ones take the places of the first
 

@@ -1,7 +1,7 @@
 #include "planner/draws.h"
 
-#include "simulator/sampler.h"
-#include "simulator/summary.h"
+#include "simulator/sampler/sampler.h"
+#include "simulator/model/summary.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "planner/early_runs.h"
 #include "planner/score.h"
 #include "planner/stage_samples.h"
-#include "simulator/trial_law.h"
+#include "simulator/one_wave/trial_law.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "planner/endless.h"
 #include "planner/stage_samples.h"
-#include "simulator/sampler.h"
+#include "simulator/sampler/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define RB_PLANNER_ENGINE_RUNS_H
 
 #include "planner/search.h"
-#include "simulator/world_evaluate.h"
+#include "simulator/world/world_evaluate.h"
 
 // A candidate as a plan of the request. Borrows `stages` (rb_candidate_stages) and what the search borrows.
 struct rb_plan rb_engine_plan(const struct rb_search *search, const struct rb_candidate *candidate,

@@ -5,7 +5,7 @@
 #include "planner/draws.h"
 #include "planner/early_runs.h"
 #include "planner/engine_runs.h"
-#include "simulator/summary.h"
+#include "simulator/model/summary.h"
 
 #include <math.h>
 #include <stdlib.h>

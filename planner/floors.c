@@ -1,7 +1,7 @@
 #include "planner/floors.h"
 
 #include "base/larger.h"
-#include "simulator/trial_law.h"
+#include "simulator/one_wave/trial_law.h"
 
 #include "engine/core/placement.h"
 

@@ -5,9 +5,9 @@
 #include "planner/stage_samples.h"
 
 #include "base/larger.h"
-#include "simulator/list_schedule.h"
-#include "simulator/stage_pilot.h"
-#include "simulator/trial_law.h"
+#include "simulator/list_schedule/list_schedule.h"
+#include "simulator/stage/stage_pilot.h"
+#include "simulator/one_wave/trial_law.h"
 
 #include "engine/core/placement.h"
 
@@ -126,7 +126,7 @@ bool rb_lattice_waits_for_gangs(const struct rb_lattice *l, int stage, const str
     return waiting_gangs(l, stage, e, kept) > 0;
 }
 
-// Very many: simulator/stage_time.h has no closed form.
+// Very many: simulator/stage/stage_time.h has no closed form.
 static bool is_sampled(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
 {
     return waiting_gangs(l, stage, e, kept) > RB_SCHEDULE_RANKED;

@@ -2,7 +2,7 @@
 
 #include "planner/memory.h"
 #include "planner/togo.h"
-#include "simulator/trial_law.h"
+#include "simulator/one_wave/trial_law.h"
 
 #include "base/log.h"
 

@@ -7,7 +7,7 @@
 #ifndef RB_PLANNER_ON_TIME_H
 #define RB_PLANNER_ON_TIME_H
 
-#include "simulator/law.h"
+#include "simulator/one_wave/law.h"
 
 #define RB_ON_TIME_TERMS 1024 // most frequencies: tells times apart that differ by a thousandth of the window
 

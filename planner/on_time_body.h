@@ -4,7 +4,7 @@
 #define RB_PLANNER_ON_TIME_BODY_H
 
 #include "planner/on_time_kernel.h"
-#include "simulator/complex_lanes.h"
+#include "simulator/list_schedule/complex_lanes.h"
 
 _Static_assert(2 * LANES == RB_ON_TIME_LANES, "two quads are worked on side by side");
 

@@ -5,9 +5,9 @@
 #define RB_PLANNER_PLANNER_H
 
 #include "planner/marginal.h"
-#include "simulator/evaluate.h"
-#include "simulator/scenario.h"
-#include "simulator/stage_time.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/model/scenario.h"
+#include "simulator/stage/stage_time.h"
 
 #define RB_PILOT_SAMPLES 4096 // at most, of a stage without a closed form: P of it within 0.031 at 99.9 %, of a plan less
 

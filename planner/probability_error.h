@@ -3,7 +3,7 @@
 #ifndef RB_PLANNER_PROBABILITY_ERROR_H
 #define RB_PLANNER_PROBABILITY_ERROR_H
 
-#include "simulator/stage_time.h"
+#include "simulator/stage/stage_time.h"
 
 // How far the probability `p` of a whole plan may be off by what one of its stage times may err by. Samples err less than
 // their worst distance from the law: the plan's probability is the mean of one function between 0 and 1 of them.

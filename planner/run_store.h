@@ -15,7 +15,7 @@ enum rb_run_kind {
 struct rb_runs {
     int n;
     const int64_t *time_us, *cost_uusd; // [n], in the order of their numbers
-    const int64_t *alone_us, *alone_uusd; // [n], of the stages one by one (simulator/sampler.h); NULL: not known
+    const int64_t *alone_us, *alone_uusd; // [n], of the stages one by one (simulator/sampler/sampler.h); NULL: not known
     struct rb_estimate estimate;        // of all of them, without constraints
 };
 

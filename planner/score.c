@@ -5,7 +5,7 @@
 #include "planner/on_time.h"
 #include "planner/probability_error.h"
 #include "planner/stage_samples.h"
-#include "simulator/trial_law.h"
+#include "simulator/one_wave/trial_law.h"
 
 #include "engine/core/placement.h"
 

@@ -4,7 +4,7 @@
 #define RB_PLANNER_SCORE_H
 
 #include "planner/search.h"
-#include "simulator/stage_time.h"
+#include "simulator/stage/stage_time.h"
 
 // Mean micro-dollars of a stage's part of the bill: rate (machine and disk) times mean node-seconds from running to the end
 // of the stage, and for every new node its data and the half second that rounding up costs on average.

@@ -1,7 +1,7 @@
 #include "planner/stage_samples.h"
 
 #include "planner/endless.h"
-#include "simulator/stage_run.h"
+#include "simulator/stage/stage_run.h"
 
 #include <assert.h>
 #include <math.h>

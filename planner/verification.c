@@ -1,6 +1,6 @@
 #include "planner/verification.h"
 
-#include "simulator/world_evaluate.h"
+#include "simulator/world/world_evaluate.h"
 
 #include <math.h>
 

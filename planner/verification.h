@@ -2,7 +2,7 @@
 #ifndef RB_PLANNER_VERIFICATION_H
 #define RB_PLANNER_VERIFICATION_H
 
-#include "simulator/evaluate.h"
+#include "simulator/model/evaluate.h"
 
 // z-scores: (estimate - simulated) / standard error of the difference, of both where both were sampled. A quantile is
 // compared through the share of runs at or below it. INFINITY: two exact figures differ.

@@ -21,7 +21,7 @@ struct rb_progress {
     int64_t spent_uusd, elapsed_us;
     int64_t deadline_us, budget_uusd; // of the run, as resumes have raised them; -1: none
 
-    // How it will probably end, times since its start (simulator/prediction.h says what this rests on). -1, NaN: unknown, and
+    // How it will probably end, times since its start (simulator/model/prediction.h says what this rests on). -1, NaN: unknown, and
     // why_unknown is a phrase that says why.
     int64_t end_p50_us, end_p95_us;
     int64_t cost_mean_uusd, cost_p95_uusd; // of the whole run

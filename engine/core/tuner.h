@@ -40,7 +40,7 @@ struct rb_tuner {
     // The job's stages, as the tuner numbers them. Errors: more stages or trials than there can be.
     bool (*stages)(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
     // Do they overlap: may several train at once, or trials end before their stage does, by results? Then only runs of the
-    // engine itself say what a plan takes (simulator/world_evaluate.h). NULL: never.
+    // engine itself say what a plan takes (simulator/world/world_evaluate.h). NULL: never.
     bool (*overlaps)(const struct rb_scheduler *s);
     // Heap state for one job; never NULL on success.
     bool (*create)(const struct rb_job *job, void **out_state, struct rb_err *err);

@@ -16,9 +16,9 @@ struct rb_quantiles {
 };
 
 enum rb_estimate_method {
-    RB_ESTIMATE_REPLICATES, // every latency drawn, replicate by replicate (simulator/evaluate.h)
-    RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage_time.h)
-    RB_ESTIMATE_TABLES,     // one draw a trial from the table of its law (simulator/sampler.h)
+    RB_ESTIMATE_REPLICATES, // every latency drawn, replicate by replicate (simulator/model/evaluate.h)
+    RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage/stage_time.h)
+    RB_ESTIMATE_TABLES,     // one draw a trial from the table of its law (simulator/sampler/sampler.h)
 };
 const char *rb_estimate_method_name(enum rb_estimate_method method); // "replicates", "laws", "tables"
 

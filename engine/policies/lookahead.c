@@ -1,5 +1,5 @@
 // Lookahead: the best accuracy by a deadline, by forecasts of where every curve will be then. It asks the world
-// (simulator/forecast.h) who should have how many GPUs, whether new trials are worth theirs, and how many nodes to own; and
+// (simulator/forecast/forecast.h) who should have how many GPUs, whether new trials are worth theirs, and how many nodes to own; and
 // carries the answer out at each trial's next report, when a restart loses no work. Until it has had an answer it does what
 // hypersched does. This project's own; docs/MODEL.md, "Lookahead".
 #include "engine/policies/lookahead.h"

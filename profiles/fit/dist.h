@@ -32,7 +32,7 @@ struct rb_dist {
     const double *values; // EMPIRICAL: sorted, [n_values]
     int n_values;
     double relative_error; // measured: standard error of the mean over the mean, 0 where it is taken as exact. Draws, moments
-                           // and CDF know nothing of it: whoever predicts draws it once for all (simulator/draws.h)
+                           // and CDF know nothing of it: whoever predicts draws it once for all (simulator/model/draws.h)
 };
 
 // Fills a, b, c from mean and cv (EMPIRICAL: mean and cv from the values). Errors: mean or cv negative, not finite or

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/limits.h"
-#include "simulator/curves.h"
+#include "simulator/forecast/curves.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 #include "engine/core/engine.h"
-#include "simulator/evaluate.h"
-#include "simulator/world.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/world/world.h"
 
 #include <stdlib.h>
 #include <string.h>

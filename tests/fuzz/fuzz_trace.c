@@ -2,7 +2,7 @@
 // submission that the application can train.
 #include "fuzz.h"
 
-#include "simulator/trace.h"
+#include "simulator/cluster/trace.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // Stages by themselves add up to whole plans, and noise that is kept changes nothing.
 #include "case.h"
 
-#include "simulator/stage_run.h"
+#include "simulator/stage/stage_run.h"
 
 #include <math.h>
 #include <stdlib.h>

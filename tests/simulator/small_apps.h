@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "simulator/trace.h"
+#include "simulator/cluster/trace.h"
 
 struct small_apps {
     char dir[64];

@@ -5,8 +5,8 @@
 
 #include "small_plan.h"
 
-#include "simulator/evaluate.h"
-#include "simulator/scenario.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/model/scenario.h"
 
 #include "check.h"
 

@@ -2,8 +2,8 @@
 // micro-dollar, over random jobs and plans. RB_TEST_SEED=n reruns one.
 #include "random_plan.h"
 
-#include "simulator/evaluate.h"
-#include "simulator/world.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/world/world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 
 #include "base/stream.h"
 #include "check.h"
-#include "simulator/apps_between.h"
+#include "simulator/cluster/apps_between.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 // The stage model against numbers worked out without it: by hand where nothing is random, by formula where it is.
 #include "small_scenario.h"
 
-#include "simulator/draws.h"
-#include "simulator/world.h"
+#include "simulator/model/draws.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // Means and paired differences against numbers worked out by hand and from tables of Student's distribution.
-#include "simulator/compare.h"
+#include "simulator/stage/compare.h"
 
 #include "check.h"
 

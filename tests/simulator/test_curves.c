@@ -1,5 +1,5 @@
 // Learning curves from files, and the synthetic family with other parameters.
-#include "simulator/curves.h"
+#include "simulator/forecast/curves.h"
 
 #include "base/file.h"
 #include "check.h"

@@ -2,8 +2,8 @@
 // be simulated says why.
 #include "small_scenario.h"
 
-#include "simulator/draws.h"
-#include "simulator/event_heap.h"
+#include "simulator/model/draws.h"
+#include "simulator/world/event_heap.h"
 
 #include <math.h>
 

@@ -3,13 +3,13 @@
 
 #include "base/buf.h"
 #include "engine/policies/lookahead.h"
-#include "simulator/forecast.h"
-#include "simulator/forecast_choice.h"
-#include "simulator/forecast_curve.h"
-#include "simulator/forecast_pool.h"
-#include "simulator/prediction.h"
-#include "simulator/spending.h"
-#include "simulator/world.h"
+#include "simulator/forecast/forecast.h"
+#include "simulator/forecast/forecast_choice.h"
+#include "simulator/forecast/forecast_curve.h"
+#include "simulator/forecast/forecast_pool.h"
+#include "simulator/model/prediction.h"
+#include "simulator/model/spending.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // The sums behind transforms: against sums of cosines and sines one by one, and the same bits with and without AVX2.
 #include "check.h"
 
-#include "simulator/law_cells.h"
+#include "simulator/one_wave/law_cells.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 // laws against each other and against closed forms.
 #include "check.h"
 
-#include "simulator/law.h"
+#include "simulator/one_wave/law.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

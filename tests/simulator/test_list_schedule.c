@@ -1,6 +1,6 @@
 // The dynamic schedule without sampling, against the schedule played trial by trial, against sums and maxima, and against
 // itself at another accuracy.
-#include "simulator/list_schedule.h"
+#include "simulator/list_schedule/list_schedule.h"
 
 #include "base/err.h"
 #include "base/stream.h"

@@ -1,10 +1,10 @@
 // One wave with new nodes, against arrivals drawn and sorted, against what is known otherwise, and against the schedule
 // played trial by trial: what the wave says it errs by is no less than what it does.
-#include "simulator/one_wave.h"
+#include "simulator/one_wave/one_wave.h"
 
 #include "base/err.h"
 #include "base/stream.h"
-#include "simulator/list_schedule.h"
+#include "simulator/list_schedule/list_schedule.h"
 
 // cmocka.h wants these first
 #include <setjmp.h>

@@ -3,8 +3,8 @@
 #include "small_scenario.h"
 
 #include "engine/core/policy.h"
-#include "simulator/prediction.h"
-#include "simulator/world.h"
+#include "simulator/model/prediction.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdlib.h>

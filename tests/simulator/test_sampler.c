@@ -2,9 +2,9 @@
 #include "random_plan.h"
 #include "small_scenario.h"
 
-#include "simulator/sampler.h"
-#include "simulator/sampler_sort.h"
-#include "simulator/stage_run.h"
+#include "simulator/sampler/sampler.h"
+#include "simulator/sampler/sampler_sort.h"
+#include "simulator/stage/stage_run.h"
 
 #include "tests/base/says.h"
 

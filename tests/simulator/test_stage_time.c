@@ -2,9 +2,9 @@
 // with the law's, and the bounds on what makes stages depend on each other compared with how often that happens.
 #include "small_scenario.h"
 
-#include "simulator/draws.h"
-#include "simulator/stage_run.h"
-#include "simulator/stage_time.h"
+#include "simulator/model/draws.h"
+#include "simulator/stage/stage_run.h"
+#include "simulator/stage/stage_time.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "random_plan.h"
 #include "small_scenario.h"
 
-#include "simulator/distribution.h"
-#include "simulator/timeline.h"
-#include "simulator/world_evaluate.h"
+#include "simulator/model/distribution.h"
+#include "simulator/world/timeline.h"
+#include "simulator/world/world_evaluate.h"
 
 #include <stdlib.h>
 

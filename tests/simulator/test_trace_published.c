@@ -3,7 +3,7 @@
 #include "base/csv.h"
 #include "base/doc.h"
 #include "check.h"
-#include "simulator/trace_summary.h"
+#include "simulator/cluster/trace_summary.h"
 
 #include <math.h>
 #include <stdio.h>

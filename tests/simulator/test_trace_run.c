@@ -4,8 +4,8 @@
 
 #include "base/stream.h"
 #include "check.h"
-#include "simulator/trace_fairness.h"
-#include "simulator/trace_summary.h"
+#include "simulator/cluster/trace_fairness.h"
+#include "simulator/cluster/trace_summary.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // published data (outside this repository).
 #include "base/csv.h"
 #include "check.h"
-#include "simulator/trace_summary.h"
+#include "simulator/cluster/trace_summary.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "random_plan.h"
 #include "small_scenario.h"
 
-#include "simulator/curve.h"
-#include "simulator/world.h"
+#include "simulator/forecast/curve.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "engine/core/tuner.h"
-#include "simulator/kept_trials.h"
-#include "simulator/world.h"
+#include "simulator/stage/kept_trials.h"
+#include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,34 @@
+// Who gets how many GPUs, if the best score at the deadline is all that counts: the expectation of the largest of
+// independent normal scores, raised by exchanges until none raises it further.
+#ifndef RB_SIMULATOR_FORECAST_CHOICE_H
+#define RB_SIMULATOR_FORECAST_CHOICE_H
+
+#include "simulator/forecast/forecast_curve.h"
+
+enum {
+    RB_CHOICE_TRIALS = 24,  // candidates at once: beyond the best two dozen nobody's chance is worth its GPUs
+    RB_CHOICE_SIZES = 17,   // sizes a trial may choose from, the pause among them
+};
+
+struct rb_choice {
+    int n_trials, n_sizes;
+    int gpus[RB_CHOICE_SIZES];       // ascending, gpus[0] = 0: pause
+    struct rb_prospect prospects[RB_CHOICE_TRIALS][RB_CHOICE_SIZES]; // of the score if the trial has so many; [0] unused
+    int now[RB_CHOICE_TRIALS];       // index of the size each has
+    int n_gpus;                      // to share among these trials and newcomers
+    double reached;                  // best score there is already: no result is below it
+
+    const struct rb_prospect *newcomers; // what a trial that is not known yet may come to: equally likely ones
+    int n_newcomers;
+    double newcomers_per_gpu;        // tried on each GPU that is left to them; 0: none can be
+};
+
+struct rb_chosen {
+    int size[RB_CHOICE_TRIALS];      // index into gpus
+    double value, value_now;         // expected best score; if all stay as they are and what is free is not used
+    bool newcomers;                  // GPUs are left to them
+};
+
+void rb_choose(const struct rb_choice *c, struct rb_chosen *out);
+
+#endif

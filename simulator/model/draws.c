@@ -1,0 +1,242 @@
+#include "simulator/model/draws.h"
+
+#include <assert.h>
+#include <math.h>
+
+static int64_t duration_us(double seconds)
+{
+    const double longest_s = (double)(RB_SIM_LONGEST_US / RB_US_PER_S);
+    return rb_us_from_seconds(seconds < longest_s ? seconds : longest_s);
+}
+
+// A constant needs no random number, and most of a Philox block is saved.
+static bool is_constant(const struct rb_dist *d)
+{
+    return d->kind == RB_DIST_CONSTANT;
+}
+
+static struct rb_stream_key key_of(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index,
+                                   int attempt, uint32_t replicate)
+{
+    return (struct rb_stream_key){
+        .seed = s->seed,
+        .purpose = purpose,
+        .stage = (uint32_t)stage,
+        .index = (uint32_t)index,
+        .attempt = (uint32_t)attempt,
+        .replicate = replicate,
+    };
+}
+
+static double uniform(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index, int attempt,
+                      uint32_t replicate)
+{
+    const struct rb_stream_key key = key_of(s, purpose, stage, index, attempt, replicate);
+    return rb_stream_first_uniform(&key);
+}
+
+static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index,
+                   int attempt, uint32_t replicate)
+{
+    if (is_constant(d))
+        return d->mean;
+    return rb_dist_quantile(d, uniform(s, purpose, stage, index, attempt, replicate));
+}
+
+// Factor that all draws of a measured latency share in a replicate. index tells apart what was measured apart.
+static double shared_error(const struct rb_dist *error, const struct rb_scenario *s, enum rb_purpose purpose, int index,
+                           uint32_t replicate)
+{
+    return draw(error, s, purpose, 0, index, 0, replicate);
+}
+
+// Which entry of the profile's provisioning an offer goes by: offers of one entry are off by the same.
+static int provisioning_entry(const struct rb_scenario *s, int offer)
+{
+    for (int i = 0; i < s->profile->n_provisioning; i++) {
+        if (s->sim_offers[offer].provisioning == &s->profile->provisioning[i])
+            return i;
+    }
+    return 0;
+}
+
+static double node_error(const struct rb_scenario *s, int offer, const struct rb_dist *error, enum rb_purpose purpose,
+                         uint32_t replicate)
+{
+    return is_constant(error) ? 1 : shared_error(error, s, purpose, provisioning_entry(s, offer), replicate);
+}
+
+int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                         uint32_t replicate)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    return duration_us(node_error(s, offer, &o->queue_error, RB_DRAW_QUEUE_ERROR, replicate) *
+                       draw(&o->provisioning->queue_s, s, RB_DRAW_QUEUE, stage, ordinal, attempt, replicate));
+}
+
+int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    return duration_us(node_error(s, offer, &o->init_error, RB_DRAW_INIT_ERROR, replicate) *
+                       draw(&o->provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate)) +
+           o->data_us;
+}
+
+bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
+{
+    const double probability = s->sim_offers[offer].provisioning->capacity_failure;
+    if (!(probability > 0))
+        return false;
+    return uniform(s, RB_DRAW_CAPACITY, stage, ordinal, attempt, replicate) < probability;
+}
+
+int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                              uint32_t replicate)
+{
+    const double per_hour = s->sim_offers[offer].provisioning->preemption_per_hour;
+    if (!(per_hour > 0))
+        return INT64_MAX;
+    const double u = uniform(s, RB_DRAW_PREEMPTION, stage, ordinal, attempt, replicate);
+    const double seconds = -log1p(-u) * ((double)RB_S_PER_HOUR / per_hour);
+    return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
+}
+
+double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate)
+{
+    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, gpus_per_trial, 0, replicate);
+}
+
+struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                                  uint32_t replicate)
+{
+    int64_t at_us = 0;
+    for (; attempt < RB_SIM_ATTEMPTS && at_us <= RB_SIM_LONGEST_US; attempt++) {
+        at_us += rb_draw_queue_us(s, offer, stage, ordinal, attempt, replicate);
+        if (rb_draw_refused(s, offer, stage, ordinal, attempt, replicate))
+            continue;
+        const int64_t life_us = rb_draw_preemption_us(s, offer, stage, ordinal, attempt, replicate);
+        return (struct rb_arrival){
+            .running_us = at_us,
+            .ready_us = at_us + rb_draw_init_us(s, offer, stage, ordinal, attempt, replicate),
+            .lost_us = life_us == INT64_MAX ? INT64_MAX : at_us + life_us,
+            .attempt = attempt,
+        };
+    }
+    return (struct rb_arrival){.attempt = -1};
+}
+
+// The one expression for a trial's time: both ways of asking for it end here, so they round alike.
+int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s)
+{
+    return duration_us(noise->fixed_s + unit_s * noise->units_drawn);
+}
+
+static int64_t trial_us(double fixed_s, double unit_s, double between, double units_drawn)
+{
+    return rb_trial_noise_us(&(struct rb_trial_noise){fixed_s, between * units_drawn}, unit_s);
+}
+
+void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenario *s, int stage, int position,
+                             int attempt, uint32_t replicate, double unit_s)
+{
+    const struct rb_profile *profile = s->profile;
+    *p = (struct rb_trial_progress){
+        .within = &profile->within,
+        .startup_s = draw(&profile->startup_s, s, RB_DRAW_STARTUP, stage, position, attempt, replicate) *
+                     shared_error(&s->startup_error, s, RB_DRAW_STARTUP_ERROR, 0, replicate),
+        .between = draw(&profile->between, s, RB_DRAW_BETWEEN, stage, position, attempt, replicate),
+        .checkpoint_s = draw(&profile->checkpoint_s, s, RB_DRAW_CHECKPOINT, stage, position, attempt, replicate) *
+                        shared_error(&s->checkpoint_error, s, RB_DRAW_CHECKPOINT_ERROR, 0, replicate),
+        .unit_s = unit_s,
+    };
+    const struct rb_stream_key key = key_of(s, RB_DRAW_WITHIN, stage, position, attempt, replicate);
+    if (!is_constant(p->within))
+        rb_stream_init(&p->stream, &key);
+}
+
+void rb_drawn_trial_init(struct rb_drawn_trial *d, const struct rb_scenario *s, int stage, int position,
+                         uint32_t replicate, double *units_drawn, int64_t cap)
+{
+    struct rb_trial_progress p;
+    rb_trial_progress_begin(&p, s, stage, position, 0, replicate, 0);
+    *d = (struct rb_drawn_trial){
+        .startup_s = p.startup_s,
+        .between = p.between,
+        .checkpoint_s = p.checkpoint_s,
+        .stream = p.stream,
+        .units_drawn = units_drawn,
+        .cap = cap,
+    };
+}
+
+void rb_trial_progress_follow(struct rb_trial_progress *p, const struct rb_scenario *s, struct rb_drawn_trial *drawn,
+                              double unit_s)
+{
+    *p = (struct rb_trial_progress){
+        .within = &s->profile->within,
+        .drawn = drawn,
+        .startup_s = drawn->startup_s,
+        .between = drawn->between,
+        .checkpoint_s = drawn->checkpoint_s,
+        .unit_s = unit_s,
+    };
+}
+
+static double drawn_after(struct rb_drawn_trial *d, const struct rb_dist *within, int64_t n_units)
+{
+    assert(n_units <= d->cap);
+    for (; d->n_drawn < n_units; d->n_drawn++) {
+        const double before = d->n_drawn > 0 ? d->units_drawn[d->n_drawn - 1] : 0;
+        d->units_drawn[d->n_drawn] = before + rb_dist_draw(within, &d->stream);
+    }
+    return d->units_drawn[n_units - 1];
+}
+
+static void draw_unit(struct rb_trial_progress *p)
+{
+    p->n_units++;
+    if (is_constant(p->within))
+        p->units_drawn = p->within->mean * (double)p->n_units; // no rounding piles up
+    else if (p->drawn)
+        p->units_drawn = drawn_after(p->drawn, p->within, p->n_units);
+    else
+        p->units_drawn += rb_dist_draw(p->within, &p->stream);
+}
+
+int64_t rb_trial_progress_next_us(struct rb_trial_progress *p)
+{
+    draw_unit(p);
+    return trial_us(p->startup_s, p->unit_s, p->between, p->units_drawn);
+}
+
+int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p)
+{
+    return trial_us(p->startup_s + p->checkpoint_s, p->unit_s, p->between, p->units_drawn);
+}
+
+int64_t rb_trial_progress_checkpoint_us(const struct rb_trial_progress *p)
+{
+    return trial_us(p->checkpoint_s, 0, 0, 0);
+}
+
+struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage, int position, int attempt,
+                                          uint32_t replicate, int64_t units)
+{
+    struct rb_trial_progress p;
+    rb_trial_progress_begin(&p, s, stage, position, attempt, replicate, 0);
+    if (is_constant(p.within)) {
+        p.n_units = units;
+        p.units_drawn = p.within->mean * (double)units;
+    } else {
+        for (int64_t u = 0; u < units; u++)
+            draw_unit(&p);
+    }
+    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, p.between * p.units_drawn};
+}
+
+int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
+                         int64_t units, double unit_s)
+{
+    const struct rb_trial_noise noise = rb_draw_trial_noise(s, stage, position, attempt, replicate, units);
+    return rb_trial_noise_us(&noise, unit_s);
+}

@@ -1,0 +1,35 @@
+// A plan checked and made ready for replicate after replicate: everything that does not depend on draws.
+#ifndef RB_SIMULATOR_PROGRAM_H
+#define RB_SIMULATOR_PROGRAM_H
+
+#include "simulator/model/scenario.h"
+
+struct rb_stage_program {
+    const struct rb_plan_stage *plan;
+    int n_trials;
+    int64_t units;        // of resource each trial trains
+    double unit_s;
+    int gpus_per_node;
+    int trials_per_node;  // 0: a trial needs several nodes
+    int nodes_per_trial;  // 1 or more
+};
+
+struct rb_program {
+    const struct rb_scenario *scenario;
+    struct rb_stage_program stages[RB_LIMIT_STAGES];
+    int n_stages;
+    bool loses_nodes;     // an offer in use may be preempted
+    int max_trials;       // of any stage
+    int max_nodes_per_trial;
+};
+
+// `stages` is borrowed. Errors name the stage: an offer that cannot be used, a layout that may not be asked, no room for
+// one trial.
+bool rb_program_compile(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                        struct rb_program *out, struct rb_err *err);
+
+// One stage by itself, in its place: stages before it are left out.
+bool rb_program_compile_stage(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan,
+                              struct rb_program *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,74 @@
+// A plan compiled for sampling, and the kernel that runs eight replicates of it at once. What does not depend on draws
+// is decided here: which node lives from which stage to which, which table each latency comes from.
+//   sampler.c            plan to program; threads
+//   sampler_table.c      quantile tables
+//   sampler_block.h      the kernel, in terms of eight lanes; compiled three times:
+//   sampler_scalar.c     lanes are arrays
+//   sampler_avx2.c       lanes are AVX2 vectors
+//   sampler_avx512.c     the same, with AVX-512's instructions for them
+//   sampler_lanes.h      draws of eight lanes; sampler_lanes_plain.h and sampler_lanes_avx2.h: operations on them
+//   sampler_sort.h       sorting lanes
+#ifndef RB_SIMULATOR_SAMPLER_PROGRAM_H
+#define RB_SIMULATOR_SAMPLER_PROGRAM_H
+
+#include "simulator/sampler/sampler.h"
+#include "simulator/sampler/sampler_table.h"
+
+#define RB_SAMPLER_LANES 8 // replicates of a block
+
+// Nodes requested at the start of one stage from one offer.
+struct rb_sampler_request {
+    int first, n; // numbers
+    const struct rb_sampler_table *queue, *init;
+    uint32_t refused; // of 2^31 requests; 0: none
+};
+
+// Nodes of one request that end together.
+struct rb_sampler_span {
+    int first, n;
+    int offer;
+    int from, to; // stages: requested when `from` starts, ended when `to` starts, or at the end
+    double usd_per_s, usd_per_node;
+};
+
+struct rb_sampler_stage {
+    const struct rb_sampler_table *trial;
+    int n_trials;
+    int n_kept, n_new, first_new;       // nodes; the number of the first new one
+    int slots_per_node, nodes_per_slot; // one of them is 1
+    float early_at_s; // when the new nodes are requested, since the start of the stage before; INFINITY: at this one's
+    int n_slots;                        // no more than trials
+    int first_request, n_requests;
+    int end_of_spans; // spans of nodes that end when this stage starts, or earlier, are before this one
+};
+
+struct rb_sampler_program {
+    uint64_t seed;
+    enum rb_waves waves;
+    bool wait_for_all, by_stage;
+    struct rb_sampler_stage stages[RB_LIMIT_STAGES];
+    int n_stages;
+    struct rb_sampler_request *requests; // in order of stage
+    int n_requests;
+    struct rb_sampler_span *spans; // in order of `to`
+    int n_spans;
+    int n_nodes, max_slots;
+};
+
+// Memory of one thread: [max_slots], [n_nodes], [n_nodes], [n_nodes], [n_stages + 1] and [n_stages + 1] blocks of lanes.
+struct rb_sampler_scratch {
+    float *free_s;           // when each slot is free, since the stage's start
+    float *running_s;        // of each node, since its request
+    float *ready_s;          // since the start of the stage at hand
+    float *openings_s;       // of nodes, sorted
+    double *stage_start_s;   // [n_stages + 1]
+    double *alone_start_s;   // [n_stages + 1], had every stage found its kept nodes ready
+};
+
+// Replicates 8 * block .. 8 * block + 7, the first of them at [0].
+typedef void rb_sampler_block_fn(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
+                                 uint32_t block, const struct rb_sampler_runs *out);
+rb_sampler_block_fn rb_sampler_block_scalar;
+rb_sampler_block_fn rb_sampler_block_avx2, rb_sampler_block_avx512; // only where they are built: RB_SAMPLER_HAS_AVX2
+
+#endif

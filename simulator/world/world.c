@@ -1,0 +1,579 @@
+// The engine in virtual time: its orders become events at the instants that draws say, in the order of event_heap.h.
+#include "simulator/world/world.h"
+
+#include "simulator/forecast/curve.h"
+#include "simulator/stage/kept_trials.h"
+#include "simulator/model/spending.h"
+#include "simulator/model/workspace.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct running_trial {
+    int attempt, stage, position;
+    double unit_s;
+    int64_t started_us;  // what `progress` counts from
+    int64_t reported_us; // in a history: its last report, -1: none since its start
+    int64_t resource_start, resource, resource_end;
+    struct rb_trial_progress progress;
+    struct rb_kept_trial *kept; // NULL: it draws by itself
+    bool gives_way;             // no further report; its end is on the way
+};
+
+struct world {
+    const struct rb_scenario *scenario;
+    const struct rb_world_options *opt;
+    struct rb_engine *engine;
+    struct rb_event_heap heap;
+    struct rb_actions actions;
+    struct running_trial *trials; // by id
+    int trials_cap;
+    int64_t now_us;
+    int64_t n_events, n_units;
+    int64_t paid_until_us; // the budget pays for all nodes owned or asked for until then; -1: not known
+    int64_t look_ahead_us; // how far that is looked for
+    int64_t first_full_us; // -1: no trial has reported R yet
+    bool advice_pending;   // asked for in this instant
+    bool reliving;         // what has happened already: the history says when, not the draws
+    bool done, failed;
+    struct rb_err *err;
+};
+
+static void push(struct world *w, const struct rb_sim_event *event)
+{
+    if (!w->reliving || event->order == RB_SIM_WAKE)
+        rb_event_heap_push(&w->heap, event);
+}
+
+static bool fail(struct world *w, const char *why)
+{
+    if (!w->failed)
+        rb_err_set(w->err, RB_E_SIM_ENDLESS, "stages[%d] does not come to an end: %s", rb_engine_stage(w->engine), why);
+    w->failed = true;
+    return false;
+}
+
+// ---- orders
+
+static void provision(struct world *w, const struct rb_action *a)
+{
+    if (a->attempt >= RB_SIM_ATTEMPTS) {
+        fail(w, "requests for its nodes are refused again and again (capacity_failure)");
+        return;
+    }
+    const uint32_t replicate = w->opt->replicate;
+    const int64_t queue_us = rb_draw_queue_us(w->scenario, a->offer, a->stage, a->ordinal, a->attempt, replicate);
+    push(w, &(struct rb_sim_event){
+                .time_us = w->now_us + queue_us,
+                .order = RB_SIM_NODE_RUNNING,
+                .index = a->node,
+                .attempt = a->attempt,
+                .refused = rb_draw_refused(w->scenario, a->offer, a->stage, a->ordinal, a->attempt, replicate),
+            });
+}
+
+static struct running_trial *trial_slot(struct world *w, int trial)
+{
+    if (trial >= w->trials_cap) {
+        const int n = rb_engine_n_trials(w->engine), cap = n > 2 * w->trials_cap ? n : 2 * w->trials_cap;
+        w->trials = rb_xrealloc(w->trials, (size_t)cap, sizeof *w->trials);
+        w->trials_cap = cap;
+    }
+    return &w->trials[trial];
+}
+
+// Its next report, or its end.
+static struct rb_sim_event next_of(struct world *w, int trial)
+{
+    struct running_trial *t = &w->trials[trial];
+    const bool more = t->resource < t->resource_end;
+    const int64_t at_us = more ? rb_trial_progress_next_us(&t->progress) : rb_trial_progress_end_us(&t->progress);
+    return (struct rb_sim_event){
+        .time_us = t->started_us + at_us,
+        .order = more ? RB_SIM_REPORT : RB_SIM_TRIAL_ENDED,
+        .index = trial,
+        .attempt = t->attempt,
+        .stage = t->stage,
+    };
+}
+
+static void expect_next(struct world *w, int trial)
+{
+    const struct rb_sim_event next = next_of(w, trial);
+    push(w, &next);
+}
+
+static void begin_progress(struct world *w, struct running_trial *t, int attempt)
+{
+    const struct rb_scenario *s = w->scenario;
+    t->kept = attempt == 0 && w->opt->n_history == 0 && !s->profile->restarts
+                  ? rb_kept_trials_get(s->kept_trials, t->stage, t->position, w->opt->replicate, t->resource_start,
+                                       t->resource_end)
+                  : NULL;
+    if (t->kept) {
+        rb_trial_progress_follow(&t->progress, s, &t->kept->drawn, t->unit_s);
+        return;
+    }
+    rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
+    for (int64_t u = 0; s->profile->restarts && u < t->resource_start; u++) // trained once more, and reported to no one
+        rb_trial_progress_next_us(&t->progress);
+}
+
+static void start_trial(struct world *w, const struct rb_action *a)
+{
+    const int offer = rb_engine_node(w->engine, a->slots[0].node)->offer;
+    struct running_trial *t = trial_slot(w, a->trial);
+    double unit_s;
+    if (a->attempt >= RB_SIM_ATTEMPTS) {
+        fail(w, "its trials lose their nodes again and again (preemption_per_hour)");
+        return;
+    }
+    if (!rb_scenario_width_unit_s(w->scenario, offer, (struct rb_width){a->gpus, a->sharers}, &unit_s, w->err)) {
+        w->failed = true;
+        return;
+    }
+    unit_s = rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
+    *t = (struct running_trial){
+        .attempt = a->attempt,
+        .stage = a->stage,
+        .position = a->position,
+        .unit_s = unit_s,
+        .started_us = w->now_us,
+        .reported_us = -1,
+        .resource_start = a->resource_start,
+        .resource = a->resource_start,
+        .resource_end = a->resource_end,
+    };
+    begin_progress(w, t, a->attempt);
+    if (!w->reliving)
+        expect_next(w, a->trial);
+}
+
+static void expect_yield(struct world *w, int trial)
+{
+    const struct running_trial *t = &w->trials[trial];
+    push(w, &(struct rb_sim_event){
+                .time_us = w->now_us + rb_trial_progress_checkpoint_us(&t->progress),
+                .order = RB_SIM_TRIAL_ENDED,
+                .index = trial,
+                .attempt = t->attempt,
+                .stage = t->stage,
+            });
+}
+
+// The unit it is at is lost; the checkpoint is of the last it reported. At the end of its budget it ends by itself.
+static void yield_trial(struct world *w, const struct rb_action *a)
+{
+    struct running_trial *t = &w->trials[a->trial];
+    if (t->gives_way || t->resource >= t->resource_end)
+        return;
+    t->gives_way = true;
+    expect_yield(w, a->trial);
+}
+
+static void advise(struct world *w, const struct rb_action *a)
+{
+    struct rb_sim_event event = {.time_us = w->now_us, .order = RB_SIM_FORECAST, .stage = a->stage};
+    if (w->opt->advise && !w->advice_pending)
+        push(w, &event);
+    w->advice_pending = true;
+}
+
+// What is terminated or killed needs nothing: its events are dropped when they come.
+static void carry_out(struct world *w, const struct rb_action *a)
+{
+    switch (a->kind) {
+    case RB_ACTION_PROVISION:
+        w->paid_until_us = -1;
+        provision(w, a);
+        break;
+    case RB_ACTION_START_TRIAL:
+        start_trial(w, a);
+        break;
+    case RB_ACTION_WAKE:
+        push(w, &(struct rb_sim_event){.time_us = a->at_us, .order = RB_SIM_WAKE, .stage = a->stage});
+        break;
+    case RB_ACTION_DONE:
+        w->done = true;
+        break;
+    case RB_ACTION_YIELD_TRIAL:
+        yield_trial(w, a);
+        break;
+    case RB_ACTION_ADVISE:
+        advise(w, a);
+        break;
+    case RB_ACTION_TERMINATE:
+    case RB_ACTION_KILL_TRIAL:
+        break;
+    }
+}
+
+static void step(struct world *w, const struct rb_event *event)
+{
+    w->now_us = event->time_us;
+    w->n_events += !w->reliving;
+    rb_engine_step(w->engine, event, &w->actions);
+    if (w->opt->observe && !w->reliving)
+        w->opt->observe(w->opt->observe_ctx, w->engine, event, &w->actions);
+    for (int i = 0; i < w->actions.n && !w->failed; i++)
+        carry_out(w, &w->actions.items[i]);
+}
+
+// ---- events
+
+static void node_running(struct world *w, const struct rb_sim_event *e)
+{
+    w->paid_until_us = -1;
+    const struct rb_owned_node n = *rb_engine_node(w->engine, e->index);
+    const uint32_t replicate = w->opt->replicate;
+    struct rb_event event = {.kind = e->refused ? RB_EVENT_NODE_REFUSED : RB_EVENT_NODE_RUNNING,
+                             .time_us = e->time_us,
+                             .node = e->index,
+                             .attempt = e->attempt};
+    if (!e->refused) {
+        struct rb_sim_event next = *e;
+        next.time_us += rb_draw_init_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
+        next.order = RB_SIM_NODE_READY;
+        push(w, &next);
+        const int64_t life_us = rb_draw_preemption_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
+        if (life_us != INT64_MAX) {
+            next.time_us = e->time_us + life_us;
+            next.order = RB_SIM_NODE_LOST;
+            push(w, &next);
+        }
+    }
+    step(w, &event);
+}
+
+static double metric_after(const struct world *w, int trial, int64_t resource)
+{
+    if (w->opt->curve)
+        return w->opt->curve(w->opt->curve_ctx, w->opt->replicate, trial, resource);
+    const struct running_trial *t = &w->trials[trial];
+    if (t->kept && t->position == trial)
+        return rb_kept_trials_metric(w->scenario->kept_trials, t->kept, trial, w->opt->replicate, t->resource_start,
+                                     resource);
+    return rb_synthetic_curve(w->scenario->seed, w->opt->replicate, w->scenario->job->goal, trial, resource);
+}
+
+static bool is_current(const struct world *w, const struct rb_sim_event *e)
+{
+    return rb_engine_attempt_is_current(w->engine, e->index, e->attempt) &&
+           rb_engine_trial(w->engine, e->index)->stage == e->stage;
+}
+
+static void report(struct world *w, const struct rb_sim_event *e)
+{
+    struct running_trial *t = &w->trials[e->index];
+    t->resource++;
+    w->n_units++;
+    if (t->resource == w->scenario->job->scheduler.max_resource && w->first_full_us < 0)
+        w->first_full_us = e->time_us;
+    step(w, &(struct rb_event){.kind = RB_EVENT_REPORT,
+                               .time_us = e->time_us,
+                               .trial = e->index,
+                               .attempt = e->attempt,
+                               .stage = e->stage,
+                               .resource = t->resource,
+                               .metric = metric_after(w, e->index, t->resource)});
+    if (is_current(w, e) && !t->gives_way)
+        expect_next(w, e->index);
+}
+
+// Does anybody still wait for it?
+static bool matters(const struct world *w, const struct rb_sim_event *e)
+{
+    switch (e->order) {
+    case RB_SIM_NODE_RUNNING:
+    case RB_SIM_NODE_READY:
+    case RB_SIM_NODE_LOST:
+        return rb_engine_node(w->engine, e->index)->state != RB_OWNED_ENDED;
+    case RB_SIM_REPORT:
+        return is_current(w, e) && !w->trials[e->index].gives_way;
+    case RB_SIM_TRIAL_ENDED:
+        return is_current(w, e);
+    case RB_SIM_WAKE:
+        return e->stage == rb_engine_stage(w->engine);
+    case RB_SIM_FORECAST:
+    case RB_SIM_STOP:
+        return true;
+    }
+    return false;
+}
+
+static void forecast(struct world *w, int64_t at_us)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_advice advice;
+    w->advice_pending = false;
+    if (w->opt->advise(w->opt->advise_ctx, w->engine, &arena, &advice))
+        step(w, &(struct rb_event){.kind = RB_EVENT_FORECAST, .time_us = at_us, .advice = &advice});
+}
+
+static void happen(struct world *w, const struct rb_sim_event *e)
+{
+    struct rb_event event = {.time_us = e->time_us, .attempt = e->attempt, .stage = e->stage};
+    switch (e->order) {
+    case RB_SIM_NODE_RUNNING:
+        node_running(w, e);
+        return;
+    case RB_SIM_REPORT:
+        report(w, e);
+        return;
+    case RB_SIM_NODE_READY:
+        event.kind = RB_EVENT_NODE_READY;
+        event.node = e->index;
+        break;
+    case RB_SIM_NODE_LOST:
+        event.kind = RB_EVENT_NODE_LOST;
+        event.node = e->index;
+        break;
+    case RB_SIM_TRIAL_ENDED:
+        event.kind = RB_EVENT_TRIAL_ENDED;
+        event.trial = e->index;
+        event.outcome = w->trials[e->index].gives_way ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED;
+        break;
+    case RB_SIM_WAKE:
+        event.kind = RB_EVENT_TIME;
+        break;
+    case RB_SIM_FORECAST:
+        forecast(w, e->time_us);
+        return;
+    case RB_SIM_STOP:
+        event.kind = RB_EVENT_STOP;
+        event.reason = RB_STOP_DEADLINE;
+        break;
+    }
+    step(w, &event);
+}
+
+// ---- what has happened already
+
+// Where the run's own draw would have come before now, others are tried; none of so many may do.
+enum { REDRAWS = 32, REDRAW_APART = RB_SIM_ATTEMPTS / REDRAWS };
+
+static int redrawn(int attempt, int i)
+{
+    return (attempt + i * REDRAW_APART) % RB_SIM_ATTEMPTS;
+}
+
+typedef int64_t draw_fn(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                        uint32_t replicate);
+
+// Of a node that has waited since then; INT64_MAX: never. Where its law knows no wait as long as that, it begins again now.
+static int64_t still_to_come(const struct world *w, const struct rb_owned_node *n, draw_fn *draw, int64_t since_us)
+{
+    int64_t wait_us = 0;
+    for (int i = 0; i <= REDRAWS; i++) {
+        wait_us = draw(w->scenario, n->offer, n->stage, n->ordinal, redrawn(n->attempt, i < REDRAWS ? i : 0),
+                       w->opt->replicate);
+        if (wait_us == INT64_MAX)
+            return INT64_MAX;
+        if (since_us + wait_us >= w->now_us)
+            return since_us + wait_us;
+    }
+    return w->now_us + wait_us;
+}
+
+static void expect_node(struct world *w, int node, enum rb_sim_order order, int64_t at_us)
+{
+    const struct rb_owned_node *n = rb_engine_node(w->engine, node);
+    const struct rb_sim_event next = {
+        .time_us = at_us,
+        .order = order,
+        .index = node,
+        .attempt = n->attempt,
+        .refused = order == RB_SIM_NODE_RUNNING &&
+                   rb_draw_refused(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate),
+    };
+    if (at_us != INT64_MAX)
+        push(w, &next);
+}
+
+static void take_up_node(struct world *w, int node)
+{
+    const struct rb_owned_node *n = rb_engine_node(w->engine, node);
+    if (n->state == RB_OWNED_ENDED)
+        return;
+    if (n->state == RB_OWNED_REQUESTED) {
+        expect_node(w, node, RB_SIM_NODE_RUNNING, still_to_come(w, n, rb_draw_queue_us, n->requested_us));
+        return;
+    }
+    if (n->state == RB_OWNED_RUNNING)
+        expect_node(w, node, RB_SIM_NODE_READY, still_to_come(w, n, rb_draw_init_us, n->running_us));
+    expect_node(w, node, RB_SIM_NODE_LOST, still_to_come(w, n, rb_draw_preemption_us, n->running_us));
+}
+
+// What it draws, but for the units it has reported: from its last report on, or from its start.
+static void draw_rest(struct world *w, struct running_trial *t, int attempt)
+{
+    begin_progress(w, t, attempt);
+    if (t->reported_us < 0)
+        return;
+    for (int64_t u = t->resource_start; u < t->resource; u++)
+        rb_trial_progress_next_us(&t->progress);
+    t->progress.startup_s = t->progress.units_drawn = 0;
+    t->progress.n_units = 0;
+}
+
+static void take_up_trial(struct world *w, int trial)
+{
+    struct running_trial *t = &w->trials[trial];
+    struct rb_sim_event next = {0};
+    if (rb_engine_trial(w->engine, trial)->state != RB_TRIAL_RUNNING)
+        return;
+    if (t->gives_way) {
+        expect_yield(w, trial);
+        return;
+    }
+    t->started_us = t->reported_us >= 0 ? t->reported_us : t->started_us;
+    for (int i = 0; i <= REDRAWS; i++) {
+        draw_rest(w, t, redrawn(t->attempt, i < REDRAWS ? i : 0));
+        if (i == REDRAWS) { // its law knows no unit as long as that: another one, from now on
+            t->progress.startup_s = 0;
+            t->started_us = w->now_us;
+        }
+        next = next_of(w, trial);
+        if (next.time_us >= w->now_us)
+            break;
+    }
+    push(w, &next);
+}
+
+static void relive_event(struct world *w, const struct rb_event *e)
+{
+    step(w, e);
+    if (e->kind == RB_EVENT_RESUME)
+        w->done = false;
+    if (e->kind != RB_EVENT_REPORT || e->trial >= w->trials_cap || e->trial >= rb_engine_n_trials(w->engine) ||
+        !rb_engine_attempt_is_current(w->engine, e->trial, e->attempt))
+        return;
+    struct running_trial *t = &w->trials[e->trial];
+    if (e->resource > t->resource && e->stage == t->stage) {
+        t->resource = e->resource;
+        t->reported_us = e->time_us;
+    }
+}
+
+static void relive(struct world *w)
+{
+    w->reliving = true;
+    for (int i = 0; i < w->opt->n_history && !w->failed; i++)
+        relive_event(w, &w->opt->history[i]);
+    w->reliving = false;
+    if (w->done || w->failed)
+        return;
+    w->now_us = w->opt->now_us > w->now_us ? w->opt->now_us : w->now_us;
+    for (int i = 0; i < rb_engine_n_nodes(w->engine); i++)
+        take_up_node(w, i);
+    for (int i = 0; i < rb_engine_n_trials(w->engine) && i < w->trials_cap; i++)
+        take_up_trial(w, i);
+}
+
+// ---- limits
+
+static void stop_for_budget(struct world *w, int64_t at_us)
+{
+    step(w, &(struct rb_event){.kind = RB_EVENT_STOP, .time_us = at_us, .reason = RB_STOP_BUDGET});
+}
+
+// Every look sums over all nodes: so it goes as far ahead as the last ones promise. Until another node runs or is asked for,
+// what happens only makes nodes cheaper.
+static void look_ahead(struct world *w, int64_t paid_us)
+{
+    const int64_t at_us = paid_us + w->look_ahead_us;
+    const bool paid = rb_spending_is_paid(w->scenario, w->engine, w->opt->budget_uusd, at_us);
+    w->paid_until_us = paid ? at_us : paid_us;
+    if (paid && w->look_ahead_us < RB_SIM_HORIZON_US)
+        w->look_ahead_us *= 2;
+    else if (!paid && w->look_ahead_us > 1)
+        w->look_ahead_us /= 2;
+}
+
+// Stops the run at the last instant that the budget pays for, if that is before the next event.
+static bool budget_ends_before(struct world *w, int64_t next_us)
+{
+    int64_t at_us;
+    if (w->opt->budget_uusd < 0 || next_us <= w->paid_until_us)
+        return false;
+    if (rb_spending_exceeds(w->scenario, w->engine, w->opt->budget_uusd, w->now_us, next_us, &at_us)) {
+        stop_for_budget(w, at_us);
+        return true;
+    }
+    look_ahead(w, next_us);
+    return false;
+}
+
+// ---- the run
+
+static bool play(struct world *w)
+{
+    if (w->opt->deadline_us >= 0)
+        push(w, &(struct rb_sim_event){.time_us = w->opt->deadline_us, .order = RB_SIM_STOP});
+    if (w->opt->n_history > 0)
+        relive(w);
+    else
+        step(w, &(struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
+    while (!w->done && !w->failed) {
+        // A job that is not over waits for a node or runs a trial, and either is in the heap, unless its GPUs are lent.
+        if (w->heap.n == 0)
+            return fail(w, "it waits for GPUs that nobody lends");
+        const struct rb_sim_event e = rb_event_heap_pop(&w->heap);
+        if (!matters(w, &e) || e.time_us < w->now_us) // a history has the wake-ups of its past
+            continue;
+        if (e.time_us > RB_SIM_HORIZON_US)
+            return fail(w, "it takes more than 100 years");
+        if (!budget_ends_before(w, e.time_us))
+            happen(w, &e);
+    }
+    return !w->failed;
+}
+
+static void count_trials(const struct world *w, struct rb_world_result *out)
+{
+    for (int i = 0; i < rb_engine_n_trials(w->engine); i++) {
+        const struct rb_trial *t = rb_engine_trial(w->engine, i);
+        out->n_trained += t->resource > 0;
+        out->n_full += t->resource >= w->scenario->job->scheduler.max_resource;
+    }
+}
+
+static bool sum_up(struct world *w, struct rb_world_result *out)
+{
+    struct rb_world_result r = {.time_us = w->now_us,
+                                .best_trial = rb_engine_best(w->engine),
+                                .best_metric = NAN,
+                                .n_events = w->n_events,
+                                .n_units = w->n_units,
+                                .n_nodes = rb_engine_n_nodes(w->engine),
+                                .first_full_us = w->first_full_us};
+    count_trials(w, &r);
+    r.outcome = rb_engine_outcome(w->engine, &r.stop_reason);
+    if (r.outcome == RB_JOB_STOPPED && r.stop_reason == RB_STOP_CAPACITY)
+        return fail(w, "more nodes are asked for than a run may request; its market takes them back too soon "
+                       "(preemption_per_hour)");
+    if (r.best_trial >= 0)
+        r.best_metric = rb_engine_trial(w->engine, r.best_trial)->metric;
+    r.cost_uusd = rb_spending_at(w->scenario, w->engine, w->now_us);
+    if (r.cost_uusd < 0)
+        return fail(w, "its cost is beyond every number");
+    *out = r;
+    return true;
+}
+
+bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_options *opt,
+                  struct rb_world_result *out, struct rb_err *err)
+{
+    struct rb_program program;
+    struct world w = {
+        .scenario = s, .opt = opt, .paid_until_us = -1, .look_ahead_us = RB_US_PER_S, .first_full_us = -1, .err = err};
+    if (!rb_program_compile(s, plan->stages, plan->n_stages, &program, err) || !rb_engine_create(plan, &w.engine, err))
+        return false;
+    const bool ok = play(&w) && sum_up(&w, out);
+    rb_engine_destroy(w.engine);
+    rb_event_heap_finish(&w.heap);
+    rb_actions_finish(&w.actions);
+    free(w.trials);
+    return ok;
+}

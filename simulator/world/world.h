@@ -1,0 +1,48 @@
+// The virtual world: drives an engine with a virtual clock and sampled delays. Thousands of simulated hours a second;
+// one seed, one result. Also the dry run of rbrun and the bench of every policy.
+#ifndef RB_SIMULATOR_WORLD_H
+#define RB_SIMULATOR_WORLD_H
+
+#include "engine/core/advice.h"
+#include "engine/core/engine.h"
+#include "simulator/model/scenario.h"
+
+// Metric a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed by
+// the seed, the replicate and the trial. Depends on its arguments alone: runs that are compared share their curves.
+typedef double rb_curve_fn(void *ctx, uint32_t replicate, int trial, int64_t resource);
+
+struct rb_world_options {
+    uint32_t replicate;
+    rb_curve_fn *curve;
+    void *curve_ctx;
+    // Called after every event with what it led to; for traces, Gantt charts, events.jsonl. May be NULL.
+    void (*observe)(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions);
+    void *observe_ctx;
+    rb_adviser_fn *advise;            // answers in the same instant; NULL: nobody
+    void *advise_ctx;
+    int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
+    // A run that is going on: what has happened up to now_us is taken as it was, the rest is drawn, given that it has not
+    // happened yet. Without new plans; what is lent stays. [n_history]; 0: from the beginning. Neither observed nor counted.
+    const struct rb_event *history;
+    int n_history;
+    int64_t now_us;
+};
+
+struct rb_world_result {
+    int64_t time_us, cost_uusd;
+    int best_trial;
+    double best_metric;
+    enum rb_job_outcome outcome;
+    enum rb_stop_reason stop_reason;
+    int64_t n_events;
+    int n_nodes;
+    int64_t n_units;         // of resource that were trained and reported, lost ones included
+    int n_trained;           // trials that have reported
+    int n_full;              // of these, to R
+    int64_t first_full_us;   // when the first did, -1: none
+};
+
+bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_options *opt,
+                  struct rb_world_result *out, struct rb_err *err);
+
+#endif
