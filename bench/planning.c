@@ -7,7 +7,7 @@
 // keeps (Dcheap): Dmin (Dcheap / Dmin)^u. All planners are scored by the same laws.
 #include "random_job.h"
 
-#include "planner/exact.h"
+#include "planner/proof/exact.h"
 
 #include <math.h>
 #include <stdio.h>

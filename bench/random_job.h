@@ -4,7 +4,7 @@
 #ifndef RB_BENCH_RANDOM_JOB_H
 #define RB_BENCH_RANDOM_JOB_H
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 
 struct random_job {
     struct rb_arena arena;

@@ -4,10 +4,10 @@
 // The candidates are the plan of the workload and its neighbours, some stages with one node more. A score is what branch
 // and bound compares: the product of the stages' transforms with one dot product, and the sum of their mean costs.
 #include "bench/workload.h"
-#include "planner/on_time.h"
-#include "planner/score.h"
-#include "planner/search.h"
-#include "planner/stage_samples.h"
+#include "planner/scores/on_time.h"
+#include "planner/scores/score.h"
+#include "planner/search/search.h"
+#include "planner/scores/stage_samples.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/limits.h"
 #include "library/time_limit.h"
-#include "planner/memory.h"
-#include "planner/sharing.h"
+#include "planner/request/memory.h"
+#include "planner/scores/sharing.h"
 #include "profiles/job/job_lint.h"
 #include "views/waiting_line.h"
 

@@ -4,7 +4,7 @@
 
 #include "commands/rbplan_inputs.h"
 #include "engine/plan/plan.h"
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 #include "views/text_table.h"
 
 // Parses argv, prints help or runs; prints the error if there is one. Returns the exit code.

@@ -1,8 +1,8 @@
 #include "commands/rbplan_infeasible.h"
 
 #include "library/time_limit.h"
-#include "planner/nearest.h"
-#include "planner/way_out.h"
+#include "planner/questions/nearest.h"
+#include "planner/questions/way_out.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef RB_COMMANDS_RBPLAN_INFEASIBLE_H
 #define RB_COMMANDS_RBPLAN_INFEASIBLE_H
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 
 // *err is the planner's and gains the way out; json: rb-infeasible/1 goes to stdout, too. Takes some ten plans more, and stops
 // looking after five seconds where the request has no limit of its own. Always false.

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "planner/pareto.h"
+#include "planner/questions/pareto.h"
 #include "views/picture.h"
 #include "views/plan_table.h"
 

@@ -2,7 +2,7 @@
 // estimate says?
 #include "commands/rbplan.h"
 
-#include "planner/verification.h"
+#include "planner/questions/verification.h"
 #include "simulator/world/world_evaluate.h"
 #include "simulator/world/world.h"
 

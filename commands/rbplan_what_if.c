@@ -1,7 +1,7 @@
 // rbplan --what-if, --sensitivity: scenarios beside the request as it is, one row each.
 #include "commands/rbplan.h"
 
-#include "planner/sensitivity.h"
+#include "planner/questions/sensitivity.h"
 #include "views/plan_table.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 #include "providers/digest.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "commands/rbplan_infeasible.h"
 #include "engine/core/policy.h"
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 #include "providers/digest.h"
 #include "views/waiting_line.h"
 

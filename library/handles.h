@@ -4,8 +4,8 @@
 
 #include "include/rubberband.h"
 
-#include "planner/given.h"
-#include "planner/planner.h"
+#include "planner/request/given.h"
+#include "planner/search/planner.h"
 
 struct rubberband_error {
     struct rb_err err;

@@ -2,7 +2,7 @@
 #ifndef RB_LIBRARY_TIME_LIMIT_H
 #define RB_LIBRARY_TIME_LIMIT_H
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 
 struct rb_time_limit {
     int64_t start_us, limit_us; // monotonic; a limit above 0

@@ -1,8 +1,8 @@
 // The published planner: from the best fixed cluster, take GPUs away from one stage at a time while it stays feasible
 // and gets cheaper, the step with the largest marginal benefit M = cost saved / time added first.
 // Source: RubberBand (EuroSys'21); exact step and starts: design section 10, Baselines.
-#include "planner/candidate_floor.h"
-#include "planner/in_time.h"
+#include "planner/proof/candidate_floor.h"
+#include "planner/scores/in_time.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // The cheapest plan whose mean time keeps the deadline, proved: what `--confidence mean` asks for. The confidence of the job
 // does not count; what the plan keeps the deadline with is told instead. Only where means say all: no budget, min_cost, and
 // stages with independent laws.
-#include "planner/mean_deadline.h"
+#include "planner/proof/mean_deadline.h"
 
 static bool check_request(const struct rb_search *search, struct rb_err *err)
 {

@@ -1,6 +1,6 @@
 // GPUs per trial fixed, the cluster follows the number of live trials: each stage owns the smallest node count on
 // which all its trials run at once, at most resources.max_nodes. Source: design section 10, Baselines.
-#include "planner/search.h"
+#include "planner/search/search.h"
 
 #include <stdlib.h>
 

@@ -3,11 +3,11 @@
 // shortest paths give good plans at once, exchanges improve them, branch and bound looks for what they missed; every
 // plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
-#include "planner/async_search.h"
-#include "planner/branch.h"
-#include "planner/exact.h"
-#include "planner/exchange.h"
-#include "planner/frontier.h"
+#include "planner/async/async_search.h"
+#include "planner/search/branch.h"
+#include "planner/proof/exact.h"
+#include "planner/search/exchange.h"
+#include "planner/search/frontier.h"
 
 #include "base/log.h"
 

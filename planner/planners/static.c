@@ -1,6 +1,6 @@
 // The best fixed cluster: one offer and one node count for the whole job, every stage with the largest allowed size
 // at which all its trials fit at once, else the smallest. Source: design section 10, Baselines.
-#include "planner/candidate_floor.h"
+#include "planner/proof/candidate_floor.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Any text behind --what-if: refused in one line that names it, or changes whose keys and values come from the text; and a
 // request with them, or an error.
-#include "planner/what_if.h"
+#include "planner/questions/what_if.h"
 
 #include "fuzz.h"
 #include "require.h"

@@ -6,7 +6,7 @@
 
 #include "case.h"
 
-#include "planner/score.h"
+#include "planner/scores/score.h"
 
 struct brute_plan {
     double cost_uusd, time_s, variance_s2; // means, and the variance of the time

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_PLANNER_CASE_H
 #define RB_TESTS_PLANNER_CASE_H
 
-#include "planner/pareto.h"
+#include "planner/questions/pareto.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 // told without a search, and the plans found are those of brute force.
 #include "brute_force.h"
 
-#include "planner/affordable.h"
-#include "planner/exact.h"
+#include "planner/proof/affordable.h"
+#include "planner/proof/exact.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 // budget allows.
 #include "case.h"
 
-#include "planner/async_admission.h"
-#include "planner/question.h"
+#include "planner/async/async_admission.h"
+#include "planner/request/question.h"
 
 #include <math.h>
 #include <stdlib.h>

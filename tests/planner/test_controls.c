@@ -2,8 +2,8 @@
 // true though much closer to it.
 #include "case.h"
 
-#include "planner/controls.h"
-#include "planner/score.h"
+#include "planner/request/controls.h"
+#include "planner/scores/score.h"
 
 #include "engine/core/placement.h"
 

@@ -1,5 +1,5 @@
 // Which deadlines a frontier asks for: with room at both ends, landmarks first, and nothing where there is nothing to learn.
-#include "planner/deadlines.h"
+#include "planner/questions/deadlines.h"
 
 #include "base/units.h"
 

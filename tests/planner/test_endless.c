@@ -1,9 +1,9 @@
 // Machines that are taken back before a trial ends: left out by name, and no more than that.
 #include "case.h"
 
-#include "planner/endless.h"
-#include "planner/pareto.h"
-#include "planner/stage_samples.h"
+#include "planner/async/endless.h"
+#include "planner/questions/pareto.h"
+#include "planner/scores/stage_samples.h"
 
 #include "base/err.h"
 

@@ -2,8 +2,8 @@
 // with every pruning rule, without each, and without any. `test_planner_exact SHARE` tries only one in SHARE of the jobs.
 #include "brute_force.h"
 
-#include "planner/exact.h"
-#include "planner/mean_deadline.h"
+#include "planner/proof/exact.h"
+#include "planner/proof/mean_deadline.h"
 
 #include <math.h>
 #include <stdio.h>

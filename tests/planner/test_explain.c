@@ -1,7 +1,7 @@
 // What --explain says: every candidate once, clusters that differ in size only in one line, the reason of each end.
 #include "case.h"
 
-#include "planner/search.h"
+#include "planner/search/search.h"
 
 #include "base/err.h"
 

@@ -1,8 +1,8 @@
 // What is ruled out before its stage times are made is infeasible once they are, and it takes fewer of them to say so.
 #include "case.h"
 
-#include "planner/in_time.h"
-#include "planner/score.h"
+#include "planner/scores/in_time.h"
+#include "planner/scores/score.h"
 
 #include "base/err.h"
 #include "base/stream.h"

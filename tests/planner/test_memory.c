@@ -1,10 +1,10 @@
 // The memory limit: what is counted, that a search which reaches it ends with a plan and a gap, and that tables fit or say so.
 #include "brute_force.h"
 
-#include "planner/exact.h"
-#include "planner/memory.h"
-#include "planner/options.h"
-#include "planner/plan_space.h"
+#include "planner/proof/exact.h"
+#include "planner/request/memory.h"
+#include "planner/request/options.h"
+#include "planner/request/plan_space.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 // will be billed, and the cheapest by that is found. Where nodes live longer, nothing changes.
 #include "case.h"
 
-#include "planner/billed.h"
-#include "planner/estimator.h"
+#include "planner/proof/billed.h"
+#include "planner/scores/estimator.h"
 
 #include <math.h>
 #include <stdio.h>

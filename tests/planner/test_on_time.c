@@ -2,7 +2,7 @@
 // same bits from every kernel.
 #include "case.h"
 
-#include "planner/on_time_kernel.h"
+#include "planner/scores/on_time_kernel.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // difference of two of its points, and a point is what planning at that deadline alone gives.
 #include "case.h"
 
-#include "planner/pareto.h"
+#include "planner/questions/pareto.h"
 
 #include <math.h>
 #include <stdlib.h>

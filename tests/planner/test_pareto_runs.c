@@ -3,7 +3,7 @@
 // probability, and no point is bought with fewer configurations.
 #include "case.h"
 
-#include "planner/pareto.h"
+#include "planner/questions/pareto.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // One search asked for deadline after deadline: the same answers as from a fresh search each, from a space that is made once.
 #include "case.h"
 
-#include "planner/plan_space.h"
-#include "planner/search.h"
+#include "planner/request/plan_space.h"
+#include "planner/search/search.h"
 
 #include "base/err.h"
 

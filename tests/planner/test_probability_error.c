@@ -1,6 +1,6 @@
 // What P(in time) errs by for samples' sake: against the truth, over many sets of samples, and against what it was worth without
 // looking at the other stages.
-#include "planner/probability_error.h"
+#include "planner/scores/probability_error.h"
 
 #include "base/stream.h"
 

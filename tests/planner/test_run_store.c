@@ -2,7 +2,7 @@
 // in the order they came when there are too many.
 #include "case.h"
 
-#include "planner/run_store.h"
+#include "planner/scores/run_store.h"
 
 #include <stdlib.h>
 #include <string.h>

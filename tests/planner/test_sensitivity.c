@@ -2,7 +2,7 @@
 // times would have given.
 #include "case.h"
 
-#include "planner/sensitivity.h"
+#include "planner/questions/sensitivity.h"
 
 #include <stdio.h>
 #include <stdlib.h>

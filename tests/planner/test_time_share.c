@@ -1,5 +1,5 @@
 // Parts of a time limit as limits of their own, one inside the other.
-#include "planner/time_share.h"
+#include "planner/request/time_share.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // What an infeasible request is offered: pairs that a plan keeps when they are asked for, and the limit that binds.
 #include "case.h"
 
-#include "planner/way_out.h"
+#include "planner/questions/way_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

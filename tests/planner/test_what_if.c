@@ -2,7 +2,7 @@
 // and that mistakes in them are told by name.
 #include "case.h"
 
-#include "planner/what_if.h"
+#include "planner/questions/what_if.h"
 
 #include <stdlib.h>
 #include <string.h>

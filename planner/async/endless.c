@@ -1,0 +1,105 @@
+#include "planner/async/endless.h"
+
+#include <math.h>
+
+#define MOST_STARTS 100 // of one trial: beyond that a market that charged nothing but a hundredth would be dear
+#define SURE_SIGMA  16  // deviations of a geometric count beyond which no replicate of ten thousands goes
+#define NEVER       INT64_C(1000000000000000) // microseconds: 31 years; micro-dollars: a billion dollars
+
+static double hazard_per_s(const struct rb_search *search, int offer)
+{
+    return search->scenario->sim_offers[offer].provisioning->preemption_per_hour / RB_S_PER_HOUR;
+}
+
+// A trial of x seconds on m nodes, each lost after an exponential time, starts exp(m x / mean) times on average. Every loss
+// asks for a node, and interrupts at most the trials of one.
+bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus)
+{
+    const int per_node = rb_search_gpus_per_node(search, offer);
+    const double hazard = hazard_per_s(search, offer);
+    double x_s;
+    if (!(hazard > 0) || !rb_search_trial_s(search, stage, offer, gpus, &x_s))
+        return false;
+    const double starts = exp(fmin(hazard * rb_nodes_per_trial(per_node, gpus) * x_s, 100));
+    const double at_once = gpus < per_node ? per_node / gpus : 1;
+    const double losses = (starts - 1) * ceil(rb_search_n_trials(search, stage) / at_once);
+    return starts > MOST_STARTS || losses + SURE_SIGMA * sqrt(starts * losses) > RB_LIMIT_NODES;
+}
+
+bool rb_has_endless_stage(const struct rb_search *search, const struct rb_candidate *c)
+{
+    for (int i = 0; i < c->n_stages; i++) {
+        if (rb_is_endless(search, i, c->stages[i].offer, c->stages[i].gpus))
+            return true;
+    }
+    return false;
+}
+
+struct rb_estimate rb_endless_estimate(int samples)
+{
+    return (struct rb_estimate){.time_us.mean = NEVER, .cost_uusd.mean = NEVER, .samples = samples};
+}
+
+// Of an offer's sizes the one that ends a stage's trials soonest; false: one of them ends, or it has none.
+static bool ends_nowhere(const struct rb_search *search, int stage, int offer, double *out_trial_s)
+{
+    const struct rb_sizes *sizes = &search->sizes[offer];
+    *out_trial_s = INFINITY;
+    for (int i = 0; i < sizes->n; i++) {
+        double here_s;
+        if (!rb_is_endless(search, stage, offer, sizes->gpus[i]))
+            return false;
+        if (rb_search_trial_s(search, stage, offer, sizes->gpus[i], &here_s))
+            *out_trial_s = fmin(*out_trial_s, here_s);
+    }
+    return sizes->n > 0;
+}
+
+int rb_endless_stage(const struct rb_search *search, int offer)
+{
+    double x_s;
+    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
+        if (ends_nowhere(search, stage, offer, &x_s))
+            return stage;
+    }
+    return -1;
+}
+
+// The offer on which it would be soonest, where there is none that ends it.
+static int soonest_of_endless(const struct rb_search *search, int stage, double *out_trial_s)
+{
+    int soonest = -1;
+    *out_trial_s = INFINITY;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        double x_s;
+        if (search->sizes[offer].n == 0)
+            continue;
+        if (!ends_nowhere(search, stage, offer, &x_s))
+            return -1;
+        if (x_s < *out_trial_s) {
+            *out_trial_s = x_s;
+            soonest = offer;
+        }
+    }
+    return soonest;
+}
+
+bool rb_endless_check(const struct rb_search *search, struct rb_err *err)
+{
+    for (int stage = 0; stage < search->scenario->stages.n && !search->asynchronous; stage++) {
+        double x_s;
+        char text[32];
+        const int offer = soonest_of_endless(search, stage, &x_s);
+        if (offer < 0)
+            continue;
+        const struct rb_offer *o = &search->scenario->offers[offer];
+        return rb_err_set(err, RB_E_NO_END,
+                          "no plan comes to an end: a trial of stage %d takes %s without a break, even on %s (%s), and "
+                          "every machine is taken back too soon for that (there %g times an hour); allow machines that "
+                          "stay (resources.spot: allow), larger trials (trial.gpus), or more and shorter stages",
+                          stage, rb_format_duration(rb_us_from_seconds(x_s), text), o->instance_type,
+                          rb_market_name(o->market),
+                          search->scenario->sim_offers[offer].provisioning->preemption_per_hour);
+    }
+    return true;
+}

@@ -1,0 +1,106 @@
+#include "planner/questions/async_nearest.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LOOKED_AT 3 // candidates that seem nearest, for each constraint
+
+static struct rb_needs needs_by(const struct rb_search *search, const struct rb_runs *runs, double confidence)
+{
+    const struct rb_plan_request *req = search->req;
+    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
+    return rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, confidence,
+                       scratch);
+}
+
+static int64_t stricter(int64_t a, int64_t b)
+{
+    return a < 0 || b < 0 ? -1 : a > b ? a : b;
+}
+
+struct rb_needs rb_needs_stricter(const struct rb_needs *a, const struct rb_needs *b)
+{
+    return (struct rb_needs){
+        .deadline_us = stricter(a->deadline_us, b->deadline_us),
+        .budget_uusd = stricter(a->budget_uusd, b->budget_uusd),
+        .confidence = fmin(a->confidence, b->confidence),
+    };
+}
+
+bool rb_async_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
+                    struct rb_err *err)
+{
+    const double c = search->req->confidence;
+    const struct rb_runs *runs;
+    if (!rb_async_compared(search, candidate, rb_async_n_compared(search), &runs, err))
+        return false;
+    const struct rb_needs compared = needs_by(search, runs, fmin(1, c + sqrt(c * (1 - c) / runs->n)));
+    if (!rb_async_unseen(search, candidate, search->req->samples, &runs, err))
+        return false;
+    const struct rb_needs told = needs_by(search, runs, c);
+    *out = rb_needs_stricter(&compared, &told);
+    return true;
+}
+
+// What is looked for, smaller is nearer; never: INFINITY.
+static double distance(const struct rb_needs *needs, int what)
+{
+    if (what == 2)
+        return needs->confidence > 0 ? 1 - needs->confidence : INFINITY;
+    const int64_t value = what == 0 ? needs->deadline_us : needs->budget_uusd;
+    return value < 0 ? INFINITY : (double)value;
+}
+
+static int nearest_index(const struct rb_needs *few, const bool *taken, int n, int what)
+{
+    int best = -1;
+    for (int i = 0; i < n; i++) {
+        if (!taken[i] && !isinf(distance(&few[i], what)) &&
+            (best < 0 || distance(&few[i], what) < distance(&few[best], what)))
+            best = i;
+    }
+    return best;
+}
+
+static bool look_closer(struct rb_search *search, const struct rb_candidate *candidates, const struct rb_needs *few,
+                        int n, struct rb_needs *nearest, int *out_surest, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) bool *taken = rb_xcalloc((size_t)n + 1, sizeof *taken);
+    double surest_p = -1;
+    *out_surest = n > 0 ? 0 : -1;
+    for (int what = 0; what < 3; what++) {
+        for (int k = 0; k < LOOKED_AT && !(k > 0 && rb_search_out_of_time(search)); k++) {
+            struct rb_needs needs;
+            const int i = nearest_index(few, taken, n, what);
+            if (i < 0)
+                break;
+            taken[i] = true;
+            if (!rb_async_needs(search, &candidates[i], &needs, err))
+                return false;
+            rb_needs_merge(nearest, &needs);
+            *out_surest = needs.confidence > surest_p ? i : *out_surest;
+            surest_p = fmax(surest_p, needs.confidence);
+        }
+    }
+    return true;
+}
+
+bool rb_async_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                         struct rb_plan_result *out, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct rb_needs *few = rb_xcalloc((size_t)n + 1, sizeof *few);
+    struct rb_needs nearest = rb_needs_none();
+    int surest;
+    for (int i = 0; i < n; i++) {
+        const struct rb_runs *runs;
+        few[i] = rb_needs_none();
+        if (i > 0 && rb_search_out_of_time(search))
+            continue;
+        if (!rb_async_compared(search, &candidates[i], rb_async_n_screened(search), &runs, err))
+            return false;
+        few[i] = needs_by(search, runs, search->req->confidence);
+    }
+    if (!look_closer(search, candidates, few, n, &nearest, &surest, err))
+        return false;
+    return rb_search_not_found(search, surest >= 0 ? &candidates[surest] : NULL, &nearest, out, err);
+}

@@ -1,0 +1,92 @@
+#include "planner/questions/deadlines.h"
+
+#include "planner/questions/marginal.h"
+
+#include "base/units.h"
+
+#include <math.h>
+
+#define NARROW             0.1 // of the range, as ratios go: a stretch between two deadlines that is no longer is not split ...
+#define FLAT               0.05 // ... nor one over which the least cost falls by no more: what is between costs something between
+#define FLAT_BY_RUNS       0.15 // ... where plans are told by runs
+#define ROOM               0.01 // at both ends of it, so that what estimates do not know decides nothing there
+#define MOST_BUT_LANDMARKS 32
+
+static void list_landmarks(struct rb_deadlines *d, int64_t asked_us, int64_t tight_us)
+{
+    if (asked_us < tight_us)
+        return;
+    const int64_t step_us = rb_marginal_step_us(asked_us);
+    d->landmarks_us[d->n_landmarks++] = asked_us;
+    d->landmarks_us[d->n_landmarks++] = asked_us + step_us;
+    if (asked_us - step_us >= tight_us)
+        d->landmarks_us[d->n_landmarks++] = asked_us - step_us;
+}
+
+int64_t rb_deadlines_with_room_us(int64_t kept_us)
+{
+    return rb_us_from_seconds(ceil((1 + ROOM) * (double)kept_us / 1e6));
+}
+
+static int64_t first_us(const struct rb_deadlines *d, int64_t tight_us)
+{
+    int64_t first = rb_deadlines_with_room_us(tight_us);
+    for (int i = 0; i < d->n_landmarks; i++)
+        first = d->landmarks_us[i] < first ? d->landmarks_us[i] : first;
+    return first;
+}
+
+// The last landmark that the cheapest plan keeps, if any, has room enough.
+static int64_t last_us(const struct rb_deadlines *d, int64_t loose_us)
+{
+    int64_t last = 0;
+    for (int i = 0; i < d->n_landmarks; i++) {
+        if (d->landmarks_us[i] >= loose_us && d->landmarks_us[i] > last)
+            last = d->landmarks_us[i];
+    }
+    if (last == 0)
+        last = rb_deadlines_with_room_us(loose_us);
+    return last > d->first_us ? last : d->first_us;
+}
+
+struct rb_deadlines rb_deadlines_of(int64_t asked_us, int64_t tight_us, int64_t loose_us, bool by_runs)
+{
+    struct rb_deadlines d = {.by_runs = by_runs};
+    list_landmarks(&d, asked_us, tight_us);
+    d.first_us = first_us(&d, tight_us);
+    d.last_us = last_us(&d, loose_us);
+    return d;
+}
+
+bool rb_deadlines_is_landmark(const struct rb_deadlines *d, int64_t deadline_us)
+{
+    for (int i = 0; i < d->n_landmarks; i++) {
+        if (d->landmarks_us[i] == deadline_us)
+            return true;
+    }
+    return false;
+}
+
+// Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
+static bool is_flat(const struct rb_deadlines *d, const struct rb_deadlines_end *tighter,
+                    const struct rb_deadlines_end *looser)
+{
+    const double flat = d->by_runs ? FLAT_BY_RUNS : FLAT;
+    return tighter->least_uusd >= 0 && looser->least_uusd >= 0 &&
+           (double)tighter->least_uusd <= (1 + flat) * (double)looser->least_uusd;
+}
+
+int64_t rb_deadlines_between(const struct rb_deadlines *d, const struct rb_deadlines_end *tighter,
+                             const struct rb_deadlines_end *looser, int n)
+{
+    const int64_t low_us = tighter->deadline_us, high_us = looser->deadline_us;
+    const double width = log((double)high_us / (double)low_us), range = log((double)d->last_us / (double)d->first_us);
+    for (int i = 0; i < d->n_landmarks; i++) {
+        if (d->landmarks_us[i] > low_us && d->landmarks_us[i] < high_us)
+            return d->landmarks_us[i];
+    }
+    if (width <= NARROW * range || is_flat(d, tighter, looser) || n >= MOST_BUT_LANDMARKS)
+        return -1;
+    const int64_t middle = rb_us_from_seconds(ceil((double)low_us / 1e6 * exp(width / 2)));
+    return middle < high_us ? middle : -1;
+}

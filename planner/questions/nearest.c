@@ -1,0 +1,185 @@
+#include "planner/questions/nearest.h"
+
+#include "planner/questions/async_nearest.h"
+#include "planner/scores/draws.h"
+#include "planner/async/endless.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_CERTAIN (1 - 1e-6)
+
+static int compare_int64(const void *pa, const void *pb)
+{
+    int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+    return (a > b) - (a < b);
+}
+
+static bool within(int64_t value, int64_t limit)
+{
+    return limit < 0 || value <= limit;
+}
+
+// The need-th smallest of `values` among the replicates that keep the other constraint; -1: too few keep it.
+static int64_t smallest_limit(const int64_t *values, const int64_t *others, int64_t other_limit, int n, int need,
+                              int64_t *scratch)
+{
+    int kept = 0;
+    for (int r = 0; r < n; r++) {
+        if (within(others[r], other_limit))
+            scratch[kept++] = values[r];
+    }
+    if (kept < need || need == 0)
+        return -1;
+    qsort(scratch, (size_t)kept, sizeof *scratch, compare_int64);
+    return scratch[need - 1];
+}
+
+struct rb_needs rb_needs_of(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
+                            int64_t budget_uusd, double confidence, int64_t *scratch)
+{
+    int need = rb_need_count(confidence, n), met = 0;
+    for (int r = 0; r < n; r++)
+        met += within(time_us[r], deadline_us) && within(cost_uusd[r], budget_uusd);
+    return (struct rb_needs){
+        .deadline_us = smallest_limit(time_us, cost_uusd, budget_uusd, n, need, scratch),
+        .budget_uusd = smallest_limit(cost_uusd, time_us, deadline_us, n, need, scratch),
+        .confidence = (double)met / n,
+    };
+}
+
+struct rb_needs rb_needs_none(void)
+{
+    return (struct rb_needs){.deadline_us = -1, .budget_uusd = -1, .confidence = 0};
+}
+
+static int64_t nearer(int64_t a, int64_t b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+void rb_needs_merge(struct rb_needs *nearest, const struct rb_needs *other)
+{
+    nearest->deadline_us = nearer(nearest->deadline_us, other->deadline_us);
+    nearest->budget_uusd = nearer(nearest->budget_uusd, other->budget_uusd);
+    nearest->confidence = fmax(nearest->confidence, other->confidence);
+}
+
+static int64_t round_up(int64_t value, int64_t unit)
+{
+    return value < 0 ? -1 : (value + unit - 1) / unit * unit;
+}
+
+void rb_needs_round(const struct rb_needs *needs, const struct rb_plan_request *req, struct rb_plan_result *out)
+{
+    out->nearest_deadline_us = req->deadline_us < 0 ? -1 : round_up(needs->deadline_us, RB_US_PER_S);
+    out->nearest_budget_uusd = req->budget_uusd < 0 ? -1 : round_up(needs->budget_uusd, RB_UUSD / 100);
+    double thousandths = floor(needs->confidence * 1000 + 1e-9);
+    out->nearest_confidence = thousandths > 0 ? thousandths / 1000 : NAN;
+}
+
+// --- as JSON
+
+void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
+{
+    rb_json_key(j, "nearest");
+    rb_json_begin_object(j);
+    rb_json_kint_or_null(j, "deadline_us", result->nearest_deadline_us);
+    rb_json_kint_or_null(j, "budget_uusd", result->nearest_budget_uusd);
+    rb_json_key(j, "confidence");
+    if (isnan(result->nearest_confidence))
+        rb_json_null(j);
+    else
+        rb_json_double(j, result->nearest_confidence);
+    rb_json_end_object(j);
+}
+
+// --- of candidates
+
+// Later, by whole seconds, until the laws say so too, less what nodes that come late take from it.
+static bool deadline_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
+                             double accuracy, int64_t *io_us, struct rb_err *err)
+{
+    bool moved = true;
+    while (moved) {
+        const int64_t at_us = round_up(*io_us, RB_US_PER_S);
+        const double delayed = runs->alone_us ? fmax(0, rb_draws_delayed(runs, at_us)) : 0;
+        const double p = fmin(search->req->confidence + delayed, fmax(search->req->confidence, MOST_CERTAIN));
+        double quantile_s;
+        if (!rb_score_quantile_s(search, candidate, p, accuracy, &quantile_s, err))
+            return false;
+        moved = at_us < (int64_t)ceil(1e6 * quantile_s);
+        *io_us = moved ? (int64_t)ceil(1e6 * quantile_s) : at_us;
+    }
+    return true;
+}
+
+// A plan is compared by its laws before it is by draws, and has to keep the constraints by both.
+static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
+                          double accuracy, struct rb_needs *io, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    struct rb_score score;
+    if (!rb_score_candidate(search, candidate, accuracy, &score, err) ||
+        (io->deadline_us >= 0 && !deadline_by_laws(search, candidate, runs, accuracy, &io->deadline_us, err)))
+        return false;
+    if (score.p_deadline < req->confidence)
+        io->budget_uusd = -1;
+    io->confidence = fmin(io->confidence, score.p_deadline);
+    return true;
+}
+
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
+                     struct rb_needs *out, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_runs *runs;
+    struct rb_err why = {0};
+    *out = rb_needs_none();
+    if (rb_has_endless_stage(search, candidate))
+        return true;
+    if (!rb_draws_get(search, candidate, req->samples, &runs, &why)) {
+        if (why.code != RB_ERR_INFEASIBLE) // else it does not come to an end
+            *err = why;
+        return why.code == RB_ERR_INFEASIBLE;
+    }
+    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
+    *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
+                       scratch);
+    return !search->by_laws || needs_by_laws(search, candidate, runs, accuracy, out, err);
+}
+
+bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err)
+{
+    if (search->asynchronous)
+        return rb_async_nearest_of(search, candidates, n, out, err);
+    struct rb_needs nearest = rb_needs_none(), needs;
+    double surest_p = -1;
+    int surest = 0;
+    for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
+        if (!rb_search_needs(search, &candidates[i], RB_SCORE_ACCURACY, &needs, err))
+            return false;
+        rb_needs_merge(&nearest, &needs);
+        surest = needs.confidence > surest_p ? i : surest;
+        surest_p = fmax(surest_p, needs.confidence);
+    }
+    return rb_search_not_found(search, n > 0 ? &candidates[surest] : NULL, &nearest, out, err);
+}
+
+bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
+                         struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_plan_result result = {.feasible = false, .cut = rb_search_out_of_time(search)};
+    rb_needs_round(nearest, search->req, &result);
+    if (surest) {
+        result.best = *surest;
+        if (!rb_search_score(search, &result.best, search->req->samples, err))
+            return false;
+    }
+    result.n_evaluated = search->n_evaluated;
+    *out = result;
+    return true;
+}

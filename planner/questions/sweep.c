@@ -1,0 +1,260 @@
+#include "planner/questions/sweep.h"
+
+#include "planner/async/async_runs.h"
+#include "planner/questions/deadlines.h"
+#include "planner/scores/estimator.h"
+#include "planner/proof/exact.h"
+#include "planner/request/time_share.h"
+
+#include <math.h>
+
+#define TYPICAL     20   // deadlines that a time limit is shared by
+#define RANGE_UNTIL 0.2  // of a time limit: both ends of the range
+#define N_HINTS     2    // of a tighter deadline, and of another planner
+#define COMPARED    4    // asynchronous plans are compared by so small a part of the runs that tell a point
+#define WORTH       0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
+
+// What the search is asked at one deadline.
+struct question {
+    struct rb_plan_request req;
+    struct rb_time_share share;
+    struct rb_candidate hints[N_HINTS];
+};
+
+// until: of the time limit.
+static bool begin(struct rb_sweep *sweep, int64_t deadline_us, double until, struct question *q, struct rb_err *err)
+{
+    q->req = *sweep->req;
+    rb_time_share_begin(&q->share, sweep->req, until, &q->req);
+    q->req.deadline_us = deadline_us;
+    q->req.objective = RB_OBJECTIVE_MIN_COST;
+    q->req.hints = q->hints;
+    q->req.n_hints = 0;
+    return rb_search_ask_again(&sweep->search, &q->req, err);
+}
+
+bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err)
+{
+    struct question q;
+    const struct rb_plan_result *result;
+    if (!begin(sweep, -1, RANGE_UNTIL / 2, &q, err) ||
+        !rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
+        return false;
+    sweep->cheapest = *result;
+    return true;
+}
+
+// What is asked for no time at all. It is not a point: by laws, nobody reads its quantiles and bills.
+static bool ask_soonest(struct rb_sweep *sweep, double accuracy, struct rb_plan_result *out, struct rb_err *err)
+{
+    struct question q;
+    const struct rb_plan_result *result;
+    struct rb_exact_options opt = rb_exact_defaults();
+    opt.told_accuracy = accuracy;
+    if (!begin(sweep, 0, RANGE_UNTIL, &q, err))
+        return false;
+    if (sweep->search.by_laws)
+        return rb_exact_plan(&sweep->search, &opt, out, err);
+    if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
+        return false;
+    *out = *result;
+    return true;
+}
+
+// Where no plan keeps the deadline asked for, or perhaps none, the tightest one that is kept is told or decides.
+bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struct rb_err *err)
+{
+    const int64_t asked_us = sweep->req->deadline_us;
+    struct rb_plan_result soonest;
+    if (!ask_soonest(sweep, RB_SCORE_SEARCH_ACCURACY, &soonest, err))
+        return false;
+    const bool matters = asked_us >= 0 && asked_us < rb_deadlines_with_room_us(soonest.nearest_deadline_us);
+    if (matters && !ask_soonest(sweep, RB_SCORE_ACCURACY, &soonest, err))
+        return false;
+    sweep->soonest = soonest.best;
+    *out_nearest_us = soonest.nearest_deadline_us;
+    return true;
+}
+
+// What was found by laws is told with its quantiles, and where the search scores by all replicates these are the estimate.
+static bool estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    if (search->by_laws || candidate->estimate.samples == search->req->samples)
+        return true;
+    return rb_estimate_candidate(search, candidate, NULL, err);
+}
+
+// Of a plan found for another deadline: runs are kept, and only counted anew.
+static bool estimate_anew(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    return search->by_laws || search->asynchronous ? rb_estimate_candidate(search, candidate, NULL, err)
+                                                   : rb_search_score(search, candidate, search->req->samples, err);
+}
+
+// Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may
+// arrive elsewhere; the others' best is the best of a set of plans that shrinks with the deadline, and so it still is: proved
+// where laws prove it, and as far as was searched where nothing is proved of either deadline.
+static bool carry_over(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *looser,
+                       struct rb_plan_result *out, bool *out_carried, struct rb_err *err)
+{
+    *out_carried = false;
+    if (planner == &rb_planner_greedy || looser->cut ||
+        (planner == &rb_planner_optimal && search->by_laws && !looser->bound.proved))
+        return true;
+    struct rb_plan_result result = *looser;
+    if (looser->feasible && !estimate_anew(search, &result.best, err))
+        return false;
+    const struct rb_estimate *e = &result.best.estimate;
+    *out_carried = !looser->feasible || e->p_both - rb_search_p_off(e) >= search->req->confidence;
+    if (*out_carried)
+        *out = result;
+    return true;
+}
+
+// A search that was cut may miss what its neighbour found, and whatever keeps the tighter deadline keeps this one.
+static bool keep_neighbour(struct rb_search *search, const struct rb_plan_result *tighter,
+                           struct rb_plan_result *result, struct rb_err *err)
+{
+    if (!tighter || !tighter->feasible)
+        return true;
+    struct rb_candidate neighbour = tighter->best;
+    if (result->feasible && result->best.estimate.cost_uusd.mean <= neighbour.estimate.cost_uusd.mean)
+        return true;
+    if (!rb_estimate_candidate(search, &neighbour, NULL, err))
+        return false;
+    if (rb_search_feasible(search, &neighbour.estimate)) {
+        result->feasible = true;
+        result->best = neighbour;
+    }
+    return true;
+}
+
+// May a planner find anything between two deadlines that is worth a search?
+static bool falls_between(const struct rb_plan_result *tighter, const struct rb_plan_result *looser)
+{
+    const double most = (double)tighter->best.estimate.cost_uusd.mean,
+                 least = (double)looser->best.estimate.cost_uusd.mean;
+    return !tighter->feasible || !looser->feasible || most - least > WORTH * least;
+}
+
+// Where it may not, and plans are told by runs: the looser one's plan if it keeps this deadline as told, else the tighter one's.
+static bool stay_between(struct rb_search *search, const struct rb_plan_result *tighter,
+                         const struct rb_plan_result *looser, struct rb_plan_result *out, bool *out_stays,
+                         struct rb_err *err)
+{
+    *out_stays = !search->by_laws && !falls_between(tighter, looser);
+    if (!*out_stays)
+        return true;
+    *out = *looser;
+    if (!estimate_anew(search, &out->best, err))
+        return false;
+    if (rb_search_feasible(search, &out->best.estimate))
+        return true;
+    *out = *tighter;
+    return estimate_anew(search, &out->best, err);
+}
+
+// tighter, looser: its answers at neighbouring deadlines; NULL: there are none.
+static bool ask_planner(struct rb_sweep *sweep, const struct rb_planner *planner, bool is_landmark,
+                        const struct rb_plan_result *tighter, const struct rb_plan_result *looser,
+                        struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_search *search = &sweep->search;
+    const struct rb_plan_result *found;
+    bool known = false;
+    if (looser && !carry_over(search, planner, looser, out, &known, err))
+        return false;
+    if (!known && looser && tighter && !is_landmark && !stay_between(search, tighter, looser, out, &known, err))
+        return false;
+    if (known) {
+        rb_search_know(search, planner, out);
+        return true;
+    }
+    if (!rb_search_plan(search, planner, &found, err))
+        return false;
+    *out = *found;
+    if (out->feasible && !estimate(search, &out->best, err))
+        return false;
+    return planner != &rb_planner_optimal || keep_neighbour(search, tighter, out, err);
+}
+
+static struct rb_plan_result *optimal_of(struct rb_sweep_answers *a)
+{
+    return &a->of[rb_search_index_of(&rb_planner_optimal)];
+}
+
+const struct rb_plan_result *rb_sweep_optimal(const struct rb_sweep_answers *a)
+{
+    return &a->of[rb_search_index_of(&rb_planner_optimal)];
+}
+
+// Plans that are told already: what keeps a tighter deadline, and the best of the other planners, else the soonest.
+static void give_hints(const struct rb_sweep *sweep, const struct rb_sweep_answers *here,
+                       const struct rb_plan_result *left, struct question *q)
+{
+    const struct rb_candidate *best = NULL;
+    for (int p = 0; rb_planners[p]; p++) {
+        const struct rb_plan_result *r = &here->of[p];
+        if (r->feasible && (!best || rb_candidate_compare(&r->best, best, RB_OBJECTIVE_MIN_COST) < 0))
+            best = &r->best;
+    }
+    if (left && left->feasible)
+        q->hints[q->req.n_hints++] = left->best;
+    else if (!best && sweep->soonest.n_stages > 0)
+        best = &sweep->soonest;
+    if (best)
+        q->hints[q->req.n_hints++] = *best;
+}
+
+// Where nothing is proved, another planner may have found a cheaper plan than the one that was carried over.
+static void take_cheapest(const struct rb_sweep *sweep, struct rb_sweep_answers *here)
+{
+    struct rb_plan_result *optimal = optimal_of(here);
+    for (int p = 0; rb_planners[p] && !sweep->search.by_laws; p++) {
+        const struct rb_plan_result *other = &here->of[p];
+        if (other->feasible &&
+            (!optimal->feasible || rb_candidate_compare(&other->best, &optimal->best, RB_OBJECTIVE_MIN_COST) < 0)) {
+            optimal->feasible = true;
+            optimal->best = other->best;
+        }
+    }
+}
+
+bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tighter,
+                      const struct rb_sweep_answers *looser, struct rb_sweep_answers *here, struct rb_err *err)
+{
+    struct question q;
+    const struct rb_plan_result *left = tighter ? rb_sweep_optimal(tighter) : NULL;
+    const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
+    // What so few like at the tightest deadline is told to be late.
+    sweep->search.compared_part = tighter ? COMPARED : RB_ASYNC_COMPARED_PART;
+    if (!begin(sweep, here->deadline_us, until, &q, err))
+        return false;
+    for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question
+        if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&
+            !ask_planner(sweep, rb_planners[p], here->is_landmark, tighter ? &tighter->of[p] : NULL,
+                         looser ? &looser->of[p] : NULL, &here->of[p], err))
+            return false;
+    }
+    give_hints(sweep, here, left, &q);
+    if (!ask_planner(sweep, &rb_planner_optimal, here->is_landmark, left,
+                     looser ? rb_sweep_optimal(looser) : &sweep->cheapest, optimal_of(here), err))
+        return false;
+    take_cheapest(sweep, here);
+    return true;
+}
+
+bool rb_sweep_level(struct rb_sweep *sweep, struct rb_sweep_answers *answers, int n, struct rb_err *err)
+{
+    for (int i = 1; i < n; i++) {
+        const struct rb_plan_result *tighter = rb_sweep_optimal(&answers[i - 1]);
+        struct rb_plan_result *here = optimal_of(&answers[i]);
+        struct question q;
+        if (!tighter->feasible ||
+            (here->feasible && here->best.estimate.cost_uusd.mean <= tighter->best.estimate.cost_uusd.mean))
+            continue;
+        if (!begin(sweep, answers[i].deadline_us, 1, &q, err) || !keep_neighbour(&sweep->search, tighter, here, err))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,55 @@
+// What if: the same request again with a few inputs changed, planned in one run. Stage times that no change touches are
+// shared, and simulated runs where only constraints change; every scenario starts from the base's plan.
+#ifndef RB_PLANNER_WHAT_IF_H
+#define RB_PLANNER_WHAT_IF_H
+
+#include "planner/search/planner.h"
+
+struct rb_what_if_change {
+    const char *key, *value; // as given: "price", "-20%"
+};
+
+// One scenario: changes that apply together.
+struct rb_what_if {
+    const char *text;                        // as given: "price=-20%,deadline=3h"
+    const struct rb_what_if_change *changes; // in the order given, [n_changes]
+    int n_changes;
+};
+
+// What came of the base or of a scenario. Infeasible: `estimate` is of the plan nearest to feasible.
+struct rb_what_if_row {
+    bool feasible;
+    struct rb_estimate estimate;
+    struct rb_plan_result result; // candidate, bound, nearest constraints, whether the search was cut
+    int64_t n_made, n_reused;     // stage times made for it, and found as an earlier row had made them
+    const char *const *warnings;  // of the plan, [n_warnings]; of a scenario only those that the base's plan does not have
+    int n_warnings;
+};
+
+struct rb_what_if_table {
+    struct rb_what_if_row base;
+    const struct rb_what_if *scenarios; // [n]
+    const struct rb_what_if_row *rows;  // [n]
+    int n;
+};
+
+// "K=V[,K=V]" -> changes, in `arena`. Keys: price, price.TYPE, provisioning, training, deadline, budget, confidence, spot,
+// num_trials, eta, max_resource, sizes, max_nodes; each at most once. Errors name the key and list the known ones.
+bool rb_what_if_parse(const char *text, struct rb_arena *arena, struct rb_what_if *out, struct rb_err *err);
+
+// The base request with the scenario's inputs: the job is written, changed and read again, so that everything job.yaml is
+// checked for is checked here; prices are a copy of the catalogue, times one of the profile. *out and what it points to live in `arena`.
+bool rb_what_if_request(const struct rb_plan_request *base, const struct rb_what_if *scenario, struct rb_arena *arena,
+                        struct rb_plan_request *out, struct rb_err *err);
+
+// Base and scenarios, planned; base->explain is told what each of them shares. All scenarios are checked before the first is planned; base->times NULL: made for this run.
+// No plan for a scenario is a row; an input that cannot be planned on at all is an error that names the scenario.
+bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, const char *const *texts, int n,
+                     struct rb_arena *arena, struct rb_what_if_table *out, struct rb_err *err);
+
+// What its documents have in common: the base's estimate and what is nearest; one scenario as an object.
+void rb_what_if_write_base(const struct rb_what_if_table *table, struct rb_json *j);
+void rb_what_if_write_scenario(const struct rb_what_if_table *table, int scenario, struct rb_json *j);
+void rb_what_if_write(const struct rb_what_if_table *table, struct rb_json *j); // rb-what-if/1
+
+#endif

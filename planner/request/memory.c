@@ -1,0 +1,40 @@
+#include "planner/request/memory.h"
+
+#include "planner/request/plan_space.h"
+
+#define DRAWS_PART 2 // of the limit may be draws that are kept: they only save time
+
+static int64_t limit_of(const struct rb_plan_request *req)
+{
+    return req->memory_limit_bytes > 0 ? req->memory_limit_bytes : RB_MEMORY_LIMIT;
+}
+
+double rb_search_memory_limit(const struct rb_search *search)
+{
+    return (double)limit_of(search->req);
+}
+
+size_t rb_memory_for_draws(const struct rb_plan_request *req, size_t worth_bytes)
+{
+    const size_t part = (size_t)limit_of(req) / DRAWS_PART;
+    return worth_bytes < part ? worth_bytes : part;
+}
+
+double rb_search_memory_for_tables(const struct rb_search *search)
+{
+    return rb_search_memory_limit(search) - (double)rb_scenario_kept_bytes(search->scenario);
+}
+
+bool rb_search_out_of_memory(const struct rb_search *search, double more_bytes)
+{
+    double bytes = more_bytes + (double)rb_run_store_bytes(search->runs) + (double)rb_plan_space_bytes(search->space) +
+                   (double)rb_scenario_kept_bytes(search->scenario);
+    if (search->times)
+        bytes += (double)rb_stage_times_bytes(search->times);
+    return bytes > rb_search_memory_limit(search);
+}
+
+double rb_table_bytes(double n_cells, int n_samples)
+{
+    return n_cells * (2.0 * n_samples * sizeof(double) + sizeof(struct rb_stage_sample *));
+}

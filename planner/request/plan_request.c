@@ -1,0 +1,675 @@
+// From a request to a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
+// pinned images, and the warnings a reader of the plan must see.
+#include "planner/async/async_admission.h"
+#include "planner/async/async_pool.h"
+#include "planner/scores/early.h"
+#include "planner/scores/early_runs.h"
+#include "planner/async/endless.h"
+#include "planner/scores/estimator.h"
+#include "planner/request/question.h"
+
+#include "engine/core/policy.h"
+#include "profiles/catalog/infra.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TRIALS    2.5e8 // drawn for one estimate: some tens of seconds of replicates
+#define TRIALS_PER_S   2e6   // with a time limit, for each of its seconds: some tens of estimates fit into it
+#define MOST_EVENTS    1e8   // of asynchronous jobs, played for one estimate: likewise
+#define EVENTS_PER_S   1.5e5 // likewise
+#define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
+
+enum { MAX_NAMED_OFFERS = 4 };
+#define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
+
+// Of the time limit, what is used up when a phase ends. Baselines come first: they are part of every plan, they take little
+// where there is time, and what they find is where a search that is cut falls back to.
+#define SEARCH_UNTIL 0.8
+#define EARLY_UNTIL  0.85
+
+// Warnings and fallbacks grow while a plan is put together.
+struct assembly {
+    struct rb_search *search;
+    struct rb_arena *arena;
+    int *offer_of; // scenario offer -> plan offer, -1: not referred to
+    struct rb_offer *offers;
+    int n_offers;
+    const char **warnings;
+    int n_warnings, cap_warnings;
+    int *fallbacks;
+    int n_fallbacks;
+};
+
+static void warn(struct assembly *a, const char *text)
+{
+    if (a->n_warnings == a->cap_warnings)
+        return;
+    a->warnings[a->n_warnings++] = text;
+}
+
+// Index of a scenario offer among the plan's, added at its first use.
+static int refer_to(struct assembly *a, int offer)
+{
+    if (a->offer_of[offer] < 0) {
+        a->offer_of[offer] = a->n_offers;
+        a->offers[a->n_offers++] = a->search->scenario->offers[offer];
+    }
+    return a->offer_of[offer];
+}
+
+// --- stages
+
+static bool fill_stages(struct assembly *a, struct rb_plan_result *result, struct rb_plan *plan, struct rb_err *err)
+{
+    size_t n = (size_t)result->best.n_stages;
+    struct rb_plan_stage *stages = rb_arena_array(a->arena, n, sizeof *stages);
+    struct rb_plan_nodes *nodes = rb_arena_array(a->arena, n, sizeof *nodes);
+    struct rb_plan_early *early = rb_arena_array(a->arena, n, sizeof *early);
+    rb_candidate_stages(a->search->scenario, &result->best, stages, nodes);
+    rb_early_apply(&result->best, &result->early, stages, early);
+    if (!rb_estimate_plan(a->search, result, stages, err))
+        return false;
+    plan->estimate = result->best.estimate;
+    for (size_t i = 0; i < n; i++)
+        nodes[i].offer = refer_to(a, nodes[i].offer);
+    for (size_t i = 0; i < n; i++)
+        early[i].offer = stages[i].n_early > 0 ? refer_to(a, early[i].offer) : 0;
+    plan->stages = stages;
+    plan->n_stages = (int)n;
+    return true;
+}
+
+// --- fallbacks: machines that can stand in when one in use is sold out
+
+static bool stands_in(const struct rb_offer *used, const struct rb_offer *other)
+{
+    return strcmp(used->accelerator, other->accelerator) == 0 && used->gpus == other->gpus;
+}
+
+static int compare_fallbacks(const struct rb_offer *used, const struct rb_offer *a, const struct rb_offer *b)
+{
+    int same_a = strcmp(used->instance_type, a->instance_type) == 0;
+    int same_b = strcmp(used->instance_type, b->instance_type) == 0;
+    if (same_a != same_b)
+        return same_b - same_a;
+    return (a->rate.uusd_per_hour > b->rate.uusd_per_hour) - (a->rate.uusd_per_hour < b->rate.uusd_per_hour);
+}
+
+// Same type elsewhere first, then by price; ties keep the canonical order.
+static void fill_fallbacks(struct assembly *a)
+{
+    const struct rb_scenario *s = a->search->scenario;
+    int n_used = a->n_offers;
+    for (int u = 0; u < n_used; u++) {
+        const struct rb_offer used = a->offers[u];
+        for (;;) {
+            int next = -1;
+            for (int i = 0; i < s->n_offers; i++) {
+                if (a->offer_of[i] >= 0 || a->search->sizes[i].n == 0 || !stands_in(&used, &s->offers[i]))
+                    continue;
+                if (next < 0 || compare_fallbacks(&used, &s->offers[i], &s->offers[next]) < 0)
+                    next = i;
+            }
+            if (next < 0)
+                break;
+            a->fallbacks[a->n_fallbacks++] = refer_to(a, next);
+        }
+    }
+}
+
+// --- images
+
+static void fill_images(struct assembly *a, struct rb_plan *plan)
+{
+    const struct rb_resources *r = &a->search->req->job->resources;
+    struct rb_key_value *images = rb_arena_array(a->arena, (size_t)r->n_image_ids, sizeof *images);
+    for (int i = 0; i < r->n_image_ids; i++) {
+        bool used = false;
+        for (int o = 0; o < a->n_offers && !used; o++)
+            used = rb_infra_within(a->offers[o].infra, r->image_ids[i].key);
+        if (used)
+            images[plan->n_images++] = r->image_ids[i];
+    }
+    plan->images = images;
+}
+
+// --- warnings
+
+static bool same_reason(const struct rb_scenario *s, int a, int b)
+{
+    return s->offers[a].market == s->offers[b].market && strcmp(s->offers[a].infra, s->offers[b].infra) == 0 &&
+           strcmp(s->sim_offers[a].why_not, s->sim_offers[b].why_not) == 0;
+}
+
+// Once for all offers that lack the same; only the first of them says it.
+static void warn_unusable_offer(struct assembly *a, int offer)
+{
+    const struct rb_scenario *s = a->search->scenario;
+    RB_AUTO(rb_buf_finish) struct rb_buf others = RB_BUF_INIT;
+    int n = 0;
+    for (int i = 0; i < offer; i++)
+        if (!s->sim_offers[i].usable && same_reason(s, i, offer))
+            return;
+    for (int i = offer + 1; i < s->n_offers; i++)
+        if (!s->sim_offers[i].usable && same_reason(s, i, offer) && n++ < MAX_NAMED_OFFERS)
+            rb_buf_printf(&others, ", %s", s->offers[i].instance_type);
+    if (n > MAX_NAMED_OFFERS)
+        rb_buf_printf(&others, " and %d more", n - MAX_NAMED_OFFERS);
+    warn(a,
+         rb_arena_printf(a->arena, "%s %s%s (%s) %s not considered: %s", s->offers[offer].infra,
+                         s->offers[offer].instance_type, rb_buf_str(&others), rb_market_name(s->offers[offer].market),
+                         n > 0 ? "were" : "was", s->sim_offers[offer].why_not));
+}
+
+static void warn_unusable_offers(struct assembly *a)
+{
+    const struct rb_scenario *s = a->search->scenario;
+    for (int i = 0; i < s->n_offers; i++) {
+        if (!s->sim_offers[i].usable)
+            warn_unusable_offer(a, i);
+        else if (!a->search->asynchronous && rb_endless_stage(a->search, i) >= 0)
+            warn(a,
+                 rb_arena_printf(a->arena,
+                                 "%s %s (%s) was not considered from stage %d on: its market takes nodes back (%g "
+                                 "times an hour) before a trial ends",
+                                 s->offers[i].infra, s->offers[i].instance_type, rb_market_name(s->offers[i].market),
+                                 rb_endless_stage(a->search, i), s->sim_offers[i].provisioning->preemption_per_hour));
+        else if (a->search->sizes[i].n == 0 && !a->search->left_out[i])
+            warn(a, rb_arena_printf(a->arena, "%s %s was not considered: no size of trial.gpus fits its nodes",
+                                    s->offers[i].infra, s->offers[i].instance_type));
+    }
+}
+
+// Fewer than asked for, because runs under its policy are expensive: more cannot be asked for.
+static bool rests_on_few(const struct assembly *a, const struct rb_plan *plan)
+{
+    return rb_plan_is_by_engine(plan) && plan->estimate.samples < a->search->req->samples;
+}
+
+static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
+{
+    const struct rb_estimate *e = &plan->estimate;
+    if ((plan->deadline_us < 0 && plan->budget_uusd < 0) || e->spread_unknown)
+        return;
+    double above = e->p_both - plan->confidence;
+    if (e->stderr_.p_both > 0 && above < 2 * e->stderr_.p_both)
+        warn(a, rb_arena_printf(a->arena,
+                                "the estimated probability %.3f is within two standard errors (%.4f) of the "
+                                "confidence asked%s",
+                                e->p_both, e->stderr_.p_both,
+                                rests_on_few(a, plan) ? "" : "; more --samples would settle it"));
+    else if (e->stderr_.p_both <= 0 && above < e->error.p_both)
+        warn(a, rb_arena_printf(a->arena,
+                                "the computed probability %.4f is within its own error (%.1e) of the confidence asked",
+                                e->p_both, e->error.p_both));
+}
+
+// The plan promises what it keeps: as much of a probability as its mean time comes to.
+static void promise_average(struct assembly *a, struct rb_plan *plan)
+{
+    char mean[32];
+    if (plan->deadline_us < 0)
+        return;
+    if (plan->estimate.spread_unknown)
+        return; // there is no probability to promise
+    plan->confidence = fmax(floor(1000 * (plan->estimate.p_deadline - plan->estimate.error.p_deadline)) / 1000, 0.001);
+    warn(a, rb_arena_printf(a->arena,
+                            "the deadline is kept on average (%s), as --confidence mean asks: with probability %.3f, "
+                            "which is the plan's confidence",
+                            rb_format_duration(plan->estimate.time_us.mean, mean), plan->confidence));
+}
+
+// Fewer than asked for, because there are very many trials or little time.
+static void warn_few_samples(struct assembly *a, const struct rb_plan *plan)
+{
+    const struct rb_plan_request *req = a->search->req;
+    if (req->samples < req->samples_asked)
+        warn(a, rb_arena_printf(
+                    a->arena, "estimates rest on %lld simulated runs, not on %d: %d trials are too many for more%s",
+                    (long long)plan->estimate.samples, req->samples_asked, a->search->scenario->stages.rungs[0].trials,
+                    req->time_limit_us > 0 ? " within the time limit" : ""));
+    else if (rests_on_few(a, plan))
+        warn(a, rb_arena_printf(a->arena,
+                                "estimates rest on %lld simulated runs, not on %d: each decides everything that policy "
+                                "%s decides while it runs, and that takes long",
+                                (long long)plan->estimate.samples, req->samples, plan->policy));
+}
+
+static void warn_left_out(struct assembly *a)
+{
+    if (a->search->n_left_out > 0)
+        warn(a, rb_arena_printf(a->arena,
+                                "%d offers that may lose nodes were not considered: so many trials cannot be replayed "
+                                "within the %s limit; give a higher --%s-limit, or fewer resources.instance_types",
+                                a->search->n_left_out, a->search->left_out_for, a->search->left_out_for));
+}
+
+// A policy may need more of the profile than the planner: said now, not when nodes are about to be rented.
+static bool policy_can_follow(const struct rb_plan *plan, struct rb_err *err)
+{
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    void *state;
+    if (!policy || !policy->keeps_cluster || !policy->create)
+        return true;
+    if (!policy->create(plan, &state, err))
+        return false;
+    policy->destroy(state);
+    return true;
+}
+
+// It was chosen as if every trial of a rung had one width, and is estimated as it will be carried out.
+static void warn_chosen_otherwise(struct assembly *a, const struct rb_plan *plan)
+{
+    const struct rb_estimate *e = &plan->estimate;
+    const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
+    if (a->search->asynchronous || !rb_plan_is_by_engine(plan) || !limited || e->p_both >= plan->confidence)
+        return;
+    warn(a, rb_arena_printf(a->arena,
+                            "under policy %s the plan keeps its limits with probability %.3f, less than the confidence "
+                            "asked; under policy static it keeps them",
+                            plan->policy, e->p_both));
+}
+
+// What an asynchronous job does depends on its results, which nobody knows yet.
+static void warn_tuned_batch(struct assembly *a)
+{
+    if (a->search->req->job->trial.batch_size > 0)
+        warn(a, "times are predicted with the batch size that was measured: what tuning it (trial.batch) gains is not "
+                "in them");
+}
+
+static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *result, struct rb_err *err)
+{
+    struct rb_async_tried tried;
+    char text[32];
+    if (!a->search->asynchronous)
+        return true;
+    warn(a,
+         "who is promoted was simulated on made-up learning curves (the synthetic family): the job's own may promote "
+         "others, sooner or later");
+    if (result->best.admit_until_us == 0)
+        return true;
+    if (!rb_async_tried(a->search, &result->best, &tried, err))
+        return false;
+    warn(a, rb_arena_printf(a->arena,
+                            "the whole job does not fit: no configuration is started after %s; %.1f of %d are expected "
+                            "to be tried, at least %d in 95 %% of the runs",
+                            rb_format_duration(result->best.admit_until_us, text), tried.mean,
+                            a->search->req->job->scheduler.num_trials, tried.p5));
+    return true;
+}
+
+static void warn_unknown_spread(struct assembly *a, const struct rb_plan *plan)
+{
+    if (plan->estimate.spread_unknown)
+        warn(a, rb_arena_printf(
+                    a->arena,
+                    "every time in profile \"%.60s\" is a constant, so nothing is known of how far a run may be "
+                    "from this: measure it with `rbprofile train`, or write `exact: true` into it if its times "
+                    "never vary",
+                    plan->profile->name));
+}
+
+// The data goes where nodes are: each reads all of it.
+static void warn_data(struct assembly *a, const struct rb_plan *plan)
+{
+    const struct rb_job *job = plan->job;
+    const char *infra = a->offers[plan->stages[0].nodes[0].offer].infra;
+    char size[32];
+    bool moves = false;
+    if (job->data_bytes == 0)
+        return;
+    rb_format_size_exact(job->data_bytes, size);
+    if (job->data_bytes_per_s == 0)
+        warn(a, rb_arena_printf(
+                    a->arena,
+                    "the time in which a new node reads %s of data is not charged: declare data.bandwidth, such "
+                    "as 1GB/s",
+                    size));
+    for (int i = 0; i < plan->n_stages; i++)
+        for (int k = 0; k < plan->stages[i].n_nodes; k++)
+            moves = moves || strcmp(a->offers[plan->stages[i].nodes[k].offer].infra, infra) != 0;
+    if (moves && job->data_uusd_per_gb == 0)
+        warn(a,
+             rb_arena_printf(a->arena,
+                             "nodes are in several places and each new one reads %s of data there: what its transfer "
+                             "costs is not charged (data.price_per_gb is 0); keep the job to one place with "
+                             "resources.infra if the data is in one",
+                             size));
+}
+
+static void warn_restarts(struct assembly *a, const struct rb_plan *plan)
+{
+    if (plan->profile->restarts && plan->n_stages > 1)
+        warn(
+            a,
+            "the script does not go on from its checkpoints (the profile says resumes: false): every stage trains from "
+            "the beginning again, and that is charged");
+}
+
+static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan,
+                          bool on_average)
+{
+    bool local_only = true;
+    for (int i = 0; i < a->n_offers; i++)
+        local_only = local_only && a->offers[i].declared_free;
+    if (!local_only)
+        warn(a, NOT_MODELLED);
+    if (result->cut)
+        warn(a, "the search was cut at its node, time or memory limit: a cheaper plan may exist");
+    if (a->search->req->offers_dropped)
+        warn(a, a->search->req->offers_dropped);
+    warn_few_samples(a, plan);
+    warn_left_out(a);
+    warn_tuned_batch(a);
+    warn_unknown_spread(a, plan);
+    warn_data(a, plan);
+    warn_restarts(a, plan);
+    if (!on_average)
+        warn_close_call(a, plan);
+    warn_unusable_offers(a);
+}
+
+// --- baselines
+
+static const char *const baseline_names[] = {"static", "greedy", "naive"}; // as the plan lists them
+
+static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
+{
+    warn(a, rb_arena_printf(a->arena,
+                            exists ? RB_PLAN_WARNS_CUT ": its own best may be cheaper than shown"
+                                   : RB_PLAN_WARNS_CUT " before it found a plan: there may be one",
+                            name));
+}
+
+static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_err *err)
+{
+    struct rb_search *search = a->search;
+    const int n = sizeof baseline_names / sizeof baseline_names[0];
+    struct rb_plan_baseline *baselines = rb_arena_array(a->arena, (size_t)n, sizeof *baselines);
+    for (int i = 0; i < n; i++) {
+        const struct rb_plan_result *result;
+        baselines[i] = (struct rb_plan_baseline){.name = baseline_names[i]};
+        if (rb_async_is_anytime(search)) // what they would save is training
+            continue;
+        if (!rb_search_plan(search, rb_planner_find(baseline_names[i]), &result, err))
+            return false;
+        baselines[i].exists = result->feasible;
+        struct rb_candidate best = result->best;
+        if (result->feasible && !rb_estimate_candidate(search, &best, NULL, err))
+            return false;
+        baselines[i].estimate = best.estimate;
+        if (result->cut)
+            warn_cut_baseline(a, baseline_names[i], result->feasible);
+    }
+    plan->baselines = baselines;
+    plan->n_baselines = n;
+    return true;
+}
+
+static void fill_request(const struct rb_search *search, const char *planner, struct rb_plan *plan)
+{
+    const struct rb_plan_request *req = search->req;
+    *plan = (struct rb_plan){
+        .seed = req->seed,
+        .job_path = "",
+        .job = req->job,
+        .profile = req->profile,
+        .policy = req->job->policy,
+        .planner = planner,
+        .deadline_us = req->deadline_us,
+        .deadline_at_us = req->job->deadline_at_us,
+        .budget_uusd = req->budget_uusd,
+        .confidence = req->confidence,
+        .catalog = req->catalog,
+    };
+}
+
+static void add_relaxation(struct rb_plan_bound *b, const char *text, struct rb_arena *arena)
+{
+    const char **list = rb_arena_array(arena, (size_t)b->n_relaxations + 1, sizeof *list);
+    for (int i = 0; i < b->n_relaxations; i++)
+        list[i] = b->relaxations[i];
+    list[b->n_relaxations++] = text;
+    b->relaxations = list;
+}
+
+// Only some planners prove anything; the others say nothing about it. And what is proved is proved of plans that request
+// nodes when they need them: one that does it before may be below the bound.
+static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const char *planner, bool spread_unknown,
+                                     struct rb_arena *arena)
+{
+    struct rb_plan_bound b = result->bound;
+    if (b.present)
+        add_relaxation(&b, "nodes are requested when the stage that needs them starts", arena);
+    if (result->early.any) {
+        b.why_not = "the bound covers plans without early requests, and this one makes some";
+        b.proved = false;
+        b.gap = b.cost_uusd > 0
+                    ? fmax(0, (double)(result->best.estimate.cost_uusd.mean - b.cost_uusd) / (double)b.cost_uusd)
+                    : 0;
+    }
+    if (b.proved && spread_unknown) {
+        b.why_not = "nothing is known of how far times vary: the profile's are constants";
+        b.proved = false;
+    }
+    if (!b.proved && !b.why_not)
+        b.why_not = rb_arena_printf(arena, "planner %s computes no bound", planner);
+    return b;
+}
+
+static bool assemble(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
+                     struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
+{
+    size_t n_offers = (size_t)search->scenario->n_offers;
+    struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 16};
+    a.offers = rb_arena_array(arena, n_offers, sizeof *a.offers);
+    a.offer_of = rb_arena_array(arena, n_offers, sizeof *a.offer_of);
+    a.fallbacks = rb_arena_array(arena, n_offers, sizeof *a.fallbacks);
+    a.warnings = rb_arena_array(arena, (size_t)a.cap_warnings, sizeof *a.warnings);
+    for (size_t i = 0; i < n_offers; i++)
+        a.offer_of[i] = -1;
+
+    struct rb_plan plan;
+    fill_request(search, planner->name, &plan);
+    if (!fill_stages(&a, result, &plan, err) || (!search->req->alone && !fill_baselines(&a, &plan, err)))
+        return false;
+    plan.admit_until_us = result->best.admit_until_us;
+    plan.bound = bound_of(result, planner->name, plan.estimate.spread_unknown, arena);
+    fill_fallbacks(&a);
+    fill_images(&a, &plan);
+    if (planner->on_average)
+        promise_average(&a, &plan);
+    fill_warnings(&a, result, &plan, planner->on_average);
+    warn_chosen_otherwise(&a, &plan);
+    if (!warn_asynchronous(&a, result, err))
+        return false;
+    plan.offers = a.offers;
+    plan.n_offers = a.n_offers;
+    plan.fallbacks = a.fallbacks;
+    plan.n_fallbacks = a.n_fallbacks;
+    plan.warnings = a.warnings;
+    plan.n_warnings = a.n_warnings;
+    if (!policy_can_follow(&plan, err))
+        return false;
+    *out = plan;
+    return true;
+}
+
+// The program has a limit of its own where none was asked for, and nobody asked for a cut.
+static const char *how_far(const struct rb_plan_request *req, const struct rb_plan_result *result)
+{
+    if (!result->cut)
+        return "";
+    return req->node_limit > 0 || req->out_of_time || req->memory_limit_bytes > 0
+               ? " (as far as was searched: it was cut at its node, time or memory limit)"
+               : " (as far as was searched: there may be nearer ones, and --node-limit N looks longer for them)";
+}
+
+static bool infeasible_on_average(const struct rb_plan_request *req, const struct rb_plan_result *result,
+                                  struct rb_err *err)
+{
+    char text[32];
+    return rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the deadline on average; nearest that would: --deadline %s%s",
+                      rb_format_duration_exact(result->nearest_deadline_us, text), how_far(req, result));
+}
+
+static bool infeasible(const struct rb_plan_request *req, const struct rb_planner *planner,
+                       const struct rb_plan_result *result, struct rb_err *err)
+{
+    char text[2][32], asked[32], best[32];
+    struct rb_buf near = RB_BUF_INIT;
+    if (planner->on_average)
+        return infeasible_on_average(req, result, err);
+    if (result->nearest_deadline_us >= 0)
+        rb_buf_printf(&near, " --deadline %s", rb_format_duration_exact(result->nearest_deadline_us, text[0]));
+    if (result->nearest_budget_uusd >= 0)
+        rb_buf_printf(&near, "%s --budget %s", near.len ? " or" : "",
+                      rb_format_money_exact(result->nearest_budget_uusd, text[1]));
+    if (!isnan(result->nearest_confidence))
+        rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
+    rb_format_probabilities(req->confidence, result->best.estimate.p_both, asked, best);
+    rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the constraints with probability %s (the best reaches %s); %s%s%s",
+               asked, best, near.len ? "nearest that would:" : "no single one of them changed would do",
+               rb_buf_str(&near), how_far(req, result));
+    rb_buf_finish(&near);
+    return false;
+}
+
+// Where time is limited, each baseline gets its part of it before the search begins; its result stays in the search. Greedy
+// is the best of them and starts from fixed clusters: those it has found are there for static.
+static bool plan_baselines(struct rb_search *search, struct rb_time_share *phase, struct rb_err *err)
+{
+    static const struct {
+        const struct rb_planner *planner;
+        double until;
+    } order[] = {{&rb_planner_greedy, 0.25}, {&rb_planner_static, 0.32}, {&rb_planner_naive, 0.36}};
+    for (size_t i = 0; i < sizeof order / sizeof order[0] && search->req->time_used; i++) {
+        const struct rb_plan_result *ignored;
+        phase->until = order[i].until;
+        if (!rb_search_plan(search, order[i].planner, &ignored, err))
+            return false;
+    }
+    return true;
+}
+
+static bool plan_in_phases(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
+                           struct rb_plan_result *out, struct rb_err *err)
+{
+    const struct rb_plan_result *result;
+    if (planner == &rb_planner_optimal && !plan_baselines(search, phase, err))
+        return false;
+    phase->until = SEARCH_UNTIL;
+    if (!rb_search_plan(search, planner, &result, err))
+        return false;
+    *out = *result;
+    phase->until = EARLY_UNTIL;
+    const bool ok = !search->req->early || search->asynchronous || planner != &rb_planner_optimal ||
+                    rb_early_improve(search, out, err);
+    phase->until = 1;
+    return ok;
+}
+
+static bool is_same_machine(const struct rb_offer *a, const struct rb_offer *b)
+{
+    return a->market == b->market && strcmp(a->instance_type, b->instance_type) == 0;
+}
+
+// "zones: aws/us-east-1/us-east-1a g5.xlarge (spot) stands for 2 others that are no cheaper; they are fallbacks"
+static void explain_zones(struct rb_search *search)
+{
+    const struct rb_scenario *s = search->scenario;
+    for (int i = 0; i < s->n_offers && rb_search_explains(search); i++) {
+        int others = 0;
+        if (search->sizes[i].n == 0 || rb_search_is_outbid(search, i))
+            continue;
+        for (int k = 0; k < s->n_offers; k++)
+            others += k != i && is_same_machine(&s->offers[i], &s->offers[k]) && rb_search_is_outbid(search, k);
+        if (others > 0)
+            rb_search_note(search, "zones: %s %s (%s) stands for %d other%s no cheaper; fallbacks if it is sold out",
+                           s->offers[i].infra, s->offers[i].instance_type, rb_market_name(s->offers[i].market), others,
+                           others == 1 ? " that is" : "s that are");
+    }
+    if (search->req->offers_dropped)
+        rb_search_note(search, "%s", search->req->offers_dropped);
+}
+
+// What is left of a limit on time is for the plan; and where stages are sampled, another search costs as much as the first.
+static bool may_find_marginal(const struct rb_search *search, const struct rb_planner *planner)
+{
+    const struct rb_plan_request *req = search->req;
+    return req->marginal && planner == &rb_planner_optimal && search->by_laws && !search->asynchronous &&
+           req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
+}
+
+static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
+                   struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+{
+    const struct rb_plan_request *req = &q->req;
+    struct rb_search search;
+    if (!rb_search_init(&search, req, &q->scenario, err))
+        return false;
+    search.asked = planner;
+    search.asked_again = req->marginal;
+    explain_zones(&search);
+    if (!rb_endless_check(&search, err)) {
+        *out_result = rb_search_no_plan(&search);
+        out_result->best.estimate = rb_endless_estimate(req->samples);
+        rb_search_finish(&search);
+        return false;
+    }
+    bool ok = plan_in_phases(&search, planner, &q->phase, out_result, err);
+    if (ok)
+        ok = out_result->feasible
+                 ? assemble(&search, planner, out_result, arena, out_plan, err)
+                 : (out_result->best.n_stages == 0 || rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
+                       infeasible(req, planner, out_result, err);
+    rb_search_explain_rest(&search);
+    if (ok && may_find_marginal(&search, planner))
+        ok = rb_marginal_find(&search, &out_result->marginal, err);
+    rb_search_finish(&search);
+    return ok;
+}
+
+static int fewer_samples(const struct rb_plan_request *req, double most, double for_each)
+{
+    const double samples = fmax(most / for_each, FEWEST_SAMPLES);
+    return samples < req->samples ? (int)samples : req->samples;
+}
+
+// Runs of the engine, event by event.
+static int engine_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
+{
+    const double limit = req->time_limit_us > 0 ? (double)req->time_limit_us / 1e6 * EVENTS_PER_S : INFINITY;
+    return fewer_samples(req, fmin(MOST_EVENTS, limit), rb_async_events(s));
+}
+
+int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
+{
+    if (rb_job_is_asynchronous(s->job))
+        return engine_samples(req, s);
+    double trials = 0, most = MOST_TRIALS;
+    for (int i = 0; i < s->stages.n; i++)
+        trials += s->stages.rungs[i].trials;
+    if (req->time_limit_us > 0)
+        most = fmin(most, (double)req->time_limit_us / 1e6 * TRIALS_PER_S);
+    return fewer_samples(req, most, trials);
+}
+
+bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
+                  struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+{
+    const struct rb_planner *chosen = rb_planner_find(planner);
+    if (!chosen)
+        return rb_err_set(err, RB_E_OPTION_VALUE, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
+    struct rb_question q;
+    if (!rb_question_init(&q, req, arena, err))
+        return false;
+    if (rb_question_is_free(&q) && chosen != &rb_planner_mean) // which speaks of means under a deadline only
+        q.req.objective = RB_OBJECTIVE_MIN_TIME;
+    const bool ok = answer(&q, chosen, arena, out_plan, out_result, err);
+    rb_question_finish(&q);
+    return ok;
+}

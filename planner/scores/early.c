@@ -1,0 +1,434 @@
+#include "planner/scores/early.h"
+
+#include "planner/proof/candidate_floor.h"
+#include "planner/scores/draws.h"
+#include "planner/scores/early_runs.h"
+#include "planner/scores/score.h"
+#include "planner/scores/stage_samples.h"
+#include "simulator/one_wave/trial_law.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LONG_DELAY      0.02 // of the plan's mean time: less cannot pay for the search
+#define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it,
+#define CAREFUL_SIGMA   4.0  // ... or than this, once one was not on other runs
+#define ROUGHLY         32   // replicates that tell when to ask for the nodes of a neighbour,
+#define CLOSELY         256  // ... and of a plan whose instants are refined
+#define MOST_NEIGHBOURS 48
+#define MOST_TAKEN      8                   // the last exchanges, any of which may stand where later ones do not
+#define UNSEEN          (UINT32_C(1) << 23) // beyond the replicates of any search, 1,000,000 at most
+#define QUANTILES       3
+
+struct exchange {
+    struct rb_search *search;
+    struct rb_early_draws seen, unseen;
+    struct rb_early_plan plan;              // without early requests
+    struct rb_early_plan taken[MOST_TAKEN]; // the last is the best
+    int n_taken;
+    struct rb_early_runs plan_runs, best_runs, runs; // best_runs: once one is taken; runs: of what is looked at
+    struct rb_early_runs fresh_runs;                 // of the plan, unseen
+    double clear_sigma;
+    struct rb_stage_samples *stages; // ROUGHLY replicates of single stages
+    int64_t n_tried;
+};
+
+static const struct rb_early_plan *best_of(const struct exchange *x)
+{
+    return x->n_taken > 0 ? &x->taken[x->n_taken - 1] : &x->plan;
+}
+
+// ---- which stages gain nodes
+
+static bool gains_any(const struct rb_candidate *c)
+{
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        if (rb_early_gained(c, stage) > 0)
+            return true;
+    }
+    return false;
+}
+
+static const struct rb_provisioning *provisioning_of(const struct rb_search *search, const struct rb_candidate *c,
+                                                     int stage)
+{
+    return search->scenario->sim_offers[c->stages[stage].offer].provisioning;
+}
+
+// All that early requests can save: the delays of what stages gain.
+static double delays_s(const struct rb_search *search, const struct rb_candidate *c)
+{
+    double sum = 0;
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        if (rb_early_gained(c, stage) > 0) {
+            const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
+            sum += rb_queue_mean_s(p) + rb_scenario_init_mean_s(search->scenario, c->stages[stage + 1].offer);
+        }
+    }
+    return sum;
+}
+
+// ---- exchanges
+
+// Clear of the confidence asked, or not less sure than the plan that the search stands for.
+static bool is_sure(struct exchange *x, const struct rb_early_comparison *told, bool *out, struct rb_err *err)
+{
+    const double n = x->search->req->samples, p = told->p;
+    double plan_p;
+    *out = told->holds == RB_EARLY_KEPT ||
+           (told->holds == RB_EARLY_OPEN && p - x->clear_sigma * sqrt(p * (1 - p) / n) >= x->search->req->confidence);
+    if (*out || told->holds == RB_EARLY_DROPPED)
+        return true;
+    if (!rb_early_p_both(x->search, &x->plan, &x->seen, &x->plan_runs, &plan_p, err))
+        return false;
+    *out = p >= plan_p;
+    return true;
+}
+
+static void take(struct exchange *x, const struct rb_early_plan *p)
+{
+    if (x->n_taken == MOST_TAKEN)
+        memmove(x->taken, x->taken + 1, (size_t)--x->n_taken * sizeof *x->taken);
+    x->taken[x->n_taken++] = *p;
+    const struct rb_early_runs swap = x->best_runs;
+    x->best_runs = x->runs;
+    x->runs = swap;
+}
+
+static bool look_at(struct exchange *x, const struct rb_early_plan *p, bool *out_better, struct rb_err *err)
+{
+    struct rb_early_comparison told;
+    *out_better = false;
+    x->n_tried++;
+    x->runs.n = 0;
+    if (!rb_early_compare(x->search, best_of(x), p, &x->seen, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs,
+                          &told, err))
+        return false;
+    if (told.pays == RB_EARLY_KEPT && !is_sure(x, &told, out_better, err))
+        return false;
+    if (*out_better)
+        take(x, p);
+    return true;
+}
+
+// ---- when to request
+
+// Instants of one stage: a quantile of its time less a quantile of the delay, [slow stage][slow delay].
+struct instants {
+    int64_t at_us[RB_LIMIT_STAGES][QUANTILES][QUANTILES];
+};
+
+static struct rb_stage_samples *sample_stages(const struct rb_search *search, int n)
+{
+    return rb_stage_samples_create(search->scenario, n < search->req->samples ? n : search->req->samples, 0);
+}
+
+// p5, p50 and p95 of when a stage ends whose new nodes are requested when it starts.
+static bool ask_ends(struct rb_stage_samples *samples, const struct rb_candidate *c, int stage, int64_t *out_us,
+                     struct rb_err *err)
+{
+    const struct rb_choice *choice = &c->stages[stage];
+    const int kept = rb_choice_kept(stage > 0 ? choice - 1 : NULL, choice), n = rb_stage_samples_n(samples);
+    const struct rb_stage_sample *sample = rb_stage_samples_get(samples, stage, choice, kept, err);
+    if (!sample)
+        return false;
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc((size_t)n, sizeof *time_us);
+    for (int i = 0; i < n; i++)
+        time_us[i] = (int64_t)sample->time_us[i];
+    const struct rb_quantiles q = rb_quantiles_of(time_us, n);
+    out_us[0] = q.p5;
+    out_us[1] = q.p50;
+    out_us[2] = q.p95;
+    return true;
+}
+
+static bool list_instants(const struct rb_search *search, struct rb_stage_samples *samples,
+                          const struct rb_candidate *c, struct instants *out, struct rb_err *err)
+{
+    static const double levels[QUANTILES] = {0.05, 0.5, 0.95};
+    for (int stage = 0; stage + 1 < c->n_stages; stage++) {
+        int64_t ends_us[QUANTILES];
+        if (rb_early_gained(c, stage) == 0)
+            continue;
+        if (!ask_ends(samples, c, stage, ends_us, err))
+            return false;
+        const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
+        const double data_s = (double)rb_job_data_us(search->req->job) / (double)RB_US_PER_S;
+        for (int d = 0; d < QUANTILES; d++) {
+            const double delay_s =
+                rb_dist_quantile(&p->queue_s, levels[d]) + rb_dist_quantile(&p->init_s, levels[d]) + data_s;
+            for (int t = 0; t < QUANTILES; t++) {
+                const int64_t at_us = ends_us[t] - rb_us_from_seconds(delay_s);
+                out->at_us[stage][t][d] = at_us > 0 ? at_us : 0;
+            }
+        }
+    }
+    return true;
+}
+
+// All stages that gain nodes request them at the same quantiles.
+static struct rb_early_plan propose(const struct rb_candidate *c, const struct instants *instants, int t, int d)
+{
+    struct rb_early_plan p = {.candidate = *c, .early.any = true};
+    for (int stage = 0; stage < c->n_stages; stage++)
+        p.early.at_us[stage] = rb_early_gained(c, stage) > 0 ? instants->at_us[stage][t][d] : RB_EARLY_NEVER;
+    return p;
+}
+
+// The soonest, the middle and the latest request: where one of them pays, refine looks between them.
+static bool try_candidate(struct exchange *x, const struct rb_candidate *c, struct rb_err *err)
+{
+    struct instants instants;
+    bool better;
+    if (!list_instants(x->search, x->stages, c, &instants, err))
+        return false;
+    for (int i = 0; i < QUANTILES; i++) {
+        const struct rb_early_plan p = propose(c, &instants, i, QUANTILES - 1 - i);
+        if (!look_at(x, &p, &better, err))
+            return false;
+    }
+    return true;
+}
+
+// One stage's instant at a time, or none for it.
+static bool refine_stage(struct exchange *x, const struct instants *instants, int stage, bool *out_better,
+                         struct rb_err *err)
+{
+    for (int i = -1; i < QUANTILES * QUANTILES; i++) {
+        bool better;
+        struct rb_early_plan p = *best_of(x);
+        p.early.at_us[stage] = i < 0 ? RB_EARLY_NEVER : instants->at_us[stage][i / QUANTILES][i % QUANTILES];
+        if (p.early.at_us[stage] == best_of(x)->early.at_us[stage])
+            continue;
+        if (!look_at(x, &p, &better, err))
+            return false;
+        *out_better |= better;
+    }
+    return true;
+}
+
+// Stage after stage, until none has moved since all others were looked at.
+static bool refine(struct exchange *x, struct rb_err *err)
+{
+    struct instants instants;
+    const struct rb_candidate c = best_of(x)->candidate;
+    if (x->n_taken == 0)
+        return true;
+    struct rb_stage_samples *samples = sample_stages(x->search, CLOSELY);
+    bool ok = list_instants(x->search, samples, &c, &instants, err);
+    rb_stage_samples_destroy(samples);
+    int stage = 0;
+    for (int settled = 0; ok && settled < c.n_stages && !rb_search_out_of_time(x->search); settled++) {
+        bool better = false;
+        ok = rb_early_gained(&c, stage) == 0 || refine_stage(x, &instants, stage, &better, err);
+        settled = better ? 0 : settled;
+        stage = (stage + 1) % c.n_stages;
+    }
+    return ok;
+}
+
+// ---- neighbours: plans that are too slow, or too dear, where nodes are waited for
+
+struct neighbour {
+    struct rb_candidate candidate;
+    double floor_uusd;
+};
+
+struct neighbours {
+    struct neighbour *items; // [n], at most MOST_NEIGHBOURS, cheapest first
+    int n;
+};
+
+static void insert(struct neighbours *list, const struct rb_candidate *c, double floor_uusd)
+{
+    int at = list->n < MOST_NEIGHBOURS ? list->n++ : MOST_NEIGHBOURS;
+    if (at == MOST_NEIGHBOURS && floor_uusd >= list->items[--at].floor_uusd)
+        return;
+    for (; at > 0 && list->items[at - 1].floor_uusd > floor_uusd; at--)
+        list->items[at] = list->items[at - 1];
+    list->items[at] = (struct neighbour){*c, floor_uusd};
+}
+
+static bool consider(struct rb_search *search, const struct rb_candidate *from, const struct rb_candidate *c,
+                     double to_beat_uusd, struct neighbours *list, struct rb_err *err)
+{
+    struct rb_candidate_floor floor;
+    if (!gains_any(c) || rb_candidate_same_choices(c, from))
+        return true;
+    if (!rb_candidate_floor(search, c, true, &floor, err))
+        return false;
+    if (floor.may_be_in_time && floor.cost_uusd < to_beat_uusd)
+        insert(list, c, floor.cost_uusd);
+    return true;
+}
+
+// Every other choice of one stage.
+static bool list_neighbours(struct rb_search *search, const struct rb_candidate *from, int stage, double to_beat_uusd,
+                            struct neighbours *list, struct rb_err *err)
+{
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        const struct rb_sizes *sizes = &search->sizes[offer];
+        const bool wanted = sizes->n > 0 && !rb_search_is_outbid(search, offer);
+        const int most = wanted ? rb_search_useful_nodes(search, stage, offer) : 0;
+        for (int i = 0; i < sizes->n && !rb_search_out_of_time(search); i++) {
+            struct rb_candidate c = *from;
+            int nodes = rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i]);
+            for (; nodes <= most; nodes++) {
+                c.stages[stage] = (struct rb_choice){offer, sizes->gpus[i], nodes};
+                if (!consider(search, from, &c, to_beat_uusd, list, err))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct neighbour *items = rb_xcalloc(MOST_NEIGHBOURS, sizeof *items);
+    struct neighbours list = {.items = items};
+    const struct rb_candidate from = best_of(x)->candidate;
+    for (int stage = 0; stage < from.n_stages; stage++) {
+        if (!list_neighbours(x->search, &from, stage, to_beat_uusd, &list, err))
+            return false;
+    }
+    for (int i = 0; i < list.n && !rb_search_out_of_time(x->search); i++) {
+        if (!try_candidate(x, &list.items[i].candidate, err))
+            return false;
+    }
+    return true;
+}
+
+// ---- the whole
+
+static bool exchange(struct exchange *x, const struct rb_plan_result *result, struct rb_err *err)
+{
+    struct rb_search *search = x->search;
+    x->plan.candidate = result->best;
+    if (!try_candidate(x, &result->best, err) || !refine(x, err))
+        return false;
+    if (!search->by_laws)
+        return true; // bounds that pick neighbours are those of laws
+    const double to_beat = (double)result->best.estimate.cost_uusd.mean * (1 - RB_EARLY_WORTH);
+    return try_neighbours(x, to_beat, err) && refine(x, err);
+}
+
+// On runs that have not led to it.
+static bool confirm(struct exchange *x, const struct rb_early_plan *p, struct rb_early_comparison *out,
+                    bool *out_stands, struct rb_err *err)
+{
+    x->runs.n = 0;
+    x->clear_sigma = CLEAR_SIGMA;
+    if (!rb_early_compare(x->search, &x->plan, p, &x->unseen, &x->fresh_runs, &x->runs, out, err))
+        return false;
+    *out_stands = false;
+    return out->pays != RB_EARLY_KEPT || is_sure(x, out, out_stands, err);
+}
+
+// The last exchange that stands. Where the very last does not, the search went too near to the deadline, and is done once
+// more, farther away from it.
+static bool confirm_last(struct exchange *x, const struct rb_plan_result *result, struct rb_early_comparison *out,
+                         struct rb_err *err)
+{
+    for (bool careful = false; x->n_taken > 0; careful = true) {
+        bool stands;
+        if (!confirm(x, best_of(x), out, &stands, err))
+            return false;
+        if (stands)
+            return true;
+        x->n_taken = careful ? x->n_taken - 1 : 0;
+        x->clear_sigma = CAREFUL_SIGMA;
+        if (!careful && !exchange(x, result, err))
+            return false;
+    }
+    return true;
+}
+
+static void explain(struct exchange *x, const struct rb_early_comparison *told)
+{
+    struct rb_search *search = x->search;
+    const struct rb_early_plan *best = best_of(x);
+    const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
+    char gain[32], stderr_[32], at[32];
+    if (!rb_search_explains(search))
+        return;
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    rb_candidate_text(search->scenario, &best->candidate, &text);
+    for (int stage = 0; stage < best->candidate.n_stages; stage++) {
+        if (best->early.at_us[stage] != RB_EARLY_NEVER)
+            rb_buf_printf(&text, "; %d nodes for stage %d requested %s into stage %d",
+                          rb_early_gained(&best->candidate, stage), stage + 1,
+                          rb_format_duration(best->early.at_us[stage], at), stage);
+    }
+    char *(*format)(int64_t, char[static 32]) = by_time ? rb_format_duration : rb_format_money;
+    rb_search_note(search, "early requests: %s: saves %s (standard error %s, %d runs that the search had not seen)",
+                   rb_buf_str(&text), format(llround(told->gain), gain), format(llround(told->stderr_), stderr_),
+                   told->n);
+}
+
+// The search runs plans by tables where these apply, and then has seen no replicate; else some are left for the end.
+static bool choose_draws(struct exchange *x, const struct rb_candidate *plan, struct rb_err *err)
+{
+    const struct rb_stage_time *times[RB_LIMIT_STAGES];
+    x->unseen.first = UNSEEN;
+    if (!x->search->by_laws)
+        return true;
+    for (int i = 0; i < plan->n_stages; i++) {
+        int kept;
+        times[i] = rb_score_stage_time(x->search, plan, i, RB_SCORE_SEARCH_ACCURACY, false, &kept, err);
+        if (!times[i])
+            return false;
+    }
+    x->seen.by_tables = !rb_draws_see_atoms(times, plan->n_stages);
+    x->unseen.first = x->seen.by_tables ? 0 : UNSEEN;
+    return true;
+}
+
+static bool improve(struct exchange *x, struct rb_plan_result *result, struct rb_err *err)
+{
+    struct rb_early_comparison told;
+    if (!choose_draws(x, &result->best, err) || !exchange(x, result, err))
+        return false;
+    const bool any = x->n_taken > 0;
+    if (!confirm_last(x, result, &told, err))
+        return false;
+    if (x->n_taken == 0) {
+        rb_search_note(x->search, "early requests: none of %lld exchanges saves more than four standard errors%s",
+                       (long long)x->n_tried, any ? " on runs that the search had not seen" : "");
+        return true;
+    }
+    explain(x, &told);
+    result->best = best_of(x)->candidate;
+    result->early = best_of(x)->early;
+    return true;
+}
+
+bool rb_early_improve(struct rb_search *search, struct rb_plan_result *result, struct rb_err *err)
+{
+    const int n = search->req->samples;
+    if (!result->feasible)
+        return true;
+    if (result->cut || rb_search_out_of_time(search)) {
+        rb_search_note(search, "early requests: not looked for: the search was cut");
+        return true;
+    }
+    if (delays_s(search, &result->best) * 1e6 < LONG_DELAY * (double)result->best.estimate.time_us.mean ||
+        !gains_any(&result->best)) {
+        rb_search_note(search, "early requests: not looked for: no stage but the first gains nodes whose delay counts");
+        return true;
+    }
+    struct exchange x = {.search = search,
+                         .clear_sigma = CLEAR_SIGMA,
+                         .fresh_runs = rb_early_runs_create(n),
+                         .plan_runs = rb_early_runs_create(n),
+                         .best_runs = rb_early_runs_create(n),
+                         .runs = rb_early_runs_create(n),
+                         .stages = sample_stages(search, ROUGHLY)};
+    const bool ok = improve(&x, result, err);
+    rb_stage_samples_destroy(x.stages);
+    rb_early_runs_free(&x.plan_runs);
+    rb_early_runs_free(&x.fresh_runs);
+    rb_early_runs_free(&x.best_runs);
+    rb_early_runs_free(&x.runs);
+    return ok;
+}

@@ -1,0 +1,201 @@
+#include "planner/scores/early_runs.h"
+
+#include "planner/async/endless.h"
+#include "planner/scores/stage_samples.h"
+#include "simulator/sampler/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FIRST_LOOK 32  // runs, then twice as many each time, that show most exchanges not to be worth all of them
+#define SCREENING  256 // ... what has gained nothing by then is not looked at further
+#define DROP_SIGMA 3.0 // an exchange that just pays is dropped wrongly once in 700
+#define SIGMA      4.0 // a gain smaller than so many standard errors is none
+
+// ---- as plan stages
+
+int rb_early_gained(const struct rb_candidate *c, int stage)
+{
+    if (stage + 1 >= c->n_stages)
+        return 0;
+    return c->stages[stage + 1].nodes - rb_choice_kept(&c->stages[stage], &c->stages[stage + 1]);
+}
+
+void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early *early, struct rb_plan_stage *stages,
+                    struct rb_plan_early *backing)
+{
+    for (int stage = 0; early->any && stage < candidate->n_stages; stage++) {
+        if (early->at_us[stage] == RB_EARLY_NEVER || rb_early_gained(candidate, stage) == 0)
+            continue;
+        backing[stage] = (struct rb_plan_early){
+            .offer = candidate->stages[stage + 1].offer,
+            .count = rb_early_gained(candidate, stage),
+            .at_us = early->at_us[stage],
+        };
+        stages[stage].early = &backing[stage];
+        stages[stage].n_early = 1;
+    }
+}
+
+// ---- runs
+
+struct rb_early_runs rb_early_runs_create(int n)
+{
+    return (struct rb_early_runs){rb_xcalloc((size_t)n, sizeof(int64_t)), rb_xcalloc((size_t)n, sizeof(int64_t)), 0};
+}
+
+void rb_early_runs_free(struct rb_early_runs *r)
+{
+    free(r->time_us);
+    free(r->cost_uusd);
+}
+
+// One draw a trial.
+static bool run_by_tables(const struct rb_search *search, const struct rb_early_plan *p,
+                          const struct rb_plan_stage *stages, int n, struct rb_early_runs *io, struct rb_err *err)
+{
+    struct rb_sampler_options opt = rb_sampler_defaults();
+    opt.by_stage = true;
+    opt.threads = search->req->threads;
+    opt.seed = search->req->seed;
+    opt.tables = rb_stage_times_tables(search->times);
+    struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, p->candidate.n_stages, &opt, err);
+    if (!sampler)
+        return false;
+    const int n_new = n - io->n;
+    RB_AUTO(rb_auto_free) double *time_s = rb_xcalloc(2 * (size_t)n_new, sizeof *time_s);
+    const double *cost_usd = time_s + n_new;
+    rb_sampler_run(sampler, (uint32_t)io->n, n_new, time_s, time_s + n_new);
+    rb_sampler_destroy(sampler);
+    for (int i = 0; i < n_new; i++) {
+        io->time_us[io->n + i] = llrint(1e6 * time_s[i]);
+        io->cost_uusd[io->n + i] = llrint(1e6 * cost_usd[i]);
+    }
+    io->n = n;
+    return true;
+}
+
+// As many runs as there should be, after those that are made.
+static bool simulate(const struct rb_search *search, const struct rb_early_plan *p, const struct rb_early_draws *draws,
+                     int n, struct rb_early_runs *io, struct rb_err *err)
+{
+    const int made = io->n;
+    if (made >= n)
+        return true;
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    struct rb_plan_early early[RB_LIMIT_STAGES];
+    const struct rb_evaluate_options opt = {
+        .samples = n - made, .threads = search->req->threads, .first = draws->first + (uint32_t)made};
+    rb_candidate_stages(search->scenario, &p->candidate, stages, nodes);
+    rb_early_apply(&p->candidate, &p->early, stages, early);
+    if (draws->by_tables && !rb_has_endless_stage(search, &p->candidate))
+        return run_by_tables(search, p, stages, n, io, err);
+    io->n = n;
+    struct rb_err why = {0};
+    if (!rb_has_endless_stage(search, &p->candidate) &&
+        rb_evaluate_runs(search->scenario, stages, p->candidate.n_stages, &opt, io->time_us + made,
+                         io->cost_uusd + made, &why))
+        return true;
+    if (why.code != RB_ERR_NONE && why.code != RB_ERR_INFEASIBLE) {
+        *err = why;
+        return false;
+    }
+    for (int i = made; i < n; i++) // it does not come to an end
+        io->time_us[i] = io->cost_uusd[i] = rb_endless_estimate(n).time_us.mean;
+    return true;
+}
+
+static double p_both(const struct rb_search *search, const struct rb_early_runs *r, int n)
+{
+    const struct rb_plan_request *req = search->req;
+    int met = 0;
+    for (int i = 0; i < n; i++)
+        met += (req->deadline_us < 0 || r->time_us[i] <= req->deadline_us) &&
+               (req->budget_uusd < 0 || r->cost_uusd[i] <= req->budget_uusd);
+    return (double)met / n;
+}
+
+bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan,
+                     const struct rb_early_draws *draws, struct rb_early_runs *runs, double *out, struct rb_err *err)
+{
+    const int n = search->req->samples;
+    if (!simulate(search, plan, draws, n, runs, err))
+        return false;
+    *out = p_both(search, runs, n);
+    return true;
+}
+
+// ---- verdicts
+
+// Of what a look at n runs errs by: how much of it more runs may change.
+static double open_part(const struct rb_search *search, int n)
+{
+    return sqrt(fmax(0, 1 - (double)n / search->req->samples));
+}
+
+// How much less of the objective b has than a, by the same draws; least: that is worth it.
+static double gain_of(const struct rb_search *search, const struct rb_early_runs *a, const struct rb_early_runs *b,
+                      int n, double *out_stderr, double *out_least)
+{
+    const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
+    const int64_t *from = by_time ? a->time_us : a->cost_uusd, *to = by_time ? b->time_us : b->cost_uusd;
+    double sum = 0, squares = 0, all = 0;
+    for (int i = 0; i < n; i++) {
+        sum += (double)(from[i] - to[i]);
+        all += (double)from[i];
+    }
+    for (int i = 0; i < n; i++)
+        squares += pow((double)(from[i] - to[i]) - sum / n, 2);
+    *out_stderr = sqrt(squares / (n - 1) / n);
+    *out_least = RB_EARLY_WORTH * all / n;
+    return sum / n;
+}
+
+static void judge_gain(const struct rb_search *search, const struct rb_early_runs *a, const struct rb_early_runs *b,
+                       int n, struct rb_early_comparison *io)
+{
+    double least;
+    io->n = n;
+    io->gain = gain_of(search, a, b, n, &io->stderr_, &least);
+    const bool is_gain = io->gain > fmax(SIGMA * io->stderr_, least), is_last = n == search->req->samples;
+    const double doubt = n < SCREENING ? DROP_SIGMA * open_part(search, n) * io->stderr_ : 0;
+    if (io->gain + doubt <= least || (is_last && !is_gain))
+        io->pays = RB_EARLY_DROPPED;
+    else if (is_gain && (n >= SCREENING || is_last))
+        io->pays = RB_EARLY_KEPT;
+}
+
+// KEPT: unless all other runs are very different. A confidence that is missed by all of them is missed.
+static void judge_p(const struct rb_search *search, const struct rb_early_runs *b, int n,
+                    struct rb_early_comparison *io)
+{
+    const double c = search->req->confidence, doubt = DROP_SIGMA * open_part(search, n) * sqrt(c * (1 - c) / n);
+    io->p = p_both(search, b, n);
+    if (io->p < c - doubt)
+        io->holds = RB_EARLY_DROPPED;
+    else if (n >= SCREENING && n < search->req->samples && io->p > c + doubt)
+        io->holds = RB_EARLY_KEPT;
+}
+
+bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan *from, const struct rb_early_plan *to,
+                      const struct rb_early_draws *draws, struct rb_early_runs *a, struct rb_early_runs *b,
+                      struct rb_early_comparison *out, struct rb_err *err)
+{
+    const int all = search->req->samples;
+    *out = (struct rb_early_comparison){0};
+    for (int n = FIRST_LOOK < all ? FIRST_LOOK : all;; n = 2 * n < all ? 2 * n : all) {
+        if (!simulate(search, to, draws, n, b, err))
+            return false;
+        if (out->pays == RB_EARLY_OPEN) {
+            if (!simulate(search, from, draws, n, a, err))
+                return false;
+            judge_gain(search, a, b, n, out);
+        }
+        if (out->holds == RB_EARLY_OPEN)
+            judge_p(search, b, n, out);
+        const bool is_told = out->pays == RB_EARLY_KEPT && out->holds == RB_EARLY_KEPT;
+        if (n == all || is_told || out->pays == RB_EARLY_DROPPED || out->holds == RB_EARLY_DROPPED)
+            return true;
+    }
+}

@@ -1,0 +1,52 @@
+// Plans with early requests, run side by side with the same draws: is one better than the other, and sure enough?
+#ifndef RB_PLANNER_EARLY_RUNS_H
+#define RB_PLANNER_EARLY_RUNS_H
+
+#include "planner/search/search.h"
+
+#define RB_EARLY_NEVER (-1)
+#define RB_EARLY_WORTH 1e-3 // of the objective: less is no gain
+
+struct rb_early_plan {
+    struct rb_candidate candidate;
+    struct rb_early early;
+};
+
+// Nodes that stage + 1 has to request.
+int rb_early_gained(const struct rb_candidate *candidate, int stage);
+// Makes the requests part of the plan's stages. backing [n_stages].
+void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early *early, struct rb_plan_stage *stages,
+                    struct rb_plan_early *backing);
+
+// Which runs of a plan.
+struct rb_early_draws {
+    bool by_tables; // one draw a trial; else replicates, from `first` on
+    uint32_t first;
+};
+
+struct rb_early_runs {
+    int64_t *time_us, *cost_uusd; // [samples], of these the first n are made
+    int n;
+};
+struct rb_early_runs rb_early_runs_create(int samples);
+void rb_early_runs_free(struct rb_early_runs *runs);
+
+// With what probability a plan keeps the constraints, by all samples of the request: runs that are not made are.
+bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan,
+                     const struct rb_early_draws *draws, struct rb_early_runs *runs, double *out, struct rb_err *err);
+
+enum rb_early_verdict { RB_EARLY_OPEN, RB_EARLY_DROPPED, RB_EARLY_KEPT };
+
+struct rb_early_comparison {
+    enum rb_early_verdict pays, holds; // OPEN: all runs do not tell. Once one is DROPPED, the other is told no further
+    double gain, stderr_;              // of the objective, from n runs
+    int n;
+    double p; // with which `to` keeps the constraints; OPEN: from all runs
+};
+
+// Is `to` better than `from`, and does it keep the constraints? As few runs are made as tell it, after those that are made.
+bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan *from, const struct rb_early_plan *to,
+                      const struct rb_early_draws *draws, struct rb_early_runs *from_runs,
+                      struct rb_early_runs *to_runs, struct rb_early_comparison *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,142 @@
+// Search over plans. A planner takes a request (job, profile, catalogue, constraints) and returns the best plan it
+// finds with its estimate, or says that none satisfies the constraints and what the nearest feasible ones are.
+// One planner is one file under planners/ and one line in planner.c.
+#ifndef RB_PLANNER_PLANNER_H
+#define RB_PLANNER_PLANNER_H
+
+#include "planner/questions/marginal.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/model/scenario.h"
+#include "simulator/stage/stage_time.h"
+
+#define RB_PILOT_SAMPLES 4096 // at most, of a stage without a closed form: P of it within 0.031 at 99.9 %, of a plan less
+
+struct rb_plan_request {
+    const struct rb_job *job;
+    const struct rb_profile *profile;
+    const struct rb_catalog *catalog;
+    int64_t deadline_us, budget_uusd; // -1: none
+    double confidence;
+    enum rb_objective objective;
+    uint64_t seed;
+    int samples;                      // replicates behind every estimate
+    int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_samples)
+    const char *offers_dropped;       // which offers were too many (rb_planner_offers_told); NULL: none
+    int threads;
+    bool early;                       // look for nodes to request before they are needed, too (planner/scores/early.h)
+    bool marginal;                    // say what a little more time would save, too, where it is proved (planner/questions/marginal.h)
+    bool alone;                       // the published planners' plans are not told beside it
+    int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
+    bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
+    double (*time_used)(void *ctx);   // share of the limit used so far, by the same ctx: what ends one phase and leaves time
+                                      // for the next. NULL: every phase may use all of it
+    void *out_of_time_ctx;            // of both
+    int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
+    int64_t memory_limit_bytes;       // of what grows with the search (planner/request/memory.h); 0: the planner's own
+    struct rb_stage_times *times;     // shared by many requests on the same profile (planner/scores/sharing.h); NULL: made and freed
+                                      // for this one
+    struct rb_run_store *runs;        // shared by those on the same scenario; NULL: likewise
+    const struct rb_candidate *hints; // plans to start from, of a neighbouring request; [n_hints]
+    int n_hints;
+    // Every candidate considered and why it lost; NULL: silent. `text` is one line.
+    void (*explain)(void *ctx, const char *text);
+    void *explain_ctx;
+};
+
+// What a job asks for by itself: its constraints, its seed, early requests, as many samples as such jobs are estimated from,
+// one thread, no limits.
+struct rb_plan_request rb_plan_request_of(const struct rb_job *job, const struct rb_profile *profile,
+                                          const struct rb_catalog *catalog);
+
+// What a plan decides for one stage.
+struct rb_choice {
+    int offer; // index into the scenario's offers
+    int gpus;  // per trial
+    int nodes; // of that offer, owned during the stage
+};
+
+static inline bool rb_choice_is_same(const struct rb_choice *a, const struct rb_choice *b)
+{
+    return a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
+}
+
+// A plan as the search sees it: a plain value.
+struct rb_candidate {
+    struct rb_choice stages[RB_LIMIT_STAGES];
+    int n_stages;
+    int64_t admit_until_us; // of an asynchronous job: no configuration is started after; 0: as long as there are any
+    struct rb_estimate estimate;
+};
+
+// Requests made ahead: of all nodes that the next stage gains, from the start of the stage that makes them.
+struct rb_early {
+    bool any;                       // else at_us says nothing
+    int64_t at_us[RB_LIMIT_STAGES]; // -1: they are made when they are needed
+};
+
+struct rb_plan_result {
+    bool feasible;
+    struct rb_candidate best;         // feasible: the plan; else the candidate nearest to feasible
+    struct rb_early early;            // of `best`
+    struct rb_plan_bound bound;
+    // Infeasible: each changed alone. -1 / NaN: no value of this one alone makes it feasible.
+    int64_t nearest_deadline_us;      // rounded up to 1 s
+    int64_t nearest_budget_uusd;      // rounded up to 1 cent
+    double nearest_confidence;        // rounded down to 0.001
+    struct rb_marginal marginal;      // exists: it was asked for and is known
+    int64_t n_evaluated;              // candidates whose estimate was made
+    bool cut;                         // the search ended at its node, time or memory limit: a cheaper plan may exist
+};
+
+// Shared by the planners of one request: scenario, sizes, sampled stage times (planner/search/search.h).
+struct rb_search;
+
+struct rb_planner {
+    const char *name;
+    const char *summary;
+    // Fails only on errors; a request that no plan of this planner satisfies is a result with feasible = false.
+    bool (*plan)(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
+    bool on_average; // mean times keep the deadline; the confidence asked does not count, and the plan's own is told
+};
+
+extern const struct rb_planner *const rb_planners[]; // sorted by name, NULL-terminated
+const struct rb_planner *rb_planner_find(const char *name);
+// The planner of a job for which none was named: mean where its confidence is `mean`, static where its policy is (which
+// would keep the first stage's nodes whatever was planned), else optimal.
+const char *rb_planner_default(const struct rb_job *job);
+// May this job be planned by that one? `confidence: mean` is no probability that another planner could work with, and a policy
+// that keeps its cluster carries out nothing but a static plan. many: the option that asks for plans of several planners or
+// requests ("pareto", "what-if"); NULL: one plan.
+bool rb_planner_check(const struct rb_job *job, const char *planner, const char *many, struct rb_err *err);
+
+// Offers of the catalogue that the job allows (infra, types, accelerators, spot), in canonical order; errors:
+// none (says which filter removed the last), prices missing (exit 7).
+bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                       struct rb_offer **out, int *out_n, struct rb_err *err);
+// The same; *out_dropped: how many were left out as too many, and by which rule, for people. NULL: none.
+bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                            struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err);
+
+// Most nodes of an offer one plan may own: resources.max_nodes, but this machine is one node.
+int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
+
+// Replicates that estimates of this request can afford: req->samples, fewer where there are very many trials or little time.
+// Depends on the request alone, not on the machine.
+int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s);
+
+// Sizes of trial.gpus.sizes that fit the offer's nodes under trial.max_nodes, resources.max_nodes and the profile's
+// layouts, ascending. Returns how many; 0 for an offer that is not usable.
+int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE]);
+
+// The whole thing: offers, scenario, the chosen planner, the baselines, fallbacks, warnings -> a plan ready to write,
+// but for tool, job_path and the two digests, which the main knows.
+// Infeasible: RB_ERR_INFEASIBLE with *out_result filled (nearest values). out_plan lives in `arena`.
+bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
+                  struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err);
+
+// Order among feasible candidates: objective mean, then the other mean, then canonical order of stages. <0: a first.
+int rb_candidate_compare(const struct rb_candidate *a, const struct rb_candidate *b, enum rb_objective objective);
+// Of plans for the same stages: the same choice for each?
+bool rb_candidate_same_choices(const struct rb_candidate *a, const struct rb_candidate *b);
+
+#endif

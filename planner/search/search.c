@@ -1,0 +1,547 @@
+#include "planner/search/search.h"
+
+#include "planner/async/async_pool.h"
+#include "planner/async/async_runs.h"
+#include "planner/proof/billed.h"
+#include "planner/scores/draws.h"
+#include "planner/async/endless.h"
+#include "planner/scores/estimator.h"
+#include "planner/proof/floors.h"
+#include "planner/request/memory.h"
+#include "planner/scores/on_time.h"
+#include "planner/scores/score.h"
+#include "planner/request/plan_space.h"
+
+#include "engine/core/placement.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PILOT_TRIALS 4000000 // at most so many trials are drawn for one: some tenths of a second
+#define PILOT_FEWEST 64
+#define FINER        0.7 // of the spread of a fast plan: some plans are surer
+#define OFF_SIGMA    4.0 // once in 30000
+#define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
+
+#define UNINTERRUPTED 1e5 // trials of replicates: some hundredths of a second, while the fewest would only guess
+
+#define TABLE_COUNTS       20  // node counts of an offer that tables look at, roughly
+#define TABLE_TRIALS_PER_S 5e6 // played event by event
+
+static const struct rb_place no_place = {NULL, 0, 0};
+
+// --- set-up
+
+static bool check_usable(const struct rb_search *search, struct rb_err *err)
+{
+    const struct rb_scenario *s = search->scenario;
+    const char *why = NULL;
+    int largest = 0;
+    for (int i = 0; i < s->n_offers; i++) {
+        if (!s->sim_offers[i].usable) {
+            why = why ? why : s->sim_offers[i].why_not;
+            continue;
+        }
+        if (search->sizes[i].n > 0)
+            return true;
+        largest = s->offers[i].gpus > largest ? s->offers[i].gpus : largest;
+    }
+    if (largest == 0)
+        return rb_err_set(err, RB_E_NO_OFFER, "none of %d offers can be planned on: %s", s->n_offers,
+                          why ? why : "there is none");
+    return rb_err_set_at(err, RB_E_NO_SIZE, no_place, "trial.gpus",
+                         "no listed size fits: the smallest is %d GPUs, trial.max_nodes is %d, resources.max_nodes is "
+                         "%d and the largest node has %d GPUs; the profile \"%s\" must cover the layout as well",
+                         s->job->trial.sizes[0], s->job->trial.max_nodes, s->job->resources.max_nodes, largest,
+                         s->profile->name);
+}
+
+static int count_planners(void)
+{
+    int n = 0;
+    while (rb_planners[n])
+        n++;
+    return n;
+}
+
+static bool set_up_deadline(struct rb_search *s, struct rb_err *err)
+{
+    double deviation_s;
+    if (!s->by_laws || s->req->deadline_us <= 0)
+        return true;
+    if (!rb_score_deviation_s(s, &deviation_s, err))
+        return false;
+    s->on_time = rb_plan_space_on_time(s->space, (double)s->req->deadline_us / 1e6, FINER * deviation_s);
+    return true;
+}
+
+// Laws serve where stages are independent and mean cost is what counts: time under a budget is left to replicates.
+static bool set_up_laws(struct rb_search *s, struct rb_err *err)
+{
+    s->by_laws =
+        !s->asynchronous && s->req->objective == RB_OBJECTIVE_MIN_COST && rb_score_applies(s, &s->why_not_by_laws);
+    if (s->asynchronous)
+        s->why_not_by_laws = RB_ASYNC_WHY;
+    else if (s->req->objective != RB_OBJECTIVE_MIN_COST)
+        s->why_not_by_laws =
+            s->scenario->job->objective == RB_OBJECTIVE_MIN_COST
+                ? "nothing costs anything here, so the fastest is looked for: no bound is computed for time"
+                : "the objective is min_time: no bound is computed for it";
+    if (!s->by_laws)
+        return true;
+    s->owns_times = s->req->times == NULL;
+    s->times = s->owns_times ? rb_stage_times_create(rb_search_pilot_samples(s->scenario)) : s->req->times;
+    return set_up_deadline(s, err);
+}
+
+static double trials_in_all(const struct rb_search *s)
+{
+    double trials = 0;
+    for (int i = 0; i < s->scenario->stages.n; i++)
+        trials += rb_search_n_trials(s, i);
+    return trials;
+}
+
+// Tables of replicates for so many sizes: do they take more than a limit allows?
+static bool is_too_much(struct rb_search *s, int n_sizes)
+{
+    const double trials = trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
+    const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
+    if (s->req->time_limit_us > 0 && trials >= (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+        s->left_out_for = "time";
+    else if (rb_table_bytes(cells, PILOT_FEWEST) > rb_search_memory_for_tables(s))
+        s->left_out_for = "memory";
+    return s->left_out_for != NULL;
+}
+
+// Too many offers and trials for tables of replicates within a limit: what has laws is planned on alone.
+static void leave_out_lawless(struct rb_search *s)
+{
+    const struct rb_scenario *scenario = s->scenario;
+    const char *why;
+    int n_sizes = 0, n_with_laws = 0;
+    for (int i = 0; i < scenario->n_offers; i++) {
+        n_sizes += s->sizes[i].n;
+        n_with_laws += s->sizes[i].n > 0 && rb_stage_times_apply(scenario, i, &why);
+    }
+    if (s->asynchronous || n_with_laws == 0 || s->req->objective != RB_OBJECTIVE_MIN_COST || !is_too_much(s, n_sizes))
+        return;
+    for (int i = 0; i < scenario->n_offers; i++) {
+        s->left_out[i] = s->sizes[i].n > 0 && !rb_stage_times_apply(scenario, i, &why);
+        s->n_left_out += s->left_out[i];
+        if (s->left_out[i])
+            s->sizes[i].n = 0;
+    }
+}
+
+bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
+                    struct rb_err *err)
+{
+    struct rb_search s = {
+        .req = req,
+        .scenario = scenario,
+        .asynchronous = rb_job_is_asynchronous(scenario->job),
+        .told_part = 1,
+        .compared_part = RB_ASYNC_COMPARED_PART,
+    };
+    s.sizes = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.sizes);
+    for (int i = 0; i < scenario->n_offers; i++)
+        s.sizes[i].n = rb_planner_sizes(scenario, i, s.sizes[i].gpus);
+    if (!check_usable(&s, err)) {
+        free(s.sizes);
+        return false;
+    }
+    s.results = rb_xcalloc((size_t)count_planners(), sizeof *s.results);
+    s.has_result = rb_xcalloc((size_t)count_planners(), sizeof *s.has_result);
+    s.explained = rb_explained_create();
+    s.static_best = rb_xcalloc((size_t)scenario->n_offers, sizeof *s.static_best);
+    s.left_out = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.left_out);
+    s.owns_runs = req->runs == NULL;
+    s.runs = s.owns_runs ? rb_run_store_create() : req->runs;
+    s.space = rb_plan_space_create();
+    leave_out_lawless(&s);
+    *search = s;
+    if (set_up_laws(search, err))
+        return true;
+    rb_search_finish(search);
+    return false;
+}
+
+static void forget_results(struct rb_search *search)
+{
+    for (int i = 0; rb_planners[i]; i++)
+        search->has_result[i] = false;
+    for (int i = 0; i < search->scenario->n_offers; i++)
+        search->static_best[i].known = false;
+}
+
+bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err)
+{
+    search->on_time = NULL;
+    search->req = req;
+    forget_results(search);
+    return set_up_deadline(search, err);
+}
+
+void rb_search_finish(struct rb_search *search)
+{
+    free(search->sizes);
+    free(search->left_out);
+    free(search->results);
+    free(search->has_result);
+    rb_explained_destroy(search->explained);
+    free(search->static_best);
+    rb_floors_destroy(search->floors);
+    rb_plan_space_destroy(search->space);
+    free(search->engine_estimated);
+    if (search->owns_runs)
+        rb_run_store_destroy(search->runs);
+    if (search->owns_times)
+        rb_stage_times_destroy(search->times);
+    *search = (struct rb_search){0};
+}
+
+#define GUARDS 4 // steps from the confidence asked to certainty
+
+// A plan of an asynchronous job is found on some runs and told by others. Where these say that it keeps less than was asked,
+// the planner is asked for a surer one; runs are kept, so this costs little.
+static bool plan_asynchronous(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
+                              struct rb_err *err)
+{
+    const double asked = search->req->confidence;
+    bool ok = true, stands = false;
+    for (int step = 0; ok && !stands && step <= GUARDS; step++) {
+        search->guard = (1 - asked) * step / GUARDS;
+        for (int i = 0; i < search->scenario->n_offers; i++)
+            search->static_best[i].known = false;
+        ok = planner->plan(search, result, err) &&
+             (result->best.n_stages == 0 || rb_async_estimate(search, &result->best, NULL, err));
+        stands = !result->feasible || result->best.estimate.p_both >= asked;
+    }
+    search->guard = 0;
+    if (ok && result->best.n_stages > 0 && !(result->feasible && stands)) {
+        const double told = floor(1000 * result->best.estimate.p_both) / 1000;
+        result->feasible = false;
+        result->nearest_confidence = fmin(told, isnan(result->nearest_confidence) ? told : result->nearest_confidence);
+        if (!(result->nearest_confidence > 0))
+            result->nearest_confidence = NAN;
+    }
+    return ok;
+}
+
+// Under a mean deadline plans are compared by sums alone: where the best is billed more, nothing is proved, but the bound stays one.
+static void heed_bill(struct rb_plan_result *result, const struct rb_score *score)
+{
+    const double told_uusd = (double)result->best.estimate.cost_uusd.mean;
+    struct rb_plan_bound *bound = &result->bound;
+    if (!bound->present || !rb_billed_may_differ(score) || told_uusd <= score->cost_mean_uusd + 1)
+        return;
+    bound->proved = false;
+    bound->why_not = "the plan is billed more than its stages one by one: nodes come late, or live less than 60 s";
+    bound->gap = bound->cost_uusd > 0 ? fmax(0, told_uusd / (double)bound->cost_uusd - 1) : 0;
+}
+
+static bool ask(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
+                struct rb_err *err)
+{
+    if (rb_async_is_anytime(search)) // whoever plans
+        return rb_async_pool_plan(search, result, err);
+    if (search->asynchronous)
+        return plan_asynchronous(search, planner, result, err);
+    if (!planner->plan(search, result, err))
+        return false;
+    if (!search->by_laws || result->best.n_stages == 0)
+        return true;
+    // What was compared by means and probabilities is told with its quantiles.
+    struct rb_score score;
+    if (!rb_estimate_candidate(search, &result->best, NULL, err) ||
+        !rb_score_candidate(search, &result->best, RB_SCORE_SEARCH_ACCURACY, &score, err))
+        return false;
+    if (planner == &rb_planner_mean)
+        heed_bill(result, &score);
+    return true;
+}
+
+int rb_search_index_of(const struct rb_planner *planner)
+{
+    int index = 0;
+    while (rb_planners[index] != planner)
+        index++;
+    return index;
+}
+
+void rb_search_know(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result)
+{
+    const int index = rb_search_index_of(planner);
+    search->results[index] = *result;
+    search->has_result[index] = true;
+}
+
+bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
+                    struct rb_err *err)
+{
+    const int index = rb_search_index_of(planner);
+    if (!search->has_result[index]) {
+        if (!ask(search, planner, &search->results[index], err))
+            return rb_err_prefix(err, "planner %s", planner->name);
+        search->has_result[index] = true;
+    }
+    *out = &search->results[index];
+    return true;
+}
+
+double rb_search_to_beat(const struct rb_search *search)
+{
+    double least = INFINITY;
+    for (int i = 0; rb_planners[i]; i++) {
+        const struct rb_plan_result *result = &search->results[i];
+        if (search->has_result[i] && result->feasible)
+            least = fmin(least, rb_search_objective(search, &result->best.estimate));
+    }
+    return least;
+}
+
+// --- facts about stages and offers
+
+int rb_search_n_trials(const struct rb_search *search, int stage)
+{
+    return search->scenario->stages.rungs[stage].trials;
+}
+
+int rb_search_gpus_per_node(const struct rb_search *search, int offer)
+{
+    return search->scenario->offers[offer].gpus;
+}
+
+bool rb_search_is_outbid(const struct rb_search *search, int offer)
+{
+    const struct rb_scenario *s = search->scenario;
+    const struct rb_sim_offer *mine = &s->sim_offers[offer];
+    for (int i = 0; i < s->n_offers; i++) {
+        const struct rb_sim_offer *other = &s->sim_offers[i];
+        if (i == offer || search->sizes[i].n == 0 || other->training != mine->training ||
+            other->provisioning != mine->provisioning || other->offer->gpus != mine->offer->gpus ||
+            other->billing.data_uusd > mine->billing.data_uusd)
+            continue;
+        int64_t more = other->billing.rate.uusd_per_hour - mine->billing.rate.uusd_per_hour;
+        int64_t more_disk = other->billing.disk_rate.uusd_per_hour - mine->billing.disk_rate.uusd_per_hour;
+        if (more <= 0 && more_disk <= 0 && (more < 0 || more_disk < 0 || i < offer))
+            return true;
+    }
+    return false;
+}
+
+int rb_nodes_per_trial(int gpus_per_node, int gpus)
+{
+    return (gpus + gpus_per_node - 1) / gpus_per_node;
+}
+
+int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus)
+{
+    if (gpus > gpus_per_node)
+        return n_trials * rb_nodes_per_trial(gpus_per_node, gpus);
+    int per_node = gpus_per_node / gpus;
+    return (n_trials + per_node - 1) / per_node;
+}
+
+bool rb_search_trial_s(const struct rb_search *search, int stage, int offer, int gpus, double *out)
+{
+    const struct rb_scenario *s = search->scenario;
+    double unit_s;
+    if (!rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
+        return false;
+    *out = rb_dist_mean(&s->profile->startup_s) + rb_dist_mean(&s->profile->checkpoint_s) +
+           (double)rb_scenario_rung_units(s, stage) * unit_s * rb_dist_mean(&s->profile->between) *
+               rb_dist_mean(&s->profile->within);
+    return true;
+}
+
+int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
+{
+    const struct rb_sizes *sizes = &search->sizes[offer];
+    int useful = 0;
+    const int max_nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
+    for (int later = stage; later < search->scenario->stages.n; later++) {
+        for (int i = 0; i < sizes->n; i++) {
+            int nodes = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, later),
+                                         sizes->gpus[i]);
+            useful = nodes > useful ? nodes : useful;
+        }
+    }
+    if (useful == 0)
+        return 0;
+    useful += useful / 4 > SPARE_NODES ? useful / 4 : SPARE_NODES;
+    return useful < max_nodes ? useful : max_nodes;
+}
+
+// --- scores
+
+void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate *candidate,
+                         struct rb_plan_stage *out_stages, struct rb_plan_nodes *out_nodes)
+{
+    for (int i = 0; i < candidate->n_stages; i++) {
+        const struct rb_choice *c = &candidate->stages[i];
+        int slots = rb_placement_capacity(c->nodes, s->offers[c->offer].gpus, c->gpus);
+        out_nodes[i] = (struct rb_plan_nodes){.offer = c->offer, .count = c->nodes};
+        out_stages[i] = rb_scenario_stage(s, i, c->gpus, &out_nodes[i]);
+        out_stages[i].waves = (out_stages[i].trials + slots - 1) / slots;
+    }
+}
+
+void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *req)
+{
+    if (rb_job_is_asynchronous(s->job))
+        rb_async_keep_draws(s, req->samples, rb_memory_for_draws(req, RB_KEPT_TRIALS_BYTES));
+    else
+        rb_scenario_keep_noise(s, req->samples, rb_memory_for_draws(req, RB_KEPT_NOISE_BYTES));
+}
+
+int rb_search_pilot_samples(const struct rb_scenario *s)
+{
+    int samples = PILOT_TRIALS / s->stages.rungs[0].trials;
+    samples = samples < RB_PILOT_SAMPLES ? samples : RB_PILOT_SAMPLES;
+    return samples > PILOT_FEWEST ? samples : PILOT_FEWEST;
+}
+
+bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+{
+    return search->by_laws ? rb_score_estimate(search, candidate, err)
+                           : rb_search_replicates(search, candidate, samples, err);
+}
+
+bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
+                    const struct rb_runs **out, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    if (search->asynchronous)
+        return rb_async_compared(search, candidate, samples, out, err);
+    *out = rb_run_store_find(search->runs, RB_RUN_REPLICATES, candidate, samples);
+    if (*out)
+        return true;
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)samples, sizeof *values);
+    const int made = rb_run_store_copy(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
+    const struct rb_evaluate_options opt = {
+        .first = (uint32_t)made, .samples = samples - made, .threads = search->req->threads};
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    if (made < samples && !rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values + made,
+                                            values + samples + made, err))
+        return false;
+    *out = rb_run_store_keep(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
+    return true;
+}
+
+static bool tables_in_time(struct rb_search *search, struct rb_candidate *candidate, const struct rb_plan_stage *stages,
+                           int samples, struct rb_err *err)
+{
+    const struct rb_runs *runs;
+    if (!rb_draws_from_tables(search, candidate, stages, samples, &runs, err))
+        return false;
+    candidate->estimate = rb_runs_estimate(runs, search->req->deadline_us, search->req->budget_uusd);
+    return true;
+}
+
+// Where time is limited they may end in the middle if they take long, and what was made by then is not kept.
+static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
+                               struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    if (search->by_laws && search->req->samples < search->req->samples_asked) // so many trials that every run counts
+        return tables_in_time(search, candidate, stages, samples, err);
+    struct rb_evaluate_options opt = rb_evaluate_defaults();
+    opt.samples = samples;
+    opt.deadline_us = search->req->deadline_us;
+    opt.budget_uusd = search->req->budget_uusd;
+    opt.threads = search->req->threads;
+    opt.stop = samples * trials_in_all(search) > UNINTERRUPTED ? search->req->out_of_time : NULL;
+    opt.stop_ctx = search->req->out_of_time_ctx;
+    return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
+}
+
+static bool run_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_runs *runs;
+    if (req->out_of_time)
+        return replicates_in_time(search, candidate, samples, err);
+    if (!rb_search_runs(search, candidate, samples, &runs, err))
+        return false;
+    candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+    return true;
+}
+
+bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+{
+    if (search->asynchronous)
+        return rb_async_score(search, candidate, samples, err);
+    search->n_evaluated++;
+    if (!rb_has_endless_stage(search, candidate)) {
+        struct rb_err why = {0};
+        if (run_replicates(search, candidate, samples, &why))
+            return true;
+        if (why.code != RB_ERR_INFEASIBLE) {
+            *err = why;
+            return false;
+        }
+    }
+    candidate->estimate = rb_endless_estimate(samples);
+    return true;
+}
+
+bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate)
+{
+    return estimate->p_both >= fmin(1, search->req->confidence + search->guard);
+}
+
+double rb_search_p_off(const struct rb_estimate *e)
+{
+    return fmax(e->error.p_both, OFF_SIGMA * e->stderr_.p_both);
+}
+
+double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate)
+{
+    return (double)(search->req->objective == RB_OBJECTIVE_MIN_COST ? estimate->cost_uusd.mean
+                                                                    : estimate->time_us.mean);
+}
+
+bool rb_search_out_of_time(const struct rb_search *search)
+{
+    return search->req->out_of_time && search->req->out_of_time(search->req->out_of_time_ctx);
+}
+
+int rb_need_count(double confidence, int n)
+{
+    int m = (int)ceil(confidence * n);
+    while (m > 0 && (double)(m - 1) / n >= confidence)
+        m--;
+    while (m < n && (double)m / n < confidence)
+        m++;
+    return m;
+}
+
+struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best)
+{
+    return (struct rb_plan_result){
+        .feasible = true,
+        .best = *best,
+        .nearest_deadline_us = -1,
+        .nearest_budget_uusd = -1,
+        .nearest_confidence = NAN,
+        .n_evaluated = search->n_evaluated,
+        .cut = rb_search_out_of_time(search),
+    };
+}
+
+struct rb_plan_result rb_search_no_plan(const struct rb_search *search)
+{
+    return (struct rb_plan_result){
+        .nearest_deadline_us = -1,
+        .nearest_budget_uusd = -1,
+        .nearest_confidence = NAN,
+        .n_evaluated = search->n_evaluated,
+        .cut = rb_search_out_of_time(search),
+    };
+}

@@ -1,0 +1,179 @@
+// What the planners of one request share: the scenario, the sizes each offer allows, exact scores of candidates, and
+// the results of the baselines. Internal to planner/.
+#ifndef RB_PLANNER_SEARCH_H
+#define RB_PLANNER_SEARCH_H
+
+#include "planner/questions/nearest.h"
+#include "planner/search/planner.h"
+#include "planner/scores/run_store.h"
+
+struct rb_sizes {
+    int gpus[RB_LIMIT_GPUS_PER_NODE]; // ascending
+    int n;
+};
+
+struct rb_search {
+    const struct rb_plan_request *req;
+    const struct rb_scenario *scenario;
+    struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
+    bool *left_out;                   // [n_offers]; it could, but only with replicates that a limit leaves no room for
+    int n_left_out;
+    const char *left_out_for;         // the limit: "time", "memory"
+    bool asynchronous;                // candidates are played by the engine (planner/async/async_runs.h)
+    bool whole_job;                   // asynchronous: no plan may stop starting configurations before there are none
+    int compared_part;                // asynchronous: by so small a part of the runs that tell a plan are plans compared
+    double guard;                     // asynchronous: what a plan's probability must be above the confidence asked, because
+                                      // the last one found was told to keep less than that; see rb_search_plan
+    bool by_laws;                     // candidates are scored from the laws of their stages (planner/scores/score.h)
+    const char *why_not_by_laws;      // else; NULL
+    int told_part;                    // by_laws: a plan is told by so small a part of the request's samples where it is only
+                                      // quantiles of cost that they tell; 1: by all
+    struct rb_stage_times *times;     // the request's, or own; by_laws only
+    bool owns_times;
+    struct rb_run_store *runs;        // the request's, or own
+    bool owns_runs;
+    struct rb_on_time *on_time;       // by_laws with a deadline; the space's
+    struct rb_floors *floors;         // made when first asked for (planner/proof/candidate_floor.h), at
+    double theta[4];                  // [RB_N_TILTS], none above
+    double steepest;
+    struct rb_plan_space *space;           // what depends on neither deadline nor budget (planner/request/plan_space.h)
+    bool asked_again;                 // rb_search_ask_again will be called: then it is kept
+    const struct rb_planner *asked;   // for its infeasible request the nearest constraints are worth the time they take
+    struct rb_plan_result *results;   // [number of planners], in the order of rb_planners
+    bool *has_result;
+    struct rb_static_best {           // [n_offers], the best fixed cluster of each offer, found once
+        bool known, exists;
+        struct rb_candidate candidate;
+    } *static_best;
+    int64_t n_evaluated;              // exact scores made
+    struct rb_engine_estimated *engine_estimated; // the last one (planner/async/engine_runs.c); NULL: none
+    struct rb_explained *explained;   // what req->explain was told (planner/questions/explain.c)
+};
+
+// Errors: no offer is usable (says why), or no size of trial.gpus fits any of them.
+bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
+                    struct rb_err *err);
+void rb_search_finish(struct rb_search *search);
+// Another question to the same search: `req` differs from the last one in its constraints, hints and clock only. Results are
+// forgotten; scores, runs and the space stay.
+bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err);
+
+// Result of one planner, found once a request.
+bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
+                    struct rb_err *err);
+
+int rb_search_index_of(const struct rb_planner *planner); // in rb_planners
+// From now on this is the result of one planner, whatever found it.
+void rb_search_know(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result);
+
+// The least objective of any plan that was found so far, INFINITY: none was.
+double rb_search_to_beat(const struct rb_search *search);
+
+// The cheapest (or fastest) feasible fixed cluster of one offer; *out NULL: none.
+bool rb_static_best(struct rb_search *search, int offer, const struct rb_candidate **out, struct rb_err *err);
+
+// The nearest constraints that some fixed cluster keeps, into an infeasible result.
+bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
+
+extern const struct rb_planner rb_planner_greedy, rb_planner_mean, rb_planner_naive, rb_planner_optimal,
+    rb_planner_static;
+
+// --- facts about stages and offers
+
+int rb_search_n_trials(const struct rb_search *search, int stage);
+int rb_search_gpus_per_node(const struct rb_search *search, int offer);
+// Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
+bool rb_search_is_outbid(const struct rb_search *search, int offer);
+// Mean of what a trial of a stage takes with so many GPUs, if it is not interrupted; false: nothing is known of that size.
+bool rb_search_trial_s(const struct rb_search *search, int stage, int offer, int gpus, double *out);
+// Nodes one trial of this size needs.
+int rb_nodes_per_trial(int gpus_per_node, int gpus);
+// Smallest number of nodes on which n trials run at once.
+int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus);
+// Most nodes of an offer worth owning from a stage on, at most resources.max_nodes: what the stage or any later one can
+// use (a held node saves a later boot), and a few more (the first of them to be ready are used).
+int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer);
+
+// --- scores
+
+// What plans draw is kept with the scenario, for a search that compares and tells them by req->samples replicates, as far as
+// the memory limit has room for it.
+void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *req);
+
+// Samples of a stage time without a closed form: P within 0.03 at 99.9 %, fewer where a stage has very many trials.
+int rb_search_pilot_samples(const struct rb_scenario *s);
+
+// What a search compares, into candidate->estimate: from the laws of the stages where the request allows it, else from the
+// first `samples` replicates.
+bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
+// From replicates in any case.
+bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
+// Those replicates themselves, kept with the search. Borrowed until the next call.
+bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
+                    const struct rb_runs **out, struct rb_err *err);
+bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate);
+// p_both is not further off: what its error says, and four standard errors (once in 30000) where these are more.
+double rb_search_p_off(const struct rb_estimate *estimate);
+double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate);
+// How many of n samples must meet the constraints: the smallest m with m / n >= confidence.
+int rb_need_count(double confidence, int n);
+
+// The best feasible of n candidates. Scores from laws are exact, and what a lower bound excludes is not scored; else all are
+// screened on the first replicates, and settled in the order of what these say. Its index is in out_best, -1: none is feasible.
+bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
+                       int *out_best, struct rb_err *err);
+
+// Is the time limit of the request reached?
+bool rb_search_out_of_time(const struct rb_search *search);
+
+// One candidate on the first replicates only, into candidate->estimate.
+bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);
+// May a candidate that was scored on its first estimate.samples runs be feasible on all of them, and better than `best` (NULL:
+// there is none), whose runs are kept, too?
+bool rb_search_may_stand(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *screened,
+                         const struct rb_candidate *best, int all);
+// Is it feasible, and better than `best` (NULL: there is none)? Scores it on more and more replicates until these say that it is
+// not, but for bad luck, or it is scored on all. estimate.samples tells how many there were.
+bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
+                      bool *out_stands, struct rb_err *err);
+
+// Fills an infeasible result, of the planner asked: the candidate with the highest p_both, and the nearest constraints any of them meets.
+bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err);
+// An infeasible result that nobody will read on: of a baseline beside the planner asked.
+struct rb_plan_result rb_search_no_plan(const struct rb_search *search);
+// An infeasible result: the surest candidate (NULL: there is none at all) and the nearest constraints.
+bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
+                         struct rb_plan_result *out, struct rb_err *err);
+// What one candidate would need, from simulated runs of it and, where it is compared by them, laws as accurate as told.
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
+                     struct rb_needs *out, struct rb_err *err);
+// Result of a planner whose best is a feasible candidate; cut if the time is up, unless the planner knows better.
+struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best);
+
+// --- what was considered, and why it lost
+
+struct rb_explained *rb_explained_create(void);
+void rb_explained_destroy(struct rb_explained *explained); // NULL is fine
+
+bool rb_search_explains(const struct rb_search *search);
+// One line: planner, candidate, reason.
+void rb_search_explain(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
+                       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+// Why a scored candidate lost against the best (NULL: there is none).
+void rb_search_explain_loss(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
+                            const struct rb_candidate *best);
+// A line about many candidates at once; not capped.
+void rb_search_note(struct rb_search *search, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// What was not said yet, and how many lines there would be beyond the cap.
+void rb_search_explain_rest(struct rb_search *search);
+// "64 x 1 GPU on 16 g5.12xlarge (spot) > 21 x 2 on 11 > ..."
+void rb_candidate_text(const struct rb_scenario *s, const struct rb_candidate *candidate, struct rb_buf *out);
+
+// --- as plan stages
+
+// Stages of the candidate: trials, resources, GPUs, waves, nodes. out_nodes [n_stages] backs stages[i].nodes.
+void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate *candidate,
+                         struct rb_plan_stage *out_stages, struct rb_plan_nodes *out_nodes);
+
+#endif
