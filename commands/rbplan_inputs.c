@@ -5,7 +5,7 @@
 #include "profiles/import/import.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/store/store.h"
-#include "providers/local.h"
+#include "providers/local/local.h"
 
 #include <glob.h>
 #include <stdio.h>

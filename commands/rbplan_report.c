@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "views/plan_table.h"
 
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include "commands/rbplan.h"
 
 #include "base/log.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <limits.h>
 #include <stdlib.h>

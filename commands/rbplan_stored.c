@@ -2,7 +2,7 @@
 #include "commands/rbplan.h"
 
 #include "base/limits.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "views/error_catalog.h"
 #include "views/plan_table.h"
 

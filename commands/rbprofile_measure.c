@@ -19,7 +19,7 @@
 #include "profiles/catalog/infra.h"
 #include "profiles/job/job.h"
 #include "profiles/catalog/machine_names.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "providers/provider.h"
 
 #include <errno.h>

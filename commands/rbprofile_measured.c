@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "commands/rbprofile_command.h"
-#include "providers/child.h"
-#include "providers/digest.h"
+#include "providers/wire/child.h"
+#include "providers/wire/digest.h"
 
 #include <stdio.h>
 #include <string.h>

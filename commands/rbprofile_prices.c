@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "executor/loop_uv.h"
 #include "profiles/catalog/infra.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "providers/provider.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "providers/aws_identity.h"
-#include "providers/digest.h"
+#include "providers/aws/aws_identity.h"
+#include "providers/wire/digest.h"
 #include "simulator/model/evaluate.h"
 #include "simulator/world/world_evaluate.h"
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "executor/run_dir.h"
 #include "profiles/catalog/infra.h"
-#include "providers/child.h"
+#include "providers/wire/child.h"
 
 #include <errno.h>
 #include <stdarg.h>

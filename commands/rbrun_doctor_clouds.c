@@ -6,10 +6,10 @@
 #include "executor/lease.h"
 #include "executor/loop_uv.h"
 #include "profiles/catalog/infra.h"
-#include "providers/aws_endpoint.h"
-#include "providers/aws_identity.h"
-#include "providers/google_client.h"
-#include "providers/http.h"
+#include "providers/aws/aws_endpoint.h"
+#include "providers/aws/aws_identity.h"
+#include "providers/gcp/google_client.h"
+#include "providers/wire/http.h"
 #include "providers/provider.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #include "executor/report.h"
 #include "executor/run_dir.h"
 #include "executor/run_lock.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "views/report_table.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "executor/run_dir.h"
 #include "executor/ssh_command.h"
 #include "profiles/catalog/infra.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "planner/search/planner.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <string.h>
 

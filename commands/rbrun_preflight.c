@@ -5,8 +5,8 @@
 
 #include "executor/loop_uv.h"
 #include "profiles/catalog/infra.h"
-#include "providers/digest.h"
-#include "providers/http.h"
+#include "providers/wire/digest.h"
+#include "providers/wire/http.h"
 #include "providers/provider.h"
 
 #include <stdio.h>

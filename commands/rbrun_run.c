@@ -12,7 +12,7 @@
 #include "executor/run_dir.h"
 #include "executor/spend.h"
 #include "executor/stand_in.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

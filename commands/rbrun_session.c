@@ -15,7 +15,7 @@
 #include "executor/slurm_mailbox.h"
 #include "executor/ssh_command.h"
 #include "profiles/catalog/infra.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "simulator/forecast/forecast.h"
 #include "views/progress.h"
 

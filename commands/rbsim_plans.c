@@ -6,7 +6,7 @@
 #include "commands/rbplan_infeasible.h"
 #include "engine/core/policy.h"
 #include "planner/search/planner.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "views/waiting_line.h"
 
 #include <string.h>

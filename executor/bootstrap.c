@@ -4,7 +4,7 @@
 #include "base/doc.h"
 #include "base/limits.h"
 #include "executor/node_switch.h"
-#include "providers/child.h"
+#include "providers/wire/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/doc.h"
 #include "executor/node_script.h" // generated from node_script.sh: rb_node_script[]
-#include "providers/child.h"
-#include "providers/digest.h"
+#include "providers/wire/child.h"
+#include "providers/wire/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 
 #include "base/doc.h"
 #include "base/full.h"
-#include "providers/child.h"
-#include "providers/digest.h"
+#include "providers/wire/child.h"
+#include "providers/wire/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>

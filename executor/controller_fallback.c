@@ -3,7 +3,7 @@
 #include "executor/controller_private.h"
 
 #include "executor/stand_in.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <inttypes.h>
 #include <stdio.h>

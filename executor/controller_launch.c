@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "executor/launch_log.h"
 #include "executor/placement_group.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>

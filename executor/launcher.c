@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "executor/ssh_command.h"
 #include "executor/ssh_trouble.h"
-#include "providers/child.h"
+#include "providers/wire/child.h"
 
 #include <stdlib.h>
 #include <string.h>

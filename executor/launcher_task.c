@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "profiles/script/shell_text.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "profiles/catalog/infra.h"
 #include "executor/lease.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/full.h"
 #include "base/log.h"
 #include "executor/loop_uv.h"
-#include "providers/child.h"
+#include "providers/wire/child.h"
 
 #include <assert.h>
 #include <errno.h>

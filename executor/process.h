@@ -15,7 +15,7 @@ typedef void rb_process_exit_fn(void *arg, int code, const char *stderr_tail);
 struct rb_process_options {
     const char *const *argv;      // NULL-terminated; argv[0] is looked up in PATH
     const char *cwd;              // NULL: ours
-    char *const *env;             // NULL: a tool's (providers/child.h), never all of ours
+    char *const *env;             // NULL: a tool's (providers/wire/child.h), never all of ours
     const void *input;            // copied; wiped after it was written (it may hold secrets)
     size_t input_len;
     int input_fd;                 // instead of input; -1: none. Borrowed: may be closed once spawn returns

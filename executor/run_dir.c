@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <dirent.h>
 #include <errno.h>

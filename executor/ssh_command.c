@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/doc.h"
-#include "providers/child.h"
+#include "providers/wire/child.h"
 
 #include <dirent.h>
 #include <errno.h>

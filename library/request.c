@@ -2,7 +2,7 @@
 #include "library/handles.h"
 
 #include "library/time_limit.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 #include "providers/provider.h"
 
 #include "profiles/catalog/infra.h"
-#include "providers/ec2.h"
-#include "providers/gcp.h"
-#include "providers/local.h"
-#include "providers/slurm.h"
+#include "providers/ec2/ec2.h"
+#include "providers/gcp/gcp.h"
+#include "providers/local/local.h"
+#include "providers/slurm/slurm.h"
 
 #include <stdio.h>
 #include <string.h>

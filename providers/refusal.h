@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_REFUSAL_H
 #define RB_PROVIDERS_REFUSAL_H
 
-#include "providers/api_call.h"
+#include "providers/wire/api_call.h"
 #include "providers/provider.h"
 
 struct rb_refusal {

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "providers/mock/chaos.h"
-#include "providers/sigv4.h"
+#include "providers/aws/sigv4.h"
 
 struct rb_exchange_request {
     const char *method;                    // "GET", "POST"

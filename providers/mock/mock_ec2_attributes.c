@@ -1,7 +1,7 @@
 // One instance's attributes, its checks and its credits: DescribeInstanceAttribute, ModifyInstanceAttribute,
 // MonitorInstances, UnmonitorInstances, DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that a mock machine does not have is an error,
 // not an empty answer.
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 

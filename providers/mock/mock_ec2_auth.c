@@ -1,7 +1,7 @@
 // Recomputes the signature from what arrived and compares. Stricter than EC2 in one point: a body digest that
 // the client sends along (x-amz-content-sha256) must be true.
 #include "providers/mock/mock_ec2_auth.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // RunInstances: what makes two requests the same, and how the cloud's answer is put into EC2's words.
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 

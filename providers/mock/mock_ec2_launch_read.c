@@ -5,7 +5,7 @@
 #include "providers/mock/mock_ec2_network.h"
 #include "providers/mock/user_data.h"
 #include "base/limits.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // DescribeVpcs, DescribeSubnets, DescribeSecurityGroups. RunInstances takes other subnets and groups as well and does not
 // look them up; these actions do not know them.
 #include "providers/mock/mock_ec2_network.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/doc.h"
 #include "base/json.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // Operations. Whether one is done is read off the instance it is about, so there is nothing to keep in step.
 #include "providers/mock/mock_gcp_call.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <inttypes.h>
 #include <stdio.h>

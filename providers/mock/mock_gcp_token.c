@@ -2,7 +2,7 @@
 #include "providers/mock/mock_gcp_token.h"
 #include "base/doc.h"
 #include "base/json.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "providers/mock/mock_ec2_form.h"
 
 #include <stdio.h>

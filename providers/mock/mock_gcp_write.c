@@ -1,6 +1,6 @@
 // How an instance looks in JSON.
 #include "providers/mock/mock_gcp_call.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

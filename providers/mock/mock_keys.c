@@ -1,7 +1,7 @@
 // Secrets stay in the arena and are never printed.
 #include "providers/mock/mock_keys.h"
 #include "base/doc.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/silence.h"
 #include "executor/loop_uv.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "tests/base/check.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 // Any bytes as ~/.aws/config: refused with file and line, or settings that all lie in a named section. The reader takes
 // a file, so the bytes go into one that exists in memory only.
-#include "providers/aws_config.h"
+#include "providers/aws/aws_config.h"
 
 #include "fuzz.h"
 

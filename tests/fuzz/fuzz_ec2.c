@@ -1,6 +1,6 @@
 // Any bytes as an answer of EC2 to every question we ask: refused, or values that are safe to act upon.
-#include "providers/ec2_decode.h"
-#include "providers/ec2_errors.h"
+#include "providers/ec2/ec2_decode.h"
+#include "providers/ec2/ec2_errors.h"
 
 #include "fuzz.h"
 

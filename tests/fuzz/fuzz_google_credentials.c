@@ -1,5 +1,5 @@
 // Any bytes as application default credentials: refused with file and remedy, or an identity with all that it needs.
-#include "providers/google_credentials.h"
+#include "providers/gcp/google_credentials.h"
 
 #include "fuzz.h"
 #include "require.h"

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "providers/mock/mock_ec2.h"
-#include "providers/xml.h"
+#include "providers/wire/xml.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // Any bytes as a page of AWS's or Google's price list: refused, or prices above nothing.
-#include "providers/aws_price_list.h"
-#include "providers/gcp_prices.h"
+#include "providers/aws/aws_price_list.h"
+#include "providers/gcp/gcp_prices.h"
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // Any bytes as an answer of slurmrestd: refused, or values that are safe to act upon.
-#include "providers/slurm_decode.h"
-#include "providers/slurm_errors.h"
+#include "providers/slurm/slurm_decode.h"
+#include "providers/slurm/slurm_errors.h"
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // Any bytes as XML: refused with a reason, or a tree within its limits whose text came from those bytes.
 #include "base/limits.h"
-#include "providers/xml.h"
+#include "providers/wire/xml.h"
 
 #include "fuzz.h"
 

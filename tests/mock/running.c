@@ -1,6 +1,6 @@
 #include "running.h"
 #include "base/clock.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "signed.h"
 
 #include <arpa/inet.h>

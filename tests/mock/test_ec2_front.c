@@ -1,11 +1,11 @@
 // The EC2 front without sockets: every request here is signed, decoded, answered and read back as XML.
 #include "clouds.h"
 #include "base/stream.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "providers/mock/ledger.h"
 #include "providers/mock/mock_ec2.h"
 #include "providers/mock/mock_ec2_action.h"
-#include "providers/xml.h"
+#include "providers/wire/xml.h"
 #include "signed.h"
 
 #include <setjmp.h>

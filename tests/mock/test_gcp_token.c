@@ -1,7 +1,7 @@
 // The token endpoint: which assertions open the door, which do not, and for how long a token holds.
 #include "clouds.h"
 #include "base/json.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "providers/mock/mock_gcp_token.h"
 
 #include <openssl/evp.h>

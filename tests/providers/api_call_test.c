@@ -1,6 +1,6 @@
 // The life of a call, apart from any cloud: how long it pauses, when it gives up, and what it may use up.
-#include "providers/api_call.h"
-#include "providers/http.h"
+#include "providers/wire/api_call.h"
+#include "providers/wire/http.h"
 #include "script_server.h"
 #include "test_loop.h"
 #include "tests/base/check.h"

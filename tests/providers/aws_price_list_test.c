@@ -1,7 +1,7 @@
 // AWS's price list: what is asked, what is taken out of an answer, and what is refused. The products are cut down from real
 // ones; what must not be taken for a machine's price stands beside it.
 #include "base/arena.h"
-#include "providers/aws_price_list.h"
+#include "providers/aws/aws_price_list.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>

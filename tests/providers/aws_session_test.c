@@ -1,7 +1,7 @@
 // Credentials that are had over HTTP: what is asked, with which proof, and when it is asked again.
 #include "home.h"
-#include "providers/aws_session.h"
-#include "providers/http.h"
+#include "providers/aws/aws_session.h"
+#include "providers/wire/http.h"
 #include "scripted.h"
 #include "tests/base/check.h"
 

@@ -1,5 +1,5 @@
 // What programs that we start may see, and how their end is told.
-#include "providers/child.h"
+#include "providers/wire/child.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>

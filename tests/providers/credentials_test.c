@@ -1,7 +1,7 @@
 // Where credentials come from, in which order, and which sources are refused rather than skipped.
 #include "home.h"
-#include "providers/aws_config.h"
-#include "providers/aws_identity.h"
+#include "providers/aws/aws_config.h"
+#include "providers/aws/aws_identity.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

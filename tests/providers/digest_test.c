@@ -1,5 +1,5 @@
 // Digests against FIPS 180 and RFC 4231, Base64 against RFC 4648.
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "tests/base/check.h"
 
 static void sha256(void **state)

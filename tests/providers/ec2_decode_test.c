@@ -1,5 +1,5 @@
 // Answers in the shape the API reference shows, and what must not be accepted as one.
-#include "providers/ec2_decode.h"
+#include "providers/ec2/ec2_decode.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

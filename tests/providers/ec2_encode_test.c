@@ -1,7 +1,7 @@
 // Request bodies, byte by byte.
 #include "base/limits.h"
 #include "launches.h"
-#include "providers/ec2_encode.h"
+#include "providers/ec2/ec2_encode.h"
 #include "tests/base/check.h"
 
 static void expect(struct rb_buf *body, const char *expected)

@@ -1,6 +1,6 @@
 // The reaction to each error code, whatever status it comes with, and to answers that are not EC2's.
 #include "base/arena.h"
-#include "providers/ec2_errors.h"
+#include "providers/ec2/ec2_errors.h"
 #include "tests/base/check.h"
 
 static enum rb_api_reaction judge(long status, const char *code, const char *message, struct rb_err *err)

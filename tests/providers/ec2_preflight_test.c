@@ -1,8 +1,8 @@
 // Before the first launch: what EC2 is asked, and which answers let a run begin.
 #include "home.h"
 #include "launches.h"
-#include "providers/ec2.h"
-#include "providers/http.h"
+#include "providers/ec2/ec2.h"
+#include "providers/wire/http.h"
 #include "scripted_cloud.h"
 #include "tests/base/check.h"
 

@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "home.h"
-#include "providers/ec2.h"
+#include "providers/ec2/ec2.h"
 #include "providers/provider.h"
 #include "scripted_cloud.h"
 #include "tests/base/check.h"

@@ -1,6 +1,6 @@
 // Which endpoint a service is spoken to at, and which are refused.
 #include "home.h"
-#include "providers/aws_endpoint.h"
+#include "providers/aws/aws_endpoint.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Answers of the Compute Engine API: what is taken from them, and what is not believed.
-#include "providers/gcp_decode.h"
+#include "providers/gcp/gcp_decode.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

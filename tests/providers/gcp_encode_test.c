@@ -1,6 +1,6 @@
 // Requests of the Compute Engine API, byte for byte.
 #include "base/arena.h"
-#include "providers/gcp_encode.h"
+#include "providers/gcp/gcp_encode.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>

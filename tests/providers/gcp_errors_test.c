@@ -1,5 +1,5 @@
 // What every error of Compute Engine means to a caller, and what is done about it.
-#include "providers/gcp_errors.h"
+#include "providers/gcp/gcp_errors.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // Names, request ids and labels: fixed for ever, within Compute Engine's alphabets, and readable back.
 #include "base/json.h"
-#include "providers/gcp_names.h"
+#include "providers/gcp/gcp_names.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>

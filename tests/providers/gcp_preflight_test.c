@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "google_account.h"
-#include "providers/gcp.h"
-#include "providers/gcp_preflight.h"
+#include "providers/gcp/gcp.h"
+#include "providers/gcp/gcp_preflight.h"
 #include "scripted_cloud.h"
 #include "tests/base/check.h"
 

@@ -1,5 +1,5 @@
 // Prices of machines as sums of parts. The rates of 2026 in us-central1 give the prices that Google's own page shows.
-#include "providers/gcp_prices.h"
+#include "providers/gcp/gcp_prices.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "google_account.h"
-#include "providers/gcp.h"
+#include "providers/gcp/gcp.h"
 #include "scripted_cloud.h"
 #include "tests/base/check.h"
 

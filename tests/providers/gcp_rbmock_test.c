@@ -5,7 +5,7 @@
 #include "executor/loop_uv.h"
 #include "google_account.h"
 #include "mock_process.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "providers/provider.h"
 #include "tests/base/check.h"
 

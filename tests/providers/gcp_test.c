@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/doc.h"
 #include "google_account.h"
-#include "providers/gcp.h"
-#include "providers/http.h"
+#include "providers/gcp/gcp.h"
+#include "providers/wire/http.h"
 #include "scripted.h"
 #include "tests/base/check.h"
 

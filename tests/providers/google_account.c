@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "providers/digest.h"
+#include "providers/wire/digest.h"
 #include "tests/base/remove_tree.h"
 
 #include <openssl/evp.h>

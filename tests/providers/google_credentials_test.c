@@ -1,6 +1,6 @@
 // Where Google's credentials come from, in which order, and what is refused.
 #include "google_account.h"
-#include "providers/google_credentials.h"
+#include "providers/gcp/google_credentials.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

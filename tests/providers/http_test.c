@@ -1,7 +1,7 @@
 // The HTTP client against a server that answers and misbehaves by script, and what it refuses to talk to at all.
 #include "base/arena.h"
 #include "base/limits.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "script_server.h"
 #include "test_loop.h"
 #include "tests/base/check.h"

@@ -1,5 +1,5 @@
 // This machine as a provider: one node, one holder, free.
-#include "providers/local.h"
+#include "providers/local/local.h"
 #include "test_loop.h"
 #include "tests/base/check.h"
 

@@ -1,6 +1,6 @@
 // Prints every kind of request body, one a line, for check_requests.py to compare with the API model.
 #include "launches.h"
-#include "providers/ec2_encode.h"
+#include "providers/ec2/ec2_encode.h"
 
 #include <stdio.h>
 

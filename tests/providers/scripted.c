@@ -1,6 +1,6 @@
 #include "scripted.h"
 
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "tests/base/check.h"
 
 void scripted_begin(struct scripted *s, const struct step *steps, int n)

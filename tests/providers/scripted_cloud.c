@@ -1,7 +1,7 @@
 #include "scripted_cloud.h"
 
-#include "providers/ec2.h"
-#include "providers/gcp.h"
+#include "providers/ec2/ec2.h"
+#include "providers/gcp/gcp.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

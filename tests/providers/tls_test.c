@@ -1,6 +1,6 @@
 // Certificates are always checked: against `openssl s_server` with a certificate of its own. Skipped without openssl.
 #include "base/arena.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "test_loop.h"
 #include "tests/base/check.h"
 

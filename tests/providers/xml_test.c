@@ -1,7 +1,7 @@
 // XML trees: what is kept of a document, and which documents are refused.
 #include "base/buf.h"
 #include "base/limits.h"
-#include "providers/xml.h"
+#include "providers/wire/xml.h"
 #include "tests/base/check.h"
 
 static void trees_keep_names_and_text(void **state)

@@ -1,8 +1,8 @@
 // Requests and answers of slurmrestd in the versions of its API that a test here cannot start (newer than v0.0.38), and
 // the answers that a healthy cluster never gives. The real thing is in slurm_run.py.
-#include "providers/slurm_decode.h"
-#include "providers/slurm_encode.h"
-#include "providers/slurm_errors.h"
+#include "providers/slurm/slurm_decode.h"
+#include "providers/slurm/slurm_encode.h"
+#include "providers/slurm/slurm_errors.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // rbmock's cloud in virtual time: its real fronts and its real ledger, behind a wire that loses, delays and repeats
-// requests, with machines for the fake launcher. The other implementation of providers/http.h is here (soak_wire.c): the
+// requests, with machines for the fake launcher. The other implementation of providers/wire/http.h is here (soak_wire.c): the
 // providers of the executor are linked against it and know no difference. The controller's host has a clock of its own,
 // which may jump, and may fall asleep.
 #ifndef RB_TESTS_SOAK_CLOUD_H

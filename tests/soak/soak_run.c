@@ -2,7 +2,7 @@
 
 #include "executor/controller.h"
 #include "fake_reports.h"
-#include "providers/http.h"
+#include "providers/wire/http.h"
 #include "soak_random.h"
 #include "soak_world.h"
 #include "tests/base/remove_tree.h"

@@ -1,9 +1,9 @@
-// providers/http.h once more, without sockets: a request is a value that arrives at a front after a while, or twice, or
+// providers/wire/http.h once more, without sockets: a request is a value that arrives at a front after a while, or twice, or
 // never. What was sent arrives whether or not anybody still waits for the answer, as after a crash.
 #include "soak_cloud.h"
 
-#include "providers/http.h"
-#include "providers/http_url.h"
+#include "providers/wire/http.h"
+#include "providers/wire/http_url.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum { MAX_HEADERS = 16 };
 
-#define DEFAULT_TIMEOUT_US INT64_C(30000000) // as providers/http.c
+#define DEFAULT_TIMEOUT_US INT64_C(30000000) // as providers/wire/http.c
 #define LATE_REQUEST_US    90e6
 #define LATE_ANSWER_US     60e6
 #define COPY_US            8e6
@@ -271,7 +271,7 @@ static void copy_request(struct transfer *t, const struct rb_http_request *r)
     copy_headers(t, r, host);
 }
 
-// --- providers/http.h
+// --- providers/wire/http.h
 
 bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_err *err)
 {

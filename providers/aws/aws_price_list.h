@@ -1,0 +1,34 @@
+// What EC2's machines cost on demand, from AWS's Price List. The query API (GetProducts) is asked, not the bulk files: a
+// region's file is hundreds of megabytes, here a page of a hundred machines is all that is ever held. Requests and answers
+// are pure; answers are untrusted.
+#ifndef RB_PROVIDERS_AWS_PRICE_LIST_H
+#define RB_PROVIDERS_AWS_PRICE_LIST_H
+
+#include "base/arena.h"
+#include "providers/aws/aws_client.h"
+#include "profiles/catalog/catalog.h"
+
+// A client for GetProducts about that region: rb_aws_client_create with service, target and the list's own region filled
+// in. Errors, besides those: PRICE, a partition whose list is not sold in USD or not to be had with its credentials.
+bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,
+                                     struct rb_err *err);
+
+// Linux on shared hardware, nothing preinstalled. instance_type NULL: all types; page NULL: the first.
+void rb_aws_price_list_encode(const char *region, const char *instance_type, const char *page, struct rb_buf *out);
+
+struct rb_aws_price {
+    const char *instance_type;
+    struct rb_rate rate;
+};
+struct rb_aws_prices {
+    struct rb_aws_price *prices; // [n]; each type once
+    int n;
+    const char *next_page;       // NULL: this was the last
+};
+// Values live in the arena. Products that are not what was asked for are passed over, and so are prices of 0, which stand
+// for capacity that is paid for elsewhere. Errors: IO, naming the element; PRICE: one type at two prices, or not in USD by
+// the hour.
+bool rb_aws_price_list_decode(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                              struct rb_aws_prices *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,552 @@
+// The verbs of a provider as calls of the EC2 API. Each operation has one call under way at a time and owns what it has
+// read so far; whether the call comes back or is dropped, the operation is freed exactly once.
+#include "providers/ec2/ec2.h"
+
+#include "providers/aws/aws_client.h"
+#include "providers/aws/aws_endpoint.h"
+#include "providers/aws/aws_price_list.h"
+#include "providers/ec2/ec2_decode.h"
+#include "providers/ec2/ec2_encode.h"
+#include "providers/ec2/ec2_errors.h"
+#include "providers/ec2/ec2_lease.h"
+#include "providers/ec2/ec2_offers.h"
+#include "providers/ec2/ec2_placement.h"
+#include "providers/ec2/ec2_preflight.h"
+#include "providers/ec2/ec2_quotas.h"
+#include "providers/ec2/ec2_regions.h"
+#include "providers/wire/http.h"
+#include "providers/listing.h"
+#include "providers/refusal.h"
+#include "providers/ec2/ssm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGE_TRIES = 5, DESCRIBE_TRIES = 3 };
+
+static const char loopback_image[] = "ami-00000000000000000"; // a mock cloud does not boot it anyway
+
+struct ec2 {
+    const struct rb_loop *loop;
+    struct rb_aws_client *client;
+    struct rb_aws_client_config config;              // of the clients of other services; its region is ours
+    struct rb_aws_client *ssm, *price_list, *quotas; // NULL: not needed so far
+    char infra[80], region[64];
+    char group[256];       // placement group known to be there; "": none
+    char (*never_ran)[32]; // [n_never_ran] instances that were pending when they were ended: nothing is billed for them
+    int n_never_ran;
+};
+
+struct launch {
+    struct ec2 *ec2;
+    struct rb_arena arena;
+    struct rb_launch what;              // deep copy
+    const char *image_id, *root_device; // root_device: only when a disk size is asked for
+    struct rb_instance *instances;      // [rb_launch_count(&what)]
+    rb_launch_fn *fn;
+    void *arg;
+};
+
+struct listing {
+    struct ec2 *ec2;
+    struct rb_listing all;
+    struct rb_ec2_instances page; // read last
+};
+
+struct look {
+    struct ec2 *ec2;
+    struct rb_arena arena;
+    const char *id;
+    struct rb_ec2_instances found; // that one
+    rb_launch_fn *fn;
+    void *arg;
+};
+
+struct ending {
+    struct ec2 *ec2;
+    struct rb_arena arena;
+    const char *id;
+    rb_terminate_fn *fn;
+    void *arg;
+};
+
+static struct rb_api_call new_call(const char *name, bool mutating, void *arg)
+{
+    return (struct rb_api_call){
+        .name = name,
+        .content_type = RB_EC2_CONTENT_TYPE,
+        .mutating = mutating,
+        .max_tries = mutating ? CHANGE_TRIES : DESCRIBE_TRIES,
+        .arg = arg,
+    };
+}
+
+static void launch_destroy(void *arg)
+{
+    struct launch *l = arg;
+    if (l->what.user_data)
+        explicit_bzero((char *)l->what.user_data, strlen(l->what.user_data)); // our own copy; may hold a host key
+    rb_arena_finish(&l->arena);
+    free(l);
+}
+
+// A placement group that is not found is made anew before the launch is asked for again.
+static void launch_done(void *arg, const struct rb_err *err)
+{
+    struct launch *l = arg;
+    if (err && err->code == RB_ERR_NOT_FOUND)
+        l->ec2->group[0] = '\0';
+    l->fn(l->arg, err, err ? NULL : l->instances);
+    launch_destroy(l);
+}
+
+static bool decode_launch(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct launch *l = arg;
+    return rb_ec2_decode_run(body, n, rb_launch_count(&l->what), l->ec2->region, &l->arena, l->instances, err);
+}
+
+static void run_instances(struct launch *l)
+{
+    struct rb_api_call call = new_call("RunInstances", true, l);
+    rb_ec2_encode_run(&l->what, l->image_id, l->root_device, &call.body);
+    call.decode = decode_launch;
+    call.done = launch_done;
+    call.drop = launch_destroy;
+    rb_aws_send(l->ec2->client, &call);
+}
+
+static bool decode_image(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct launch *l = arg;
+    return rb_ec2_decode_image(body, n, l->image_id, &l->arena, &l->root_device, err);
+}
+
+static void image_known(void *arg, const struct rb_err *err)
+{
+    struct launch *l = arg;
+    if (err)
+        launch_done(l, err);
+    else
+        run_instances(l);
+}
+
+// Only the image knows under which name its root disk is attached; another name would add a disk instead of sizing it.
+static void describe_image(struct launch *l)
+{
+    struct rb_api_call call = new_call("DescribeImages", false, l);
+    rb_ec2_encode_image(l->image_id, &call.body);
+    call.decode = decode_image;
+    call.done = image_known;
+    call.drop = launch_destroy;
+    rb_aws_send(l->ec2->client, &call);
+}
+
+static void go_on(struct launch *l)
+{
+    if (l->what.disk_gb > 0)
+        describe_image(l);
+    else
+        run_instances(l);
+}
+
+static void group_made(void *arg, const struct rb_err *err)
+{
+    struct launch *l = arg;
+    if (err) {
+        launch_done(l, err);
+        return;
+    }
+    snprintf(l->ec2->group, sizeof l->ec2->group, "%s", l->what.placement_group);
+    go_on(l);
+}
+
+static bool no_image(const struct ec2 *ec2, struct rb_err *err)
+{
+    return rb_err_set(err, RB_E_IMAGE, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
+                      ec2->infra, ec2->infra);
+}
+
+static bool check_launch(const struct launch *l, struct rb_err *err)
+{
+    if (!rb_ec2_check_launch(&l->what, err))
+        return false;
+    if (!l->image_id)
+        return no_image(l->ec2, err);
+    if (rb_ssm_parameter_of(l->image_id))
+        return rb_err_set(err, RB_E_LAUNCH, "%s: image %s was not looked up before the launch", l->ec2->infra,
+                          l->image_id); // what it stands for may move between two tries
+    if (l->what.region && strcmp(l->what.region, l->ec2->region) != 0)
+        return rb_err_set(err, RB_E_REGION, "%s: asked to launch in region %s", l->ec2->infra, l->what.region);
+    return true;
+}
+
+static void refuse(struct ec2 *ec2, struct rb_api_call *call, const struct rb_err *err,
+                   void (*done)(void *, const struct rb_err *), void (*drop)(void *))
+{
+    call->done = done;
+    call->drop = drop;
+    rb_aws_refuse(ec2->client, call, err);
+}
+
+static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    struct launch *l = rb_xcalloc(1, sizeof *l);
+    l->ec2 = ec2;
+    l->fn = fn;
+    l->arg = arg;
+    rb_launch_copy(&l->arena, what, &l->what);
+    l->instances = rb_arena_array(&l->arena, (size_t)rb_launch_count(what), sizeof *l->instances);
+    l->image_id = l->what.image_id;
+    if (!l->image_id && rb_aws_client_is_loopback(ec2->client))
+        l->image_id = loopback_image;
+    struct rb_err err = {0};
+    if (!check_launch(l, &err)) {
+        struct rb_api_call call = new_call("RunInstances", false, l);
+        refuse(ec2, &call, &err, launch_done, launch_destroy);
+    } else if (l->what.placement_group && strcmp(l->what.placement_group, ec2->group) != 0) {
+        rb_ec2_make_group(ec2->client, &l->what, group_made, launch_destroy, l);
+    } else {
+        go_on(l);
+    }
+}
+
+static void listing_destroy(void *arg)
+{
+    struct listing *l = arg;
+    rb_listing_finish(&l->all);
+    free(l);
+}
+
+// EC2 gives every instance a launchTime. Those of which its answer to TerminateInstances said that they were pending have
+// none for us; where that answer was lost, an instance counts as having run: unknown is never free.
+static void forget_launch_times(const struct ec2 *ec2, struct rb_ec2_instances *page)
+{
+    for (int i = 0; i < page->n; i++)
+        for (int k = 0; k < ec2->n_never_ran; k++)
+            if (strcmp(ec2->never_ran[k], page->instances[i].id) == 0)
+                page->instances[i].running_at_us = -1;
+}
+
+static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct listing *l = arg;
+    if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->all.arena, &l->page, err))
+        return false;
+    forget_launch_times(l->ec2, &l->page);
+    return true;
+}
+
+static void ask_page(struct listing *l, const char *page);
+
+static void page_done(void *arg, const struct rb_err *failed)
+{
+    struct listing *l = arg;
+    if (!failed)
+        rb_listing_add(&l->all, l->page.instances, l->page.n, true);
+    if (rb_listing_turn(&l->all, "DescribeInstances", failed, l->page.next_page))
+        ask_page(l, l->page.next_page);
+    else
+        listing_destroy(l);
+}
+
+static void ask_page(struct listing *l, const char *page)
+{
+    struct rb_api_call call = new_call("DescribeInstances", false, l);
+    rb_ec2_encode_list(l->all.run_id, page, &call.body);
+    call.decode = decode_page;
+    call.done = page_done;
+    call.drop = listing_destroy;
+    rb_aws_send(l->ec2->client, &call);
+}
+
+static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
+{
+    struct listing *l = rb_xcalloc(1, sizeof *l);
+    l->ec2 = p->state;
+    rb_listing_init(&l->all, run_id, fn, arg);
+    ask_page(l, NULL);
+}
+
+static void look_destroy(void *arg)
+{
+    struct look *l = arg;
+    rb_arena_finish(&l->arena);
+    free(l);
+}
+
+// An answer without the instance is no answer: EC2 says so when it does not know an id.
+static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct look *l = arg;
+    if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->found, err))
+        return false;
+    forget_launch_times(l->ec2, &l->found);
+    return (l->found.n == 1 && strcmp(l->found.instances[0].id, l->id) == 0) ||
+           rb_err_set(err, RB_E_ANSWER, "answer: expected instance %s, got %d others", l->id, l->found.n);
+}
+
+static void look_done(void *arg, const struct rb_err *err)
+{
+    struct look *l = arg;
+    l->fn(l->arg, err, err ? NULL : &l->found.instances[0]);
+    look_destroy(l);
+}
+
+static void ec2_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
+{
+    struct look *l = rb_xcalloc(1, sizeof *l);
+    l->ec2 = p->state;
+    l->id = rb_arena_strdup(&l->arena, id);
+    l->fn = fn;
+    l->arg = arg;
+    struct rb_api_call call = new_call("DescribeInstances", false, l);
+    rb_ec2_encode_look(id, &call.body);
+    call.decode = decode_look;
+    call.done = look_done;
+    call.drop = look_destroy;
+    rb_aws_send(l->ec2->client, &call);
+}
+
+static void ending_destroy(void *arg)
+{
+    struct ending *e = arg;
+    rb_arena_finish(&e->arena);
+    free(e);
+}
+
+static void remember_never_ran(struct ec2 *ec2, const char *id)
+{
+    ec2->never_ran = rb_xrealloc(ec2->never_ran, (size_t)ec2->n_never_ran + 1, sizeof *ec2->never_ran);
+    snprintf(ec2->never_ran[ec2->n_never_ran++], sizeof *ec2->never_ran, "%s", id);
+}
+
+static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct ending *e = arg;
+    bool never_ran;
+    if (!rb_ec2_decode_terminate(body, n, e->id, &never_ran, err))
+        return false;
+    if (never_ran)
+        remember_never_ran(e->ec2, e->id);
+    return true;
+}
+
+static void ending_done(void *arg, const struct rb_err *err)
+{
+    struct ending *e = arg;
+    e->fn(e->arg, err);
+    ending_destroy(e);
+}
+
+// One id per call: a single bad id in a longer list would save all the others.
+static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    struct ending *e = rb_xcalloc(1, sizeof *e);
+    e->ec2 = ec2;
+    e->id = rb_arena_strdup(&e->arena, id);
+    e->fn = fn;
+    e->arg = arg;
+    struct rb_api_call call = new_call("TerminateInstances", true, e);
+    rb_ec2_encode_terminate(id, &call.body);
+    call.decode = decode_ending;
+    call.done = ending_done;
+    call.drop = ending_destroy;
+    rb_aws_send(ec2->client, &call);
+}
+
+static void refuse_question(struct ec2 *ec2, const struct rb_refusal *refusal)
+{
+    struct rb_api_call call = rb_refusal_call(refusal);
+    rb_aws_refuse(ec2->client, &call, &refusal->err);
+}
+
+static bool can_look_up(struct ec2 *ec2, const char *image, struct rb_err *err)
+{
+    return !rb_ssm_parameter_of(image) || ec2->ssm || rb_ssm_client_create(&ec2->config, &ec2->ssm, err);
+}
+
+static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    struct rb_launch launch = *what;
+    struct rb_err err = {0};
+    launch.token = "preflight";
+    launch.user_data = NULL;
+    launch.placement_group = NULL; // there is none yet, and a dry run makes none
+    if (!launch.image_id && rb_aws_client_is_loopback(ec2->client))
+        launch.image_id = loopback_image;
+    bool ok = rb_ec2_check_launch(&launch, &err);
+    if (ok && !launch.image_id)
+        ok = no_image(ec2, &err);
+    if (ok && can_look_up(ec2, launch.image_id, &err))
+        rb_ec2_preflight(ec2->client, ec2->ssm, &launch, fn, arg);
+    else
+        refuse_question(ec2,
+                        &(struct rb_refusal){.err = err, .of = RB_REFUSED_PREFLIGHT, .fn.preflight = fn, .arg = arg});
+}
+
+static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    struct rb_err err;
+    if (ec2->quotas || rb_service_quotas_client_create(&ec2->config, &ec2->quotas, &err))
+        rb_ec2_quotas(ec2->client, ec2->quotas, demands, n, fn, arg);
+    else
+        refuse_question(ec2, &(struct rb_refusal){.err = err, .of = RB_REFUSED_QUOTAS, .fn.quotas = fn, .arg = arg});
+}
+
+static void ec2_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
+{
+    const struct ec2 *ec2 = p->state;
+    rb_ec2_groups(ec2->client, run_id, fn, arg);
+}
+
+static void ec2_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    ec2->group[0] = '\0';
+    rb_ec2_end_group(ec2->client, name, fn, arg);
+}
+
+static void ec2_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease,
+                      rb_terminate_fn *fn, void *arg)
+{
+    const struct ec2 *ec2 = p->state;
+    rb_ec2_renew(ec2->client, ids, n, lease, fn, arg);
+}
+
+static int64_t ec2_clock_us(const struct rb_provider *p)
+{
+    const struct ec2 *ec2 = p->state;
+    return rb_aws_client_clock_us(ec2->client);
+}
+
+static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
+{
+    const struct ec2 *ec2 = p->state;
+    rb_ec2_regions(ec2->client, fn, arg);
+}
+
+static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    struct rb_err err;
+    if (ec2->price_list || rb_aws_price_list_client_create(&ec2->config, &ec2->price_list, &err))
+        rb_ec2_offers(ec2->client, ec2->price_list, ec2->loop, ec2->infra, types, n_types, fn, arg);
+    else
+        refuse_question(ec2, &(struct rb_refusal){.err = err, .of = RB_REFUSED_OFFERS, .fn.offers = fn, .arg = arg});
+}
+
+static void ec2_destroy(struct rb_provider *p)
+{
+    struct ec2 *ec2 = p->state;
+    if (!ec2)
+        return;
+    rb_aws_client_destroy(ec2->client);
+    rb_aws_client_destroy(ec2->ssm);
+    rb_aws_client_destroy(ec2->quotas);
+    rb_aws_client_destroy(ec2->price_list);
+    free(ec2->never_ran);
+    free(ec2);
+    p->state = NULL;
+}
+
+static bool is_on_loopback(const char *region, bool loopback_only)
+{
+    char endpoint[512];
+    return rb_aws_endpoint("ec2", region, loopback_only, endpoint, sizeof endpoint, NULL) &&
+           rb_http_is_loopback(endpoint);
+}
+
+static bool aws_is_harmless(const char *region)
+{
+    return is_on_loopback(region, false);
+}
+
+static bool mock_is_harmless(const char *region)
+{
+    return is_on_loopback(region, true);
+}
+
+static bool create(const struct rb_provider_config *config, const struct rb_provider_ops *ops, bool loopback_only,
+                   struct rb_provider *out, struct rb_err *err)
+{
+    if (!config->http)
+        return rb_err_set(err, RB_E_HTTP_REQUEST, "%s/%s: needs an HTTP client", ops->name, config->region);
+    const struct rb_aws_client_config client = {
+        .loop = config->loop,
+        .http = config->http,
+        .service = "ec2",
+        .region = config->region,
+        .loopback_only = loopback_only || config->loopback_only,
+        .judge = rb_ec2_judge,
+    };
+    struct ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
+    ec2->loop = config->loop;
+    snprintf(ec2->region, sizeof ec2->region, "%s", config->region);
+    ec2->config = client;
+    ec2->config.region = ec2->region;
+    snprintf(ec2->infra, sizeof ec2->infra, "%s/%s", ops->name, ec2->region);
+    if (!rb_aws_client_create(&client, &ec2->client, err)) {
+        free(ec2);
+        return rb_err_prefix(err, "%s", ops->name);
+    }
+    *out = (struct rb_provider){.ops = ops, .state = ec2};
+    return true;
+}
+
+static bool create_aws(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
+    return create(config, &rb_provider_aws, false, out, err);
+}
+
+static bool create_mock(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
+    return create(config, &rb_provider_mock, true, out, err);
+}
+
+const struct rb_provider_ops rb_provider_aws = {
+    .name = "aws",
+    .summary = "Amazon EC2",
+    .launches_gangs = true,
+    .create = create_aws,
+    .destroy = ec2_destroy,
+    .launch = ec2_launch,
+    .preflight = ec2_preflight,
+    .quotas = ec2_quotas,
+    .list = ec2_list,
+    .look = ec2_look,
+    .terminate = ec2_terminate,
+    .renew = ec2_renew,
+    .clock_us = ec2_clock_us,
+    .groups = ec2_groups,
+    .end_group = ec2_end_group,
+    .is_harmless = aws_is_harmless,
+    .regions = ec2_regions,
+    .offers = ec2_offers,
+};
+
+const struct rb_provider_ops rb_provider_mock = {
+    .name = "mock",
+    .summary = "a mock cloud on loopback (rbmock)",
+    .launches_gangs = true,
+    .create = create_mock,
+    .destroy = ec2_destroy,
+    .launch = ec2_launch,
+    .preflight = ec2_preflight,
+    .quotas = ec2_quotas,
+    .list = ec2_list,
+    .look = ec2_look,
+    .terminate = ec2_terminate,
+    .renew = ec2_renew,
+    .clock_us = ec2_clock_us,
+    .groups = ec2_groups,
+    .end_group = ec2_end_group,
+    .is_harmless = mock_is_harmless,
+    .regions = ec2_regions,
+    .offers = ec2_offers,
+};

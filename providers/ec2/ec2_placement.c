@@ -1,0 +1,117 @@
+// None of these is a mutating call in the sense of api_call.h: said twice they do no more than said once, so an answer that is
+// lost leaves nothing to be settled.
+#include "providers/ec2/ec2_placement.h"
+
+#include "providers/ec2/ec2_decode.h"
+#include "providers/ec2/ec2_encode.h"
+
+#include <stdlib.h>
+
+enum { TRIES = 5 };
+
+// A group is made or ended: what the answer says besides is not needed, its name is ours.
+struct change {
+    enum rb_err_code as_good; // as having done it: it is done already
+    rb_terminate_fn *fn;
+    rb_loop_fn *drop; // NULL: nobody minds
+    void *arg;
+};
+
+struct listing {
+    struct rb_arena arena;
+    struct rb_ec2_groups found;
+    rb_groups_fn *fn;
+    void *arg;
+};
+
+static struct rb_api_call new_call(const char *name, void *arg)
+{
+    return (struct rb_api_call){.name = name, .content_type = RB_EC2_CONTENT_TYPE, .max_tries = TRIES, .arg = arg};
+}
+
+// --- make and end ---
+
+static bool decode_nothing(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    (void)arg, (void)body, (void)n, (void)err;
+    return true;
+}
+
+static void changed(void *arg, const struct rb_err *err)
+{
+    struct change *c = arg;
+    c->fn(c->arg, err && err->code != c->as_good ? err : NULL);
+    free(c);
+}
+
+static void dropped(void *arg)
+{
+    struct change *c = arg;
+    if (c->drop)
+        c->drop(c->arg);
+    free(c);
+}
+
+static struct rb_api_call new_change(const char *name, const struct change *change)
+{
+    struct change *c = rb_xcalloc(1, sizeof *c);
+    *c = *change;
+    struct rb_api_call call = new_call(name, c);
+    call.decode = decode_nothing;
+    call.done = changed;
+    call.drop = dropped;
+    return call;
+}
+
+// Code NONE: there is one of this name, which nobody else has, as it holds the run's random id.
+void rb_ec2_make_group(struct rb_aws_client *client, const struct rb_launch *launch, rb_ec2_group_fn *fn,
+                       rb_loop_fn *drop, void *arg)
+{
+    const struct change making = {.as_good = RB_ERR_NONE, .fn = fn, .drop = drop, .arg = arg};
+    struct rb_api_call call = new_change("CreatePlacementGroup", &making);
+    rb_ec2_encode_create_group(launch, &call.body);
+    rb_aws_send(client, &call);
+}
+
+void rb_ec2_end_group(struct rb_aws_client *client, const char *name, rb_terminate_fn *fn, void *arg)
+{
+    const struct change ending = {.as_good = RB_ERR_NOT_FOUND, .fn = fn, .arg = arg};
+    struct rb_api_call call = new_change("DeletePlacementGroup", &ending);
+    rb_ec2_encode_delete_group(name, &call.body);
+    rb_aws_send(client, &call);
+}
+
+// --- list ---
+
+static void listing_destroy(void *arg)
+{
+    struct listing *l = arg;
+    rb_arena_finish(&l->arena);
+    free(l);
+}
+
+static bool decode_groups(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct listing *l = arg;
+    return rb_ec2_decode_groups(body, n, &l->arena, &l->found, err);
+}
+
+static void listed(void *arg, const struct rb_err *err)
+{
+    struct listing *l = arg;
+    l->fn(l->arg, err, l->found.groups, err ? 0 : l->found.n);
+    listing_destroy(l);
+}
+
+void rb_ec2_groups(struct rb_aws_client *client, const char *run_id, rb_groups_fn *fn, void *arg)
+{
+    struct listing *l = rb_xcalloc(1, sizeof *l);
+    l->fn = fn;
+    l->arg = arg;
+    struct rb_api_call call = new_call("DescribePlacementGroups", l);
+    rb_ec2_encode_groups(run_id, &call.body);
+    call.decode = decode_groups;
+    call.done = listed;
+    call.drop = listing_destroy;
+    rb_aws_send(client, &call);
+}

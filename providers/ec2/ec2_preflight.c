@@ -1,0 +1,147 @@
+// Three questions in a row: GetParameter, RunInstances and TerminateInstances, the last two with DryRun. There is nothing
+// to end yet, so the last one is about an instance that cannot exist: a policy that allows to end only what carries our
+// tag has to name this one beside it (docs/policies/aws.json).
+#include "providers/ec2/ec2_preflight.h"
+
+#include "providers/ec2/ec2_encode.h"
+#include "providers/ec2/ssm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 3 };
+
+static const char nobody[] = "i-00000000000000000";
+
+struct preflight {
+    struct rb_aws_client *ec2, *ssm;
+    struct rb_arena arena;
+    struct rb_launch what;
+    rb_preflight_fn *fn;
+    void *arg;
+};
+
+static void destroy(void *arg)
+{
+    struct preflight *p = arg;
+    rb_arena_finish(&p->arena);
+    free(p);
+}
+
+static void end(struct preflight *p, const struct rb_err *err)
+{
+    p->fn(p->arg, err, err ? NULL : p->what.image_id);
+    destroy(p);
+}
+
+static bool cannot_succeed(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    (void)arg, (void)body, (void)n;
+    return rb_err_set(err, RB_E_EC2_DRY_RUN, "a dry run was answered like a real one");
+}
+
+static void ask(struct preflight *p, const char *name, struct rb_buf *body, void (*done)(void *, const struct rb_err *))
+{
+    struct rb_api_call call = {
+        .name = name,
+        .content_type = RB_EC2_CONTENT_TYPE,
+        .body = *body,
+        .max_tries = TRIES,
+        .arg = p,
+        .decode = cannot_succeed,
+        .done = done,
+        .drop = destroy,
+    };
+    rb_buf_puts(&call.body, "&DryRun=true");
+    rb_aws_send(p->ec2, &call);
+}
+
+// Not found is an answer to somebody who was allowed to ask.
+static void ending_judged(void *arg, const struct rb_err *err)
+{
+    struct preflight *p = arg;
+    struct rb_err denied = *err;
+    if (err->code == RB_ERR_NONE || err->code == RB_ERR_NOT_FOUND) {
+        end(p, NULL);
+        return;
+    }
+    if (err->code == RB_ERR_DENIED)
+        rb_err_set(
+            &denied, RB_E_PERMISSION,
+            "%s; nothing is launched that could not be ended: allow ec2:TerminateInstances, also on instance/%s, "
+            "which stands for those to come (docs/policies/aws.json)",
+            err->message, nobody);
+    end(p, &denied);
+}
+
+// The job's key is told, so that nobody has to read EC2's words to know whose fault it is.
+static void end_for_image(struct preflight *p, const struct rb_err *err)
+{
+    struct rb_err named = *err;
+    snprintf(named.key, sizeof named.key, "resources.image_id");
+    rb_err_prefix(&named, "image %s", p->what.image_id);
+    end(p, &named);
+}
+
+static void launch_judged(void *arg, const struct rb_err *err)
+{
+    struct preflight *p = arg;
+    struct rb_buf body = RB_BUF_INIT;
+    if (err->code != RB_ERR_NONE && strstr(err->message, "InvalidAMIID")) {
+        end_for_image(p, err);
+        return;
+    }
+    if (err->code != RB_ERR_NONE) {
+        end(p, err);
+        return;
+    }
+    rb_ec2_encode_terminate(nobody, &body);
+    ask(p, "TerminateInstances (dry run)", &body, ending_judged);
+}
+
+static void ask_launch(struct preflight *p)
+{
+    struct rb_buf body = RB_BUF_INIT;
+    struct rb_launch launch = p->what;
+    launch.disk_gb = 0; // the name of the root device is not known yet, and no permission hangs on it
+    rb_ec2_encode_run(&launch, launch.image_id, NULL, &body);
+    ask(p, "RunInstances (dry run)", &body, launch_judged);
+}
+
+static bool is_image_id(const char *s)
+{
+    return strncmp(s, "ami-", 4) == 0 && s[4] && strspn(s + 4, "0123456789abcdef") == strlen(s + 4);
+}
+
+static void image_known(void *arg, const struct rb_err *err, const char *value)
+{
+    struct preflight *p = arg;
+    struct rb_err named;
+    if (!err && is_image_id(value)) {
+        p->what.image_id = rb_arena_strdup(&p->arena, value);
+        ask_launch(p);
+        return;
+    }
+    if (err)
+        named = *err;
+    else
+        rb_err_set(&named, RB_E_IMAGE, "expected an image id (ami-...)");
+    end_for_image(p, &named);
+}
+
+void rb_ec2_preflight(struct rb_aws_client *ec2, struct rb_aws_client *ssm, const struct rb_launch *launch,
+                      rb_preflight_fn *fn, void *arg)
+{
+    struct preflight *p = rb_xcalloc(1, sizeof *p);
+    p->ec2 = ec2;
+    p->ssm = ssm;
+    p->fn = fn;
+    p->arg = arg;
+    rb_launch_copy(&p->arena, launch, &p->what);
+    const char *parameter = rb_ssm_parameter_of(p->what.image_id);
+    if (parameter)
+        rb_ssm_get(ssm, parameter, image_known, p);
+    else
+        ask_launch(p);
+}

@@ -1,0 +1,72 @@
+#include "providers/ec2/ec2_regions.h"
+
+#include "providers/ec2/ec2_encode.h"
+#include "providers/wire/xml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 3, MAX_REGIONS = 128 }; // EC2 has some 40
+
+struct question {
+    struct rb_arena arena;
+    const char *names[MAX_REGIONS];
+    int n;
+    rb_regions_fn *fn;
+    void *arg;
+};
+
+// It becomes part of a host name: the endpoint's own check comes on top of this one.
+static bool is_region(const char *s)
+{
+    return *s && strlen(s) < 32 && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(s);
+}
+
+static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct question *q = arg;
+    const struct rb_xml *root;
+    if (!rb_xml_parse(body, n, &q->arena, &root, err))
+        return false;
+    q->n = 0;
+    const struct rb_xml *item = rb_xml_child(rb_xml_child(root, "regionInfo"), "item");
+    for (; item && q->n < MAX_REGIONS; item = rb_xml_next(item, "item")) {
+        const char *name = rb_xml_text(item, "regionName");
+        if (!name || !is_region(name))
+            return rb_err_set(err, RB_E_ANSWER, "regionName: expected a region");
+        q->names[q->n++] = name;
+    }
+    return q->n > 0 || rb_err_set(err, RB_E_ANSWER, "regionInfo: expected at least one region");
+}
+
+static void destroy(void *arg)
+{
+    struct question *q = arg;
+    rb_arena_finish(&q->arena);
+    free(q);
+}
+
+static void done(void *arg, const struct rb_err *err)
+{
+    struct question *q = arg;
+    q->fn(q->arg, err, q->names, err ? 0 : q->n);
+    destroy(q);
+}
+
+void rb_ec2_regions(struct rb_aws_client *client, rb_regions_fn *fn, void *arg)
+{
+    struct question *q = rb_xcalloc(1, sizeof *q);
+    struct rb_api_call call = {
+        .name = "DescribeRegions",
+        .content_type = RB_EC2_CONTENT_TYPE,
+        .max_tries = TRIES,
+        .arg = q,
+        .decode = decode,
+        .done = done,
+        .drop = destroy,
+    };
+    q->fn = fn;
+    q->arg = arg;
+    rb_buf_puts(&call.body, "Action=DescribeRegions&Version=2016-11-15");
+    rb_aws_send(client, &call);
+}

@@ -1,0 +1,274 @@
+// The verbs of a provider as calls of the Compute Engine API.
+#include "providers/gcp/gcp.h"
+
+#include "providers/gcp/gcp_decode.h"
+#include "providers/gcp/gcp_encode.h"
+#include "providers/gcp/gcp_errors.h"
+#include "providers/gcp/gcp_launch.h"
+#include "providers/gcp/gcp_lease.h"
+#include "providers/gcp/gcp_look.h"
+#include "providers/gcp/gcp_names.h"
+#include "providers/gcp/gcp_offers.h"
+#include "providers/gcp/gcp_preflight.h"
+#include "providers/gcp/gcp_quotas.h"
+#include "providers/gcp/google_client.h"
+#include "providers/wire/http.h"
+#include "providers/listing.h"
+#include "providers/refusal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { END_TRIES = 5, LIST_TRIES = 3 };
+
+struct gcp {
+    const struct rb_loop *loop;
+    struct rb_google_client *client;
+    char region[64];
+};
+
+struct listing {
+    struct gcp *gcp;
+    struct rb_listing all;
+    struct rb_gcp_instances page; // read last
+};
+
+struct ending {
+    struct rb_arena arena;
+    const char *name, *zone;
+    struct rb_gcp_operation operation;
+    rb_terminate_fn *fn;
+    void *arg;
+};
+
+static void gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    rb_gcp_launch(gcp->client, gcp->loop, gcp->region, what, fn, arg);
+}
+
+// --- list ---
+
+static void listing_destroy(void *arg)
+{
+    struct listing *l = arg;
+    rb_listing_finish(&l->all);
+    free(l);
+}
+
+static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct listing *l = arg;
+    return rb_gcp_decode_list(body, n, l->gcp->region, &l->all.arena, &l->page, err);
+}
+
+// The filter lets runs pass whose ids begin alike.
+static void keep_ours(struct rb_gcp_instances *page, const char *run_id)
+{
+    int n = 0;
+    for (int i = 0; i < page->n; i++)
+        if (!run_id || (page->instances[i].run_id && strcmp(page->instances[i].run_id, run_id) == 0))
+            page->instances[n++] = page->instances[i];
+    page->n = n;
+}
+
+static void ask_page(struct listing *l, const char *page);
+
+static void page_done(void *arg, const struct rb_err *failed)
+{
+    struct listing *l = arg;
+    if (!failed) {
+        keep_ours(&l->page, l->all.run_id);
+        rb_listing_add(&l->all, l->page.instances, l->page.n, l->page.complete);
+    }
+    if (rb_listing_turn(&l->all, "instances.aggregatedList", failed, l->page.next_page))
+        ask_page(l, l->page.next_page);
+    else
+        listing_destroy(l);
+}
+
+static void ask_page(struct listing *l, const char *page)
+{
+    struct rb_api_call call = {
+        .name = "instances.aggregatedList",
+        .method = "GET",
+        .max_tries = LIST_TRIES,
+        .arg = l,
+        .decode = decode_page,
+        .done = page_done,
+        .drop = listing_destroy,
+    };
+    rb_gcp_target_list(rb_google_client_project(l->gcp->client), l->all.run_id, page, &call.target);
+    rb_google_send(l->gcp->client, RB_GOOGLE_COMPUTE, &call);
+}
+
+static void gcp_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
+{
+    struct listing *l = rb_xcalloc(1, sizeof *l);
+    l->gcp = p->state;
+    rb_listing_init(&l->all, run_id, fn, arg);
+    ask_page(l, NULL);
+}
+
+// --- look ---
+
+static void gcp_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
+{
+    const struct gcp *gcp = p->state;
+    rb_gcp_look(gcp->client, gcp->region, id, fn, NULL, arg);
+}
+
+// --- terminate ---
+
+static void ending_destroy(void *arg)
+{
+    struct ending *e = arg;
+    rb_arena_finish(&e->arena);
+    free(e);
+}
+
+static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct ending *e = arg;
+    return rb_gcp_decode_operation(body, n, &e->arena, &e->operation, err);
+}
+
+// An operation that is under way is accepted; whether it ends well, a listing tells. One that is done at once says so.
+// Instances are found by name at the one place that knows, not in a listing that lags: what is not there has ended.
+static void ending_done(void *arg, const struct rb_err *err)
+{
+    struct ending *e = arg;
+    const enum rb_gcp_progress progress = e->operation.progress;
+    if (!err && (progress == RB_GCP_FAILED || progress == RB_GCP_UNSETTLED))
+        err = &e->operation.error;
+    if (err && err->code == RB_ERR_NOT_FOUND)
+        err = NULL;
+    e->fn(e->arg, err);
+    ending_destroy(e);
+}
+
+// Without a request id: an operation that failed would be the answer to every repetition of it. Not mutating, because said
+// twice it does no more than said once: a lost answer leaves nothing to be settled, it is asked for again.
+static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    struct ending *e = rb_xcalloc(1, sizeof *e);
+    struct rb_api_call call = {
+        .name = "instances.delete",
+        .method = "DELETE",
+        .max_tries = END_TRIES,
+        .arg = e,
+        .decode = decode_ending,
+        .done = ending_done,
+        .drop = ending_destroy,
+    };
+    struct rb_err err;
+    e->fn = fn;
+    e->arg = arg;
+    if (!rb_gcp_instance_id_split(id, &e->arena, &e->name, &e->zone)) {
+        rb_err_set(&err, RB_E_GCP_INSTANCE, "'%.100s': expected the id of an instance, NAME.ZONE", id);
+        rb_google_refuse(gcp->client, &call, &err);
+        return;
+    }
+    rb_gcp_target_instance(rb_google_client_project(gcp->client), e->zone, e->name, &call.target);
+    rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
+}
+
+static void gcp_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease,
+                      rb_terminate_fn *fn, void *arg)
+{
+    const struct gcp *gcp = p->state;
+    rb_gcp_renew(gcp->client, ids, n, lease, fn, arg);
+}
+
+static int64_t gcp_clock_us(const struct rb_provider *p)
+{
+    const struct gcp *gcp = p->state;
+    return rb_google_client_clock_us(gcp->client);
+}
+
+// User data and names differ from launch to launch and decide nothing here.
+static void gcp_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    struct rb_launch launch = *what;
+    struct rb_err err = {0};
+    launch.user_data = NULL;
+    if (rb_gcp_check_launch(&launch, gcp->region, &err)) {
+        rb_gcp_preflight(gcp->client, &launch, fn, arg);
+        return;
+    }
+    struct rb_api_call call =
+        rb_refusal_call(&(struct rb_refusal){.err = err, .of = RB_REFUSED_PREFLIGHT, .fn.preflight = fn, .arg = arg});
+    rb_google_refuse(gcp->client, &call, &err);
+}
+
+static void gcp_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    rb_gcp_quotas(gcp->client, gcp->region, demands, n, fn, arg);
+}
+
+static void gcp_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    rb_gcp_offers(gcp->client, gcp->loop, gcp->region, types, n_types, fn, arg);
+}
+
+// --- life ---
+
+static bool gcp_is_harmless(const char *region)
+{
+    char endpoint[512];
+    (void)region; // one endpoint serves them all
+    return rb_google_endpoint(RB_GOOGLE_COMPUTE, endpoint, sizeof endpoint, NULL) && rb_http_is_loopback(endpoint);
+}
+
+static void gcp_destroy(struct rb_provider *p)
+{
+    struct gcp *gcp = p->state;
+    if (!gcp)
+        return;
+    rb_google_client_destroy(gcp->client);
+    free(gcp);
+    p->state = NULL;
+}
+
+static bool gcp_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
+    if (!config->http)
+        return rb_err_set(err, RB_E_HTTP_REQUEST, "gcp/%s: needs an HTTP client", config->region);
+    const struct rb_google_client_config client = {
+        .loop = config->loop,
+        .http = config->http,
+        .judge = rb_gcp_judge,
+    };
+    struct gcp *gcp = rb_xcalloc(1, sizeof *gcp);
+    gcp->loop = config->loop;
+    snprintf(gcp->region, sizeof gcp->region, "%s", config->region);
+    if (!rb_google_client_create(&client, &gcp->client, err)) {
+        free(gcp);
+        return rb_err_prefix(err, "gcp");
+    }
+    *out = (struct rb_provider){.ops = &rb_provider_gcp, .state = gcp};
+    return true;
+}
+
+const struct rb_provider_ops rb_provider_gcp = {
+    .name = "gcp",
+    .summary = "Google Compute Engine",
+    .launches_gangs = true,
+    .create = gcp_create,
+    .destroy = gcp_destroy,
+    .launch = gcp_launch,
+    .list = gcp_list,
+    .look = gcp_look,
+    .preflight = gcp_preflight,
+    .quotas = gcp_quotas,
+    .terminate = gcp_terminate,
+    .renew = gcp_renew,
+    .clock_us = gcp_clock_us,
+    .is_harmless = gcp_is_harmless,
+    .offers = gcp_offers,
+};

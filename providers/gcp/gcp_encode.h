@@ -1,0 +1,59 @@
+// Requests of the Compute Engine API: targets (path and query) and bodies. Pure.
+#ifndef RB_PROVIDERS_GCP_ENCODE_H
+#define RB_PROVIDERS_GCP_ENCODE_H
+
+#include "base/buf.h"
+#include "providers/gcp/gcp_decode.h"
+#include "providers/provider.h"
+
+// A machine type as our price lists name it: "g2-standard-4", or for N1 with GPUs attached
+// "n1-standard-8+nvidia-tesla-t4:2" (one where the count is left out).
+struct rb_gcp_machine_type {
+    char name[64], accelerator[64]; // accelerator "": none attached (it may still be part of the type)
+    int n_accelerators;
+};
+bool rb_gcp_machine_type_parse(const char *instance_type, struct rb_gcp_machine_type *out, struct rb_err *err);
+
+// What can be said about a launch before anybody is asked: INVALID, with the key of the job file.
+bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct rb_err *err);
+
+// Every part of a path is percent-encoded.
+void rb_gcp_target_instance(const char *project, const char *zone, const char *name, struct rb_buf *out);
+void rb_gcp_target_look(const char *project, const char *zone, const char *name, struct rb_buf *out);
+// The operations on the instance of that name. page NULL: the first.
+void rb_gcp_target_history(const char *project, const char *zone, const char *name, const char *page,
+                           struct rb_buf *out);
+void rb_gcp_target_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out);
+void rb_gcp_target_bulk_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out);
+void rb_gcp_target_wait(const char *project, const char *zone, const char *operation, struct rb_buf *out);
+// All zones of the project at once; run_id NULL: of any run. page NULL: the first.
+void rb_gcp_target_list(const char *project, const char *run_id, const char *page, struct rb_buf *out);
+// Instances of the launch of that id, likewise: as many as it asked for, if everything went well.
+void rb_gcp_target_find(const char *project, const char *launch_id, struct rb_buf *out);
+// In which zones a machine type is sold, or rather the GPUs it asks for beside it.
+void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out);
+
+// A region, or the project itself (region NULL): no more of them than their quotas.
+void rb_gcp_target_quotas(const char *project, const char *region, struct rb_buf *out);
+// An image or the latest of a family, as launches name them.
+void rb_gcp_target_image(const char *image_id, struct rb_buf *out);
+// Which permissions of a list one has in the project; of the Cloud Resource Manager, not of Compute Engine.
+void rb_gcp_target_permissions(const char *project, struct rb_buf *out);
+
+// The body of an insert. The launch is checked. Everything that makes it safe is part of the insert itself: labels, the
+// end that the cloud brings about (DELETE after max_lifetime_s, and at preemption), disks that go with the machine.
+// Tag "Name" becomes the description. user_data goes where an image with cloud-init looks for it (metadata `user-data`)
+// if it begins with "#cloud-config", else to where every image of Google's looks (`startup-script`).
+bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const char *name, struct rb_buf *out,
+                          struct rb_err *err);
+// The same for a gang, of which every member is called after it: all of them or none.
+bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, const char *gang, struct rb_buf *out,
+                               struct rb_err *err);
+
+// The labels of an instance, and their replacement: those it has, with the tag's in the place of older ones of that tag.
+void rb_gcp_target_labelled(const char *project, const char *zone, const char *name, struct rb_buf *out);
+void rb_gcp_target_labels(const char *project, const char *zone, const char *name, struct rb_buf *out);
+bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag *tag, struct rb_buf *out,
+                          struct rb_err *err);
+
+#endif

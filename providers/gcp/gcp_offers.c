@@ -1,0 +1,209 @@
+// One question per type, then the price list page by page (some ten, of megabytes), then the sums. Asked rarely, so it may
+// take a minute.
+#include "providers/gcp/gcp_offers.h"
+
+#include "base/arena.h"
+#include "providers/gcp/gcp_encode.h"
+#include "providers/gcp/gcp_prices.h"
+#include "providers/aws/sigv4.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 3, MAX_PAGES = 100, MAX_PAGE_TOKEN = 512 };
+
+static const char price_list[] = "/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000"; // Compute Engine's
+static const int64_t page_timeout_us = INT64_C(120000000);
+
+struct survey {
+    struct rb_google_client *client;
+    struct rb_arena arena;
+    const char *infra, *region;
+    int64_t asked_unix_us;
+    struct rb_gcp_priced machines[RB_GCP_MAX_TYPES];
+    int n_machines, at, n_pages;
+    char next_page[MAX_PAGE_TOKEN];
+    struct rb_err price_err; // what a page said that cannot be repeated away; code NONE: nothing
+    rb_offers_fn *fn;
+    void *arg;
+};
+
+static void survey_destroy(void *arg)
+{
+    struct survey *s = arg;
+    rb_arena_finish(&s->arena);
+    free(s);
+}
+
+static void survey_failed(void *arg, const struct rb_err *err)
+{
+    struct survey *s = arg;
+    s->fn(s->arg, err, NULL);
+    survey_destroy(s);
+}
+
+static struct rb_offer offer_of(const struct survey *s, const struct rb_gcp_priced *p, enum rb_market market,
+                                struct rb_rate rate)
+{
+    return (struct rb_offer){
+        .infra = s->infra,
+        .instance_type = p->instance_type,
+        .accelerator = p->accelerator,
+        .gpus = p->gpus > 0 ? (int)p->gpus : 1, // a slot
+        .gpu_memory_gb = p->gpu_memory_gb,
+        .vcpus = (double)p->cpus,
+        .memory_gb = (double)p->memory_mib / 1024,
+        .market = market,
+        .rate = rate,
+        .source = "Cloud Billing price list",
+        .fetched_at_us = s->asked_unix_us,
+    };
+}
+
+static int by_type(const void *a, const void *b)
+{
+    const struct rb_gcp_priced *x = a, *y = b;
+    return strcmp(x->instance_type, y->instance_type);
+}
+
+static void all_priced(struct survey *s)
+{
+    struct rb_offer offers[2 * RB_GCP_MAX_TYPES];
+    struct rb_catalog catalog = {.offers = offers};
+    struct rb_rate rate;
+    struct rb_err err;
+    qsort(s->machines, (size_t)s->n_machines, sizeof s->machines[0], by_type);
+    for (int i = 0; i < s->n_machines; i++) {
+        const struct rb_gcp_priced *p = &s->machines[i];
+        if (!rb_gcp_priced_rate(p, RB_MARKET_ON_DEMAND, &rate, &err)) {
+            survey_failed(s, &err);
+            return;
+        }
+        offers[catalog.n_offers++] = offer_of(s, p, RB_MARKET_ON_DEMAND, rate);
+        if (rb_gcp_priced_rate(p, RB_MARKET_SPOT, &rate, NULL))
+            offers[catalog.n_offers++] = offer_of(s, p, RB_MARKET_SPOT, rate);
+    }
+    s->fn(s->arg, NULL, &catalog);
+    survey_destroy(s);
+}
+
+static struct rb_api_call new_call(struct survey *s, const char *name)
+{
+    return (struct rb_api_call){.name = name, .method = "GET", .max_tries = TRIES, .arg = s, .drop = survey_destroy};
+}
+
+// --- the price list ---
+
+// A price that makes no sense is an answer all the same: asking again would bring the same one.
+static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct survey *s = arg;
+    struct rb_err why = {0};
+    s->price_err = (struct rb_err){0};
+    if (rb_gcp_priced_page(body, n, s->region, s->machines, s->n_machines, s->next_page, &why))
+        return true;
+    *(why.code == RB_ERR_PRICE ? &s->price_err : err) = why;
+    return why.code == RB_ERR_PRICE;
+}
+
+static void ask_page(struct survey *s);
+
+static void page_done(void *arg, const struct rb_err *err)
+{
+    struct survey *s = arg;
+    struct rb_err endless;
+    if (err || s->price_err.code != RB_ERR_NONE) {
+        survey_failed(s, err ? err : &s->price_err);
+    } else if (s->next_page[0] == '\0') {
+        all_priced(s);
+    } else if (++s->n_pages == MAX_PAGES) {
+        rb_err_set(&endless, RB_E_ENDLESS, "services.skus.list: no end after %d pages", MAX_PAGES);
+        survey_failed(s, &endless);
+    } else {
+        ask_page(s);
+    }
+}
+
+static void ask_page(struct survey *s)
+{
+    struct rb_api_call call = new_call(s, "services.skus.list");
+    rb_buf_puts(&call.target, price_list);
+    if (s->next_page[0]) {
+        rb_buf_puts(&call.target, "&pageToken=");
+        rb_sigv4_encode(s->next_page, strlen(s->next_page), &call.target);
+    }
+    call.timeout_us = page_timeout_us;
+    call.decode = decode_page;
+    call.done = page_done;
+    rb_google_send(s->client, RB_GOOGLE_BILLING, &call);
+}
+
+// --- the machines ---
+
+static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct survey *s = arg;
+    struct rb_err why = {0};
+    s->price_err = (struct rb_err){0};
+    if (rb_gcp_priced_machine(body, n, s->region, &s->machines[s->at], &why))
+        return true;
+    const bool is_answer = why.code == RB_ERR_PRICE || why.code == RB_ERR_NOT_FOUND;
+    *(is_answer ? &s->price_err : err) = why;
+    return is_answer;
+}
+
+static void ask_machine(struct survey *s);
+
+static void machine_done(void *arg, const struct rb_err *err)
+{
+    struct survey *s = arg;
+    if (err || s->price_err.code != RB_ERR_NONE)
+        survey_failed(s, err ? err : &s->price_err);
+    else if (++s->at < s->n_machines)
+        ask_machine(s);
+    else
+        ask_page(s);
+}
+
+static void ask_machine(struct survey *s)
+{
+    struct rb_gcp_machine_type type;
+    rb_gcp_machine_type_parse(s->machines[s->at].instance_type, &type, NULL); // it was parsed before
+    type.n_accelerators = 0;                                                  // the machine itself
+    struct rb_api_call call = new_call(s, "machineTypes.aggregatedList");
+    rb_gcp_target_sold(rb_google_client_project(s->client), &type, &call.target);
+    call.decode = decode_machine;
+    call.done = machine_done;
+    rb_google_send(s->client, RB_GOOGLE_COMPUTE, &call);
+}
+
+static bool begin(struct survey *s, const char *const *types, int n_types, struct rb_err *err)
+{
+    if (n_types < 1 || n_types > RB_GCP_MAX_TYPES)
+        return rb_err_set(err, RB_E_OPTION_VALUE, "%s: %d machine types named, expected 1..%d (--instance-type)",
+                          s->infra, n_types, RB_GCP_MAX_TYPES);
+    for (int i = 0; i < n_types; i++)
+        if (!rb_gcp_priced_begin(rb_arena_strdup(&s->arena, types[i]), &s->machines[s->n_machines++], err))
+            return false;
+    return true;
+}
+
+void rb_gcp_offers(struct rb_google_client *client, const struct rb_loop *loop, const char *region,
+                   const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+{
+    struct survey *s = rb_xcalloc(1, sizeof *s);
+    struct rb_err err;
+    s->client = client;
+    s->region = rb_arena_strdup(&s->arena, region);
+    s->infra = rb_arena_printf(&s->arena, "gcp/%s", region);
+    s->asked_unix_us = loop->unix_us(loop->ctx);
+    s->fn = fn;
+    s->arg = arg;
+    if (begin(s, types, n_types, &err)) {
+        ask_machine(s);
+        return;
+    }
+    struct rb_api_call call = new_call(s, "services.skus.list");
+    call.done = survey_failed;
+    rb_google_refuse(client, &call, &err);
+}

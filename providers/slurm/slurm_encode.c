@@ -1,0 +1,142 @@
+// Source: the OpenAPI documents v0.0.38 (Slurm 22.05) to v0.0.45, schema job_desc_msg (v0.0.38: job_properties).
+#include "providers/slurm/slurm_encode.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/number.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BYTES_PER_MB INT64_C(1048576) // Slurm's megabyte
+
+bool rb_slurm_shape(const char *instance_type, struct rb_slurm_shape *out, struct rb_err *err)
+{
+    const char *count = strrchr(instance_type, ':');
+    int64_t units;
+    const bool cpu = strncmp(instance_type, "cpu:", 4) == 0, gpu = strncmp(instance_type, "gpu:", 4) == 0;
+    // It goes into a request as it stands: nothing but what a GRES is written with.
+    const bool plain = instance_type[strspn(instance_type, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                                           "0123456789_.:-")] == '\0';
+    if (!plain || !(gpu || (cpu && count == instance_type + 3)) || !rb_parse_int(count + 1, &units) || units < 1 ||
+        units > RB_LIMIT_GPUS_PER_NODE)
+        return rb_err_set(
+            err, RB_E_SLURM_TYPE,
+            "instance type \"%.60s\": expected gpu:N, gpu:TYPE:N as in --gres, or cpu:N, with N in 1..%d: "
+            "correct it in the prices of slurm",
+            instance_type, RB_LIMIT_GPUS_PER_NODE);
+    *out = (struct rb_slurm_shape){.gres = gpu ? instance_type : NULL, .units = (int)units};
+    return true;
+}
+
+static const char *tag(const struct rb_launch *l, const char *key)
+{
+    for (int i = 0; i < l->n_tags; i++)
+        if (strcmp(l->tags[i].key, key) == 0)
+            return l->tags[i].value;
+    return NULL;
+}
+
+static void put_pair(struct rb_buf *out, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    rb_buf_printf(out, " %s=", key);
+    for (; *value; value++)
+        rb_buf_putc(out, (unsigned char)*value <= ' ' || *value == 127 ? '_' : *value);
+}
+
+void rb_slurm_comment(const struct rb_launch *l, struct rb_buf *out)
+{
+    rb_buf_puts(out, "rubberband");
+    put_pair(out, "owner", tag(l, "rb:owner"));
+    put_pair(out, "run", tag(l, "rb:run-id"));
+    put_pair(out, "launch", tag(l, "rb:launch-id"));
+    put_pair(out, "token", l->token);
+    put_pair(out, "type", l->instance_type);
+}
+
+// From v0.0.39 on a number may also be unset or infinite.
+static void write_number(struct rb_json *j, const char *key, int64_t value, int api)
+{
+    if (api < 39) {
+        rb_json_kint(j, key, value);
+        return;
+    }
+    rb_json_key(j, key);
+    rb_json_begin_object(j);
+    rb_json_kbool(j, "set", true);
+    rb_json_kbool(j, "infinite", false);
+    rb_json_kint(j, "number", value);
+    rb_json_end_object(j);
+}
+
+// Without one a submission is refused; the script needs no more than this.
+static void write_environment(struct rb_json *j, int api)
+{
+    static const char path[] = "/usr/local/bin:/usr/bin:/bin";
+    rb_json_key(j, "environment");
+    if (api < 39) {
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "PATH", path);
+        rb_json_end_object(j);
+        return;
+    }
+    RB_AUTO(rb_buf_finish) struct rb_buf pair = RB_BUF_INIT;
+    rb_buf_printf(&pair, "PATH=%s", path);
+    rb_json_begin_array(j);
+    rb_json_string(j, rb_buf_str(&pair));
+    rb_json_end_array(j);
+}
+
+static void write_resources(struct rb_json *j, const struct rb_slurm_shape *shape, const struct rb_slurm_spec *spec,
+                            int api)
+{
+    const int cpus = shape->gres ? spec->cpus_per_gpu * shape->units : shape->units;
+    const int64_t bytes = spec->memory_per_gpu_bytes;
+    const int64_t megabytes = (bytes / BYTES_PER_MB + (bytes % BYTES_PER_MB > 0)) * shape->units;
+    rb_json_kint(j, api < 39 ? "nodes" : "minimum_nodes", 1);
+    if (api >= 39)
+        rb_json_kint(j, "maximum_nodes", 1);
+    rb_json_kint(j, "tasks", 1);
+    if (cpus > 0)
+        rb_json_kint(j, "cpus_per_task", cpus);
+    if (megabytes > 0)
+        write_number(j, "memory_per_node", megabytes, api);
+    if (!shape->gres)
+        return;
+    RB_AUTO(rb_buf_finish) struct rb_buf tres = RB_BUF_INIT;
+    rb_buf_printf(&tres, "gres/%s", shape->gres);
+    rb_json_kstring(j, api < 39 ? "gres" : "tres_per_node", api < 39 ? shape->gres : rb_buf_str(&tres));
+}
+
+void rb_slurm_write_submission(const struct rb_launch *l, const struct rb_slurm_shape *shape,
+                               const struct rb_slurm_spec *spec, int api, struct rb_buf *out)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf comment = RB_BUF_INIT, name = RB_BUF_INIT, log = RB_BUF_INIT;
+    struct rb_json j;
+    rb_slurm_comment(l, &comment);
+    rb_buf_printf(&name, "%s-%.12s", tag(l, "Name") ? tag(l, "Name") : "rb", l->token);
+    rb_buf_printf(&log, "%s/%s/slurm-%%j.out", spec->shared_dir, tag(l, "rb:run-id") ? tag(l, "rb:run-id") : ".");
+    rb_json_init(&j, out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "script", l->user_data);
+    rb_json_key(&j, "job");
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "name", rb_buf_str(&name));
+    rb_json_kstring(&j, "comment", rb_buf_str(&comment));
+    if (l->region && l->region[0])
+        rb_json_kstring(&j, "partition", l->region);
+    if (spec->account)
+        rb_json_kstring(&j, "account", spec->account);
+    write_resources(&j, shape, spec, api);
+    if (l->max_lifetime_s > 0)
+        write_number(&j, "time_limit", (l->max_lifetime_s + 59) / 60, api);
+    rb_json_kbool(&j, "requeue", false);
+    rb_json_kstring(&j, "current_working_directory", spec->shared_dir);
+    rb_json_kstring(&j, "standard_output", rb_buf_str(&log));
+    write_environment(&j, api);
+    rb_json_end_object(&j);
+    rb_json_end_object(&j);
+}
