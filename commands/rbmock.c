@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "providers/mock/server.h"
+#include "providers/mock/server/server.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "doc_check.h"
 #include "fuzz.h"
 
-#include "providers/mock/chaos.h"
+#include "providers/mock/cloud/chaos.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 // status that HTTP knows.
 #include "fuzz.h"
 
-#include "providers/mock/mock_ec2.h"
+#include "providers/mock/ec2/mock_ec2.h"
 #include "providers/wire/xml.h"
 
 #include <stdio.h>

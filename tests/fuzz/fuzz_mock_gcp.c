@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "base/doc.h"
-#include "providers/mock/mock_gcp.h"
+#include "providers/mock/gcp/mock_gcp.h"
 
 #include <stdlib.h>
 #include <string.h>

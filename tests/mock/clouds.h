@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_MOCK_CLOUDS_H
 #define RB_TESTS_MOCK_CLOUDS_H
 
-#include "providers/mock/cloud.h"
+#include "providers/mock/cloud/cloud.h"
 
 #define T0 INT64_C(1767225600000000) // 2026-01-01T00:00:00Z
 #define S  RB_US_PER_S

@@ -3,8 +3,8 @@
 #define RB_TESTS_MOCK_SIGNED_H
 
 #include "base/buf.h"
-#include "providers/mock/mock_ec2.h"
-#include "providers/mock/mock_gcp.h"
+#include "providers/mock/ec2/mock_ec2.h"
+#include "providers/mock/gcp/mock_gcp.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 // What a mock account may do and use: Service Quotas, parameters of Systems Manager, permissions of a project.
 #include "base/doc.h"
 #include "clouds.h"
-#include "providers/mock/mock_ec2.h"
-#include "providers/mock/mock_gcp.h"
+#include "providers/mock/ec2/mock_ec2.h"
+#include "providers/mock/gcp/mock_gcp.h"
 #include "signed.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // rb-chaos/1: which files are refused and where, and when a rule strikes.
-#include "providers/mock/chaos.h"
+#include "providers/mock/cloud/chaos.h"
 #include "clouds.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // rb-mock/1 and credentials files: good ones, and the error that each bad one gets.
-#include "providers/mock/cloud_config.h"
-#include "providers/mock/mock_keys.h"
+#include "providers/mock/cloud/cloud_config.h"
+#include "providers/mock/server/mock_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 #include "clouds.h"
 #include "base/stream.h"
 #include "providers/wire/digest.h"
-#include "providers/mock/ledger.h"
-#include "providers/mock/mock_ec2.h"
-#include "providers/mock/mock_ec2_action.h"
+#include "providers/mock/cloud/ledger.h"
+#include "providers/mock/ec2/mock_ec2.h"
+#include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/wire/xml.h"
 #include "signed.h"
 

@@ -1,7 +1,7 @@
 // The Compute Engine front without sockets, in virtual time: every request here is answered and read back as JSON.
 #include "clouds.h"
 #include "base/doc.h"
-#include "providers/mock/mock_gcp.h"
+#include "providers/mock/gcp/mock_gcp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 // micro-dollar; a price list that is no sum is refused, row and all.
 #include "base/arena.h"
 #include "profiles/catalog/catalog.h"
-#include "providers/mock/gcp_skus.h"
+#include "providers/mock/gcp/gcp_skus.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "clouds.h"
 #include "base/json.h"
 #include "providers/wire/digest.h"
-#include "providers/mock/mock_gcp_token.h"
+#include "providers/mock/gcp/mock_gcp_token.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>

@@ -1,7 +1,7 @@
 // What a mock cloud says its machines cost: AWS's Price List and Cloud Billing's. Who asks otherwise than the clouds are asked
 // is refused, not humoured.
 #include "clouds.h"
-#include "providers/mock/mock_gcp.h"
+#include "providers/mock/gcp/mock_gcp.h"
 #include "signed.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // User data: what is understood, what is refused, and above all that no text reaches the host's own tools.
-#include "providers/mock/user_data.h"
+#include "providers/mock/node/user_data.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

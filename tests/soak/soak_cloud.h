@@ -7,10 +7,10 @@
 
 #include "base/stream.h"
 #include "fake_launcher.h"
-#include "providers/mock/cloud.h"
-#include "providers/mock/exchange.h"
-#include "providers/mock/mock_ec2.h"
-#include "providers/mock/mock_gcp.h"
+#include "providers/mock/cloud/cloud.h"
+#include "providers/mock/cloud/exchange.h"
+#include "providers/mock/ec2/mock_ec2.h"
+#include "providers/mock/gcp/mock_gcp.h"
 
 #define SOAK_DEAD_MAN_US INT64_C(1800000000) // after its last heartbeat a node ends itself
 

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_SOAK_RUN_H
 #define RB_TESTS_SOAK_RUN_H
 
-#include "providers/mock/chaos.h"
+#include "providers/mock/cloud/chaos.h"
 #include "soak_cloud.h"
 
 struct soak_options {

@@ -1,0 +1,21 @@
+// The unsigned door of a mock cloud, /_rbmock/...: what tests and people ask that no cloud would answer, and the nodes'
+// metadata service.
+#ifndef RB_PROVIDERS_MOCK_CONTROL_H
+#define RB_PROVIDERS_MOCK_CONTROL_H
+
+#include "providers/mock/cloud/cloud.h"
+#include "providers/mock/cloud/exchange.h"
+#include "providers/mock/node/nodes.h"
+
+struct rb_mock_control {
+    struct rb_cloud *cloud;
+    struct rb_nodes *nodes;
+    const char *nodes_dir;
+};
+
+#define RB_MOCK_CONTROL_PREFIX "/_rbmock/"
+
+void rb_mock_control_answer(const struct rb_mock_control *control, const struct rb_exchange_request *request,
+                            int64_t now_us, struct rb_exchange_answer *out);
+
+#endif

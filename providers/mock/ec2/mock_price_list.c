@@ -1,0 +1,291 @@
+// AWSPriceListService.GetProducts: the on-demand rows of the price list, in the shape of AWS's. Beside each machine stand
+// what a careless client takes for it: the same under Windows, and as capacity that was reserved before, at no price.
+#include "providers/mock/ec2/mock_aws_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RESULTS = 100 };
+
+static const char term_code[] = "JRTCKXETXF", rate_code[] = "6YS6EN2CT7"; // on demand, by the hour: AWS's own constants
+static const char *const list_regions[] = {"us-east-1", "eu-central-1", "ap-south-1"};
+
+enum variant { MACHINE, WINDOWS, RESERVED, N_VARIANTS };
+
+struct product {
+    const struct rb_offer *offer;
+    const char *region;
+    enum variant variant;
+};
+
+struct question {
+    const struct rb_node *filters; // NULL: none
+    int64_t max_results, after;    // positions > after
+};
+
+// --- the question ---
+
+static bool invalid(struct rb_mock_json_call *call, const char *what)
+{
+    return rb_mock_json_refuse(call, 400, "InvalidParameterException", "%s", what);
+}
+
+static const char *attribute(const struct product *p, const char *field)
+{
+    const struct {
+        const char *field, *value;
+    } attributes[] = {
+        {"servicecode", "AmazonEC2"},
+        {"instanceType", p->offer->instance_type},
+        {"regionCode", p->region},
+        {"locationType", "AWS Region"},
+        {"marketoption", "OnDemand"},
+        {"tenancy", "Shared"},
+        {"preInstalledSw", "NA"},
+        {"operatingSystem", p->variant == WINDOWS ? "Windows" : "Linux"},
+        {"capacitystatus", p->variant == RESERVED ? "AllocatedCapacityReservation" : "Used"},
+    };
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (strcmp(attributes[i].field, field) == 0)
+            return attributes[i].value;
+    return NULL;
+}
+
+static bool check_filter(struct rb_mock_json_call *call, const struct rb_node *filter)
+{
+    static const struct rb_offer any = {.instance_type = ""};
+    const struct product probe = {.offer = &any, .region = ""};
+    const char *type, *field, *value;
+    struct rb_map m;
+    if (!rb_map_begin(&m, filter, NULL) || !rb_node_string(rb_map_get(&m, "Type"), &type, NULL) ||
+        !rb_node_string(rb_map_get(&m, "Field"), &field, NULL) ||
+        !rb_node_string(rb_map_get(&m, "Value"), &value, NULL) || !rb_map_end(&m, NULL))
+        return invalid(call, "Filters: expected Type, Field and Value, and nothing else");
+    if (strcmp(type, "TERM_MATCH") != 0)
+        return invalid(call, "Filters: Type: this mock cloud understands TERM_MATCH");
+    return attribute(&probe, field) ||
+           rb_mock_json_refuse(call, 400, "InvalidParameterException", "Filters: Field: products have no %.60s", field);
+}
+
+static bool read_filters(struct rb_mock_json_call *call, const struct rb_node *filters, struct question *q)
+{
+    q->filters = filters;
+    if (filters && filters->kind != RB_NODE_LIST)
+        return invalid(call, "Filters: expected a list");
+    for (const struct rb_node *f = filters ? filters->first : NULL; f; f = f->next)
+        if (!check_filter(call, f))
+            return false;
+    return true;
+}
+
+// A token is opaque to clients: "page" and the position of the next product.
+static bool read_token(struct rb_mock_json_call *call, const struct rb_node *node, struct question *q)
+{
+    const char *text;
+    char *end = NULL;
+    q->after = -1;
+    if (!node)
+        return true;
+    if (rb_node_string(node, &text, NULL) && strncmp(text, "page", 4) == 0 && text[4])
+        q->after = strtoll(text + 4, &end, 16) - 1;
+    return (end && !*end && q->after >= -1) ||
+           rb_mock_json_refuse(call, 400, "InvalidNextTokenException", "The pagination token is invalid");
+}
+
+static bool read_question(struct rb_mock_json_call *call, struct question *q)
+{
+    const char *service, *format;
+    struct rb_map m;
+    rb_map_begin(&m, call->body, NULL);
+    const struct rb_node *max = rb_map_get(&m, "MaxResults"), *version = rb_map_get(&m, "FormatVersion"),
+                         *filters = rb_map_get(&m, "Filters"), *token = rb_map_get(&m, "NextToken");
+    struct rb_err err;
+    q->max_results = MAX_RESULTS;
+    if (!rb_node_string(rb_map_get(&m, "ServiceCode"), &service, NULL) || strcmp(service, "AmazonEC2") != 0)
+        return rb_mock_json_refuse(call, 400, "NotFoundException", "ServiceCode: this mock cloud sells AmazonEC2");
+    if (!rb_map_end(&m, &err))
+        return invalid(call, err.message);
+    if (version && (!rb_node_string(version, &format, NULL) || strcmp(format, "aws_v1") != 0))
+        return invalid(call, "FormatVersion: expected aws_v1");
+    if (max && !rb_node_int(max, 1, MAX_RESULTS, &q->max_results, NULL))
+        return invalid(call, "MaxResults: expected 1..100");
+    return read_filters(call, filters, q) && read_token(call, token, q);
+}
+
+static bool matches(const struct question *q, const struct product *p)
+{
+    for (const struct rb_node *f = q->filters ? q->filters->first : NULL; f; f = f->next) {
+        const char *own = attribute(p, rb_node_member(f, "Field")->text);
+        if (strcmp(own, rb_node_member(f, "Value")->text) != 0)
+            return false;
+    }
+    return true;
+}
+
+// --- the answer ---
+
+static void write_sku(const struct product *p, char out[static 17])
+{
+    static const char alphabet[] = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
+    uint64_t h = UINT64_C(14695981039346656037) + p->variant; // FNV-1a: the same in every run
+    for (const char *s = p->region; *s; s++)
+        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+    for (const char *s = p->offer->instance_type; *s; s++)
+        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+    for (int i = 0; i < 16; i++, h = (h ^ (h >> 31)) * UINT64_C(0x9e3779b97f4a7c15))
+        out[i] = alphabet[(h >> 33) % (sizeof alphabet - 1)];
+    out[16] = '\0';
+}
+
+static void write_attributes(struct rb_json *j, const struct product *p)
+{
+    static const char *const fields[] = {"servicecode",  "locationType",    "instanceType",
+                                         "regionCode",   "operatingSystem", "tenancy",
+                                         "marketoption", "capacitystatus",  "preInstalledSw"};
+    char number[32];
+    rb_json_key(j, "attributes");
+    rb_json_begin_object(j);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        rb_json_kstring(j, fields[i], attribute(p, fields[i]));
+    snprintf(number, sizeof number, "%.0f", p->offer->vcpus);
+    rb_json_kstring(j, "vcpu", number);
+    snprintf(number, sizeof number, "%.6g GiB", p->offer->memory_gb);
+    rb_json_kstring(j, "memory", number);
+    rb_json_end_object(j);
+}
+
+static void write_price(struct rb_json *j, const struct product *p)
+{
+    const int64_t uusd = p->offer->rate.uusd_per_hour * (p->variant == RESERVED ? 0 : p->variant == WINDOWS ? 2 : 1);
+    char usd[48];
+    snprintf(usd, sizeof usd, "%" PRId64 ".%06" PRId64 "0000", uusd / RB_UUSD, uusd % RB_UUSD);
+    rb_json_key(j, "pricePerUnit");
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "USD", usd);
+    rb_json_end_object(j);
+}
+
+static void write_terms(struct rb_mock_json_call *call, struct rb_json *j, const struct product *p, const char *sku)
+{
+    const char *term = rb_arena_printf(call->arena, "%s.%s", sku, term_code);
+    const char *dimension = rb_arena_printf(call->arena, "%s.%s", term, rate_code);
+    rb_json_key(j, "terms");
+    rb_json_begin_object(j);
+    rb_json_key(j, "OnDemand");
+    rb_json_begin_object(j);
+    rb_json_key(j, term);
+    rb_json_begin_object(j);
+    rb_json_key(j, "priceDimensions");
+    rb_json_begin_object(j);
+    rb_json_key(j, dimension);
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "unit", "Hrs");
+    rb_json_kstring(j, "beginRange", "0");
+    rb_json_kstring(j, "endRange", "Inf");
+    rb_json_kstring(j, "rateCode", dimension);
+    write_price(j, p);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+    rb_json_kstring(j, "sku", sku);
+    rb_json_kstring(j, "offerTermCode", term_code);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+}
+
+// A document of its own, in a string.
+static void write_product(struct rb_mock_json_call *call, const struct product *p)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    char sku[17];
+    write_sku(p, sku);
+    rb_json_init(&j, &text, false);
+    rb_json_begin_object(&j);
+    rb_json_key(&j, "product");
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "productFamily", "Compute Instance");
+    write_attributes(&j, p);
+    rb_json_kstring(&j, "sku", sku);
+    rb_json_end_object(&j);
+    rb_json_kstring(&j, "serviceCode", "AmazonEC2");
+    write_terms(call, &j, p, sku);
+    rb_json_end_object(&j);
+    rb_json_string(&call->json, rb_buf_str(&text));
+}
+
+// One price per type and region, as AWS has it: the row of the region, or of any zone where only zones are priced.
+static bool is_listed(const struct rb_catalog *c, const struct rb_offer *o, const char *region)
+{
+    return o->market == RB_MARKET_ON_DEMAND &&
+           rb_cloud_offer(c, region, NULL, o->instance_type, RB_MARKET_ON_DEMAND) == o;
+}
+
+// Takes the matching products of one row into the page; false: the page is full and there are more.
+static bool write_row(struct rb_mock_json_call *call, const struct question *q, const struct rb_offer *o,
+                      const char *region, int64_t first, int64_t *n, int64_t *last)
+{
+    for (int v = 0; v < N_VARIANTS; v++) {
+        const struct product p = {o, region, (enum variant)v};
+        if (first + v <= q->after || !matches(q, &p))
+            continue;
+        if (*n == q->max_results)
+            return false;
+        write_product(call, &p);
+        *last = first + v;
+        ++*n;
+    }
+    return true;
+}
+
+static bool write_page(struct rb_mock_json_call *call, const struct question *q, int64_t *last)
+{
+    const struct rb_catalog *c = &rb_cloud_config_of(call->cloud)->catalog;
+    const struct rb_cloud_regions *regions = rb_cloud_regions(call->cloud);
+    int64_t position = 0, n = 0;
+    for (int r = 0; r < regions->n; r++) {
+        const struct rb_cloud_region *region = &regions->regions[r];
+        for (int i = 0; !region->is_gcp && i < c->n_offers; i++, position += N_VARIANTS)
+            if (is_listed(c, &c->offers[i], region->name) &&
+                !write_row(call, q, &c->offers[i], region->name, position, &n, last))
+                return false;
+    }
+    return true;
+}
+
+static bool is_list_region(const char *region)
+{
+    for (size_t i = 0; i < sizeof list_regions / sizeof *list_regions; i++)
+        if (strcmp(list_regions[i], region) == 0)
+            return true;
+    return false;
+}
+
+bool rb_mock_get_products(struct rb_mock_json_call *call)
+{
+    const struct rb_chaos_rule *partial = call->chaos.by[RB_CHAOS_PARTIAL_PAGE];
+    struct question q;
+    int64_t last;
+    if (!is_list_region(call->region))
+        return rb_mock_json_refuse(call, 400, "InvalidSignatureException",
+                                   "Credential should be scoped to a region that serves the price list, not %.40s",
+                                   call->region);
+    if (!read_question(call, &q))
+        return false;
+    if (partial && partial->items < q.max_results)
+        q.max_results = partial->items;
+    last = q.after;
+    rb_json_begin_object(&call->json);
+    rb_json_kstring(&call->json, "FormatVersion", "aws_v1");
+    rb_json_key(&call->json, "PriceList");
+    rb_json_begin_array(&call->json);
+    const bool all = write_page(call, &q, &last);
+    rb_json_end_array(&call->json);
+    if (!all)
+        rb_json_kstring(&call->json, "NextToken",
+                        rb_arena_printf(call->arena, "page%llx", (unsigned long long)(last + 1)));
+    rb_json_end_object(&call->json);
+    return true;
+}

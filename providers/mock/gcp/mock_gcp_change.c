@@ -1,0 +1,166 @@
+// What else is done to an instance that is there: instances.stop, setMetadata, getSerialPortOutput.
+#include "providers/mock/gcp/mock_gcp_body.h"
+
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CONSOLE (1 << 20) // what Google keeps
+
+// --- stop ---
+
+// Nothing starts it again here; its disk is billed until it is deleted.
+bool rb_gcp_instance_stop(struct rb_mock_gcp_call *call)
+{
+    const char *request_id;
+    bool refused;
+    rb_form_get(&call->query, "discardLocalSsd"); // there is none
+    rb_form_get(&call->query, "noGracefulShutdown");
+    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call))
+        return false;
+    if (rb_gcp_repeat(call, request_id, &refused) || refused)
+        return !refused;
+    struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
+    if (!i || i->ordinal < 0)
+        return rb_gcp_not_found(call, "instances", call->name);
+    rb_cloud_stop(call->cloud, rb_cloud_instance(call->cloud, i->ordinal), call->now_us);
+    rb_gcp_write_operation(call, rb_gcp_begin_operation(call, RB_GCP_STOP, i, request_id));
+    return true;
+}
+
+// --- setMetadata ---
+
+static const char *value_of(const struct rb_mock_gcp_instance *i, const char *key)
+{
+    for (int k = 0; k < i->n_metadata; k++)
+        if (strcmp(i->metadata[k].key, key) == 0)
+            return i->metadata[k].value;
+    return NULL;
+}
+
+// Google's guest agent watches ssh-keys; here a node reads its metadata when it boots, and never again.
+static bool keeps_what_nodes_read(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *old,
+                                  const struct rb_mock_gcp_instance *new)
+{
+    static const char *const keys[] = {"ssh-keys", "user-data", "startup-script"};
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        const char *was = value_of(old, keys[k]), *is = value_of(new, keys[k]);
+        if ((was != NULL) != (is != NULL) || (was && strcmp(was, is) != 0))
+            return rb_gcp_refuse(
+                call, 400, "invalid",
+                "Invalid value for field 'metadata': '%s'. This cloud's nodes read it when they boot; it "
+                "cannot be changed later.",
+                keys[k]);
+    }
+    return true;
+}
+
+static bool read_new_metadata(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instance *out, const char **fingerprint)
+{
+    struct rb_map m;
+    const char *kind;
+    *fingerprint = NULL;
+    if (!call->body)
+        return rb_gcp_refuse(call, 400, "parseError", "The request needs a body that is JSON");
+    if (!rb_gcp_map_begin(call, &m, call->body) || !rb_gcp_get_text(call, &m, "kind", &kind) ||
+        !rb_gcp_get_text(call, &m, "fingerprint", fingerprint) ||
+        !rb_gcp_read_items(call, rb_map_get(&m, "items"), out) || !rb_gcp_map_end(call, &m))
+        return false;
+    return *fingerprint || rb_gcp_refuse(call, 412, "conditionNotMet", "Required fingerprint is missing.");
+}
+
+static void keep_metadata(struct rb_mock_gcp *gcp, struct rb_mock_gcp_instance *i,
+                          const struct rb_mock_gcp_instance *new)
+{
+    struct rb_mock_gcp_pair *pairs = rb_arena_array(&gcp->arena, (size_t) new->n_metadata + 1, sizeof *pairs);
+    for (int k = 0; k < new->n_metadata; k++)
+        pairs[k] = (struct rb_mock_gcp_pair){rb_arena_strdup(&gcp->arena, new->metadata[k].key),
+                                             rb_arena_strdup(&gcp->arena, new->metadata[k].value)};
+    i->metadata = pairs;
+    i->n_metadata = new->n_metadata;
+    i->metadata_version++;
+}
+
+bool rb_gcp_instance_set_metadata(struct rb_mock_gcp_call *call)
+{
+    struct rb_mock_gcp_instance new = {0};
+    const char *request_id, *fingerprint;
+    char current[16];
+    bool refused;
+    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call) ||
+        !read_new_metadata(call, &new, &fingerprint))
+        return false;
+    if (rb_gcp_repeat(call, request_id, &refused) || refused)
+        return !refused;
+    struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
+    if (!i || i->ordinal < 0)
+        return rb_gcp_not_found(call, "instances", call->name);
+    rb_gcp_metadata_fingerprint(i, current);
+    if (strcmp(current, fingerprint) != 0)
+        return rb_gcp_refuse(call, 412, "conditionNotMet",
+                             "Supplied fingerprint does not match current metadata fingerprint.");
+    if (!keeps_what_nodes_read(call, i, &new))
+        return false;
+    keep_metadata(call->gcp, i, &new);
+    rb_gcp_write_operation(call, rb_gcp_begin_operation(call, RB_GCP_SET_METADATA, i, request_id));
+    return true;
+}
+
+// --- getSerialPortOutput ---
+
+static bool read_number(struct rb_mock_gcp_call *call, const char *name, int64_t min, int64_t max, int64_t *out)
+{
+    const char *text = rb_form_get(&call->query, "%s", name);
+    char *stop;
+    if (!text)
+        return true;
+    *out = strtoll(text, &stop, 10);
+    return (stop != text && !*stop && *out >= min && *out <= max) ||
+           rb_gcp_invalid(call, name, text, "The number is out of range.");
+}
+
+// Text that JSON can hold: what is not UTF-8 becomes a question mark.
+static char *clean(const char *bytes, size_t n, struct rb_arena *arena)
+{
+    char *out = rb_arena_alloc(arena, n + 1), *end = out;
+    while (n > 0) {
+        size_t len = *bytes ? rb_utf8_char_len(bytes, n) : 0;
+        if (len == 0) {
+            *end++ = '?';
+            len = 1;
+        } else {
+            memcpy(end, bytes, len);
+            end += len;
+        }
+        bytes += len;
+        n -= len;
+    }
+    return out;
+}
+
+bool rb_gcp_instance_serial_port(struct rb_mock_gcp_call *call)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf all = RB_BUF_INIT;
+    int64_t port = 1, start = 0;
+    if (!read_number(call, "port", 1, 1, &port) || !read_number(call, "start", 0, INT64_MAX / 2, &start) ||
+        !rb_gcp_checked(call))
+        return false;
+    const struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
+    if (!i || i->ordinal < 0)
+        return rb_gcp_not_found(call, "instances", call->name);
+    if (!call->gcp->console)
+        return rb_gcp_refuse(call, 400, "invalid", "This cloud's machines have no console");
+    call->gcp->console(call->gcp->console_arg, rb_cloud_instance(call->cloud, i->ordinal)->id, &all);
+    const int64_t len = (int64_t)all.len, oldest = len > MAX_CONSOLE ? len - MAX_CONSOLE : 0;
+    const int64_t from = start > len ? len : start < oldest ? oldest : start;
+    rb_json_begin_object(&call->json);
+    rb_json_kstring(&call->json, "kind", "compute#serialPortOutput");
+    rb_json_kstring(&call->json, "contents", clean(rb_buf_str(&all) + from, (size_t)(len - from), call->arena));
+    rb_gcp_kid(&call->json, "start", (uint64_t)from);
+    rb_gcp_kid(&call->json, "next", (uint64_t)len);
+    rb_gcp_klink(call, "selfLink", "/zones/%s/instances/%s/serialPort", i->zone, i->name);
+    rb_json_end_object(&call->json);
+    return true;
+}

@@ -1,0 +1,93 @@
+// images: get, getFromFamily, list. Images of Google's public projects exist, whatever their names: here all are one. Only
+// those that the cloud file names can be listed.
+#include "providers/mock/gcp/mock_gcp_call.h"
+
+#include <string.h>
+
+#define FAMILY_VIEWS "imageFamilyViews/"
+
+// "projects/P/zones/Z/imageFamilyViews/F", which gcloud takes for --image-family and for its default image, is another name
+// of the family.
+const char *rb_gcp_image_of(struct rb_mock_gcp_call *call, const char *link)
+{
+    const char *image = rb_gcp_without_host(call, link);
+    if (strncmp(image, "global/", 7) == 0)
+        return rb_arena_printf(call->arena, "projects/%s/%s", call->project, image);
+    const char *project = strncmp(image, "projects/", 9) == 0 ? image + 9 : NULL;
+    const char *rest = project ? strchr(project, '/') : NULL;
+    if (!rest || strncmp(rest, "/zones/", 7) != 0)
+        return image;
+    const char *zone = rest + 7, *view = strchr(zone, '/');
+    const size_t n = view ? (size_t)(view - zone) : 0;
+    const bool is_place =
+        (n == 1 && *zone == '-') || (call->zone && strlen(call->zone) == n && strncmp(zone, call->zone, n) == 0);
+    if (!is_place || strncmp(view + 1, FAMILY_VIEWS, strlen(FAMILY_VIEWS)) != 0)
+        return image;
+    return rb_arena_printf(call->arena, "projects/%.*s/global/images/family/%s", (int)(rest - project), project,
+                           view + 1 + strlen(FAMILY_VIEWS));
+}
+
+bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image)
+{
+    static const char *const projects[] = {
+        "projects/deeplearning-platform-release/global/images/", "projects/ml-images/global/images/",
+        "projects/ubuntu-os-accelerator-images/global/images/", "projects/ubuntu-os-cloud/global/images/",
+        "projects/debian-cloud/global/images/"};
+    const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
+    for (int k = 0; k < c->n_gcp_images; k++)
+        if (strcmp(c->gcp_images[k], image) == 0)
+            return true;
+    for (size_t k = 0; k < sizeof projects / sizeof *projects; k++)
+        if (strncmp(projects[k], image, strlen(projects[k])) == 0 && image[strlen(projects[k])])
+            return true;
+    return false;
+}
+
+static void write_image(struct rb_mock_gcp_call *call, const char *name)
+{
+    rb_gcp_begin_resource(call, "compute#image", name);
+    rb_json_kstring(&call->json, "status", "READY");
+    rb_json_kstring(&call->json, "architecture", "X86_64");
+    rb_json_kstring(&call->json, "diskSizeGb", "10");
+    rb_gcp_klink(call, "selfLink", "/global/images/%s", name);
+    rb_json_end_object(&call->json);
+}
+
+bool rb_gcp_image_get(struct rb_mock_gcp_call *call)
+{
+    if (!rb_gcp_checked(call))
+        return false;
+    const char *family = strstr(call->request->path, "/images/family/") ? "family/" : "";
+    const char *wanted =
+        rb_arena_printf(call->arena, "projects/%s/global/images/%s%s", call->project, family, call->name);
+    if (!rb_gcp_image_exists(call, wanted))
+        return rb_gcp_not_found(call, "global/images", call->name);
+    write_image(call, call->name);
+    return true;
+}
+
+static const char *image_field(const void *item, const char *field, const void *context)
+{
+    (void)field, (void)context;
+    return item;
+}
+
+bool rb_gcp_images_list(struct rb_mock_gcp_call *call)
+{
+    static const char *const fields[] = {"name", NULL};
+    const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
+    const char *own = rb_arena_printf(call->arena, "projects/%s/global/images/", call->project);
+    struct rb_gcp_page page;
+    if (!rb_gcp_read_page(call, fields, image_field, &page))
+        return false;
+    rb_gcp_begin_list(call, "compute#imageList");
+    rb_json_key(&call->json, "items");
+    rb_json_begin_array(&call->json);
+    for (int k = 0; k < c->n_gcp_images; k++)
+        if (strncmp(c->gcp_images[k], own, strlen(own)) == 0 && !strchr(c->gcp_images[k] + strlen(own), '/') &&
+            rb_gcp_page_take(&page, k, c->gcp_images[k] + strlen(own)))
+            write_image(call, c->gcp_images[k] + strlen(own));
+    rb_json_end_array(&call->json);
+    rb_gcp_end_list(call, &page);
+    return true;
+}

@@ -1,0 +1,19 @@
+// What a node may ask about itself, as the clouds' metadata services answer it: whether it is about to be taken back.
+// A real service sits at a link-local address; here it is a path of rbmock's own port, which every node is told in
+// AWS_EC2_METADATA_SERVICE_ENDPOINT. Nodes in a network of their own (--nodes netns) cannot reach it.
+//
+//   PUT .../latest/api/token                              a session token: IMDSv2, v1 is refused
+//   GET .../latest/meta-data/instance-id
+//   GET .../latest/meta-data/spot/instance-action         404 until the notice: {"action": "terminate", "time": ...}
+//   GET .../computeMetadata/v1/instance/preempted         FALSE or TRUE
+#ifndef RB_PROVIDERS_MOCK_METADATA_H
+#define RB_PROVIDERS_MOCK_METADATA_H
+
+#include "providers/mock/cloud/cloud.h"
+#include "providers/mock/cloud/exchange.h"
+
+// `what` is the path behind /_rbmock/metadata/: INSTANCE/...
+void rb_mock_metadata_answer(struct rb_cloud *cloud, const struct rb_exchange_request *request, const char *what,
+                             int64_t now_us, struct rb_exchange_answer *out);
+
+#endif
