@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "executor/campaign.h"
+#include "executor/campaign/campaign.h"
 #include "profiles/job/job.h"
 #include "profiles/store/store.h"
 #include "providers/provider.h"

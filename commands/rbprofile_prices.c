@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
 #include "providers/provider.h"

@@ -3,7 +3,7 @@
 #include "commands/rbrun_session.h"
 
 #include "base/clock.h"
-#include "executor/run_dir.h"
+#include "executor/journal/run_dir.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/child.h"
 
@@ -73,7 +73,7 @@ static bool is_in_path(const char *program)
     return false;
 }
 
-// The keys of nodes, and ours, are ed25519 (executor/ssh_command.c).
+// The keys of nodes, and ours, are ed25519 (executor/transport/ssh_command.c).
 static void check_host_keys(struct rb_doctor *d)
 {
     static const char *const argv[] = {"ssh", "-Q", "key", NULL};

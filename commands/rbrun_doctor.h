@@ -4,7 +4,7 @@
 
 #include "commands/rbrun.h"
 
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "providers/provider.h"
 
 enum rb_verdict { RB_VERDICT_OK, RB_VERDICT_WARN, RB_VERDICT_FAIL };

@@ -3,8 +3,8 @@
 #include "commands/rbrun_preflight.h"
 
 #include "base/clock.h"
-#include "executor/lease.h"
-#include "executor/loop_uv.h"
+#include "executor/controller/lease.h"
+#include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
 #include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_identity.h"

@@ -5,7 +5,7 @@
 #include "commands/rbrun_session.h"
 
 #include "base/log.h"
-#include "executor/run_lock.h"
+#include "executor/journal/run_lock.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 #include "commands/rbrun.h"
 
 #include "base/log.h"
-#include "executor/launcher.h"
-#include "executor/report.h"
+#include "executor/launcher/launcher.h"
+#include "executor/report/report.h"
 
 #include <stdio.h>
 #include <string.h>

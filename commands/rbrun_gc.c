@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "executor/campaign_dir.h"
-#include "executor/loop_uv.h"
-#include "executor/run_dir.h"
-#include "executor/ssh_command.h"
+#include "executor/campaign/campaign_dir.h"
+#include "executor/transport/loop_uv.h"
+#include "executor/journal/run_dir.h"
+#include "executor/transport/ssh_command.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
 

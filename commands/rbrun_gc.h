@@ -7,8 +7,8 @@
 #define RB_COMMANDS_RBRUN_GC_H
 
 #include "commands/rbrun.h"
-#include "executor/lease.h"
-#include "executor/loop_uv.h"
+#include "executor/controller/lease.h"
+#include "executor/transport/loop_uv.h"
 #include "providers/provider.h"
 
 enum { RB_GC_MAX_INFRAS = 128 };

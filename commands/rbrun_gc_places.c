@@ -4,9 +4,9 @@
 #include "commands/rbrun_session.h"
 
 #include "base/limits.h"
-#include "executor/campaign_dir.h"
-#include "executor/launch_log.h"
-#include "executor/run_dir.h"
+#include "executor/campaign/campaign_dir.h"
+#include "executor/launcher/launch_log.h"
+#include "executor/journal/run_dir.h"
 #include "profiles/catalog/infra.h"
 
 #include <stdio.h>

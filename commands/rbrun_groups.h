@@ -3,7 +3,7 @@
 #ifndef RB_COMMANDS_RBRUN_GROUPS_H
 #define RB_COMMANDS_RBRUN_GROUPS_H
 
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "providers/provider.h"
 
 // May this group be deleted?

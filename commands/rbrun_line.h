@@ -4,7 +4,7 @@
 #define RB_COMMANDS_RBRUN_LINE_H
 
 #include "base/buf.h"
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 
 struct rb_run_line {
     void (*write)(void *ctx, int width, struct rb_buf *out); // what it says now, at most so many columns

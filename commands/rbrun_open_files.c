@@ -3,7 +3,7 @@
 
 #include "engine/core/placement.h"
 #include "engine/core/rungs.h"
-#include "executor/launcher.h"
+#include "executor/launcher/launcher.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>

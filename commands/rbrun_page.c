@@ -2,7 +2,7 @@
 #include "commands/rbrun_page.h"
 
 #include "base/file.h"
-#include "executor/history.h"
+#include "executor/journal/history.h"
 #include "views/picture.h"
 #include "views/run_page.h"
 

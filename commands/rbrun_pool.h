@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "commands/rbrun.h"
-#include "executor/lent_use.h"
+#include "executor/pool/lent_use.h"
 #include "profiles/job/pool_file.h"
 
 int rb_run_pool(int argc, char **argv); // rbrun --pool pool.yaml [JOB.yaml ...]

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "commands/rbrun_checks.h"
 #include "commands/rbrun_pool_plan.h"
-#include "executor/run_dir.h"
+#include "executor/journal/run_dir.h"
 #include "profiles/job/keys.h"
 
 #include <errno.h>

@@ -13,8 +13,8 @@
 #include "commands/rbplan_inputs.h"
 #include "commands/rbrun_line.h"
 #include "commands/rbrun_session.h"
-#include "executor/arbiter.h"
-#include "executor/loop_uv.h"
+#include "executor/pool/arbiter.h"
+#include "executor/transport/loop_uv.h"
 #include "profiles/job/pool_file.h"
 #include "views/pool_progress.h"
 

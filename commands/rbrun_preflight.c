@@ -3,7 +3,7 @@
 #include "commands/rbrun_preflight.h"
 #include "commands/rbrun_session.h"
 
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"

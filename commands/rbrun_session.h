@@ -4,7 +4,7 @@
 #define RB_COMMANDS_RBRUN_SESSION_H
 
 #include "commands/rbrun.h"
-#include "executor/controller.h"
+#include "executor/controller/controller.h"
 #include "views/progress.h"
 
 enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // until a node that never hears from us is to end itself

@@ -1,6 +1,6 @@
 #include "commands/rbrun_watch.h"
 
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "views/terminal.h"
 
 #include <signal.h>

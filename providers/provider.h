@@ -18,7 +18,7 @@ struct rb_slurm_spec;
 
 struct rb_tag { const char *key, *value; };
 
-// The lease of an instance: an instant that whoever carries its run out moves on from time to time (executor/lease.h). A
+// The lease of an instance: an instant that whoever carries its run out moves on from time to time (executor/controller/lease.h). A
 // lease that has not lapsed says that somebody does, wherever that is.
 #define RB_LEASE_TAG "rb:expires-at"
 

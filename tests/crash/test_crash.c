@@ -9,7 +9,7 @@
 #include "fake_run.h"
 
 #include "base/number.h"
-#include "executor/report.h"
+#include "executor/report/report.h"
 
 #include <math.h>
 #include <setjmp.h>

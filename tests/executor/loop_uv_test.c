@@ -1,7 +1,7 @@
 // The real loop: timers, watches, and the HTTP client on it.
 #include "base/clock.h"
 #include "base/silence.h"
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "providers/wire/http.h"
 #include "tests/base/check.h"
 

@@ -1,8 +1,8 @@
 // What rbrun sends to a node, printed: "user-data KEY_FILE MINUTES", the #cloud-config of a launch; "beat SECONDS", the
 // command of a heartbeat, for a shell on the node; "beat-input", what that command reads.
 #include "base/arena.h"
-#include "executor/bootstrap.h"
-#include "executor/node_switch.h"
+#include "executor/launcher/bootstrap.h"
+#include "executor/transport/node_switch.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // The controller on the fake cloud in virtual time: how runs end, and what is never left behind.
 #include "fake_run.h"
 
-#include "executor/report.h"
+#include "executor/report/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #include "fake_run.h"
 
 #include "base/doc.h"
-#include "executor/history.h"
+#include "executor/journal/history.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // The last lines of a process: which are kept, how they read, and which failures are alike.
-#include "executor/last_lines.h"
+#include "executor/launcher/last_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // Leases: how they are judged, and when they are renewed.
-#include "executor/lease.h"
+#include "executor/controller/lease.h"
 
 #include "base/units.h"
 #include "virtual_loop.h"

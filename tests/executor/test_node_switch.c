@@ -1,6 +1,6 @@
 // Dead man's switches: what is sent to a node, what is made of its answers, and what a controller says before it knows.
-#include "executor/bootstrap.h"
-#include "executor/node_switch.h"
+#include "executor/launcher/bootstrap.h"
+#include "executor/transport/node_switch.h"
 #include "fake_run.h"
 #include "base/limits.h"
 

@@ -1,5 +1,5 @@
 // Bills of a run: starts become spells of GPU time, and stages share by time.
-#include "executor/report_split.h"
+#include "executor/report/report_split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // Until when a node is billed that has not ended yet: two clocks, one of which may lie.
-#include "executor/spend.h"
+#include "executor/controller/spend.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

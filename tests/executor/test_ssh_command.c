@@ -1,5 +1,5 @@
 // Where control sockets lie: made for a run, gone with it, and never somebody else's.
-#include "executor/ssh_command.h"
+#include "executor/transport/ssh_command.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // A configuration as a command: what is pasted into a shell starts the script with exactly the trial's parameters.
-#include "executor/trial_command.h"
+#include "executor/launcher/trial_command.h"
 
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
 // The environment a trial is started with (design section 7).
-#include "executor/trial_env.h"
+#include "executor/launcher/trial_env.h"
 
 #include "profiles/script/trial_variables.h"
 

@@ -1,5 +1,5 @@
 // A journal of any bytes ('f', then the file), or a whole one in which cells are overwritten (anything else, then the list of
-// journal_cells.h): refused with an error that names the file, or every value within the bounds that executor/journal.h
+// journal_cells.h): refused with an error that names the file, or every value within the bounds that executor/journal/journal.h
 // promises. A report and a history are made of it, for which its events are replayed into an engine.
 #include "fuzz.h"
 #include "journal_cells.h"
@@ -7,8 +7,8 @@
 #include "temp_dir.h"
 
 #include "base/file.h"
-#include "executor/history.h"
-#include "executor/report.h"
+#include "executor/journal/history.h"
+#include "executor/report/report.h"
 #include "tests/engine/small_plan.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_FUZZ_JOURNAL_CELLS_H
 #define RB_TESTS_FUZZ_JOURNAL_CELLS_H
 
-#include "executor/journal.h"
+#include "executor/journal/journal.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // Both launchers through the same table of cases; ssh against a real sshd started here as the current user.
-#include "executor/launcher.h"
-#include "executor/bootstrap.h"
-#include "executor/loop_uv.h"
-#include "executor/ssh_command.h"
+#include "executor/launcher/launcher.h"
+#include "executor/launcher/bootstrap.h"
+#include "executor/transport/loop_uv.h"
+#include "executor/transport/ssh_command.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

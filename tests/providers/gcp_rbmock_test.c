@@ -2,7 +2,7 @@
 // cloud misbehaves as told, and however it does, there is one machine for one launch.
 #include "base/arena.h"
 #include "base/file.h"
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "google_account.h"
 #include "mock_process.h"
 #include "providers/wire/http.h"

@@ -1,6 +1,6 @@
 // The EC2 provider against the mock cloud, over real HTTP: two sides of the API that were written apart.
 #include "base/arena.h"
-#include "executor/loop_uv.h"
+#include "executor/transport/loop_uv.h"
 #include "home.h"
 #include "mock_process.h"
 #include "providers/wire/http.h"

@@ -1,6 +1,6 @@
 #include "soak_run.h"
 
-#include "executor/controller.h"
+#include "executor/controller/controller.h"
 #include "fake_reports.h"
 #include "providers/wire/http.h"
 #include "soak_random.h"

@@ -4,7 +4,7 @@
 #ifndef RB_TESTS_FAKE_LAUNCHER_H
 #define RB_TESTS_FAKE_LAUNCHER_H
 
-#include "executor/launcher.h"
+#include "executor/launcher/launcher.h"
 #include "virtual_loop.h"
 
 enum fake_ground {

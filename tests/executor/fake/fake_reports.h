@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_FAKE_REPORTS_H
 #define RB_TESTS_FAKE_REPORTS_H
 
-#include "executor/journal.h"
+#include "executor/journal/journal.h"
 #include "fake_launcher.h"
 
 bool fake_same_metric(double a, double b); // NaN is itself

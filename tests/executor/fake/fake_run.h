@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_FAKE_RUN_H
 #define RB_TESTS_FAKE_RUN_H
 
-#include "executor/controller.h"
+#include "executor/controller/controller.h"
 #include "fake_cloud.h"
 
 struct fake_run {

@@ -1,0 +1,621 @@
+// Launches: the intent is on disk before a byte goes out, the instances' names before anything else is done,
+// and what was not answered is asked again with the same words, never guessed.
+#include "executor/controller/controller_private.h"
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "executor/launcher/launch_log.h"
+#include "executor/controller/placement_group.h"
+#include "providers/wire/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Intent.
+
+static void user_data_path(const struct rb_controller_gang *g, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%s/keys/%s.user-data", g->c->config.run_dir, g->members[0]->row.launch_id);
+}
+
+static void hex_digest(struct rb_buf *text, char out_hex[65])
+{
+    rb_digest_sha256(rb_buf_str(text), text->len, out_hex);
+}
+
+static const char *image_of(const struct rb_controller_node *n)
+{
+    const struct rb_plan *plan = n->c->config.plan;
+    for (int i = 0; i < plan->n_images; i++) {
+        const size_t len = strlen(plan->images[i].key);
+        if (strncmp(n->row.infra, plan->images[i].key, len) == 0 &&
+            (n->row.infra[len] == '\0' || n->row.infra[len] == '/'))
+            return plan->images[i].value;
+    }
+    return NULL;
+}
+
+// NULL: it may stand anywhere.
+static const char *group_of(const struct rb_controller_node *n, char name[static RB_PLACEMENT_GROUP_BYTES])
+{
+    const struct rb_controller_config *config = &n->c->config;
+    return rb_placement_group(config->plan, config->run_id, n->row.infra, n->row.instance_type, name) ? name : NULL;
+}
+
+// Token: digest of everything that identifies the request, with 128 random bits in the launch id.
+static void make_token(struct rb_controller_gang *g, const char *user_data)
+{
+    const struct rb_controller_node *n = g->members[0];
+    RB_AUTO(rb_buf_finish) struct rb_buf params = RB_BUF_INIT, all = RB_BUF_INIT;
+    const char *image = image_of(n);
+    char digest[65], name[RB_PLACEMENT_GROUP_BYTES];
+    const char *group = group_of(n, name);
+    rb_buf_printf(&params, "%s|%s|%s|%" PRId64 "|%s", n->row.instance_type, n->row.market, image ? image : "",
+                  n->c->config.plan->job->resources.disk_bytes, user_data);
+    if (group)
+        rb_buf_printf(&params, "|%s", group);
+    if (g->n > 1)
+        rb_buf_printf(&params, "|%d", g->n);
+    hex_digest(&params, digest);
+    rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra, digest);
+    for (int i = 0; i < g->n; i++)
+        hex_digest(&all, g->members[i]->row.token);
+}
+
+// 0600, not in the journal: it holds the nodes' private host key until the launch was answered.
+static bool keep_user_data(const struct rb_controller_gang *g, const struct rb_buf *user_data, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    user_data_path(g, &path);
+    const int fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const bool ok =
+        fd >= 0 && write(fd, rb_buf_str(user_data), user_data->len) == (ssize_t)user_data->len && fsync(fd) == 0;
+    if (!ok)
+        rb_err_set(err, RB_E_FILE_WRITE, "cannot keep %s, which a node is launched with: %s", rb_buf_str(&path),
+                   strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+void rb_controller_drop_user_data(const struct rb_controller_gang *g)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    user_data_path(g, &path);
+    unlink(rb_buf_str(&path)); // absent where nodes are born with nothing
+}
+
+bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd)
+{
+    int64_t spent, reserved;
+    rb_controller_spend(c, &spent, &reserved);
+    return c->meta.budget_uusd < 0 || spent + reserved + reserve_uusd <= c->meta.budget_uusd;
+}
+
+static void fill_row(struct rb_controller_node *n, const struct rb_action *a, int chosen)
+{
+    const struct rb_offer *offer = &n->c->config.plan->offers[chosen];
+    n->row = (struct rb_launch_row){
+        .node = a->node,
+        .attempt = a->attempt,
+        .offer = chosen,
+        .state = RB_LAUNCH_INTENT,
+        .running_us = -1,
+        .ready_us = -1,
+        .terminate_us = -1,
+        .gone_us = -1,
+        .running_unix_us = -1,
+        .terminated_unix_us = -1,
+        .reserved_uusd = rb_bill_least_uusd(&n->billing),
+    };
+    snprintf(n->row.infra, sizeof n->row.infra, "%s", offer->infra);
+    snprintf(n->row.instance_type, sizeof n->row.instance_type, "%s", offer->instance_type);
+    snprintf(n->row.market, sizeof n->row.market, "%s", rb_market_name(offer->market));
+    n->tries = n->absent = n->denied_looks = 0;
+    n->end_known = n->other_market = n->looking = n->forgotten = false;
+    n->absent_since_us = n->acked_us = -1;
+}
+
+// One launch id, and one time: the request must read the same whichever row it is made from.
+static struct rb_controller_gang *fill_gang(struct rb_controller *c, const struct rb_action *const *orders, int n,
+                                            int offer, const struct rb_billing *billing)
+{
+    struct rb_controller_gang *g = rb_controller_new_gang(c, n);
+    const int64_t now_us = rb_controller_now_us(c);
+    char launch_id[sizeof g->members[0]->row.launch_id];
+    uint8_t bytes[16];
+    rb_random_bytes(bytes, sizeof bytes);
+    rb_digest_hex(bytes, sizeof bytes, launch_id);
+    for (int i = 0; i < n; i++) {
+        struct rb_controller_node *node = rb_controller_node_at(c, orders[i]->node);
+        node->billing = *billing;
+        fill_row(node, orders[i], offer);
+        node->row.intent_us = now_us;
+        strcpy(node->row.launch_id, launch_id);
+        node->gang = g;
+        node->member = i;
+        g->members[i] = node;
+    }
+    return g;
+}
+
+// What it is born with, made once: the members share it, host key included.
+static bool bear(struct rb_controller_gang *g, struct rb_err *err)
+{
+    const struct rb_controller_config *config = &g->c->config;
+    RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
+    char host_key[sizeof g->members[0]->row.host_key] = "";
+    const bool born = !config->birth || (config->birth(config->birth_ctx, &user_data, host_key, err) &&
+                                         keep_user_data(g, &user_data, err));
+    for (int i = 0; i < g->n; i++)
+        strcpy(g->members[i]->row.host_key, host_key);
+    make_token(g, rb_buf_str(&user_data));
+    if (user_data.len)
+        explicit_bzero(user_data.data, user_data.len);
+    return born;
+}
+
+// What an earlier controller saw when it closed the run is no longer true.
+static bool forget_leak_check(struct rb_controller *c)
+{
+    struct rb_err err;
+    if (c->meta.leak_checked_at_us < 0)
+        return true;
+    c->meta.leak_checked_at_us = -1;
+    if (rb_journal_leak_check(c->journal, -1, -1, &err))
+        return true;
+    rb_controller_journal_failed(c, &err);
+    return false;
+}
+
+bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *const *orders, int n)
+{
+    struct rb_err err = {0};
+    struct rb_billing billing;
+    for (int i = 0; i < n; i++)
+        if (rb_controller_node_at(c, orders[i]->node)->has_row)
+            rb_controller_supersede(rb_controller_node_at(c, orders[i]->node));
+    const int offer = rb_controller_choose_offer(rb_controller_node_at(c, orders[0]->node), n);
+    if (!rb_spend_billing(c->config.plan, offer, &billing, &err)) {
+        rb_controller_fail(c, &err);
+        return false;
+    }
+    if (!rb_controller_within_budget(c, n * rb_bill_least_uusd(&billing))) {
+        c->stop_wanted = true;
+        c->stop_reason = RB_STOP_BUDGET;
+        return false;
+    }
+    struct rb_controller_gang *g = fill_gang(c, orders, n, offer, &billing);
+    rb_controller_say_stand_in(g);
+    if (!bear(g, &err)) {
+        rb_controller_discard_gang(g);
+        rb_controller_fail(c, &err);
+        return false;
+    }
+    bool written = true;
+    for (int i = 0; i < n && written; i++)
+        written = g->members[i]->has_row = rb_controller_write_node(g->members[i]);
+    return written && forget_leak_check(c);
+}
+
+// Launch.
+
+static void retry_launch(void *arg)
+{
+    struct rb_controller_gang *g = arg;
+    g->timer = 0;
+    if (rb_controller_open_member(g))
+        rb_controller_send_launch(g);
+}
+
+// Until then a request that nobody answered may still arrive. 0: all were answered.
+static int64_t late_until(const struct rb_controller_gang *g)
+{
+    return g->unanswered_us < 0 ? 0 : g->unanswered_us + RB_CONTROLLER_LATE_S * RB_US_PER_S;
+}
+
+void rb_controller_linger(const struct rb_controller_gang *g)
+{
+    if (rb_controller_provider_of(g->members[0])->ops->is_in_process)
+        return;
+    const int64_t copies_us = rb_controller_now_us(g->c) + RB_CONTROLLER_COPY_S * RB_US_PER_S;
+    const int64_t until_us = late_until(g) > copies_us ? late_until(g) : copies_us;
+    if (until_us > g->c->linger_until_us)
+        g->c->linger_until_us = until_us;
+}
+
+static void say_refused(const struct rb_controller_gang *g, const struct rb_err *err)
+{
+    const struct rb_launch_row *row = &g->members[0]->row;
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    rb_controller_name_gang(g, &name);
+    rb_controller_note(g->c, "fault", "%s: %s refused %s: %s", rb_buf_str(&name), row->infra, row->instance_type,
+                       err->message);
+}
+
+static void not_launched(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    struct rb_controller *c = g->c;
+    const struct rb_launch_row *row = &rb_controller_open_member(g)->row;
+    const int offer = row->offer;
+    const bool sent = row->state != RB_LAUNCH_INTENT;
+    if (err->code == RB_ERR_CAPACITY)
+        rb_controller_sold_out(c, offer, rb_controller_now_us(c));
+    if (rb_controller_gang_exists(g)) { // a listing showed some of what the cloud now says it has not launched
+        rb_controller_break_gang(g, err->message);
+        return;
+    }
+    if (sent)
+        rb_controller_linger(g);
+    if (!rb_controller_set_open(g, RB_LAUNCH_REFUSED))
+        return;
+    rb_controller_drop_user_data(g);
+    say_refused(g, err);
+    if (err->code == RB_ERR_CAPACITY)
+        rb_controller_refused(g);
+    else if (err->code != RB_ERR_IO && rb_controller_is_stand_in(g))
+        rb_controller_set_aside(g, err);
+    else if (rb_controller_gang_wanted(g))
+        rb_controller_fail(c, err);
+}
+
+// Only UNKNOWN_OUTCOME leaves a doubt about a call (providers/provider.h). No earlier one left any either: nothing of this
+// launch exists, and nothing of it is on its way.
+static bool never_sent(const struct rb_controller_gang *g, const struct rb_err *err)
+{
+    return err->code != RB_ERR_UNKNOWN_OUTCOME && g->unanswered_us < 0 &&
+           rb_controller_open_member(g)->row.state == RB_LAUNCH_SENT;
+}
+
+// A network that is down may come back. A cloud that answers that something does not exist rarely changes its mind.
+static bool unsent_for_too_long(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    const int64_t now_us = rb_controller_now_us(g->c);
+    if (g->tries == 0)
+        g->unsent_us = now_us;
+    return now_us - g->unsent_us >=
+           (err->code == RB_ERR_NOT_FOUND ? RB_CONTROLLER_NOT_FOUND_S : RB_CONTROLLER_END_S) * RB_US_PER_S;
+}
+
+// The launch is an intent again, and ends as one if it is not wanted any more.
+static void not_sent(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    struct rb_controller *c = g->c;
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    if (!rb_controller_set_open(g, RB_LAUNCH_INTENT))
+        return;
+    if (unsent_for_too_long(g, err)) {
+        not_launched(g, err);
+        return;
+    }
+    rb_controller_name_gang(g, &name);
+    if (g->tries == 0)
+        rb_controller_note(c, "warning", "%s: %s launch was not sent (%s); trying again", rb_buf_str(&name),
+                           g->n > 1 ? "their" : "its", err->message);
+    for (int i = 0; i < g->n && !c->dead; i++)
+        if (!rb_controller_node_wanted(g->members[i]))
+            rb_controller_record_end(c, g->members[i]);
+    rb_controller_arm(c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
+}
+
+// Nobody knows whether it was launched: the identical request again, later; a listing may tell first.
+static void unanswered(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    if (rb_controller_open_member(g)->row.state != RB_LAUNCH_AMBIGUOUS) {
+        RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+        if (!rb_controller_set_open(g, RB_LAUNCH_AMBIGUOUS))
+            return;
+        rb_controller_name_gang(g, &name);
+        rb_controller_note(g->c, "warning", "%s: %s launch is undecided (%s); asking again with the same token",
+                           rb_buf_str(&name), g->n > 1 ? "their" : "its", err->message);
+    }
+    if (err->code != RB_ERR_CAPACITY && err->code != RB_ERR_THROTTLED &&
+        err->code != RB_ERR_DENIED) // these are answers
+        g->unanswered_us = rb_controller_now_us(g->c);
+    rb_controller_arm(g->c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
+}
+
+// A refusal is definite if every request was answered: the next offer may be asked. While an earlier one may still
+// arrive, only the same token is safe: two requests with it can never launch twice.
+static void refused_now(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    if (rb_controller_gang_wanted(g) && rb_controller_now_us(g->c) < late_until(g))
+        unanswered(g, err);
+    else
+        not_launched(g, err);
+}
+
+// That we may not ask says nothing about a request that was not answered: its instance may have been there, and its bill. A
+// clock that was set, keys that are renewed: that passes. Not for ever, if it does not.
+static void denied_now(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    if (g->unanswered_us >= 0 && ++g->denials < RB_CONTROLLER_DENIALS)
+        unanswered(g, err);
+    else
+        not_launched(g, err);
+}
+
+static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *instances);
+
+static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instances)
+{
+    struct rb_controller_call *call = arg;
+    struct rb_controller *c = call->c;
+    struct rb_controller_gang *g = call->gang;
+    rb_controller_end_call(call);
+    if (c->dead) {
+        rb_controller_rescue_launched(g, err, instances);
+        return;
+    }
+    g->launching = false;
+    if (!err) {
+        settle_gang(g, instances);
+    } else if (rb_controller_open_member(g)) {
+        switch (err->code) {
+        case RB_ERR_CAPACITY:
+            refused_now(g, err);
+            break;
+        case RB_ERR_DENIED:
+            denied_now(g, err);
+            break;
+        case RB_ERR_INVALID:
+        case RB_ERR_PRICE:
+            not_launched(g, err);
+            break;
+        default:
+            if (never_sent(g, err))
+                not_sent(g, err);
+            else
+                unanswered(g, err);
+        }
+    }
+    rb_controller_check_over(c);
+}
+
+// The cloud's own switch is not wound up again by heartbeats, so it stands behind everything that is planned: it bounds
+// the cost of a node whose controller never comes back. The same in every repetition of the request.
+static int64_t max_lifetime_s(const struct rb_controller_node *n)
+{
+    const int64_t deadline_us = n->c->meta.deadline_us;
+    if (deadline_us < 0)
+        return RB_CONTROLLER_MAX_LIFETIME_S;
+    const int64_t left_us = deadline_us > n->row.intent_us ? deadline_us - n->row.intent_us : 0;
+    return left_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S;
+}
+
+// "rb-JOB-3", of a gang "rb-JOB-3-4": of a launch too all of it has one name.
+static void write_name(const struct rb_controller_gang *g, struct rb_buf *out)
+{
+    rb_buf_printf(out, "rb-%s", g->c->config.plan->job->name);
+    for (int i = 0; i < g->n && out->len < RB_CONTROLLER_NAME; i++)
+        rb_buf_printf(out, "-%d", g->members[i]->id);
+}
+
+// From an open member's row, which says what it said when it was written.
+static void request_launch(struct rb_controller_gang *g, const char *user_data, bool again)
+{
+    const struct rb_controller_node *n = rb_controller_open_member(g);
+    struct rb_controller *c = g->c;
+    const struct rb_resources *resources = &c->config.plan->job->resources;
+    char infra[sizeof n->row.infra], expires[32], group[RB_PLACEMENT_GROUP_BYTES];
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    strcpy(infra, n->row.infra);
+    char *save = NULL;
+    strtok_r(infra, "/", &save);
+    const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
+    write_name(g, &name);
+    rb_lease_format(rb_controller_launch_lease_us(n), expires);
+    const struct rb_tag tags[] = {{"Name", rb_buf_str(&name)},
+                                  {"rb:owner", c->meta.owner},
+                                  {"rb:run-id", c->config.run_id},
+                                  {"rb:launch-id", n->row.launch_id},
+                                  {RB_LEASE_TAG, expires}};
+    const struct rb_launch launch = {
+        .token = n->row.token,
+        .again = again,
+        .region = region ? region : "",
+        .zone = zone,
+        .instance_type = n->row.instance_type,
+        .market = c->config.plan->offers[n->row.offer].market,
+        .count = g->n,
+        .image_id = image_of(n),
+        .user_data = user_data,
+        .disk_gb = n->billing.disk_gb,
+        .max_lifetime_s = max_lifetime_s(n),
+        .tags = tags,
+        .n_tags = (int)(sizeof tags / sizeof *tags),
+        .security_groups = resources->security_groups.items,
+        .n_security_groups = resources->security_groups.n,
+        .subnet = resources->subnets.n ? resources->subnets.items[0] : NULL,
+        .instance_profile = resources->instance_profile,
+        .placement_group = group_of(n, group),
+    };
+    g->launching = true;
+    struct rb_controller_call *call = rb_controller_new_call(c, NULL, rb_controller_infra_of(c, n->row.infra));
+    call->gang = g;
+    struct rb_provider *p = rb_controller_provider_of(n);
+    p->ops->launch(p, &launch, launch_answered, call);
+}
+
+static bool is_whole(const struct rb_controller_gang *g)
+{
+    for (int i = 0; i < g->n; i++)
+        if (!rb_controller_launch_is_open(g->members[i]))
+            return false;
+    return true;
+}
+
+// It could not be written down, so nothing was sent, and nobody needs to wait for what comes of it.
+static void forget_sending(struct rb_controller_gang *g)
+{
+    for (int i = 0; i < g->n; i++)
+        if (g->members[i]->row.state == RB_LAUNCH_SENT)
+            g->members[i]->row.state = RB_LAUNCH_INTENT;
+}
+
+// Beside the journal, so that a journal that is not whole is known by it. What exists in this process alone needs none.
+static bool log_launch(struct rb_controller_gang *g)
+{
+    const struct rb_controller_node *n = rb_controller_open_member(g);
+    struct rb_err err;
+    if (g->logged || rb_controller_provider_of(n)->ops->is_in_process)
+        return true;
+    g->logged = rb_launch_log_add(g->c->config.run_dir, n->row.launch_id, n->row.infra,
+                                  !rb_journal_is_relaxed(g->c->journal), &err);
+    if (!g->logged)
+        rb_controller_journal_failed(g->c, &err);
+    return g->logged;
+}
+
+void rb_controller_send_launch(struct rb_controller_gang *g)
+{
+    struct rb_controller *c = g->c;
+    if (g->launching || c->dead)
+        return;
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *user_data = NULL;
+    size_t len = 0;
+    struct rb_err err;
+    const bool sent = rb_controller_open_member(g)->row.state != RB_LAUNCH_INTENT;
+    if (!sent && !is_whole(g)) {
+        rb_controller_break_gang(g, "not all of it is wanted any more");
+        return;
+    }
+    user_data_path(g, &path);
+    if (c->config.birth && !rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &len, &err)) {
+        // Without it the request cannot be said again. Nothing of an INTENT was sent; anything else is asked
+        // by listing.
+        if (sent)
+            unanswered(g, &err);
+        else
+            not_launched(g, &err);
+        return;
+    }
+    if (sent || (log_launch(g) && rb_controller_set_open(g, RB_LAUNCH_SENT)))
+        request_launch(g, user_data, sent);
+    else
+        forget_sending(g);
+    if (user_data)
+        explicit_bzero(user_data, len);
+}
+
+static void copy(char *out, size_t size, const char *text)
+{
+    if (text)
+        snprintf(out, size, "%s", text);
+}
+
+// The instance exists: its name is on disk before anything else happens. False: the journal failed.
+static bool take(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    if (n->row.state == RB_LAUNCH_REFUSED)
+        rb_controller_note(n->c, "fault", "node %d: a copy of its refused launch arrived after all: %s%s", n->id,
+                           instance->id, rb_controller_node_wanted(n) ? "" : " is ended");
+    n->row.state = RB_LAUNCH_ACKED;
+    copy(n->row.instance_id, sizeof n->row.instance_id, instance->id);
+    copy(n->row.address, sizeof n->row.address, instance->address);
+    copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
+    return rb_controller_node_wanted(n) ? rb_controller_write_node(n) : rb_controller_record_end(n->c, n);
+}
+
+static void taken(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    n->acked_us = rb_controller_now_us(c);
+    rb_controller_lease_node(n);
+    n->tries = n->absent = 0;
+    if (n->gang && !rb_controller_open_member(n->gang)) { // that was the last of it
+        rb_controller_disarm(c, &n->gang->timer);
+        rb_controller_drop_user_data(n->gang);
+    }
+    if (rb_controller_node_wanted(n))
+        rb_controller_arm_boot(n);
+    else
+        rb_controller_end_node(n);
+    rb_controller_observe(n, instance);
+}
+
+void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    if (take(n, instance))
+        taken(n, instance);
+}
+
+// Of a gang that nobody has seen before some have ended already: taken back, or there was no machine for them after all.
+static bool came_apart(const struct rb_controller_gang *g, const bool *takes, const struct rb_instance *instances)
+{
+    bool ended = false;
+    for (int i = 0; i < g->n; i++) {
+        if (!takes[i])
+            return false;
+        ended = ended || instances[i].state == RB_INSTANCE_TERMINATED;
+    }
+    return ended && g->n > 1;
+}
+
+// Together, so that all of it is asked for again together.
+static void give_back(struct rb_controller_gang *g, const struct rb_instance *instances)
+{
+    for (int i = 0; i < g->n; i++)
+        if (instances[i].sold_out)
+            rb_controller_sold_out(g->c, g->members[i]->row.offer, rb_controller_now_us(g->c));
+    rb_controller_break_gang(g, "some of it had ended before its launch was answered");
+}
+
+// All of it at once. Who is settled already was seen by a listing, which was faster and may have shown another instance.
+static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *instances)
+{
+    struct rb_controller *c = g->c;
+    bool *takes = rb_xcalloc((size_t)g->n, sizeof *takes);
+    bool ok = rb_controller_begin(c);
+    for (int i = 0; i < g->n && ok; i++) {
+        takes[i] = rb_controller_launch_is_open(g->members[i]);
+        ok = !takes[i] || take(g->members[i], &instances[i]);
+    }
+    ok = ok && rb_controller_commit(c);
+    if (ok && came_apart(g, takes, instances))
+        give_back(g, instances);
+    for (int i = 0; i < g->n && ok && !c->dead; i++) {
+        if (takes[i])
+            taken(g->members[i], &instances[i]);
+        else if (strcmp(instances[i].id, g->members[i]->row.instance_id) != 0)
+            rb_controller_adopt_stray(g->members[i], &instances[i]);
+    }
+    free(takes);
+}
+
+static int lowest_attempt(const struct rb_controller *c, int node)
+{
+    int lowest = 0;
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        if (n->has_row && n->id == node && n->row.attempt < lowest)
+            lowest = n->row.attempt;
+    }
+    return lowest;
+}
+
+void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    struct rb_launch_row row = n->row;
+    for (int i = 0; i < rb_controller_n_launches(c); i++)
+        if (strcmp(rb_controller_launch_at(c, i)->row.instance_id, instance->id) == 0)
+            return; // listed before, and known by now
+    const bool second = n->row.instance_id[0];
+    rb_controller_note(c, "fault", "node %d: %s %s; ending it", n->id,
+                       second ? "its launch made a second instance," : "its gang was given up, and there comes",
+                       instance->id);
+    row.attempt = lowest_attempt(c, n->id) - 1;
+    row.state = RB_LAUNCH_SENT;
+    row.token[0] = row.instance_id[0] = row.address[0] = row.private_address[0] = '\0';
+    row.running_us = row.ready_us = row.terminate_us = row.gone_us = -1;
+    row.running_unix_us = row.terminated_unix_us = -1;
+    row.cost_uusd = 0;
+    rb_controller_settle_launch(rb_controller_add_launch(c, &row, &n->billing), instance);
+}

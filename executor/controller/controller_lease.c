@@ -1,0 +1,70 @@
+// Leases of the nodes: one keeper for each cloud.
+#include "executor/controller/controller_private.h"
+
+#include <stdlib.h>
+
+struct rb_controller_lease {
+    struct rb_controller *c;
+    int infra;
+    struct rb_lease_keeper *keeper; // NULL: this cloud knows no leases
+};
+
+static int64_t length_us(const struct rb_controller *c)
+{
+    return c->config.lease_us > 0 ? c->config.lease_us : RB_LEASE_S * RB_US_PER_S;
+}
+
+// Also what is to end, until the cloud has taken that on: somebody is at it.
+static void each_instance(void *ctx, void (*add)(void *to, const char *instance_id), void *to)
+{
+    const struct rb_controller_lease *l = ctx;
+    const struct rb_controller *c = l->c;
+    for (int i = 0; i < rb_controller_n_launches(c) && !c->over; i++) {
+        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        const bool ending = n->row.state == RB_LAUNCH_TERMINATING && !n->end_accepted;
+        if (n->has_row && n->row.instance_id[0] && (rb_controller_node_exists(n) || ending) &&
+            rb_controller_infra_of(c, n->row.infra) == l->infra)
+            add(to, n->row.instance_id);
+    }
+}
+
+static void warn(void *ctx, const char *text)
+{
+    const struct rb_controller_lease *l = ctx;
+    rb_controller_note(l->c, "warning", "%s", text);
+}
+
+void rb_controller_begin_leases(struct rb_controller *c)
+{
+    c->leases = rb_xcalloc((size_t)c->config.n_providers + 1, sizeof *c->leases);
+    for (int i = 0; i < c->config.n_providers; i++) {
+        struct rb_controller_lease *l = &c->leases[i];
+        *l = (struct rb_controller_lease){.c = c, .infra = i};
+        l->keeper = rb_lease_keeper_create(&(struct rb_lease_keeper_config){.loop = c->config.loop,
+                                                                            .provider = &c->config.providers[i],
+                                                                            .infra = c->config.infras[i],
+                                                                            .length_us = length_us(c),
+                                                                            .each = each_instance,
+                                                                            .warn = warn,
+                                                                            .ctx = l});
+    }
+}
+
+void rb_controller_end_leases(struct rb_controller *c)
+{
+    for (int i = 0; c->leases && i < c->config.n_providers; i++)
+        rb_lease_keeper_destroy(c->leases[i].keeper);
+    free(c->leases);
+}
+
+// The same in every repetition of the request, so it is counted from the intent, by our clock.
+int64_t rb_controller_launch_lease_us(const struct rb_controller_node *n)
+{
+    return n->c->meta.started_unix_us + n->row.intent_us + length_us(n->c);
+}
+
+void rb_controller_lease_node(const struct rb_controller_node *n)
+{
+    const struct rb_controller *c = n->c;
+    rb_lease_keeper_add(c->leases[rb_controller_infra_of(c, n->row.infra)].keeper, rb_controller_launch_lease_us(n));
+}

@@ -1,0 +1,421 @@
+// Listings: what the clouds say exists, against what the rows say. An incomplete listing proves nothing, and
+// absence is believed only after a while.
+#include "executor/controller/controller_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ABSENT_LISTED_US    (10 * RB_US_PER_S) // a node that was listed is missed for this long: lost
+#define ABSENT_NEW_US       (RB_CONTROLLER_NEW_S * RB_US_PER_S)
+#define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
+
+static void copy(char *out, size_t size, const char *text)
+{
+    if (text)
+        snprintf(out, size, "%s", text);
+}
+
+// Orphans.
+
+bool rb_controller_orphans_settled(const struct rb_controller *c)
+{
+    for (int i = 0; i < c->n_orphans; i++)
+        if (!c->orphans[i].ended)
+            return false;
+    return true;
+}
+
+static void orphan_answered(void *arg, const struct rb_err *err)
+{
+    (void)err; // the next listing says whether it helped
+    rb_controller_end_call(arg);
+}
+
+static void end_orphan(struct rb_controller *c, const struct rb_controller_orphan *o)
+{
+    struct rb_provider *p = &c->config.providers[o->infra];
+    p->ops->terminate(p, o->instance_id, orphan_answered, rb_controller_new_call(c, NULL, o->infra));
+}
+
+void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id)
+{
+    int at = 0;
+    while (at < c->n_orphans && strcmp(c->orphans[at].instance_id, id) != 0)
+        at++;
+    if (at == c->n_orphans) {
+        c->orphans = rb_xrealloc(c->orphans, (size_t)c->n_orphans + 1, sizeof *c->orphans);
+        c->orphans[c->n_orphans++] = (struct rb_controller_orphan){.infra = infra};
+        copy(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, id);
+        rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
+    }
+    c->orphans[at].ended = false;
+    end_orphan(c, &c->orphans[at]);
+}
+
+// Listings.
+
+static struct rb_controller_node *node_of(struct rb_controller *c, const struct rb_instance *i)
+{
+    for (int k = 0; k < rb_controller_n_launches(c); k++) {
+        struct rb_controller_node *n = rb_controller_launch_at(c, k);
+        if (n->has_row && n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0)
+            return n;
+    }
+    for (int k = 0; k < c->n_gangs; k++) {
+        const struct rb_controller_gang *g = c->gangs[k];
+        const struct rb_launch_row *row = &g->members[0]->row;
+        if ((i->launch_id && strcmp(i->launch_id, row->launch_id) == 0) ||
+            (i->token && strcmp(i->token, row->token) == 0))
+            return g->members[i->member < g->n ? i->member : 0];
+    }
+    return NULL;
+}
+
+// Is it what the launch waits for? A gang that was refused has been asked for elsewhere since, or will be: none of it is
+// taken any more.
+static bool is_awaited(const struct rb_controller_node *n, const struct rb_instance *i)
+{
+    const bool of_refused = n->row.state == RB_LAUNCH_REFUSED && n->gang && n->gang->n == 1;
+    return n->gang && i->member < n->gang->n &&
+           (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || of_refused);
+}
+
+static void seen_running(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    copy(n->row.address, sizeof n->row.address, instance->address);
+    copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
+    if (n->row.state == RB_LAUNCH_ACKED) {
+        n->row.state = RB_LAUNCH_RUNNING;
+        n->row.running_us = rb_controller_now_us(c);
+        n->row.running_unix_us =
+            instance->running_at_us >= 0 ? instance->running_at_us : c->config.loop->unix_us(c->config.loop->ctx);
+        if (rb_controller_begin(c) && rb_controller_write_node(n))
+            rb_controller_turn(
+                c, (struct rb_event){.kind = RB_EVENT_NODE_RUNNING, .node = n->id, .attempt = n->row.attempt});
+    }
+    if (n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY)
+        rb_controller_prepare(n);
+}
+
+// The cloud bills by its own clock. What it says of an end is written down at once: ended instances lose their tags, and
+// with them their place in our listings. False: the journal failed.
+static bool learn_times(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    const bool ends = instance->state != RB_INSTANCE_PENDING && instance->state != RB_INSTANCE_RUNNING;
+    if (n->row.running_unix_us < 0 && (ends || n->row.state == RB_LAUNCH_TERMINATING))
+        n->row.running_unix_us = instance->running_at_us;
+    if (!ends || instance->terminated_at_us < 0 || n->end_known)
+        return true;
+    n->end_known = true;
+    n->row.terminated_unix_us = instance->terminated_at_us;
+    return rb_controller_write_node(n);
+}
+
+// The plan's offer of the same machine on that market, -1: it names none.
+static int offer_on(const struct rb_controller_node *n, enum rb_market market)
+{
+    const struct rb_plan *plan = n->c->config.plan;
+    for (int i = 0; i < plan->n_offers; i++)
+        if (plan->offers[i].market == market && strcmp(plan->offers[i].infra, n->row.infra) == 0 &&
+            strcmp(plan->offers[i].instance_type, n->row.instance_type) == 0)
+            return i;
+    return -1;
+}
+
+// A cloud may give another market than it was asked for. The node is as good, but its price is another: without one it
+// cannot stay. False: it was lost, or the journal failed.
+static bool check_market(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    const char *market = rb_market_name(instance->market);
+    struct rb_err err = {0};
+    if (instance->market_unknown && n->row.running_us < 0 && !n->other_market) {
+        n->other_market = true; // said once
+        rb_controller_note(c, "warning",
+                           "node %d (%s): it has ended, and the cloud no longer says on which market it ran: billed as "
+                           "%s, as it was asked for",
+                           n->id, n->row.instance_id, n->row.market);
+    }
+    if (n->other_market || instance->market_unknown || strcmp(market, n->row.market) == 0)
+        return true;
+    n->other_market = true; // said once
+    const int offer = offer_on(n, instance->market);
+    rb_controller_note(c, "fault", "node %d (%s): asked for %s, got %s", n->id, n->row.instance_id, n->row.market,
+                       market);
+    if (offer < 0) { // billed as asked
+        rb_err_set(&err, RB_E_PRICE_NOT_AGREED,
+                   "the cloud gave %s instead of %s, at a price that the plan does not name", market, n->row.market);
+        if (rb_controller_node_exists(n))
+            rb_controller_never_ready(n, &err);
+        return false;
+    }
+    n->row.offer = offer;
+    strcpy(n->row.market, market);
+    if (!rb_spend_billing(c->config.plan, offer, &n->billing, &err)) {
+        rb_controller_fail(c, &err);
+        return false;
+    }
+    return rb_controller_write_node(n);
+}
+
+bool rb_controller_cut_off(const struct rb_controller_node *n)
+{
+    const struct rb_controller *c = n->c;
+    const int64_t heard_us = c->heard_us[rb_controller_infra_of(c, n->row.infra)];
+    return rb_quiet_us(c->config.loop, heard_us) >= c->config.poll_us + RB_CONTROLLER_CUT_OFF_S * RB_US_PER_S;
+}
+
+void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE || !learn_times(n, instance) ||
+        !check_market(n, instance))
+        return;
+    switch (instance->state) {
+    case RB_INSTANCE_PENDING:
+        break;
+    case RB_INSTANCE_RUNNING:
+        seen_running(n, instance);
+        break;
+    case RB_INSTANCE_STOPPING:
+    case RB_INSTANCE_STOPPED:
+        if (rb_controller_node_exists(n))
+            rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
+        break;
+    case RB_INSTANCE_TERMINATED:
+        if (instance->sold_out)
+            rb_controller_sold_out(c, n->row.offer, rb_controller_now_us(c));
+        rb_controller_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
+        break;
+    }
+}
+
+// Ended, and nobody says when. Unknown is never free; known to have ended before it ran is.
+static void believe_absence(struct rb_controller_node *n)
+{
+    if (n->row.running_unix_us < 0 && !n->end_known)
+        n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
+    if (!n->end_known)
+        rb_controller_note(n->c, "warning", "node %d (%s): the cloud has forgotten when it ran; billed by our clock",
+                           n->id, n->row.instance_id);
+    rb_controller_gone(n, "it is listed no more");
+}
+
+static void looked(void *arg, const struct rb_err *err, const struct rb_instance *instance)
+{
+    struct rb_controller_call *call = arg;
+    struct rb_controller *c = call->c;
+    struct rb_controller_node *n = call->node;
+    const bool ours = n->row.attempt == call->attempt;
+    rb_controller_end_call(call);
+    if (c->dead || !ours)
+        return;
+    n->looking = false;
+    n->denied_looks = err && err->code == RB_ERR_DENIED ? n->denied_looks + 1 : 0;
+    if (!err)
+        rb_controller_observe(n, instance);
+    else if (err->code == RB_ERR_NOT_FOUND || n->denied_looks == RB_CONTROLLER_DENIALS)
+        n->forgotten = true; // the next listing without it settles it; other errors: the next asks again
+    rb_controller_check_over(c);
+}
+
+// Gone from the listings, which go by tags. The cloud may still know by the name when it ended.
+static bool ask_by_name(struct rb_controller_node *n)
+{
+    struct rb_provider *p = rb_controller_provider_of(n);
+    if (n->end_known || n->forgotten || !p->ops->look)
+        return false;
+    if (!n->looking) {
+        n->looking = true;
+        p->ops->look(p, n->row.instance_id, looked, rb_controller_new_call(n->c, n, -1));
+    }
+    return true;
+}
+
+// Not in a complete listing. Absence is believed only after a while, and for an end only once it was
+// accepted.
+static void missed(struct rb_controller_node *n)
+{
+    const int64_t now = rb_controller_now_us(n->c);
+    if (n->absent++ == 0)
+        n->absent_since_us = now;
+    const int64_t absent_us = now - n->absent_since_us;
+    if (n->absent < RB_CONTROLLER_ABSENT_LISTINGS)
+        return;
+    if (n->row.state == RB_LAUNCH_TERMINATING) {
+        const bool over = n->end_accepted || (n->end_not_found && absent_us >= ABSENT_FORGOTTEN_US);
+        if (over && !ask_by_name(n))
+            believe_absence(n);
+    } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
+        struct rb_err gone;
+        rb_err_set(&gone, RB_E_NODE_LOST, "it is listed no more");
+        if (n->row.state == RB_LAUNCH_READY)
+            rb_controller_lose(n, gone.message);
+        else
+            rb_controller_never_ready(n, &gone);
+    }
+}
+
+// A launch whose call is under way may not be over with an instance that is only on its way: where that finds no machine
+// after all, the call goes on to the next zone, and only its answer, or that to the same words after a restart, says so.
+// Of a gang not even one that runs: it may be the half that the call is about to take back.
+static bool settles(const struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    return !n->gang->launching || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
+}
+
+static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
+{
+    struct rb_controller_node *n = node_of(c, instance);
+    const bool alive = instance->state != RB_INSTANCE_TERMINATED;
+    const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
+    if (n && is_awaited(n, instance)) {
+        if (!settles(n, instance))
+            return;
+        rb_controller_settle_launch(n, instance);
+    }
+    if (n && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
+        strcmp(n->row.instance_id, instance->id) == 0) {
+        n->listing = number;
+        n->absent = 0;
+        rb_controller_observe(n, instance);
+    } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
+        rb_controller_adopt_stray(n, instance);
+    } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
+        rb_controller_add_orphan(c, infra, instance->id);
+    }
+}
+
+static void judge_absences(struct rb_controller *c, int infra, const struct rb_controller_call *call)
+{
+    for (int i = 0; i < rb_controller_n_launches(c) && !c->dead; i++) {
+        struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        if (!n->has_row || rb_controller_node_is_local(n) || n->listing >= call->number ||
+            rb_controller_infra_of(c, n->row.infra) != infra)
+            continue;
+        if (rb_controller_launch_is_open(n))
+            rb_controller_missed_member(n, call->asked_us);
+        else if (n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE && n->acked_us < call->asked_us)
+            missed(n);
+    }
+}
+
+static void judge_orphans(struct rb_controller *c, int infra, const struct rb_instance *instances, int n)
+{
+    for (int i = 0; i < c->n_orphans; i++) {
+        bool alive = false;
+        for (int k = 0; k < n; k++)
+            alive = alive || (instances[k].state != RB_INSTANCE_TERMINATED &&
+                              strcmp(instances[k].id, c->orphans[i].instance_id) == 0);
+        if (c->orphans[i].infra == infra && !alive)
+            c->orphans[i].ended = true;
+    }
+}
+
+// Without a listing nothing can be decided by one who comes back.
+static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
+{
+    struct rb_err why = {0};
+    rb_err_set(&why, RB_E_LISTING_DENIED,
+               "%s; what this run left cannot be seen, and may be there and billed: give back the permission to list, "
+               "then say `rbrun resume %s` or `rbrun stop %s`",
+               err->message, c->config.run_id, c->config.run_id);
+    rb_controller_leave(c, &why);
+}
+
+static void say_failed(struct rb_controller *c, int infra, const struct rb_err *err)
+{
+    const bool ends = !rb_controller_running(c), waits = ends && !rb_controller_all_settled(c);
+    const int failures = c->list_failures[infra];
+    const char *run = c->config.resume_as ? c->config.resume_as : c->config.run_id;
+    char what[512];
+    if (failures != 1 && failures % 20 != 0 && (!ends || c->waiting_told))
+        return;
+    c->waiting_told = ends;
+    snprintf(what, sizeof what, "%s cannot be listed%s%.300s", c->config.infras[infra], err ? ": " : " completely",
+             err ? err->message : "");
+    RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
+    rb_controller_say_switches(c, &switches);
+    if (waits)
+        rb_controller_note(c, "warning",
+                           "%s; the end of this run waits until it answers, for what was rented there may be there and "
+                           "billed. Ctrl-C leaves: %s; `rbrun stop %s` ends what is left later",
+                           what, rb_buf_str(&switches), run);
+    else
+        rb_controller_note(c, "warning", "%s; trying again%s", what,
+                           ends ? ", a few times: nothing is known to be left there" : "");
+}
+
+static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err)
+{
+    c->list_failures[infra]++;
+    say_failed(c, infra, err);
+    if (c->closing)
+        c->leak_tries++;
+    if (c->recovering && err && err->code == RB_ERR_DENIED)
+        leave_unseen(c, err);
+    else if (c->recovering && !rb_controller_running(c) && rb_controller_all_settled(c))
+        rb_controller_repeat_orders(c); // there are none, so no listing has to come first
+}
+
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
+    struct rb_controller_call *call = arg;
+    struct rb_controller *c = call->c;
+    const int infra = call->infra;
+    if (c->dead || c->over) {
+        rb_controller_end_call(call);
+        return;
+    }
+    c->listing[infra] = false;
+    if (!err) {
+        c->heard_us[infra] = rb_attended_us(c->config.loop);
+        c->cut_off_told = c->waiting_told = false;
+    }
+    for (int i = 0; !err && i < n && !c->dead; i++)
+        judge_instance(c, infra, &instances[i], call->number);
+    if (err || !complete) {
+        listing_failed(c, infra, err);
+    } else {
+        c->list_failures[infra] = 0;
+        judge_absences(c, infra, call);
+        judge_orphans(c, infra, instances, n);
+        c->left[infra] = 0;
+        for (int i = 0; i < n; i++)
+            c->left[infra] += instances[i].state != RB_INSTANCE_TERMINATED;
+        c->listed[infra] = call->number > c->believe_after;
+    }
+    rb_controller_end_call(call);
+    bool all = true;
+    for (int i = 0; i < c->config.n_providers; i++)
+        all = all && c->listed[i];
+    if (c->recovering && all && !c->dead)
+        rb_controller_repeat_orders(c);
+    rb_controller_check_over(c);
+}
+
+void rb_controller_list_all(struct rb_controller *c)
+{
+    for (int i = 0; i < c->config.n_providers; i++) {
+        if (c->listing[i])
+            continue;
+        c->listing[i] = true;
+        struct rb_controller_call *call = rb_controller_new_call(c, NULL, i);
+        call->number = ++c->n_listings;
+        c->config.providers[i].ops->list(&c->config.providers[i], c->config.run_id, listed, call);
+    }
+}
+
+void rb_controller_poll(void *arg)
+{
+    struct rb_controller *c = arg;
+    c->poll_timer = 0;
+    if (c->dead || c->over)
+        return;
+    rb_controller_notice_gap(c);
+    if (!c->recovering && rb_controller_running(c) && !rb_controller_within_budget(c, 0))
+        rb_controller_stop(c, RB_STOP_BUDGET);
+    rb_controller_list_all(c);
+    rb_controller_arm(c, &c->poll_timer, c->config.poll_us, rb_controller_poll, c);
+}

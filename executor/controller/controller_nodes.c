@@ -1,0 +1,444 @@
+// Nodes: boot, and the end, which is believed only when it was seen.
+#include "executor/controller/controller_private.h"
+
+#include "profiles/catalog/infra.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node)
+{
+    while (c->n_nodes <= node) {
+        c->nodes = rb_xrealloc(c->nodes, (size_t)c->n_nodes + 1, sizeof(struct rb_controller_node *));
+        struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
+        n->c = c;
+        n->id = c->n_nodes;
+        n->absent_since_us = n->acked_us = n->exhausted_us = -1;
+        c->nodes[c->n_nodes++] = n;
+    }
+    return c->nodes[node];
+}
+
+int rb_controller_n_launches(const struct rb_controller *c)
+{
+    return c->n_nodes + c->n_superseded;
+}
+
+struct rb_controller_node *rb_controller_launch_at(const struct rb_controller *c, int i)
+{
+    return i < c->n_nodes ? c->nodes[i] : c->superseded[i - c->n_nodes];
+}
+
+struct rb_controller_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
+                                                    const struct rb_billing *billing)
+{
+    struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
+    *n = (struct rb_controller_node){.c = c,
+                                     .id = row->node,
+                                     .superseded = true,
+                                     .has_row = true,
+                                     .row = *row,
+                                     .billing = *billing,
+                                     .absent_since_us = -1,
+                                     .acked_us = -1,
+                                     .exhausted_us = -1};
+    c->superseded = rb_xrealloc(c->superseded, (size_t)c->n_superseded + 1, sizeof(struct rb_controller_node *));
+    c->superseded[c->n_superseded++] = n;
+    return n;
+}
+
+void rb_controller_supersede(struct rb_controller_node *n)
+{
+    struct rb_controller_node *old = rb_controller_add_launch(n->c, &n->row, &n->billing);
+    old->gang = n->gang;
+    old->member = n->member;
+    if (old->gang)
+        old->gang->members[old->member] = old;
+    n->gang = NULL;
+    n->has_row = false;
+}
+
+bool rb_controller_node_wanted(const struct rb_controller_node *n)
+{
+    return !n->superseded && n->id < rb_engine_n_nodes(n->c->engine) &&
+           rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
+}
+
+bool rb_controller_node_exists(const struct rb_controller_node *n)
+{ // an instance that nobody has told to end
+    return n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state <= RB_LAUNCH_READY;
+}
+
+bool rb_controller_node_is_local(const struct rb_controller_node *n)
+{
+    return rb_infra_within(n->row.infra, "local");
+}
+
+int rb_controller_infra_of(const struct rb_controller *c, const char *infra)
+{
+    for (int i = 0; i < c->config.n_providers; i++) {
+        const size_t len = strlen(c->config.infras[i]);
+        if (strncmp(infra, c->config.infras[i], len) == 0 && (infra[len] == '\0' || infra[len] == '/'))
+            return i;
+    }
+    return -1;
+}
+
+struct rb_provider *rb_controller_provider_of(const struct rb_controller_node *n)
+{
+    return &n->c->config.providers[rb_controller_infra_of(n->c, n->row.infra)];
+}
+
+// Writes the row alone. false: the journal failed.
+bool rb_controller_write_node(struct rb_controller_node *n)
+{
+    struct rb_err err;
+    if (n->c->dead)
+        return false;
+    if (rb_journal_launch(n->c->journal, &n->row, &err))
+        return true;
+    rb_controller_journal_failed(n->c, &err);
+    return false;
+}
+
+struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, struct rb_controller_node *node, int infra)
+{
+    struct rb_controller_call *call = rb_xcalloc(1, sizeof *call);
+    *call = (struct rb_controller_call){.c = c,
+                                        .next = c->calls,
+                                        .node = node,
+                                        .attempt = node ? node->row.attempt : 0,
+                                        .infra = infra,
+                                        .asked_us = rb_controller_now_us(c)};
+    c->calls = call;
+    return call;
+}
+
+void rb_controller_end_call(struct rb_controller_call *call)
+{
+    struct rb_controller_call **at = &call->c->calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    free(call);
+}
+
+void rb_controller_free_calls(struct rb_controller *c)
+{
+    while (c->calls)
+        rb_controller_end_call(c->calls);
+}
+
+// Boot.
+
+// A fault of the job or of the image repeats itself: after a few nodes it is not worth more money.
+void rb_controller_never_ready(struct rb_controller_node *n, const struct rb_err *err)
+{
+    struct rb_controller *c = n->c;
+    struct rb_err copy_of = *err;
+    if (++c->boot_failures >= RB_CONTROLLER_BOOT_FAILURES) {
+        rb_err_prefix(&copy_of, "%d nodes in a row never became ready; the last one", c->boot_failures);
+        rb_controller_fail(c, &copy_of);
+    }
+    if (rb_controller_node_exists(n))
+        rb_controller_lose(n, err->message);
+}
+
+// How far it came, and what to do about it.
+static void say_why_late(const struct rb_controller_node *n, struct rb_err *err)
+{
+    char patience[32];
+    rb_format_duration(n->c->config.boot_timeout_us, patience);
+    if (n->row.state == RB_LAUNCH_ACKED)
+        rb_err_set(err, RB_E_NODE_NOT_READY,
+                   "%s %s did not run within %s of its launch: plan with other resources.instance_types or "
+                   "resources.infra, or resume later",
+                   n->row.infra, n->row.instance_type, patience);
+    else if (!n->row.address[0])
+        rb_err_set(err, RB_E_NODE_NOT_READY,
+                   "it runs, and has no address within %s of its launch: choose resources.subnets that give their "
+                   "instances one",
+                   patience);
+    else
+        rb_err_set(err, RB_E_NODE_NOT_READY, "it runs at %s, and was not ready within %s of its launch: %s",
+                   n->row.address, patience, n->waits_for[0] ? n->waits_for : "ssh has not ended its first try");
+}
+
+static void boot_timeout(void *arg)
+{
+    struct rb_controller_node *n = arg;
+    struct rb_err err = {0};
+    if (rb_controller_cut_off(n)) { // it cannot show that it is ready
+        rb_controller_arm_boot(n);
+        return;
+    }
+    if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING) {
+        say_why_late(n, &err);
+        rb_controller_never_ready(n, &err);
+    } else if (n->row.state == RB_LAUNCH_READY && !n->prepared) {
+        rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached again%s%s", n->waits_for[0] ? ": " : "", n->waits_for);
+        rb_controller_lose(n, err.message);
+    }
+}
+
+// A controller that comes back gives a node whose time is over, or that was ready once, a while to answer: the launcher
+// tries for ever.
+void rb_controller_arm_boot(struct rb_controller_node *n)
+{
+    const int64_t left_us = n->row.state == RB_LAUNCH_READY
+                                ? 0
+                                : n->row.intent_us + n->c->config.boot_timeout_us - rb_controller_now_us(n->c);
+    const int64_t least_us = RB_CONTROLLER_REACH_S * RB_US_PER_S;
+    rb_silence_begin(&n->boot, n->c->config.loop, left_us > least_us ? left_us : least_us, boot_timeout, n);
+}
+
+void rb_controller_prepare(struct rb_controller_node *n)
+{
+    struct rb_controller *c = n->c;
+    const bool local = !c->config.birth;
+    if (n->preparing || n->prepared || (!local && !n->row.address[0]))
+        return;
+    n->preparing = true;
+    n->waits_for[0] = '\0';
+    const struct rb_launch_node node = {
+        .node = n->id,
+        .instance_id = n->row.instance_id,
+        .address = n->row.address,
+        .user = c->config.ssh_user,
+        .port = c->config.ssh_port,
+        .host_key = n->row.host_key,
+        .gpus = c->config.plan->offers[n->row.offer].gpus,
+    };
+    c->launcher->ops->prepare(c->launcher, &node);
+}
+
+void rb_controller_waiting(void *ctx, int node, const char *why)
+{
+    struct rb_controller_node *n = rb_controller_node_at(ctx, node);
+    snprintf(n->waits_for, sizeof n->waits_for, "%s", why);
+}
+
+void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
+{
+    struct rb_controller *c = ctx;
+    struct rb_controller_node *n = rb_controller_node_at(c, node);
+    if (c->dead || !n->preparing)
+        return;
+    n->preparing = false;
+    if (err &&
+        n->row.state == RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
+        rb_controller_node_gone(c, n->id);
+        rb_controller_end_node(n);
+        return;
+    }
+    if (err) {
+        rb_controller_never_ready(n, err);
+        return;
+    }
+    n->prepared = true;
+    rb_silence_end(&n->boot);
+    c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
+    if (n->row.state != RB_LAUNCH_RUNNING) { // reached again after a restart of ours
+        rb_controller_pump(c);
+        return;
+    }
+    c->boot_failures = 0;
+    n->row.state = RB_LAUNCH_READY;
+    n->row.ready_us = rb_controller_now_us(c);
+    if (rb_controller_begin(c) && rb_controller_write_node(n))
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
+}
+
+// End.
+
+bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node *n)
+{
+    if (!n->has_row)
+        return true;
+    if (n->row.state == RB_LAUNCH_INTENT) // nothing was sent
+        n->row.state = RB_LAUNCH_REFUSED;
+    else if (rb_controller_node_exists(n))
+        n->row.state = RB_LAUNCH_TERMINATING;
+    else
+        return true; // refused or ending already, or its answer is waited for
+    if (n->row.state == RB_LAUNCH_REFUSED && n->gang && !rb_controller_open_member(n->gang))
+        rb_controller_drop_user_data(n->gang);
+    n->row.terminate_us = rb_controller_now_us(c);
+    n->tries = 0;
+    rb_silence_end(&n->boot);
+    return rb_controller_write_node(n);
+}
+
+static void forget(struct rb_controller_node *n)
+{
+    if (n->preparing || n->prepared)
+        n->c->launcher->ops->forget(n->c->launcher, n->id);
+    n->preparing = n->prepared = false;
+}
+
+static void end_again(void *arg)
+{
+    struct rb_controller_node *n = arg;
+    n->retry_timer = 0;
+    rb_controller_end_node(n);
+}
+
+// Until the cloud says when it was. On the cloud's clock where we know anything of that.
+static int64_t estimated_end(const struct rb_controller_node *n)
+{
+    const struct rb_spend_now now = rb_controller_spend_now(n->c);
+    return n->row.running_unix_us >= 0 ? rb_spend_end_unix_us(&n->row, &now) : n->c->meta.started_unix_us + now.run_us;
+}
+
+// The worst that can happen: it costs money and we may not end it. Said once, and asked on.
+static void alarm_denied(struct rb_controller_node *n, const struct rb_err *err)
+{
+    if (n->end_denied)
+        return;
+    n->end_denied = true;
+    rb_controller_note(n->c, "warning",
+                       "node %d: the cloud REFUSES to end %s in %s (%s); it goes on costing money: give back the "
+                       "permission or end it by hand; asking again until it is gone",
+                       n->id, n->row.instance_id, n->row.infra, err->message);
+}
+
+static void end_answered(void *arg, const struct rb_err *err)
+{
+    struct rb_controller_call *call = arg;
+    struct rb_controller *c = call->c;
+    struct rb_controller_node *n = call->node;
+    rb_controller_end_call(call);
+    if (c->dead)
+        return;
+    n->ending = false;
+    if (n->row.state != RB_LAUNCH_TERMINATING)
+        return;
+    if (rb_controller_node_is_local(n) &&
+        (!err || err->code == RB_ERR_NOT_FOUND)) { // after a restart nobody knows of it
+        rb_controller_gone(n, "");
+        rb_controller_check_over(c);
+        return;
+    }
+    n->end_accepted = n->end_accepted || !err;
+    n->end_not_found = err && err->code == RB_ERR_NOT_FOUND;
+    if (err && (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID))
+        alarm_denied(n, err);
+    if (!err && n->row.terminated_unix_us < 0) { // billing ends with the acceptance
+        n->row.terminated_unix_us = estimated_end(n);
+        if (!rb_controller_write_node(n))
+            return;
+    }
+    // Again until it is seen to have ended: an accepted request may be lost too.
+    rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->tries++ + (err ? 0 : 5)), end_again, n);
+}
+
+void rb_controller_end_node(struct rb_controller_node *n)
+{
+    struct rb_controller *c = n->c;
+    if (c->dead || n->ending || n->row.state != RB_LAUNCH_TERMINATING)
+        return;
+    if (rb_controller_node_is_local(n) && rb_controller_node_has_tasks(c, n->id)) {
+        rb_controller_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
+        return;
+    }
+    forget(n);
+    n->ending = true;
+    struct rb_provider *p = rb_controller_provider_of(n);
+    p->ops->terminate(p, n->row.instance_id, end_answered, rb_controller_new_call(c, n, -1));
+}
+
+static void bill(struct rb_controller_node *n)
+{
+    struct rb_controller *c = n->c;
+    n->row.state = RB_LAUNCH_GONE;
+    n->row.gone_us = rb_controller_now_us(c);
+    if (n->row.terminated_unix_us < 0)
+        n->row.terminated_unix_us = estimated_end(n);
+    if (!n->end_known && n->row.terminated_unix_us < n->row.running_unix_us) // two clocks: it did not end before it ran
+        n->row.terminated_unix_us = n->row.running_unix_us;
+    const struct rb_spend_now now = rb_controller_spend_now(c);
+    n->row.cost_uusd = rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
+    rb_controller_disarm(c, &n->retry_timer);
+    rb_silence_end(&n->boot);
+}
+
+// Seen to have ended, whoever ended it.
+void rb_controller_gone(struct rb_controller_node *n, const char *why)
+{
+    struct rb_controller *c = n->c;
+    const bool lost = rb_controller_node_exists(n);
+    forget(n);
+    bill(n);
+    if (!lost) {
+        if (!rb_controller_write_node(n))
+            return;
+        if (!n->superseded) // the node of that number has nothing to do with it
+            rb_controller_node_gone(c, n->id);
+        rb_controller_pump(c);
+        return;
+    }
+    if (!rb_controller_begin(c))
+        return;
+    rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
+    rb_controller_drop_node_tasks(c, n->id);
+    if (rb_controller_write_node(n))
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
+}
+
+void rb_controller_lose(struct rb_controller_node *n, const char *why)
+{
+    struct rb_controller *c = n->c;
+    if (!rb_controller_begin(c))
+        return;
+    rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
+    rb_controller_drop_node_tasks(c, n->id);
+    if (!rb_controller_record_end(c, n))
+        return;
+    rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
+    rb_controller_end_node(n);
+}
+
+// As after a restart of ours: what runs there goes on, and is followed from its first line once it answers.
+static void reach_again(struct rb_controller_node *n)
+{
+    struct rb_controller *c = n->c;
+    RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
+    rb_controller_say_switches(c, &switches);
+    if (!c->cut_off_told)
+        rb_controller_note(c, "warning",
+                           "neither node %d nor %s answers: is this machine's network gone? Waiting for it; trials "
+                           "go on meanwhile, and %s",
+                           n->id, n->row.infra, rb_buf_str(&switches));
+    c->cut_off_told = true;
+    forget(n);
+    rb_controller_prepare(n);
+    rb_controller_arm_boot(n);
+}
+
+void rb_controller_unreachable(void *ctx, int node, const char *why)
+{
+    struct rb_controller *c = ctx;
+    struct rb_controller_node *n = rb_controller_node_at(c, node);
+    struct rb_err err = {0};
+    rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached any more: %s", why);
+    if (c->dead || !rb_controller_node_exists(n))
+        return;
+    if (n->row.state == RB_LAUNCH_READY && rb_controller_cut_off(n) && rb_controller_unfollow(c, node))
+        reach_again(n);
+    else
+        rb_controller_lose(n, err.message);
+}
+
+bool rb_controller_nodes_settled(const struct rb_controller *c)
+{
+    for (int i = 0; i < c->n_gangs; i++)
+        if (c->gangs[i]->launching) // a listing was faster; what the call is still about to do must be seen
+            return false;
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        if (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,99 @@
+// Timers: wake-ups the engine asked for, the deadline, heartbeats of nodes.
+#include "executor/controller/controller_private.h"
+
+void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg)
+{
+    const struct rb_loop *loop = c->config.loop;
+    rb_controller_disarm(c, timer);
+    *timer = loop->timer_start(loop->ctx, delay_us > 0 ? delay_us : 0, fn, arg);
+}
+
+void rb_controller_disarm(struct rb_controller *c, uint64_t *timer)
+{
+    if (*timer)
+        c->config.loop->timer_cancel(c->config.loop->ctx, *timer);
+    *timer = 0;
+}
+
+int64_t rb_controller_backoff_us(int tries)
+{
+    const int64_t cap = 30 * RB_US_PER_S;
+    const int64_t delay = tries < 16 ? INT64_C(200000) << tries : cap;
+    return delay < cap ? delay : cap;
+}
+
+void rb_controller_add_wake(struct rb_controller *c, int64_t at_us)
+{
+    c->wakes = rb_xrealloc(c->wakes, (size_t)c->n_wakes + 1, sizeof *c->wakes);
+    c->wakes[c->n_wakes++] = at_us;
+}
+
+static void wake(void *arg)
+{
+    struct rb_controller *c = arg;
+    c->wake_timer = 0;
+    const int64_t now = rb_controller_now_us(c);
+    int kept = 0;
+    for (int i = 0; i < c->n_wakes; i++)
+        if (c->wakes[i] > now)
+            c->wakes[kept++] = c->wakes[i];
+    const bool due = kept < c->n_wakes;
+    c->n_wakes = kept;
+    if (due)
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_TIME});
+    rb_controller_arm_wake(c);
+}
+
+void rb_controller_arm_wake(struct rb_controller *c)
+{
+    int64_t first = INT64_MAX;
+    for (int i = 0; i < c->n_wakes; i++)
+        first = c->wakes[i] < first ? c->wakes[i] : first;
+    if (c->n_wakes > 0 && !c->over)
+        rb_controller_arm(c, &c->wake_timer, first - rb_controller_now_us(c), wake, c);
+}
+
+static void deadline(void *arg)
+{
+    struct rb_controller *c = arg;
+    c->deadline_timer = 0;
+    rb_controller_stop(c, RB_STOP_DEADLINE);
+}
+
+void rb_controller_arm_deadline(struct rb_controller *c)
+{
+    if (c->meta.deadline_us >= 0)
+        rb_controller_arm(c, &c->deadline_timer, c->meta.deadline_us - rb_controller_now_us(c), deadline, c);
+    rb_controller_arm_last_stretch(c);
+}
+
+int64_t rb_controller_last_gap(const struct rb_controller *c, int64_t *out_gap_us)
+{
+    const struct rb_loop *loop = c->config.loop;
+    return loop->back_us ? loop->back_us(loop->ctx, out_gap_us) : INT64_MIN;
+}
+
+void rb_controller_notice_gap(struct rb_controller *c)
+{
+    int64_t gap_us = 0;
+    const int64_t back_us = rb_controller_last_gap(c, &gap_us);
+    char gap[32];
+    if (back_us == c->back_us)
+        return;
+    c->back_us = back_us;
+    rb_controller_note(
+        c, "warning",
+        "this process did not run for %s (stopped, suspended, or the machine was too busy); trials and nodes "
+        "have their full time again to be heard; deadline and budget went on",
+        rb_format_duration(gap_us, gap));
+    rb_controller_beat(c);
+}
+
+void rb_controller_beat(void *arg)
+{
+    struct rb_controller *c = arg;
+    for (int i = 0; i < c->n_nodes; i++)
+        if (c->nodes[i]->prepared && c->nodes[i]->row.state == RB_LAUNCH_READY)
+            c->launcher->ops->heartbeat(c->launcher, i, RB_CONTROLLER_DEAD_MAN_S);
+    rb_controller_arm(c, &c->heartbeat_timer, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, rb_controller_beat, c);
+}

@@ -1,0 +1,135 @@
+// Giving way: trials that are asked to checkpoint and end, by the engine or because an anytime job's time is nearly up.
+// Nothing of it stands in a row: who was asked follows from the events, and asking twice is asking once.
+#include "executor/controller/controller_private.h"
+
+#include "engine/core/policy.h"
+
+#include <inttypes.h>
+
+// ---- asked by the engine
+
+static int64_t longest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+// Scripts look for the file once per unit of the resource, so patience is measured in the units seen so far.
+static int64_t grace_us(const struct rb_controller_task *t)
+{
+    const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
+    if (t->longest_unit_us < 0)
+        return timeout_us > 0 ? timeout_us : RB_CONTROLLER_YIELD_UNSEEN_S * RB_US_PER_S;
+    const int64_t grace = RB_CONTROLLER_YIELD_S * RB_US_PER_S + 3 * t->longest_unit_us;
+    return timeout_us > 0 && timeout_us < grace ? timeout_us : grace;
+}
+
+static void warn_of_eviction(const struct rb_controller_task *t)
+{
+    struct rb_controller *c = t->c;
+    char waited[32];
+    rb_format_duration(grace_us(t), waited);
+    rb_controller_note(
+        c, "warning", "trial %d did not give way within %s of being asked: killed, and set back to %s %" PRId64 "%s",
+        t->row.trial, waited, c->config.plan->job->scheduler.unit, t->row.resource_start,
+        c->told_how_to_yield
+            ? ""
+            : "; let the training script look after every report whether the file $RB_PREEMPT_FILE exists, and "
+              "then save a checkpoint to $RB_CHECKPOINT_DIR and end with exit code 75");
+    c->told_how_to_yield = true;
+}
+
+static void evict(void *arg)
+{
+    struct rb_controller_task *t = arg;
+    struct rb_controller *c = t->c;
+    if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
+        return;
+    const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
+    warn_of_eviction(t);
+    rb_controller_record_kill(c, t);
+    rb_controller_turn(
+        c, (struct rb_event){
+               .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_EVICTED});
+    t = rb_controller_find_task(c, trial, start);
+    if (t)
+        rb_controller_kill(t);
+}
+
+static void tell_yield(struct rb_controller_task *t)
+{
+    if (t->yield_told)
+        return;
+    t->yield_told = true;
+    t->c->launcher->ops->yield(t->c->launcher, t->row.trial, t->row.start);
+}
+
+void rb_controller_yield(struct rb_controller_task *t)
+{
+    struct rb_controller *c = t->c;
+    if (c->dead || !t->told || t->row.state != RB_TASK_INTENT)
+        return;
+    if (c->last_stretch && t->last_resource > t->row.resource_start) { // else it has nothing to save
+        tell_yield(t);
+    } else if (rb_controller_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
+        tell_yield(t);
+        rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), evict, t);
+    }
+}
+
+// ---- how long things take
+
+void rb_controller_saw_report(struct rb_controller_task *t)
+{
+    const int64_t now = rb_attended_us(t->c->config.loop); // a suspend is not a unit
+    t->longest_unit_us = longest(t->longest_unit_us, now - t->last_report_us);
+    t->c->longest_unit_us = longest(t->c->longest_unit_us, t->longest_unit_us);
+    t->last_report_us = now;
+}
+
+void rb_controller_saw_save(struct rb_controller_task *t)
+{
+    if (t->row.exited_us >= 0)
+        t->c->longest_save_us = longest(t->c->longest_save_us, rb_controller_now_us(t->c) - t->row.exited_us);
+}
+
+// ---- the last stretch of an anytime job
+
+// A tenth of the time is the most that is given up for it.
+static int64_t most_lead_us(const struct rb_controller *c)
+{
+    return c->meta.deadline_us / 10;
+}
+
+// Twice the longest unit and the longest save seen: a script finishes its unit first, and the slowest counts.
+static int64_t lead_us(const struct rb_controller *c)
+{
+    if (c->longest_unit_us == 0)
+        return most_lead_us(c); // nothing to measure it by
+    const int64_t lead = 2 * (c->longest_unit_us + c->longest_save_us);
+    return lead < most_lead_us(c) ? lead : most_lead_us(c);
+}
+
+static void ask_for_last_checkpoints(void *arg)
+{
+    struct rb_controller *c = arg;
+    c->last_stretch_timer = 0;
+    const int64_t now = rb_controller_now_us(c), at = c->meta.deadline_us - lead_us(c);
+    if (c->dead || !rb_controller_running(c))
+        return;
+    if (now < at) {
+        rb_controller_arm(c, &c->last_stretch_timer, at - now, ask_for_last_checkpoints, c);
+        return;
+    }
+    c->last_stretch = true;
+    for (int i = 0; i < c->n_tasks; i++)
+        rb_controller_yield(c->tasks[i]);
+}
+
+void rb_controller_arm_last_stretch(struct rb_controller *c)
+{
+    const struct rb_policy *policy = rb_policy_find(c->config.plan->policy);
+    if (c->meta.deadline_us < 0 || !policy || !policy->anytime)
+        return;
+    const int64_t at = c->meta.deadline_us - most_lead_us(c);
+    rb_controller_arm(c, &c->last_stretch_timer, at - rb_controller_now_us(c), ask_for_last_checkpoints, c);
+}

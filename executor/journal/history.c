@@ -1,0 +1,345 @@
+// The history: one more pass over the events for what the report does not keep, the rest from the report itself.
+#include "executor/journal/history.h"
+
+#include "executor/journal/history_series.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct point {
+    int64_t at_us, resource;
+    double metric;
+};
+
+// A trial's reports. When there is no more room every other one is dropped, and from then on every other one is not kept.
+struct curve {
+    struct point *points;
+    int n;
+    int64_t n_seen, stride;
+    struct point last;
+};
+
+struct mark {
+    int64_t at_us;
+    const char *kind, *reason; // static text
+    int stage;
+};
+
+struct history {
+    const struct rb_report *r;
+    int n_events;
+    struct curve *curves; // by trial, [n_trials]
+    const char **ends;    // by task, [n_tasks]: how the start ended, NULL: no event says so
+    int *first_task;      // by trial, [n_trials + 1]: tasks are in their order
+    bool *lost;           // by node of the report, [n_nodes]
+    struct mark *marks;
+    int n_marks, cap_marks;
+    struct rb_lent_change *lent;
+    int n_lent, cap_lent;
+};
+
+static void take_report(struct history *h, const struct rb_event *e)
+{
+    if (e->trial < 0 || e->trial >= h->r->n_trials)
+        return;
+    struct curve *c = &h->curves[e->trial];
+    if (!c->points) {
+        c->points = rb_xcalloc(RB_HISTORY_REPORTS, sizeof *c->points);
+        c->stride = 1;
+    }
+    c->last = (struct point){e->time_us, e->resource, e->metric};
+    if (c->n == RB_HISTORY_REPORTS) {
+        for (int i = 0; i < c->n / 2; i++)
+            c->points[i] = c->points[2 * i];
+        c->n /= 2;
+        c->stride *= 2;
+    }
+    if (c->n_seen++ % c->stride == 0)
+        c->points[c->n++] = c->last;
+}
+
+// The journal has no stage of it: of the trial's starts with this attempt's number, one in each stage, it is the last that
+// began before. What the event itself begins, the trial's next stage, begins no earlier.
+static void take_trial_end(struct history *h, const struct rb_event *e)
+{
+    int found = -1;
+    if (e->trial < 0 || e->trial >= h->r->n_trials)
+        return;
+    for (int i = h->first_task[e->trial]; i < h->first_task[e->trial + 1]; i++) // in order of starts
+        if (h->r->tasks[i].attempt == e->attempt && h->r->tasks[i].started_us < e->time_us)
+            found = i;
+    if (found >= 0)
+        h->ends[found] = rb_outcome_name(e->outcome);
+}
+
+static void take_loss(struct history *h, const struct rb_event *e)
+{
+    for (int i = 0; i < h->r->n_nodes; i++)
+        if (h->r->nodes[i].node == e->node && h->r->nodes[i].attempt == e->attempt)
+            h->lost[i] = true;
+}
+
+static void take_lent(struct history *h, const struct rb_event *e)
+{
+    if (h->n_lent == h->cap_lent) {
+        h->cap_lent = h->cap_lent ? 2 * h->cap_lent : 16;
+        h->lent = rb_xrealloc(h->lent, (size_t)h->cap_lent, sizeof *h->lent);
+    }
+    h->lent[h->n_lent++] = (struct rb_lent_change){e->time_us, e->node, e->gpus};
+}
+
+static void take_mark(struct history *h, const struct rb_event *e)
+{
+    if (h->n_marks == h->cap_marks) {
+        h->cap_marks = h->cap_marks ? 2 * h->cap_marks : 16;
+        h->marks = rb_xrealloc(h->marks, (size_t)h->cap_marks, sizeof *h->marks);
+    }
+    h->marks[h->n_marks++] = (struct mark){
+        .at_us = e->time_us,
+        .kind = e->kind == RB_EVENT_ADVICE ? "replan" : rb_event_kind_name(e->kind),
+        .reason = e->kind == RB_EVENT_STOP ? rb_stop_reason_name(e->reason) : NULL,
+        .stage = e->kind == RB_EVENT_ADVICE ? e->stage : -1,
+    };
+}
+
+static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    struct history *h = ctx;
+    (void)err;
+    if (h->n_events++ >= h->r->n_events)
+        return true; // written since the report was made
+    switch (e->kind) {
+    case RB_EVENT_REPORT:
+        take_report(h, e);
+        break;
+    case RB_EVENT_TRIAL_ENDED:
+        take_trial_end(h, e);
+        break;
+    case RB_EVENT_NODE_LOST:
+        take_loss(h, e);
+        break;
+    case RB_EVENT_LENT:
+        take_lent(h, e);
+        break;
+    case RB_EVENT_ADVICE:
+    case RB_EVENT_STOP:
+    case RB_EVENT_RESUME:
+        take_mark(h, e);
+        break;
+    case RB_EVENT_START:
+    case RB_EVENT_NODE_RUNNING:
+    case RB_EVENT_NODE_READY:
+    case RB_EVENT_NODE_REFUSED:
+    case RB_EVENT_TIME:
+    case RB_EVENT_FORECAST:
+        break;
+    }
+    return true;
+}
+
+static void history_init(struct history *h, const struct rb_report *r)
+{
+    *h = (struct history){.r = r};
+    h->curves = rb_xcalloc((size_t)r->n_trials + 1, sizeof *h->curves);
+    h->ends = rb_xcalloc((size_t)r->n_tasks + 1, sizeof *h->ends);
+    h->lost = rb_xcalloc((size_t)r->n_nodes + 1, sizeof *h->lost);
+    h->first_task = rb_xcalloc((size_t)r->n_trials + 1, sizeof *h->first_task);
+    for (int trial = 0, i = 0; trial <= r->n_trials; trial++) {
+        while (i < r->n_tasks && r->tasks[i].trial < trial)
+            i++;
+        h->first_task[trial] = i;
+    }
+}
+
+static void history_finish(struct history *h)
+{
+    for (int i = 0; i < h->r->n_trials; i++)
+        free(h->curves[i].points);
+    free(h->curves);
+    free(h->ends);
+    free(h->first_task);
+    free(h->lost);
+    free(h->marks);
+    free(h->lent);
+}
+
+// Writing.
+
+static void write_limits(const struct rb_journal_meta *meta, struct rb_json *j)
+{
+    rb_json_key(j, "limits");
+    rb_json_begin_object(j);
+    rb_json_kint_or_null(j, "deadline_us", meta->deadline_us);
+    rb_json_kint_or_null(j, "budget_uusd", meta->budget_uusd);
+    rb_json_end_object(j);
+}
+
+static void write_node(const struct history *h, int i, struct rb_json *j)
+{
+    const struct rb_report_node *n = &h->r->nodes[i];
+    const struct rb_offer *offer = &h->r->plan->offers[n->offer];
+    rb_json_begin_object(j);
+    rb_json_kint(j, "node", n->node);
+    rb_json_kint(j, "attempt", n->attempt);
+    rb_json_kstring(j, "accelerator", offer->accelerator);
+    rb_json_kint(j, "gpus", offer->gpus);
+    rb_json_kint(j, "requested_us", n->requested_us);
+    rb_json_kint_or_null(j, "running_us", n->running_us);
+    rb_json_kint_or_null(j, "ready_us", n->ready_us);
+    rb_json_kint_or_null(j, "release_us", n->release_us);
+    rb_json_kint_or_null(j, "ended_us", n->terminated_us >= 0 ? n->terminated_us : n->gone_us);
+    rb_json_kbool(j, "lost", h->lost[i]);
+    rb_json_kint(j, "cost_uusd", n->cost_uusd);
+    rb_json_key(j, "by");
+    rb_bill_parts_write(&n->by, j);
+    rb_json_key(j, "node_time_us");
+    rb_node_time_write(&n->time, j);
+    rb_json_end_object(j);
+}
+
+static bool on_lost_node(const struct history *h, const struct rb_task_row *t)
+{
+    for (int i = 0; i < h->r->n_nodes; i++) {
+        const struct rb_report_node *n = &h->r->nodes[i];
+        const int64_t end_us = n->terminated_us >= 0 ? n->terminated_us : n->gone_us;
+        for (int k = 0; h->lost[i] && k < t->n_slots; k++)
+            if (t->slots[k].node == n->node && n->requested_us <= t->started_us &&
+                (end_us < 0 || t->started_us <= end_us))
+                return true;
+    }
+    return false;
+}
+
+// "reached", "yielded", "failed", "hung", "evicted" as the engine was told; else "lost" with its node, or "stopped" by order.
+static const char *end_of(const struct history *h, int i)
+{
+    const struct rb_task_row *t = &h->r->tasks[i];
+    if (h->ends[i])
+        return h->ends[i];
+    if (t->state != RB_TASK_KILLING && t->state != RB_TASK_KILLED)
+        return NULL;
+    return on_lost_node(h, t) ? "lost" : "stopped";
+}
+
+static void write_slot(const struct rb_slot *slot, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "node", slot->node);
+    rb_json_key(j, "gpus");
+    rb_json_begin_array(j);
+    for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE; g++)
+        if (slot->gpus >> g & 1)
+            rb_json_int(j, g);
+    rb_json_end_array(j);
+    rb_json_end_object(j);
+}
+
+static void write_start(const struct history *h, int i, struct rb_json *j)
+{
+    const struct rb_task_row *t = &h->r->tasks[i];
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", t->trial);
+    rb_json_kint(j, "stage", t->stage);
+    rb_json_key(j, "slots");
+    rb_json_begin_array(j);
+    for (int k = 0; k < t->n_slots; k++)
+        write_slot(&t->slots[k], j);
+    rb_json_end_array(j);
+    rb_json_kint(j, "resource_start", t->resource_start);
+    rb_json_kint(j, "resource_end", t->resource_end);
+    rb_json_kint(j, "start_us", t->started_us);
+    rb_json_kint_or_null(j, "exited_us", t->exited_us);
+    rb_json_kint_or_null(j, "end_us", t->ended_us);
+    rb_json_kstring(j, "end", end_of(h, i));
+    rb_json_end_object(j);
+}
+
+static void write_point(const struct point *p, struct rb_json *j)
+{
+    rb_json_begin_array(j);
+    rb_json_int(j, p->at_us);
+    rb_json_int(j, p->resource);
+    if (isfinite(p->metric))
+        rb_json_double(j, p->metric);
+    else
+        rb_json_null(j);
+    rb_json_end_array(j);
+}
+
+static void write_curve(const struct curve *c, int trial, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", trial);
+    rb_json_kint(j, "n_reports", c->n_seen);
+    rb_json_key(j, "rows");
+    rb_json_begin_array(j);
+    for (int i = 0; i < c->n; i++)
+        write_point(&c->points[i], j);
+    if (c->n > 0 && c->points[c->n - 1].at_us != c->last.at_us)
+        write_point(&c->last, j);
+    rb_json_end_array(j);
+    rb_json_end_object(j);
+}
+
+static void write_curves(const struct history *h, struct rb_json *j)
+{
+    static const char *const columns[] = {"at_us", "resource", "metric"};
+    rb_json_key(j, "reports");
+    rb_json_begin_object(j);
+    rb_history_columns_write(columns, 3, j);
+    rb_json_key(j, "trials");
+    rb_json_begin_array(j);
+    for (int i = 0; i < h->r->n_trials; i++)
+        if (h->curves[i].n_seen > 0)
+            write_curve(&h->curves[i], i, j);
+    rb_json_end_array(j);
+    rb_json_end_object(j);
+}
+
+static void write_mark(const struct mark *m, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "at_us", m->at_us);
+    rb_json_kstring(j, "kind", m->kind);
+    rb_json_kstring(j, "reason", m->reason);
+    rb_json_kint_or_null(j, "stage", m->stage);
+    rb_json_end_object(j);
+}
+
+static void write_lists(const struct history *h, struct rb_json *j)
+{
+    rb_json_key(j, "nodes");
+    rb_json_begin_array(j);
+    for (int i = 0; i < h->r->n_nodes; i++)
+        write_node(h, i, j);
+    rb_json_end_array(j);
+    rb_json_key(j, "starts");
+    rb_json_begin_array(j);
+    for (int i = 0; i < h->r->n_tasks; i++)
+        write_start(h, i, j);
+    rb_json_end_array(j);
+    write_curves(h, j);
+    rb_json_key(j, "marks");
+    rb_json_begin_array(j);
+    for (int i = 0; i < h->n_marks; i++)
+        write_mark(&h->marks[i], j);
+    rb_json_end_array(j);
+}
+
+bool rb_history_write(struct rb_journal *journal, const struct rb_report *r, struct rb_json *out, struct rb_err *err)
+{
+    struct history h;
+    history_init(&h, r);
+    bool ok = rb_journal_each_event(journal, take_event, &h, err);
+    if (ok) {
+        rb_json_begin_object(out);
+        rb_json_kint(out, "now_us", r->now_us);
+        write_limits(&r->meta, out);
+        write_lists(&h, out);
+        rb_history_gpus_write(r, h.lent, h.n_lent, out);
+        ok = rb_history_spent_write(r, out, err);
+        rb_json_end_object(out);
+    }
+    history_finish(&h);
+    return ok;
+}

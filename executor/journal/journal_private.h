@@ -1,0 +1,28 @@
+// Inside the journal only. journal.c: opening and writing; journal_read.c: reading; journal_sent.c: is it whole?
+#ifndef RB_EXECUTOR_JOURNAL_PRIVATE_H
+#define RB_EXECUTOR_JOURNAL_PRIVATE_H
+
+#include "executor/journal/journal.h"
+
+#include <sqlite3.h>
+
+struct rb_journal {
+    sqlite3 *db;
+    int lock_fd; // -1: a reader
+    bool in_transaction;
+    bool relaxed; // does not wait for the disk
+    bool dead; // a write failed: what is on disk is all there will ever be
+    int64_t n_writes;
+    int64_t last_write; // rb_journal_die; 0: never
+    enum rb_journal_death death;
+};
+
+// Names of states, in order of their enums.
+extern const char *const rb_journal_launch_states[], *const rb_journal_task_states[];
+
+// What sqlite says; nothing is written after it. Returns false.
+bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err);
+// What is wrong with it, and where (detail; "": nothing more to say). Returns false.
+bool rb_journal_damaged(const char *path, const char *what, const char *detail, struct rb_err *err);
+
+#endif

@@ -1,0 +1,256 @@
+// Creation, destruction and the small things every part of the launcher uses.
+#include "executor/launcher/launcher_private.h"
+
+#include "base/full.h"
+#include "base/units.h"
+#include "executor/transport/ssh_command.h"
+#include "executor/transport/ssh_trouble.h"
+#include "providers/wire/child.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t HELD_UP_US = RB_US_PER_S; // then it is tried again
+
+struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node)
+{
+    for (struct rb_launcher_node *n = l->nodes; n; n = n->next)
+        if (n->spec.node == node)
+            return n;
+    return NULL;
+}
+
+struct rb_launcher_task *rb_launcher_find_task(struct rb_launcher_impl *l, int trial, int attempt)
+{
+    for (struct rb_launcher_task *t = l->tasks; t; t = t->next)
+        if (t->trial == trial && t->attempt == attempt)
+            return t;
+    return NULL;
+}
+
+bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *remote,
+                        struct rb_process_options *options, struct rb_process **out, struct rb_err *err)
+{
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    const struct rb_string_list *secrets = &l->config.job->secrets;
+    options->argv = l->transport->argv(&l->config, &node->spec, remote, &arena);
+    options->env = l->transport->is_users_shell ? rb_child_command_env(secrets->items, secrets->n, &arena) : NULL;
+    bool ok = rb_process_spawn(l->config.loop, options, out, err);
+    rb_arena_finish(&arena);
+    return ok;
+}
+
+void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words)
+{
+    rb_buf_printf(out, "exec sh rb/%s/node", l->config.run_id);
+    for (; *words; words++) {
+        rb_buf_putc(out, ' ');
+        rb_buf_shell_quote(out, *words);
+    }
+}
+
+void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said)
+{
+    const struct rb_launcher_events *events = &r->task->l->config.events;
+    RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
+    rb_ssh_trouble_text(said, &why);
+    events->unreachable(events->ctx, r->node->spec.node, rb_buf_str(&why));
+}
+
+int64_t rb_launcher_backoff_us(int tries)
+{
+    int64_t us = 250000;
+    while (tries-- > 0 && us < 8 * RB_US_PER_S)
+        us *= 2;
+    return us;
+}
+
+void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *out)
+{
+    for (int i = 0; i < n; i++) {
+        rb_buf_printf(out, "export %s=", env[i].key);
+        rb_buf_shell_quote(out, env[i].value);
+        rb_buf_putc(out, '\n');
+    }
+}
+
+static void unlink_tell(struct rb_launcher_tell *t)
+{
+    struct rb_launcher_tell **p = &t->l->tells;
+    while (*p != t)
+        p = &(*p)->next;
+    *p = t->next;
+}
+
+static void tell(void *arg)
+{
+    struct rb_launcher_tell t = *(struct rb_launcher_tell *)arg;
+    const struct rb_launcher_events *events = &t.l->config.events;
+    unlink_tell(arg);
+    free(arg);
+    switch (t.what) {
+    case RB_TELL_PREPARED:
+        events->prepared(events->ctx, t.node, &t.err);
+        break;
+    case RB_TELL_EXITED:
+        events->exited(events->ctx, t.trial, t.attempt, RB_EXIT_VANISHED); // not by the script's own doing
+        break;
+    case RB_TELL_SAVED:
+        events->saved(events->ctx, t.trial, t.attempt, NULL, &t.err);
+        break;
+    case RB_TELL_KILLED:
+        events->killed(events->ctx, t.trial, t.attempt);
+        break;
+    case RB_TELL_HELD_UP:
+        if (events->held_up)
+            events->held_up(events->ctx, t.trial, &t.err);
+        break;
+    }
+}
+
+struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt)
+{
+    struct rb_launcher_tell *t = rb_xcalloc(1, sizeof *t);
+    *t = (struct rb_launcher_tell){.next = l->tells, .l = l, .what = what, .trial = trial, .attempt = attempt};
+    l->tells = t;
+    t->timer = l->config.loop->timer_start(l->config.loop->ctx, 0, tell, t);
+    return t;
+}
+
+bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer,
+                         rb_loop_fn *fn, void *arg)
+{
+    if (rb_err_number(err) != RB_E_MACHINE_FULL)
+        return false;
+    rb_launcher_tell(l, RB_TELL_HELD_UP, trial, -1)->err = *err;
+    *timer = l->config.loop->timer_start(l->config.loop->ctx, HELD_UP_US, fn, arg);
+    return true;
+}
+
+bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer,
+                         rb_loop_fn *fn, void *arg)
+{
+    const bool is_ours =
+        code == 255 || (code != 0 && l->transport->is_users_shell); // another machine speaks for itself
+    struct rb_err err = {0};
+    if (!is_ours || !rb_says_full(said))
+        return false;
+    rb_err_set(&err, RB_E_MACHINE_FULL, "this machine has no room for another process or file: %.200s", said);
+    return rb_launcher_hold_up(l, &err, trial, timer, fn, arg);
+}
+
+int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes)
+{
+    return RB_LAUNCHER_FILES_OF_RUN + RB_LAUNCHER_FILES_OF_RANK * n_ranks + RB_LAUNCHER_FILES_OF_NODE * n_nodes;
+}
+
+static void destroy(struct rb_launcher *base)
+{
+    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
+    while (l->tasks) {
+        struct rb_launcher_task *t = l->tasks;
+        l->tasks = t->next;
+        rb_launcher_drop_task(t);
+    }
+    while (l->nodes)
+        rb_launcher_forget(base, l->nodes->spec.node);
+    while (l->tells) {
+        struct rb_launcher_tell *t = l->tells;
+        l->tells = t->next;
+        l->config.loop->timer_cancel(l->config.loop->ctx, t->timer);
+        free(t);
+    }
+    l->config.loop->timer_cancel(l->config.loop->ctx, l->burial);
+    rb_launcher_bury(l);
+    free(l->bundle_path);
+    free((char *)l->config.run_id);
+    free((char *)l->config.run_dir);
+    free((char *)l->config.workdir);
+    free(l);
+}
+
+static const struct rb_launcher_ops ssh_ops = {
+    .name = "ssh",
+    .prepare = rb_launcher_prepare,
+    .start = rb_launcher_start,
+    .save = rb_launcher_save,
+    .yield = rb_launcher_yield,
+    .end = rb_launcher_end,
+    .kill = rb_launcher_kill,
+    .forget = rb_launcher_forget,
+    .heartbeat = rb_launcher_heartbeat,
+    .destroy = destroy,
+};
+
+// This machine is not ours to shut down.
+static void no_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
+{
+    (void)base, (void)node, (void)shutdown_in_s;
+}
+
+static const struct rb_launcher_ops local_ops = {
+    .name = "local",
+    .prepare = rb_launcher_prepare,
+    .start = rb_launcher_start,
+    .save = rb_launcher_save,
+    .yield = rb_launcher_yield,
+    .end = rb_launcher_end,
+    .kill = rb_launcher_kill,
+    .forget = rb_launcher_forget,
+    .heartbeat = no_heartbeat,
+    .destroy = destroy,
+};
+
+static const struct rb_launcher_ops slurm_ops = {
+    .name = "slurm",
+    .prepare = rb_launcher_prepare,
+    .start = rb_launcher_start,
+    .save = rb_launcher_save,
+    .yield = rb_launcher_yield,
+    .end = rb_launcher_end,
+    .kill = rb_launcher_kill,
+    .forget = rb_launcher_forget,
+    .heartbeat = rb_launcher_slurm_heartbeat,
+    .destroy = destroy,
+};
+
+static struct rb_launcher_impl *create(const struct rb_launcher_config *config, const struct rb_launcher_ops *ops,
+                                       const struct rb_transport *transport)
+{
+    struct rb_launcher_impl *l = rb_xcalloc(1, sizeof *l);
+    l->base.ops = ops;
+    l->config = *config;
+    l->config.run_id = rb_xstrdup(config->run_id);
+    l->config.run_dir = rb_xstrdup(config->run_dir);
+    l->config.workdir = rb_xstrdup(config->workdir);
+    if (l->config.reconnects == 0)
+        l->config.reconnects = RB_RECONNECTS;
+    l->transport = transport;
+    return l;
+}
+
+bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
+{
+    char dir[RB_SSH_CONTROL_DIR_BYTES];
+    if (!rb_ssh_control_dir(config->run_dir, dir, err))
+        return false;
+    *out = &create(config, &ssh_ops, &rb_transport_ssh)->base;
+    return true;
+}
+
+bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
+{
+    (void)err;
+    *out = &create(config, &local_ops, &rb_transport_local)->base;
+    return true;
+}
+
+bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
+{
+    if (!config->job->resources.slurm.shared_dir)
+        return rb_err_set(err, RB_E_SHARED_DIRECTORY,
+                          "resources.slurm.shared_dir: expected a directory shared with the nodes");
+    *out = &create(config, &slurm_ops, &rb_transport_slurm)->base;
+    return true;
+}

@@ -1,0 +1,138 @@
+// Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c starts,
+// follows and ends tasks; launcher_yield.c asks them to give way; launcher_beat.c sends heartbeats; checkpoint.c moves
+// checkpoints.
+#ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
+#define RB_EXECUTOR_LAUNCHER_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "executor/launcher/launcher.h"
+#include "executor/transport/process.h"
+#include "executor/transport/transport.h"
+
+enum {
+    RB_RECONNECTS = 8,             // unless the caller says otherwise
+    RB_EXIT_YIELDED = 75,          // the contract with training scripts: checkpointed and gave way
+    RB_EXIT_VANISHED = 137,        // the supervisor itself was killed: no exit line will ever come
+    RB_LOG_LIMIT_BYTES = 64 << 20, // per attempt; more is dropped with a note
+};
+
+struct rb_launcher_node {
+    struct rb_launcher_node *next;
+    struct rb_launcher_impl *l;
+    struct rb_launch_node spec;    // strings owned
+    char *names[5];                // the strings of spec
+    struct rb_process *process;    // preparing
+    struct rb_process *beating;    // a heartbeat that has not been answered
+    struct rb_buf beat_text;       // what it has printed
+    bool prepared, setting_up, met;
+    int tries;
+    uint64_t timer;
+};
+
+struct rb_rank {
+    struct rb_launcher_task *task;
+    int index;
+    struct rb_launcher_node *node;
+    struct rb_process *process;    // loading, running or killing
+    struct rb_buf line;            // of the output, not yet ended
+    bool line_cut;
+    bool ended;
+    int exit_code;
+    int tries;                     // since it was last heard
+    bool unheard;                  // its connection was lost, and nothing came over a new one
+    uint64_t timer;
+    struct rb_process *asking;     // to give way; beside `process`, which follows on
+    int ask_tries;
+    uint64_t ask_timer;
+    int log_fd;
+    size_t logged_bytes;
+};
+
+struct rb_launcher_task {
+    struct rb_launcher_task *next;
+    struct rb_launcher_impl *l;
+    int trial, attempt, stage, n_ranks;
+    struct rb_rank *ranks;
+    uint64_t *gpus;                // bit mask of each rank
+    char *command, *resume_from, *uri;
+    struct rb_key_value *env;      // owned
+    int n_env;
+    char nonce[33];
+    int first_failure;             // exit code of the first rank that failed
+    bool breaking;                 // a rank failed: the others are being killed
+    bool killing, exited;
+    bool dead;                     // dropped: only its memory is still there, until the loop goes on
+    void (*loaded)(struct rb_launcher_task *task); // what to do once the checkpoint is on every node
+    int n_busy;                    // kill, load or save commands under way
+    char *save_to;                 // archive being written
+    int save_fd;
+};
+
+// An event to be told from the loop, never from inside the call that caused it: who is told may call again at once.
+struct rb_launcher_tell {
+    struct rb_launcher_tell *next;
+    struct rb_launcher_impl *l;
+    uint64_t timer;
+    enum { RB_TELL_PREPARED, RB_TELL_EXITED, RB_TELL_SAVED, RB_TELL_KILLED, RB_TELL_HELD_UP } what; // the first three: failed
+    int node, trial, attempt;
+    struct rb_err err;
+};
+
+struct rb_launcher_impl {
+    struct rb_launcher base;
+    struct rb_launcher_config config; // strings owned
+    const struct rb_transport *transport;
+    char *bundle_path;             // work directory and node script, made once
+    char bundle_digest[65];
+    struct rb_launcher_node *nodes;
+    struct rb_launcher_task *tasks;
+    struct rb_launcher_tell *tells; // on their way
+    struct rb_launcher_task *graves; // dropped tasks
+    uint64_t burial;               // timer
+};
+
+struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node);
+struct rb_launcher_task *rb_launcher_find_task(struct rb_launcher_impl *l, int trial, int attempt);
+
+// Runs `remote` on the node. The options' argv is filled in here.
+bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *remote,
+                        struct rb_process_options *options, struct rb_process **out, struct rb_err *err);
+// "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list.
+void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
+// The returned value may be filled in until the loop goes on.
+struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt);
+// If the error is that this machine is full: true, it is told, and fn will try again. trial -1: a node's.
+bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer, rb_loop_fn *fn,
+                         void *arg);
+// Likewise if that is what ended a command which could be started: ssh, or on this machine the node's own shell.
+bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
+                         void *arg);
+// The rank's node is given up: what ssh said last goes with it.
+void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said);
+// Delay before try n: 0.25 s doubling to 8 s.
+int64_t rb_launcher_backoff_us(int tries);
+// Appends `export NAME='value'` lines.
+void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *out);
+
+void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec);
+void rb_launcher_forget(struct rb_launcher *base, int node);
+void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
+void rb_launcher_slurm_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
+void rb_launcher_free_node(struct rb_launcher_node *node);
+
+void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
+void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_end(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_stop_asking(struct rb_rank *r);
+void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
+// Ends everything of the task at once; its memory goes when no callback of its own can be on the stack.
+void rb_launcher_drop_task(struct rb_launcher_task *task);
+void rb_launcher_bury(void *l); // the dropped ones
+
+void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest);
+// Brings the task's checkpoint to every rank's node, then calls next (or reports the task exited on failure).
+void rb_launcher_load(struct rb_launcher_task *task, void (*next)(struct rb_launcher_task *task));
+
+#endif

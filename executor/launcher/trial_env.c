@@ -1,0 +1,150 @@
+// Environment of a trial: a pure function of the order.
+#include "executor/launcher/trial_env.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/stream.h"
+#include "profiles/script/trial_variables.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct env {
+    struct rb_arena *arena;
+    struct rb_key_value *items;
+    int n;
+};
+
+// A later value of the same name replaces the earlier one.
+static void put(struct env *env, const char *key, const char *value)
+{
+    int at = 0;
+    while (at < env->n && strcmp(env->items[at].key, key) != 0)
+        at++;
+    env->items[at] = (struct rb_key_value){rb_arena_strdup(env->arena, key), rb_arena_strdup(env->arena, value)};
+    env->n += at == env->n;
+}
+
+static void put_int(struct env *env, const char *key, int64_t value)
+{
+    put(env, key, rb_arena_printf(env->arena, "%" PRId64, value));
+}
+
+static const struct rb_value *values_of(const struct rb_job *job, int trial, struct rb_arena *arena)
+{
+    struct rb_value *values =
+        rb_arena_array(arena, (size_t)(job->space.n_params ? job->space.n_params : 1), sizeof *values);
+    if (strcmp(job->scheduler.type, "grid") == 0)
+        rb_space_grid_point(&job->space, trial, values);
+    else
+        rb_space_sample(&job->space, job->seed, (uint32_t)trial, values);
+    return values;
+}
+
+void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    rb_arena_init(&arena);
+    rb_space_json(&job->space, values_of(job, trial, &arena), j);
+}
+
+static void put_configuration(struct env *env, const struct rb_trial_order *o)
+{
+    const struct rb_space *space = &o->job->space;
+    const struct rb_value *values = values_of(o->job, o->trial, env->arena);
+    for (int i = 0; i < space->n_params; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+        rb_value_text(&values[i], &text);
+        put(env, rb_param_variable(space->params[i].name, env->arena), rb_buf_str(&text));
+    }
+    RB_AUTO(rb_buf_finish) struct rb_buf args = RB_BUF_INIT, params = RB_BUF_INIT;
+    struct rb_json json;
+    rb_json_init(&json, &params, false);
+    rb_space_json(space, values, &json);
+    rb_space_args(space, values, &args);
+    put(env, "RB_ARGS", rb_buf_str(&args));
+    put(env, "RB_PARAMS_JSON", rb_buf_str(&params));
+}
+
+static void put_secrets(struct env *env, const struct rb_trial_order *o)
+{
+    for (int i = 0; o->secret && i < o->job->secrets.n; i++) {
+        const char *value = o->secret(o->secret_ctx, o->job->secrets.items[i]);
+        if (value)
+            put(env, o->job->secrets.items[i], value);
+    }
+}
+
+// 31 bits, so that every language takes it as a seed.
+static int64_t trial_seed(const struct rb_job *job, int trial)
+{
+    struct rb_stream s;
+    rb_stream_init(&s,
+                   &(struct rb_stream_key){.seed = job->seed, .purpose = RB_DRAW_TRIAL_SEED, .index = (uint32_t)trial});
+    return (int64_t)(rb_stream_u32(&s) >> 1);
+}
+
+int rb_trial_master_port(int trial)
+{
+    return 20000 + trial % 12000;
+}
+
+static void put_nodes(struct env *env, const struct rb_trial_order *o)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf ips = RB_BUF_INIT;
+    for (int i = 0; i < o->n_nodes; i++)
+        rb_buf_printf(&ips, "%s%s", i ? "," : "", o->node_ips[i]);
+    put_int(env, "RB_NUM_NODES", o->n_nodes);
+    put(env, "RB_NODE_IPS", rb_buf_str(&ips));
+    put(env, "MASTER_ADDR", o->n_nodes > 0 ? o->node_ips[0] : "127.0.0.1");
+    put_int(env, "MASTER_PORT", rb_trial_master_port(o->trial));
+}
+
+// Numbers a script can use as they are: the total is what one step trains on.
+static void put_batch(struct env *env, const struct rb_trial_order *o)
+{
+    const struct rb_batch *batch = &o->batch.batch;
+    if (batch->per_gpu == 0)
+        return;
+    put(env, "RB_BATCH_SIZE", rb_arena_printf(env->arena, "%.0f", rb_batch_total(batch, o->gpus)));
+    put_int(env, "RB_BATCH_PER_GPU", batch->per_gpu);
+    put_int(env, "RB_ACCUM_STEPS", batch->accumulation);
+    put(env, "RB_LR_FACTOR", rb_arena_printf(env->arena, "%.17g", o->batch.lr_factor));
+}
+
+// Each gets an equal part of the GPU's multiprocessors, where NVIDIA's MPS runs on the node; elsewhere they take turns.
+static void put_share(struct env *env, const struct rb_trial_order *o)
+{
+    if (o->sharers == 0)
+        return;
+    put(env, "RB_GPU_SHARE", rb_arena_printf(env->arena, "%.6g", 1.0 / o->sharers));
+    if (o->sharers > 1)
+        put_int(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", 100 / o->sharers);
+}
+
+void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out, int *out_n)
+{
+    const struct rb_job *job = o->job;
+    const int most = job->n_envs + job->secrets.n + job->space.n_params + 30;
+    struct env env = {.arena = arena, .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
+    for (int i = 0; i < job->n_envs; i++)
+        put(&env, job->envs[i].key, job->envs[i].value);
+    put_secrets(&env, o);
+    put_configuration(&env, o);
+    put(&env, "RB_JOB_NAME", job->name);
+    put(&env, "RB_RUN_ID", o->run_id);
+    put_int(&env, "RB_TRIAL_ID", o->trial);
+    put_int(&env, "RB_TRIAL_SEED", trial_seed(job, o->trial));
+    put_int(&env, "RB_RUNG", o->stage);
+    put_int(&env, "RB_ATTEMPT", o->attempt);
+    put_int(&env, "RB_RESOURCE_START", o->resource_start);
+    put_int(&env, "RB_RESOURCE_END", o->resource_end);
+    put_int(&env, "RB_MAX_RESOURCE", job->scheduler.max_resource);
+    put_nodes(&env, o);
+    put_batch(&env, o);
+    put_share(&env, o);
+    put(&env, "RB_DEADLINE",
+        o->deadline_unix_us < 0 ? "" : rb_arena_printf(arena, "%" PRId64, o->deadline_unix_us / 1000000));
+    *out = env.items;
+    *out_n = env.n;
+}

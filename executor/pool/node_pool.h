@@ -1,0 +1,53 @@
+// A handful of nodes for a measuring campaign: launched together, followed until they are ready, ended and proved gone.
+// No engine, no journal: a campaign that is killed leaves nodes that end themselves if their switch is armed, and that
+// `rbrun gc` finds by their tags.
+#ifndef RB_EXECUTOR_NODE_POOL_H
+#define RB_EXECUTOR_NODE_POOL_H
+
+#include "executor/launcher/bootstrap.h"
+#include "executor/launcher/launcher.h"
+#include "profiles/catalog/catalog.h"
+#include "providers/provider.h"
+
+struct rb_pool_config {
+    const struct rb_loop *loop;
+    struct rb_provider *provider;
+    const char *infra;              // "aws/us-east-1"
+    const struct rb_offer *offer;
+    const struct rb_job *job;       // image, disk, subnets, ...
+    const char *run_id, *run_public_key, *owner;
+    const char *user;
+    int port;
+    int64_t poll_us;                // listing period
+    int64_t boot_timeout_us;
+    int64_t hard_limit_min;         // dead man's switch
+    // What every node runs instead of a #cloud-config with a host key of its own: a Slurm job's script. NULL: that.
+    const char *script;
+    int n_nodes;
+    // A node is ready, or never will be (err set). The pool goes on either way.
+    void (*ready)(void *ctx, int node, const struct rb_err *err);
+    // Every instance of the run was seen terminated; err set: that could not be established, and what to do.
+    void (*gone)(void *ctx, const struct rb_err *err);
+    void *ctx;
+};
+
+enum rb_pool_outcome { RB_POOL_WAITING, RB_POOL_READY, RB_POOL_CAPACITY, RB_POOL_TIMEOUT, RB_POOL_FAILED };
+
+struct rb_pool_node {
+    enum rb_pool_outcome outcome;
+    char instance_id[128], address[128];
+    int64_t requested_us, running_us, prepared_us; // loop time; running: as the cloud says if it does; -1: not yet
+};
+
+struct rb_pool;
+
+struct rb_pool *rb_pool_create(const struct rb_pool_config *config);
+void rb_pool_destroy(struct rb_pool *p); // NULL is fine; ends nothing: call rb_pool_end first
+bool rb_pool_start(struct rb_pool *p, struct rb_launcher *launcher, struct rb_err *err);
+// The launcher's events of these names go here.
+void rb_pool_prepared(struct rb_pool *p, int node, const struct rb_err *err);
+void rb_pool_waiting(struct rb_pool *p, int node, const char *why);
+void rb_pool_end(struct rb_pool *p); // terminate all, then `gone`; said twice: nothing more happens
+const struct rb_pool_node *rb_pool_node(const struct rb_pool *p, int node);
+
+#endif

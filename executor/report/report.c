@@ -1,0 +1,488 @@
+// The report: replays the events for what happened, reads the rows for what it cost.
+#include "executor/report/report.h"
+
+#include "base/limits.h"
+#include "engine/core/policy.h"
+#include "engine/core/tuner.h"
+#include "executor/report/report_split.h"
+#include "executor/controller/spend.h"
+#include "executor/launcher/trial_command.h"
+#include "executor/launcher/trial_env.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct maker {
+    struct rb_engine *engine;
+    struct rb_actions actions;
+    int64_t last_us;   // of the last event
+    int64_t over_us;   // when the engine said that the job is over, -1: it did not
+    int64_t *furthest; // by trial, [n_furthest]: what it was trained to at most, be it lost since
+    int n_furthest;
+    int64_t *
+        lent_us; // by node of the engine, [n_lent]: GPU time that it was lent for; where nodes are the run's own, n_lent is 0
+    int n_lent;
+    struct rb_arena *arena;
+    struct rb_report *r;
+    struct rb_journal_meta meta;
+    struct rb_task_row *tasks;
+    int n_tasks;
+    struct rb_launch_row *launches;
+    int n_launches;
+};
+
+static void take_progress(struct maker *m, int trial)
+{
+    const int n = rb_engine_n_trials(m->engine);
+    if (n > m->n_furthest) {
+        m->furthest = rb_xrealloc(m->furthest, (size_t)n, sizeof *m->furthest);
+        for (; m->n_furthest < n; m->n_furthest++)
+            m->furthest[m->n_furthest] = 0;
+    }
+    if (trial < n && rb_engine_trial(m->engine, trial)->resource > m->furthest[trial])
+        m->furthest[trial] = rb_engine_trial(m->engine, trial)->resource;
+}
+
+// What passed before the event, at what was lent then.
+static void take_lent(struct maker *m, int64_t to_us)
+{
+    const struct rb_policy *policy = rb_policy_find(m->r->plan->policy);
+    const int n = rb_engine_n_nodes(m->engine);
+    if (!policy || !policy->on_lent_gpus)
+        return;
+    if (n > m->n_lent) {
+        m->lent_us = rb_xrealloc(m->lent_us, (size_t)n, sizeof *m->lent_us);
+        for (; m->n_lent < n; m->n_lent++)
+            m->lent_us[m->n_lent] = 0;
+    }
+    for (int i = 0; i < n; i++) {
+        const struct rb_owned_node *node = rb_engine_node(m->engine, i);
+        if (node->state != RB_OWNED_ENDED)
+            m->lent_us[i] += __builtin_popcountll(node->usable) * (to_us - m->last_us);
+    }
+}
+
+static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    (void)err;
+    struct maker *m = ctx;
+    const bool ran = rb_engine_outcome(m->engine, NULL) == RB_JOB_RUNNING;
+    take_lent(m, e->time_us);
+    rb_engine_step(m->engine, e, &m->actions);
+    if (ran && e->kind == RB_EVENT_STOP && e->reason == RB_STOP_DEADLINE)
+        m->r->ended_at_deadline = rb_job_is_final(rb_engine_outcome(m->engine, NULL));
+    m->last_us = e->time_us;
+    m->r->n_events++;
+    if (e->kind == RB_EVENT_REPORT)
+        take_progress(m, e->trial);
+    if (e->kind == RB_EVENT_RESUME)
+        m->over_us = -1;
+    for (int i = 0; i < m->actions.n; i++)
+        if (m->actions.items[i].kind == RB_ACTION_DONE)
+            m->over_us = e->time_us;
+    return true;
+}
+
+static void take_trials(struct maker *m)
+{
+    struct rb_report *r = m->r;
+    r->n_trials = rb_engine_n_trials(m->engine);
+    r->trials = rb_arena_array(m->arena, (size_t)(r->n_trials ? r->n_trials : 1), sizeof *r->trials);
+    for (int i = 0; i < r->n_trials; i++) {
+        const struct rb_trial *t = rb_engine_trial(m->engine, i);
+        r->trials[i] = (struct rb_report_trial){.trial = i,
+                                                .restarts = t->failures,
+                                                .state = rb_trial_state_name(t->state),
+                                                .resource = t->resource,
+                                                .metric = t->metric};
+    }
+}
+
+// Of a saved start: midway ones have what they were trained to in their names.
+static int64_t saved_resource(const struct rb_task_row *t)
+{
+    const char *midway = strstr(t->checkpoint, RB_CHECKPOINT_MIDWAY);
+    return midway ? strtoll(midway + strlen(RB_CHECKPOINT_MIDWAY), NULL, 10) : t->resource_end;
+}
+
+static const char *best_remark(const struct maker *m, const struct rb_trial *best, const struct rb_task_row *saved)
+{
+    const char *unit = m->r->plan->job->scheduler.unit;
+    if (best->state != RB_TRIAL_FAILED)
+        return NULL;
+    if (!saved)
+        return rb_arena_strdup(m->arena, "it reported this and then failed; it saved no checkpoint");
+    if (saved_resource(saved) >= best->resource)
+        return rb_arena_strdup(m->arena, "it reported this and then failed; its checkpoint is from before that");
+    return rb_arena_printf(m->arena,
+                           "it reported this at %s %" PRId64 " and then failed; its checkpoint is of %s %" PRId64, unit,
+                           best->resource, unit, saved_resource(saved));
+}
+
+static void take_best(struct maker *m)
+{
+    struct rb_report *r = m->r;
+    r->best_trial = rb_engine_best(m->engine);
+    r->best_metric = r->best_trial >= 0 ? rb_engine_trial(m->engine, r->best_trial)->metric : NAN;
+    const struct rb_task_row *saved = NULL;
+    for (int i = 0; i < m->n_tasks; i++)
+        if (m->tasks[i].trial == r->best_trial && m->tasks[i].state == RB_TASK_SAVED)
+            saved = &m->tasks[i]; // in order of starts: the last one stays
+    r->best_checkpoint = saved ? saved->checkpoint : NULL;
+    if (r->best_trial >= 0)
+        r->best_remark = best_remark(m, rb_engine_trial(m->engine, r->best_trial), saved);
+}
+
+// Nodes the engine owned for some time of the stage.
+static int count_nodes(const struct maker *m, const struct rb_report_stage *s)
+{
+    int n = 0;
+    for (int i = 0; s->start_us >= 0 && i < rb_engine_n_nodes(m->engine); i++) {
+        const struct rb_owned_node *node = rb_engine_node(m->engine, i);
+        n += (node->ended_us < 0 || node->ended_us > s->start_us) && (s->end_us < 0 || node->requested_us < s->end_us);
+    }
+    return n;
+}
+
+// Asynchronously, nobody knows beforehand how many get how far.
+static int trained_beyond(const struct maker *m, int64_t resource)
+{
+    int n = 0;
+    for (int i = 0; i < m->n_furthest; i++)
+        n += m->furthest[i] > resource;
+    return n;
+}
+
+static void take_stages(struct maker *m)
+{
+    struct rb_report *r = m->r;
+    const struct rb_tuner *tuner = rb_tuner_find(r->plan->job->scheduler.type);
+    const bool on_demand = tuner && tuner->on_demand;
+    r->n_stages = r->plan->n_stages;
+    r->stages = rb_arena_array(m->arena, (size_t)(r->n_stages ? r->n_stages : 1), sizeof *r->stages);
+    for (int i = 0; i < r->n_stages; i++) {
+        const struct rb_plan_stage *s = &r->plan->stages[i];
+        r->stages[i] = (struct rb_report_stage){.stage = i,
+                                                .trials = on_demand ? trained_beyond(m, s->resource_start) : s->trials,
+                                                .gpus_per_trial = s->gpus_per_trial,
+                                                .resource_end = s->resource_end,
+                                                .start_us = rb_engine_stage_start_us(m->engine, i),
+                                                .end_us = rb_engine_stage_end_us(m->engine, i)};
+        r->stages[i].nodes = count_nodes(m, &r->stages[i]);
+    }
+}
+
+// Of a launch in the report: unix times of the cloud become times of the run.
+static struct rb_report_node node_of(const struct maker *m, const struct rb_launch_row *row)
+{
+    const int64_t started = m->meta.started_unix_us;
+    return (struct rb_report_node){
+        .node = row->node,
+        .id = row->instance_id,
+        .infra = row->infra,
+        .instance_type = row->instance_type,
+        .market = row->market,
+        .state = rb_launch_state_name(row->state),
+        .requested_us = row->intent_us,
+        .running_us = rb_report_run_time_us(row->running_unix_us, started, row->intent_us),
+        .ready_us = row->ready_us,
+        .terminated_us = rb_report_run_time_us(row->terminated_unix_us, started, row->intent_us),
+        .attempt = row->attempt,
+        .offer = row->offer,
+        .release_us = row->terminate_us,
+        .gone_us = row->gone_us,
+    };
+}
+
+static void add_cost(struct rb_bill_parts *sum, const struct rb_bill_parts *part)
+{
+    sum->train_uusd += part->train_uusd;
+    sum->boot_uusd += part->boot_uusd;
+    sum->idle_barrier_uusd += part->idle_barrier_uusd;
+    sum->minimum_uusd += part->minimum_uusd;
+    sum->lost_uusd += part->lost_uusd;
+    sum->checkpoint_uusd += part->checkpoint_uusd;
+}
+
+static void take_node_time(struct maker *m, struct rb_report_node *node)
+{
+    struct rb_node_time *sum = &m->r->node_time;
+    const int64_t lent_us = node->node < m->n_lent ? m->lent_us[node->node] : -1;
+    rb_report_split_time(node, m->r->plan->offers[node->offer].gpus, m->tasks, m->n_tasks, m->last_us, lent_us,
+                         &node->time);
+    sum->train_us += node->time.train_us;
+    sum->boot_us += node->time.boot_us;
+    sum->idle_barrier_us += node->time.idle_barrier_us;
+    sum->lost_us += node->time.lost_us;
+    sum->checkpoint_us += node->time.checkpoint_us;
+}
+
+static bool take_nodes(struct maker *m, struct rb_journal *j, struct rb_err *err)
+{
+    struct rb_report *r = m->r;
+    r->nodes = rb_arena_array(m->arena, (size_t)(m->n_launches ? m->n_launches : 1), sizeof *r->nodes);
+    for (int i = 0; i < m->n_launches; i++) {
+        const struct rb_launch_row *row = &m->launches[i];
+        struct rb_billing billing;
+        if (row->state == RB_LAUNCH_REFUSED)
+            continue;
+        if (row->offer < 0 || row->offer >= r->plan->n_offers)
+            return rb_journal_misfit(j, err, "it names offer %d, which the plan does not have", row->offer);
+        if (!rb_spend_billing(r->plan, row->offer, &billing, err))
+            return false;
+        const struct rb_spend_now now = {m->meta.started_unix_us + m->last_us, m->last_us};
+        const struct rb_bill bill = rb_spend_bill(&billing, row, &now);
+        struct rb_report_node *node = &r->nodes[r->n_nodes++];
+        *node = node_of(m, row);
+        node->cost_uusd = bill.total_uusd;
+        r->cost_uusd += bill.total_uusd;
+        rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us,
+                             &node->by);
+        add_cost(&r->by, &node->by);
+        take_node_time(m, node);
+        rb_report_split_stages(node, m->last_us, r->stages, r->n_stages);
+    }
+    return true;
+}
+
+static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
+{
+    struct rb_report *r = m->r;
+    if (!rb_journal_meta(j, m->arena, &m->meta, err) || !rb_journal_each_event(j, take_event, m, err) ||
+        !rb_journal_tasks(j, m->arena, &m->tasks, &m->n_tasks, err) ||
+        !rb_journal_launches(j, m->arena, &m->launches, &m->n_launches, err) ||
+        !rb_journal_notes(j, m->arena, &r->notes, &r->n_notes, err))
+        return false;
+    r->run_id = m->meta.run_id;
+    r->plan_sha256 = m->meta.plan_sha256;
+    r->started_unix_us = m->meta.started_unix_us;
+    r->leak_checked_at_us = m->meta.leak_checked_at_us;
+    r->instances_left = m->meta.instances_left;
+    r->outcome = rb_engine_outcome(m->engine, &r->reason);
+    r->time_us = m->over_us >= 0 ? m->over_us : m->last_us;
+    for (int i = 0; i < r->n_notes; i++)
+        r->paced_accelerator = r->paced_accelerator || strcmp(r->notes[i].kind, "paced") == 0;
+    take_trials(m);
+    take_best(m);
+    take_stages(m);
+    r->meta = m->meta;
+    r->tasks = m->tasks;
+    r->n_tasks = m->n_tasks;
+    r->now_us = m->last_us;
+    return take_nodes(m, j, err);
+}
+
+bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena, struct rb_report *out,
+                    struct rb_err *err)
+{
+    struct rb_report r = {.plan = plan};
+    struct maker m = {.arena = arena, .over_us = -1, .r = &r};
+    if (!rb_engine_create(plan, &m.engine, err))
+        return false;
+    const bool ok = take_all(&m, j, err);
+    rb_engine_destroy(m.engine);
+    rb_actions_finish(&m.actions);
+    free(m.furthest);
+    free(m.lent_us);
+    if (ok)
+        *out = r;
+    return ok;
+}
+
+const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
+                              char out[static 64])
+{
+    const char *const names[] = {at_work ? "running" : "interrupted", "complete", "target", "stopped", "incomplete"};
+    if (outcome == RB_JOB_STOPPED)
+        snprintf(out, 64, "stopped: %s", rb_stop_reason_name(reason));
+    else
+        snprintf(out, 64, "%s", names[outcome]);
+    return out;
+}
+
+// Writing.
+
+int64_t rb_node_time_sum(const struct rb_node_time *t)
+{
+    return t->train_us + t->boot_us + t->idle_barrier_us + t->lost_us + t->checkpoint_us;
+}
+
+// The keys of a bill's parts, so that both are read alike.
+void rb_node_time_write(const struct rb_node_time *t, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "actual", rb_node_time_sum(t));
+    rb_json_key(j, "by");
+    rb_bill_parts_write(&(struct rb_bill_parts){.train_uusd = t->train_us,
+                                                .boot_uusd = t->boot_us,
+                                                .idle_barrier_uusd = t->idle_barrier_us,
+                                                .lost_uusd = t->lost_us,
+                                                .checkpoint_uusd = t->checkpoint_us},
+                        j);
+    rb_json_end_object(j);
+}
+
+static void write_best(const struct rb_report *r, struct rb_json *j)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    rb_json_key(j, "best");
+    if (r->best_trial < 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", r->best_trial);
+    rb_json_kstring(j, "metric_name", r->plan->job->metric_name);
+    rb_json_kdouble_or_null(j, "metric", r->best_metric);
+    rb_json_key(j, "params");
+    rb_trial_params_write(r->plan->job, r->best_trial, j);
+    rb_trial_command_write(r->plan->job, r->best_trial, &command);
+    rb_json_kstring(j, "command", rb_buf_str(&command));
+    rb_json_kstring(j, "checkpoint", r->best_checkpoint);
+    rb_json_kstring(j, "remark", r->best_remark);
+    rb_json_end_object(j);
+}
+
+static void write_predicted(const struct rb_plan *plan, const struct rb_quantiles *q, struct rb_json *j)
+{
+    if (plan->unpredicted)
+        rb_json_null(j);
+    else
+        rb_quantiles_write(q, j);
+}
+
+static void write_cost(const struct rb_report *r, struct rb_json *j)
+{
+    rb_json_key(j, "cost_uusd");
+    rb_json_begin_object(j);
+    rb_json_key(j, "predicted");
+    write_predicted(r->plan, &r->plan->estimate.cost_uusd, j);
+    rb_json_kint(j, "actual", r->cost_uusd);
+    rb_json_key(j, "by");
+    rb_bill_parts_write(&r->by, j);
+    rb_json_end_object(j);
+}
+
+static void write_stage(const struct rb_report_stage *s, const struct rb_plan *plan, struct rb_json *j)
+{
+    const struct rb_plan_stage *planned = &plan->stages[s->stage];
+    rb_json_begin_object(j);
+    rb_json_kint(j, "stage", s->stage);
+    rb_json_kint(j, "trials", s->trials);
+    rb_json_kint(j, "resource_end", s->resource_end);
+    rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
+    rb_json_kint(j, "nodes", s->nodes);
+    rb_json_kint_or_null(j, "start_us", s->start_us);
+    rb_json_kint_or_null(j, "end_us", s->end_us);
+    rb_json_kint_or_null(j, "predicted_time_us", plan->unpredicted ? -1 : planned->time_us.mean);
+    rb_json_kint_or_null(j, "predicted_cost_uusd", plan->unpredicted ? -1 : planned->cost_uusd.mean);
+    rb_json_kint(j, "cost_uusd", s->cost_uusd);
+    rb_json_end_object(j);
+}
+
+static void write_trial(const struct rb_report *r, const struct rb_report_trial *t, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", t->trial);
+    rb_json_kstring(j, "state", t->state);
+    rb_json_kint(j, "resource", t->resource);
+    rb_json_kdouble_or_null(j, "metric", t->metric);
+    rb_json_key(j, "params");
+    rb_trial_params_write(r->plan->job, t->trial, j);
+    rb_json_kint(j, "restarts", t->restarts);
+    rb_json_end_object(j);
+}
+
+static void write_node(const struct rb_report_node *n, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "id", n->id);
+    rb_json_kstring(j, "infra", n->infra);
+    rb_json_kstring(j, "instance_type", n->instance_type);
+    rb_json_kstring(j, "market", n->market);
+    rb_json_kstring(j, "state", n->state);
+    rb_json_kint(j, "requested_us", n->requested_us);
+    rb_json_kint_or_null(j, "running_us", n->running_us);
+    rb_json_kint_or_null(j, "ready_us", n->ready_us);
+    rb_json_kint_or_null(j, "terminated_us", n->terminated_us);
+    rb_json_kint(j, "cost_uusd", n->cost_uusd);
+    rb_json_end_object(j);
+}
+
+static void write_leak_check(const struct rb_report *r, struct rb_json *j)
+{
+    rb_json_key(j, "leak_check");
+    if (r->leak_checked_at_us < 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "at_us", r->leak_checked_at_us);
+    rb_json_key(j, "instances_left");
+    if (r->instances_left >= 0)
+        rb_json_int(j, r->instances_left);
+    else
+        rb_json_null(j); // unknown is not zero
+    rb_json_end_object(j);
+}
+
+static void write_notes(const struct rb_report *r, const char *key, const char *kind, struct rb_json *j)
+{
+    rb_json_key(j, key);
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_notes; i++) {
+        if (strcmp(r->notes[i].kind, kind) != 0)
+            continue;
+        rb_json_begin_object(j);
+        rb_json_kint(j, "at_us", r->notes[i].time_us);
+        rb_json_kstring(j, "text", r->notes[i].text);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+void rb_report_write(const struct rb_report *r, struct rb_json *j)
+{
+    char outcome[64];
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "format", "rb-report/1");
+    rb_json_kstring(j, "run", r->run_id);
+    rb_json_kstring(j, "plan_sha256", r->plan_sha256);
+    rb_json_kstring(j, "outcome", rb_report_outcome(r->outcome, r->reason, r->at_work, outcome));
+    rb_json_kbool(j, "ended_at_deadline", r->ended_at_deadline);
+    rb_json_kint(j, "started_at_us", r->started_unix_us);
+    rb_json_kbool(j, "paced_accelerator", r->paced_accelerator);
+    write_best(r, j);
+    rb_json_key(j, "time_us");
+    rb_json_begin_object(j);
+    rb_json_key(j, "predicted");
+    write_predicted(r->plan, &r->plan->estimate.time_us, j);
+    rb_json_kint(j, "actual", r->time_us);
+    rb_json_end_object(j);
+    write_cost(r, j);
+    rb_json_key(j, "node_time_us");
+    rb_node_time_write(&r->node_time, j);
+    rb_json_key(j, "stages");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_stages; i++)
+        write_stage(&r->stages[i], r->plan, j);
+    rb_json_end_array(j);
+    rb_json_key(j, "trials");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_trials; i++)
+        write_trial(r, &r->trials[i], j);
+    rb_json_end_array(j);
+    rb_json_key(j, "nodes");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_nodes; i++)
+        write_node(&r->nodes[i], j);
+    rb_json_end_array(j);
+    write_leak_check(r, j);
+    write_notes(r, "replans", "replan", j);
+    write_notes(r, "faults", "fault", j);
+    write_notes(r, "warnings", "warning", j);
+    rb_json_end_object(j);
+}

@@ -1,0 +1,87 @@
+// rb-report/1: what a run did and cost, beside what was predicted, from the journal and the plan alone.
+#ifndef RB_EXECUTOR_REPORT_H
+#define RB_EXECUTOR_REPORT_H
+
+#include "base/json.h"
+#include "engine/plan/bill_split.h"
+#include "engine/core/engine.h"
+#include "executor/journal/journal.h"
+
+// What the GPUs of nodes did, in GPU microseconds (GPUs times time), by the rule that splits a bill (engine/plan/bill_split.h).
+// Nothing of it is due to a minimum: that is money only.
+struct rb_node_time {
+    int64_t train_us, boot_us, idle_barrier_us, lost_us, checkpoint_us;
+};
+
+int64_t rb_node_time_sum(const struct rb_node_time *t);
+void rb_node_time_write(const struct rb_node_time *t, struct rb_json *j); // {"actual", "by": {"train", ...}}
+
+struct rb_report_stage {
+    int stage, trials, gpus_per_trial;
+    int nodes;                              // owned during the stage, lost ones included
+    int64_t resource_end, start_us, end_us; // -1: not yet
+    int64_t cost_uusd;                      // bills split by the nodes' time; adds up to the total
+};
+
+struct rb_report_trial {
+    int trial, restarts;
+    const char *state;
+    int64_t resource;
+    double metric; // last reported, NaN before the first; written as null
+};
+
+struct rb_report_node {
+    int node;
+    const char *id, *infra, *instance_type, *market, *state;
+    int64_t requested_us, running_us, ready_us, terminated_us; // -1: not, or not yet
+    int64_t cost_uusd;
+    // Told by executor/journal/history.h only.
+    int attempt, offer;
+    int64_t release_us, gone_us; // ordered to end; seen to have ended. -1: not, or not yet
+    struct rb_bill_parts by;     // adds up to cost_uusd
+    struct rb_node_time time;    // from running until it ended; of a node that is lent, of the GPUs that were
+};
+
+struct rb_report {
+    const char *run_id, *plan_sha256;
+    const struct rb_plan *plan;
+    int64_t started_unix_us;
+    int best_trial; // -1: none
+    double best_metric;
+    const char *best_checkpoint; // NULL: none saved
+    const char *best_remark;     // it failed after that: how far its checkpoint comes; NULL: it did not
+    int64_t time_us, cost_uusd;  // so far, or final
+    struct rb_bill_parts by; // of all nodes
+    struct rb_node_time node_time;
+    struct rb_report_stage *stages;
+    int n_stages;
+    struct rb_report_trial *trials;
+    int n_trials;
+    struct rb_report_node *nodes;
+    int n_nodes;
+    int64_t leak_checked_at_us; // -1: not checked
+    int instances_left;         // -1: unknown (a listing was partial)
+    struct rb_note *notes;
+    int n_notes;
+    enum rb_job_outcome outcome;
+    enum rb_stop_reason reason; // of STOPPED
+    bool at_work;               // some process carries the run on; the caller's to say, the journal does not know
+    bool ended_at_deadline;     // COMPLETE: its policy works until the deadline, and that has come
+    bool paced_accelerator;     // the trials said that their accelerator's speed is emulated
+    // What it was made from, for whoever tells more of the run (executor/journal/history.h).
+    struct rb_journal_meta meta;
+    const struct rb_task_row *tasks;
+    int n_tasks, n_events;
+    int64_t now_us; // of the last event; time_us stands still once the job is over
+};
+
+// at_work is false.
+bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
+                    struct rb_report *out, struct rb_err *err);
+void rb_report_write(const struct rb_report *r, struct rb_json *j);
+
+// "complete", "target", "incomplete", "stopped: deadline"; of a run that is not over "running", or "interrupted": nobody is at work.
+const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
+                              char out[static 64]);
+
+#endif

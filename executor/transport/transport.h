@@ -1,0 +1,24 @@
+// How a command line reaches a node: over ssh, straight on this machine, or through a mailbox on a
+// filesystem shared with a Slurm allocation. The launcher knows no more of any of them.
+#ifndef RB_EXECUTOR_TRANSPORT_H
+#define RB_EXECUTOR_TRANSPORT_H
+
+#include "base/arena.h"
+#include "executor/launcher/launcher.h"
+
+struct rb_transport {
+    const char *name;  // "ssh", "local", "slurm"
+    bool is_users_shell; // what argv starts is the user's command on this machine: it sees the user's environment
+    // argv that runs `remote` (a POSIX shell command line) in the node's home; NULL-terminated, in the arena.
+    const char *const *(*argv)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
+                               const char *remote, struct rb_arena *arena);
+    // Before the first command to a node. NULL: nothing to do.
+    bool (*meet)(const struct rb_launcher_config *config, const struct rb_launch_node *node, struct rb_err *err);
+    // argv that closes what is kept open to the node; NULL: nothing is.
+    const char *const *(*leave)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
+                                struct rb_arena *arena);
+};
+
+extern const struct rb_transport rb_transport_ssh, rb_transport_local, rb_transport_slurm;
+
+#endif
