@@ -11,7 +11,7 @@
 #include "planner/request/memory.h"
 #include "planner/scores/sharing.h"
 #include "profiles/job/job_lint.h"
-#include "views/waiting_line.h"
+#include "views/live/waiting_line.h"
 
 #include <errno.h>
 #include <stdio.h>

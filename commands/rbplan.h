@@ -5,7 +5,7 @@
 #include "commands/rbplan_inputs.h"
 #include "engine/plan/plan.h"
 #include "planner/search/planner.h"
-#include "views/text_table.h"
+#include "views/tables/text_table.h"
 
 // Parses argv, prints help or runs; prints the error if there is one. Returns the exit code.
 typedef bool rb_plan_run_fn(const struct rb_args *args, struct rb_err *err);

@@ -10,9 +10,9 @@
 #include "planner/questions/what_if.h"
 #include "simulator/model/distribution.h"
 #include "simulator/world/timeline.h"
-#include "views/picture.h"
-#include "views/plan_page.h"
-#include "views/plan_table.h"
+#include "views/pages/picture.h"
+#include "views/pages/plan_page.h"
+#include "views/tables/plan_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "planner/questions/pareto.h"
-#include "views/picture.h"
-#include "views/plan_table.h"
+#include "views/pages/picture.h"
+#include "views/tables/plan_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "providers/wire/digest.h"
-#include "views/plan_table.h"
+#include "views/tables/plan_table.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 
 #include "base/limits.h"
 #include "providers/wire/digest.h"
-#include "views/error_catalog.h"
-#include "views/plan_table.h"
+#include "views/pages/error_catalog.h"
+#include "views/tables/plan_table.h"
 
 #include <string.h>
 

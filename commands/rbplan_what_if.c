@@ -2,7 +2,7 @@
 #include "commands/rbplan.h"
 
 #include "planner/questions/sensitivity.h"
-#include "views/plan_table.h"
+#include "views/tables/plan_table.h"
 
 #include <math.h>
 #include <stdlib.h>

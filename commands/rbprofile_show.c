@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "profiles/catalog/infra.h"
-#include "views/text_table.h"
+#include "views/tables/text_table.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/options.h"
 #include "engine/plan/plan.h"
 #include "executor/journal/journal.h"
-#include "views/text_table.h"
+#include "views/tables/text_table.h"
 
 #define RB_RUN_COMMON_OPTIONS                                                                                  \
     {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where runs live (default: the user's state directory)",     \

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "simulator/forecast/forecast.h"
 #include "simulator/world/world.h"
-#include "views/progress.h"
+#include "views/live/progress.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // rbrun explain: what the number behind an error means.
 #include "commands/rbrun.h"
 
-#include "views/error_catalog.h"
+#include "views/pages/error_catalog.h"
 
 static bool explain(const struct rb_args *args, int *out_code, struct rb_err *err)
 {

@@ -10,7 +10,7 @@
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_lock.h"
 #include "providers/wire/digest.h"
-#include "views/report_table.h"
+#include "views/tables/report_table.h"
 
 #include <errno.h>
 #include <pwd.h>

@@ -5,7 +5,7 @@
 
 #include "commands/rbrun.h"
 #include "commands/rbrun_standing.h"
-#include "views/run_screen.h"
+#include "views/live/run_screen.h"
 
 enum { RB_FOLLOWING_LINES = 64 }; // what happened last
 

@@ -1,8 +1,8 @@
 #include "commands/rbrun_line.h"
 
 #include "base/arena.h"
-#include "views/terminal.h"
-#include "views/text_table.h"
+#include "views/live/terminal.h"
+#include "views/tables/text_table.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "engine/core/engine.h"
 #include "executor/report/report.h"
 #include "executor/journal/run_dir.h"
-#include "views/report_table.h"
+#include "views/tables/report_table.h"
 
 #include <errno.h>
 #include <inttypes.h>

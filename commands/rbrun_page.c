@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "executor/journal/history.h"
-#include "views/picture.h"
-#include "views/run_page.h"
+#include "views/pages/picture.h"
+#include "views/pages/run_page.h"
 
 static void write_progress(const struct rb_progress *progress, struct rb_json *j)
 {

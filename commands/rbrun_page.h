@@ -3,7 +3,7 @@
 #define RB_COMMANDS_RBRUN_PAGE_H
 
 #include "commands/rbrun.h"
-#include "views/progress.h"
+#include "views/live/progress.h"
 
 // Appends an rb-run-page/1 (docs/formats/run-page.md). at_work: some process carries the run on. progress: how it will end;
 // NULL: nothing more is foreseen.

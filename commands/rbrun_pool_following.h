@@ -5,7 +5,7 @@
 
 #include "commands/rbrun_following.h"
 #include "commands/rbrun_pool.h"
-#include "views/pool_progress.h"
+#include "views/live/pool_progress.h"
 
 struct rb_pool_following_job {
     struct rb_following following;

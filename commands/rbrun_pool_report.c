@@ -2,7 +2,7 @@
 #include "commands/rbrun_pool.h"
 
 #include "base/units.h"
-#include "views/report_table.h"
+#include "views/tables/report_table.h"
 
 #include <inttypes.h>
 #include <math.h>

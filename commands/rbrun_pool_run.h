@@ -16,7 +16,7 @@
 #include "executor/pool/arbiter.h"
 #include "executor/transport/loop_uv.h"
 #include "profiles/job/pool_file.h"
-#include "views/pool_progress.h"
+#include "views/live/pool_progress.h"
 
 struct rb_pool_member;
 

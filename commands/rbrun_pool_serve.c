@@ -2,7 +2,7 @@
 #include "commands/rbrun_pool_serve.h"
 
 #include "commands/rbrun_pool_following.h"
-#include "views/page.h"
+#include "views/pages/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "commands/rbrun_page.h"
-#include "views/live_server.h"
-#include "views/run_page.h"
+#include "views/live/live_server.h"
+#include "views/pages/run_page.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -13,7 +13,7 @@
 
 // What is shown. All of it is the server's thread's once it has begun, until it has ended.
 struct rb_run_serve_source {
-    int n_pages; // views/live_server.h
+    int n_pages; // views/live/live_server.h
     // A page and its document (rb-live/1) as of now. over: nothing more will happen to any of them. NOT_FOUND: there is nothing
     // to be shown there yet; any other error is told, and what was made last stands still.
     bool (*make)(void *ctx, int number, bool over, struct rb_buf *page, struct rb_buf *data, struct rb_err *err);

@@ -17,7 +17,7 @@
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
 #include "simulator/forecast/forecast.h"
-#include "views/progress.h"
+#include "views/live/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>

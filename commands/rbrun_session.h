@@ -5,7 +5,7 @@
 
 #include "commands/rbrun.h"
 #include "executor/controller/controller.h"
-#include "views/progress.h"
+#include "views/live/progress.h"
 
 enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // until a node that never hears from us is to end itself
 

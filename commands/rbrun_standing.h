@@ -4,7 +4,7 @@
 #define RB_COMMANDS_RBRUN_STANDING_H
 
 #include "simulator/model/prediction.h"
-#include "views/progress.h"
+#include "views/live/progress.h"
 
 // Makes runs of the prediction for some milliseconds; when all are made, begins the next where it was worth its time. *now
 // says where the run stands: elapsed time, dollars, limits.

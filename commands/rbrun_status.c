@@ -2,7 +2,7 @@
 #include "commands/rbrun_pool_following.h"
 #include "commands/rbrun_watch.h"
 
-#include "views/terminal.h"
+#include "views/live/terminal.h"
 
 #include <unistd.h>
 

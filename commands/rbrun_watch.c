@@ -1,7 +1,7 @@
 #include "commands/rbrun_watch.h"
 
 #include "executor/transport/loop_uv.h"
-#include "views/terminal.h"
+#include "views/live/terminal.h"
 
 #include <signal.h>
 #include <stdio.h>

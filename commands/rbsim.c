@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/core/policy.h"
-#include "views/waiting_line.h"
+#include "views/live/waiting_line.h"
 
 #include <errno.h>
 #include <math.h>

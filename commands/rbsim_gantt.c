@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "engine/core/policy.h"
 #include "simulator/forecast/forecast.h"
-#include "views/gantt.h"
+#include "views/tables/gantt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "engine/core/policy.h"
 #include "planner/search/planner.h"
 #include "providers/wire/digest.h"
-#include "views/waiting_line.h"
+#include "views/live/waiting_line.h"
 
 #include <string.h>
 #include <unistd.h>

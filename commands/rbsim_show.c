@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "simulator/model/summary.h"
-#include "views/text_table.h"
+#include "views/tables/text_table.h"
 
 #include <math.h>
 #include <stdio.h>

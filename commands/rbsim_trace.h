@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/options.h"
 #include "simulator/cluster/trace_summary.h"
-#include "views/gantt.h"
+#include "views/tables/gantt.h"
 
 struct rb_sim_trace_drawing;
 

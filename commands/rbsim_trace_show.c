@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "simulator/cluster/trace_fairness.h"
-#include "views/text_table.h"
+#include "views/tables/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>

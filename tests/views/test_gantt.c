@@ -1,5 +1,5 @@
 // The picture of a run: what is on it, where, and that any name can be written on it.
-#include "views/gantt.h"
+#include "views/tables/gantt.h"
 
 #include "base/arena.h"
 

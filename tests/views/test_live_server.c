@@ -1,5 +1,5 @@
 // The server of live pages over real sockets: what was given last counts as sent once somebody has all of it, and not before.
-#include "views/live_server.h"
+#include "views/live/live_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

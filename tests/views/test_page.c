@@ -1,5 +1,5 @@
 // Pages as bytes: text of others stays text, a document cannot end its element, and the policy lets nothing in.
-#include "views/page.h"
+#include "views/pages/page.h"
 
 #include "base/doc.h"
 

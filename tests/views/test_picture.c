@@ -1,5 +1,5 @@
 // Charts without a browser: the SVG has what the document says, and what cannot be drawn is an error.
-#include "views/picture.h"
+#include "views/pages/picture.h"
 
 #include "tests/base/says.h"
 

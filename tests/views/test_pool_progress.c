@@ -1,8 +1,8 @@
 // The line of a pool that goes on.
-#include "views/pool_progress.h"
+#include "views/live/pool_progress.h"
 
 #include "base/units.h"
-#include "views/text_table.h"
+#include "views/tables/text_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

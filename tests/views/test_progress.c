@@ -1,8 +1,8 @@
 // The line of a run: what it says, what gives way where the terminal is narrow, and that unknown is never zero.
 #include "engine/events/event.h"
-#include "views/progress.h"
-#include "views/report_table.h"
-#include "views/text_table.h"
+#include "views/live/progress.h"
+#include "views/tables/report_table.h"
+#include "views/tables/text_table.h"
 
 #include <math.h>
 #include <setjmp.h>

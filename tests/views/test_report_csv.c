@@ -3,7 +3,7 @@
 #include "tests/base/check.h"
 
 #include "base/arena.h"
-#include "views/report_csv.h"
+#include "views/tables/report_csv.h"
 
 static const char report[] =
     "{\"format\":\"rb-report/1\",\"cost_uusd\":{\"actual\":7,\"by\":{\"train\":5,\"boot\":2}},"

@@ -1,5 +1,5 @@
 // The report as text: shares of dollars where there are any, of GPU time where there are none, and the best as a command.
-#include "views/report_table.h"
+#include "views/tables/report_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // The page of a run: names and parameters are text and never markup, what is not known is said to be, and whatever state a
 // run is in, there is a page of it and, without a browser, its pictures.
-#include "views/picture.h"
-#include "views/run_page.h"
+#include "views/pages/picture.h"
+#include "views/pages/run_page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 #include "small_plan.h"
 
 #include "base/doc.h"
-#include "views/run_screen.h"
-#include "views/terminal.h"
+#include "views/live/run_screen.h"
+#include "views/live/terminal.h"
 
 #include <math.h>
 #include <setjmp.h>

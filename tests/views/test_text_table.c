@@ -1,5 +1,5 @@
 // Tables of text: aligned, and no wider than they may be.
-#include "views/text_table.h"
+#include "views/tables/text_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

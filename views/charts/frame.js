@@ -1,7 +1,7 @@
 // What all charts share: colours, words for money and time, axes. A chart is a function (document, look, width) that returns
 // {option, height, numbers}: what the charting library is to draw, how high, and the same figures as a table (columns, rows of
 // text). Every datum that can be pointed at has a `name`, the words that are shown and spoken for it. No chart touches a
-// browser's document, and all are written in ECMAScript 5, because they also run where there is no browser (views/picture.h).
+// browser's document, and all are written in ECMAScript 5, because they also run where there is no browser (views/pages/picture.h).
 "use strict";
 var rb_charts = {
     all: {},

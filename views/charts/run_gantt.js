@@ -87,7 +87,7 @@
         return bars;
     }
 
-    // As views/progress.c has it.
+    // As views/live/progress.c has it.
     var ENDS = {
         reached: "trained as far as this stage goes", yielded: "gave way, goes on later", failed: "failed",
         hung: "killed, it did not report or end in time", evicted: "killed, it was asked to give way and did not in time",

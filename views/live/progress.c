@@ -1,0 +1,224 @@
+#include "views/live/progress.h"
+
+#include "engine/core/advice.h"
+#include "engine/core/policy.h"
+#include "engine/core/tuner.h"
+#include "views/tables/report_table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool rb_progress_has_ended(const struct rb_trial *t, int64_t resource_end)
+{
+    return t->state == RB_TRIAL_PAUSED ? t->resource >= resource_end
+                                       : t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
+}
+
+static bool has_price(const struct rb_plan *plan)
+{
+    for (int i = 0; i < plan->n_offers; i++)
+        if (plan->offers[i].rate.uusd_per_hour != 0)
+            return true;
+    return false;
+}
+
+void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out)
+{
+    const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    *out = (struct rb_progress){
+        .over = rb_engine_outcome(e, NULL) != RB_JOB_RUNNING,
+        .stage = rb_engine_stage(e),
+        .n_stages = plan->n_stages,
+        .on_demand = tuner && tuner->on_demand,
+        .is_free = !has_price(plan),
+        .is_lent = policy && policy->on_lent_gpus,
+        .foreseen_if = policy ? policy->foreseen_if : NULL,
+        .metric_name = plan->job->metric_name,
+        .best_trial = rb_engine_best(e),
+        .spent_uusd = -1,
+        .elapsed_us = -1,
+        .deadline_us = -1,
+        .budget_uusd = -1,
+    };
+    rb_progress_set_unknown(out, "it was not asked for");
+    out->trials = out->stage >= 0 ? plan->stages[out->stage].trials : 0;
+    for (int i = 0; i < rb_engine_n_trials(e); i++) {
+        const struct rb_trial *t = rb_engine_trial(e, i);
+        out->n_by_state[t->state]++;
+        out->trials_ended += out->stage >= 0 && t->stage == out->stage &&
+                             rb_progress_has_ended(t, plan->stages[out->stage].resource_end);
+    }
+    for (int i = 0; i < rb_engine_n_nodes(e); i++) {
+        const struct rb_owned_node *n = rb_engine_node(e, i);
+        out->nodes += n->state != RB_OWNED_ENDED;
+        out->nodes_ready += n->state == RB_OWNED_READY;
+    }
+    out->best_metric = out->best_trial >= 0 ? rb_engine_trial(e, out->best_trial)->metric : NAN;
+}
+
+void rb_progress_set_unknown(struct rb_progress *p, const char *why)
+{
+    p->end_p50_us = p->end_p95_us = p->cost_mean_uusd = p->cost_p95_uusd = -1;
+    p->p_on_time = p->p_in_budget = p->pace = NAN;
+    p->is_planned = false;
+    p->why_unknown = why;
+}
+
+static void trials_members(const struct rb_progress *p, struct rb_json *j)
+{
+    rb_json_key(j, "trials");
+    rb_json_begin_object(j);
+    for (int i = RB_TRIAL_WAITING; i <= RB_TRIAL_COMPLETED; i++)
+        rb_json_kint(j, rb_trial_state_name(i), p->n_by_state[i]);
+    rb_json_end_object(j);
+    rb_json_key(j, "best");
+    if (p->best_trial < 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", p->best_trial);
+    rb_json_kdouble_or_null(j, "metric", p->best_metric);
+    rb_json_end_object(j);
+}
+
+void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
+{
+    rb_json_kint_or_null(j, "stage", p->stage);
+    rb_json_kint(j, "n_stages", p->n_stages);
+    rb_json_kint_or_null(j, "stage_trials", p->on_demand ? -1 : p->trials);
+    rb_json_kint_or_null(j, "stage_trials_ended", p->on_demand ? -1 : p->trials_ended);
+    trials_members(p, j);
+    rb_json_kint(j, "nodes", p->nodes);
+    rb_json_kint(j, "nodes_ready", p->nodes_ready);
+    rb_json_kint_or_null(j, "elapsed_us", p->elapsed_us);
+    rb_json_kint_or_null(j, "deadline_us", p->deadline_us);
+    rb_json_kint_or_null(j, "end_p50_us", p->end_p50_us);
+    rb_json_kint_or_null(j, "end_p95_us", p->end_p95_us);
+    rb_json_kdouble_or_null(j, "p_on_time", p->p_on_time);
+    rb_json_kint_or_null(j, "spent_uusd", p->spent_uusd);
+    rb_json_kint_or_null(j, "budget_uusd", p->budget_uusd);
+    rb_json_kint_or_null(j, "cost_mean_uusd", p->cost_mean_uusd);
+    rb_json_kint_or_null(j, "cost_p95_uusd", p->cost_p95_uusd);
+    rb_json_kdouble_or_null(j, "p_in_budget", p->p_in_budget);
+    rb_json_kdouble_or_null(j, "pace", p->pace);
+    rb_json_kstring(j, "why_unknown", p->why_unknown);
+    rb_json_kstring(j, "forecast", p->why_unknown ? NULL : p->is_planned ? "plan" : "run");
+}
+
+// As views/charts/run_gantt.js has it.
+static const char *outcome_words(enum rb_outcome outcome)
+{
+    switch (outcome) {
+    case RB_OUTCOME_REACHED:
+        return "trained as far as this stage goes";
+    case RB_OUTCOME_YIELDED:
+        return "gave way, goes on later";
+    case RB_OUTCOME_FAILED:
+        return "failed";
+    case RB_OUTCOME_HUNG:
+        return "killed, it did not report or end in time";
+    case RB_OUTCOME_EVICTED:
+        return "killed, it was asked to give way and did not in time";
+    }
+    return "nobody knows how";
+}
+
+void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *plan, struct rb_buf *out)
+{
+    char stopped[64];
+    switch (e->kind) {
+    case RB_EVENT_START:
+        rb_buf_puts(out, "the run begins");
+        break;
+    case RB_EVENT_NODE_RUNNING:
+        rb_buf_printf(out, "node %d runs: billing has begun", e->node);
+        break;
+    case RB_EVENT_NODE_READY:
+        rb_buf_printf(out, "node %d is ready", e->node);
+        break;
+    case RB_EVENT_NODE_REFUSED:
+        rb_buf_printf(out, "node %d: no capacity (try %d)", e->node, e->attempt + 1);
+        break;
+    case RB_EVENT_NODE_LOST:
+        rb_buf_printf(out, "node %d was lost", e->node);
+        break;
+    case RB_EVENT_REPORT:
+        rb_buf_printf(out, "trial %d: %s %" PRId64 ", %s %.6g", e->trial, plan->job->scheduler.unit, e->resource,
+                      plan->job->metric_name, e->metric);
+        break;
+    case RB_EVENT_TRIAL_ENDED:
+        rb_buf_printf(out, "trial %d ended: %s", e->trial, outcome_words(e->outcome));
+        break;
+    case RB_EVENT_TIME:
+        rb_buf_puts(out, "wake-up");
+        break;
+    case RB_EVENT_ADVICE:
+        rb_buf_printf(out, "a new plan from stage %d on", e->stage);
+        break;
+    case RB_EVENT_FORECAST:
+        rb_buf_printf(out, "a forecast for %d trials", e->advice->n_trials);
+        break;
+    case RB_EVENT_LENT:
+        rb_buf_printf(out, "node %d: %d GPUs are lent to this job now", e->node, __builtin_popcountll(e->gpus));
+        break;
+    case RB_EVENT_STOP:
+        snprintf(stopped, sizeof stopped, "stopped: %s", rb_stop_reason_name(e->reason));
+        rb_buf_puts(out, rb_report_outcome_words(stopped));
+        break;
+    case RB_EVENT_RESUME:
+        rb_buf_puts(out, "the run goes on");
+        break;
+    }
+}
+
+static void places_write(const struct rb_action *a, struct rb_buf *out)
+{
+    for (int i = 0; i < a->n_slots; i++)
+        rb_buf_printf(out, "%s%d", i ? ", " : a->n_slots > 1 ? "nodes " : "node ", a->slots[i].node);
+}
+
+// Where the job lets it be tuned.
+static void batch_write(const struct rb_action *a, struct rb_buf *out)
+{
+    if (a->with.batch.per_gpu > 0)
+        rb_buf_printf(out, ", batch %.0f (%d a GPU%s), learning rate x %.3g", rb_batch_total(&a->with.batch, a->gpus),
+                      a->with.batch.per_gpu, a->with.batch.accumulation > 0 ? ", accumulated" : "", a->with.lr_factor);
+}
+
+void rb_progress_action_write(const struct rb_action *a, const struct rb_plan *plan, struct rb_buf *out)
+{
+    switch (a->kind) {
+    case RB_ACTION_PROVISION:
+        rb_buf_printf(out, "request node %d: %s in %s", a->node, plan->offers[a->offer].instance_type,
+                      plan->offers[a->offer].infra);
+        break;
+    case RB_ACTION_TERMINATE:
+        rb_buf_printf(out, "release node %d", a->node);
+        break;
+    case RB_ACTION_START_TRIAL:
+        rb_buf_printf(out, "start trial %d on ", a->trial);
+        places_write(a, out);
+        rb_buf_printf(out, " (%d GPU%s), %s %" PRId64 " to %" PRId64, a->gpus, a->gpus == 1 ? "" : "s",
+                      plan->job->scheduler.unit, a->resource_start, a->resource_end);
+        batch_write(a, out);
+        break;
+    case RB_ACTION_KILL_TRIAL:
+        rb_buf_printf(out, "end trial %d", a->trial);
+        break;
+    case RB_ACTION_YIELD_TRIAL:
+        rb_buf_printf(out, "ask trial %d to give way", a->trial);
+        break;
+    case RB_ACTION_WAKE:
+    case RB_ACTION_ADVISE:
+        return;
+    case RB_ACTION_DONE:
+        rb_buf_puts(out, "the job is over");
+        break;
+    }
+    if (a->reason)
+        rb_buf_printf(out, ": %s", a->reason);
+}

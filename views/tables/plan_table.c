@@ -1,0 +1,298 @@
+#include "views/tables/plan_table.h"
+
+#include "engine/core/policy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct rb_text_column stage_columns[] = {
+    {"stage", true, 0}, {"trials", true, 0},   {"trained to", true, 3}, {"GPUs/trial", true, 0}, {"nodes", false, 0},
+    {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2},      {"cost p50", true, 0},   {"(p95)", true, 2},
+};
+
+// Where all stages run; NULL: in several places.
+static const char *one_infra(const struct rb_plan *plan)
+{
+    const char *infra = NULL;
+    for (int i = 0; i < plan->n_stages; i++) {
+        for (int k = 0; k < plan->stages[i].n_nodes; k++) {
+            const char *other = plan->offers[plan->stages[i].nodes[k].offer].infra;
+            if (infra && strcmp(infra, other) != 0)
+                return NULL;
+            infra = other;
+        }
+    }
+    return infra;
+}
+
+static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *stage, struct rb_buf *out)
+{
+    const bool here = one_infra(plan) != NULL; // the heading says where
+    for (int i = 0; i < stage->n_nodes; i++) {
+        const struct rb_offer *offer = &plan->offers[stage->nodes[i].offer];
+        rb_buf_printf(out, "%s%d x %s%s%s%s", i > 0 ? " + " : "", stage->nodes[i].count, offer->instance_type,
+                      offer->market == RB_MARKET_SPOT ? " (spot)" : "", here ? "" : " in ", here ? "" : offer->infra);
+    }
+}
+
+bool rb_plan_is_free(const struct rb_plan *plan)
+{
+    return plan->estimate.cost_uusd.mean == 0 && plan->estimate.cost_uusd.p99 == 0;
+}
+
+const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32])
+{
+    const int64_t cents = (uusd + RB_UUSD / 200) / (RB_UUSD / 100);
+    if (plan->estimate.cost_uusd.mean < RB_UUSD || (cents == 0 && uusd > 0))
+        return rb_format_money(uusd, out);
+    snprintf(out, 32, "$%lld.%02lld", (long long)(cents / 100), (long long)(cents % 100));
+    return out;
+}
+
+static void stage_row(const struct rb_plan *plan, int index, struct rb_text_table *t)
+{
+    const struct rb_plan_stage *stage = &plan->stages[index];
+    struct rb_buf nodes = RB_BUF_INIT;
+    char text[32];
+    nodes_text(plan, stage, &nodes);
+    rb_text_table_cell(t, "%d", index);
+    rb_text_table_cell(t, "%d", stage->trials);
+    rb_text_table_cell(t, "%lld -> %lld %s", (long long)stage->resource_start, (long long)stage->resource_end,
+                       plan->job->scheduler.unit);
+    rb_text_table_cell(t, "%d", stage->gpus_per_trial);
+    rb_text_table_cell(t, "%s", rb_buf_str(&nodes));
+    rb_text_table_cell(t, "%d", stage->waves);
+    rb_text_table_cell(t, "%s", rb_format_duration(stage->time_us.p50, text));
+    rb_text_table_cell(t, "(%s)", rb_format_duration(stage->time_us.p95, text));
+    rb_text_table_cell(t, "%s", rb_plan_money(plan, stage->cost_uusd.p50, text));
+    rb_text_table_cell(t, "(%s)", rb_plan_money(plan, stage->cost_uusd.p95, text));
+    rb_buf_finish(&nodes);
+}
+
+static void heading(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    const char *infra = one_infra(plan);
+    rb_buf_printf(out, "%s%s%s, planned by %s", plan->job->name, infra ? " on " : "", infra ? infra : "",
+                  plan->planner);
+    if (plan->deadline_us >= 0)
+        rb_buf_printf(out, ", deadline %s", rb_format_duration(plan->deadline_us, text));
+    if (plan->budget_uusd >= 0)
+        rb_buf_printf(out, ", budget %s", rb_format_money(plan->budget_uusd, text));
+    if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
+        rb_buf_printf(out, ", confidence %.10g", plan->confidence);
+    rb_buf_puts(out, "\n\n");
+}
+
+static const struct rb_plan_baseline *find_baseline(const struct rb_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->n_baselines; i++) {
+        if (strcmp(plan->baselines[i].name, name) == 0)
+            return &plan->baselines[i];
+    }
+    return NULL;
+}
+
+// By a planner that looks at every plan, and proves or says why not.
+static bool is_searched(const struct rb_plan *plan)
+{
+    return strcmp(plan->planner, "optimal") == 0 || strcmp(plan->planner, "mean") == 0;
+}
+
+const char *rb_plan_probability(const struct rb_estimate *e, double p, int digits, char out[static 32])
+{
+    if (e->spread_unknown)
+        snprintf(out, 32, "not known");
+    else
+        snprintf(out, 32, "%.*f", digits, p);
+    return out;
+}
+
+const char *rb_plan_on_what(const struct rb_plan *plan)
+{
+    return rb_job_is_asynchronous(plan->job) ? " on made-up learning curves" : "";
+}
+
+// "P(on time) 0.970", "P(on time and in budget) 0.961", or nothing where nothing was asked.
+static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
+{
+    const bool timed = plan->deadline_us >= 0, paid = plan->budget_uusd >= 0;
+    char text[32];
+    if (!timed && !paid)
+        return;
+    rb_buf_printf(out, ", P(%s) %s%s%s",
+                  timed && paid ? "on time and in budget"
+                  : timed       ? "on time"
+                                : "in budget",
+                  rb_plan_probability(&plan->estimate, plan->estimate.p_both, 3, text),
+                  plan->estimate.spread_unknown ? ": the profile has no spread" : "", rb_plan_on_what(plan));
+}
+
+// Works until the deadline, whatever it costs by then.
+static bool is_anytime(const struct rb_plan *plan)
+{
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    return policy && policy->anytime;
+}
+
+// What the plan is the best at.
+static const char *superlative(const struct rb_plan *plan)
+{
+    if (is_anytime(plan))
+        return "largest pool";
+    if (plan->admit_until_us > 0)
+        return "most configurations";
+    return plan->job->objective == RB_OBJECTIVE_MIN_TIME ? "fastest plan" : "cheapest plan";
+}
+
+void rb_plan_step_write(int64_t step_us, struct rb_buf *out)
+{
+    static const struct {
+        int64_t us;
+        const char *name;
+    } units[] = {{3600 * RB_US_PER_S, "hour"}, {60 * RB_US_PER_S, "minute"}, {RB_US_PER_S, "second"}};
+    size_t i = 0;
+    while (i < 2 && step_us < units[i].us)
+        i++;
+    const int64_t n = step_us / units[i].us;
+    rb_buf_printf(out, "%lld %s%s", (long long)n, units[i].name, n == 1 ? "" : "s");
+}
+
+static void slack_text(const struct rb_plan_slack *slack, struct rb_buf *out)
+{
+    char text[32];
+    rb_buf_puts(out, "; ");
+    rb_plan_step_write(slack->step_us, out);
+    rb_buf_printf(out, " more would save %s",
+                  slack->saved_uusd > 0 ? rb_format_money(slack->saved_uusd, text) : "nothing");
+}
+
+static void name_text(const struct rb_plan *plan, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%s%s", is_searched(plan) ? superlative(plan) : plan->planner, is_searched(plan) ? "" : " plan");
+}
+
+// "; static needs $31.05"
+static void baseline_text(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    const struct rb_plan_baseline *fixed = find_baseline(plan, "static");
+    if (!fixed || strcmp(plan->planner, "static") == 0 || is_anytime(plan))
+        return;
+    rb_buf_puts(out, "; static ");
+    if (!fixed->exists)
+        rb_buf_puts(out, rb_plan_baseline_was_cut(plan, "static") ? "had no time to find a plan"
+                                                                  : "cannot do it at all");
+    else if (plan->job->objective == RB_OBJECTIVE_MIN_TIME)
+        rb_buf_printf(out, "needs %s", rb_format_duration(fixed->estimate.time_us.mean, text));
+    else
+        rb_buf_printf(out, "needs %s", rb_format_money(fixed->estimate.cost_uusd.mean, text));
+}
+
+void rb_plan_headline_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    const char *infra = one_infra(plan);
+    name_text(plan, out);
+    rb_buf_printf(out, "%s%s", infra ? " on " : "", infra ? infra : "");
+    baseline_text(plan, out);
+}
+
+void rb_plan_verdict_write(const struct rb_plan *plan, const struct rb_plan_slack *slack, struct rb_buf *out)
+{
+    char text[32];
+    const struct rb_estimate *e = &plan->estimate;
+    name_text(plan, out);
+    rb_buf_printf(out, ": %s", rb_format_money(e->cost_uusd.mean, text));
+    rb_buf_printf(out, " (95 %% <= %s)", rb_format_money(e->cost_uusd.p95, text));
+    rb_buf_printf(out, ", %s", rb_format_duration(e->time_us.mean, text));
+    rb_buf_printf(out, " (95 %% <= %s)", rb_format_duration(e->time_us.p95, text));
+    probability_text(plan, out);
+    baseline_text(plan, out);
+    if (slack)
+        slack_text(slack, out);
+    rb_buf_putc(out, '\n');
+}
+
+void rb_plan_stages_table(const struct rb_plan *plan, struct rb_text_table *out)
+{
+    rb_text_table_init(out, stage_columns, sizeof stage_columns / sizeof stage_columns[0]);
+    for (int i = 0; i < plan->n_stages; i++)
+        stage_row(plan, i, out);
+}
+
+static void stages_table(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
+{
+    struct rb_text_table t;
+    rb_plan_stages_table(plan, &t);
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+// Requests made ahead, stage by stage: "early: 4 x p3.2xlarge for stage 2, 6 m 27 s into stage 1"
+static void early_lines(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    for (int i = 0; i < plan->n_stages; i++) {
+        for (int k = 0; k < plan->stages[i].n_early; k++) {
+            const struct rb_plan_early *e = &plan->stages[i].early[k];
+            rb_buf_printf(out, "early: %d x %s for stage %d, %s into stage %d\n", e->count,
+                          plan->offers[e->offer].instance_type, i + 1, rb_format_duration(e->at_us, text), i);
+        }
+    }
+}
+
+static bool requests_early(const struct rb_plan *plan)
+{
+    for (int i = 0; i < plan->n_stages; i++) {
+        if (plan->stages[i].n_early > 0)
+            return true;
+    }
+    return false;
+}
+
+void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    const struct rb_plan_bound *b = &plan->bound;
+    if (!is_searched(plan))
+        return;
+    if (b->proved) {
+        rb_buf_puts(out, "proved: no other choice of GPUs, nodes and machines is cheaper and keeps the constraints\n");
+        return;
+    }
+    if (b->present && requests_early(plan)) {
+        rb_buf_printf(out, "not proved: no plan without early requests costs less than %s, and this one makes some\n",
+                      rb_format_money(b->cost_uusd, text));
+        return;
+    }
+    if (b->present)
+        rb_buf_printf(out, "not proved: no plan costs less than %s, %.2g %% below", rb_format_money(b->cost_uusd, text),
+                      100 * b->gap / (1 + b->gap));
+    else
+        rb_buf_puts(out, "not proved to be the best");
+    rb_buf_printf(out, "%s%s\n", b->why_not ? ": " : "", b->why_not ? b->why_not : "");
+}
+
+void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    if (!plan->profile->has_measured)
+        return;
+    rb_buf_puts(out, "measured: ");
+    rb_measured_text(&plan->profile->measured, out);
+    rb_buf_putc(out, '\n');
+}
+
+void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack,
+                         const struct rb_text_style *style, struct rb_buf *out)
+{
+    heading(plan, out);
+    stages_table(plan, style, out);
+    early_lines(plan, out);
+    rb_buf_putc(out, '\n');
+    rb_plan_verdict_write(plan, slack, out);
+    rb_plan_certificate_write(plan, out);
+    rb_plan_basis_write(plan, out);
+    for (int i = 0; i < plan->n_warnings; i++)
+        rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
+}

@@ -1,0 +1,248 @@
+#include "views/tables/report_table.h"
+
+#include "base/number.h"
+#include "base/units.h"
+#include "views/pages/document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *rb_report_outcome_words(const char *outcome)
+{
+    static const char *const words[][2] = {
+        {"target", "target reached"},
+        {"incomplete", "incomplete, no trial was trained to the end"},
+        {"stopped: user", "stopped on request"},
+        {"stopped: deadline", "stopped at the deadline"},
+        {"stopped: budget", "stopped at the budget"},
+        {"stopped: capacity", "stopped for lack of machines"},
+        {"stopped: drift", "stopped, it drifted from its prediction"},
+        {"stopped: failure", "stopped by a fault"},
+        {"stopped: released", "released, with the jobs of its pool"},
+        {"stopped: broken_script", "stopped, its script is broken"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], outcome) == 0)
+            return words[i][1];
+    return outcome;
+}
+
+bool rb_report_outcome_is_failure(const char *outcome)
+{
+    return strcmp(outcome, "incomplete") == 0 || strcmp(outcome, "stopped: broken_script") == 0 ||
+           strcmp(outcome, "stopped: failure") == 0;
+}
+
+static void heading(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
+{
+    char time[32];
+    const char *ended = rb_document_text(r, "outcome");
+    const bool red = style->colour && rb_report_outcome_is_failure(ended);
+    rb_buf_printf(
+        out, "%s%s: %s after %s%s\n", red ? "\033[31m" : "", rb_document_text(r, "run"), rb_report_outcome_words(ended),
+        rb_format_duration(rb_document_int(rb_document_member(r, "time_us"), "actual"), time), red ? "\033[0m" : "");
+    const struct rb_node *late = rb_document_member(r, "ended_at_deadline"),
+                         *paced = rb_document_member(r, "paced_accelerator");
+    if (late && late->kind == RB_NODE_BOOL && late->boolean)
+        rb_buf_puts(out, "its policy works until the deadline: the best trial by then is the result\n");
+    if (paced && paced->kind == RB_NODE_BOOL && paced->boolean)
+        rb_buf_puts(out, "paced accelerator: the training is real, its speed is emulated\n");
+}
+
+static void best(const struct rb_node *r, struct rb_buf *out)
+{
+    const struct rb_node *b = rb_document_member(r, "best");
+    rb_buf_putc(out, '\n');
+    if (!b) {
+        const bool going_on = strcmp(rb_document_text(r, "outcome"), "running") == 0;
+        rb_buf_printf(out, "best configuration: none%s, no trial has a result\n", going_on ? " yet" : "");
+        return;
+    }
+    const struct rb_node *metric = rb_document_member(b, "metric");
+    rb_buf_printf(out, "best configuration: trial %" PRId64 ", %s %s\n ", rb_document_int(b, "trial"),
+                  rb_document_text(b, "metric_name"), metric ? metric->text : "nan");
+    const struct rb_node *params = rb_document_member(b, "params");
+    for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
+        rb_buf_printf(out, " %s=%s", p->key, p->text);
+    rb_buf_putc(out, '\n');
+    if (rb_document_text(b, "command")[0])
+        rb_buf_printf(out, "  as a command: %s\n", rb_document_text(b, "command"));
+    if (rb_document_text(b, "remark")[0])
+        rb_buf_printf(out, "  %s\n", rb_document_text(b, "remark"));
+    if (rb_document_text(b, "checkpoint")[0])
+        rb_buf_printf(out, "  checkpoint: %s (get it with: rbrun fetch %s --best DIR)\n",
+                      rb_document_text(b, "checkpoint"), rb_document_text(r, "run"));
+}
+
+typedef char *format_fn(int64_t v, char out[static 32]);
+
+// Neither did it cost anything nor was it expected to: its own machine, or nodes that a pool pays for.
+static bool is_free(const struct rb_node *r)
+{
+    const struct rb_node *cost = rb_document_member(r, "cost_uusd"), *predicted = rb_document_member(cost, "predicted");
+    return rb_document_int(cost, "actual") == 0 && (!predicted || rb_document_int(predicted, "p99") == 0);
+}
+
+static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, format_fn *format)
+{
+    char a[32], b[32];
+    const struct rb_node *predicted = rb_document_member(values, "predicted");
+    const int64_t p5 = rb_document_int(predicted, "p5"), p95 = rb_document_int(predicted, "p95"),
+                  actual = rb_document_int(values, "actual");
+    rb_text_table_cell(t, "%s", name);
+    if (!predicted) {
+        rb_text_table_cell(t, "-");
+        rb_text_table_cell(t, "-");
+        rb_text_table_cell(t, "%s", format(actual, a));
+        rb_text_table_cell(t, "there was no prediction");
+        return;
+    }
+    rb_text_table_cell(t, "%s", format(rb_document_int(predicted, "mean"), a));
+    rb_text_table_cell(t, "%s .. %s", format(p5, a), format(p95, b));
+    rb_text_table_cell(t, "%s", format(actual, a));
+    rb_text_table_cell(t, "%s", actual < p5 ? "below p5" : actual > p95 ? "above p95" : "yes");
+}
+
+static void beside(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
+{
+    static const struct rb_text_column columns[] = {
+        {"", false, 0}, {"predicted", true, 0}, {"p5 .. p95", true, 0}, {"actual", true, 0}, {"in between?", false, 1},
+    };
+    struct rb_text_table t;
+    rb_text_table_init(&t, columns, 5);
+    beside_row(&t, "time", rb_document_member(r, "time_us"), rb_format_duration);
+    if (!is_free(r))
+        beside_row(&t, "cost", rb_document_member(r, "cost_uusd"), rb_format_money);
+    rb_buf_putc(out, '\n');
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+const struct rb_report_part rb_report_parts[RB_REPORT_N_PARTS] = {
+    {"train", "training"},
+    {"boot", "booting and setting up"},
+    {"idle_barrier", "idle, waiting at barriers"},
+    {"checkpoint", "saving checkpoints"},
+    {"lost", "work that was lost"},
+    {"minimum", "the 60 s minimum"},
+};
+
+// In dollars, or in GPU time where nothing has a price.
+static void parts(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
+{
+    const bool in_time = is_free(r);
+    const struct rb_text_column columns[] = {
+        {in_time ? "where the GPU time went" : "where the money went", false, 0}, {"", true, 0}, {"", true, 0}};
+    const struct rb_node *all = rb_document_member(r, in_time ? "node_time_us" : "cost_uusd"),
+                         *by = rb_document_member(all, "by");
+    const int64_t total = rb_document_int(all, "actual");
+    format_fn *const format = in_time ? rb_format_duration : rb_format_money;
+    struct rb_text_table t;
+    char amount[32];
+    if (total <= 0)
+        return;
+    rb_text_table_init(&t, columns, 3);
+    for (size_t i = 0; i < RB_REPORT_N_PARTS; i++) {
+        const int64_t part = rb_document_int(by, rb_report_parts[i].key);
+        if (in_time && part == 0)
+            continue;
+        rb_text_table_cell(&t, "  %s", rb_report_parts[i].name);
+        rb_text_table_cell(&t, "%s", format(part, amount));
+        rb_text_table_cell(&t, "%.0f %%", 100.0 * (double)part / (double)total);
+    }
+    rb_buf_putc(out, '\n');
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+static void predicted_cell(struct rb_text_table *t, int64_t value, format_fn *format)
+{
+    char a[32];
+    rb_text_table_cell(t, "%s", value >= 0 ? format(value, a) : "-");
+}
+
+enum { STAGE_COLUMNS = 9 }; // the last two are costs
+
+static void stage_row(struct rb_text_table *t, const struct rb_node *s)
+{
+    char a[32];
+    const int64_t start = rb_document_int(s, "start_us"), end = rb_document_int(s, "end_us");
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "stage"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "trials"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "resource_end"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "gpus_per_trial"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "nodes"));
+    predicted_cell(t, rb_document_int(s, "predicted_time_us"), rb_format_duration);
+    rb_text_table_cell(t, "%s", start >= 0 && end >= 0 ? rb_format_duration(end - start, a) : "-");
+    if (t->n_columns < STAGE_COLUMNS)
+        return;
+    predicted_cell(t, rb_document_int(s, "predicted_cost_uusd"), rb_format_money);
+    rb_text_table_cell(t, "%s", rb_format_money(rb_document_int(s, "cost_uusd"), a));
+}
+
+static void stages(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
+{
+    static const struct rb_text_column columns[STAGE_COLUMNS] = {
+        {"stage", true, 0},      {"trials", true, 0},    {"trained to", true, 2},
+        {"GPUs/trial", true, 3}, {"nodes", true, 0},     {"predicted", true, 1},
+        {"time", true, 0},       {"predicted", true, 1}, {"cost", true, 0},
+    };
+    struct rb_text_table t;
+    rb_text_table_init(&t, columns, STAGE_COLUMNS - (is_free(r) ? 2 : 0));
+    for (const struct rb_node *s = rb_document_items(r, "stages"); s; s = s->next)
+        stage_row(&t, s);
+    rb_buf_putc(out, '\n');
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+static void troubles(const struct rb_node *r, struct rb_buf *out)
+{
+    int n = 0;
+    for (const struct rb_node *f = rb_document_items(r, "faults"); f; f = f->next, n++) {
+        char at[32];
+        if (n == 0)
+            rb_buf_puts(out, "\nfaults\n");
+        if (n < 5)
+            rb_buf_printf(out, "  %s: %s\n", rb_format_duration(rb_document_int(f, "at_us"), at),
+                          rb_document_text(f, "text"));
+    }
+    if (n > 5)
+        rb_buf_printf(out, "  and %d more (rbrun report --json)\n", n - 5);
+}
+
+static void leak_check(const struct rb_node *r, struct rb_buf *out)
+{
+    const struct rb_node *check = rb_document_member(r, "leak_check");
+    char at[32];
+    if (!check) {
+        rb_buf_puts(out, "\ninstances left: not checked yet\n");
+        return;
+    }
+    rb_format_instant(
+        (rb_document_int(r, "started_at_us") + rb_document_int(check, "at_us")) / RB_US_PER_S * RB_US_PER_S, at);
+    if (rb_document_member(check, "instances_left"))
+        rb_buf_printf(out, "\ninstances left: %" PRId64 " (listed at %s)\n", rb_document_int(check, "instances_left"),
+                      at);
+    else
+        rb_buf_printf(out, "\ninstances left: unknown (the listing at %s was not complete; look with rbrun gc)\n", at);
+}
+
+bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out,
+                           struct rb_err *err)
+{
+    if (strcmp(rb_document_text(r, "format"), "rb-report/1") != 0)
+        return rb_err_set(err, RB_E_REPORT_FORMAT, "expected a report of format rb-report/1");
+    if (!rb_document_member(r, "time_us") || !rb_document_member(rb_document_member(r, "cost_uusd"), "by") ||
+        !rb_document_member(r, "stages"))
+        return rb_err_set(err, RB_E_REPORT_FORMAT, "the report lacks time_us, cost_uusd.by or stages");
+    heading(r, style, out);
+    best(r, out);
+    beside(r, style, out);
+    parts(r, style, out);
+    stages(r, style, out);
+    troubles(r, out);
+    leak_check(r, out);
+    return true;
+}
