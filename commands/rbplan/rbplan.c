@@ -1,0 +1,413 @@
+// rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
+#include "commands/rbplan/rbplan.h"
+#include "commands/rbplan/rbplan_infeasible.h"
+#include "commands/rbrun/open_files.h"
+#include "commands/version.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/limits.h"
+#include "library/time_limit.h"
+#include "planner/request/memory.h"
+#include "planner/scores/sharing.h"
+#include "profiles/job/job_lint.h"
+#include "views/live/waiting_line.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct rb_option plan_options[] = {
+    {"deadline", 0, RB_OPT_STRING, false, "D", "2h, 90m, or an instant such as 2026-08-01T12:00:00Z", 0, 0},
+    {"budget", 0, RB_OPT_STRING, false, "USD", "most the whole job may cost", 0, 0},
+    {"confidence", 0, RB_OPT_STRING, false, "P",
+     "probability with which both must be kept (default: the job's); mean: keep the deadline on average", 0, 0},
+    {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job, e.g. --set scheduler.eta=4", 0, 0},
+    {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), mean, greedy, static or naive", 0, 0},
+    {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
+    {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
+    {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost; with --what-if, what is shared", 0,
+     0},
+    {"html", 0, RB_OPT_STRING, false, "FILE",
+     "write the plan as a page for a browser: its times, its risks, other deadlines, what if", 0, 0},
+    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "draw the plan's stages in time", 0, 0},
+    {"pareto", 0, RB_OPT_STRING, false, "FILE", "write (.json) or draw (.svg) cost against deadline for every planner",
+     0, 0},
+    {"marginal", 0, RB_OPT_FLAG, false, NULL,
+     "say what a little more time would save (on a terminal it is said anyway)", 0, 0},
+    {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
+     1000000},
+    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0,
+     0},
+    {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
+    {"profile-file", 0, RB_OPT_STRING, false, "FILE",
+     "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
+    {"prices", 0, RB_OPT_STRING, false, "FILE",
+     "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
+    {"max-price-age", 0, RB_OPT_STRING, false, "D",
+     "fail if a price behind the plan is older, e.g. 7d or 6h (default: warn)", 0, 0},
+    {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the job's)", 0, 0},
+    {"samples", 0, RB_OPT_INT, false, "N",
+     "simulated runs behind every estimate (default 4096; 1024 of asynchronous jobs)", 32, 1000000},
+    {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
+    {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
+    {"time-limit", 0, RB_OPT_DURATION, false, "T",
+     "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
+    {"memory-limit", 0, RB_OPT_STRING, false, "SIZE",
+     "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
+    {"sensitivity", 0, RB_OPT_FLAG, false, NULL,
+     "plan again with each input changed a little, and tell what that costs or saves", 0, 0},
+    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]",
+     "plan that as well, e.g. price=-20% or deadline=3h,spot=allow; with --html, on the page", 0, 0},
+    {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
+    {0},
+};
+
+static const struct rb_subcommand subcommands[] = {
+    {"diff", "puts two plans side by side", rb_plan_diff},
+    {"explain", "says stage by stage what a plan does and why", rb_plan_explain},
+    {"import", "makes a job file of a W&B sweep, a Determined experiment or a Ray Tune experiment", rb_plan_import},
+    {"init", "prints a job file to begin with", rb_plan_init},
+    {0},
+};
+
+static const struct rb_command plan_command = {
+    .name = "rbplan",
+    .usage =
+        "[options] JOB.yaml | diff A.json B.json | explain plan.json | explain RB1112 | import FILE | init [SCRIPT]",
+    .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
+    .examples = "  rbplan --deadline 2h job.yaml\n"
+                "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
+                "  rbplan --planner greedy --explain job.yaml\n"
+                "  rbplan --html plan.html job.yaml\n"
+                "  rbplan --pareto frontier.json job.yaml\n"
+                "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
+                "  rbplan --sensitivity job.yaml\n"
+                "  rbplan --check job.yaml\n"
+                "  rbplan explain plan.json\n"
+                "  rbplan explain RB1112\n"
+                "  rbplan init train.py > job.yaml\n"
+                "  rbplan import sweep.yaml > job.yaml\n",
+    .options = plan_options,
+    .min_args = 1,
+    .max_args = 1,
+    .subcommands = subcommands,
+};
+
+// --- the line that says that planning goes on
+
+static struct rb_waiting_line *waiting; // NULL: no plan is being made
+
+static void end_line(void)
+{
+    rb_waiting_line_end(waiting);
+    waiting = NULL;
+}
+
+void rb_plan_wipe_line(void)
+{
+    rb_waiting_line_wipe(waiting);
+}
+
+// --- carrying a command out
+
+static bool is_given(const struct rb_args *args, const char *name)
+{
+    for (int i = 0; i < args->n_given; i++) {
+        if (strcmp(args->given[i].option->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    }
+    return false;
+}
+
+int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv)
+{
+    struct rb_args args = {0};
+    struct rb_err err = {0};
+    bool ok = rb_args_parse(&args, command, argc, argv, &err), json = asks_for_json(argc, argv);
+    if (ok && args.help)
+        rb_args_help(&args);
+    else
+        ok = ok && run(&args, &err);
+    end_line();
+    // An infeasible request with --json has printed its own document.
+    if (!ok && !(json && err.code == RB_ERR_INFEASIBLE))
+        rb_err_print(&err, command->name, json);
+    rb_args_finish(&args);
+    return ok ? 0 : rb_err_exit_code(&err);
+}
+
+struct rb_text_style rb_plan_style(void)
+{
+    return (struct rb_text_style){.width = rb_text_width(STDOUT_FILENO), .colour = rb_colour(STDOUT_FILENO)};
+}
+
+bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
+{
+    end_line();
+    bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
+    rb_buf_finish(out);
+    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
+}
+
+// --- --check, --print-config
+
+static bool print_config(const struct rb_job *job, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, true);
+    rb_job_write(job, &j);
+    rb_buf_putc(&out, '\n');
+    return rb_plan_print(&out, err);
+}
+
+static void write_warning(const struct rb_err *w, struct rb_json *j)
+{
+    char number[8];
+    snprintf(number, sizeof number, "RB%04d", rb_err_number(w));
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "number", number);
+    rb_json_kstring(j, "message", w->message);
+    rb_json_kstring(j, "file", w->file[0] ? w->file : NULL);
+    rb_json_kint_or_null(j, "line", w->line > 0 ? w->line : -1);
+    rb_json_kint_or_null(j, "column", w->column > 0 ? w->column : -1);
+    rb_json_kstring(j, "key", w->key[0] ? w->key : NULL);
+    rb_json_end_object(j);
+}
+
+static bool print_checked_json(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings,
+                               struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-check/1");
+    rb_json_kstring(&j, "path", in->job_path);
+    rb_json_kstring(&j, "name", in->job.name);
+    rb_json_key(&j, "warnings");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < warnings->n; i++)
+        write_warning(&warnings->items[i], &j);
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(&out, '\n');
+    return rb_plan_print(&out, err);
+}
+
+static bool print_checked(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    for (int i = 0; i < warnings->n; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+        rb_err_write(&warnings->items[i], &line);
+        rb_warn("%s", rb_buf_str(&line));
+    }
+    if (warnings->n > 0)
+        rb_buf_printf(&out, "%s: ok, with %d warning%s\n", in->job_path, warnings->n, warnings->n == 1 ? "" : "s");
+    else
+        rb_buf_printf(&out, "%s: ok\n", in->job_path);
+    return rb_plan_print(&out, err);
+}
+
+// The file is read once more, for the places of what is warned of. stdin and pipes are empty by now: then there are none.
+static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    RB_AUTO(rb_auto_free) char *text = NULL;
+    struct rb_job_warnings warnings;
+    size_t n;
+    if (strcmp(in->job_path, "-") != 0 && rb_read_file(in->job_path, RB_LIMIT_DOC_BYTES, &text, &n, NULL))
+        rb_doc_read(&doc, in->job_path, NULL);
+    rb_job_lint(&in->job, doc.root, text, in->job_path, &in->arena, &warnings);
+    return json ? print_checked_json(in, &warnings, err) : print_checked(in, &warnings, err);
+}
+
+// --- the request
+
+static void explain_line(void *ctx, const char *text)
+{
+    (void)ctx;
+    rb_info("%s", text);
+}
+
+static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct rb_err *err)
+{
+    const char *text = rb_args_string(args, "memory-limit", NULL);
+    *out_bytes = 0;
+    if (!text)
+        return true;
+    if (!rb_parse_size(text, out_bytes, err))
+        return rb_err_prefix(err, "--memory-limit");
+    if (*out_bytes < RB_MEMORY_AT_LEAST)
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--memory-limit: expected at least %lldMB, got %s",
+                          (long long)(RB_MEMORY_AT_LEAST / 1000000), text);
+    return true;
+}
+
+// A fifth of a plan more: nothing to who reads, and not asked for by who pipes.
+static bool wants_marginal(const struct rb_args *args)
+{
+    const bool is_read = isatty(STDOUT_FILENO) && !rb_args_flag(args, "json");
+    return rb_args_flag(args, "marginal") || (is_read && !is_given(args, "pareto") && !is_given(args, "what-if"));
+}
+
+static struct rb_plan_request request(const struct rb_args *args, const struct rb_plan_inputs *in,
+                                      struct rb_time_limit *limit)
+{
+    struct rb_plan_request req = rb_plan_request_of(&in->job, &in->profile, &in->catalog);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t limit_us = rb_args_duration_us(args, "time-limit", 0);
+    req.samples = (int)rb_args_int(args, "samples", req.samples);
+    req.threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1);
+    req.node_limit = rb_args_int(args, "node-limit", 0);
+    req.explain = rb_args_flag(args, "explain") ? explain_line : NULL;
+    req.marginal = wants_marginal(args);
+    if (limit_us > 0)
+        rb_time_limit_start(limit, limit_us, &req);
+    return req;
+}
+
+// --- the command
+
+// Options that make many plans, compare them and keep none. explains: --explain tells what the plans share.
+static const struct comparison {
+    const char *option;
+    bool explains;
+    bool (*run)(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
+} comparisons[] = {
+    {"pareto", false, rb_plan_pareto},
+    {"sensitivity", true, rb_plan_sensitivity},
+    {"what-if", true, rb_plan_what_if},
+};
+
+// At most one of them; *out NULL: none, one plan is asked for, and a page of it holds its what-ifs.
+static bool find_comparison(const struct rb_args *args, const struct comparison **out, struct rb_err *err)
+{
+    *out = NULL;
+    for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
+        const bool on_the_page = comparisons[i].run == rb_plan_what_if && is_given(args, "html");
+        if (!is_given(args, comparisons[i].option) || on_the_page)
+            continue;
+        if (*out)
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--%s and --%s answer different questions: run rbplan twice",
+                              (*out)->option, comparisons[i].option);
+        *out = &comparisons[i];
+    }
+    return true;
+}
+
+// Options that are about one plan mean nothing beside many.
+static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
+{
+    static const char *const of_one_plan[] = {"output", "verify",   "max-price-age", "html",
+                                              "gantt",  "marginal", "explain"};
+    const size_t n = sizeof of_one_plan / sizeof of_one_plan[0] - explains;
+    for (size_t i = 0; i < n; i++) {
+        if (is_given(args, of_one_plan[i]))
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                              "--%s is about one plan, and --%s makes many: run rbplan twice, once without --%s",
+                              of_one_plan[i], option, option);
+    }
+    return true;
+}
+
+static bool check_options(const struct rb_args *args, struct rb_err *err)
+{
+    const struct comparison *comparison;
+    if (is_given(args, "time-limit") && rb_args_duration_us(args, "time-limit", 0) == 0)
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--time-limit: expected a duration above 0, such as 10s");
+    if (!find_comparison(args, &comparison, err))
+        return false;
+    if (is_given(args, "pareto") && is_given(args, "planner"))
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--pareto shows every planner: leave --planner out");
+    return rb_plan_check_pictures(args, err) &&
+           (!comparison || check_alone(args, comparison->option, comparison->explains, err));
+}
+
+// Without a single request there is no nearest one either: infeasible is an error like any other.
+static bool compare(const struct comparison *comparison, const struct rb_args *args, const struct rb_plan_request *req,
+                    struct rb_err *err)
+{
+    if (comparison->run(args, req, err))
+        return true;
+    if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json"))
+        rb_err_print(err, "rbplan", true);
+    return false;
+}
+
+static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, struct rb_err *err)
+{
+    const char *planner = rb_args_string(args, "planner", rb_planner_default(&in->job));
+    const struct comparison *comparison;
+    struct rb_time_limit limit;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    if (!find_comparison(args, &comparison, err))
+        return false;
+    const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
+    if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
+        !rb_plan_inputs_find(in, args, err))
+        return false;
+    rb_plan_warn_stale(in);
+    struct rb_plan_request req = request(args, in, &limit);
+    if (!memory_limit(args, &req.memory_limit_bytes, err))
+        return false;
+    if (!req.explain) // which is talkative itself
+        waiting = rb_waiting_line_begin("planning", "Ctrl-C ends it, --time-limit 10s bounds it");
+    if (comparison)
+        return compare(comparison, args, &req, err);
+    RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with what a page of the plan shows beside it
+    if (!rb_sharing_begin(&sharing, &req, err))
+        return false;
+    if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
+        return err->code == RB_ERR_INFEASIBLE
+                   ? rb_infeasible_explain(&req, planner, &result, rb_args_flag(args, "json"), &in->arena, err)
+                   : false;
+    rb_plan_wipe_line();
+    if (!rb_plan_check_prices(args, &plan, err))
+        return false;
+    if (rb_args_flag(args, "marginal") && !result.marginal.exists)
+        rb_info("what a little more time would save is not known: that takes a deadline, objective min_cost, planner "
+                "optimal and plans that are proved; rbplan --pareto shows cost against deadline all the same");
+    rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
+    return rb_plan_draw(args, &req, &plan, &result, err) && rb_plan_report(args, &plan, &result.marginal, err);
+}
+
+static bool run(const struct rb_args *args, struct rb_err *err)
+{
+    if (!check_options(args, err))
+        return false;
+    RB_AUTO(rb_plan_inputs_finish) struct rb_plan_inputs in = {0};
+    if (!rb_plan_inputs_job(&in, args, err))
+        return false;
+    if (rb_args_flag(args, "print-config"))
+        return print_config(&in.job, err);
+    if (rb_args_flag(args, "check"))
+        return check(&in, rb_args_flag(args, "json"), err);
+    return plan_job(args, &in, err);
+}
+
+int main(int argc, char **argv)
+{
+    rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
+    if (rb_version_asked("rbplan", argc, argv))
+        return 0;
+    const int refused = rb_open_files_begin("rbplan", RB_OPEN_FILES_TO_COMPUTE);
+    if (refused)
+        return refused;
+    const struct rb_subcommand *sub = argc > 1 ? rb_subcommand_find(&plan_command, argv[1]) : NULL;
+    return sub ? sub->run(argc - 1, argv + 1) : rb_plan_carry_out(&plan_command, run, argc, argv);
+}

@@ -1,0 +1,95 @@
+// rbplan import: a job written for another tool, as a job.yaml to go on with. What could not be carried over is warned of.
+#include "commands/rbplan/rbplan.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "profiles/import/import_job.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const struct rb_option options[] = {
+    {"output", 'o', RB_OPT_STRING, false, "FILE", "write it there, if there is no such file yet (default: stdout)", 0,
+     0},
+    {"from", 0, RB_OPT_STRING, false, "TOOL", "determined, ray or wandb (default: told by the keys of the file)", 0, 0},
+    {"run", 0, RB_OPT_STRING, false, "COMMAND", "what a trial runs, where the file does not say or only its tool can",
+     0, 0},
+    {"num-trials", 0, RB_OPT_INT, false, "N", "how many trials, where the file does not say", 1, 131072},
+    {"max-resource", 0, RB_OPT_INT, false, "N", "what a trial trains to, where the file does not say", 1, 1000000},
+    {"json", 0, RB_OPT_FLAG, false, NULL, "print the job and what was warned of as one JSON document", 0, 0},
+    {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read)", 0, 0},
+    {0},
+};
+
+static void warn(const struct rb_job_import *im)
+{
+    for (int i = 0; i < im->n_warnings; i++) {
+        const struct rb_job_warning *w = &im->warnings[i];
+        rb_warn("%s:%d:%d: %s: %s", im->file, w->line, w->column, w->key, w->text);
+    }
+    RB_AUTO(rb_buf_finish) struct rb_buf ignored = RB_BUF_INIT;
+    for (int i = 0; i < im->n_ignored; i++)
+        rb_buf_printf(&ignored, "%s%s", i ? ", " : "", im->ignored[i]);
+    if (im->n_ignored > 0)
+        rb_info("%s: left out, as it matters to the other tool only: %s", im->file, rb_buf_str(&ignored));
+}
+
+static bool print_json(const struct rb_job_import *im, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
+    rb_job_import_write(im, &j);
+    rb_buf_putc(&out, '\n');
+    return rb_plan_print(&out, err);
+}
+
+static bool deliver(const struct rb_args *args, const struct rb_job_import *im, struct rb_err *err)
+{
+    const char *path = rb_args_string(args, "output", NULL);
+    const bool json = rb_args_flag(args, "json");
+    struct rb_buf out = RB_BUF_INIT;
+    if (!json)
+        warn(im);
+    if (path && !rb_write_file(path, im->text, strlen(im->text), err))
+        return false;
+    if (json)
+        return print_json(im, err);
+    if (path)
+        return true;
+    rb_buf_puts(&out, im->text);
+    return rb_plan_print(&out, err);
+}
+
+static bool run_import(const struct rb_args *args, struct rb_err *err)
+{
+    const struct rb_job_import_options given = {
+        .from = rb_args_string(args, "from", NULL),
+        .run = rb_args_string(args, "run", NULL),
+        .num_trials = rb_args_int(args, "num-trials", 0),
+        .max_resource = rb_args_int(args, "max-resource", 0),
+    };
+    const char *path = rb_args_string(args, "output", NULL);
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    RB_AUTO(rb_job_import_finish) struct rb_job_import im = {0};
+    if (path && access(path, F_OK) == 0)
+        return rb_err_set(err, RB_E_FILE_EXISTS, "%s is there already: give another --output, or remove it", path);
+    return rb_doc_read(&doc, args->args[0], err) && rb_job_import_read(&doc, &given, &im, err) &&
+           deliver(args, &im, err);
+}
+
+int rb_plan_import(int argc, char **argv)
+{
+    static const struct rb_command command = {
+        .name = "rbplan import",
+        .usage = "[options] FILE",
+        .summary = "Makes a job.yaml of a W&B sweep, a Determined experiment or a Ray Tune experiment as JSON.",
+        .examples = "  rbplan import sweep.yaml -o job.yaml\n"
+                    "  rbplan import sweep.yaml --num-trials 64 --max-resource 50 > job.yaml\n"
+                    "  rbplan import experiment.json --from ray --run 'python train.py $RB_ARGS'\n",
+        .options = options,
+        .min_args = 1,
+        .max_args = 1,
+    };
+    return rb_plan_carry_out(&command, run_import, argc, argv);
+}

@@ -1,0 +1,40 @@
+// A profile of something else: what was measured is not what the job would run now. What it was measured of is kept as digests
+// (profiles/store/measured.h); a profile that was written by hand has none.
+#include "commands/rbplan/rbplan.h"
+
+#include "base/log.h"
+#include "providers/wire/digest.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The job's workdir is relative to the job file; NULL: there is none.
+static const char *find_workdir(const struct rb_plan_inputs *in, char out[static PATH_MAX])
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    const char *slash = strrchr(in->job_path, '/'), *dir = in->job.workdir ? in->job.workdir : ".";
+    if (dir[0] != '/' && slash)
+        rb_buf_printf(&path, "%.*s/", (int)(slash - in->job_path), in->job_path);
+    rb_buf_puts(&path, dir);
+    return realpath(rb_buf_str(&path), out);
+}
+
+void rb_plan_warn_stale(struct rb_plan_inputs *in)
+{
+    char workdir[PATH_MAX];
+    const char *changes[RB_MEASURED_FILES + 2];
+    struct rb_measured_of now;
+    RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
+    if (!in->profile.has_measured)
+        return;
+    rb_measured_of_job(&in->job, find_workdir(in, workdir), rb_digest_sha256, &in->arena, &now);
+    const int n = rb_measured_changes(&in->profile.measured.of, &now, changes);
+    for (int i = 0; i < n; i++)
+        rb_buf_printf(&list, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", changes[i]);
+    if (n > 0)
+        rb_warn("%s %s changed since profile \"%s\" was measured: its times may not be this job's; measure again with "
+                "`rbprofile train --fresh %s`",
+                rb_buf_str(&list), n > 1 || strcmp(changes[0], "parameters") == 0 ? "have" : "has", in->profile.name,
+                in->job_path);
+}

@@ -1,0 +1,189 @@
+// rbprofile: what is measured about training and clouds goes in, fitted models come out.
+#include "commands/rbprofile/rbprofile_command.h"
+#include "commands/rbprofile/rbprofile_measure.h"
+#include "commands/rbprofile/rbprofile_show.h"
+#include "commands/rbrun/open_files.h"
+#include "commands/version.h"
+
+#include "base/doc.h"
+#include "base/file.h"
+#include "base/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef bool fit_fn(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_fit_report *out,
+                    struct rb_err *err);
+
+static const struct rb_option read_options[] = {RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
+
+static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *err)
+{
+    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_fit_report report;
+    rb_arena_init(&arena);
+    if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err)) {
+        return false;
+    }
+    struct rb_buf out = RB_BUF_INIT;
+    if (rb_args_flag(args, "json")) {
+        rb_show_fit_json(&report, &out);
+    } else {
+        rb_show_fit(&report, &out);
+    }
+    return rb_profile_print(&out, err);
+}
+
+static const struct rb_command show_command = {
+    .name = "rbprofile show",
+    .usage = "NAME [options]",
+    .summary = "What plans are made with: the imported profile or the fit of what was measured, how good the fit is, "
+               "and what it does not cover.",
+    .examples = "  rbprofile show cifar\n  rbprofile show cifar --json\n",
+    .options = read_options,
+    .min_args = 1,
+    .max_args = 1};
+
+static bool run_show(const struct rb_args *args, struct rb_err *err)
+{
+    return print_fit(args, rb_store_fit, err);
+}
+
+static int show(int argc, char **argv)
+{
+    return rb_profile_carry_out(&show_command, run_show, argc, argv);
+}
+
+static const struct rb_command fit_command = {
+    .name = "rbprofile fit",
+    .usage = "NAME [options]",
+    .summary =
+        "Fits the models to the raw samples of a profile, also where an imported profile of that name hides them.",
+    .examples = "  rbprofile fit cifar\n  rbprofile fit cifar --json\n",
+    .options = read_options,
+    .min_args = 1,
+    .max_args = 1};
+
+static bool run_fit(const struct rb_args *args, struct rb_err *err)
+{
+    return print_fit(args, rb_store_fit_samples, err);
+}
+
+static int fit(int argc, char **argv)
+{
+    return rb_profile_carry_out(&fit_command, run_fit, argc, argv);
+}
+
+static const struct rb_command list_command = {.name = "rbprofile list",
+                                               .usage = "[options]",
+                                               .summary = "Names the profiles in the store and what they rest on.",
+                                               .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
+                                               .options = read_options};
+
+static bool run_list(const struct rb_args *args, struct rb_err *err)
+{
+    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_profile_name *names;
+    int n;
+    rb_arena_init(&arena);
+    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_list(store, &arena, &names, &n, err)) {
+        return false;
+    }
+    struct rb_buf out = RB_BUF_INIT;
+    if (rb_args_flag(args, "json")) {
+        rb_show_names_json(names, n, &out);
+    } else {
+        rb_show_names(names, n, &out);
+    }
+    return rb_profile_print(&out, err);
+}
+
+static int list(int argc, char **argv)
+{
+    return rb_profile_carry_out(&list_command, run_list, argc, argv);
+}
+
+static const struct rb_option export_options[] = {
+    {"output", 'o', RB_OPT_STRING, false, "FILE", "write there instead of stdout", 0, 0},
+    RB_DB_OPTION,
+    {"json", 0, RB_OPT_FLAG, false, NULL, "write JSON instead of YAML", 0, 0},
+    RB_END_OPTIONS};
+
+static const struct rb_command export_command = {
+    .name = "rbprofile export",
+    .usage = "NAME [options]",
+    .summary = "Writes what would be planned with as rb-profile/1, to edit, to share or to import elsewhere.",
+    .examples = "  rbprofile export cifar -o cifar.yaml\n  rbprofile export cifar --json\n",
+    .options = export_options,
+    .min_args = 1,
+    .max_args = 1};
+
+static void write_profile(const struct rb_profile *p, bool as_json, struct rb_buf *out)
+{
+    if (as_json) {
+        struct rb_json j;
+        rb_json_init(&j, out, true);
+        rb_profile_write(p, &j);
+        rb_buf_putc(out, '\n');
+    } else {
+        rb_profile_write_yaml(p, out);
+    }
+}
+
+static bool run_export(const struct rb_args *args, struct rb_err *err)
+{
+    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    struct rb_profile profile;
+    const char *path = rb_args_string(args, "output", "-");
+    rb_arena_init(&arena);
+    if (!rb_profile_open_store(args, true, &store, err) ||
+        !rb_store_profile(store, args->args[0], &arena, &profile, err)) {
+        return false;
+    }
+    write_profile(&profile, rb_args_flag(args, "json"), &out);
+    return rb_write_file(path, rb_buf_str(&out), out.len, err);
+}
+
+static int export(int argc, char **argv)
+{
+    return rb_profile_carry_out(&export_command, run_export, argc, argv);
+}
+
+static const struct rb_subcommand subcommands[] = {
+    {"export", "write a profile as rb-profile/1", export},
+    {"fit", "fit the raw samples of a profile", fit},
+    {"import", "bring in profiles, measurements and prices", rb_profile_import},
+    {"list", "name the profiles", list},
+    {"prices", "show or update prices", rb_profile_prices},
+    {"provision", "measure how long nodes take to arrive", rb_profile_provision},
+    {"show", "say what is known about a profile and how well", show},
+    {"train", "measure the training command at several sizes", rb_profile_train},
+    {0},
+};
+
+static const struct rb_command rbprofile_command = {
+    .name = "rbprofile",
+    .usage = "SUBCOMMAND [options]",
+    .summary =
+        "Measures training and clouds, keeps the samples in one file, and fits the models that plans are made with.",
+    .examples = "  rbprofile train job.yaml --gpus 1,2,4\n"
+                "  rbprofile import resnet50.yaml prices.csv\n"
+                "  rbprofile show resnet50\n",
+    .options = read_options,
+    .subcommands = subcommands};
+
+int main(int argc, char **argv)
+{
+    rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
+    if (rb_version_asked("rbprofile", argc, argv))
+        return 0;
+    const int refused = rb_open_files_begin("rbprofile", RB_OPEN_FILES_TO_TALK);
+    if (refused)
+        return refused;
+    return rb_profile_dispatch(&rbprofile_command, argc, argv);
+}

@@ -1,0 +1,290 @@
+// rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
+// rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
+#include "commands/rbsim/rbsim.h"
+#include "commands/rbrun/open_files.h"
+#include "commands/version.h"
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "engine/core/policy.h"
+#include "views/live/waiting_line.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_REPLICATES 100
+
+static const struct rb_option options[] = {
+    {"plan", 0, RB_OPT_STRING, false, "FILE", "plan to carry out (default: plan the job first)", 0, 0},
+    {"nodes", 0, RB_OPT_INT, true, "N", "no plan: a fixed cluster of N nodes", 1, RB_LIMIT_NODES},
+    {"instance-type", 0, RB_OPT_STRING, true, "T", "of these nodes (default: the cheapest allowed)", 0, 0},
+    {"gpus-per-trial", 0, RB_OPT_INT, false, "G", "on these nodes (default: the job's smallest size)", 1, 4096},
+    {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random or grid (default: the job's)", 0, 0},
+    {"policy", 0, RB_OPT_STRING, false, "NAME", "who gets how many GPUs (default: the plan's, else the job's)", 0, 0},
+    {"compare", 0, RB_OPT_STRING, true, "LIST", "TUNER:POLICY[:KEY=VALUE]...,...: each against the first", 0, 0},
+    {"replicates", 0, RB_OPT_INT, false, "N", "simulated runs (default 100)", 1, 1000000},
+    {"curves", 0, RB_OPT_STRING, false, "FILE", "learning curves: CSV, events.jsonl, a directory, synthetic[:b0=B]", 0,
+     0},
+    {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
+    {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
+     0},
+    {"gantt", 0, RB_OPT_STRING, false, "FILE", "draw the first run: FILE.svg or FILE.html", 0, 0},
+    {"json", 0, RB_OPT_FLAG, false, NULL, "print one rb-sim/1 or rb-sim-compare/1 document", 0, 0},
+    {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job; not with --plan", 0, 0},
+    {"deadline", 0, RB_OPT_STRING, false, "D", "deadline of the job; not with --plan", 0, 0},
+    {"budget", 0, RB_OPT_STRING, false, "USD", "budget to plan for; not with --plan", 0, 0},
+    {"confidence", 0, RB_OPT_STRING, false, "P", "probability to plan for; not with --plan", 0, 0},
+    {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: as rbplan)", 0, 0},
+    {"prices", 0, RB_OPT_STRING, false, "FILE", "price list to plan with (default: as rbplan)", 0, 0},
+    {"trace", 0, RB_OPT_STRING, false, "FILE", "no job: the jobs of a trace on one shared cluster", 0, 0},
+    {"apps", 0, RB_OPT_STRING, false, "DIR", "with --trace: the measured applications it speaks of", 0, 0},
+    {"rules", 0, RB_OPT_STRING, false, "NAME", "with --trace: events (default), or osdi21 as published", 0, 0},
+    {"gpus-per-node", 0, RB_OPT_INT, false, "G", "with --trace (default 4); and --nodes, default 16", 1,
+     RB_LIMIT_GPUS_PER_NODE},
+    {"round", 0, RB_OPT_DURATION, false, "D", "with --trace: between two rounds of its policy (default 60s)", 0, 0},
+    {"restart", 0, RB_OPT_DURATION, false, "D", "with --trace: what a change of placement costs a job (default 30s)", 0,
+     0},
+    {"fairness-p", 0, RB_OPT_DOUBLE, false, "P",
+     "with --trace: power of the mean over jobs (default: pollux -1, goodput 0)", -100, 100},
+    {"interference", 0, RB_OPT_DOUBLE, false, "X", "with --trace: progress lost by jobs that share a node's network", 0,
+     0.99},
+    {"allow-interference", 0, RB_OPT_FLAG, false, NULL, "with --trace: pollux may put such jobs on one node", 0, 0},
+    {"usd-per-gpu-hour", 0, RB_OPT_STRING, true, "USD",
+     "with --trace: or --prices FILE --instance-type T; several: with a --nodes beside each", 0, 0},
+    {"at-once", 0, RB_OPT_INT, false, "N", "with --trace: at most N jobs at a time, the next one when one ends", 1,
+     1000000},
+    {"autoscale", 0, RB_OPT_STRING, false, "RULE",
+     "with --trace: marginal, throughput or utility decides how many of --nodes are owned (default: all, throughout)",
+     0, 0},
+    {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
+    {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
+     "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
+    {"provision-cv", 0, RB_OPT_DOUBLE, false, "CV", "with --autoscale: spread of that delay, log-normal (default 0)", 0,
+     10},
+    {"provision", 0, RB_OPT_DURATION, false, "D",
+     "with --autoscale: from a request to a node that is ready (default 2m)", 0, 0},
+    {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
+    {0},
+};
+
+static const struct rb_command command = {
+    .name = "rbsim",
+    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
+    .summary = "Runs a tuning job in virtual time, many times over, and says what it takes, costs and finds.",
+    .examples = "  rbsim job.yaml\n"
+                "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
+                "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"
+                "  rbsim --nodes 1 --deadline 30m --compare asha:static,asha:hypersched --curves measured/ job.yaml\n"
+                "  rbsim --trace jobs.csv --apps measured/ --policy pollux --gantt cluster.svg\n",
+    .options = options,
+    .min_args = 0, // with --trace there is no job
+    .max_args = 1,
+};
+
+// ---- running
+
+static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, struct rb_err *err)
+{
+    const struct rb_plan *plan = &v->plan;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct rb_scenario scenario;
+    const struct rb_world_runs runs = {
+        .samples = sim->n,
+        .threads = cores > 0 ? (int)cores : 1,
+        .deadline_us = plan->deadline_us,
+        .stop_at_deadline = sim->stop_at_deadline,
+        .budget_uusd = plan->budget_uusd,
+        .curve = rb_curves_metric,
+        .curve_ctx = &sim->curves,
+    };
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
+                          err))
+        return false;
+    v->results = rb_xcalloc((size_t)sim->n, sizeof *v->results);
+    const bool ok = rb_world_replicates(&scenario, plan, &runs, v->results, NULL, err);
+    rb_scenario_finish(&scenario);
+    return ok;
+}
+
+// A deadline is the end of a run only where a policy works towards one, and then for all that are compared with it, or
+// where that is asked for. Else the whole distribution is shown.
+static bool run_all(struct rb_simulation *sim, struct rb_err *err)
+{
+    for (int i = 0; i < sim->n_variants; i++) {
+        const struct rb_policy *policy = rb_policy_find(sim->variants[i].plan.policy);
+        sim->stop_at_deadline |= policy && policy->anytime && sim->n_variants > 1;
+    }
+    for (int i = 0; i < sim->n_variants; i++) {
+        if (!run_variant(sim, &sim->variants[i], err))
+            return sim->n_variants > 1 ? rb_err_prefix(err, "%s", sim->variants[i].label) : false;
+    }
+    return true;
+}
+
+// ---- the command
+
+static bool check_names(const struct rb_args *args, struct rb_err *err)
+{
+    const char *tuner = rb_args_string(args, "tuner", NULL), *policy = rb_args_string(args, "policy", NULL);
+    if (tuner && !rb_tuner_find(tuner))
+        return rb_err_set(err, RB_E_OPTION_VALUE,
+                          "not supported yet: --tuner %.40s; expected sha, hyperband, asha, random or grid", tuner);
+    if (!policy || rb_policy_find_alone(policy))
+        return true;
+    RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
+    for (int i = 0; rb_policies[i]; i++) {
+        if (!rb_policies[i]->on_lent_gpus)
+            rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_policies[i + 1] ? ", " : " or ", rb_policies[i]->name);
+    }
+    return rb_err_set(err, RB_E_OPTION_VALUE, "not supported yet: --policy %.40s; expected %s", policy,
+                      rb_buf_str(&known));
+}
+
+static const char *const of_traces[] = {"apps",
+                                        "rules",
+                                        "gpus-per-node",
+                                        "round",
+                                        "restart",
+                                        "fairness-p",
+                                        "interference",
+                                        "allow-interference",
+                                        "usd-per-gpu-hour",
+                                        "at-once",
+                                        "autoscale",
+                                        "least-worth",
+                                        "min-nodes",
+                                        "provision",
+                                        "provision-cv"};
+
+static bool check_options(const struct rb_args *args, struct rb_err *err)
+{
+    if (rb_args_nth(args, "nodes", 1) || rb_args_nth(args, "instance-type", 1))
+        return rb_err_set(err, RB_E_OPTION_REPEATED,
+                          "--nodes, --instance-type: expected once; several need --trace FILE");
+    for (int g = 0; g < args->n_given; g++) {
+        for (size_t i = 0; i < sizeof of_traces / sizeof of_traces[0]; i++) {
+            if (strcmp(args->given[g].option->name, of_traces[i]) == 0)
+                return rb_err_set(err, RB_E_OPTION_ALONE, "--%s: expected --trace FILE beside it", of_traces[i]);
+        }
+    }
+    return check_names(args, err) &&
+           (args->n_args == 1 ||
+            rb_err_set(err, RB_E_OPERANDS, "expected a job file: rbsim job.yaml (see rbsim --help)"));
+}
+
+static void say_curves(const struct rb_simulation *sim)
+{
+    const struct rb_job *job = sim->variants[0].plan.job;
+    const bool given = rb_args_string(sim->args, "curves", NULL) != NULL;
+    rb_info("learning curves are %s%s", sim->curves.says, given ? "" : ": no --curves were given");
+    if (sim->curves.n > 0 && sim->curves.shortest < job->scheduler.max_resource)
+        rb_warn("a curve ends at %lld, trials train to %lld: beyond its end it stays as it was",
+                (long long)sim->curves.shortest, (long long)job->scheduler.max_resource);
+}
+
+static bool print(const struct rb_buf *out, struct rb_err *err)
+{
+    if (fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0)
+        return true;
+    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
+}
+
+static bool run_and_show(struct rb_simulation *sim, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    const char *gantt = rb_args_string(sim->args, "gantt", NULL);
+    if (!rb_curves_open(rb_args_string(sim->args, "curves", NULL), sim->seed, sim->variants[0].plan.job->goal,
+                        &sim->in.arena, &sim->curves, err))
+        return false;
+    say_curves(sim);
+    struct rb_waiting_line *waiting = rb_waiting_line_begin("simulating", "fewer --replicates take less");
+    const bool ok = run_all(sim, err) && (!gantt || rb_sim_draw(sim, gantt, err));
+    rb_waiting_line_end(waiting);
+    if (!ok)
+        return false;
+    if (sim->n_variants > 1)
+        rb_sim_show_comparison(sim, &out);
+    else
+        rb_sim_show(sim, &out);
+    return print(&out, err);
+}
+
+// --tuner and --policy are keys of the job, read with it: defaults of others follow from them.
+static bool load_job(struct rb_simulation *sim, struct rb_err *err)
+{
+    const char *tuner = rb_args_string(sim->args, "tuner", NULL), *policy = rb_args_string(sim->args, "policy", NULL);
+    const char *overrides[2];
+    char type[64], name[64];
+    int n = 0;
+    if (rb_args_nth(sim->args, "plan", 0))
+        return rb_plan_inputs_job(&sim->in, sim->args, err); // the plan's own job is simulated
+    snprintf(type, sizeof type, "scheduler.type=%s", tuner ? tuner : "");
+    snprintf(name, sizeof name, "policy=%s", policy ? policy : "");
+    if (tuner)
+        overrides[n++] = type;
+    if (policy)
+        overrides[n++] = name;
+    return rb_plan_inputs_job_with(&sim->in, sim->args, overrides, n, err);
+}
+
+static void finish(struct rb_simulation *sim)
+{
+    for (int i = 0; i < sim->n_variants; i++)
+        free(sim->variants[i].results);
+    rb_doc_finish(&sim->plan_doc);
+    rb_plan_inputs_finish(&sim->in);
+}
+
+static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
+{
+    if (rb_args_nth(args, "trace", 0))
+        return rb_sim_trace(args, err);
+    if (!check_options(args, err))
+        return false;
+    RB_AUTO(finish)
+    struct rb_simulation sim = {
+        .args = args,
+        .n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
+        .json = rb_args_flag(args, "json"),
+        .stop_at_deadline = rb_args_flag(args, "stop-at-deadline"),
+        .out_told = out_told,
+    };
+    return load_job(&sim, err) && rb_sim_name_variants(&sim, err) && rb_sim_make_plans(&sim, err) &&
+           run_and_show(&sim, err);
+}
+
+static bool asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    struct rb_args args = {0};
+    struct rb_err err = {0};
+    rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
+    if (rb_version_asked("rbsim", argc, argv))
+        return 0;
+    const int refused = rb_open_files_begin("rbsim", RB_OPEN_FILES_TO_COMPUTE);
+    if (refused)
+        return refused;
+    bool told = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
+    if (ok && args.help)
+        rb_args_help(&args);
+    else
+        ok = ok && run(&args, &told, &err);
+    if (!ok && !told)
+        rb_err_print(&err, command.name, asks_for_json(argc, argv));
+    rb_args_finish(&args);
+    return ok ? 0 : rb_err_exit_code(&err);
+}
