@@ -3,8 +3,8 @@
 //   law_check FOLDER REPLICATES
 // z is the distance in standard errors of the replicates; the law's own error is told beside it, in the same unit.
 #include "bench/workload.h"
-#include "planner/search/planner.h"
 #include "planner/scores/stage_samples.h"
+#include "planner/search/planner.h"
 #include "simulator/sampler/sampler.h"
 #include "simulator/stage/stage_time.h"
 

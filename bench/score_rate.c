@@ -6,8 +6,8 @@
 #include "bench/workload.h"
 #include "planner/scores/on_time.h"
 #include "planner/scores/score.h"
-#include "planner/search/search.h"
 #include "planner/scores/stage_samples.h"
+#include "planner/search/search.h"
 
 #include <math.h>
 #include <stdio.h>

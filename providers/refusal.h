@@ -3,8 +3,8 @@
 #ifndef RB_PROVIDERS_REFUSAL_H
 #define RB_PROVIDERS_REFUSAL_H
 
-#include "providers/wire/api_call.h"
 #include "providers/provider.h"
+#include "providers/wire/api_call.h"
 
 struct rb_refusal {
     struct rb_err err;

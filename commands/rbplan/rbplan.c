@@ -5,8 +5,8 @@
 #include "commands/version.h"
 
 #include "base/file.h"
-#include "base/log.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "library/time_limit.h"
 #include "planner/request/memory.h"
 #include "planner/scores/sharing.h"

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "profiles/import/import.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/import/import.h"
 #include "profiles/store/store.h"
 #include "providers/local/local.h"
 

@@ -3,8 +3,8 @@
 #include "commands/rbplan/rbplan.h"
 
 #include "planner/questions/verification.h"
-#include "simulator/world/world_evaluate.h"
 #include "simulator/world/world.h"
+#include "simulator/world/world_evaluate.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -11,16 +11,16 @@
 #include "base/log.h"
 #include "executor/campaign/campaign.h"
 #include "executor/campaign/campaign_dir.h"
-#include "executor/transport/loop_uv.h"
 #include "executor/journal/run_dir.h"
+#include "executor/transport/loop_uv.h"
 #include "executor/transport/slurm_mailbox.h"
 #include "executor/transport/ssh_command.h"
 #include "profiles/catalog/billing.h"
 #include "profiles/catalog/infra.h"
-#include "profiles/job/job.h"
 #include "profiles/catalog/machine_names.h"
-#include "providers/wire/http.h"
+#include "profiles/job/job.h"
 #include "providers/provider.h"
+#include "providers/wire/http.h"
 
 #include <errno.h>
 #include <pwd.h>

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
-#include "providers/wire/http.h"
 #include "providers/provider.h"
+#include "providers/wire/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_identity.h"
 #include "providers/gcp/google_client.h"
-#include "providers/wire/http.h"
 #include "providers/provider.h"
+#include "providers/wire/http.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "executor/campaign/campaign_dir.h"
-#include "executor/report/report.h"
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_lock.h"
+#include "executor/report/report.h"
 #include "providers/wire/digest.h"
 #include "views/tables/report_table.h"
 

@@ -1,8 +1,8 @@
 #include "commands/rbrun/rbrun_following.h"
 
 #include "base/clock.h"
-#include "executor/report/report.h"
 #include "executor/controller/spend.h"
+#include "executor/report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 #include "base/limits.h"
 #include "executor/campaign/campaign_dir.h"
-#include "executor/launcher/launch_log.h"
 #include "executor/journal/run_dir.h"
+#include "executor/launcher/launch_log.h"
 #include "profiles/catalog/infra.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "engine/core/engine.h"
-#include "executor/report/report.h"
 #include "executor/journal/run_dir.h"
+#include "executor/report/report.h"
 #include "views/tables/report_table.h"
 
 #include <errno.h>

@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "executor/report/report.h"
 #include "executor/journal/run_dir.h"
+#include "executor/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

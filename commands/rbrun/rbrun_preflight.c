@@ -5,9 +5,9 @@
 
 #include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
+#include "providers/provider.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"
-#include "providers/provider.h"
 
 #include <stdio.h>
 #include <stdlib.h>

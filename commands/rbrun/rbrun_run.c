@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "executor/journal/run_dir.h"
 #include "executor/controller/spend.h"
 #include "executor/controller/stand_in.h"
+#include "executor/journal/run_dir.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "commands/rbplan/rbplan_inputs.h"
 #include "engine/plan/plan.h"
-#include "simulator/stage/compare.h"
 #include "simulator/forecast/curves.h"
+#include "simulator/stage/compare.h"
 #include "simulator/world/world_evaluate.h"
 
 #define RB_SIM_VARIANTS 32 // compared at once

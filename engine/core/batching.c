@@ -1,8 +1,8 @@
 #include "engine/core/batching.h"
 
 #include "base/arena.h"
-#include "profiles/job/job_names.h"
 #include "profiles/fit/throughput_log.h"
+#include "profiles/job/job_names.h"
 
 #include <math.h>
 #include <stdlib.h>

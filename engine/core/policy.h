@@ -7,8 +7,8 @@
 
 #include "engine/core/advice.h"
 #include "engine/core/placement.h"
-#include "engine/plan/plan.h"
 #include "engine/core/tuner.h"
+#include "engine/plan/plan.h"
 
 struct rb_engine;
 

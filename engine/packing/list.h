@@ -3,8 +3,8 @@
 #ifndef RB_ENGINE_PACKING_LIST_H
 #define RB_ENGINE_PACKING_LIST_H
 
-#include "engine/packing/group.h"
 #include "engine/core/placement.h"
+#include "engine/packing/group.h"
 
 struct rb_packed {
     int width;               // index into the group's widths

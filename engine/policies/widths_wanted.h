@@ -3,8 +3,8 @@
 #ifndef RB_ENGINE_POLICIES_WIDTHS_WANTED_H
 #define RB_ENGINE_POLICIES_WIDTHS_WANTED_H
 
-#include "engine/policies/live_group.h"
 #include "engine/core/policy.h"
+#include "engine/policies/live_group.h"
 
 // Zero-initialised is valid.
 struct rb_widths_wanted {

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/limits.h"
-#include "executor/launcher/launch_log.h"
 #include "executor/controller/placement_group.h"
+#include "executor/launcher/launch_log.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>

@@ -19,10 +19,10 @@
 
 #include "base/silence.h"
 #include "executor/controller/controller.h"
-#include "executor/launcher/last_lines.h"
 #include "executor/controller/lease.h"
-#include "executor/launcher/metric_line.h"
 #include "executor/controller/spend.h"
+#include "executor/launcher/last_lines.h"
+#include "executor/launcher/metric_line.h"
 
 enum {
     RB_CONTROLLER_ABSENT_LISTINGS = 3, // complete listings without an instance before its absence is believed

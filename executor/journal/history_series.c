@@ -2,8 +2,8 @@
 #include "executor/journal/history_series.h"
 
 #include "base/limits.h"
-#include "executor/journal/history.h"
 #include "executor/controller/spend.h"
+#include "executor/journal/history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #define RB_EXECUTOR_JOURNAL_H
 
 #include "base/arena.h"
-#include "engine/events/event.h"
 #include "engine/core/placement.h"
+#include "engine/events/event.h"
 
 #define RB_JOURNAL_SCHEMA 1
 

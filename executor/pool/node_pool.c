@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "base/silence.h"
 #include "base/units.h"
-#include "profiles/catalog/infra.h"
 #include "executor/controller/lease.h"
+#include "profiles/catalog/infra.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>

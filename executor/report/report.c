@@ -4,10 +4,10 @@
 #include "base/limits.h"
 #include "engine/core/policy.h"
 #include "engine/core/tuner.h"
-#include "executor/report/report_split.h"
 #include "executor/controller/spend.h"
 #include "executor/launcher/trial_command.h"
 #include "executor/launcher/trial_env.h"
+#include "executor/report/report_split.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #define RB_EXECUTOR_REPORT_H
 
 #include "base/json.h"
-#include "engine/plan/bill_split.h"
 #include "engine/core/engine.h"
+#include "engine/plan/bill_split.h"
 #include "executor/journal/journal.h"
 
 // What the GPUs of nodes did, in GPU microseconds (GPUs times time), by the rule that splits a bill (engine/plan/bill_split.h).

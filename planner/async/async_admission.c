@@ -1,7 +1,7 @@
 #include "planner/async/async_admission.h"
 
-#include "planner/questions/async_nearest.h"
 #include "planner/async/async_neighbours.h"
+#include "planner/questions/async_nearest.h"
 
 #include "engine/core/tuner.h"
 

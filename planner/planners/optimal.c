@@ -4,8 +4,8 @@
 // plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
 #include "planner/async/async_search.h"
-#include "planner/search/branch.h"
 #include "planner/proof/exact.h"
+#include "planner/search/branch.h"
 #include "planner/search/exchange.h"
 #include "planner/search/frontier.h"
 

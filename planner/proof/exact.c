@@ -1,11 +1,11 @@
 #include "planner/proof/exact.h"
 
 #include "planner/proof/affordable.h"
-#include "planner/search/fastest.h"
-#include "planner/request/memory.h"
-#include "planner/search/neighbours.h"
 #include "planner/proof/proof.h"
+#include "planner/request/memory.h"
 #include "planner/request/plan_space.h"
+#include "planner/search/fastest.h"
+#include "planner/search/neighbours.h"
 
 #include "base/log.h"
 

@@ -10,8 +10,8 @@
 
 #include "planner/proof/billed.h"
 #include "planner/proof/labels.h"
-#include "planner/scores/on_time.h"
 #include "planner/proof/togo.h"
+#include "planner/scores/on_time.h"
 
 #define RB_MULTIPLIERS 6
 #define RB_EXACT_SEEN  24

@@ -6,8 +6,8 @@
 
 #include "base/larger.h"
 #include "simulator/list_schedule/list_schedule.h"
-#include "simulator/stage/stage_pilot.h"
 #include "simulator/one_wave/trial_law.h"
+#include "simulator/stage/stage_pilot.h"
 
 #include "engine/core/placement.h"
 

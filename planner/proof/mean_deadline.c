@@ -1,7 +1,7 @@
 #include "planner/proof/mean_deadline.h"
 
-#include "planner/request/memory.h"
 #include "planner/proof/togo.h"
+#include "planner/request/memory.h"
 #include "simulator/one_wave/trial_law.h"
 
 #include "base/log.h"

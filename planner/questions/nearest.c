@@ -1,8 +1,8 @@
 #include "planner/questions/nearest.h"
 
+#include "planner/async/endless.h"
 #include "planner/questions/async_nearest.h"
 #include "planner/scores/draws.h"
-#include "planner/async/endless.h"
 
 #include <math.h>
 #include <stdlib.h>

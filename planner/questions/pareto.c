@@ -1,9 +1,9 @@
 #include "planner/questions/pareto.h"
 
-#include "planner/questions/deadlines.h"
 #include "planner/async/endless.h"
-#include "planner/scores/sharing.h"
+#include "planner/questions/deadlines.h"
 #include "planner/questions/sweep.h"
+#include "planner/scores/sharing.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "planner/questions/sweep.h"
 
 #include "planner/async/async_runs.h"
-#include "planner/questions/deadlines.h"
-#include "planner/scores/estimator.h"
 #include "planner/proof/exact.h"
+#include "planner/questions/deadlines.h"
 #include "planner/request/time_share.h"
+#include "planner/scores/estimator.h"
 
 #include <math.h>
 

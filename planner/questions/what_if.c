@@ -1,7 +1,7 @@
 #include "planner/questions/what_if.h"
 
-#include "planner/scores/sharing.h"
 #include "planner/request/time_share.h"
+#include "planner/scores/sharing.h"
 
 #include "engine/core/rungs.h"
 

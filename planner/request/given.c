@@ -1,8 +1,8 @@
 #include "planner/request/given.h"
 
 #include "planner/async/endless.h"
-#include "planner/scores/estimator.h"
 #include "planner/request/question.h"
+#include "planner/scores/estimator.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "planner/request/options.h"
 
 #include "planner/async/endless.h"
-#include "planner/search/glance.h"
 #include "planner/request/memory.h"
+#include "planner/search/glance.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 // pinned images, and the warnings a reader of the plan must see.
 #include "planner/async/async_admission.h"
 #include "planner/async/async_pool.h"
+#include "planner/async/endless.h"
+#include "planner/request/question.h"
 #include "planner/scores/early.h"
 #include "planner/scores/early_runs.h"
-#include "planner/async/endless.h"
 #include "planner/scores/estimator.h"
-#include "planner/request/question.h"
 
 #include "engine/core/policy.h"
 #include "profiles/catalog/infra.h"

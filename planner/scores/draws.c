@@ -1,7 +1,7 @@
 #include "planner/scores/draws.h"
 
-#include "simulator/sampler/sampler.h"
 #include "simulator/model/summary.h"
+#include "simulator/sampler/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>

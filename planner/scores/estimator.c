@@ -1,10 +1,10 @@
 #include "planner/scores/estimator.h"
 
 #include "planner/async/async_runs.h"
+#include "planner/async/engine_runs.h"
 #include "planner/proof/billed.h"
 #include "planner/scores/draws.h"
 #include "planner/scores/early_runs.h"
-#include "planner/async/engine_runs.h"
 #include "simulator/model/summary.h"
 
 #include <math.h>

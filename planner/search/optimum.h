@@ -3,8 +3,8 @@
 #ifndef RB_PLANNER_OPTIMUM_H
 #define RB_PLANNER_OPTIMUM_H
 
-#include "planner/search/aim.h"
 #include "planner/request/options.h"
+#include "planner/search/aim.h"
 
 #define RB_OPTIMUM_REFUSED 1024
 

@@ -2,15 +2,15 @@
 
 #include "planner/async/async_pool.h"
 #include "planner/async/async_runs.h"
-#include "planner/proof/billed.h"
-#include "planner/scores/draws.h"
 #include "planner/async/endless.h"
-#include "planner/scores/estimator.h"
+#include "planner/proof/billed.h"
 #include "planner/proof/floors.h"
 #include "planner/request/memory.h"
+#include "planner/request/plan_space.h"
+#include "planner/scores/draws.h"
+#include "planner/scores/estimator.h"
 #include "planner/scores/on_time.h"
 #include "planner/scores/score.h"
-#include "planner/request/plan_space.h"
 
 #include "engine/core/placement.h"
 

@@ -4,8 +4,8 @@
 #define RB_PLANNER_SEARCH_H
 
 #include "planner/questions/nearest.h"
-#include "planner/search/planner.h"
 #include "planner/scores/run_store.h"
+#include "planner/search/planner.h"
 
 struct rb_sizes {
     int gpus[RB_LIMIT_GPUS_PER_NODE]; // ascending

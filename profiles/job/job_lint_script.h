@@ -2,9 +2,9 @@
 #ifndef RB_PROFILES_JOB_LINT_SCRIPT_H
 #define RB_PROFILES_JOB_LINT_SCRIPT_H
 
+#include "profiles/job/space.h"
 #include "profiles/script/run_script.h"
 #include "profiles/script/script.h"
-#include "profiles/job/space.h"
 
 // Why the script ends with an error when it is given the parameter as $RB_ARGS does: "has no option --batch_size; ...", to stand
 // behind its name. NULL: it takes it, or nothing is certain.

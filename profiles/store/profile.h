@@ -9,8 +9,8 @@
 #include "profiles/catalog/catalog.h"
 #include "profiles/fit/dist.h"
 #include "profiles/fit/goodput_codec.h"
-#include "profiles/store/measured.h"
 #include "profiles/fit/throughput.h"
+#include "profiles/store/measured.h"
 
 struct rb_layout {
     int gpus, nodes;

@@ -9,8 +9,8 @@
 #include "profiles/fit/dist_fit.h"
 #include "profiles/fit/goodput_batches.h"
 #include "profiles/fit/noise_fit.h"
-#include "profiles/store/profile.h"
 #include "profiles/fit/step_stats.h"
+#include "profiles/store/profile.h"
 
 #define RB_STORE_SCHEMA 2 // 2: what a run told about its steps
 

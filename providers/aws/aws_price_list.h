@@ -5,8 +5,8 @@
 #define RB_PROVIDERS_AWS_PRICE_LIST_H
 
 #include "base/arena.h"
-#include "providers/aws/aws_client.h"
 #include "profiles/catalog/catalog.h"
+#include "providers/aws/aws_client.h"
 
 // A client for GetProducts about that region: rb_aws_client_create with service, target and the list's own region filled
 // in. Errors, besides those: PRICE, a partition whose list is not sold in USD or not to be had with its credentials.

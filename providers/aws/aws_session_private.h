@@ -2,9 +2,9 @@
 #ifndef RB_PROVIDERS_AWS_SESSION_PRIVATE_H
 #define RB_PROVIDERS_AWS_SESSION_PRIVATE_H
 
-#include "providers/wire/api_call.h"
 #include "providers/aws/aws_identity.h"
 #include "providers/aws/aws_session.h"
+#include "providers/wire/api_call.h"
 
 struct rb_aws_session {
     struct rb_aws_session_config config;

@@ -7,9 +7,9 @@
 #include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_json_errors.h"
 #include "providers/aws/aws_sign.h"
+#include "providers/aws/sigv4.h"
 #include "providers/ec2/ec2_errors.h"
 #include "providers/wire/private_file.h"
-#include "providers/aws/sigv4.h"
 #include "providers/wire/xml.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef RB_PROVIDERS_AWS_SIGN_H
 #define RB_PROVIDERS_AWS_SIGN_H
 
-#include "providers/wire/api_call.h"
 #include "providers/aws/credentials.h"
+#include "providers/wire/api_call.h"
 
 struct rb_aws_signing {
     const char *service, *region, *endpoint;

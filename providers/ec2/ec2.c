@@ -14,10 +14,10 @@
 #include "providers/ec2/ec2_preflight.h"
 #include "providers/ec2/ec2_quotas.h"
 #include "providers/ec2/ec2_regions.h"
-#include "providers/wire/http.h"
+#include "providers/ec2/ssm.h"
 #include "providers/listing.h"
 #include "providers/refusal.h"
-#include "providers/ec2/ssm.h"
+#include "providers/wire/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "providers/wire/digest.h"
 #include "providers/aws/sigv4.h"
+#include "providers/wire/digest.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -12,9 +12,9 @@
 #include "providers/gcp/gcp_preflight.h"
 #include "providers/gcp/gcp_quotas.h"
 #include "providers/gcp/google_client.h"
-#include "providers/wire/http.h"
 #include "providers/listing.h"
 #include "providers/refusal.h"
+#include "providers/wire/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

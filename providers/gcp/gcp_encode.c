@@ -6,8 +6,8 @@
 #include "base/limits.h"
 #include "base/number.h"
 #include "base/pattern.h"
-#include "providers/gcp/gcp_names.h"
 #include "providers/aws/sigv4.h"
+#include "providers/gcp/gcp_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

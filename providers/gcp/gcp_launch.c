@@ -3,12 +3,12 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "providers/wire/digest.h"
 #include "providers/gcp/gcp_decode.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_look.h"
 #include "providers/gcp/gcp_members.h"
 #include "providers/gcp/gcp_names.h"
+#include "providers/wire/digest.h"
 
 #include <stdlib.h>
 #include <string.h>

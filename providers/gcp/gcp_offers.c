@@ -3,9 +3,9 @@
 #include "providers/gcp/gcp_offers.h"
 
 #include "base/arena.h"
+#include "providers/aws/sigv4.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_prices.h"
-#include "providers/aws/sigv4.h"
 
 #include <stdlib.h>
 #include <string.h>

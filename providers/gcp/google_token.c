@@ -4,12 +4,12 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "providers/wire/api_call.h"
+#include "providers/aws/sigv4.h"
 #include "providers/gcp/google_credentials.h"
 #include "providers/gcp/google_jwt.h"
+#include "providers/wire/api_call.h"
 #include "providers/wire/http.h"
 #include "providers/wire/private_file.h"
-#include "providers/aws/sigv4.h"
 
 #include <stdlib.h>
 #include <string.h>

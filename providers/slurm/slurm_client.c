@@ -5,10 +5,10 @@
 #include "base/doc.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "providers/slurm/slurm_errors.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"
 #include "providers/wire/private_file.h"
-#include "providers/slurm/slurm_errors.h"
 
 #include <pwd.h>
 #include <stdio.h>

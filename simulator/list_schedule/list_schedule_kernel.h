@@ -3,8 +3,8 @@
 #ifndef RB_SIMULATOR_LIST_SCHEDULE_KERNEL_H
 #define RB_SIMULATOR_LIST_SCHEDULE_KERNEL_H
 
-#include "simulator/list_schedule/list_schedule_circle.h"
 #include "simulator/list_schedule/complex_lanes.h"
+#include "simulator/list_schedule/list_schedule_circle.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 #include "simulator/model/scenario.h"
 
 #include "profiles/catalog/infra.h"
-#include "simulator/stage/kept_trials.h"
 #include "simulator/model/noise.h"
+#include "simulator/stage/kept_trials.h"
 
 #include <assert.h>
 #include <stdio.h>

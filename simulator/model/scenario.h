@@ -4,8 +4,8 @@
 #define RB_SIMULATOR_SCENARIO_H
 
 #include "engine/core/placement.h"
-#include "engine/plan/plan.h"
 #include "engine/core/rungs.h"
+#include "engine/plan/plan.h"
 #include "profiles/catalog/billing.h"
 
 // One offer as the simulator needs it.

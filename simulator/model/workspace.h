@@ -9,8 +9,8 @@
 
 #include "engine/core/placement.h"
 #include "simulator/model/evaluate.h"
-#include "simulator/world/event_heap.h"
 #include "simulator/model/program.h"
+#include "simulator/world/event_heap.h"
 
 // Later than this no run ends: 100 years. Beyond it a plan is an error, and no sum below overflows.
 #define RB_SIM_HORIZON_US (INT64_C(3155760000) * RB_US_PER_S)

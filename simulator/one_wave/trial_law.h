@@ -3,8 +3,8 @@
 #ifndef RB_SIMULATOR_TRIAL_LAW_H
 #define RB_SIMULATOR_TRIAL_LAW_H
 
-#include "simulator/one_wave/law.h"
 #include "simulator/model/scenario.h"
+#include "simulator/one_wave/law.h"
 
 // startup + unit_s * between * (sum of `units` times within) + checkpoint. `unit_s` from rb_scenario_unit_s; the factor of
 // measurement (training.relative_error) is not in it: it is common to all trials of a replicate.

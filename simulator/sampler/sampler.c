@@ -2,10 +2,10 @@
 // cut into pieces for threads and written where they belong.
 #include "simulator/sampler/sampler.h"
 
-#include "simulator/stage/pieces.h"
 #include "simulator/model/program.h"
 #include "simulator/sampler/sampler_program.h"
 #include "simulator/sampler/sampler_tables.h"
+#include "simulator/stage/pieces.h"
 
 #include <assert.h>
 #include <math.h>

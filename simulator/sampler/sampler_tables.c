@@ -1,7 +1,7 @@
 #include "simulator/sampler/sampler_tables.h"
 
-#include "simulator/stage/stage_time.h"
 #include "simulator/one_wave/trial_law.h"
+#include "simulator/stage/stage_time.h"
 
 #include <stdlib.h>
 

@@ -4,11 +4,11 @@
 #include "simulator/list_schedule/gang_openings.h"
 #include "simulator/list_schedule/list_schedule.h"
 #include "simulator/one_wave/one_wave.h"
+#include "simulator/one_wave/trial_law.h"
 #include "simulator/sampler/sampler_tables.h"
 #include "simulator/stage/stage_cache.h"
 #include "simulator/stage/stage_pilot.h"
 #include "simulator/stage/stage_run.h"
-#include "simulator/one_wave/trial_law.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef RB_SIMULATOR_STAGE_TIME_H
 #define RB_SIMULATOR_STAGE_TIME_H
 
-#include "simulator/one_wave/law.h"
 #include "simulator/model/scenario.h"
+#include "simulator/one_wave/law.h"
 
 enum rb_stage_method {
     RB_STAGE_ONE_WAVE, // every trial has a slot of its own: the largest of n ends; if on new nodes, simulator/one_wave/one_wave.h

@@ -2,9 +2,9 @@
 #include "simulator/world/world.h"
 
 #include "simulator/forecast/curve.h"
-#include "simulator/stage/kept_trials.h"
 #include "simulator/model/spending.h"
 #include "simulator/model/workspace.h"
+#include "simulator/stage/kept_trials.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "engine/core/policy.h"
 #include "engine/core/rungs.h"
 #include "simulator/forecast/forecast.h"
-#include "simulator/stage/pieces.h"
 #include "simulator/model/spending.h"
+#include "simulator/stage/pieces.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef RB_TESTS_ENGINE_RANDOM_PLAN_H
 #define RB_TESTS_ENGINE_RANDOM_PLAN_H
 
-#include "engine/plan/plan.h"
 #include "engine/core/rungs.h"
+#include "engine/plan/plan.h"
 
 #define MAX_OFFERS 6
 

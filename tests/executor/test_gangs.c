@@ -2,8 +2,8 @@
 // the cloud leaves of half a gang is ended.
 #include "fake_run.h"
 
-#include "executor/report/report.h"
 #include "executor/controller/spend.h"
+#include "executor/report/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

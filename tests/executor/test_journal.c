@@ -1,7 +1,7 @@
 // The journal: what is written is what is read, one writer at a time, and the deaths the crash tests rely on.
 #include "executor/journal/journal.h"
-#include "executor/launcher/launch_log.h"
 #include "executor/journal/run_lock.h"
+#include "executor/launcher/launch_log.h"
 
 #include <math.h>
 #include <setjmp.h>

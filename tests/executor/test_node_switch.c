@@ -1,8 +1,8 @@
 // Dead man's switches: what is sent to a node, what is made of its answers, and what a controller says before it knows.
+#include "base/limits.h"
 #include "executor/launcher/bootstrap.h"
 #include "executor/transport/node_switch.h"
 #include "fake_run.h"
-#include "base/limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,10 +7,10 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "executor/launcher/launch_log.h"
 #include "executor/controller/lease.h"
-#include "executor/transport/node_switch.h"
 #include "executor/journal/run_lock.h"
+#include "executor/launcher/launch_log.h"
+#include "executor/transport/node_switch.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Both launchers through the same table of cases; ssh against a real sshd started here as the current user.
-#include "executor/launcher/launcher.h"
 #include "executor/launcher/bootstrap.h"
+#include "executor/launcher/launcher.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
 

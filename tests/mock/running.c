@@ -1,6 +1,6 @@
-#include "running.h"
 #include "base/clock.h"
 #include "providers/wire/digest.h"
+#include "running.h"
 #include "signed.h"
 
 #include <arpa/inet.h>

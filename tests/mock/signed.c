@@ -1,5 +1,5 @@
-#include "signed.h"
 #include "providers/aws/sigv4.h"
+#include "signed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

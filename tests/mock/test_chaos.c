@@ -1,6 +1,6 @@
 // rb-chaos/1: which files are refused and where, and when a rule strikes.
-#include "providers/mock/cloud/chaos.h"
 #include "clouds.h"
+#include "providers/mock/cloud/chaos.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 // The EC2 front without sockets: every request here is signed, decoded, answered and read back as XML.
-#include "clouds.h"
 #include "base/stream.h"
-#include "providers/wire/digest.h"
+#include "clouds.h"
 #include "providers/mock/cloud/ledger.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
+#include "providers/wire/digest.h"
 #include "providers/wire/xml.h"
 #include "signed.h"
 

@@ -1,7 +1,7 @@
 // Faults as a client meets them on the wire, from a real rbmock: what arrives, and what was done all the same. And the
 // metadata service that a node asks whether it is about to go.
-#include "running.h"
 #include "base/clock.h"
+#include "running.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,10 +2,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "providers/mock/node/passport.h"
 #include "providers/mock/server/connections.h"
 #include "providers/mock/server/gate.h"
 #include "providers/mock/server/mock_keys.h"
-#include "providers/mock/node/passport.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // The Compute Engine front without sockets, in virtual time: every request here is answered and read back as JSON.
-#include "clouds.h"
 #include "base/doc.h"
+#include "clouds.h"
 #include "providers/mock/gcp/mock_gcp.h"
 
 #include <setjmp.h>

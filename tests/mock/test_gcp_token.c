@@ -1,8 +1,8 @@
 // The token endpoint: which assertions open the door, which do not, and for how long a token holds.
-#include "clouds.h"
 #include "base/json.h"
-#include "providers/wire/digest.h"
+#include "clouds.h"
 #include "providers/mock/gcp/mock_gcp_token.h"
+#include "providers/wire/digest.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>

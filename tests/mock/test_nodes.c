@@ -1,6 +1,6 @@
 // Real nodes: they boot, are logged in to with strict host key checking, run things that try to outlive them, and end.
-#include "running.h"
 #include "base/json.h"
+#include "running.h"
 
 #include <setjmp.h>
 #include <signal.h>

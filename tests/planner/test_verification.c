@@ -2,8 +2,8 @@
 // allows, no figure that leans to one side, and no more spread than standard errors promise.
 #include "case.h"
 
-#include "planner/scores/estimator.h"
 #include "planner/questions/verification.h"
+#include "planner/scores/estimator.h"
 
 #include <math.h>
 #include <string.h>

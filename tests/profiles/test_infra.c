@@ -2,8 +2,8 @@
 // within what.
 #include "check.h"
 
-#include "profiles/catalog/machine_names.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/catalog/machine_names.h"
 
 static void test_forms_that_pass(void **state)
 {

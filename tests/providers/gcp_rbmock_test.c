@@ -5,8 +5,8 @@
 #include "executor/transport/loop_uv.h"
 #include "google_account.h"
 #include "mock_process.h"
-#include "providers/wire/http.h"
 #include "providers/provider.h"
+#include "providers/wire/http.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

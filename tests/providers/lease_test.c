@@ -7,8 +7,8 @@
 #include "providers/ec2/ec2_encode.h"
 #include "providers/gcp/gcp.h"
 #include "providers/gcp/gcp_encode.h"
-#include "providers/wire/http.h"
 #include "providers/provider.h"
+#include "providers/wire/http.h"
 #include "scripted.h"
 #include "tests/base/check.h"
 

@@ -3,8 +3,8 @@
 #include "executor/transport/loop_uv.h"
 #include "home.h"
 #include "mock_process.h"
-#include "providers/wire/http.h"
 #include "providers/provider.h"
+#include "providers/wire/http.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>

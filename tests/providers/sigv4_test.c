@@ -1,7 +1,7 @@
 // Signature Version 4 against published and independently computed vectors, with the intermediate hashes.
 #include "base/buf.h"
-#include "providers/wire/digest.h"
 #include "providers/aws/sigv4.h"
+#include "providers/wire/digest.h"
 #include "tests/base/check.h"
 
 static const char access_key[] = "AKIDEXAMPLE";

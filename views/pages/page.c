@@ -1,11 +1,11 @@
 #include "views/pages/page.h"
 
 #include "base/json.h"
-#include "views/pages/markup.h"
 #include "views/page_charts.h"
 #include "views/page_library.h"
 #include "views/page_script.h"
 #include "views/page_style.h"
+#include "views/pages/markup.h"
 
 #include <assert.h>
 #include <ctype.h>

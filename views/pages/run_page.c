@@ -4,9 +4,9 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "views/pages/document.h"
-#include "views/tables/report_table.h"
 #include "views/pages/run_page_facts.h"
 #include "views/pages/run_page_tables.h"
+#include "views/tables/report_table.h"
 
 #include <inttypes.h>
 #include <string.h>

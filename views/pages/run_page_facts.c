@@ -1,10 +1,10 @@
 #include "views/pages/run_page_facts.h"
 
 #include "base/units.h"
-#include "views/pages/document.h"
 #include "views/live/progress.h"
-#include "views/tables/report_table.h"
+#include "views/pages/document.h"
 #include "views/pages/run_page_tables.h"
+#include "views/tables/report_table.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "base/units.h"
 #include "engine/core/policy.h"
-#include "views/pages/document.h"
 #include "views/live/progress.h"
+#include "views/pages/document.h"
 #include "views/tables/report_table.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // What there is to be had: capacity, pools over time, quotas, token buckets.
-#include "providers/mock/cloud/cloud_state.h"
 #include "base/limits.h"
+#include "providers/mock/cloud/cloud_state.h"
 
 #include <string.h>
 

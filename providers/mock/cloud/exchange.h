@@ -3,8 +3,8 @@
 #define RB_PROVIDERS_MOCK_EXCHANGE_H
 
 #include "base/buf.h"
-#include "providers/mock/cloud/chaos.h"
 #include "providers/aws/sigv4.h"
+#include "providers/mock/cloud/chaos.h"
 
 struct rb_exchange_request {
     const char *method;                    // "GET", "POST"

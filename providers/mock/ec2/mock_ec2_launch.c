@@ -1,7 +1,7 @@
 // RunInstances: what makes two requests the same, and how the cloud's answer is put into EC2's words.
-#include "providers/wire/digest.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
+#include "providers/wire/digest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // The parameters of RunInstances. What a mock machine cannot honour (key pairs, launch templates) is
 // refused, never silently dropped; what does not matter to it (security groups, metadata options,
 // monitoring) is checked and accepted.
+#include "base/limits.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_network.h"
 #include "providers/mock/node/user_data.h"
-#include "base/limits.h"
 #include "providers/wire/digest.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 // DescribeVpcs, DescribeSubnets, DescribeSecurityGroups. RunInstances takes other subnets and groups as well and does not
 // look them up; these actions do not know them.
 #include "providers/mock/ec2/mock_ec2_network.h"
-#include "providers/wire/digest.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
+#include "providers/wire/digest.h"
 
 #include <stdio.h>
 #include <string.h>

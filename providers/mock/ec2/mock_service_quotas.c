@@ -1,7 +1,7 @@
 // ServiceQuotasV20190624: the quotas of the cloud file that carry a code, as they are enforced. Nothing here was ever left
 // at a default, so the list of defaults is empty.
-#include "providers/mock/ec2/mock_aws_json.h"
 #include "profiles/catalog/infra.h"
+#include "providers/mock/ec2/mock_aws_json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // What there is: the project, regions, zones, machine and accelerator types. All read off the catalogue.
-#include "providers/mock/gcp/mock_gcp_call.h"
 #include "profiles/catalog/infra.h"
+#include "providers/mock/gcp/mock_gcp_call.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "providers/mock/gcp/mock_gcp_token.h"
 #include "base/doc.h"
 #include "base/json.h"
-#include "providers/wire/digest.h"
 #include "providers/mock/ec2/mock_ec2_form.h"
+#include "providers/wire/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,15 +3,15 @@
 #include "base/clock.h"
 #include "base/doc.h"
 #include "base/log.h"
-#include "providers/mock/server/connections.h"
 #include "providers/mock/cloud/control.h"
 #include "providers/mock/cloud/delivery.h"
-#include "providers/mock/server/gate.h"
 #include "providers/mock/cloud/ledger.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/gcp/mock_gcp.h"
 #include "providers/mock/node/nodes.h"
 #include "providers/mock/node/passport.h"
+#include "providers/mock/server/connections.h"
+#include "providers/mock/server/gate.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
