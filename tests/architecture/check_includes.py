@@ -32,11 +32,11 @@ FENCES = {
     "yaml": ["base/doc"],
     "cjson/": ["base/doc"],
     "zlib": ["base/csv", "base/file"],
-    "libqhull_r/": ["simulator/apps_between"],
+    "libqhull_r/": ["simulator/cluster/apps_between"],
     "uv.h": ["executor"],
-    "microhttpd": ["providers/mock", "views/live_server"],
-    "gsl/": ["profiles/dist", "profiles/space", "profiles/noise_fit", "profiles/training_fit", "simulator/compare"],
-    "duktape": ["views/picture"],
+    "microhttpd": ["providers/mock", "views/live/live_server"],
+    "gsl/": ["profiles/fit", "profiles/job/space", "simulator/stage/compare"],
+    "duktape": ["views/pages/picture"],
     "cmocka": ["tests"],
 }
 
