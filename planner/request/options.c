@@ -261,7 +261,7 @@ bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_e
         rb_options_finish(o);
         return false;
     }
-    o->samples = rb_stage_samples_create(search->scenario, o->n_samples, o->need);
+    o->samples = rb_stage_samples_create(search, o->n_samples, o->need);
     rb_glance_limit(o, o->samples, MEANS_UNTIL);
     bool ok = true;
     for (int stage = 0; stage < o->n_stages && ok; stage++)

@@ -120,7 +120,7 @@ struct instants {
 
 static struct rb_stage_samples *sample_stages(const struct rb_search *search, int n)
 {
-    return rb_stage_samples_create(search->scenario, n < search->req->samples ? n : search->req->samples, 0);
+    return rb_stage_samples_create(search, n < search->req->samples ? n : search->req->samples, 0);
 }
 
 // p5, p50 and p95 of when a stage ends whose new nodes are requested when it starts.

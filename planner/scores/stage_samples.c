@@ -1,7 +1,9 @@
 #include "planner/scores/stage_samples.h"
 
 #include "planner/async/endless.h"
+#include "simulator/sampler/table_runs.h"
 #include "simulator/stage/stage_run.h"
+#include "simulator/stage/stage_time.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,6 +21,7 @@ struct entry {
 struct rb_stage_samples {
     const struct rb_scenario *scenario;
     struct rb_workspace *workspace;
+    struct rb_sampler_tables *tables;
     int n, need;
     int64_t deadline_us, until_us; // RB_STAGE_RUN_TO_THE_END: none
     double confidence;
@@ -28,10 +31,11 @@ struct rb_stage_samples {
     double *scratch;       // [n]
 };
 
-struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, int n, int need)
+struct rb_stage_samples *rb_stage_samples_create(const struct rb_search *search, int n, int need)
 {
     struct rb_stage_samples *samples = rb_xcalloc(1, sizeof *samples);
-    samples->scenario = s;
+    samples->scenario = search->scenario;
+    samples->tables = search->times ? rb_stage_times_tables(search->times) : NULL;
     samples->workspace = rb_workspace_create();
     samples->n = n;
     samples->need = need;
@@ -165,6 +169,13 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
     const struct rb_plan_stage plan = rb_scenario_stage(samples->scenario, stage, c->gpus, &nodes);
     struct rb_err why = {0};
     *out_ends = true;
+    if (samples->tables && rb_table_runs_apply(samples->scenario, &plan, 1, stage, samples->tables)) {
+        const struct rb_table_runs runs = {.n = samples->n, .threads = 1};
+        if (!rb_table_runs_of_stage(samples->scenario, stage, &plan, kept, &runs, samples->tables, time_us, cost_uusd, err))
+            return false;
+        *out_ends = !is_hopeless(samples, time_us, samples->n);
+        return true;
+    }
     for (int made = 0; made < samples->n && *out_ends;) {
         const int more = made < MOST_AT_ONCE ? 1 + made / 4 : MOST_AT_ONCE, left = samples->n - made;
         const struct rb_stage_runs runs = {

@@ -15,8 +15,8 @@ struct rb_stage_sample {
 
 struct rb_stage_samples;
 
-// Replicates 0..n-1; `need` of them must keep the constraints.
-struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, int n, int need);
+// Runs 0..n-1, from tables where these apply; `need` of them must keep the constraints.
+struct rb_stage_samples *rb_stage_samples_create(const struct rb_search *search, int n, int need);
 // From now on only what keeps a deadline with some confidence is wanted: runs are over after until_us, and a choice that is
 // later than the deadline too often takes for ever (rb_endless_estimate), whatever it is and whatever surrounds it.
 void rb_stage_samples_limit(struct rb_stage_samples *samples, int64_t deadline_us, double confidence, int64_t until_us);

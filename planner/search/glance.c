@@ -158,7 +158,7 @@ bool rb_glance(struct rb_options *o, struct rb_err *err)
         return true;
     o->to_beat = rb_search_to_beat(o->search);
     struct rb_stage_samples *few =
-        rb_stage_samples_create(o->search->scenario, SAMPLES, rb_need_count(o->search->req->confidence, SAMPLES));
+        rb_stage_samples_create(o->search, SAMPLES, rb_need_count(o->search->req->confidence, SAMPLES));
     rb_glance_limit(o, few, 1);
     const bool ok = sample(o, few, err) && find_plan(o, err);
     if (ok && !isinf(o->to_beat))

@@ -33,9 +33,9 @@ bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_
     if (!rb_plan_space_take_options(search, &op->options, err))
         return false;
     if (op->options.is_pilot && !op->options.all) {
-        op->options.all = rb_stage_samples_create(search->scenario, req->samples, 0);
+        op->options.all = rb_stage_samples_create(search, req->samples, 0);
         if (n_check(req) > op->options.n_samples)
-            op->options.check = rb_stage_samples_create(search->scenario, n_check(req), 0);
+            op->options.check = rb_stage_samples_create(search, n_check(req), 0);
     }
     op->time_us = rb_xcalloc(n, sizeof *op->time_us);
     op->cost_uusd = rb_xcalloc(n, sizeof *op->cost_uusd);

@@ -79,7 +79,7 @@ static bool set_up_deadline(struct rb_search *s, struct rb_err *err)
 // Laws serve where stages are independent and mean cost is what counts: time under a budget is left to replicates.
 static bool set_up_laws(struct rb_search *s, struct rb_err *err)
 {
-    s->by_laws =
+    s->by_laws = !getenv("NOLAWS") &&
         !s->asynchronous && s->req->objective == RB_OBJECTIVE_MIN_COST && rb_score_applies(s, &s->why_not_by_laws);
     if (s->asynchronous)
         s->why_not_by_laws = RB_ASYNC_WHY;
@@ -88,8 +88,6 @@ static bool set_up_laws(struct rb_search *s, struct rb_err *err)
             s->scenario->job->objective == RB_OBJECTIVE_MIN_COST
                 ? "nothing costs anything here, so the fastest is looked for: no bound is computed for time"
                 : "the objective is min_time: no bound is computed for it";
-    if (!s->by_laws)
-        return true;
     s->owns_times = s->req->times == NULL;
     s->times = s->owns_times ? rb_stage_times_create(rb_search_pilot_samples(s->scenario)) : s->req->times;
     return set_up_deadline(s, err);
@@ -423,7 +421,10 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)samples, sizeof *values);
     const int made = rb_run_store_copy(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
     const struct rb_evaluate_options opt = {
-        .first = (uint32_t)made, .samples = samples - made, .threads = search->req->threads};
+        .first = (uint32_t)made,
+        .samples = samples - made,
+        .threads = search->req->threads,
+        .tables = search->times ? rb_stage_times_tables(search->times) : NULL};
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
     if (made < samples && !rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values + made,
                                             values + samples + made, err))

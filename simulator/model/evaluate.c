@@ -2,6 +2,7 @@
 // result is the same for any number of threads.
 #include "simulator/model/workspace.h"
 
+#include "simulator/sampler/table_runs.h"
 #include "simulator/stage/pieces.h"
 
 #include <stdlib.h>
@@ -127,6 +128,10 @@ bool rb_evaluate_runs(const struct rb_scenario *s, const struct rb_plan_stage *s
         .first = opt->first, .n = opt->samples, .time_us = out_time_us, .cost_uusd = out_cost_uusd};
     struct rb_evaluate_options all = *opt;
     int made;
+    if (opt->tables && rb_table_runs_apply(s, stages, n_stages, 0, opt->tables)) {
+        const struct rb_table_runs runs = {.first = opt->first, .n = opt->samples, .threads = opt->threads};
+        return rb_table_runs_of_plan(s, stages, n_stages, &runs, opt->tables, out_time_us, out_cost_uusd, err);
+    }
     all.stop = NULL;
     return rb_program_compile(s, stages, n_stages, &program, err) && run_all(&program, &samples, &all, &made, err);
 }

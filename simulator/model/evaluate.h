@@ -6,6 +6,8 @@
 #include "simulator/model/scenario.h"
 #include "simulator/model/summary.h"
 
+struct rb_sampler_tables;
+
 struct rb_replicate {
     int64_t time_us, cost_uusd;
     int64_t stage_time_us[RB_LIMIT_STAGES];  // [n_stages]
@@ -29,6 +31,8 @@ struct rb_evaluate_options {
     bool (*stop)(void *ctx);   // asked between replicates, by every thread; NULL: never. After RB_EVALUATE_FEWEST a true
                                // answer ends it, and the estimate is that of the replicates made (its `samples`)
     void *stop_ctx;
+    struct rb_sampler_tables *tables; // rb_evaluate_runs: runs from these where they apply (simulator/sampler/table_runs.h); NULL:
+                               // every latency drawn by itself
 };
 #define RB_EVALUATE_FEWEST 32 // made in any case: fewer say nothing about a probability
 struct rb_evaluate_options rb_evaluate_defaults(void); // 4096 samples, no constraints, 1 thread

@@ -299,6 +299,7 @@ struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct r
                     .waves = opt->waves,
                     .wait_for_all = opt->wait_for_all,
                     .by_stage = opt->by_stage,
+                    .first_stage = opt->first_stage,
                     .n_stages = n_stages},
         .run_block = run_block,
         .threads = opt->threads,

@@ -22,6 +22,7 @@ struct rb_sampler_options {
     enum rb_sampler_isa isa;
     bool wait_for_all; // trials start only when all new nodes are ready; an executor does not wait: off
     bool by_stage;     // every stage draws for itself, nodes and trials apart: plans share the draws of what they share
+    int first_stage;   // by_stage: the number of the first stage, whose draws it has: a stage by itself, or a plan's end
     int n_inherited;   // nodes of the first stage's first entry that are ready when it starts, and are not billed
     int threads;
     uint64_t seed;

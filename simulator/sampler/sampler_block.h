@@ -423,9 +423,9 @@ static inline void draw_from(struct block *b, uint32_t number, uint32_t first, i
 static inline struct lanes run_stage(struct block *b, uint32_t number, int s, struct lanes *out_alone)
 {
     struct lanes latest, stage_s;
-    draw_from(b, number, 3 * (uint32_t)s, 1);
+    draw_from(b, number, 3 * (uint32_t)(s + b->p->first_stage), 1);
     request_nodes(b, &b->p->stages[s]);
-    draw_from(b, number, 3 * (uint32_t)s + 1, 2);
+    draw_from(b, number, 3 * (uint32_t)(s + b->p->first_stage) + 1, 2);
     if (b->is_late)
         stage_s = run_late_stage(b, number, s, &latest, out_alone);
     else

@@ -46,6 +46,7 @@ struct rb_sampler_program {
     uint64_t seed;
     enum rb_waves waves;
     bool wait_for_all, by_stage;
+    int first_stage; // by_stage: what stage 0 of this program is numbered
     struct rb_sampler_stage stages[RB_LIMIT_STAGES];
     int n_stages;
     struct rb_sampler_request *requests; // in order of stage

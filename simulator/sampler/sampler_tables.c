@@ -5,11 +5,14 @@
 
 #include <stdlib.h>
 
+#define ATOM 0.01 // of probability at one instant; steps between points of a grid are far smaller
+
 struct entry {
     struct entry *next;
     const void *of; // the distribution, or the profile of a trial
     int64_t units;  // of a trial; 0: a distribution
     double unit_s;
+    double jump; // of a trial's distribution function: its largest atom
     struct rb_sampler_table table;
 };
 
@@ -85,8 +88,9 @@ static double scaled_quantile(const void *ctx, double u)
     return scaled->fixed_s + scaled->factor * rb_dist_quantile(scaled->between, u);
 }
 
-static void fill_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units, double unit_s,
-                       struct rb_sampler_table *table)
+// Returns the largest step of its distribution function.
+static double fill_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+                         double unit_s, struct rb_sampler_table *table)
 {
     const bool is_scaled = profile->startup_s.kind == RB_DIST_CONSTANT &&
                            profile->checkpoint_s.kind == RB_DIST_CONSTANT && profile->within.kind == RB_DIST_CONSTANT;
@@ -97,26 +101,42 @@ static void fill_trial(struct rb_sampler_tables *tables, const struct rb_profile
     };
     if (is_scaled) {
         rb_sampler_table_fill(table, scaled_quantile, &scaled);
-    } else if (tables->times) {
-        fill_by_law(table, rb_stage_times_trial(tables->times, profile, units, unit_s));
-    } else {
-        struct rb_arena arena;
-        rb_arena_init(&arena);
-        const struct rb_law law = rb_trial_law(profile, units, unit_s, &arena);
-        fill_by_law(table, &law);
-        rb_arena_finish(&arena);
+        return profile->between.kind == RB_DIST_CONSTANT || profile->between.kind == RB_DIST_EMPIRICAL ? 1 : 0;
     }
+    if (tables->times) {
+        const struct rb_law *law = rb_stage_times_trial(tables->times, profile, units, unit_s);
+        fill_by_law(table, law);
+        return law->jump;
+    }
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    const struct rb_law law = rb_trial_law(profile, units, unit_s, &arena);
+    fill_by_law(table, &law);
+    rb_arena_finish(&arena);
+    return law.jump;
+}
+
+static const struct entry *trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+                                 double unit_s)
+{
+    struct entry *e = find(tables, profile, units, unit_s);
+    if (!e) {
+        e = add(tables, profile, units, unit_s);
+        e->jump = fill_trial(tables, profile, units, unit_s, &e->table);
+    }
+    return e;
 }
 
 const struct rb_sampler_table *rb_sampler_tables_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile,
                                                        int64_t units, double unit_s)
 {
-    struct entry *e = find(tables, profile, units, unit_s);
-    if (!e) {
-        e = add(tables, profile, units, unit_s);
-        fill_trial(tables, profile, units, unit_s, &e->table);
-    }
-    return &e->table;
+    return &trial(tables, profile, units, unit_s)->table;
+}
+
+bool rb_sampler_tables_has_atoms(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+                                 double unit_s)
+{
+    return trial(tables, profile, units, unit_s)->jump > ATOM;
 }
 
 const struct rb_sampler_table *rb_sampler_tables_dist(struct rb_sampler_tables *tables, const struct rb_dist *dist)

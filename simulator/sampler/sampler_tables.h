@@ -15,6 +15,10 @@ void rb_sampler_tables_destroy(struct rb_sampler_tables *tables); // NULL is fin
 // Borrowed until destroy. Profile and distribution are compared by address.
 const struct rb_sampler_table *rb_sampler_tables_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile,
                                                        int64_t units, double unit_s);
+// Does such a trial take one of a few times, each with a probability that counts? Bills round up to seconds, so there only whole
+// microseconds say to which second a life belongs.
+bool rb_sampler_tables_has_atoms(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+                                 double unit_s);
 const struct rb_sampler_table *rb_sampler_tables_dist(struct rb_sampler_tables *tables, const struct rb_dist *dist);
 
 #endif
