@@ -112,7 +112,7 @@ static void measure_job(struct gaps *g, uint64_t seed, uint32_t number)
     struct random_job j;
     struct rb_scenario s;
     random_job_init(&j, seed, number, 1, 1);
-    j.req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    j.req.times = rb_trial_laws_create();
     open_scenario(&j, &s);
     int64_t deadline_us = choose_deadline(&j, &s);
     struct answer best = ask(&j, &s, "optimal", deadline_us);
@@ -129,7 +129,7 @@ static void measure_job(struct gaps *g, uint64_t seed, uint32_t number)
         }
     }
     rb_scenario_finish(&s);
-    rb_stage_times_destroy(j.req.times);
+    rb_trial_laws_destroy(j.req.times);
     random_job_finish(&j);
 }
 
@@ -175,10 +175,10 @@ static struct row plan_job(uint64_t seed, int i, int types, int markets)
     struct rb_scenario s;
     random_job_init(&j, seed, (uint32_t)i, types, markets);
     open_scenario(&j, &s);
-    struct rb_stage_times *times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    struct rb_trial_laws *times = rb_trial_laws_create();
     j.req.times = times;
     const int64_t deadline_us = choose_deadline(&j, &s);
-    rb_stage_times_destroy(times);
+    rb_trial_laws_destroy(times);
     j.req.times = NULL;
     struct row row = {
         i, s.stages.n, s.stages.rungs[0].trials, s.offers[0].gpus, 0, ask(&j, &s, "optimal", deadline_us)};

@@ -369,8 +369,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     if (comparison)
         return compare(comparison, args, &req, err);
     RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with what a page of the plan shows beside it
-    if (!rb_sharing_begin(&sharing, &req, err))
-        return false;
+    rb_sharing_begin(&sharing, &req);
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
         return err->code == RB_ERR_INFEASIBLE
                    ? rb_infeasible_explain(&req, planner, &result, rb_args_flag(args, "json"), &in->arena, err)

@@ -1,8 +1,7 @@
 // The published planner: from the best fixed cluster, take GPUs away from one stage at a time while it stays feasible
 // and gets cheaper, the step with the largest marginal benefit M = cost saved / time added first.
 // Source: RubberBand (EuroSys'21); exact step and starts: design section 10, Baselines.
-#include "planner/proof/candidate_floor.h"
-#include "planner/scores/in_time.h"
+#include "planner/search/search.h"
 
 #include <math.h>
 
@@ -63,25 +62,10 @@ static double marginal_benefit(const struct rb_search *search, const struct rb_e
     return lost <= 0 ? INFINITY : saved / lost;
 }
 
-// Scores a step, until a bound or its first replicates show that it is not feasible or not better. *out_stands: it is both.
+// Scores a step, until its first runs show that it is not feasible or not better. *out_stands: it is both.
 static bool score_step(struct rb_search *search, const struct climb *from, struct climb *step, bool *out_stands,
                        struct rb_err *err)
 {
-    struct rb_candidate_floor floor = {.may_be_in_time = true};
-    *out_stands = false;
-    if (search->by_laws && !rb_candidate_floor(search, &step->at, false, &floor, err))
-        return false;
-    if (!floor.may_be_in_time || floor.cost_uusd > (double)from->at.estimate.cost_uusd.mean + 1) {
-        rb_search_explain(search, "greedy", &step->at,
-                          floor.may_be_in_time ? "costs more, by a bound" : "infeasible, by a bound");
-        return true;
-    }
-    if (search->by_laws && !rb_may_be_in_time(search, &step->at, &floor.may_be_in_time, err))
-        return false;
-    if (!floor.may_be_in_time) {
-        rb_search_explain(search, "greedy", &step->at, "infeasible, by a bound");
-        return true;
-    }
     if (!rb_search_settle(search, &step->at, &from->at, out_stands, err))
         return false;
     if (!*out_stands)
@@ -132,17 +116,13 @@ static bool climb_from(struct rb_search *search, const struct rb_candidate *star
 
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
-    const size_t most = (size_t)search->scenario->n_offers;
-    RB_AUTO(rb_auto_free) int *offers = rb_xcalloc(most, sizeof *offers);
-    RB_AUTO(rb_auto_free) double *floors_uusd = rb_xcalloc(most, sizeof *floors_uusd);
-    const int n = rb_offers_by_floor(search, offers, floors_uusd);
     struct rb_candidate best, reached;
     bool exists = false;
-    for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
+    for (int i = 0; i < search->scenario->n_offers && !(i > 0 && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *start;
-        if (exists && floors_uusd[i] > (double)best.estimate.cost_uusd.mean + 1)
-            break;
-        if (!rb_static_best(search, offers[i], &start, err))
+        if (search->sizes[i].n == 0 || rb_search_is_outbid(search, i))
+            continue;
+        if (!rb_static_best(search, i, &start, err))
             return false;
         if (!start)
             continue;

@@ -1,7 +1,6 @@
-// The cheapest plan whose mean time keeps the deadline, proved: what `--confidence mean` asks for. The confidence of the job
-// does not count; what the plan keeps the deadline with is told instead. Only where means say all: no budget, min_cost, and
-// stages with independent laws.
-#include "planner/proof/mean_deadline.h"
+// The cheapest plan whose mean time keeps the deadline: what `--confidence mean` asks for. The confidence of the job does not
+// count; the plan shows what it keeps the deadline with instead. Only where means say all: no budget, and min_cost.
+#include "planner/search/search.h"
 
 static bool check_request(const struct rb_search *search, struct rb_err *err)
 {
@@ -14,17 +13,18 @@ static bool check_request(const struct rb_search *search, struct rb_err *err)
         return rb_err_set(
             err, RB_E_MEAN_PLANNER,
             "the least mean time has no use for a deadline: with --confidence mean, objective is min_cost");
-    if (!search->by_laws)
-        return rb_err_set(err, RB_E_MEAN_PLANNER,
-                          "--confidence mean wants mean times that add up, but %s: give a probability",
-                          search->why_not_by_laws);
     return true;
 }
 
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
-    const struct rb_mean_options opt = rb_mean_defaults();
-    return check_request(search, err) && rb_mean_deadline_plan(search, &opt, out, err);
+    if (!check_request(search, err))
+        return false;
+    search->on_average = true;
+    const bool ok = rb_planner_optimal.plan(search, out, err);
+    search->on_average = false;
+    rb_search_forget(search); // what other planners found on average
+    return ok;
 }
 
 const struct rb_planner rb_planner_mean = {

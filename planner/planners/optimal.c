@@ -4,7 +4,6 @@
 // plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
 #include "planner/async/async_search.h"
-#include "planner/proof/exact.h"
 #include "planner/search/branch.h"
 #include "planner/search/exchange.h"
 #include "planner/search/frontier.h"
@@ -184,21 +183,8 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
 {
     if (search->asynchronous)
         return rb_async_plan(search, out, err);
-    if (search->by_laws) {
-        struct rb_exact_options opt = rb_exact_defaults();
-        if (!rb_exact_plan(search, &opt, out, err))
-            return false;
-        if (search->n_left_out > 0 && out->feasible) {
-            out->cut = true;
-            out->bound = (struct rb_plan_bound){
-                .nodes_explored = out->bound.nodes_explored,
-                .why_not = "offers that may lose nodes were not considered: no bound is known for them"};
-        }
-        return true;
-    }
     if (!plan_on_tables(search, out, err))
         return false;
-    out->bound = (struct rb_plan_bound){.why_not = search->why_not_by_laws};
     return true;
 }
 

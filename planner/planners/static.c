@@ -1,6 +1,6 @@
 // The best fixed cluster: one offer and one node count for the whole job, every stage with the largest allowed size
 // at which all its trials fit at once, else the smallest. Source: design section 10, Baselines.
-#include "planner/proof/candidate_floor.h"
+#include "planner/search/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,17 +94,13 @@ bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, str
 
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
-    const size_t most = (size_t)search->scenario->n_offers;
-    RB_AUTO(rb_auto_free) int *offers = rb_xcalloc(most, sizeof *offers);
-    RB_AUTO(rb_auto_free) double *floors_uusd = rb_xcalloc(most, sizeof *floors_uusd);
-    const int n = rb_offers_by_floor(search, offers, floors_uusd);
     const struct rb_candidate *best = NULL;
     // Until there is a plan no offer is left out for want of time.
-    for (int i = 0; i < n && !(best && rb_search_out_of_time(search)); i++) {
+    for (int i = 0; i < search->scenario->n_offers && !(best && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *c;
-        if (best && floors_uusd[i] > (double)best->estimate.cost_uusd.mean + 1)
-            break;
-        if (!rb_static_best(search, offers[i], &c, err))
+        if (search->sizes[i].n == 0 || rb_search_is_outbid(search, i))
+            continue;
+        if (!rb_static_best(search, i, &c, err))
             return false;
         if (c && (!best || rb_candidate_compare(c, best, search->req->objective) < 0))
             best = c;

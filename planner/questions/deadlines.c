@@ -7,8 +7,7 @@
 #include <math.h>
 
 #define NARROW             0.1 // of the range, as ratios go: a stretch between two deadlines that is no longer is not split ...
-#define FLAT               0.05 // ... nor one over which the least cost falls by no more: what is between costs something between
-#define FLAT_BY_RUNS       0.15 // ... where plans are told by runs
+#define FLAT               0.15 // ... nor one over which the least cost falls by no more: what is between costs something between
 #define ROOM               0.01 // at both ends of it, so that what estimates do not know decides nothing there
 #define MOST_BUT_LANDMARKS 32
 
@@ -49,9 +48,9 @@ static int64_t last_us(const struct rb_deadlines *d, int64_t loose_us)
     return last > d->first_us ? last : d->first_us;
 }
 
-struct rb_deadlines rb_deadlines_of(int64_t asked_us, int64_t tight_us, int64_t loose_us, bool by_runs)
+struct rb_deadlines rb_deadlines_of(int64_t asked_us, int64_t tight_us, int64_t loose_us)
 {
-    struct rb_deadlines d = {.by_runs = by_runs};
+    struct rb_deadlines d = {0};
     list_landmarks(&d, asked_us, tight_us);
     d.first_us = first_us(&d, tight_us);
     d.last_us = last_us(&d, loose_us);
@@ -68,12 +67,11 @@ bool rb_deadlines_is_landmark(const struct rb_deadlines *d, int64_t deadline_us)
 }
 
 // Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
-static bool is_flat(const struct rb_deadlines *d, const struct rb_deadlines_end *tighter,
+static bool is_flat(const struct rb_deadlines_end *tighter,
                     const struct rb_deadlines_end *looser)
 {
-    const double flat = d->by_runs ? FLAT_BY_RUNS : FLAT;
     return tighter->least_uusd >= 0 && looser->least_uusd >= 0 &&
-           (double)tighter->least_uusd <= (1 + flat) * (double)looser->least_uusd;
+           (double)tighter->least_uusd <= (1 + FLAT) * (double)looser->least_uusd;
 }
 
 int64_t rb_deadlines_between(const struct rb_deadlines *d, const struct rb_deadlines_end *tighter,
@@ -85,7 +83,7 @@ int64_t rb_deadlines_between(const struct rb_deadlines *d, const struct rb_deadl
         if (d->landmarks_us[i] > low_us && d->landmarks_us[i] < high_us)
             return d->landmarks_us[i];
     }
-    if (width <= NARROW * range || is_flat(d, tighter, looser) || n >= MOST_BUT_LANDMARKS)
+    if (width <= NARROW * range || is_flat(tighter, looser) || n >= MOST_BUT_LANDMARKS)
         return -1;
     const int64_t middle = rb_us_from_seconds(ceil((double)low_us / 1e6 * exp(width / 2)));
     return middle < high_us ? middle : -1;

@@ -12,14 +12,13 @@ struct rb_deadlines {
     int64_t first_us, last_us;
     int64_t landmarks_us[3]; // [n_landmarks]
     int n_landmarks;
-    bool by_runs;            // plans are told by runs, and every deadline costs a search: they are farther apart
 };
 
 // The first deadline behind one that is just kept at which what estimates do not know decides nothing.
 int64_t rb_deadlines_with_room_us(int64_t kept_us);
 
 // asked_us < 0: no deadline is; one that no plan keeps is no landmark.
-struct rb_deadlines rb_deadlines_of(int64_t asked_us, int64_t tight_us, int64_t loose_us, bool by_runs);
+struct rb_deadlines rb_deadlines_of(int64_t asked_us, int64_t tight_us, int64_t loose_us);
 bool rb_deadlines_is_landmark(const struct rb_deadlines *d, int64_t deadline_us);
 
 // The end of a stretch: a deadline, and the least cost there; < 0: not known.

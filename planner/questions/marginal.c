@@ -32,8 +32,9 @@ bool rb_marginal_find(struct rb_search *search, struct rb_marginal *out, struct 
     later.hints = &best;
     later.n_hints = 1;
     later.explain = NULL; // of another question
-    const bool ok = !proved || (rb_search_ask_again(search, &later, err) &&
-                                rb_search_plan(search, &rb_planner_optimal, &more, err));
+    if (proved)
+        rb_search_ask_again(search, &later);
+    const bool ok = !proved || rb_search_plan(search, &rb_planner_optimal, &more, err);
     search->req = asked;
     if (!ok)
         return false;

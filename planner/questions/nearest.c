@@ -2,12 +2,10 @@
 
 #include "planner/async/endless.h"
 #include "planner/questions/async_nearest.h"
-#include "planner/scores/draws.h"
+#include "planner/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#define MOST_CERTAIN (1 - 1e-6)
 
 static int compare_int64(const void *pa, const void *pb)
 {
@@ -98,41 +96,8 @@ void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 
 // --- of candidates
 
-// Later, by whole seconds, until the laws say so too, less what nodes that come late take from it.
-static bool deadline_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
-                             double accuracy, int64_t *io_us, struct rb_err *err)
-{
-    bool moved = true;
-    while (moved) {
-        const int64_t at_us = round_up(*io_us, RB_US_PER_S);
-        const double delayed = runs->alone_us ? fmax(0, rb_draws_delayed(runs, at_us)) : 0;
-        const double p = fmin(search->req->confidence + delayed, fmax(search->req->confidence, MOST_CERTAIN));
-        double quantile_s;
-        if (!rb_score_quantile_s(search, candidate, p, accuracy, &quantile_s, err))
-            return false;
-        moved = at_us < (int64_t)ceil(1e6 * quantile_s);
-        *io_us = moved ? (int64_t)ceil(1e6 * quantile_s) : at_us;
-    }
-    return true;
-}
-
-// A plan is compared by its laws before it is by draws, and has to keep the constraints by both.
-static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
-                          double accuracy, struct rb_needs *io, struct rb_err *err)
-{
-    const struct rb_plan_request *req = search->req;
-    struct rb_score score;
-    if (!rb_score_candidate(search, candidate, accuracy, &score, err) ||
-        (io->deadline_us >= 0 && !deadline_by_laws(search, candidate, runs, accuracy, &io->deadline_us, err)))
-        return false;
-    if (score.p_deadline < req->confidence)
-        io->budget_uusd = -1;
-    io->confidence = fmin(io->confidence, score.p_deadline);
-    return true;
-}
-
-bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
-                     struct rb_needs *out, struct rb_err *err)
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
+                     struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
@@ -140,7 +105,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     *out = rb_needs_none();
     if (rb_has_endless_stage(search, candidate))
         return true;
-    if (!rb_draws_get(search, candidate, req->samples, &runs, &why)) {
+    if (!rb_search_runs(search, candidate, req->samples, &runs, &why)) {
         if (why.code != RB_ERR_INFEASIBLE) // else it does not come to an end
             *err = why;
         return why.code == RB_ERR_INFEASIBLE;
@@ -148,7 +113,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
     *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
                        scratch);
-    return !search->by_laws || needs_by_laws(search, candidate, runs, accuracy, out, err);
+    return true;
 }
 
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
@@ -160,7 +125,7 @@ bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *c
     double surest_p = -1;
     int surest = 0;
     for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
-        if (!rb_search_needs(search, &candidates[i], RB_SCORE_ACCURACY, &needs, err))
+        if (!rb_search_needs(search, &candidates[i], &needs, err))
             return false;
         rb_needs_merge(&nearest, &needs);
         surest = needs.confidence > surest_p ? i : surest;

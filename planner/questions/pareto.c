@@ -11,7 +11,6 @@
 
 #define RUNS_PART    8   // of the runs that one plan is told by tell a point where runs compare plans,
 #define POINT_FEWEST 256 // and not fewer
-#define COST_PART    4   // of the draws that tell the quantiles of a plan's cost, where laws tell the rest
 
 struct frontier {
     struct rb_sweep sweep;
@@ -154,7 +153,7 @@ static bool find_points(struct frontier *f, struct rb_arena *arena, struct rb_pa
     assert(n_planners <= RB_SWEEP_PLANNERS);
     if (!find_range(f, &tight_us, &loose_us, err))
         return false;
-    f->deadlines = rb_deadlines_of(req->deadline_us, tight_us, loose_us, !f->sweep.search.by_laws);
+    f->deadlines = rb_deadlines_of(req->deadline_us, tight_us, loose_us);
     f->answers = rb_arena_array(arena, RB_DEADLINES_MOST, sizeof *f->answers);
     if (!ask_everywhere(f, err))
         return false;
@@ -168,12 +167,11 @@ static bool find_points(struct frontier *f, struct rb_arena *arena, struct rb_pa
     return true;
 }
 
-// Points are many; how few runs they are told by, and what these err by, their estimates say. Where laws compare plans, runs settle
-// only what late nodes spoil: with fewer of them a point would be another plan than its deadline's own, and proved less often.
-static int point_samples(const struct rb_search *search, int samples)
+// Points are many; how few runs they rest on, and what these err by, their estimates say.
+static int point_samples(int samples)
 {
     const int part = samples / RUNS_PART;
-    return search->by_laws || samples <= POINT_FEWEST ? samples : part < POINT_FEWEST ? POINT_FEWEST : part;
+    return samples <= POINT_FEWEST ? samples : part < POINT_FEWEST ? POINT_FEWEST : part;
 }
 
 bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, struct rb_pareto *out,
@@ -192,12 +190,12 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     struct rb_sharing sharing = {NULL, NULL};
     struct frontier frontier = {.sweep.req = &timed};
     struct rb_search *search = &frontier.sweep.search;
-    bool ok = rb_sharing_begin(&sharing, &timed, err) && rb_search_init(search, &timed, &scenario, err);
+    rb_sharing_begin(&sharing, &timed);
+    bool ok = rb_search_init(search, &timed, &scenario, err);
     if (ok) {
-        timed.samples = point_samples(search, timed.samples);
+        timed.samples = point_samples(timed.samples);
         if (keep_draws)
             rb_search_keep_draws(&scenario, &timed);
-        search->told_part = COST_PART;
         search->whole_job = true;
         search->asked_again = true;
         ok = rb_endless_check(search, err) && find_points(&frontier, arena, out, err);

@@ -1,7 +1,6 @@
 #include "planner/questions/sweep.h"
 
 #include "planner/async/async_runs.h"
-#include "planner/proof/exact.h"
 #include "planner/questions/deadlines.h"
 #include "planner/request/time_share.h"
 #include "planner/scores/estimator.h"
@@ -22,7 +21,7 @@ struct question {
 };
 
 // until: of the time limit.
-static bool begin(struct rb_sweep *sweep, int64_t deadline_us, double until, struct question *q, struct rb_err *err)
+static void begin(struct rb_sweep *sweep, int64_t deadline_us, double until, struct question *q)
 {
     q->req = *sweep->req;
     rb_time_share_begin(&q->share, sweep->req, until, &q->req);
@@ -30,56 +29,36 @@ static bool begin(struct rb_sweep *sweep, int64_t deadline_us, double until, str
     q->req.objective = RB_OBJECTIVE_MIN_COST;
     q->req.hints = q->hints;
     q->req.n_hints = 0;
-    return rb_search_ask_again(&sweep->search, &q->req, err);
+    rb_search_ask_again(&sweep->search, &q->req);
 }
 
 bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err)
 {
     struct question q;
     const struct rb_plan_result *result;
-    if (!begin(sweep, -1, RANGE_UNTIL / 2, &q, err) ||
-        !rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
+    begin(sweep, -1, RANGE_UNTIL / 2, &q);
+    if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
         return false;
     sweep->cheapest = *result;
     return true;
 }
 
-// What is asked for no time at all. It is not a point: by laws, nobody reads its quantiles and bills.
-static bool ask_soonest(struct rb_sweep *sweep, double accuracy, struct rb_plan_result *out, struct rb_err *err)
-{
-    struct question q;
-    const struct rb_plan_result *result;
-    struct rb_exact_options opt = rb_exact_defaults();
-    opt.told_accuracy = accuracy;
-    if (!begin(sweep, 0, RANGE_UNTIL, &q, err))
-        return false;
-    if (sweep->search.by_laws)
-        return rb_exact_plan(&sweep->search, &opt, out, err);
-    if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
-        return false;
-    *out = *result;
-    return true;
-}
-
-// Where no plan keeps the deadline asked for, or perhaps none, the tightest one that is kept is told or decides.
+// What is asked for no time at all. It is not a point.
 bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struct rb_err *err)
 {
-    const int64_t asked_us = sweep->req->deadline_us;
-    struct rb_plan_result soonest;
-    if (!ask_soonest(sweep, RB_SCORE_SEARCH_ACCURACY, &soonest, err))
+    struct question q;
+    const struct rb_plan_result *soonest;
+    begin(sweep, 0, RANGE_UNTIL, &q);
+    if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &soonest, err))
         return false;
-    const bool matters = asked_us >= 0 && asked_us < rb_deadlines_with_room_us(soonest.nearest_deadline_us);
-    if (matters && !ask_soonest(sweep, RB_SCORE_ACCURACY, &soonest, err))
-        return false;
-    sweep->soonest = soonest.best;
-    *out_nearest_us = soonest.nearest_deadline_us;
+    sweep->soonest = soonest->best;
+    *out_nearest_us = soonest->nearest_deadline_us;
     return true;
 }
 
-// What was found by laws is told with its quantiles, and where the search scores by all replicates these are the estimate.
 static bool estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
-    if (search->by_laws || candidate->estimate.samples == search->req->samples)
+    if (candidate->estimate.samples == search->req->samples)
         return true;
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
@@ -87,7 +66,7 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
 // Of a plan found for another deadline: runs are kept, and only counted anew.
 static bool estimate_anew(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
-    return search->by_laws || search->asynchronous ? rb_estimate_candidate(search, candidate, NULL, err)
+    return search->asynchronous ? rb_estimate_candidate(search, candidate, NULL, err)
                                                    : rb_search_score(search, candidate, search->req->samples, err);
 }
 
@@ -98,8 +77,7 @@ static bool carry_over(struct rb_search *search, const struct rb_planner *planne
                        struct rb_plan_result *out, bool *out_carried, struct rb_err *err)
 {
     *out_carried = false;
-    if (planner == &rb_planner_greedy || looser->cut ||
-        (planner == &rb_planner_optimal && search->by_laws && !looser->bound.proved))
+    if (planner == &rb_planner_greedy || looser->cut)
         return true;
     struct rb_plan_result result = *looser;
     if (looser->feasible && !estimate_anew(search, &result.best, err))
@@ -142,7 +120,7 @@ static bool stay_between(struct rb_search *search, const struct rb_plan_result *
                          const struct rb_plan_result *looser, struct rb_plan_result *out, bool *out_stays,
                          struct rb_err *err)
 {
-    *out_stays = !search->by_laws && !falls_between(tighter, looser);
+    *out_stays = !falls_between(tighter, looser);
     if (!*out_stays)
         return true;
     *out = *looser;
@@ -207,10 +185,10 @@ static void give_hints(const struct rb_sweep *sweep, const struct rb_sweep_answe
 }
 
 // Where nothing is proved, another planner may have found a cheaper plan than the one that was carried over.
-static void take_cheapest(const struct rb_sweep *sweep, struct rb_sweep_answers *here)
+static void take_cheapest(struct rb_sweep_answers *here)
 {
     struct rb_plan_result *optimal = optimal_of(here);
-    for (int p = 0; rb_planners[p] && !sweep->search.by_laws; p++) {
+    for (int p = 0; rb_planners[p]; p++) {
         const struct rb_plan_result *other = &here->of[p];
         if (other->feasible &&
             (!optimal->feasible || rb_candidate_compare(&other->best, &optimal->best, RB_OBJECTIVE_MIN_COST) < 0)) {
@@ -228,8 +206,7 @@ bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tig
     const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
     // What so few like at the tightest deadline is told to be late.
     sweep->search.compared_part = tighter ? COMPARED : RB_ASYNC_COMPARED_PART;
-    if (!begin(sweep, here->deadline_us, until, &q, err))
-        return false;
+    begin(sweep, here->deadline_us, until, &q);
     for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question
         if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&
             !ask_planner(sweep, rb_planners[p], here->is_landmark, tighter ? &tighter->of[p] : NULL,
@@ -240,7 +217,7 @@ bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tig
     if (!ask_planner(sweep, &rb_planner_optimal, here->is_landmark, left,
                      looser ? rb_sweep_optimal(looser) : &sweep->cheapest, optimal_of(here), err))
         return false;
-    take_cheapest(sweep, here);
+    take_cheapest(here);
     return true;
 }
 
@@ -253,7 +230,8 @@ bool rb_sweep_level(struct rb_sweep *sweep, struct rb_sweep_answers *answers, in
         if (!tighter->feasible ||
             (here->feasible && here->best.estimate.cost_uusd.mean <= tighter->best.estimate.cost_uusd.mean))
             continue;
-        if (!begin(sweep, answers[i].deadline_us, 1, &q, err) || !keep_neighbour(&sweep->search, tighter, here, err))
+        begin(sweep, answers[i].deadline_us, 1, &q);
+        if (!keep_neighbour(&sweep->search, tighter, here, err))
             return false;
     }
     return true;

@@ -23,8 +23,7 @@ struct rb_sweep {
 };
 
 // The two ends of a range, which are no points: without a deadline, into sweep->cheapest; and for no time at all, into sweep->soonest.
-// out_nearest_us: the tightest deadline that any plan keeps, -1: none; told as finely as it takes to say whether the request's own
-// is before it or close behind.
+// out_nearest_us: the tightest deadline that any plan keeps, -1: none.
 bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err);
 bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struct rb_err *err);
 

@@ -54,35 +54,18 @@ static bool carry_over(const struct rb_plan_request *base, const struct rb_candi
 
 // --- planning
 
-static int64_t count_made(const struct rb_stage_times *times)
-{
-    return rb_stage_times_made(times, RB_STAGE_ONE_WAVE) + rb_stage_times_made(times, RB_STAGE_SCHEDULE) +
-           rb_stage_times_made(times, RB_STAGE_PILOT);
-}
-
-static void explain_sharing(const struct rb_plan_request *req, const char *what, const struct rb_what_if_row *row)
-{
-    if (!req->explain)
-        return;
-    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    rb_buf_printf(&line, "%s: %lld stage times reused, %lld made", what, (long long)row->n_reused,
-                  (long long)row->n_made);
-    req->explain(req->explain_ctx, rb_buf_str(&line));
-}
-
 // until: of the time limit. What is said of candidates and of other planners is about one plan, and is not told.
-static bool plan_row(const struct rb_plan_request *asked, const char *planner, double until, const char *what,
-                     struct rb_arena *arena, struct rb_what_if_row *out, struct rb_err *err)
+static bool plan_row(const struct rb_plan_request *asked, const char *planner, double until, struct rb_arena *arena,
+                     struct rb_what_if_row *out, struct rb_err *err)
 {
     struct rb_plan plan;
     struct rb_plan_request req = *asked;
     struct rb_time_share share;
-    struct rb_what_if_row row = {.feasible = true, .n_made = -count_made(asked->times)};
+    struct rb_what_if_row row = {.feasible = true};
     struct rb_err why = {0};
     rb_time_share_begin(&share, asked, until, &req);
     req.explain = NULL;
     req.alone = true;
-    rb_stage_times_begin_user(req.times);
     if (!rb_make_plan(&req, planner, arena, &plan, &row.result, &why)) {
         if (why.code != RB_ERR_INFEASIBLE) {
             *err = why;
@@ -90,15 +73,12 @@ static bool plan_row(const struct rb_plan_request *asked, const char *planner, d
         }
         row.feasible = false;
     }
-    row.n_made += count_made(req.times);
-    row.n_reused = rb_stage_times_reused(req.times);
     row.estimate = row.feasible ? plan.estimate : row.result.best.estimate;
     if (row.feasible) {
         row.result.bound = plan.bound; // with the reason why nothing is proved
         row.warnings = plan.warnings;
         row.n_warnings = plan.n_warnings;
     }
-    explain_sharing(asked, what, &row);
     *out = row;
     return true;
 }
@@ -124,11 +104,10 @@ static bool plan_scenario(const struct rb_plan_request *base, const struct rb_wh
 {
     struct rb_plan_request req = *asked;
     struct rb_sharing own;
-    req.times = req.profile == base->profile ? base->times : NULL; // stage times are those of one profile
+    req.laws = req.profile == base->profile ? base->laws : NULL; // laws are those of one profile
     req.runs = changes_constraints_only(scenario) ? base->runs : NULL;
-    if (!rb_sharing_begin(&own, &req, err))
-        return false;
-    const bool ok = plan_row(&req, planner, until, scenario->text, arena, out, err);
+    rb_sharing_begin(&own, &req);
+    const bool ok = plan_row(&req, planner, until, arena, out, err);
     rb_sharing_end(&own);
     return ok;
 }
@@ -157,7 +136,7 @@ static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_r
                       struct rb_what_if_row *out_rows, struct rb_err *err)
 {
     const double part = 1.0 / (table->n + 1);
-    if (!plan_row(base, planner, part, "as it is", arena, out_base, err))
+    if (!plan_row(base, planner, part, arena, out_base, err))
         return false;
     for (int i = 0; i < table->n; i++) {
         struct rb_plan_request req = requests[i];
@@ -186,8 +165,7 @@ bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, co
             !rb_what_if_request(base, &scenarios[i], arena, &requests[i], err))
             return false;
     }
-    if (!rb_sharing_begin(&sharing, &shared, err))
-        return false;
+    rb_sharing_begin(&sharing, &shared);
     const bool ok = plan_rows(&shared, requests, planner, arena, &table, &table.base, rows, err);
     rb_sharing_end(&sharing);
     if (ok)

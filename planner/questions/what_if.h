@@ -1,4 +1,4 @@
-// What if: the same request again with a few inputs changed, planned in one run. Stage times that no change touches are
+// What if: the same request again with a few inputs changed, planned in one run. Laws of trials that no change touches are
 // shared, and simulated runs where only constraints change; every scenario starts from the base's plan.
 #ifndef RB_PLANNER_WHAT_IF_H
 #define RB_PLANNER_WHAT_IF_H
@@ -21,7 +21,6 @@ struct rb_what_if_row {
     bool feasible;
     struct rb_estimate estimate;
     struct rb_plan_result result; // candidate, bound, nearest constraints, whether the search was cut
-    int64_t n_made, n_reused;     // stage times made for it, and found as an earlier row had made them
     const char *const *warnings;  // of the plan, [n_warnings]; of a scenario only those that the base's plan does not have
     int n_warnings;
 };
@@ -42,7 +41,7 @@ bool rb_what_if_parse(const char *text, struct rb_arena *arena, struct rb_what_i
 bool rb_what_if_request(const struct rb_plan_request *base, const struct rb_what_if *scenario, struct rb_arena *arena,
                         struct rb_plan_request *out, struct rb_err *err);
 
-// Base and scenarios, planned; base->explain is told what each of them shares. All scenarios are checked before the first is planned; base->times NULL: made for this run.
+// Base and scenarios, planned; All scenarios are checked before the first is planned; base->laws NULL: made for this run.
 // No plan for a scenario is a row; an input that cannot be planned on at all is an error that names the scenario.
 bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, const char *const *texts, int n,
                      struct rb_arena *arena, struct rb_what_if_table *out, struct rb_err *err);

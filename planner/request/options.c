@@ -114,7 +114,7 @@ double rb_cautious_confidence(double confidence, int n, int n_all)
 static void choose_samples(struct rb_options *o)
 {
     const struct rb_plan_request *req = o->search->req;
-    double confidence = req->confidence;
+    double confidence = rb_search_confidence(o->search);
     o->n_samples = req->samples;
     o->is_pilot = trials_per_replicate(o, false) * req->samples > EFFORT_TRIALS && req->samples > FEWEST_SAMPLES;
     if (o->is_pilot) {
@@ -124,7 +124,7 @@ static void choose_samples(struct rb_options *o)
         o->n_samples = affordable < req->samples ? (int)affordable : req->samples;
         confidence = rb_cautious_confidence(confidence, o->n_samples, req->samples);
     }
-    o->need = rb_need_count(confidence, o->n_samples);
+    o->need = o->search->on_average ? o->n_samples : rb_need_count(confidence, o->n_samples);
 }
 
 // --- samples, and what they rule out
@@ -235,8 +235,8 @@ static bool fit_into_memory(struct rb_options *o, struct rb_err *err)
     while (o->n_samples > FEWEST_SAMPLES && rb_table_bytes(cells, o->n_samples) > limit) {
         o->is_pilot = true;
         o->n_samples = o->n_samples / 2 > FEWEST_SAMPLES ? o->n_samples / 2 : FEWEST_SAMPLES;
-        o->need = rb_need_count(
-            rb_cautious_confidence(o->search->req->confidence, o->n_samples, o->search->req->samples), o->n_samples);
+        o->need = o->search->on_average ? o->n_samples : rb_need_count(
+            rb_cautious_confidence(rb_search_confidence(o->search), o->n_samples, o->search->req->samples), o->n_samples);
     }
     if (rb_table_bytes(cells, o->n_samples) <= limit)
         return true;

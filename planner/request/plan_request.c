@@ -600,7 +600,7 @@ static void explain_zones(struct rb_search *search)
 static bool may_find_marginal(const struct rb_search *search, const struct rb_planner *planner)
 {
     const struct rb_plan_request *req = search->req;
-    return req->marginal && planner == &rb_planner_optimal && search->by_laws && !search->asynchronous &&
+    return req->marginal && planner == &rb_planner_optimal && !search->asynchronous &&
            req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
 }
 

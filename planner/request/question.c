@@ -19,16 +19,16 @@ bool rb_question_init(struct rb_question *q, const struct rb_plan_request *req, 
     if (q->req.samples == req->samples)
         rb_search_keep_draws(&q->scenario, &q->req);
     rb_time_share_begin(&q->phase, req, 1, &q->req);
-    q->owns_times = !req->times;
-    if (q->owns_times)
-        q->req.times = rb_stage_times_create(rb_search_pilot_samples(&q->scenario));
+    q->owns_laws = !req->laws;
+    if (q->owns_laws)
+        q->req.laws = rb_trial_laws_create();
     return true;
 }
 
 void rb_question_finish(struct rb_question *q)
 {
-    if (q->owns_times)
-        rb_stage_times_destroy(q->req.times);
+    if (q->owns_laws)
+        rb_trial_laws_destroy(q->req.laws);
     rb_scenario_finish(&q->scenario);
 }
 

@@ -6,10 +6,10 @@
 #include "planner/request/time_share.h"
 
 struct rb_question {
-    struct rb_plan_request req; // as asked, but for samples, clock and stage times
+    struct rb_plan_request req; // as asked, but for samples, clock and laws
     struct rb_scenario scenario;
     struct rb_time_share phase; // moves on with the answer
-    bool owns_times;
+    bool owns_laws;
 };
 
 // `q` stays where it is until rb_question_finish; offers live in `arena`. Errors: as rb_planner_offers and rb_scenario_init.

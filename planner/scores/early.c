@@ -1,11 +1,8 @@
 #include "planner/scores/early.h"
 
-#include "planner/proof/candidate_floor.h"
-#include "planner/scores/draws.h"
 #include "planner/scores/early_runs.h"
-#include "planner/scores/score.h"
 #include "planner/scores/stage_samples.h"
-#include "simulator/one_wave/trial_law.h"
+#include "simulator/laws/trial_law.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,12 +14,11 @@
 #define CLOSELY         256  // ... and of a plan whose instants are refined
 #define MOST_NEIGHBOURS 48
 #define MOST_TAKEN      8                   // the last exchanges, any of which may stand where later ones do not
-#define UNSEEN          (UINT32_C(1) << 23) // beyond the replicates of any search, 1,000,000 at most
+#define UNSEEN          (UINT32_C(3) << 21) // beyond the runs of any search and not those that figures rest on
 #define QUANTILES       3
 
 struct exchange {
     struct rb_search *search;
-    struct rb_early_draws seen, unseen;
     struct rb_early_plan plan;              // without early requests
     struct rb_early_plan taken[MOST_TAKEN]; // the last is the best
     int n_taken;
@@ -79,7 +75,7 @@ static bool is_sure(struct exchange *x, const struct rb_early_comparison *told, 
            (told->holds == RB_EARLY_OPEN && p - x->clear_sigma * sqrt(p * (1 - p) / n) >= x->search->req->confidence);
     if (*out || told->holds == RB_EARLY_DROPPED)
         return true;
-    if (!rb_early_p_both(x->search, &x->plan, &x->seen, &x->plan_runs, &plan_p, err))
+    if (!rb_early_p_both(x->search, &x->plan, 0, &x->plan_runs, &plan_p, err))
         return false;
     *out = p >= plan_p;
     return true;
@@ -101,7 +97,7 @@ static bool look_at(struct exchange *x, const struct rb_early_plan *p, bool *out
     *out_better = false;
     x->n_tried++;
     x->runs.n = 0;
-    if (!rb_early_compare(x->search, best_of(x), p, &x->seen, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs,
+    if (!rb_early_compare(x->search, best_of(x), p, 0, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs,
                           &told, err))
         return false;
     if (told.pays == RB_EARLY_KEPT && !is_sure(x, &told, out_better, err))
@@ -249,23 +245,42 @@ static void insert(struct neighbours *list, const struct rb_candidate *c, double
     list->items[at] = (struct neighbour){*c, floor_uusd};
 }
 
-static bool consider(struct rb_search *search, const struct rb_candidate *from, const struct rb_candidate *c,
+// Mean time and cost if every early request came just in time: its nodes are ready when their stage starts.
+static bool ideal(struct exchange *x, const struct rb_candidate *c, double *out_time_us, double *out_cost_uusd,
+                  struct rb_err *err)
+{
+    *out_time_us = *out_cost_uusd = 0;
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        const struct rb_choice *choice = &c->stages[stage];
+        const struct rb_stage_sample *s =
+            rb_stage_samples_get(x->stages, stage, choice, stage > 0 ? choice->nodes : 0, err);
+        if (!s)
+            return false;
+        *out_time_us += s->time_mean_us;
+        *out_cost_uusd += s->cost_mean_uusd;
+    }
+    return true;
+}
+
+static bool consider(struct exchange *x, const struct rb_candidate *from, const struct rb_candidate *c,
                      double to_beat_uusd, struct neighbours *list, struct rb_err *err)
 {
-    struct rb_candidate_floor floor;
+    struct rb_search *search = x->search;
+    double time_us, cost_uusd;
     if (!gains_any(c) || rb_candidate_same_choices(c, from))
         return true;
-    if (!rb_candidate_floor(search, c, true, &floor, err))
+    if (!ideal(x, c, &time_us, &cost_uusd, err))
         return false;
-    if (floor.may_be_in_time && floor.cost_uusd < to_beat_uusd)
-        insert(list, c, floor.cost_uusd);
+    if ((search->req->deadline_us < 0 || time_us <= (double)search->req->deadline_us) && cost_uusd < to_beat_uusd)
+        insert(list, c, cost_uusd);
     return true;
 }
 
 // Every other choice of one stage.
-static bool list_neighbours(struct rb_search *search, const struct rb_candidate *from, int stage, double to_beat_uusd,
+static bool list_neighbours(struct exchange *x, const struct rb_candidate *from, int stage, double to_beat_uusd,
                             struct neighbours *list, struct rb_err *err)
 {
+    struct rb_search *search = x->search;
     for (int offer = 0; offer < search->scenario->n_offers; offer++) {
         const struct rb_sizes *sizes = &search->sizes[offer];
         const bool wanted = sizes->n > 0 && !rb_search_is_outbid(search, offer);
@@ -275,7 +290,7 @@ static bool list_neighbours(struct rb_search *search, const struct rb_candidate 
             int nodes = rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i]);
             for (; nodes <= most; nodes++) {
                 c.stages[stage] = (struct rb_choice){offer, sizes->gpus[i], nodes};
-                if (!consider(search, from, &c, to_beat_uusd, list, err))
+                if (!consider(x, from, &c, to_beat_uusd, list, err))
                     return false;
             }
         }
@@ -289,7 +304,7 @@ static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_er
     struct neighbours list = {.items = items};
     const struct rb_candidate from = best_of(x)->candidate;
     for (int stage = 0; stage < from.n_stages; stage++) {
-        if (!list_neighbours(x->search, &from, stage, to_beat_uusd, &list, err))
+        if (!list_neighbours(x, &from, stage, to_beat_uusd, &list, err))
             return false;
     }
     for (int i = 0; i < list.n && !rb_search_out_of_time(x->search); i++) {
@@ -303,12 +318,9 @@ static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_er
 
 static bool exchange(struct exchange *x, const struct rb_plan_result *result, struct rb_err *err)
 {
-    struct rb_search *search = x->search;
     x->plan.candidate = result->best;
     if (!try_candidate(x, &result->best, err) || !refine(x, err))
         return false;
-    if (!search->by_laws)
-        return true; // bounds that pick neighbours are those of laws
     const double to_beat = (double)result->best.estimate.cost_uusd.mean * (1 - RB_EARLY_WORTH);
     return try_neighbours(x, to_beat, err) && refine(x, err);
 }
@@ -319,7 +331,7 @@ static bool confirm(struct exchange *x, const struct rb_early_plan *p, struct rb
 {
     x->runs.n = 0;
     x->clear_sigma = CLEAR_SIGMA;
-    if (!rb_early_compare(x->search, &x->plan, p, &x->unseen, &x->fresh_runs, &x->runs, out, err))
+    if (!rb_early_compare(x->search, &x->plan, p, UNSEEN, &x->fresh_runs, &x->runs, out, err))
         return false;
     *out_stands = false;
     return out->pays != RB_EARLY_KEPT || is_sure(x, out, out_stands, err);
@@ -366,28 +378,10 @@ static void explain(struct exchange *x, const struct rb_early_comparison *told)
                    told->n);
 }
 
-// The search runs plans by tables where these apply, and then has seen no replicate; else some are left for the end.
-static bool choose_draws(struct exchange *x, const struct rb_candidate *plan, struct rb_err *err)
-{
-    const struct rb_stage_time *times[RB_LIMIT_STAGES];
-    x->unseen.first = UNSEEN;
-    if (!x->search->by_laws)
-        return true;
-    for (int i = 0; i < plan->n_stages; i++) {
-        int kept;
-        times[i] = rb_score_stage_time(x->search, plan, i, RB_SCORE_SEARCH_ACCURACY, false, &kept, err);
-        if (!times[i])
-            return false;
-    }
-    x->seen.by_tables = !rb_draws_see_atoms(times, plan->n_stages);
-    x->unseen.first = x->seen.by_tables ? 0 : UNSEEN;
-    return true;
-}
-
 static bool improve(struct exchange *x, struct rb_plan_result *result, struct rb_err *err)
 {
     struct rb_early_comparison told;
-    if (!choose_draws(x, &result->best, err) || !exchange(x, result, err))
+    if (!exchange(x, result, err))
         return false;
     const bool any = x->n_taken > 0;
     if (!confirm_last(x, result, &told, err))

@@ -50,33 +50,8 @@ void rb_early_runs_free(struct rb_early_runs *r)
     free(r->cost_uusd);
 }
 
-// One draw a trial.
-static bool run_by_tables(const struct rb_search *search, const struct rb_early_plan *p,
-                          const struct rb_plan_stage *stages, int n, struct rb_early_runs *io, struct rb_err *err)
-{
-    struct rb_sampler_options opt = rb_sampler_defaults();
-    opt.by_stage = true;
-    opt.threads = search->req->threads;
-    opt.seed = search->req->seed;
-    opt.tables = rb_stage_times_tables(search->times);
-    struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, p->candidate.n_stages, &opt, err);
-    if (!sampler)
-        return false;
-    const int n_new = n - io->n;
-    RB_AUTO(rb_auto_free) double *time_s = rb_xcalloc(2 * (size_t)n_new, sizeof *time_s);
-    const double *cost_usd = time_s + n_new;
-    rb_sampler_run(sampler, (uint32_t)io->n, n_new, time_s, time_s + n_new);
-    rb_sampler_destroy(sampler);
-    for (int i = 0; i < n_new; i++) {
-        io->time_us[io->n + i] = llrint(1e6 * time_s[i]);
-        io->cost_uusd[io->n + i] = llrint(1e6 * cost_usd[i]);
-    }
-    io->n = n;
-    return true;
-}
-
 // As many runs as there should be, after those that are made.
-static bool simulate(const struct rb_search *search, const struct rb_early_plan *p, const struct rb_early_draws *draws,
+static bool simulate(const struct rb_search *search, const struct rb_early_plan *p, uint32_t first,
                      int n, struct rb_early_runs *io, struct rb_err *err)
 {
     const int made = io->n;
@@ -86,11 +61,10 @@ static bool simulate(const struct rb_search *search, const struct rb_early_plan 
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_plan_early early[RB_LIMIT_STAGES];
     const struct rb_evaluate_options opt = {
-        .samples = n - made, .threads = search->req->threads, .first = draws->first + (uint32_t)made};
+        .samples = n - made, .threads = search->req->threads, .first = first + (uint32_t)made,
+        .tables = rb_trial_laws_tables(search->laws)};
     rb_candidate_stages(search->scenario, &p->candidate, stages, nodes);
     rb_early_apply(&p->candidate, &p->early, stages, early);
-    if (draws->by_tables && !rb_has_endless_stage(search, &p->candidate))
-        return run_by_tables(search, p, stages, n, io, err);
     io->n = n;
     struct rb_err why = {0};
     if (!rb_has_endless_stage(search, &p->candidate) &&
@@ -117,10 +91,10 @@ static double p_both(const struct rb_search *search, const struct rb_early_runs 
 }
 
 bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan,
-                     const struct rb_early_draws *draws, struct rb_early_runs *runs, double *out, struct rb_err *err)
+                     uint32_t first, struct rb_early_runs *runs, double *out, struct rb_err *err)
 {
     const int n = search->req->samples;
-    if (!simulate(search, plan, draws, n, runs, err))
+    if (!simulate(search, plan, first, n, runs, err))
         return false;
     *out = p_both(search, runs, n);
     return true;
@@ -179,16 +153,16 @@ static void judge_p(const struct rb_search *search, const struct rb_early_runs *
 }
 
 bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan *from, const struct rb_early_plan *to,
-                      const struct rb_early_draws *draws, struct rb_early_runs *a, struct rb_early_runs *b,
+                      uint32_t first, struct rb_early_runs *a, struct rb_early_runs *b,
                       struct rb_early_comparison *out, struct rb_err *err)
 {
     const int all = search->req->samples;
     *out = (struct rb_early_comparison){0};
     for (int n = FIRST_LOOK < all ? FIRST_LOOK : all;; n = 2 * n < all ? 2 * n : all) {
-        if (!simulate(search, to, draws, n, b, err))
+        if (!simulate(search, to, first, n, b, err))
             return false;
         if (out->pays == RB_EARLY_OPEN) {
-            if (!simulate(search, from, draws, n, a, err))
+            if (!simulate(search, from, first, n, a, err))
                 return false;
             judge_gain(search, a, b, n, out);
         }

@@ -18,12 +18,6 @@ int rb_early_gained(const struct rb_candidate *candidate, int stage);
 void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early *early, struct rb_plan_stage *stages,
                     struct rb_plan_early *backing);
 
-// Which runs of a plan.
-struct rb_early_draws {
-    bool by_tables; // one draw a trial; else replicates, from `first` on
-    uint32_t first;
-};
-
 struct rb_early_runs {
     int64_t *time_us, *cost_uusd; // [samples], of these the first n are made
     int n;
@@ -31,9 +25,9 @@ struct rb_early_runs {
 struct rb_early_runs rb_early_runs_create(int samples);
 void rb_early_runs_free(struct rb_early_runs *runs);
 
-// With what probability a plan keeps the constraints, by all samples of the request: runs that are not made are.
+// With what probability a plan keeps the constraints, by all samples of the request, counted from run `first`: runs that are not made are.
 bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan,
-                     const struct rb_early_draws *draws, struct rb_early_runs *runs, double *out, struct rb_err *err);
+                     uint32_t first, struct rb_early_runs *runs, double *out, struct rb_err *err);
 
 enum rb_early_verdict { RB_EARLY_OPEN, RB_EARLY_DROPPED, RB_EARLY_KEPT };
 
@@ -46,7 +40,7 @@ struct rb_early_comparison {
 
 // Is `to` better than `from`, and does it keep the constraints? As few runs are made as tell it, after those that are made.
 bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan *from, const struct rb_early_plan *to,
-                      const struct rb_early_draws *draws, struct rb_early_runs *from_runs,
+                      uint32_t first, struct rb_early_runs *from_runs,
                       struct rb_early_runs *to_runs, struct rb_early_comparison *out, struct rb_err *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include "planner/async/endless.h"
 #include "simulator/sampler/table_runs.h"
 #include "simulator/stage/stage_run.h"
-#include "simulator/stage/stage_time.h"
+#include "simulator/laws/trial_laws.h"
 
 #include <assert.h>
 #include <math.h>
@@ -35,7 +35,7 @@ struct rb_stage_samples *rb_stage_samples_create(const struct rb_search *search,
 {
     struct rb_stage_samples *samples = rb_xcalloc(1, sizeof *samples);
     samples->scenario = search->scenario;
-    samples->tables = search->times ? rb_stage_times_tables(search->times) : NULL;
+    samples->tables = rb_trial_laws_tables(search->laws);
     samples->workspace = rb_workspace_create();
     samples->n = n;
     samples->need = need;
@@ -169,7 +169,7 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
     const struct rb_plan_stage plan = rb_scenario_stage(samples->scenario, stage, c->gpus, &nodes);
     struct rb_err why = {0};
     *out_ends = true;
-    if (samples->tables && rb_table_runs_apply(samples->scenario, &plan, 1, stage, samples->tables)) {
+    if (rb_table_runs_apply(samples->scenario, &plan, 1, stage, samples->tables)) {
         const struct rb_table_runs runs = {.n = samples->n, .threads = 1};
         if (!rb_table_runs_of_stage(samples->scenario, stage, &plan, kept, &runs, samples->tables, time_us, cost_uusd, err))
             return false;

@@ -10,9 +10,20 @@ static double to_beat(const struct rb_aim *aim)
     return isinf(aim->best) ? aim->best : aim->best - GAIN * fabs(aim->best);
 }
 
-static int count_within(const double *time_us, const double *cost_uusd, int n, double time_limit, double cost_limit)
+static double mean_of(const double *values, int n)
+{
+    double sum = 0;
+    for (int r = 0; r < n; r++)
+        sum += values[r];
+    return sum / n;
+}
+
+static int count_within(const struct rb_aim *aim, const double *time_us, const double *cost_uusd, int n,
+                        double time_limit, double cost_limit)
 {
     int count = 0;
+    if (aim->on_average)
+        return mean_of(time_us, n) <= time_limit ? n : 0;
     for (int r = 0; r < n; r++)
         count += (time_us[r] <= time_limit) & (cost_uusd[r] <= cost_limit);
     return count;
@@ -37,7 +48,7 @@ bool rb_aim_may_beat(const struct rb_aim *aim, const double *time_us, const doub
         need = isinf(aim->best) ? 1 : (int)-aim->best + 1;
         break;
     }
-    return count_within(time_us, cost_uusd, n, time_limit, cost_limit) >= need;
+    return count_within(aim, time_us, cost_uusd, n, time_limit, cost_limit) >= need;
 }
 
 static int compare_doubles(const void *pa, const void *pb)
@@ -66,14 +77,16 @@ double rb_aim_value(const struct rb_aim *aim, const double *time_us, const doubl
     int within;
     switch (aim->kind) {
     case RB_AIM_OBJECTIVE:
-        within = count_within(time_us, cost_uusd, n, aim->time_limit_us, aim->cost_limit_uusd);
+        within = count_within(aim, time_us, cost_uusd, n, aim->time_limit_us, aim->cost_limit_uusd);
         return within >= aim->need ? objective : INFINITY;
     case RB_AIM_DEADLINE:
+        if (aim->on_average)
+            return mean_of(time_us, n);
         return need_th_smallest(time_us, cost_uusd, aim->cost_limit_uusd, n, aim->need, scratch);
     case RB_AIM_BUDGET:
         return need_th_smallest(cost_uusd, time_us, aim->time_limit_us, n, aim->need, scratch);
     case RB_AIM_CONFIDENCE:
-        within = count_within(time_us, cost_uusd, n, aim->time_limit_us, aim->cost_limit_uusd);
+        within = count_within(aim, time_us, cost_uusd, n, aim->time_limit_us, aim->cost_limit_uusd);
         return within > 0 ? -(double)within : INFINITY;
     }
     return INFINITY;

@@ -16,6 +16,7 @@ struct rb_aim {
     enum rb_aim_kind kind;
     double time_limit_us, cost_limit_uusd; // INFINITY: none
     int need;
+    bool on_average; // a mean time within its limit counts as if all were
     double best; // INFINITY: nothing found yet
 };
 

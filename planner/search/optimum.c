@@ -60,6 +60,7 @@ void rb_optimum_aim(struct rb_optimum *op, enum rb_aim_kind kind)
         .time_limit_us = limit_of(req->deadline_us),
         .cost_limit_uusd = limit_of(req->budget_uusd),
         .need = op->options.need,
+        .on_average = op->search->on_average,
         .best = INFINITY,
     };
     op->has_best = op->has_path = false;
@@ -193,13 +194,13 @@ static bool may_win(struct rb_optimum *op, struct rb_stage_samples *by, const st
 static bool check_likes(struct rb_optimum *op, const struct rb_candidate *c, bool *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = op->search->req;
-    const double cautious = rb_cautious_confidence(req->confidence, n_check(req), req->samples);
+    const double cautious = rb_cautious_confidence(rb_search_confidence(op->search), n_check(req), req->samples);
     *out = true;
     if (!op->options.all || op->aim.kind != RB_AIM_OBJECTIVE)
         return true;
     if (op->options.check && !may_win(op, op->options.check, c, cautious, out, err))
         return false;
-    return !*out || may_win(op, op->options.all, c, req->confidence - SUMS_ERR, out, err);
+    return !*out || may_win(op, op->options.all, c, rb_search_confidence(op->search) - SUMS_ERR, out, err);
 }
 
 // Runs all replicates of a candidate for an aim that looks for the nearest constraints. Nodes that are inherited while
@@ -209,7 +210,7 @@ static bool exact_nearest(struct rb_optimum *op, const struct rb_candidate *c, d
                           struct rb_err *err)
 {
     struct rb_needs needs;
-    if (!rb_search_needs(op->search, c, RB_SCORE_ACCURACY, &needs, err))
+    if (!rb_search_needs(op->search, c, &needs, err))
         return false;
     if (op->surest.n_stages == 0 || needs.confidence > op->nearest.confidence)
         op->surest = *c;
@@ -261,7 +262,7 @@ static void explain_tables(struct rb_optimum *op, const struct rb_candidate *c)
         mean += (by_time ? op->time_us[r] : op->cost_uusd[r]) / n;
     }
     double more = mean - op->aim.best;
-    rb_format_probabilities((double)within / n, op->search->req->confidence, p, asked);
+    rb_format_probabilities((double)within / n, rb_search_confidence(op->search), p, asked);
     if (within < op->aim.need)
         rb_search_explain(op->search, "optimal", c, "infeasible: P=%s < %s in %d runs of its stages", p, asked, n);
     else if (by_time)

@@ -7,7 +7,7 @@
 #include "planner/questions/marginal.h"
 #include "simulator/model/evaluate.h"
 #include "simulator/model/scenario.h"
-#include "simulator/stage/stage_time.h"
+#include "simulator/laws/trial_laws.h"
 
 #define RB_PILOT_SAMPLES 4096 // at most, of a stage without a closed form: P of it within 0.031 at 99.9 %, of a plan less
 
@@ -33,7 +33,7 @@ struct rb_plan_request {
     void *out_of_time_ctx;            // of both
     int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
     int64_t memory_limit_bytes;       // of what grows with the search (planner/request/memory.h); 0: the planner's own
-    struct rb_stage_times *times;     // shared by many requests on the same profile (planner/scores/sharing.h); NULL: made and freed
+    struct rb_trial_laws *laws;      // shared by many requests on the same profile (planner/scores/sharing.h); NULL: made and freed
                                       // for this one
     struct rb_run_store *runs;        // shared by those on the same scenario; NULL: likewise
     const struct rb_candidate *hints; // plans to start from, of a neighbouring request; [n_hints]

@@ -3,14 +3,9 @@
 #include "planner/async/async_pool.h"
 #include "planner/async/async_runs.h"
 #include "planner/async/endless.h"
-#include "planner/proof/billed.h"
-#include "planner/proof/floors.h"
 #include "planner/request/memory.h"
 #include "planner/request/plan_space.h"
-#include "planner/scores/draws.h"
 #include "planner/scores/estimator.h"
-#include "planner/scores/on_time.h"
-#include "planner/scores/score.h"
 
 #include "engine/core/placement.h"
 
@@ -18,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PILOT_TRIALS 4000000 // at most so many trials are drawn for one: some tenths of a second
 #define PILOT_FEWEST 64
-#define FINER        0.7 // of the spread of a fast plan: some plans are surer
 #define OFF_SIGMA    4.0 // once in 30000
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
 
@@ -65,35 +58,7 @@ static int count_planners(void)
     return n;
 }
 
-static bool set_up_deadline(struct rb_search *s, struct rb_err *err)
-{
-    double deviation_s;
-    if (!s->by_laws || s->req->deadline_us <= 0)
-        return true;
-    if (!rb_score_deviation_s(s, &deviation_s, err))
-        return false;
-    s->on_time = rb_plan_space_on_time(s->space, (double)s->req->deadline_us / 1e6, FINER * deviation_s);
-    return true;
-}
-
-// Laws serve where stages are independent and mean cost is what counts: time under a budget is left to replicates.
-static bool set_up_laws(struct rb_search *s, struct rb_err *err)
-{
-    s->by_laws = !getenv("NOLAWS") &&
-        !s->asynchronous && s->req->objective == RB_OBJECTIVE_MIN_COST && rb_score_applies(s, &s->why_not_by_laws);
-    if (s->asynchronous)
-        s->why_not_by_laws = RB_ASYNC_WHY;
-    else if (s->req->objective != RB_OBJECTIVE_MIN_COST)
-        s->why_not_by_laws =
-            s->scenario->job->objective == RB_OBJECTIVE_MIN_COST
-                ? "nothing costs anything here, so the fastest is looked for: no bound is computed for time"
-                : "the objective is min_time: no bound is computed for it";
-    s->owns_times = s->req->times == NULL;
-    s->times = s->owns_times ? rb_stage_times_create(rb_search_pilot_samples(s->scenario)) : s->req->times;
-    return set_up_deadline(s, err);
-}
-
-static double trials_in_all(const struct rb_search *s)
+double rb_search_trials_in_all(const struct rb_search *s)
 {
     double trials = 0;
     for (int i = 0; i < s->scenario->stages.n; i++)
@@ -104,7 +69,7 @@ static double trials_in_all(const struct rb_search *s)
 // Tables of replicates for so many sizes: do they take more than a limit allows?
 static bool is_too_much(struct rb_search *s, int n_sizes)
 {
-    const double trials = trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
+    const double trials = rb_search_trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
     const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
     if (s->req->time_limit_us > 0 && trials >= (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
         s->left_out_for = "time";
@@ -113,20 +78,24 @@ static bool is_too_much(struct rb_search *s, int n_sizes)
     return s->left_out_for != NULL;
 }
 
-// Too many offers and trials for tables of replicates within a limit: what has laws is planned on alone.
-static void leave_out_lawless(struct rb_search *s)
+static bool may_lose_nodes(const struct rb_scenario *s, int offer)
+{
+    return s->sim_offers[offer].usable && s->sim_offers[offer].provisioning->preemption_per_hour > 0;
+}
+
+// Too many offers and trials for stages played event by event within a limit: what keeps its nodes is planned on alone.
+static void leave_out_slow(struct rb_search *s)
 {
     const struct rb_scenario *scenario = s->scenario;
-    const char *why;
-    int n_sizes = 0, n_with_laws = 0;
+    int n_sizes = 0, n_kept = 0;
     for (int i = 0; i < scenario->n_offers; i++) {
         n_sizes += s->sizes[i].n;
-        n_with_laws += s->sizes[i].n > 0 && rb_stage_times_apply(scenario, i, &why);
+        n_kept += s->sizes[i].n > 0 && !may_lose_nodes(scenario, i);
     }
-    if (s->asynchronous || n_with_laws == 0 || s->req->objective != RB_OBJECTIVE_MIN_COST || !is_too_much(s, n_sizes))
+    if (s->asynchronous || n_kept == 0 || s->req->objective != RB_OBJECTIVE_MIN_COST || !is_too_much(s, n_sizes))
         return;
     for (int i = 0; i < scenario->n_offers; i++) {
-        s->left_out[i] = s->sizes[i].n > 0 && !rb_stage_times_apply(scenario, i, &why);
+        s->left_out[i] = s->sizes[i].n > 0 && may_lose_nodes(scenario, i);
         s->n_left_out += s->left_out[i];
         if (s->left_out[i])
             s->sizes[i].n = 0;
@@ -140,7 +109,6 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
         .req = req,
         .scenario = scenario,
         .asynchronous = rb_job_is_asynchronous(scenario->job),
-        .told_part = 1,
         .compared_part = RB_ASYNC_COMPARED_PART,
     };
     s.sizes = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.sizes);
@@ -158,15 +126,14 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     s.owns_runs = req->runs == NULL;
     s.runs = s.owns_runs ? rb_run_store_create() : req->runs;
     s.space = rb_plan_space_create();
-    leave_out_lawless(&s);
+    s.owns_laws = req->laws == NULL;
+    s.laws = s.owns_laws ? rb_trial_laws_create() : req->laws;
+    leave_out_slow(&s);
     *search = s;
-    if (set_up_laws(search, err))
-        return true;
-    rb_search_finish(search);
-    return false;
+    return true;
 }
 
-static void forget_results(struct rb_search *search)
+void rb_search_forget(struct rb_search *search)
 {
     for (int i = 0; rb_planners[i]; i++)
         search->has_result[i] = false;
@@ -174,12 +141,10 @@ static void forget_results(struct rb_search *search)
         search->static_best[i].known = false;
 }
 
-bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err)
+void rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req)
 {
-    search->on_time = NULL;
     search->req = req;
-    forget_results(search);
-    return set_up_deadline(search, err);
+    rb_search_forget(search);
 }
 
 void rb_search_finish(struct rb_search *search)
@@ -190,13 +155,12 @@ void rb_search_finish(struct rb_search *search)
     free(search->has_result);
     rb_explained_destroy(search->explained);
     free(search->static_best);
-    rb_floors_destroy(search->floors);
     rb_plan_space_destroy(search->space);
     free(search->engine_estimated);
     if (search->owns_runs)
         rb_run_store_destroy(search->runs);
-    if (search->owns_times)
-        rb_stage_times_destroy(search->times);
+    if (search->owns_laws)
+        rb_trial_laws_destroy(search->laws);
     *search = (struct rb_search){0};
 }
 
@@ -228,18 +192,6 @@ static bool plan_asynchronous(struct rb_search *search, const struct rb_planner 
     return ok;
 }
 
-// Under a mean deadline plans are compared by sums alone: where the best is billed more, nothing is proved, but the bound stays one.
-static void heed_bill(struct rb_plan_result *result, const struct rb_score *score)
-{
-    const double told_uusd = (double)result->best.estimate.cost_uusd.mean;
-    struct rb_plan_bound *bound = &result->bound;
-    if (!bound->present || !rb_billed_may_differ(score) || told_uusd <= score->cost_mean_uusd + 1)
-        return;
-    bound->proved = false;
-    bound->why_not = "the plan is billed more than its stages one by one: nodes come late, or live less than 60 s";
-    bound->gap = bound->cost_uusd > 0 ? fmax(0, told_uusd / (double)bound->cost_uusd - 1) : 0;
-}
-
 static bool ask(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                 struct rb_err *err)
 {
@@ -247,18 +199,7 @@ static bool ask(struct rb_search *search, const struct rb_planner *planner, stru
         return rb_async_pool_plan(search, result, err);
     if (search->asynchronous)
         return plan_asynchronous(search, planner, result, err);
-    if (!planner->plan(search, result, err))
-        return false;
-    if (!search->by_laws || result->best.n_stages == 0)
-        return true;
-    // What was compared by means and probabilities is told with its quantiles.
-    struct rb_score score;
-    if (!rb_estimate_candidate(search, &result->best, NULL, err) ||
-        !rb_score_candidate(search, &result->best, RB_SCORE_SEARCH_ACCURACY, &score, err))
-        return false;
-    if (planner == &rb_planner_mean)
-        heed_bill(result, &score);
-    return true;
+    return planner->plan(search, result, err);
 }
 
 int rb_search_index_of(const struct rb_planner *planner)
@@ -395,19 +336,6 @@ void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *r
         rb_scenario_keep_noise(s, req->samples, rb_memory_for_draws(req, RB_KEPT_NOISE_BYTES));
 }
 
-int rb_search_pilot_samples(const struct rb_scenario *s)
-{
-    int samples = PILOT_TRIALS / s->stages.rungs[0].trials;
-    samples = samples < RB_PILOT_SAMPLES ? samples : RB_PILOT_SAMPLES;
-    return samples > PILOT_FEWEST ? samples : PILOT_FEWEST;
-}
-
-bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
-{
-    return search->by_laws ? rb_score_estimate(search, candidate, err)
-                           : rb_search_replicates(search, candidate, samples, err);
-}
-
 bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
                     const struct rb_runs **out, struct rb_err *err)
 {
@@ -424,22 +352,12 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
         .first = (uint32_t)made,
         .samples = samples - made,
         .threads = search->req->threads,
-        .tables = search->times ? rb_stage_times_tables(search->times) : NULL};
+        .tables = rb_trial_laws_tables(search->laws)};
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
     if (made < samples && !rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values + made,
                                             values + samples + made, err))
         return false;
     *out = rb_run_store_keep(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
-    return true;
-}
-
-static bool tables_in_time(struct rb_search *search, struct rb_candidate *candidate, const struct rb_plan_stage *stages,
-                           int samples, struct rb_err *err)
-{
-    const struct rb_runs *runs;
-    if (!rb_draws_from_tables(search, candidate, stages, samples, &runs, err))
-        return false;
-    candidate->estimate = rb_runs_estimate(runs, search->req->deadline_us, search->req->budget_uusd);
     return true;
 }
 
@@ -450,14 +368,12 @@ static bool replicates_in_time(struct rb_search *search, struct rb_candidate *ca
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    if (search->by_laws && search->req->samples < search->req->samples_asked) // so many trials that every run counts
-        return tables_in_time(search, candidate, stages, samples, err);
     struct rb_evaluate_options opt = rb_evaluate_defaults();
     opt.samples = samples;
     opt.deadline_us = search->req->deadline_us;
     opt.budget_uusd = search->req->budget_uusd;
     opt.threads = search->req->threads;
-    opt.stop = samples * trials_in_all(search) > UNINTERRUPTED ? search->req->out_of_time : NULL;
+    opt.stop = samples * rb_search_trials_in_all(search) > UNINTERRUPTED ? search->req->out_of_time : NULL;
     opt.stop_ctx = search->req->out_of_time_ctx;
     return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
 }
@@ -474,7 +390,7 @@ static bool run_replicates(struct rb_search *search, struct rb_candidate *candid
     return true;
 }
 
-bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
 {
     if (search->asynchronous)
         return rb_async_score(search, candidate, samples, err);
@@ -492,9 +408,16 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
     return true;
 }
 
+double rb_search_confidence(const struct rb_search *search)
+{
+    return fmin(1, search->req->confidence + search->guard);
+}
+
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate)
 {
-    return estimate->p_both >= fmin(1, search->req->confidence + search->guard);
+    if (search->on_average)
+        return search->req->deadline_us < 0 || estimate->time_us.mean <= search->req->deadline_us;
+    return estimate->p_both >= rb_search_confidence(search);
 }
 
 double rb_search_p_off(const struct rb_estimate *e)

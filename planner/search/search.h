@@ -22,20 +22,14 @@ struct rb_search {
     bool asynchronous;                // candidates are played by the engine (planner/async/async_runs.h)
     bool whole_job;                   // asynchronous: no plan may stop starting configurations before there are none
     int compared_part;                // asynchronous: by so small a part of the runs that tell a plan are plans compared
-    double guard;                     // asynchronous: what a plan's probability must be above the confidence asked, because
-                                      // the last one found was told to keep less than that; see rb_search_plan
-    bool by_laws;                     // candidates are scored from the laws of their stages (planner/scores/score.h)
-    const char *why_not_by_laws;      // else; NULL
-    int told_part;                    // by_laws: a plan is told by so small a part of the request's samples where it is only
-                                      // quantiles of cost that they tell; 1: by all
-    struct rb_stage_times *times;     // the request's, or own; by_laws only
-    bool owns_times;
+    double guard;                     // what a plan's probability must be above the confidence asked, because the last one
+                                      // found turned out to keep less than that
+    bool on_average;                  // the mean time keeps the deadline, and the confidence does not count
+    bool undecided;                   // a plan was so near to the confidence that no affordable number of runs told
+    struct rb_trial_laws *laws;       // the request's, or own: laws and tables of single latencies
+    bool owns_laws;
     struct rb_run_store *runs;        // the request's, or own
     bool owns_runs;
-    struct rb_on_time *on_time;       // by_laws with a deadline; the space's
-    struct rb_floors *floors;         // made when first asked for (planner/proof/candidate_floor.h), at
-    double theta[4];                  // [RB_N_TILTS], none above
-    double steepest;
     struct rb_plan_space *space;           // what depends on neither deadline nor budget (planner/request/plan_space.h)
     bool asked_again;                 // rb_search_ask_again will be called: then it is kept
     const struct rb_planner *asked;   // for its infeasible request the nearest constraints are worth the time they take
@@ -56,8 +50,10 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
 void rb_search_finish(struct rb_search *search);
 // Another question to the same search: `req` differs from the last one in its constraints, hints and clock only. Results are
 // forgotten; scores, runs and the space stay.
-bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err);
+void rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req);
 
+// Forgets what planners have found; scores, runs and the space stay.
+void rb_search_forget(struct rb_search *search);
 // Result of one planner, found once a request.
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
                     struct rb_err *err);
@@ -81,6 +77,7 @@ extern const struct rb_planner rb_planner_greedy, rb_planner_mean, rb_planner_na
 // --- facts about stages and offers
 
 int rb_search_n_trials(const struct rb_search *search, int stage);
+double rb_search_trials_in_all(const struct rb_search *search); // of all stages
 int rb_search_gpus_per_node(const struct rb_search *search, int offer);
 // Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
 bool rb_search_is_outbid(const struct rb_search *search, int offer);
@@ -100,17 +97,14 @@ int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
 // the memory limit has room for it.
 void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *req);
 
-// Samples of a stage time without a closed form: P within 0.03 at 99.9 %, fewer where a stage has very many trials.
-int rb_search_pilot_samples(const struct rb_scenario *s);
-
-// What a search compares, into candidate->estimate: from the laws of the stages where the request allows it, else from the
-// first `samples` replicates.
+// What a search compares, into candidate->estimate: from the first `samples` runs.
 bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
-// From replicates in any case.
-bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
-// Those replicates themselves, kept with the search. Borrowed until the next call.
+// Those runs themselves, kept with the search. Borrowed until the next call.
 bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
                     const struct rb_runs **out, struct rb_err *err);
+// What a plan has to keep the constraints with: the confidence asked, and more once a plan that was found with just that turned
+// out to keep less.
+double rb_search_confidence(const struct rb_search *search);
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate);
 // p_both is not further off: what its error says, and four standard errors (once in 30000) where these are more.
 double rb_search_p_off(const struct rb_estimate *estimate);
@@ -118,8 +112,7 @@ double rb_search_objective(const struct rb_search *search, const struct rb_estim
 // How many of n samples must meet the constraints: the smallest m with m / n >= confidence.
 int rb_need_count(double confidence, int n);
 
-// The best feasible of n candidates. Scores from laws are exact, and what a lower bound excludes is not scored; else all are
-// screened on the first replicates, and settled in the order of what these say. Its index is in out_best, -1: none is feasible.
+// The best feasible of n candidates: all are screened on the first runs, and settled in the order of what these say. Its index is in out_best, -1: none is feasible.
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err);
 
@@ -132,6 +125,9 @@ bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, 
 // there is none), whose runs are kept, too?
 bool rb_search_may_stand(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *screened,
                          const struct rb_candidate *best, int all);
+// Does a candidate keep the constraints with the confidence? Decided by as many runs as that takes, none of which the search has
+// compared plans by (planner/proof/decide.c).
+bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, bool *out_keeps, struct rb_err *err);
 // Is it feasible, and better than `best` (NULL: there is none)? Scores it on more and more replicates until these say that it is
 // not, but for bad luck, or it is scored on all. estimate.samples tells how many there were.
 bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
@@ -145,9 +141,9 @@ struct rb_plan_result rb_search_no_plan(const struct rb_search *search);
 // An infeasible result: the surest candidate (NULL: there is none at all) and the nearest constraints.
 bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
                          struct rb_plan_result *out, struct rb_err *err);
-// What one candidate would need, from simulated runs of it and, where it is compared by them, laws as accurate as told.
-bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
-                     struct rb_needs *out, struct rb_err *err);
+// What one candidate would need, from simulated runs of it.
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
+                     struct rb_err *err);
 // Result of a planner whose best is a feasible candidate; cut if the time is up, unless the planner knows better.
 struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best);
 

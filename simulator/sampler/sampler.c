@@ -36,7 +36,6 @@ struct kernel {
 // The best first.
 static const struct kernel kernels[] = {
 #ifdef RB_SAMPLER_HAS_AVX2
-    {RB_SAMPLER_AVX512, rb_sampler_block_avx512},
     {RB_SAMPLER_AVX2, rb_sampler_block_avx2},
 #endif
     {RB_SAMPLER_SCALAR, rb_sampler_block_scalar},
@@ -45,8 +44,6 @@ static const struct kernel kernels[] = {
 static bool runs_here(enum rb_sampler_isa isa)
 {
 #ifdef RB_SAMPLER_HAS_AVX2
-    if (isa == RB_SAMPLER_AVX512)
-        return __builtin_cpu_supports("avx512vl");
     if (isa == RB_SAMPLER_AVX2)
         return __builtin_cpu_supports("avx2");
 #endif

@@ -13,7 +13,7 @@ enum rb_waves {
     RB_WAVES_BARRIER, // a barrier after every wave
 };
 
-enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2, RB_SAMPLER_AVX512 };
+enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2 };
 
 struct rb_sampler_tables;
 

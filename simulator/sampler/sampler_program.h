@@ -70,6 +70,6 @@ struct rb_sampler_scratch {
 typedef void rb_sampler_block_fn(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
                                  uint32_t block, const struct rb_sampler_runs *out);
 rb_sampler_block_fn rb_sampler_block_scalar;
-rb_sampler_block_fn rb_sampler_block_avx2, rb_sampler_block_avx512; // only where they are built: RB_SAMPLER_HAS_AVX2
+rb_sampler_block_fn rb_sampler_block_avx2; // only where they are built: RB_SAMPLER_HAS_AVX2
 
 #endif

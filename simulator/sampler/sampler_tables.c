@@ -1,7 +1,7 @@
 #include "simulator/sampler/sampler_tables.h"
 
-#include "simulator/one_wave/trial_law.h"
-#include "simulator/stage/stage_time.h"
+#include "simulator/laws/trial_law.h"
+#include "simulator/laws/trial_laws.h"
 
 #include <stdlib.h>
 
@@ -17,11 +17,11 @@ struct entry {
 };
 
 struct rb_sampler_tables {
-    struct rb_stage_times *times;
+    struct rb_trial_laws *times;
     struct entry *entries; // a plan has a stage or two for each size: few
 };
 
-struct rb_sampler_tables *rb_sampler_tables_create(struct rb_stage_times *times)
+struct rb_sampler_tables *rb_sampler_tables_create(struct rb_trial_laws *times)
 {
     struct rb_sampler_tables *tables = rb_xcalloc(1, sizeof *tables);
     tables->times = times;
@@ -104,7 +104,7 @@ static double fill_trial(struct rb_sampler_tables *tables, const struct rb_profi
         return profile->between.kind == RB_DIST_CONSTANT || profile->between.kind == RB_DIST_EMPIRICAL ? 1 : 0;
     }
     if (tables->times) {
-        const struct rb_law *law = rb_stage_times_trial(tables->times, profile, units, unit_s);
+        const struct rb_law *law = rb_trial_laws_get(tables->times, profile, units, unit_s);
         fill_by_law(table, law);
         return law->jump;
     }

@@ -5,11 +5,11 @@
 #include "profiles/store/profile.h"
 #include "simulator/sampler/sampler_table.h"
 
-struct rb_stage_times;
+struct rb_trial_laws;
 struct rb_sampler_tables;
 
 // times: where the laws of trials are known already; NULL: they are made for the tables. Not thread-safe.
-struct rb_sampler_tables *rb_sampler_tables_create(struct rb_stage_times *times);
+struct rb_sampler_tables *rb_sampler_tables_create(struct rb_trial_laws *times);
 void rb_sampler_tables_destroy(struct rb_sampler_tables *tables); // NULL is fine
 
 // Borrowed until destroy. Profile and distribution are compared by address.

@@ -9,7 +9,7 @@ bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage
 {
     for (int i = 0; i < n_stages; i++) {
         const struct rb_plan_stage *stage = &stages[i];
-        if (stage->n_early > 0)
+        if (stage->n_early > 1)
             return false;
         for (int k = 0; k < stage->n_nodes; k++) {
             const struct rb_sim_offer *o = &s->sim_offers[stage->nodes[k].offer];

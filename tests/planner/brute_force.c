@@ -173,7 +173,7 @@ bool brute_job_init(struct brute_job *job, uint32_t number, const struct brute_f
     struct rb_search search;
     struct rb_err err = {0};
     bool ok = false;
-    *job = (struct brute_job){.times = rb_stage_times_create(256)};
+    *job = (struct brute_job){.times = rb_trial_laws_create()};
     case_random(&job->c, number);
     job->c.job.resources.max_nodes += MORE_NODES;
     if (number % 2 == 1)
@@ -201,7 +201,7 @@ void brute_job_finish(struct brute_job *job)
     brute_finish(&job->brute);
     rb_scenario_finish(&job->scenario);
     case_finish(&job->c);
-    rb_stage_times_destroy(job->times);
+    rb_trial_laws_destroy(job->times);
 }
 
 // --- optima

@@ -30,7 +30,7 @@ struct brute {
 struct brute_job {
     struct rb_case c;
     struct rb_scenario scenario;
-    struct rb_stage_times *times;
+    struct rb_trial_laws *times;
     struct brute brute;
 };
 

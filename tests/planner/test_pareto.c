@@ -14,12 +14,12 @@
 static void start(struct rb_case *c, uint32_t number)
 {
     case_random(c, number);
-    c->req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    c->req.times = rb_trial_laws_create();
 }
 
 static void stop(struct rb_case *c)
 {
-    rb_stage_times_destroy(c->req.times);
+    rb_trial_laws_destroy(c->req.times);
     case_finish(c);
 }
 
@@ -89,7 +89,7 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
 static int compare_with_plans(struct rb_case *c)
 {
     const struct rb_pareto pareto = case_frontier(c);
-    struct rb_stage_times *lent = c->req.times;
+    struct rb_trial_laws *lent = c->req.times;
     int n_proved = 0;
     c->req.times = NULL; // nothing is shared
     for (int k = 0; k < pareto.n_points; k++) {

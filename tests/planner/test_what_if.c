@@ -288,7 +288,7 @@ static void what_is_reused_is_counted(void **state)
     case_finish(&c);
 }
 
-static int64_t n_made(const struct rb_stage_times *times)
+static int64_t n_made(const struct rb_trial_laws *times)
 {
     return rb_stage_times_made(times, RB_STAGE_ONE_WAVE) + rb_stage_times_made(times, RB_STAGE_SCHEDULE) +
            rb_stage_times_made(times, RB_STAGE_PILOT);
@@ -299,11 +299,11 @@ static int64_t made_for(struct rb_case *c, const char *text)
 {
     struct rb_what_if_table table;
     struct rb_err err = {0};
-    c->req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    c->req.times = rb_trial_laws_create();
     if (!rb_what_if_plan(&c->req, "optimal", &text, 1, &c->arena, &table, &err))
         fail_msg("%s", err.message);
     int64_t made = n_made(c->req.times);
-    rb_stage_times_destroy(c->req.times);
+    rb_trial_laws_destroy(c->req.times);
     c->req.times = NULL;
     return made;
 }
@@ -315,11 +315,11 @@ static int64_t made_alone(struct rb_case *c, const char *text)
     struct rb_plan plan;
     struct rb_plan_result result;
     struct rb_err err = {0};
-    req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    req.times = rb_trial_laws_create();
     req.alone = true; // as scenarios are planned
     assert_true(rb_make_plan(&req, "optimal", &c->arena, &plan, &result, &err));
     int64_t made = n_made(req.times);
-    rb_stage_times_destroy(req.times);
+    rb_trial_laws_destroy(req.times);
     return made;
 }
 
@@ -385,7 +385,7 @@ static bool has_size(const struct rb_job *of, int gpus)
     return false;
 }
 
-static const struct rb_stage_time *time_of(struct rb_stage_times *times, const struct world *w, int stage, int offer,
+static const struct rb_stage_time *time_of(struct rb_trial_laws *times, const struct world *w, int stage, int offer,
                                            int gpus, int nodes, int kept)
 {
     const struct rb_stage_work work = {stage, offer, gpus, nodes, kept};
@@ -401,7 +401,7 @@ struct reuse {
 };
 
 // Of one stage and offer: all that the base has as well are the same objects, and were not made again.
-static void check_stage(struct rb_stage_times *times, const struct world *base, const struct world *w, int stage,
+static void check_stage(struct rb_trial_laws *times, const struct world *base, const struct world *w, int stage,
                         int offer, struct reuse *count)
 {
     const int before = same_stage(base, w, stage), twin = same_offer(base, w, offer);
@@ -431,7 +431,7 @@ static struct reuse reuse_for(struct rb_case *c, const char *text)
     struct rb_plan_request req = request_of(c, text);
     struct world base, w;
     struct reuse count = {0};
-    struct rb_stage_times *times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    struct rb_trial_laws *times = rb_trial_laws_create();
     open_world(c, &c->req, &base);
     open_world(c, &req, &w);
     for (int stage = 0; stage < w.scenario.stages.n; stage++) {
@@ -440,7 +440,7 @@ static struct reuse reuse_for(struct rb_case *c, const char *text)
     }
     rb_scenario_finish(&base.scenario);
     rb_scenario_finish(&w.scenario);
-    rb_stage_times_destroy(times);
+    rb_trial_laws_destroy(times);
     return count;
 }
 

@@ -1,8 +1,8 @@
 // Laws against the closed forms of the families they come from, against GSL, and against plain draws.
 #include "check.h"
 
-#include "simulator/one_wave/law.h"
-#include "simulator/one_wave/trial_law.h"
+#include "simulator/laws/law.h"
+#include "simulator/laws/trial_law.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

@@ -1,0 +1,91 @@
+// Does a plan keep the constraints with the confidence asked? A sequential test: runs are made until they say, at a stated
+// risk, that the plan keeps them with at least the confidence c, or with less than c + RB_DECIDED. A plan between the two may be
+// called either: it is neither promised nor ruled out.
+// Source: Chernoff's bound. If the probability is at most c, a share of n runs reaches s > c with a probability of at most
+// exp(-n KL(s, c)), KL(s, c) = s ln(s / c) + (1 - s) ln((1 - s) / (1 - c)); likewise below c + RB_DECIDED.
+#include "planner/proof/decide.h"
+
+#include "planner/async/endless.h"
+#include "simulator/laws/trial_laws.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FIRST_RUN   (UINT32_C(1) << 22) // beyond those by which plans are compared, before those that figures rest on
+#define FIRST_BATCH 256
+#define MOST_RUNS   (1 << 18)
+#define MOST_TRIALS 2e7 // a tenth of a second from tables, a second from replicates
+
+static double divergence(double share, double p)
+{
+    const double hit = share > 0 ? share * log(share / p) : 0;
+    const double missed = share < 1 ? (1 - share) * log((1 - share) / (1 - p)) : 0;
+    return hit + missed;
+}
+
+enum rb_decision rb_decide_share(int hits, int n, double confidence, double risk)
+{
+    const double share = (double)hits / n, more = confidence + RB_DECIDED, enough = log(1 / risk) / n;
+    if (confidence >= 1 - RB_DECIDED) // no number of runs shows that much: none may miss
+        return hits < n ? RB_DECIDED_FALLS_SHORT : n >= RB_DECIDED_NO_MISS ? RB_DECIDED_KEEPS : RB_UNDECIDED;
+    if (share >= confidence && divergence(share, confidence) >= enough)
+        return RB_DECIDED_KEEPS;
+    if (share <= more && divergence(share, more) >= enough)
+        return RB_DECIDED_FALLS_SHORT;
+    return RB_UNDECIDED;
+}
+
+static int count_kept(const struct rb_plan_request *req, const int64_t *time_us, const int64_t *cost_uusd, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        kept += (req->deadline_us < 0 || time_us[i] <= req->deadline_us) &&
+                (req->budget_uusd < 0 || cost_uusd[i] <= req->budget_uusd);
+    return kept;
+}
+
+static bool run_batch(struct rb_search *search, const struct rb_candidate *c, int first, int n, int *io_kept,
+                      struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    const struct rb_evaluate_options opt = {
+        .first = FIRST_RUN + (uint32_t)first,
+        .samples = n,
+        .threads = search->req->threads,
+        .tables = rb_trial_laws_tables(search->laws),
+    };
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
+    rb_candidate_stages(search->scenario, c, stages, nodes);
+    if (!rb_evaluate_runs(search->scenario, stages, c->n_stages, &opt, values, values + n, err))
+        return false;
+    *io_kept += count_kept(search->req, values, values + n, n);
+    return true;
+}
+
+bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, bool *out_keeps, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const double affordable = MOST_TRIALS / rb_search_trials_in_all(search);
+    const int most = affordable < MOST_RUNS ? (int)affordable : MOST_RUNS;
+    double risk = RB_DECIDED_RISK / 2;
+    int n = 0, kept = 0;
+    *out_keeps = rb_search_feasible(search, &candidate->estimate);
+    if (search->asynchronous || search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
+        rb_has_endless_stage(search, candidate))
+        return true;
+    for (int batch = FIRST_BATCH; n + batch <= most && !rb_search_out_of_time(search); batch = n) {
+        if (!run_batch(search, candidate, n, batch, &kept, err))
+            return false;
+        n += batch;
+        const enum rb_decision decision = rb_decide_share(kept, n, rb_search_confidence(search), risk);
+        *out_keeps = decision == RB_DECIDED_KEEPS;
+        if (decision != RB_UNDECIDED)
+            return true;
+        risk /= 2; // every look is paid for
+    }
+    search->undecided = true;
+    if (n >= FIRST_BATCH)
+        *out_keeps = (double)kept / n >= rb_search_confidence(search);
+    return true;
+}

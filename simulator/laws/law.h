@@ -1,0 +1,48 @@
+// The law of a duration in numbers: its distribution function on an even grid, below and above kept apart so that both
+// tails are accurate relative to themselves. What the closed forms compute with. A value; its arrays live in an arena.
+// Source of the method: order statistics (David and Nagaraja, "Order Statistics", chapter 2); characteristic functions by
+// the trapezoid rule, which is spectrally accurate for smooth integrands (Trefethen and Weideman, SIAM Review 56, 2014).
+#ifndef RB_SIMULATOR_LAW_H
+#define RB_SIMULATOR_LAW_H
+
+#include "base/arena.h"
+#include "profiles/fit/dist.h"
+
+#define RB_LAW_POINTS       512  // of a usual grid: 25 standard deviations at a twentieth each
+#define RB_LAW_POINTS_HEAVY 2048 // most points: a law with a heavy tail needs them
+
+struct rb_law {
+    double low_s, step_s;       // point i lies at low_s + i * step_s
+    int n;                      // points; 1: a constant at low_s
+    const double *below;        // [n] P(X <= x_i), never falls; last 1 to 1e-12
+    const double *above;        // [n] P(X > x_i), 1 - below but accurate where it is tiny
+    double mean_s, variance_s2; // of the exact law, not of the grid, where a formula exists
+    double error;               // no |P(X <= x)| is further from the truth than this: numerics, and sampling at 99.9 %
+    double tail_error;          // the part of it that is no smaller in the tails: what the largest of k inherits k times
+    double jump;                // largest step of the distribution function (atoms); 0: smooth
+};
+
+// Errors of all functions below: none; what cannot be represented raises `error`.
+struct rb_law rb_law_constant(double seconds);
+struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena);
+// Sum and product of independent durations; a times a factor >= 0.
+struct rb_law rb_law_plus(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena);
+struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_arena *arena);
+struct rb_law rb_law_product(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena); // X * Y, independent
+// Sum of k independent copies, k >= 1 and possibly many thousands.
+struct rb_law rb_law_sum_of(const struct rb_law *a, int64_t k, struct rb_arena *arena);
+
+double rb_law_below(const struct rb_law *law, double seconds);    // P(X <= x), cubic between points, monotone
+double rb_law_above(const struct rb_law *law, double seconds);    // P(X > x)
+double rb_law_quantile(const struct rb_law *law, double u);       // smallest x with P(X <= x) >= u; 0 < u < 1
+
+// Quantiles one after the other, each near the last: the same bits, found in a few steps.
+struct rb_law_reader {
+    const struct rb_law *law;
+    int cell; // between two points, that the last one was in; -1: below the first
+    double slope_from, slope_to;
+};
+struct rb_law_reader rb_law_read_from(const struct rb_law *law, double u); // the first will be near u
+double rb_law_read_quantile(struct rb_law_reader *r, double u);
+
+#endif
