@@ -73,7 +73,8 @@ struct rb_plan_bound {
     bool present;           // false: no bound is claimed, only nodes_explored and why_not count
     int64_t cost_uusd;      // proven lower bound over the search space
     double gap;             // (cost - bound) / bound
-    bool proved;            // no plan of the space is cheaper by more than the errors of the estimates
+    bool proved;            // no plan of the space that keeps the constraints clearly is cheaper by more than the tolerance
+    double tolerance, risk; // a share of the cost; of the claim being wrong. 0 where no bound is claimed
     const char *why_not;    // not proved, or no bound at all, because ...; NULL where proved
     int64_t nodes_explored;
     const char *const *relaxations;

@@ -4,6 +4,7 @@
 // plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
 #include "planner/async/async_search.h"
+#include "planner/proof/certificate.h"
 #include "planner/search/branch.h"
 #include "planner/search/exchange.h"
 #include "planner/search/frontier.h"
@@ -185,6 +186,8 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
         return rb_async_plan(search, out, err);
     if (!plan_on_tables(search, out, err))
         return false;
+    if (out->feasible && search->req->objective == RB_OBJECTIVE_MIN_COST && !search->on_average && !out->cut)
+        return rb_certify(search, &out->best, &out->bound, err);
     return true;
 }
 
