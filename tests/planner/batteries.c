@@ -151,6 +151,7 @@ static int run(const struct rb_args *args)
         return 2;
     }
     b.opt.sure = battery_bonferroni((double)FIGURES_PER_JOB * n_classes * b.n_jobs);
+    b.opt.sure_plan = battery_bonferroni(b.opt.most_plans * n_classes * b.n_jobs);
     b.results = rb_xcalloc((size_t)(n_classes * b.n_jobs), sizeof *b.results);
     run_all(&b, (int)rb_args_int(args, "threads", 2));
     for (int c = 0; c < n_classes; c++)

@@ -246,7 +246,7 @@ static void check_space(struct battery_result *r, const struct battery_options *
         .probability = b->req.confidence + DELTA,
         .tolerance = TOLERANCE,
         .most_runs = opt->most_runs,
-        .sure = opt->sure,
+        .sure = opt->sure_plan,
     };
     struct every_found found;
     if (b->space.n_plans > opt->most_plans || asked.probability >= 1)

@@ -24,7 +24,8 @@ struct battery_options {
     int most_runs;    // of one plan of the space beside a proof
     double most_plans; // a larger space is not looked through
     int n_seeds, every_seeds; // one job in so many is planned with so many seeds; 0: none
-    double sure;      // |z| that a true program does not reach
+    double sure;      // |z| that no figure of a true program reaches
+    double sure_plan; // likewise, of each of the plans of the spaces
     bool verbose;
 };
 
