@@ -137,7 +137,7 @@ static struct shape draw_shape(struct rb_stream *s, char class_, uint32_t number
     x.stages = x.small && x.n_offers > 1 ? 2 : pick(s, x.small ? 2 : 1, 3);
     x.eta = pick(s, 2, 3);
     x.trials = x.small ? pick(s, 3, 9) : pick(s, 6, 27);
-    x.max_nodes = x.small ? pick(s, 3, 4) : pick(s, 4, 8);
+    x.max_nodes = x.small ? pick(s, 3, 4) : pick(s, 4, class_ == 'c' ? 12 : 8);
     x.sizes = pick_sizes(s, class_ == 'e');
     x.nodes_per_trial = class_ == 'e' ? 4 : pick(s, 1, 2);
     x.base_s = class_ == 'd' && happens(s, 0.5) ? pick_real(s, 4, 30) : pick_real(s, 40, 300);
@@ -179,7 +179,8 @@ static void put_noise(struct rb_buf *out, struct rb_stream *s, char class_)
 {
     rb_buf_puts(out, "noise:\n  between: ");
     const bool both = class_ == 'b' && happens(s, 0.4), inside = class_ == 'b' && happens(s, 0.25);
-    if (class_ == 'b' && !inside)
+    const bool late_and_heavy = class_ == 'c' && happens(s, 0.3);
+    if ((class_ == 'b' && !inside) || late_and_heavy)
         put_heavy(out, s);
     else
         put_lognormal(out, 1, pick_real(s, 0.05, 0.55));
@@ -298,9 +299,11 @@ static void choose_constraints(struct battery_job *b, struct rb_stream *s)
     if (n == 0)
         return;
     qsort(probes, (size_t)n, sizeof *probes, compare_by_time);
-    const double soonest = probes[0].time_us, usual = probes[n / 2].time_us, u = rb_stream_uniform(s);
+    // The soonest of many looks sooner than it is, by as much as few runs err by.
+    const double soonest = probes[0].time_us * pick_real(s, 1, 1.12), usual = probes[n / 2].time_us;
+    const double u = rb_stream_uniform(s);
     const bool tight = happens(s, 0.12);
-    double deadline_us = tight ? soonest * pick_real(s, 0.7, 1) : soonest + u * u * (1.3 * usual - soonest);
+    double deadline_us = tight ? soonest * pick_real(s, 0.7, 0.95) : soonest + u * u * fmax(0, 1.3 * usual - soonest);
     const bool by_time = b->class_ == 'd' && happens(s, 0.3);
     const bool budget = by_time || happens(s, b->class_ == 'd' ? 0.4 : 0.1);
     if (by_time) {
