@@ -1,150 +1,642 @@
 #include "oracle.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct choices {
-    struct rb_choice items[256];
-    int n;
+enum { MOST_NODES = 1024, MOST_TRIALS = 128, MOST_GANG = 16, MOST_ATTEMPTS = 60000 };
+
+#define NEVER     INT64_MAX
+#define MINIMUM_S 60
+#define TWO_PI    6.283185307179586
+
+// ---- random numbers: a hash of what a draw is for begins a sequence of its own (splitmix64)
+
+enum purpose {
+    OF_TRIAL = 1,
+    OF_NODE,
+    OF_UNIT_ERROR,
+    OF_STARTUP_ERROR,
+    OF_CHECKPOINT_ERROR,
+    OF_QUEUE_ERROR,
+    OF_INIT_ERROR
 };
 
-static struct choices list_choices(const struct rb_scenario *s)
+struct draws {
+    uint64_t state;
+};
+
+static uint64_t mix(uint64_t x)
 {
-    struct choices list = {.n = 0};
-    for (int offer = 0; offer < s->n_offers; offer++) {
-        int sizes[RB_LIMIT_GPUS_PER_NODE], n = rb_planner_sizes(s, offer, sizes), per_node = s->offers[offer].gpus;
-        for (int nodes = 1; nodes <= s->job->resources.max_nodes; nodes++) {
-            for (int i = 0; i < n; i++) {
-                if ((sizes[i] + per_node - 1) / per_node <= nodes)
-                    list.items[list.n++] = (struct rb_choice){offer, sizes[i], nodes};
-            }
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static struct draws draws_of(const struct oracle *o, enum purpose purpose, int stage, int index, int attempt,
+                             uint32_t replicate)
+{
+    const uint64_t what =
+        ((uint64_t)purpose << 56) ^ ((uint64_t)stage << 40) ^ ((uint64_t)attempt << 20) ^ (uint64_t)index;
+    const uint64_t seeded = mix(o->seed * UINT64_C(0x9e3779b97f4a7c15) + 0x632be59bd9b4e019);
+    return (struct draws){mix(mix(seeded ^ what) + (uint64_t)replicate * UINT64_C(0xd1342543de82ef95))};
+}
+
+static double uniform(struct draws *d)
+{
+    d->state += UINT64_C(0x9e3779b97f4a7c15);
+    return ((double)(mix(d->state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(struct draws *d)
+{
+    const double radius = sqrt(-2 * log(uniform(d)));
+    return radius * cos(TWO_PI * uniform(d));
+}
+
+// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
+static double gamma_of(struct draws *d, double shape)
+{
+    if (shape < 1)
+        return gamma_of(d, shape + 1) * pow(uniform(d), 1 / shape);
+    const double a = shape - 1.0 / 3, c = 1 / sqrt(9 * a);
+    for (;;) {
+        const double x = normal(d), v = (1 + c * x) * (1 + c * x) * (1 + c * x);
+        if (v > 0 && log(uniform(d)) < x * x / 2 + a - a * v + a * log(v))
+            return a * v;
+    }
+}
+
+static double above_zero(struct draws *d, double mean, double sd)
+{
+    double x;
+    do {
+        x = mean + sd * normal(d);
+    } while (x < 0);
+    return x;
+}
+
+static double between_values(const struct oracle_dist *dist, double u)
+{
+    const double at = u * (dist->n_values - 1);
+    const int i = (int)at;
+    if (i + 1 >= dist->n_values)
+        return dist->values[dist->n_values - 1];
+    return dist->values[i] + (at - i) * (dist->values[i + 1] - dist->values[i]);
+}
+
+static double draw(const struct oracle_dist *dist, struct draws *d)
+{
+    switch (dist->kind) {
+    case RB_DIST_NORMAL:
+        return above_zero(d, dist->mean, dist->sigma);
+    case RB_DIST_LOGNORMAL:
+        return exp(dist->mu + dist->sigma * normal(d));
+    case RB_DIST_GAMMA:
+        return dist->scale * gamma_of(d, dist->shape);
+    case RB_DIST_WEIBULL:
+        return dist->scale * pow(-log(uniform(d)), 1 / dist->shape);
+    case RB_DIST_EXPONENTIAL:
+        return -dist->mean * log(uniform(d));
+    case RB_DIST_EMPIRICAL:
+        return between_values(dist, uniform(d));
+    case RB_DIST_CONSTANT:
+        break;
+    }
+    return dist->mean;
+}
+
+static double log_sigma(double cv)
+{
+    return sqrt(log(1 + cv * cv));
+}
+
+// The shape of a Weibull law with this cv, by bisection: its cv falls as the shape rises.
+static double weibull_shape(double cv)
+{
+    double low = 0.1, high = 1000;
+    for (int i = 0; i < 200; i++) {
+        const double shape = (low + high) / 2, m1 = tgamma(1 + 1 / shape), m2 = tgamma(1 + 2 / shape);
+        if (m2 / (m1 * m1) - 1 > cv * cv)
+            low = shape;
+        else
+            high = shape;
+    }
+    return (low + high) / 2;
+}
+
+static struct oracle_dist compile_dist(const struct rb_dist *d)
+{
+    struct oracle_dist dist = {.kind = d->kind, .mean = d->mean, .values = d->values, .n_values = d->n_values};
+    dist.error_sigma = log_sigma(d->relative_error);
+    if (d->kind != RB_DIST_EMPIRICAL && d->kind != RB_DIST_EXPONENTIAL && (d->cv <= 0 || d->mean <= 0))
+        dist.kind = RB_DIST_CONSTANT;
+    switch (dist.kind) {
+    case RB_DIST_NORMAL:
+        dist.sigma = d->mean * d->cv;
+        break;
+    case RB_DIST_LOGNORMAL:
+        dist.sigma = log_sigma(d->cv);
+        dist.mu = log(d->mean) - dist.sigma * dist.sigma / 2;
+        break;
+    case RB_DIST_GAMMA:
+        dist.shape = 1 / (d->cv * d->cv);
+        dist.scale = d->mean / dist.shape;
+        break;
+    case RB_DIST_WEIBULL:
+        dist.shape = weibull_shape(d->cv);
+        dist.scale = d->mean / tgamma(1 + 1 / dist.shape);
+        break;
+    case RB_DIST_CONSTANT:
+    case RB_DIST_EXPONENTIAL:
+    case RB_DIST_EMPIRICAL:
+        break;
+    }
+    return dist;
+}
+
+// Lognormal with mean 1, one draw a replicate.
+static double error_factor(const struct oracle *o, double sigma, enum purpose purpose, int index, uint32_t replicate)
+{
+    if (!(sigma > 0))
+        return 1;
+    struct draws d = draws_of(o, purpose, 0, index, 0, replicate);
+    return exp(sigma * normal(&d) - sigma * sigma / 2);
+}
+
+// ---- a job
+
+static int find_entry(const struct rb_profile *p, const struct rb_offer *offer)
+{
+    const struct rb_provisioning *found = rb_profile_provisioning(p, offer->infra, offer->instance_type, offer->market);
+    return found ? (int)(found - p->provisioning) : -1;
+}
+
+bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_profile *profile,
+                 const struct rb_offer *offers, int n_offers, uint64_t seed)
+{
+    *o = (struct oracle){
+        .job = job, .profile = profile, .offers = offers, .n_offers = n_offers, .n_entries = profile->n_provisioning};
+    o->seed = seed;
+    if (n_offers > ORACLE_OFFERS || o->n_entries > ORACLE_ENTRIES || job->resources.disk_bytes > 0 ||
+        job->data_bytes > 0)
+        return false;
+    for (int i = 0; i < n_offers; i++)
+        o->entry_of[i] = find_entry(profile, &offers[i]);
+    for (int i = 0; i < o->n_entries; i++) {
+        const struct rb_provisioning *p = &profile->provisioning[i];
+        o->entries[i] = (struct oracle_entry){
+            .queue_s = compile_dist(&p->queue_s),
+            .init_s = compile_dist(&p->init_s),
+            .refused = p->capacity_failure,
+            .losses_per_s = p->has_preemption ? p->preemption_per_hour / 3600 : 0,
+        };
+    }
+    o->between = compile_dist(&profile->between);
+    o->within = compile_dist(&profile->within);
+    o->startup_s = compile_dist(&profile->startup_s);
+    o->checkpoint_s = compile_dist(&profile->checkpoint_s);
+    return true;
+}
+
+bool oracle_unit_s(const struct oracle *o, int offer, int gpus, double *out_s)
+{
+    const struct rb_training *t = rb_profile_training(o->profile, o->offers[offer].accelerator);
+    const int per_node = o->offers[offer].gpus, nodes = (gpus + per_node - 1) / per_node;
+    struct rb_err err = {0};
+    double speedup;
+    if (!t || o->entry_of[offer] < 0 || nodes > o->job->trial.max_nodes ||
+        !rb_training_speedup(t, gpus, nodes, &speedup, &err))
+        return false;
+    *out_s = t->base_s / speedup;
+    return true;
+}
+
+double oracle_queue_mean_s(const struct oracle *o, int offer)
+{
+    const struct oracle_entry *e = &o->entries[o->entry_of[offer]];
+    double mean_s = e->queue_s.mean;
+    if (e->queue_s.kind == RB_DIST_EMPIRICAL) {
+        mean_s = 0;
+        for (int i = 0; i + 1 < e->queue_s.n_values; i++)
+            mean_s += (e->queue_s.values[i] + e->queue_s.values[i + 1]) / 2 / (e->queue_s.n_values - 1);
+    }
+    return mean_s / (1 - e->refused);
+}
+
+// ---- draws of trials and nodes
+
+struct trial_draw {
+    double fixed_s, work; // start-up and checkpoint; between times the sum of within
+};
+
+struct node_draw { // after the request
+    int64_t running_us, ready_us, lost_us;
+    int attempt; // the one that was granted
+};
+
+static int64_t to_us(double seconds)
+{
+    return llround(seconds * 1e6);
+}
+
+static struct trial_draw draw_trial(const struct oracle *o, int stage, int position, int attempt, uint32_t replicate,
+                                    int64_t units)
+{
+    struct draws d = draws_of(o, OF_TRIAL, stage, position, attempt, replicate);
+    const double startup_s = draw(&o->startup_s, &d), checkpoint_s = draw(&o->checkpoint_s, &d);
+    const double between = draw(&o->between, &d);
+    double sum = 0;
+    for (int64_t u = 0; u < units; u++)
+        sum += draw(&o->within, &d);
+    return (struct trial_draw){
+        .fixed_s = startup_s * error_factor(o, o->startup_s.error_sigma, OF_STARTUP_ERROR, 0, replicate) +
+                   checkpoint_s * error_factor(o, o->checkpoint_s.error_sigma, OF_CHECKPOINT_ERROR, 0, replicate),
+        .work = between * sum,
+    };
+}
+
+static struct node_draw draw_node(const struct oracle *o, int entry, int stage, int ordinal, int attempt,
+                                  uint32_t replicate)
+{
+    const struct oracle_entry *e = &o->entries[entry];
+    const double queue_factor = error_factor(o, e->queue_s.error_sigma, OF_QUEUE_ERROR, entry, replicate);
+    const double init_factor = error_factor(o, e->init_s.error_sigma, OF_INIT_ERROR, entry, replicate);
+    int64_t running_us = 0;
+    for (;; attempt++) {
+        struct draws d = draws_of(o, OF_NODE, stage, ordinal, attempt, replicate);
+        running_us += to_us(queue_factor * draw(&e->queue_s, &d));
+        const double init_s = init_factor * draw(&e->init_s, &d);
+        if (e->refused > 0 && uniform(&d) < e->refused && attempt < MOST_ATTEMPTS)
+            continue;
+        const double life_s = e->losses_per_s > 0 ? -log(uniform(&d)) / e->losses_per_s : INFINITY;
+        return (struct node_draw){
+            .running_us = running_us,
+            .ready_us = running_us + to_us(init_s),
+            .lost_us = life_s < 1e9 ? running_us + to_us(life_s) : NEVER,
+            .attempt = attempt,
+        };
+    }
+}
+
+// ---- draws that are kept
+
+struct oracle_worlds {
+    int n, n_stages, n_entries, max_nodes, n_trials, first_trial[RB_LIMIT_STAGES];
+    struct trial_draw *trials; // [n][n_trials]
+    struct node_draw *nodes;   // [n][n_stages][n_entries][max_nodes]
+};
+
+static int64_t units_of(const struct oracle *o, const struct rb_plan_stage *stage)
+{
+    return o->profile->restarts ? stage->resource_end : stage->resource_end - stage->resource_start;
+}
+
+static struct node_draw *kept_node(const struct oracle_worlds *w, uint32_t replicate, int stage, int entry, int ordinal)
+{
+    return &w->nodes[(((size_t)replicate * (size_t)w->n_stages + (size_t)stage) * (size_t)w->n_entries +
+                      (size_t)entry) *
+                         (size_t)w->max_nodes +
+                     (size_t)ordinal];
+}
+
+static void fill_world(struct oracle_worlds *w, const struct oracle *o, const struct rb_plan_stage *stages,
+                       uint32_t replicate)
+{
+    struct trial_draw *trials = &w->trials[(size_t)replicate * (size_t)w->n_trials];
+    for (int s = 0; s < w->n_stages; s++) {
+        for (int k = 0; k < stages[s].trials; k++)
+            trials[w->first_trial[s] + k] = draw_trial(o, s, k, 0, replicate, units_of(o, &stages[s]));
+        for (int e = 0; e < w->n_entries; e++) {
+            for (int k = 0; k < w->max_nodes; k++)
+                *kept_node(w, replicate, s, e, k) = draw_node(o, e, s, k, 0, replicate);
         }
     }
-    return list;
 }
 
-static void run_plan(struct oracle *o, const struct rb_scenario *s, int plan, struct rb_workspace *ws)
+struct oracle_worlds *oracle_worlds_create(const struct oracle *o, const struct rb_plan_stage *stages, int n_stages,
+                                           int max_nodes, int n)
 {
-    struct rb_plan_stage stages[RB_LIMIT_STAGES] = {0};
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    struct rb_replicate r;
-    struct rb_err err;
-    const struct rb_candidate *c = &o->plans[plan];
-    for (int i = 0; i < c->n_stages; i++) {
-        nodes[i] = (struct rb_plan_nodes){c->stages[i].offer, c->stages[i].nodes};
-        stages[i].trials = s->stages.rungs[i].trials;
-        stages[i].resource_start = s->stages.rungs[i].resource_start;
-        stages[i].resource_end = s->stages.rungs[i].resource_end;
-        stages[i].gpus_per_trial = c->stages[i].gpus;
-        stages[i].trials_per_gpu = 1;
-        stages[i].nodes = &nodes[i];
-        stages[i].n_nodes = 1;
+    struct oracle_worlds *w = rb_xcalloc(1, sizeof *w);
+    *w = (struct oracle_worlds){.n = n, .n_stages = n_stages, .n_entries = o->n_entries, .max_nodes = max_nodes};
+    for (int s = 0; s < n_stages; s++) {
+        w->first_trial[s] = w->n_trials;
+        w->n_trials += stages[s].trials;
     }
-    for (int k = 0; k < o->n_samples; k++) {
-        if (!rb_replicate_run(s, stages, c->n_stages, (uint32_t)k, ws, &r, &err))
-            fail_msg("%s", err.message);
-        o->time_us[plan * o->n_samples + k] = r.time_us;
-        o->cost_uusd[plan * o->n_samples + k] = r.cost_uusd;
-    }
+    w->trials = rb_xcalloc((size_t)n * (size_t)w->n_trials, sizeof *w->trials);
+    w->nodes = rb_xcalloc((size_t)n * (size_t)(n_stages * w->n_entries * max_nodes), sizeof *w->nodes);
+    for (int r = 0; r < n; r++)
+        fill_world(w, o, stages, (uint32_t)r);
+    return w;
 }
 
-bool oracle_init(struct oracle *o, const struct rb_case *c, int max_plans)
+void oracle_worlds_destroy(struct oracle_worlds *w)
 {
-    struct rb_offer *offers;
-    struct rb_scenario s;
-    struct rb_arena arena;
-    struct rb_err err;
-    int n_offers;
-    rb_arena_init(&arena);
-    if (!rb_planner_offers(&c->job, &c->catalog, &arena, &offers, &n_offers, &err) ||
-        !rb_scenario_init(&s, &c->job, &c->profile, offers, n_offers, &c->catalog, c->req.seed, &err))
-        fail_msg("%s", err.message);
-    struct choices list = list_choices(&s);
-    double n = 1;
-    for (int i = 0; i < s.stages.n; i++)
-        n *= list.n;
-    *o = (struct oracle){.n_samples = c->req.samples};
-    bool small = n >= 1 && n <= max_plans;
-    if (small) {
-        size_t n_plans = (size_t)n, n_values = n_plans * (size_t)o->n_samples;
-        struct rb_workspace *ws = rb_workspace_create();
-        o->plans = calloc(n_plans, sizeof *o->plans);
-        o->time_us = calloc(n_values, sizeof *o->time_us);
-        o->cost_uusd = calloc(n_values, sizeof *o->cost_uusd);
-        for (o->n_plans = 0; o->n_plans < (int)n; o->n_plans++) {
-            struct rb_candidate *plan = &o->plans[o->n_plans];
-            plan->n_stages = s.stages.n;
-            for (int i = 0, rest = o->n_plans; i < s.stages.n; i++, rest /= list.n)
-                plan->stages[i] = list.items[rest % list.n];
-            run_plan(o, &s, o->n_plans, ws);
+    if (!w)
+        return;
+    free(w->trials);
+    free(w->nodes);
+    free(w);
+}
+
+// ---- a run
+
+struct node {
+    int offer, gpus_free, stage, ordinal, attempt;
+    int64_t running_us, ready_us, lost_us;
+    bool up, allocated; // ready; this stage's trials may use it
+};
+
+struct trial {
+    bool running, ended;
+    int attempt, n_nodes, nodes[MOST_GANG]; // numbers into run.owned
+    int64_t end_us;
+};
+
+struct run {
+    const struct oracle *o;
+    const struct oracle_worlds *worlds;
+    const struct rb_plan_stage *plan; // of this stage
+    int stage, next_ordinal, gang, per_node, n_early_made;
+    uint32_t replicate;
+    double unit_s;
+    int64_t now_us, begin_us, cost_uusd;
+    struct node owned[MOST_NODES]; // in the order in which they were requested
+    int n_owned, n_requests;
+    struct trial trials[MOST_TRIALS];
+    bool failed;
+};
+
+static int64_t up_to_whole(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static void bill(struct run *r, const struct node *n)
+{
+    if (n->running_us > r->now_us)
+        return;
+    int64_t seconds = up_to_whole(r->now_us - n->running_us, 1000000);
+    if (seconds < MINIMUM_S)
+        seconds = MINIMUM_S;
+    r->cost_uusd += up_to_whole(r->o->offers[n->offer].rate.uusd_per_hour * seconds, 3600);
+}
+
+static struct node_draw node_draw_of(const struct run *r, int offer, int stage, int ordinal, int attempt)
+{
+    const int entry = r->o->entry_of[offer];
+    const struct oracle_worlds *w = r->worlds;
+    if (w && attempt == 0 && ordinal < w->max_nodes && r->replicate < (uint32_t)w->n)
+        return *kept_node(w, r->replicate, stage, entry, ordinal);
+    return draw_node(r->o, entry, stage, ordinal, attempt, r->replicate);
+}
+
+static void request(struct run *r, int offer, int stage, int ordinal, int attempt, bool allocated)
+{
+    if (r->n_owned == MOST_NODES || ++r->n_requests > 16 * MOST_NODES) {
+        r->failed = true;
+        return;
+    }
+    const struct node_draw d = node_draw_of(r, offer, stage, ordinal, attempt);
+    r->owned[r->n_owned++] = (struct node){
+        .offer = offer,
+        .gpus_free = r->o->offers[offer].gpus,
+        .stage = stage,
+        .ordinal = ordinal,
+        .attempt = d.attempt,
+        .running_us = r->now_us + d.running_us,
+        .ready_us = r->now_us + d.ready_us,
+        .lost_us = d.lost_us == NEVER ? NEVER : r->now_us + d.lost_us,
+        .allocated = allocated,
+    };
+}
+
+// Nodes of the listed kinds are kept, the first that were requested first; the others end; missing ones are requested.
+static void allocate(struct run *r)
+{
+    int missing[16], n_kept = 0;
+    for (int i = 0; i < r->plan->n_nodes; i++)
+        missing[i] = r->plan->nodes[i].count;
+    for (int k = 0; k < r->n_owned; k++) {
+        int i = 0;
+        while (i < r->plan->n_nodes && !(r->plan->nodes[i].offer == r->owned[k].offer && missing[i] > 0))
+            i++;
+        if (i == r->plan->n_nodes) {
+            bill(r, &r->owned[k]);
+            continue;
         }
-        rb_workspace_destroy(ws);
+        missing[i]--;
+        r->owned[k].allocated = true;
+        r->owned[n_kept++] = r->owned[k];
     }
-    rb_scenario_finish(&s);
-    rb_arena_finish(&arena);
-    return small;
-}
-
-void oracle_finish(struct oracle *o)
-{
-    free(o->plans);
-    free(o->time_us);
-    free(o->cost_uusd);
-}
-
-static bool keeps(const struct rb_plan_request *req, int64_t time_us, int64_t cost_uusd)
-{
-    return (req->deadline_us < 0 || time_us <= req->deadline_us) &&
-           (req->budget_uusd < 0 || cost_uusd <= req->budget_uusd);
-}
-
-static bool feasible(const struct oracle *o, int plan, const struct rb_plan_request *req)
-{
-    int kept = 0;
-    for (int k = 0; k < o->n_samples; k++)
-        kept += keeps(req, o->time_us[plan * o->n_samples + k], o->cost_uusd[plan * o->n_samples + k]);
-    return (double)kept / o->n_samples >= req->confidence;
-}
-
-int64_t oracle_best(const struct oracle *o, const struct rb_plan_request *req)
-{
-    const int64_t *values = req->objective == RB_OBJECTIVE_MIN_COST ? o->cost_uusd : o->time_us;
-    double best = -1;
-    for (int plan = 0; plan < o->n_plans; plan++) {
-        double sum = 0;
-        for (int k = 0; k < o->n_samples; k++)
-            sum += (double)values[plan * o->n_samples + k];
-        if (feasible(o, plan, req) && (best < 0 || sum < best))
-            best = sum;
+    r->n_owned = n_kept;
+    for (int i = 0; i < r->plan->n_nodes; i++) {
+        while (missing[i]-- > 0)
+            request(r, r->plan->nodes[i].offer, r->stage, r->next_ordinal++, 0, true);
     }
-    return best < 0 ? -1 : (int64_t)(best / o->n_samples);
 }
 
-int64_t oracle_least_deadline(const struct oracle *o, const struct rb_plan_request *req)
+static bool is_usable(const struct node *n)
 {
-    struct rb_plan_request at = *req;
-    int64_t best = -1;
-    for (int plan = 0; plan < o->n_plans; plan++) {
-        for (int k = 0; k < o->n_samples; k++) {
-            int64_t value = o->time_us[plan * o->n_samples + k];
-            at.deadline_us = value;
-            if ((best < 0 || value < best) && feasible(o, plan, &at))
-                best = value;
+    return n->up && n->allocated;
+}
+
+// One node with room, as little as there is; else as many wholly free nodes as the trial spans.
+static bool find_place(const struct run *r, struct trial *t)
+{
+    const int gpus = r->plan->gpus_per_trial;
+    t->n_nodes = 0;
+    for (int k = 0; k < r->n_owned; k++) {
+        const struct node *n = &r->owned[k];
+        if (!is_usable(n))
+            continue;
+        if (r->gang > 1) {
+            if (n->gpus_free == r->per_node && t->n_nodes < r->gang)
+                t->nodes[t->n_nodes++] = k;
+        } else if (n->gpus_free >= gpus && (t->n_nodes == 0 || n->gpus_free < r->owned[t->nodes[0]].gpus_free)) {
+            t->nodes[0] = k;
+            t->n_nodes = 1;
         }
     }
-    return best;
+    return t->n_nodes == r->gang;
 }
 
-int64_t oracle_least_budget(const struct oracle *o, const struct rb_plan_request *req)
+static int gpus_taken(const struct run *r)
 {
-    struct rb_plan_request at = *req;
-    int64_t best = -1;
-    for (int plan = 0; plan < o->n_plans; plan++) {
-        for (int k = 0; k < o->n_samples; k++) {
-            int64_t value = o->cost_uusd[plan * o->n_samples + k];
-            at.budget_uusd = value;
-            if ((best < 0 || value < best) && feasible(o, plan, &at))
-                best = value;
+    return r->gang > 1 ? r->per_node : r->plan->gpus_per_trial;
+}
+
+static int64_t duration_us(const struct run *r, int position, int attempt)
+{
+    const struct oracle_worlds *w = r->worlds;
+    const bool kept = w && attempt == 0 && r->replicate < (uint32_t)w->n;
+    const struct trial_draw d =
+        kept ? w->trials[(size_t)r->replicate * (size_t)w->n_trials + (size_t)(w->first_trial[r->stage] + position)]
+             : draw_trial(r->o, r->stage, position, attempt, r->replicate, units_of(r->o, r->plan));
+    return to_us(d.fixed_s + r->unit_s * d.work);
+}
+
+// Those that wait start in order, until one does not fit.
+static void start_waiting(struct run *r)
+{
+    for (int k = 0; k < r->plan->trials; k++) {
+        struct trial *t = &r->trials[k];
+        if (t->running || t->ended)
+            continue;
+        if (!find_place(r, t))
+            return;
+        for (int i = 0; i < t->n_nodes; i++)
+            r->owned[t->nodes[i]].gpus_free -= gpus_taken(r);
+        t->running = true;
+        t->end_us = r->now_us + duration_us(r, k, t->attempt);
+    }
+}
+
+static void vacate(struct run *r, struct trial *t)
+{
+    for (int i = 0; i < t->n_nodes; i++)
+        r->owned[t->nodes[i]].gpus_free += gpus_taken(r);
+    t->running = false;
+}
+
+static bool runs_on(const struct trial *t, int node)
+{
+    for (int i = 0; t->running && i < t->n_nodes; i++) {
+        if (t->nodes[i] == node)
+            return true;
+    }
+    return false;
+}
+
+// The node is billed and forgotten, its trials wait again, and another node is requested in its place.
+static void lose_node(struct run *r, int node)
+{
+    const struct node lost = r->owned[node];
+    for (int k = 0; k < r->plan->trials; k++) {
+        struct trial *t = &r->trials[k];
+        if (runs_on(t, node)) {
+            vacate(r, t);
+            t->attempt++;
         }
     }
-    return best;
+    bill(r, &lost);
+    memmove(&r->owned[node], &r->owned[node + 1], (size_t)(r->n_owned - node - 1) * sizeof r->owned[0]);
+    r->n_owned--;
+    for (int k = 0; k < r->plan->trials; k++) {
+        for (int i = 0; r->trials[k].running && i < r->trials[k].n_nodes; i++)
+            r->trials[k].nodes[i] -= r->trials[k].nodes[i] > node;
+    }
+    request(r, lost.offer, lost.stage, lost.ordinal, lost.attempt + 1, lost.allocated);
+}
+
+// ---- what happens next
+
+struct next {
+    int64_t at_us;
+    int trial, node; // one of them, else -1; neither: an early request
+};
+
+static void sooner(struct next *next, int64_t at_us, int trial, int node)
+{
+    if (at_us < next->at_us)
+        *next = (struct next){at_us, trial, node};
+}
+
+static struct next find_next(const struct run *r)
+{
+    struct next next = {NEVER, -1, -1};
+    for (int k = 0; k < r->plan->trials; k++) {
+        if (r->trials[k].running)
+            sooner(&next, r->trials[k].end_us, k, -1);
+    }
+    for (int k = 0; k < r->n_owned; k++) {
+        const struct node *n = &r->owned[k];
+        sooner(&next, !n->up && n->ready_us <= n->lost_us ? n->ready_us : n->lost_us, -1, k);
+    }
+    if (r->n_early_made < r->plan->n_early)
+        sooner(&next, r->begin_us + r->plan->early[r->n_early_made].at_us, -1, -1);
+    return next;
+}
+
+static void request_early(struct run *r)
+{
+    const struct rb_plan_early *early = &r->plan->early[r->n_early_made++];
+    for (int k = 0; k < early->count; k++)
+        request(r, early->offer, r->stage, r->next_ordinal++, 0, false);
+}
+
+// Returns how many trials ended.
+static int happen(struct run *r, const struct next *next)
+{
+    if (next->at_us > r->now_us)
+        r->now_us = next->at_us;
+    if (next->trial >= 0) {
+        vacate(r, &r->trials[next->trial]);
+        r->trials[next->trial].ended = true;
+        return 1;
+    }
+    if (next->node < 0)
+        request_early(r);
+    else if (!r->owned[next->node].up && r->owned[next->node].ready_us <= r->owned[next->node].lost_us)
+        r->owned[next->node].up = true;
+    else
+        lose_node(r, next->node);
+    return 0;
+}
+
+static void begin_stage(struct run *r, const struct rb_plan_stage *plan, int stage)
+{
+    const struct oracle *o = r->o;
+    const int offer = plan->nodes[0].offer;
+    const struct rb_training *t = rb_profile_training(o->profile, o->offers[offer].accelerator);
+    r->plan = plan;
+    r->stage = stage;
+    r->next_ordinal = r->n_early_made = 0;
+    r->begin_us = r->now_us;
+    r->per_node = o->offers[offer].gpus;
+    r->gang = (plan->gpus_per_trial + r->per_node - 1) / r->per_node;
+    r->failed |= plan->trials > MOST_TRIALS || r->gang > MOST_GANG || plan->n_nodes > 16 ||
+                 !oracle_unit_s(o, offer, plan->gpus_per_trial, &r->unit_s);
+    if (r->failed)
+        return;
+    r->unit_s *= error_factor(o, log_sigma(t->relative_error), OF_UNIT_ERROR, plan->gpus_per_trial, r->replicate);
+    for (int k = 0; k < plan->trials; k++)
+        r->trials[k] = (struct trial){0};
+    for (int k = 0; k < r->n_owned; k++)
+        r->owned[k].gpus_free = r->per_node;
+    allocate(r);
+}
+
+static void play_stage(struct run *r, const struct rb_plan_stage *plan, int stage)
+{
+    begin_stage(r, plan, stage);
+    for (int n_ended = 0; !r->failed && n_ended < plan->trials;) {
+        start_waiting(r);
+        const struct next next = find_next(r);
+        r->failed |= next.at_us == NEVER;
+        if (!r->failed)
+            n_ended += happen(r, &next);
+    }
+}
+
+bool oracle_play(const struct oracle *o, const struct oracle_worlds *w, const struct rb_plan_stage *stages,
+                 int n_stages, uint32_t replicate, struct oracle_run *out)
+{
+    struct run r;
+    r.o = o;
+    r.worlds = w;
+    r.replicate = replicate;
+    r.now_us = r.cost_uusd = 0;
+    r.n_owned = r.n_requests = 0;
+    r.failed = n_stages > RB_LIMIT_STAGES;
+    for (int s = 0; s < n_stages && !r.failed; s++) {
+        const int64_t begin_us = r.now_us;
+        play_stage(&r, &stages[s], s);
+        out->stage_us[s] = r.now_us - begin_us;
+    }
+    for (int k = 0; k < r.n_owned; k++)
+        bill(&r, &r.owned[k]);
+    out->time_us = r.now_us;
+    out->cost_uusd = r.cost_uusd;
+    return !r.failed;
 }

@@ -1,6 +1,6 @@
 // The optimal planner against brute force on random small jobs where stages share the error of the measured speed: same
 // samples, every plan tried. Where stages are independent, test_exact.c has the word.
-#include "oracle.h"
+#include "replicate_oracle.h"
 
 #include "base/err.h"
 
@@ -47,10 +47,10 @@ static void check_baselines(const struct rb_plan_request *req, const struct rb_p
     }
 }
 
-static void check_infeasible(const struct oracle *o, const struct rb_plan_request *req,
+static void check_infeasible(const struct replicate_oracle *o, const struct rb_plan_request *req,
                              const struct rb_plan_result *result)
 {
-    int64_t deadline_us = oracle_least_deadline(o, req), budget_uusd = oracle_least_budget(o, req);
+    int64_t deadline_us = replicate_oracle_least_deadline(o, req), budget_uusd = replicate_oracle_least_budget(o, req);
     if (req->deadline_us >= 0)
         assert_int_equal(result->nearest_deadline_us,
                          deadline_us < 0 ? -1 : (deadline_us + 999999) / 1000000 * 1000000);
@@ -58,13 +58,14 @@ static void check_infeasible(const struct oracle *o, const struct rb_plan_reques
         assert_int_equal(result->nearest_budget_uusd, budget_uusd < 0 ? -1 : (budget_uusd + 9999) / 10000 * 10000);
 }
 
-static void check_one(const struct oracle *o, const struct rb_plan_request *req, uint32_t number, struct tally *tally)
+static void check_one(const struct replicate_oracle *o, const struct rb_plan_request *req, uint32_t number,
+                      struct tally *tally)
 {
     struct rb_arena arena;
     struct rb_plan plan;
     rb_arena_init(&arena);
     struct rb_plan_result result = make(req, &arena, &plan);
-    int64_t best = oracle_best(o, req);
+    int64_t best = replicate_oracle_best(o, req);
     if (result.feasible != (best >= 0))
         fail_msg("case %u: feasible %d, oracle %lld", number, result.feasible, (long long)best);
     if (best < 0) {
@@ -95,16 +96,17 @@ static int64_t between(int64_t a, int64_t b, double u)
 static void check_case(uint32_t number, struct tally *tally)
 {
     struct rb_case c;
-    struct oracle o;
+    struct replicate_oracle o;
     case_random(&c, number);
     case_make_uncertain(&c, 0.03);
     struct rb_stream s;
     rb_stream_init(&s, &(struct rb_stream_key){.seed = 7, .purpose = RB_DRAW_SEARCH, .index = number});
     c.req.confidence = 0.5 + 0.49 * rb_stream_uniform(&s);
     c.req.objective = number % 3 == 2 ? RB_OBJECTIVE_MIN_TIME : RB_OBJECTIVE_MIN_COST;
-    if (oracle_init(&o, &c, MAX_PLANS)) {
+    if (replicate_oracle_init(&o, &c, MAX_PLANS)) {
         struct rb_plan_request req = c.req;
-        int64_t tight_us = oracle_least_deadline(&o, &req), tight_uusd = oracle_least_budget(&o, &req);
+        int64_t tight_us = replicate_oracle_least_deadline(&o, &req),
+                tight_uusd = replicate_oracle_least_budget(&o, &req);
         check_one(&o, &req, number, tally);
         req.deadline_us = between(tight_us, 3 * tight_us, rb_stream_uniform(&s) * rb_stream_uniform(&s));
         check_one(&o, &req, number, tally);
@@ -116,7 +118,7 @@ static void check_case(uint32_t number, struct tally *tally)
         req.deadline_us = between(tight_us / 2, tight_us, rb_stream_uniform(&s));
         check_one(&o, &req, number, tally);
     }
-    oracle_finish(&o);
+    replicate_oracle_finish(&o);
     case_finish(&c);
 }
 
