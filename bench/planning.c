@@ -4,10 +4,11 @@
 //     bench/planning speed [N] [SEED] [TYPES] [MARKETS]     and the slowest jobs, with what was made for them
 //
 // The deadline of a job lies between the tightest that any plan keeps at 95 % (Dmin) and the one that the cheapest plan
-// keeps (Dcheap): Dmin (Dcheap / Dmin)^u. All planners are scored by the same laws.
+// keeps (Dcheap): Dmin (Dcheap / Dmin)^u. All planners are scored by the same runs.
 #include "random_job.h"
 
-#include "planner/proof/exact.h"
+#include "planner/scores/estimator.h"
+#include "simulator/laws/trial_laws.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +50,6 @@ static double quantile(double *values, int n, double q)
 
 struct answer {
     struct rb_plan_result result;
-    long long made[RB_STAGE_PILOT + 1]; // stage times, by how they are computed
     long long n_scored;
     double cpu_s, cost_uusd, quantile_s; // mean cost, and the time kept at the confidence asked
 };
@@ -60,7 +60,6 @@ static struct answer ask(const struct random_job *j, const struct rb_scenario *s
     struct rb_plan_request req = j->req;
     struct rb_search search;
     const struct rb_plan_result *result;
-    struct rb_score score;
     struct rb_err err = {0};
     struct answer a = {0};
     req.deadline_us = deadline_us;
@@ -70,13 +69,11 @@ static struct answer ask(const struct random_job *j, const struct rb_scenario *s
     a.cpu_s = cpu_s() - start_s;
     a.result = *result;
     a.n_scored = (long long)search.n_evaluated;
-    for (int i = 0; i <= RB_STAGE_PILOT; i++)
-        a.made[i] = (long long)rb_stage_times_made(search.times, (enum rb_stage_method)i);
-    if (result->feasible && (!rb_score_candidate(&search, &result->best, RB_SCORE_ACCURACY, &score, &err) ||
-                             !rb_score_quantile_s(&search, &result->best, req.confidence, RB_SCORE_ACCURACY, &a.quantile_s,
-                                                  &err)))
+    struct rb_candidate best = result->best;
+    if (result->feasible && !rb_estimate_candidate(&search, &best, NULL, &err))
         die(&err);
-    a.cost_uusd = score.cost_mean_uusd;
+    a.quantile_s = (double)best.estimate.time_us.p95 / 1e6;
+    a.cost_uusd = (double)best.estimate.cost_uusd.mean;
     rb_search_finish(&search);
     return a;
 }
@@ -112,7 +109,7 @@ static void measure_job(struct gaps *g, uint64_t seed, uint32_t number)
     struct random_job j;
     struct rb_scenario s;
     random_job_init(&j, seed, number, 1, 1);
-    j.req.times = rb_trial_laws_create();
+    j.req.laws = rb_trial_laws_create();
     open_scenario(&j, &s);
     int64_t deadline_us = choose_deadline(&j, &s);
     struct answer best = ask(&j, &s, "optimal", deadline_us);
@@ -129,7 +126,7 @@ static void measure_job(struct gaps *g, uint64_t seed, uint32_t number)
         }
     }
     rb_scenario_finish(&s);
-    rb_trial_laws_destroy(j.req.times);
+    rb_trial_laws_destroy(j.req.laws);
     random_job_finish(&j);
 }
 
@@ -176,10 +173,10 @@ static struct row plan_job(uint64_t seed, int i, int types, int markets)
     random_job_init(&j, seed, (uint32_t)i, types, markets);
     open_scenario(&j, &s);
     struct rb_trial_laws *times = rb_trial_laws_create();
-    j.req.times = times;
+    j.req.laws = times;
     const int64_t deadline_us = choose_deadline(&j, &s);
     rb_trial_laws_destroy(times);
-    j.req.times = NULL;
+    j.req.laws = NULL;
     struct row row = {
         i, s.stages.n, s.stages.rungs[0].trials, s.offers[0].gpus, 0, ask(&j, &s, "optimal", deadline_us)};
     row.ms = 1000 * row.answer.cpu_s;
@@ -194,17 +191,14 @@ static struct row plan_job(uint64_t seed, int i, int types, int markets)
 
 static void print_slowest(struct row *rows, int n)
 {
-    printf("\n| job | ms | stages | trials | GPUs a node | one wave | schedules | sampled | beginnings | plans scored "
-           "| gap "
-           "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    printf("\n| job | ms | stages | trials | GPUs a node | beginnings | plans scored | gap |\n"
+           "|---|---|---|---|---|---|---|---|\n");
     qsort(rows, (size_t)n, sizeof *rows, slowest_first);
     for (int i = 0; i < n && i < MOST_ROWS; i++) {
         const struct row *r = &rows[i];
         const struct rb_plan_bound *b = &r->answer.result.bound;
-        printf("| %d | %.1f | %d | %d | %d | %lld | %lld | %lld | %lld | %lld | %s%.2f %% |\n", r->job, r->ms,
-               r->stages, r->trials, r->gpus_per_node, r->answer.made[RB_STAGE_ONE_WAVE],
-               r->answer.made[RB_STAGE_SCHEDULE], r->answer.made[RB_STAGE_PILOT], (long long)b->nodes_explored,
-               r->answer.n_scored, b->proved ? "proved, " : "", 100 * b->gap);
+        printf("| %d | %.1f | %d | %d | %d | %lld | %lld | %s%.2f %% |\n", r->job, r->ms,
+               r->stages, r->trials, r->gpus_per_node, (long long)b->nodes_explored, r->answer.n_scored, b->proved ? "proved, " : "", 100 * b->gap);
     }
 }
 

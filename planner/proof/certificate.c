@@ -4,6 +4,8 @@
 #include "planner/proof/decide.h"
 #include "planner/scores/stage_samples.h"
 #include "simulator/laws/trial_law.h"
+#include "simulator/laws/trial_laws.h"
+#include "simulator/sampler/table_runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +13,8 @@
 
 #define FEW_WORLDS   1024  // of every column: with fewer, the spread of a heavy tail is not known
 #define MANY_WORLDS  8192  // of the columns that few leave
-#define MOST_EFFORT  6e7   // trials drawn for columns: a third of a second
+#define MOST_EFFORT  6e7   // trials drawn for columns from tables: a third of a second ...
+#define BY_PARTS     12    // ... and how many of these a trial takes that is drawn part by part
 #define MOST_VISITS  50000 // beginnings of plans
 #define MOST_COLUMNS 20000
 #define PRICES       4 // of time, besides none
@@ -154,15 +157,24 @@ static void want_all(struct certificate *c)
     }
 }
 
-// Trials that one world of all wanted columns draws.
+static double effort_of_trial(const struct certificate *c, int stage, const struct rb_choice *choice)
+{
+    const struct rb_plan_nodes nodes = {choice->offer, choice->nodes};
+    const struct rb_plan_stage plan = rb_scenario_stage(c->search->scenario, stage, choice->gpus, &nodes);
+    struct rb_sampler_tables *tables = rb_trial_laws_tables(c->search->laws);
+    return rb_table_runs_apply(c->search->scenario, &plan, 1, stage, tables) ? 1 : BY_PARTS;
+}
+
+// What one world of all wanted columns takes, in trials drawn from tables.
 static double effort(const struct certificate *c)
 {
     double trials = 0;
     for (int stage = 0; stage < c->n_stages; stage++) {
         for (int i = 0; i < c->stages[stage].n; i++) {
             const struct choice *choice = &c->stages[stage].choices[i];
+            const double column = (rb_search_n_trials(c->search, stage) + 4) * effort_of_trial(c, stage, &choice->choice);
             for (int kept = 0; kept <= choice->choice.nodes; kept++)
-                trials += choice->columns[kept].wanted ? rb_search_n_trials(c->search, stage) + 4 : 0;
+                trials += choice->columns[kept].wanted ? column : 0;
         }
     }
     return trials;

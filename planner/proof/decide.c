@@ -35,6 +35,26 @@ enum rb_decision rb_decide_share(int hits, int n, double confidence, double risk
     return RB_UNDECIDED;
 }
 
+// Decisions are made in the middle between the confidence and RB_DECIDED above it, so that they depend on the plan and hardly on
+// the seed: only a plan within a thousandth of the middle may be decided either way.
+static double middle_of(double confidence)
+{
+    return confidence >= 1 - RB_DECIDED ? 1 : confidence + RB_DECIDED / 2;
+}
+
+static bool is_above(int hits, int n, double confidence)
+{
+    return (double)hits / n >= middle_of(confidence);
+}
+
+static bool is_clear(int hits, int n, double confidence, double risk)
+{
+    const double middle = middle_of(confidence), share = (double)hits / n;
+    if (middle >= 1)
+        return hits < n || n >= RB_DECIDED_NO_MISS;
+    return divergence(share, middle) >= log(1 / risk) / n;
+}
+
 static int count_kept(const struct rb_plan_request *req, const int64_t *time_us, const int64_t *cost_uusd, int n)
 {
     int kept = 0;
@@ -78,14 +98,12 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
         if (!run_batch(search, candidate, n, batch, &kept, err))
             return false;
         n += batch;
-        const enum rb_decision decision = rb_decide_share(kept, n, rb_search_confidence(search), risk);
-        *out_keeps = decision == RB_DECIDED_KEEPS;
-        if (decision != RB_UNDECIDED)
+        *out_keeps = is_above(kept, n, rb_search_confidence(search));
+        if (is_clear(kept, n, rb_search_confidence(search), risk))
             return true;
         risk /= 2; // every look is paid for
     }
-    search->undecided = true;
-    if (n >= FIRST_BATCH)
-        *out_keeps = (double)kept / n >= rb_search_confidence(search);
+    const enum rb_decision decision = rb_decide_share(kept, n > 0 ? n : 1, rb_search_confidence(search), risk);
+    search->undecided = search->undecided || decision != (*out_keeps ? RB_DECIDED_KEEPS : RB_DECIDED_FALLS_SHORT);
     return true;
 }

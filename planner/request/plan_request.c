@@ -438,20 +438,20 @@ static void add_relaxation(struct rb_plan_bound *b, const char *text, struct rb_
 
 // Only some planners prove anything; the others say nothing about it. And what is proved is proved of plans that request
 // nodes when they need them: one that does it before may be below the bound.
-static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const char *planner, bool spread_unknown,
-                                     struct rb_arena *arena)
+static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const char *planner,
+                                     const struct rb_estimate *estimate, struct rb_arena *arena)
 {
     struct rb_plan_bound b = result->bound;
+    const double cost_uusd = (double)estimate->cost_uusd.mean;
+    b.cost_uusd = (int64_t)fmin((double)b.cost_uusd, floor((1 - b.tolerance) * cost_uusd));
+    b.gap = b.cost_uusd > 0 ? fmax(0, cost_uusd / (double)b.cost_uusd - 1) : INFINITY;
     if (b.present)
         add_relaxation(&b, "nodes are requested when the stage that needs them starts", arena);
     if (result->early.any) {
         b.why_not = "the bound covers plans without early requests, and this one makes some";
         b.proved = false;
-        b.gap = b.cost_uusd > 0
-                    ? fmax(0, (double)(result->best.estimate.cost_uusd.mean - b.cost_uusd) / (double)b.cost_uusd)
-                    : 0;
     }
-    if (b.proved && spread_unknown) {
+    if (b.proved && estimate->spread_unknown) {
         b.why_not = "nothing is known of how far times vary: the profile's are constants";
         b.proved = false;
     }
@@ -477,7 +477,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (!fill_stages(&a, result, &plan, err) || (!search->req->alone && !fill_baselines(&a, &plan, err)))
         return false;
     plan.admit_until_us = result->best.admit_until_us;
-    plan.bound = bound_of(result, planner->name, plan.estimate.spread_unknown, arena);
+    plan.bound = bound_of(result, planner->name, &plan.estimate, arena);
     fill_fallbacks(&a);
     fill_images(&a, &plan);
     if (planner->on_average)

@@ -6,9 +6,13 @@
 #include "simulator/laws/trial_laws.h"
 #include "simulator/sampler/table_runs.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#define MOST_TRIALS 2e7 // of the runs that figures rest on, where these are more than were asked for: a second at most
+#define STAGE_RUNS  1024    // that the quantiles of single stages rest on
+#define MEAN_KNOWN  0.0015  // of the mean cost: its standard error
+#define MOST_RUNS   1000000 // the numbers of runs that no search has seen
+#define MOST_TRIALS 2e7     // of the runs that figures rest on, where these are more than were asked for: a second at most
 
 // Runs whose numbers no search has seen.
 static struct rb_evaluate_options unseen_runs(const struct rb_search *search, int samples)
@@ -26,11 +30,20 @@ static struct rb_evaluate_options unseen_runs(const struct rb_search *search, in
 }
 
 // Enough that the probability shown is known to half a per cent, if that many do not take too long.
-static int n_runs(const struct rb_search *search)
+static int fewest_runs(const struct rb_search *search)
 {
     const double affordable = MOST_TRIALS / rb_search_trials_in_all(search);
     const int more = affordable < RB_FEWEST_VERIFIED ? (int)affordable : RB_FEWEST_VERIFIED;
     return search->req->samples > more ? search->req->samples : more;
+}
+
+// And that the mean cost is known to MEAN_KNOWN, if so many do not take too long either.
+static int enough_runs(const struct rb_search *search, const struct rb_estimate *first)
+{
+    const double off = (double)first->stderr_.cost_mean_uusd / fmax(1, (double)first->cost_uusd.mean) / MEAN_KNOWN;
+    const double wanted = (double)first->samples * off * off, affordable = MOST_TRIALS / rb_search_trials_in_all(search);
+    const double n = fmin(fmin(wanted, affordable), (double)MOST_RUNS);
+    return n > (double)first->samples ? (int)n : (int)first->samples;
 }
 
 static bool by_tables(struct rb_search *search, const struct rb_plan_stage *stages, int n_stages)
@@ -59,18 +72,27 @@ static bool from_replicates(struct rb_search *search, struct rb_candidate *c, co
     return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
 }
 
+static bool runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages, int n,
+                 struct rb_err *err)
+{
+    return by_tables(search, stages, c->n_stages) ? from_tables(search, c, stages, n, err)
+                                                  : from_replicates(search, c, stages, n, NULL, err);
+}
+
 // Quantiles of stages come from replicates: tables play a plan as a whole.
 static bool estimate(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *out_stages,
                      struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    const int n = out_stages ? n_runs(search) : search->req->samples;
     rb_candidate_stages(search->scenario, c, stages, nodes);
-    if (!by_tables(search, stages, c->n_stages))
-        return from_replicates(search, c, stages, n, out_stages, err);
-    return (!out_stages || from_replicates(search, c, stages, search->req->samples, out_stages, err)) &&
-           from_tables(search, c, stages, n, err);
+    if (!out_stages)
+        return runs(search, c, stages, search->req->samples, err);
+    if (!from_replicates(search, c, stages, STAGE_RUNS, out_stages, err) ||
+        !runs(search, c, stages, fewest_runs(search), err))
+        return false;
+    const int enough = enough_runs(search, &c->estimate);
+    return enough == c->estimate.samples || runs(search, c, stages, enough, err);
 }
 
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
@@ -100,5 +122,6 @@ bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, s
         return rb_estimate_candidate(search, &result->best, out_stages, err);
     rb_candidate_stages(search->scenario, &result->best, stages, nodes);
     rb_early_apply(&result->best, &result->early, stages, early);
-    return from_replicates(search, &result->best, stages, n_runs(search), out_stages, err);
+    return from_replicates(search, &result->best, stages, STAGE_RUNS, out_stages, err) &&
+           runs(search, &result->best, stages, fewest_runs(search), err);
 }

@@ -3,16 +3,15 @@
 #include "simulator/laws/trial_law.h"
 #include "simulator/laws/trial_laws.h"
 
+#include <math.h>
 #include <stdlib.h>
-
-#define ATOM 0.01 // of probability at one instant; steps between points of a grid are far smaller
 
 struct entry {
     struct entry *next;
     const void *of; // the distribution, or the profile of a trial
     int64_t units;  // of a trial; 0: a distribution
     double unit_s;
-    double jump; // of a trial's distribution function: its largest atom
+    double error; // of a trial: P(time <= t) is off by at most this, its atoms included
     struct rb_sampler_table table;
 };
 
@@ -88,7 +87,8 @@ static double scaled_quantile(const void *ctx, double u)
     return scaled->fixed_s + scaled->factor * rb_dist_quantile(scaled->between, u);
 }
 
-// Returns the largest step of its distribution function.
+// Returns what its distribution function is off by. An atom counts as an error: bills round up to seconds, and only whole
+// microseconds say to which second a life belongs.
 static double fill_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
                          double unit_s, struct rb_sampler_table *table)
 {
@@ -106,14 +106,14 @@ static double fill_trial(struct rb_sampler_tables *tables, const struct rb_profi
     if (tables->times) {
         const struct rb_law *law = rb_trial_laws_get(tables->times, profile, units, unit_s);
         fill_by_law(table, law);
-        return law->jump;
+        return fmax(law->error, law->jump);
     }
     struct rb_arena arena;
     rb_arena_init(&arena);
     const struct rb_law law = rb_trial_law(profile, units, unit_s, &arena);
     fill_by_law(table, &law);
     rb_arena_finish(&arena);
-    return law.jump;
+    return fmax(law.error, law.jump);
 }
 
 static const struct entry *trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
@@ -122,7 +122,7 @@ static const struct entry *trial(struct rb_sampler_tables *tables, const struct 
     struct entry *e = find(tables, profile, units, unit_s);
     if (!e) {
         e = add(tables, profile, units, unit_s);
-        e->jump = fill_trial(tables, profile, units, unit_s, &e->table);
+        e->error = fill_trial(tables, profile, units, unit_s, &e->table);
     }
     return e;
 }
@@ -133,10 +133,10 @@ const struct rb_sampler_table *rb_sampler_tables_trial(struct rb_sampler_tables 
     return &trial(tables, profile, units, unit_s)->table;
 }
 
-bool rb_sampler_tables_has_atoms(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+bool rb_sampler_tables_are_exact(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
                                  double unit_s)
 {
-    return trial(tables, profile, units, unit_s)->jump > ATOM;
+    return trial(tables, profile, units, unit_s)->error <= RB_TABLES_ERROR;
 }
 
 const struct rb_sampler_table *rb_sampler_tables_dist(struct rb_sampler_tables *tables, const struct rb_dist *dist)

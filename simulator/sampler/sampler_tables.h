@@ -15,9 +15,9 @@ void rb_sampler_tables_destroy(struct rb_sampler_tables *tables); // NULL is fin
 // Borrowed until destroy. Profile and distribution are compared by address.
 const struct rb_sampler_table *rb_sampler_tables_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile,
                                                        int64_t units, double unit_s);
-// Does such a trial take one of a few times, each with a probability that counts? Bills round up to seconds, so there only whole
-// microseconds say to which second a life belongs.
-bool rb_sampler_tables_has_atoms(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+// Is the law of such a trial known to RB_TABLES_ERROR? Not with heavy tails, for which a grid is too coarse, and not with atoms.
+#define RB_TABLES_ERROR 1e-4 // of P(time <= t)
+bool rb_sampler_tables_are_exact(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
                                  double unit_s);
 const struct rb_sampler_table *rb_sampler_tables_dist(struct rb_sampler_tables *tables, const struct rb_dist *dist);
 

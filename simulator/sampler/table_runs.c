@@ -17,7 +17,7 @@ bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage
             if (!o->usable || o->provisioning->preemption_per_hour > 0 ||
                 rb_scenario_beyond_laws(s, stage->nodes[k].offer) ||
                 !rb_scenario_unit_s(s, stage->nodes[k].offer, stage->gpus_per_trial, &unit_s, NULL) ||
-                rb_sampler_tables_has_atoms(tables, s->profile, rb_scenario_rung_units(s, first_stage + i), unit_s))
+                !rb_sampler_tables_are_exact(tables, s->profile, rb_scenario_rung_units(s, first_stage + i), unit_s))
                 return false;
         }
     }

@@ -9,7 +9,8 @@
 #include "simulator/sampler/sampler_tables.h"
 
 // Do tables apply to these stages, which are number first_stage and what follows? Not where nodes may be lost, where runs share
-// an error of measurement or new nodes read data, where nodes of two kinds are requested early, and where trials take one of a few times.
+// an error of measurement or new nodes read data, where nodes of two kinds are requested early, and where
+// the law of a trial has a tail too heavy for its grid, or atoms.
 bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages, int first_stage,
                          struct rb_sampler_tables *tables);
 
