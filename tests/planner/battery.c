@@ -352,8 +352,10 @@ static void check_job(struct battery_result *r, const struct battery_options *op
     } else {
         fail(r, BATTERY_BROKEN, "%s", err.message);
     }
+    from = cpu_s();
     if (opt->every_seeds > 0 && b->number % (uint32_t)opt->every_seeds == 0)
         check_seeds(r, opt, b);
+    r->seeds_s = cpu_s() - from;
     rb_arena_finish(&arena);
 }
 
