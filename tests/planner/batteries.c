@@ -1,5 +1,5 @@
-// Batteries of random jobs against an independent simulator and brute force with it. One table, a line a class; each failing job is
-// printed with the command that replays it.
+// Batteries of random jobs against an independent simulator and brute force with it. One table, a line a class; each
+// failing job is printed with the command that replays it.
 #include "battery.h"
 
 #include "base/options.h"

@@ -1,5 +1,5 @@
-// What one random job shows about the planner: its figures beside the oracle's, its proof beside every plan of the space, its
-// plans under other seeds.
+// What one random job shows about the planner: its figures beside the oracle's, its proof beside every plan of the
+// space, its plans under other seeds.
 #ifndef RB_TESTS_PLANNER_BATTERY_H
 #define RB_TESTS_PLANNER_BATTERY_H
 
