@@ -99,17 +99,15 @@ static int pick_slopes(const struct rb_optimum *op, const struct hull *hull, dou
     return n;
 }
 
-// What the certificate looks through, branch and bound need not.
-static bool is_certified(const struct rb_search *search)
-{
-    return search->req->objective == RB_OBJECTIVE_MIN_COST && !search->on_average;
-}
-
 static bool improve(struct rb_optimum *op, const struct hull *hull, struct rb_err *err)
 {
     double slopes[5];
     int n_slopes = op->aim.kind == RB_AIM_OBJECTIVE ? pick_slopes(op, hull, slopes, 5) : 0;
-    return rb_exchange(op, err) && (op->aim.kind == RB_AIM_OBJECTIVE && is_certified(op->search) ? true : rb_branch(op, slopes, n_slopes, err));
+    if (!rb_exchange(op, err))
+        return false;
+    if (op->aim.kind == RB_AIM_OBJECTIVE && rb_search_is_certified(op->search))
+        return true; // the certificate looks through the whole space
+    return rb_branch(op, slopes, n_slopes, err);
 }
 
 // Everything again for one of the aims of an infeasible request.
@@ -192,7 +190,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
         return rb_async_plan(search, out, err);
     if (!plan_on_tables(search, out, err))
         return false;
-    if (out->feasible && is_certified(search) && !out->cut)
+    if (out->feasible && rb_search_is_certified(search))
         return rb_certify(search, &out->best, &out->bound, err);
     return true;
 }

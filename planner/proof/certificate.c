@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define FEW_WORLDS   1024  // of every column: with fewer, the spread of a heavy tail is not known
-#define MANY_WORLDS  8192  // of the columns that few leave
+#define MANY_WORLDS  4096  // of the columns that few leave
 #define MOST_EFFORT  6e7   // trials drawn for columns from tables: a third of a second ...
 #define BY_PARTS     12    // ... and how many of these a trial takes that is drawn part by part
 #define MOST_VISITS  50000 // beginnings of plans
@@ -121,7 +121,8 @@ static void drop_above_floor(struct certificate *c, const double *least_uusd, do
     }
 }
 
-static void list_space(struct certificate *c)
+// Returns what every plan of the space costs at least, by the theorem alone.
+static double list_space(struct certificate *c)
 {
     double least_uusd[RB_LIMIT_STAGES], sum_uusd = 0;
     for (int stage = 0; stage < c->n_stages; stage++) {
@@ -140,6 +141,7 @@ static void list_space(struct certificate *c)
             choice->columns = rb_xcalloc((size_t)choice->choice.nodes + 1, sizeof *choice->columns);
         }
     }
+    return sum_uusd;
 }
 
 static void want_all(struct certificate *c)
@@ -528,11 +530,12 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
 {
     struct rb_candidate plan = {.n_stages = c->n_stages};
     c->better = false;
-    list_space(c);
+    *out_bound_uusd = list_space(c);
     want_all(c);
     c->sigma = sqrt(2 * log(4.0 * 2 * (c->n_columns + 1) / RB_PROOF_RISK));
     *out_small = c->n_columns <= MOST_COLUMNS && effort(c) * FEW_WORLDS <= MOST_EFFORT;
-    if (!*out_small)
+    c->cut = rb_search_out_of_time(c->search);
+    if (!*out_small || c->cut)
         return true;
     for (int stage = 0; stage < c->n_stages; stage++)
         for (int k = 0; k <= PRICES; k++)

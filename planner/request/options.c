@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EFFORT_TRIALS  6000000 // simulated trials the tables may cost: about a tenth of a second
+#define EFFORT_TRIALS  6000000 // simulated trials the tables may cost: about a tenth of a second ...
+#define CERTIFIED_PART 4       // ... and less where a certificate looks through the space afterwards
 #define EVENT_EFFORT   4       // where nodes may be lost a stage is played event by event
 #define WANTED_SAMPLES 256     // worth four times that: with fewer, plans on spot were found 2 % above the best
 #define FEWEST_SAMPLES 64      // below this a pilot says too little about a probability
@@ -114,11 +115,12 @@ double rb_cautious_confidence(double confidence, int n, int n_all)
 static void choose_samples(struct rb_options *o)
 {
     const struct rb_plan_request *req = o->search->req;
+    const double effort = rb_search_is_certified(o->search) ? EFFORT_TRIALS / CERTIFIED_PART : EFFORT_TRIALS;
     double confidence = rb_search_confidence(o->search);
     o->n_samples = req->samples;
-    o->is_pilot = trials_per_replicate(o, false) * req->samples > EFFORT_TRIALS && req->samples > FEWEST_SAMPLES;
+    o->is_pilot = trials_per_replicate(o, false) * req->samples > effort && req->samples > FEWEST_SAMPLES;
     if (o->is_pilot) {
-        double affordable = EFFORT_TRIALS / trials_per_replicate(o, true);
+        double affordable = effort / trials_per_replicate(o, true);
         affordable = fmax(affordable, fmin(WANTED_SAMPLES, 4 * affordable));
         affordable = fmax(affordable, FEWEST_SAMPLES);
         o->n_samples = affordable < req->samples ? (int)affordable : req->samples;

@@ -6,6 +6,8 @@
 #include "planner/request/memory.h"
 #include "planner/request/plan_space.h"
 #include "planner/scores/estimator.h"
+#include "simulator/laws/trial_laws.h"
+#include "simulator/sampler/table_runs.h"
 
 #include "engine/core/placement.h"
 
@@ -361,7 +363,15 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
     return true;
 }
 
-// Where time is limited they may end in the middle if they take long, and what was made by then is not kept.
+static bool tables_apply(struct rb_search *search, const struct rb_candidate *candidate)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    return rb_table_runs_apply(search->scenario, stages, candidate->n_stages, 0, rb_trial_laws_tables(search->laws));
+}
+
+// Where time is limited, runs part by part may end in the middle if they take long, and what was made by then is not kept.
 static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
                                struct rb_err *err)
 {
@@ -382,7 +392,7 @@ static bool run_replicates(struct rb_search *search, struct rb_candidate *candid
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
-    if (req->out_of_time)
+    if (req->out_of_time && !tables_apply(search, candidate))
         return replicates_in_time(search, candidate, samples, err);
     if (!rb_search_runs(search, candidate, samples, &runs, err))
         return false;
@@ -406,6 +416,11 @@ bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, i
     }
     candidate->estimate = rb_endless_estimate(samples);
     return true;
+}
+
+bool rb_search_is_certified(const struct rb_search *search)
+{
+    return search->req->objective == RB_OBJECTIVE_MIN_COST && !search->on_average;
 }
 
 double rb_search_confidence(const struct rb_search *search)
