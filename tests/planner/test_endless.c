@@ -86,7 +86,7 @@ static void a_trial_is_endless_where_it_starts_too_often(void **state)
 
         struct rb_candidate slow = {.n_stages = 2, .stages = {{offer, 1, 1}, {offer, 1, 1}}};
         assert_int_equal(rb_has_endless_stage(&search, &slow), spot);
-        assert_true(rb_search_replicates(&search, &slow, 64, &err));
+        assert_true(rb_search_score(&search, &slow, 64, &err));
         assert_int_equal(rb_search_feasible(&search, &slow.estimate), !spot);
     }
     rb_search_finish(&search);

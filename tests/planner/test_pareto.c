@@ -14,12 +14,12 @@
 static void start(struct rb_case *c, uint32_t number)
 {
     case_random(c, number);
-    c->req.times = rb_trial_laws_create();
+    c->req.laws = rb_trial_laws_create();
 }
 
 static void stop(struct rb_case *c)
 {
-    rb_trial_laws_destroy(c->req.times);
+    rb_trial_laws_destroy(c->req.laws);
     case_finish(c);
 }
 
@@ -89,9 +89,9 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
 static int compare_with_plans(struct rb_case *c)
 {
     const struct rb_pareto pareto = case_frontier(c);
-    struct rb_trial_laws *lent = c->req.times;
+    struct rb_trial_laws *lent = c->req.laws;
     int n_proved = 0;
-    c->req.times = NULL; // nothing is shared
+    c->req.laws = NULL; // nothing is shared
     for (int k = 0; k < pareto.n_points; k++) {
         const struct rb_pareto_point *p = &pareto.points[k];
         struct rb_plan plan;
@@ -103,7 +103,7 @@ static int compare_with_plans(struct rb_case *c)
         assert_int_equal(p->proved, strcmp(p->planner, "optimal") == 0 && result.bound.proved);
         n_proved += p->proved;
     }
-    c->req.times = lent;
+    c->req.laws = lent;
     return n_proved;
 }
 
