@@ -61,18 +61,25 @@ static void write_constraints(const struct rb_plan *plan, struct rb_json *j)
     rb_json_kdouble(j, "confidence", plan->confidence);
 }
 
+static void write_double_or_null(struct rb_json *j, const char *key, bool is_known, double value)
+{
+    rb_json_key(j, key);
+    if (is_known)
+        rb_json_double(j, value);
+    else
+        rb_json_null(j);
+}
+
 // Without a bound both figures are null; a bound of 0 has no relative gap.
 static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
 {
     rb_json_key(j, "bound");
     rb_json_begin_object(j);
     rb_json_kint_or_null(j, "cost_uusd", b->present ? b->cost_uusd : -1);
-    rb_json_key(j, "gap");
-    if (b->present && isfinite(b->gap))
-        rb_json_double(j, b->gap);
-    else
-        rb_json_null(j);
+    write_double_or_null(j, "gap", b->present && isfinite(b->gap), b->gap);
     rb_json_kbool(j, "proved", b->proved);
+    write_double_or_null(j, "tolerance", b->tolerance > 0, b->tolerance);
+    write_double_or_null(j, "risk", b->tolerance > 0, b->risk);
     rb_json_kint(j, "nodes_explored", b->nodes_explored);
     write_strings(j, "relaxations", b->relaxations, b->n_relaxations);
     rb_json_kstring(j, "why_not", b->why_not);

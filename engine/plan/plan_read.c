@@ -178,6 +178,14 @@ static bool read_gap(struct rb_map *m, double *out, struct rb_err *err)
     return true;
 }
 
+// null, or absent as in plans made before there was one: 0.
+static bool read_share(struct rb_map *m, const char *key, double *out, struct rb_err *err)
+{
+    const struct rb_node *node = rb_map_get(m, key);
+    *out = 0;
+    return !node || node->kind == RB_NODE_NULL || rb_node_double(node, 0, 1, out, err);
+}
+
 // null: NULL.
 static bool read_why_not(struct reader *r, struct rb_map *m, const char **out)
 {
@@ -209,6 +217,7 @@ static bool read_bound(struct reader *r, const struct rb_node *node)
     if (!rb_map_begin(&m, node, r->err) || !need_limit(&m, "cost_uusd", &b->cost_uusd, r->err) ||
         !read_gap(&m, &b->gap, r->err) || !rb_map_need(&m, "proved", &proved, r->err) ||
         !rb_node_bool(proved, &b->proved, r->err) ||
+        !read_share(&m, "tolerance", &b->tolerance, r->err) || !read_share(&m, "risk", &b->risk, r->err) ||
         !rb_plan_need_int(&m, "nodes_explored", 0, INT64_MAX, &b->nodes_explored, r->err) ||
         !rb_map_need(&m, "relaxations", &relaxations, r->err) ||
         !read_strings(relaxations, r->arena, &b->relaxations, &b->n_relaxations, r->err) ||

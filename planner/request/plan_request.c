@@ -27,6 +27,7 @@ enum { MAX_NAMED_OFFERS = 4 };
 // Of the time limit, what is used up when a phase ends. Baselines come first: they are part of every plan, they take little
 // where there is time, and what they find is where a search that is cut falls back to.
 #define SEARCH_UNTIL 0.8
+#define MOST_ATTEMPTS 3 // to find a plan that keeps what was asked in unseen runs, too
 #define EARLY_UNTIL  0.85
 
 // Warnings and fallbacks grow while a plan is put together.
@@ -604,6 +605,40 @@ static bool may_find_marginal(const struct rb_search *search, const struct rb_pl
            req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
 }
 
+static bool is_kept(const struct rb_search *search, const struct rb_planner *planner, const struct rb_plan *plan)
+{
+    const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
+    return planner->on_average || !limited || plan->estimate.spread_unknown ||
+           plan->estimate.p_both >= search->req->confidence;
+}
+
+// The plan's own figures rest on runs that the search has not seen. Where these say that it keeps less than was asked, its probability
+// was luck: a surer one is looked for, and no plan is shown that keeps less.
+static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
+                            struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
+                            struct rb_err *err)
+{
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        if (!plan_in_phases(search, planner, phase, out_result, err))
+            return false;
+        if (!out_result->feasible)
+            break;
+        if (!assemble(search, planner, out_result, arena, out_plan, err))
+            return false;
+        if (is_kept(search, planner, out_plan))
+            return true;
+        const struct rb_estimate *e = &out_plan->estimate;
+        out_result->feasible = false;
+        out_result->nearest_confidence = floor(1000 * e->p_both) / 1000;
+        out_result->nearest_deadline_us = out_result->nearest_budget_uusd = -1;
+        search->guard += search->req->confidence - e->p_both + 2 * e->stderr_.p_both;
+        rb_search_forget(search);
+    }
+    search->guard = 0;
+    return (out_result->best.n_stages == 0 || rb_estimate_candidate(search, &out_result->best, NULL, err)) &&
+           infeasible(search->req, planner, out_result, err);
+}
+
 static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
                    struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
 {
@@ -620,12 +655,7 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
         rb_search_finish(&search);
         return false;
     }
-    bool ok = plan_in_phases(&search, planner, &q->phase, out_result, err);
-    if (ok)
-        ok = out_result->feasible
-                 ? assemble(&search, planner, out_result, arena, out_plan, err)
-                 : (out_result->best.n_stages == 0 || rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
-                       infeasible(req, planner, out_result, err);
+    bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, err);
     rb_search_explain_rest(&search);
     if (ok && may_find_marginal(&search, planner))
         ok = rb_marginal_find(&search, &out_result->marginal, err);

@@ -234,7 +234,8 @@ static void fill_by_cells(const struct rb_law_curve *wide, const struct nodes *n
 static struct rb_law resampled(const struct rb_law_curve *of, double step_s, struct rb_arena *scratch)
 {
     struct rb_law law = *of->law;
-    law.n = (int)ceil(law.step_s * (law.n - 1) / step_s) + 1;
+    const int n = (int)ceil(law.step_s * (law.n - 1) / step_s) + 1;
+    law.n = n > RB_LAW_LEAST_POINTS ? n : RB_LAW_LEAST_POINTS; // slopes are read off five points
     law.step_s = step_s;
     double *below = rb_arena_array(scratch, (size_t)law.n, sizeof *below);
     double *above = rb_arena_array(scratch, (size_t)law.n, sizeof *above);

@@ -94,8 +94,9 @@ static struct part share_part(double p, double n)
     return (struct part){.variance = (n * p * (1 - p) + 1) / (n * n), .third = p * (1 - p) * fabs(1 - 2 * p) / (n * n)};
 }
 
-// What few samples of a skewed law say has longer tails than the normal law: |z| is reduced by what that is worth (the first term of
-// Edgeworth's expansion of a studentised mean: Hall, "The Bootstrap and Edgeworth Expansion", section 2.6).
+// What few samples of a skewed law say has longer tails than the normal law: |z| is reduced by what that is worth (the
+// first term of Edgeworth's expansion of a studentised mean: Hall, "The Bootstrap and Edgeworth Expansion", section
+// 2.6).
 static double z_of(double difference, struct part a, struct part b)
 {
     const double variance = a.variance + b.variance;
@@ -133,29 +134,30 @@ static void compare_mean(struct battery_result *r, const struct battery_options 
     }
     const double own = error / SURE_SIGMA;
     const struct part seen = {square / n, fabs(cube) / n / n};
-    const struct part told = {own * own + 1, samples > 0 ? fabs(cube) / samples / samples : 0};
-    compare(r, opt, name, stated, mean, z_of(stated - mean, told, seen));
+    const struct part own_part = {own * own + 1, samples > 0 ? fabs(cube) / samples / samples : 0};
+    compare(r, opt, name, stated, mean, z_of(stated - mean, own_part, seen));
 }
 
 static void compare_share(struct battery_result *r, const struct battery_options *opt, const char *name, double stated,
                           double error, double samples, double seen, double n)
 {
     const double own = error / SURE_SIGMA;
-    struct part told = {own * own, 0};
+    struct part own_part = {own * own, 0};
     if (samples > 0)
-        told.third = share_part(seen, samples).third;
-    compare(r, opt, name, stated, seen, z_of(stated - seen, told, share_part(seen, n)));
+        own_part.third = share_part(seen, samples).third;
+    compare(r, opt, name, stated, seen, z_of(stated - seen, own_part, share_part(seen, n)));
 }
 
-// A quantile is compared by its level. Bills are rounded, and tables are cut: what lies closer than that counts on either side.
+// A quantile is compared by its level. Bills are rounded, and tables are cut: what lies closer than that counts on
+// either side.
 static void compare_quantile(struct battery_result *r, const struct battery_options *opt, const char *name, double x,
                              double level, double level_error, double samples, const int64_t *values, int n)
 {
     const double room = fabs(x) * 3e-5 + 20;
     const double below = share_at_most(values, n, x - room), up_to = share_at_most(values, n, x + room);
     const double nearest = fmin(fmax(level, below), up_to), own = level_error / SURE_SIGMA;
-    const struct part told = samples > 0 ? share_part(level, samples) : (struct part){own * own, 0};
-    compare(r, opt, name, level, nearest, z_of(nearest - level, told, share_part(level, n)));
+    const struct part own_part = samples > 0 ? share_part(level, samples) : (struct part){own * own, 0};
+    compare(r, opt, name, level, nearest, z_of(nearest - level, own_part, share_part(level, n)));
 }
 
 static void compare_quantiles(struct battery_result *r, const struct battery_options *opt, const char *prefix,
@@ -352,8 +354,10 @@ static void check_job(struct battery_result *r, const struct battery_options *op
     } else {
         fail(r, BATTERY_BROKEN, "%s", err.message);
     }
+    from = cpu_s();
     if (opt->every_seeds > 0 && b->number % (uint32_t)opt->every_seeds == 0)
         check_seeds(r, opt, b);
+    r->seeds_s = cpu_s() - from;
     rb_arena_finish(&arena);
 }
 

@@ -1,5 +1,5 @@
-// What one random job shows about the planner: its figures beside the oracle's, its proof beside every plan of the space, its
-// plans under other seeds.
+// What one random job shows about the planner: its figures beside the oracle's, its proof beside every plan of the
+// space, its plans under other seeds.
 #ifndef RB_TESTS_PLANNER_BATTERY_H
 #define RB_TESTS_PLANNER_BATTERY_H
 
@@ -40,7 +40,7 @@ struct battery_result {
     double undercut;                   // of a proved plan, by the cheapest that seems to keep the constraints
     bool seeds_checked;
     double seeds_spread;               // largest cost over the smallest, less 1, of proved plans
-    double plan_s, oracle_s, space_s;  // processor time
+    double plan_s, oracle_s, space_s, seeds_s; // processor time
     struct rb_buf story;               // what failed, and with -v everything; battery_result_finish
 };
 

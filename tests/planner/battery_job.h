@@ -24,7 +24,8 @@ struct battery_job {
     struct every_space space;
 };
 
-// false: the text was refused (err says why), or no size fits or a stage has too many choices (err is empty); finish it all the same. Owns: battery_job_finish.
+// false: the text was refused (err says why), or no size fits or a stage has too many choices (err is empty); finish it
+// all the same. Owns: battery_job_finish.
 bool battery_job_init(struct battery_job *b, char class_, uint32_t number, struct rb_err *err);
 void battery_job_finish(struct battery_job *b);
 const char *battery_class_says(char class_); // a few words

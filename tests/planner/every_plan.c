@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define FIRST_RUNS 256
-#define KEPT_RUNS  4096
+#define KEPT_RUNS  16384
 #define MEANS_FROM 1024 // runs: before that a mean of heavy tails says too little to rule a plan out
 
 // ---- the space

@@ -1,9 +1,9 @@
-// Brute force with the oracle: every plan of a small job's space, played on shared draws. Which of them keep the constraints, and
-// does one that surely does cost less than a plan that was called the cheapest?
+// Brute force with the oracle: every plan of a small job's space, played on shared draws. Which of them keep the
+// constraints, and does one that surely does cost less than a plan that was called the cheapest?
 //
-// The space is the documented one (docs/MODEL.md, "The exact search"): for every stage an offer, a size of trial.gpus.sizes and a
-// number of nodes that holds a trial, up to what this stage or a later one can use and a few more. No early requests, no mixed
-// zones, and no stage whose new nodes on average only run once it has ended.
+// The space is the documented one (docs/MODEL.md, "The exact search"): for every stage an offer, a size of
+// trial.gpus.sizes and a number of nodes that holds a trial, up to what this stage or a later one can use and a few
+// more. No early requests, no mixed zones, and no stage whose new nodes on average only run once it has ended.
 #ifndef RB_TESTS_PLANNER_EVERY_PLAN_H
 #define RB_TESTS_PLANNER_EVERY_PLAN_H
 
@@ -42,14 +42,14 @@ struct every_asked {
 
 struct every_found {
     int64_t n_plans;
-    bool surely;     // one keeps the constraints, and costs less than the plan by more than the tolerance: both for sure
-    double undercut; // 1 - its cost / the plan's, of the cheapest that seems to keep the constraints; 0: none is cheaper
+    bool surely;     // one keeps the constraints and costs less by more than the tolerance: both for sure
+    double undercut; // 1 - its cost / the plan's, of the cheapest that seems to keep them; 0: none is cheaper
     double p;        // of that one
     int64_t number;  // likewise; -1: none
 };
 
-// Of the plan with stages [n_stages] on its own oracle, which must have the seed of the space's; NULL: no plan was found, and any that
-// surely keeps the constraints undercuts it. false: the oracle cannot play it.
+// Of the plan with stages [n_stages] on its own oracle, which must have the seed of the space's; NULL: no plan was
+// found, and any that surely keeps the constraints undercuts it. false: the oracle cannot play it.
 bool every_plan_undercuts(const struct every_space *space, const struct every_asked *asked, const struct oracle *own,
                           const struct rb_plan_stage *stages, struct every_found *out);
 

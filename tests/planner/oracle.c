@@ -300,6 +300,15 @@ static struct node_draw *kept_node(const struct oracle_worlds *w, uint32_t repli
                      (size_t)ordinal];
 }
 
+static bool is_used(const struct oracle *o, int entry)
+{
+    for (int i = 0; i < o->n_offers; i++) {
+        if (o->entry_of[i] == entry)
+            return true;
+    }
+    return false;
+}
+
 static void fill_world(struct oracle_worlds *w, const struct oracle *o, const struct rb_plan_stage *stages,
                        uint32_t replicate)
 {
@@ -308,7 +317,7 @@ static void fill_world(struct oracle_worlds *w, const struct oracle *o, const st
         for (int k = 0; k < stages[s].trials; k++)
             trials[w->first_trial[s] + k] = draw_trial(o, s, k, 0, replicate, units_of(o, &stages[s]));
         for (int e = 0; e < w->n_entries; e++) {
-            for (int k = 0; k < w->max_nodes; k++)
+            for (int k = 0; k < w->max_nodes && is_used(o, e); k++)
                 *kept_node(w, replicate, s, e, k) = draw_node(o, e, s, k, 0, replicate);
         }
     }

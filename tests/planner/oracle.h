@@ -1,8 +1,9 @@
-// An independent simulator of plans, for tests: one loop over events, every latency drawn from its distribution. It shares no
-// code with simulator/ or planner/, nor their random numbers. docs/MODEL.md, "Stages", "Money" and "Noise", is what it follows.
+// An independent simulator of plans, for tests: one loop over events, every latency drawn from its distribution. It
+// shares no code with simulator/ or planner/, nor their random numbers. docs/MODEL.md, "Stages", "Money" and "Noise",
+// is what it follows.
 //
-// A draw depends on the seed, on what it is for and on the replicate, never on the plan, so plans that are played with the same
-// seed share their draws (common random numbers). Times are microseconds, money micro-dollars.
+// A draw depends on the seed, on what it is for and on the replicate, never on the plan, so plans that are played with
+// the same seed share their draws (common random numbers). Times are microseconds, money micro-dollars.
 #ifndef RB_TESTS_PLANNER_ORACLE_H
 #define RB_TESTS_PLANNER_ORACLE_H
 
@@ -48,8 +49,8 @@ bool oracle_unit_s(const struct oracle *o, int offer, int gpus, double *out_s);
 // Mean seconds a request waits.
 double oracle_queue_mean_s(const struct oracle *o, int offer);
 
-// The first attempts of `n` replicates of stages with these trials, drawn once for many plans. NULL stands for none: then each
-// draw is made when it is needed, and is the same. Owns: oracle_worlds_destroy.
+// The first attempts of `n` replicates of stages with these trials, drawn once for many plans. NULL stands for none:
+// then each draw is made when it is needed, and is the same. Owns: oracle_worlds_destroy.
 struct oracle_worlds;
 struct oracle_worlds *oracle_worlds_create(const struct oracle *o, const struct rb_plan_stage *stages, int n_stages,
                                            int max_nodes, int n);
@@ -60,8 +61,8 @@ struct oracle_run {
     int64_t stage_us[RB_LIMIT_STAGES];
 };
 
-// Plays one replicate of a plan whose stages refer to the oracle's offers. false: it takes more nodes, trials or time than
-// the oracle can hold.
+// Plays one replicate of a plan whose stages refer to the oracle's offers. false: it takes more nodes, trials or time
+// than the oracle can hold.
 bool oracle_play(const struct oracle *o, const struct oracle_worlds *w, const struct rb_plan_stage *stages,
                  int n_stages, uint32_t replicate, struct oracle_run *out);
 

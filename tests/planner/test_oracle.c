@@ -323,7 +323,7 @@ static void what_is_certain(void **state)
     assert_true(oracle_play(&f.o, NULL, p.stages, 2, 0, &run));
     assert_int_equal(run.time_us, 530000000);
     assert_int_equal(run.cost_uusd, 1000 * (520 + 320));
-    p.stages[0].early = &early; // at 60, runs at 70, ready at 90; used by nobody, and it ends at 330
+    p.stages[0].early = &early; // at 60, runs at 70, ready at 90; no trial uses it, and it ends at 330
     p.stages[0].n_early = 1;
     assert_true(oracle_play(&f.o, NULL, p.stages, 2, 0, &run));
     assert_int_equal(run.time_us, 530000000);

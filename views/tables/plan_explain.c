@@ -197,7 +197,10 @@ static void explain_bound(const struct rb_plan *plan, struct rb_buf *out)
     } else {
         rb_buf_puts(out, "no lower bound");
     }
-    rb_buf_printf(out, ", %s", b->proved ? "proved" : "not proved");
+    if (b->proved)
+        rb_buf_printf(out, ", proved to within %.2g %% with a risk of %.2g", 100 * b->tolerance, b->risk);
+    else
+        rb_buf_puts(out, ", not proved");
     rb_buf_printf(out, "%s%s\n", b->why_not ? ": " : "", b->why_not ? b->why_not : "");
     for (int i = 0; i < b->n_relaxations; i++)
         rb_buf_printf(out, "%s   %s\n", i == 0 ? "the bound rests on:\n" : "", b->relaxations[i]);

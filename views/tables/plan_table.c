@@ -258,7 +258,9 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
     if (!is_searched(plan))
         return;
     if (b->proved) {
-        rb_buf_puts(out, "proved: no other choice of GPUs, nodes and machines is cheaper and keeps the constraints\n");
+        rb_buf_printf(out,
+                      "proved: no plan that keeps the constraints is cheaper by more than %.2g %% (risk of being wrong %.2g)\n",
+                      100 * b->tolerance, b->risk);
         return;
     }
     if (b->present && requests_early(plan)) {
