@@ -193,7 +193,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     if (!plan_on_tables(search, out, err))
         return false;
     if (out->feasible && is_certified(search) && !out->cut)
-        return rb_certify(search, &out->best, &out->bound, err);
+        return rb_certify(search, &out->best, &out->bound, &out->cut, err);
     return true;
 }
 
