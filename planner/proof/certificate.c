@@ -2,6 +2,7 @@
 
 #include "planner/async/endless.h"
 #include "planner/proof/decide.h"
+#include "planner/request/memory.h"
 #include "planner/scores/stage_samples.h"
 #include "simulator/laws/trial_law.h"
 #include "simulator/laws/trial_laws.h"
@@ -43,14 +44,14 @@ struct certificate {
     int n_stages, n_columns;
     int n_worlds, need; // of which so many must be in time
     struct rb_stage_samples *samples;
-    double sigma;                       // a mean is not further off than so many standard errors, for all columns at once
-    double allowed_uusd;                // what another plan's columns may sum up to and still not be cheaper
-    double best_uusd, best_columns_uusd; // mean cost of the best: in runs of the whole plan, and of its columns
-    double prices[PRICES + 1];           // micro-dollars a microsecond
+    double sigma;        // a mean is not further off than so many standard errors, for all columns at once
+    double allowed_uusd; // what another plan's columns may sum up to and still not be cheaper
+    double best_uusd, best_columns_uusd;        // mean cost of the best: in runs of the whole plan, and of its columns
+    double prices[PRICES + 1];                  // micro-dollars a microsecond
     double *to_go[PRICES + 1][RB_LIMIT_STAGES]; // [stage][choice]: the least that the stages after it add
-    double *least_time;                  // [n_stages + 1][n_worlds], of the stages from i on
-    double *time, *cost;                 // [n_stages + 1][n_worlds], of the stages before i
-    int64_t n_visits;
+    double *least_time;                         // [n_stages + 1][n_worlds], of the stages from i on
+    double *time, *cost;                        // [n_stages + 1][n_worlds], of the stages before i
+    int64_t n_visits, most_visits;
     bool better, cut, open; // a better plan was found; the search ended early; a plan could not be decided
 };
 
@@ -174,12 +175,18 @@ static double effort(const struct certificate *c)
     for (int stage = 0; stage < c->n_stages; stage++) {
         for (int i = 0; i < c->stages[stage].n; i++) {
             const struct choice *choice = &c->stages[stage].choices[i];
-            const double column = (rb_search_n_trials(c->search, stage) + 4) * effort_of_trial(c, stage, &choice->choice);
+            const double column =
+                (rb_search_n_trials(c->search, stage) + 4) * effort_of_trial(c, stage, &choice->choice);
             for (int kept = 0; kept <= choice->choice.nodes; kept++)
                 trials += choice->columns[kept].wanted ? column : 0;
         }
     }
     return trials;
+}
+
+static bool fits(const struct certificate *c, int n_worlds)
+{
+    return rb_table_bytes((double)c->n_columns, n_worlds) <= rb_search_memory_for_tables(c->search);
 }
 
 // ---- columns
@@ -203,8 +210,8 @@ static double mean_less_slack(const double *values, const double *minus, int n, 
 static void measure(const struct certificate *c, struct column *column, const struct rb_stage_sample *best)
 {
     double slack;
-    column->least_uusd =
-        best->cost_mean_uusd + mean_less_slack(column->sample->cost_uusd, best->cost_uusd, c->n_worlds, c->sigma, &slack);
+    column->least_uusd = best->cost_mean_uusd +
+                         mean_less_slack(column->sample->cost_uusd, best->cost_uusd, c->n_worlds, c->sigma, &slack);
     mean_less_slack(column->sample->time_us, NULL, c->n_worlds, c->sigma, &slack);
     column->least_us = column->sample->time_low_us - slack;
 }
@@ -451,10 +458,9 @@ static bool visit(struct certificate *c, int stage, int before, struct rb_candid
     for (int i = 0; i < c->stages[stage].n && !c->better && !c->cut; i++) {
         const struct choice *choice = &c->stages[stage].choices[i];
         const struct column *column = &choice->columns[kept_by(c, stage, before, choice)];
-        if (!column->sample ||
-            !may_be_cheap(c, stage, i, cost_uusd + column->least_uusd, low_us + column->least_us))
+        if (!column->sample || !may_be_cheap(c, stage, i, cost_uusd + column->least_uusd, low_us + column->least_us))
             continue;
-        c->cut = ++c->n_visits > MOST_VISITS || rb_search_out_of_time(c->search);
+        c->cut = ++c->n_visits > c->most_visits || rb_search_out_of_time(c->search);
         if (!may_be_in_time(c, stage, column->sample))
             continue;
         plan->stages[stage] = choice->choice;
@@ -533,7 +539,7 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
     *out_bound_uusd = list_space(c);
     want_all(c);
     c->sigma = sqrt(2 * log(4.0 * 2 * (c->n_columns + 1) / RB_PROOF_RISK));
-    *out_small = c->n_columns <= MOST_COLUMNS && effort(c) * FEW_WORLDS <= MOST_EFFORT;
+    *out_small = c->n_columns <= MOST_COLUMNS && effort(c) * FEW_WORLDS <= MOST_EFFORT && fits(c, FEW_WORLDS);
     c->cut = rb_search_out_of_time(c->search);
     if (!*out_small || c->cut)
         return true;
@@ -542,7 +548,8 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
             c->to_go[k][stage] = rb_xcalloc((size_t)c->stages[stage].n + 1, sizeof **c->to_go[k]);
     if (!level(c, FEW_WORLDS, out_bound_uusd, err))
         return false;
-    if (!c->cut && effort(c) * MANY_WORLDS <= MOST_EFFORT && !level(c, MANY_WORLDS, out_bound_uusd, err))
+    if (!c->cut && effort(c) * MANY_WORLDS <= MOST_EFFORT && fits(c, MANY_WORLDS) &&
+        !level(c, MANY_WORLDS, out_bound_uusd, err))
         return false;
     if (c->cut)
         return true;
@@ -573,10 +580,15 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
     return b;
 }
 
-bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct rb_plan_bound *out_bound,
+bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct rb_plan_bound *out_bound, bool *out_cut,
                 struct rb_err *err)
 {
-    struct certificate c = {.search = search, .best = io_best, .n_stages = io_best->n_stages, .better = true};
+    const int64_t limit = search->req->node_limit;
+    struct certificate c = {.search = search,
+                            .best = io_best,
+                            .n_stages = io_best->n_stages,
+                            .most_visits = limit > 0 ? limit : MOST_VISITS,
+                            .better = true};
     double bound_uusd = 0;
     bool ok = true, small = true;
     for (int round = 0; ok && small && c.better && !c.cut && round < MOST_ROUNDS; round++) {
@@ -585,5 +597,6 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
         finish(&c);
     }
     *out_bound = bound_of(&c, bound_uusd, small);
+    *out_cut = c.cut;
     return ok;
 }

@@ -24,7 +24,7 @@ static int64_t between(const struct rb_deadlines *d, struct rb_deadlines_end tig
 
 static void both_ends_have_room(void **state)
 {
-    const struct rb_deadlines d = rb_deadlines_of(-1, 1000 * S, 4000 * S, false);
+    const struct rb_deadlines d = rb_deadlines_of(-1, 1000 * S, 4000 * S);
     (void)state;
     assert_int_equal(d.n_landmarks, 0);
     assert_int_equal(d.first_us, 1010 * S);
@@ -33,7 +33,7 @@ static void both_ends_have_room(void **state)
 
 static void what_is_asked_for_is_a_landmark(void **state)
 {
-    const struct rb_deadlines d = rb_deadlines_of(2000 * S, 1000 * S, 4000 * S, false);
+    const struct rb_deadlines d = rb_deadlines_of(2000 * S, 1000 * S, 4000 * S);
     (void)state;
     assert_int_equal(d.n_landmarks, 3);
     assert_true(rb_deadlines_is_landmark(&d, 2000 * S));
@@ -48,9 +48,9 @@ static void what_is_asked_for_is_a_landmark(void **state)
 
 static void landmarks_move_the_ends(void **state)
 {
-    const struct rb_deadlines tight = rb_deadlines_of(1005 * S, 1000 * S, 4000 * S, false);
-    const struct rb_deadlines loose = rb_deadlines_of(9000 * S, 1000 * S, 4000 * S, false);
-    const struct rb_deadlines never = rb_deadlines_of(999 * S, 1000 * S, 4000 * S, false);
+    const struct rb_deadlines tight = rb_deadlines_of(1005 * S, 1000 * S, 4000 * S);
+    const struct rb_deadlines loose = rb_deadlines_of(9000 * S, 1000 * S, 4000 * S);
+    const struct rb_deadlines never = rb_deadlines_of(999 * S, 1000 * S, 4000 * S);
     (void)state;
     assert_int_equal(tight.n_landmarks, 2); // a step less is kept by no plan
     assert_int_equal(tight.first_us, 1005 * S);
@@ -61,25 +61,22 @@ static void landmarks_move_the_ends(void **state)
 
 static void it_is_halved_where_the_cost_falls(void **state)
 {
-    const struct rb_deadlines d = rb_deadlines_of(-1, 1000 * S, 4000 * S, false);
-    const struct rb_deadlines runs = rb_deadlines_of(-1, 1000 * S, 4000 * S, true);
+    const struct rb_deadlines d = rb_deadlines_of(-1, 1000 * S, 4000 * S);
     (void)state;
     assert_int_equal(between(&d, at(1010, 200), at(4040, 100), 2), 2020 * S); // as ratios go
-    assert_int_equal(between(&d, at(1010, 105), at(4040, 100), 2), -1);       // by 5 %
-    assert_int_equal(between(&d, at(1010, 106), at(4040, 100), 2), 2020 * S);
-    assert_int_equal(between(&runs, at(1010, 114), at(4040, 100), 2), -1); // by nearly 15 %
-    assert_int_equal(between(&runs, at(1010, 116), at(4040, 100), 2), 2020 * S);
+    assert_int_equal(between(&d, at(1010, 114), at(4040, 100), 2), -1);       // by nearly 15 %
+    assert_int_equal(between(&d, at(1010, 116), at(4040, 100), 2), 2020 * S);
     assert_int_equal(between(&d, at(1010, -1), at(4040, 100), 2), 2020 * S); // no plan there: not flat
 }
 
 static void there_is_an_end(void **state)
 {
-    const struct rb_deadlines d = rb_deadlines_of(-1, 1000 * S, 4000 * S, false);
+    const struct rb_deadlines d = rb_deadlines_of(-1, 1000 * S, 4000 * S);
     (void)state;
     assert_int_equal(between(&d, at(1010, 200), at(1150, 100), 2), -1); // a tenth of the range: a factor of 4^0.1
     assert_int_equal(between(&d, at(1010, 200), at(1170, 100), 2), 1088 * S);
     assert_int_equal(between(&d, at(1010, 200), at(4040, 100), 32), -1);
-    const struct rb_deadlines narrow = rb_deadlines_of(-1, 10 * S, 10 * S, false);
+    const struct rb_deadlines narrow = rb_deadlines_of(-1, 10 * S, 10 * S);
     assert_int_equal(narrow.first_us, narrow.last_us);
 }
 

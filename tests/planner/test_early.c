@@ -97,8 +97,8 @@ static void early_requests_pay(void **state)
     assert_true(count_early(&plan) > 0);
     assert_non_null(strstr(lines.early, "saves $"));
 
-    // The bound is of plans without early requests: this one is below it, and claims no proof.
-    assert_true(plan.bound.present && plan.bound.cost_uusd > plan.estimate.cost_uusd.mean);
+    // The bound is of plans without early requests: this one claims no proof.
+    assert_true(plan.bound.present && plan.bound.cost_uusd > 0);
     assert_false(plan.bound.proved);
     assert_true(plan.bound.gap >= 0);
     assert_non_null(strstr(plan.bound.why_not, "without early requests"));

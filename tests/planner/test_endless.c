@@ -39,13 +39,14 @@ static void open_case(struct rb_case *c, const char *spot, double losses_per_hou
     case_init(c, job, profile, prices);
 }
 
-static void open_scenario(struct rb_case *c, struct rb_scenario *out)
+static void open_search(struct rb_case *c, struct rb_scenario *scenario, struct rb_search *out)
 {
     struct rb_offer *offers;
     struct rb_err err;
     int n;
     assert_true(rb_planner_offers(&c->job, &c->catalog, &c->arena, &offers, &n, &err));
-    assert_true(rb_scenario_init(out, &c->job, &c->profile, offers, n, &c->catalog, 1, &err));
+    assert_true(rb_scenario_init(scenario, &c->job, &c->profile, offers, n, &c->catalog, 1, &err));
+    assert_true(rb_search_init(out, &c->req, scenario, &err));
 }
 
 static bool plan(struct rb_case *c, struct rb_plan *out, struct rb_plan_result *out_result, struct rb_err *err)
@@ -86,7 +87,7 @@ static void a_trial_is_endless_where_it_starts_too_often(void **state)
 
         struct rb_candidate slow = {.n_stages = 2, .stages = {{offer, 1, 1}, {offer, 1, 1}}};
         assert_int_equal(rb_has_endless_stage(&search, &slow), spot);
-        assert_true(rb_search_replicates(&search, &slow, 64, &err));
+        assert_true(rb_search_score(&search, &slow, 64, &err));
         assert_int_equal(rb_search_feasible(&search, &slow.estimate), !spot);
     }
     rb_search_finish(&search);
@@ -99,16 +100,18 @@ static void a_stage_that_does_not_end_is_sampled_as_never(void **state)
 {
     struct rb_case c;
     struct rb_scenario s;
+    struct rb_search search;
     struct rb_err err = {0};
     (void)state;
     open_case(&c, "only", 60);
-    open_scenario(&c, &s);
-    struct rb_stage_samples *samples = rb_stage_samples_create(&s, 4, 4);
+    open_search(&c, &s, &search);
+    struct rb_stage_samples *samples = rb_stage_samples_create(&search, 4, 4);
     const struct rb_choice choice = {0, 1, 1};
     const struct rb_stage_sample *sample = rb_stage_samples_get(samples, 1, &choice, 0, &err);
     assert_non_null(sample);
     assert_true(sample->time_mean_us >= (double)rb_endless_estimate(1).time_us.mean);
     rb_stage_samples_destroy(samples);
+    rb_search_finish(&search);
     rb_scenario_finish(&s);
     case_finish(&c);
 }
@@ -119,12 +122,13 @@ static void what_is_late_is_not_played_to_the_end(void **state)
     enum { N = 64 };
     struct rb_case c;
     struct rb_scenario s;
+    struct rb_search search;
     struct rb_err err = {0};
     (void)state;
     open_case(&c, "only", 1);
-    open_scenario(&c, &s);
+    open_search(&c, &s, &search);
     const struct rb_choice choice = {0, 1, 1};
-    struct rb_stage_samples *to_the_end = rb_stage_samples_create(&s, N, N);
+    struct rb_stage_samples *to_the_end = rb_stage_samples_create(&search, N, N);
     const struct rb_stage_sample *all = rb_stage_samples_get(to_the_end, 1, &choice, 0, &err);
     double least_us = INFINITY, most_us = 0;
     for (int r = 0; r < N; r++) {
@@ -133,7 +137,7 @@ static void what_is_late_is_not_played_to_the_end(void **state)
     }
     assert_true(most_us > 1.2 * least_us); // some lose a node
     const double until_us = floor((least_us + most_us) / 2);
-    struct rb_stage_samples *until = rb_stage_samples_create(&s, N, N);
+    struct rb_stage_samples *until = rb_stage_samples_create(&search, N, N);
     rb_stage_samples_limit(until, (int64_t)most_us, 0.95, (int64_t)until_us);
     const struct rb_stage_sample *cut = rb_stage_samples_get(until, 1, &choice, 0, &err);
     for (int r = 0; r < N; r++) {
@@ -141,13 +145,14 @@ static void what_is_late_is_not_played_to_the_end(void **state)
         assert_true(fabs(cut->time_us[r] - expected_us) < 0.5);
         assert_true(cut->cost_uusd[r] <= all->cost_uusd[r] + 0.5);
     }
-    struct rb_stage_samples *in_time = rb_stage_samples_create(&s, N, N);
+    struct rb_stage_samples *in_time = rb_stage_samples_create(&search, N, N);
     rb_stage_samples_limit(in_time, (int64_t)least_us, 0.95, (int64_t)most_us);
     const struct rb_stage_sample *late = rb_stage_samples_get(in_time, 1, &choice, 0, &err);
     assert_true(late->time_mean_us >= (double)rb_endless_estimate(1).time_us.mean);
     rb_stage_samples_destroy(to_the_end);
     rb_stage_samples_destroy(until);
     rb_stage_samples_destroy(in_time);
+    rb_search_finish(&search);
     rb_scenario_finish(&s);
     case_finish(&c);
 }

@@ -96,7 +96,8 @@ static void plan_within_limit(struct rb_case *c, struct rb_plan *plan)
     c->req.out_of_time_ctx = &start;
     if (!rb_make_plan(&c->req, "optimal", &c->arena, plan, &result, &err))
         fail_msg("%s", err.message);
-    assert_true(time_used(&start) < FACTOR);
+    if (time_used(&start) >= FACTOR)
+        fail_msg("took %.1f times the limit", time_used(&start));
 }
 
 static void answers_within_the_limit(void **state)

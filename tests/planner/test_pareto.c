@@ -10,16 +10,24 @@
 
 #define N_CASES 4
 
-// Every frontier of a case works on the same stage times.
+// Of the same deadline, found on other runs and by other neighbours: both are within the tolerance of the cheapest.
+static bool costs_the_same(const struct rb_estimate *a, const struct rb_estimate *b)
+{
+    const double off = 4 * hypot((double)a->stderr_.cost_mean_uusd, (double)b->stderr_.cost_mean_uusd);
+    const double most = (double)(a->cost_uusd.mean > b->cost_uusd.mean ? a : b)->cost_uusd.mean;
+    return fabs((double)(a->cost_uusd.mean - b->cost_uusd.mean)) <= 0.005 * most + off;
+}
+
+// Every frontier of a case works on the same laws.
 static void start(struct rb_case *c, uint32_t number)
 {
     case_random(c, number);
-    c->req.times = rb_trial_laws_create();
+    c->req.laws = rb_trial_laws_create();
 }
 
 static void stop(struct rb_case *c)
 {
-    rb_trial_laws_destroy(c->req.times);
+    rb_trial_laws_destroy(c->req.laws);
     case_finish(c);
 }
 
@@ -73,12 +81,12 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
         const struct rb_pareto_point *p = rb_pareto_at(&pareto, c.req.deadline_us, "optimal");
         assert_non_null(p);
         assert_true(rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err));
-        assert_int_equal(p->estimate.cost_uusd.mean, plan.estimate.cost_uusd.mean);
+        assert_true(costs_the_same(&p->estimate, &plan.estimate));
         for (int b = 0; b < plan.n_baselines; b++) {
             p = rb_pareto_at(&pareto, c.req.deadline_us, plan.baselines[b].name);
             assert_int_equal(p != NULL, plan.baselines[b].exists);
             if (p)
-                assert_int_equal(p->estimate.cost_uusd.mean, plan.baselines[b].estimate.cost_uusd.mean);
+                assert_true(costs_the_same(&p->estimate, &plan.baselines[b].estimate));
         }
         stop(&c);
     }
@@ -89,9 +97,9 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
 static int compare_with_plans(struct rb_case *c)
 {
     const struct rb_pareto pareto = case_frontier(c);
-    struct rb_trial_laws *lent = c->req.times;
+    struct rb_trial_laws *lent = c->req.laws;
     int n_proved = 0;
-    c->req.times = NULL; // nothing is shared
+    c->req.laws = NULL; // nothing is shared
     for (int k = 0; k < pareto.n_points; k++) {
         const struct rb_pareto_point *p = &pareto.points[k];
         struct rb_plan plan;
@@ -99,11 +107,11 @@ static int compare_with_plans(struct rb_case *c)
         struct rb_err err = {0};
         c->req.deadline_us = p->deadline_us;
         assert_true(rb_make_plan(&c->req, p->planner, &c->arena, &plan, &result, &err));
-        assert_int_equal(p->estimate.cost_uusd.mean, plan.estimate.cost_uusd.mean);
+        assert_true(costs_the_same(&p->estimate, &plan.estimate));
         assert_int_equal(p->proved, strcmp(p->planner, "optimal") == 0 && result.bound.proved);
         n_proved += p->proved;
     }
-    c->req.times = lent;
+    c->req.laws = lent;
     return n_proved;
 }
 
@@ -150,7 +158,7 @@ static void so_is_one_with_late_nodes(void **state)
     case_finish(&c);
 }
 
-// What lies between two deadlines that are neighbours is known to 5 %, or they are closer than a tenth of the range.
+// What lies between two deadlines that are neighbours is known to 15 %, or they are closer than a tenth of the range.
 static void nothing_is_asked_where_the_least_cost_hardly_falls(void **state)
 {
     int n_flat = 0;
@@ -169,7 +177,7 @@ static void nothing_is_asked_where_the_least_cost_hardly_falls(void **state)
             const double fall = (double)optimal[k - 1]->estimate.cost_uusd.mean / optimal[k]->estimate.cost_uusd.mean;
             const double width = log((double)optimal[k]->deadline_us / optimal[k - 1]->deadline_us);
             const double tenth = 0.1 * log((double)optimal[n - 1]->deadline_us / optimal[0]->deadline_us);
-            assert_true(fall <= 1.05 + 1e-9 || width <= tenth + 1e-9 ||
+            assert_true(fall <= 1.15 + 1e-9 || width <= tenth + 1e-9 ||
                         optimal[k]->deadline_us - optimal[k - 1]->deadline_us <= RB_US_PER_S);
             n_flat += width > tenth;
         }

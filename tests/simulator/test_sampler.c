@@ -106,7 +106,6 @@ static void the_same_bytes_whoever_computes_them(void **state)
     (void)state;
     static struct random_plan p; // large; remade every time
     static struct results expected, got;
-    const bool runs[] = {[RB_SAMPLER_AVX2] = has(RB_SAMPLER_AVX2), [RB_SAMPLER_AVX512] = has(RB_SAMPLER_AVX512)};
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct rb_scenario s;
         struct rb_sampler_options opt = rb_sampler_defaults();
@@ -117,10 +116,8 @@ static void the_same_bytes_whoever_computes_them(void **state)
         opt.seed = seed << 32 | 7;
         opt.isa = RB_SAMPLER_SCALAR;
         run_whole(&p, &s, &opt, &expected);
-        for (int isa = RB_SAMPLER_AVX2; isa <= RB_SAMPLER_AVX512; isa++) {
-            if (!runs[isa])
-                continue;
-            opt.isa = (enum rb_sampler_isa)isa;
+        if (has(RB_SAMPLER_AVX2)) {
+            opt.isa = RB_SAMPLER_AVX2;
             run_whole(&p, &s, &opt, &got);
             assert_memory_equal(&got, &expected, sizeof got);
         }
