@@ -190,13 +190,8 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
         return rb_async_plan(search, out, err);
     if (!plan_on_tables(search, out, err))
         return false;
-<<<<<<< HEAD
     if (out->feasible && rb_search_is_certified(search))
-        return rb_certify(search, &out->best, &out->bound, err);
-=======
-    if (out->feasible && is_certified(search) && !out->cut)
         return rb_certify(search, &out->best, &out->bound, &out->cut, err);
->>>>>>> ttests
     return true;
 }
 

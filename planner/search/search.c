@@ -6,10 +6,6 @@
 #include "planner/request/memory.h"
 #include "planner/request/plan_space.h"
 #include "planner/scores/estimator.h"
-<<<<<<< HEAD
-#include "simulator/laws/trial_laws.h"
-=======
->>>>>>> ttests
 #include "simulator/sampler/table_runs.h"
 
 #include "engine/core/placement.h"
@@ -391,24 +387,11 @@ static bool replicates_in_time(struct rb_search *search, struct rb_candidate *ca
     return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
 }
 
-// Then runs are fast, and end by themselves.
-static bool are_from_tables(const struct rb_search *search, const struct rb_candidate *candidate)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    return rb_table_runs_apply(search->scenario, stages, candidate->n_stages, 0, rb_trial_laws_tables(search->laws));
-}
-
 static bool run_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
-<<<<<<< HEAD
     if (req->out_of_time && !tables_apply(search, candidate))
-=======
-    if (req->out_of_time && !are_from_tables(search, candidate))
->>>>>>> ttests
         return replicates_in_time(search, candidate, samples, err);
     if (!rb_search_runs(search, candidate, samples, &runs, err))
         return false;
