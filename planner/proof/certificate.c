@@ -491,7 +491,7 @@ static void begin_worlds(struct certificate *c, int n)
     const size_t rows = (size_t)c->n_stages + 1;
     rb_stage_samples_destroy(c->samples);
     c->n_worlds = n;
-    c->need = need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / MOST_VISITS);
+    c->need = need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / (double)c->most_visits);
     c->samples = rb_stage_samples_create(c->search, n, c->need);
     c->time = rb_xrealloc(c->time, rows * (size_t)n, sizeof *c->time);
     c->cost = rb_xrealloc(c->cost, rows * (size_t)n, sizeof *c->cost);
@@ -597,6 +597,6 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
         finish(&c);
     }
     *out_bound = bound_of(&c, bound_uusd, small);
-    *out_cut = c.cut;
+    *out_cut = *out_cut || c.cut;
     return ok;
 }
