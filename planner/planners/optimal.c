@@ -192,7 +192,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
         return rb_async_plan(search, out, err);
     if (!plan_on_tables(search, out, err))
         return false;
-    if (out->feasible && is_certified(search) && !out->cut)
+    if (out->feasible && is_certified(search))
         return rb_certify(search, &out->best, &out->bound, &out->cut, err);
     return true;
 }
