@@ -59,7 +59,7 @@ static void a_plan_that_is_not_the_best_is_replaced(void **state)
         struct fixture f;
         struct rb_plan_bound bound;
         struct rb_err err = {0};
-        bool cut;
+        bool cut = false;
         if (!open_case(&f, number))
             continue;
         const struct rb_candidate first = largest(&f);
