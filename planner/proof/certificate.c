@@ -580,7 +580,7 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
     return b;
 }
 
-bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct rb_plan_bound *out_bound, bool *out_cut,
+bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct rb_plan_bound *out_bound, bool *io_cut,
                 struct rb_err *err)
 {
     const int64_t limit = search->req->node_limit;
@@ -588,7 +588,8 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
                             .best = io_best,
                             .n_stages = io_best->n_stages,
                             .most_visits = limit > 0 ? limit : MOST_VISITS,
-                            .better = true};
+                            .better = true,
+                            .cut = *io_cut};
     double bound_uusd = 0;
     bool ok = true, small = true;
     for (int round = 0; ok && small && c.better && !c.cut && round < MOST_ROUNDS; round++) {
@@ -597,6 +598,6 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
         finish(&c);
     }
     *out_bound = bound_of(&c, bound_uusd, small);
-    *out_cut = *out_cut || c.cut;
+    *io_cut = *io_cut || c.cut;
     return ok;
 }

@@ -19,8 +19,9 @@
 #define RB_PROOF_RISK      1e-3 // over everything that is sampled for a proof
 
 // Looks at every plan of the space for one that is better than *io_best, a feasible plan, and takes it in its place where there
-// is one. *out_bound: the proof, or how far it came. *out_cut: it ended at the node or time limit. min_cost only.
+// is one. *out_bound: the proof, or how far it came. *io_cut: it ended at the node or time limit, or
+// the search had ended before. min_cost only.
 bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct rb_plan_bound *out_bound,
-                bool *out_cut, struct rb_err *err);
+                bool *io_cut, struct rb_err *err);
 
 #endif

@@ -47,7 +47,7 @@ static void run_plan(struct replicate_oracle *o, const struct rb_scenario *s, in
     }
 }
 
-bool replicate_oracle_init(struct replicate_oracle *o, const struct rb_case *c, int max_plans)
+bool replicate_oracle_init(struct replicate_oracle *o, const struct rb_case *c, int max_plans, int n_samples)
 {
     struct rb_offer *offers;
     struct rb_scenario s;
@@ -62,7 +62,7 @@ bool replicate_oracle_init(struct replicate_oracle *o, const struct rb_case *c, 
     double n = 1;
     for (int i = 0; i < s.stages.n; i++)
         n *= list.n;
-    *o = (struct replicate_oracle){.n_samples = c->req.samples};
+    *o = (struct replicate_oracle){.n_samples = n_samples};
     bool small = n >= 1 && n <= max_plans;
     if (small) {
         size_t n_plans = (size_t)n, n_values = n_plans * (size_t)o->n_samples;

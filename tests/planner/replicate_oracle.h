@@ -11,8 +11,8 @@ struct replicate_oracle {
     struct rb_candidate *plans;   // [n_plans], estimates not filled
 };
 
-// false: more than max_plans. Owns: replicate_oracle_finish.
-bool replicate_oracle_init(struct replicate_oracle *o, const struct rb_case *c, int max_plans);
+// false: more than max_plans. n_samples runs each. Owns: replicate_oracle_finish.
+bool replicate_oracle_init(struct replicate_oracle *o, const struct rb_case *c, int max_plans, int n_samples);
 void replicate_oracle_finish(struct replicate_oracle *o);
 
 // Best mean of the objective among the plans that keep the constraints with the confidence; -1: none does.

@@ -77,8 +77,8 @@ static void a_search_with_little_memory_finds_a_plan(void **state)
         if (!rb_make_plan(&req, "optimal", &job.c.arena, &plan, &result, &err))
             fail_msg("case %u: %s", number, err.message);
         const double more = (double)(plan.estimate.cost_uusd.mean - whole.estimate.cost_uusd.mean);
-        const double off = 4 * hypot((double)plan.estimate.stderr_.cost_mean_uusd,
-                                     (double)whole.estimate.stderr_.cost_mean_uusd);
+        const double off =
+            4 * hypot((double)plan.estimate.stderr_.cost_mean_uusd, (double)whole.estimate.stderr_.cost_mean_uusd);
         assert_true(more >= -0.005 * (double)whole.estimate.cost_uusd.mean - off);
         assert_true(plan.bound.gap >= 0 && (plan.bound.proved || plan.bound.why_not));
         n++;

@@ -1,5 +1,7 @@
-// The optimal planner against brute force on random small jobs where stages share the error of the measured speed: same
-// samples, every plan tried. Where stages are independent, test_exact.c has the word.
+// The optimal planner against brute force on random small jobs where stages share the error of the measured speed: every plan
+// tried, for the least cost and the least time, with deadlines and budgets. The runs are not the planner's: what either decides
+// near the confidence is open, and costs are compared with the tolerance of a proof and four standard errors. Where stages are
+// independent, the batteries judge.
 #include "replicate_oracle.h"
 
 #include "base/err.h"
@@ -8,14 +10,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define N_CASES   120
-#define MAX_PLANS 2500
-#define WITHIN    1.005 // of the best feasible mean
+#define N_CASES   60
+#define MAX_PLANS 600
+#define SAMPLES   1024  // runs of every plan
+#define TOLERANCE 0.005 // of the best feasible mean
+#define DECIDED   0.005 // a plan that keeps the constraints with less than this above the confidence may be ruled out
+#define SIGMA     4
+#define NEAREST   0.01
 
 struct tally {
-    int n_feasible, n_infeasible, n_equal;
+    int n_feasible, n_infeasible, n_open;
     double worst;
 };
+
+// The request with another confidence: what surely keeps it, or all that may.
+static struct rb_plan_request surer(const struct rb_plan_request *req, double more)
+{
+    struct rb_plan_request other = *req;
+    const double off = SIGMA * sqrt(req->confidence * (1 - req->confidence) / SAMPLES);
+    other.confidence = fmin(1, req->confidence + (more > 0 ? DECIDED + off : -off));
+    return other;
+}
 
 static struct rb_plan_result make(const struct rb_plan_request *req, struct rb_arena *arena, struct rb_plan *plan)
 {
@@ -33,29 +48,57 @@ static int64_t objective_of(const struct rb_plan_request *req, const struct rb_e
     return req->objective == RB_OBJECTIVE_MIN_COST ? e->cost_uusd.mean : e->time_us.mean;
 }
 
-// Never above a baseline, which is feasible where it exists.
+static double stderr_of(const struct rb_plan_request *req, const struct rb_estimate *e)
+{
+    return (double)(req->objective == RB_OBJECTIVE_MIN_COST ? e->stderr_.cost_mean_uusd : e->stderr_.time_mean_us);
+}
+
+// Not above a baseline, which is feasible where it exists.
 static void check_baselines(const struct rb_plan_request *req, const struct rb_plan *plan, uint32_t number)
 {
     assert_int_equal(plan->n_baselines, 3);
     for (int i = 0; i < plan->n_baselines; i++) {
         const struct rb_plan_baseline *b = &plan->baselines[i];
-        if (!b->exists)
-            continue;
-        assert_true(b->estimate.p_both >= req->confidence);
-        if (objective_of(req, &plan->estimate) > objective_of(req, &b->estimate))
+        const double off = SIGMA * hypot(stderr_of(req, &plan->estimate), stderr_of(req, &b->estimate));
+        if (b->exists && (double)objective_of(req, &plan->estimate) >
+                             (1 + TOLERANCE) * (double)objective_of(req, &b->estimate) + off)
             fail_msg("case %u: optimal is above %s", number, b->name);
     }
 }
 
-static void check_infeasible(const struct replicate_oracle *o, const struct rb_plan_request *req,
-                             const struct rb_plan_result *result)
+// The nearest lies between the least that some plan may keep and the least that some plan surely keeps; -1: none does.
+static void check_nearest(const char *what, uint32_t number, int64_t value, int64_t may, int64_t surely, int64_t step)
 {
-    int64_t deadline_us = replicate_oracle_least_deadline(o, req), budget_uusd = replicate_oracle_least_budget(o, req);
+    const double low = (1 - NEAREST) * (double)may - (double)step, high = (1 + NEAREST) * (double)surely + (double)step;
+    if (surely >= 0 && (value < 0 || (double)value > high || (double)value < low))
+        fail_msg("case %u: nearest %s %lld, expected %.0f to %.0f", number, what, (long long)value, low, high);
+}
+
+static void check_infeasible(const struct replicate_oracle *o, const struct rb_plan_request *req,
+                             const struct rb_plan_result *result, uint32_t number)
+{
+    const struct rb_plan_request may = surer(req, -1), surely = surer(req, 1);
     if (req->deadline_us >= 0)
-        assert_int_equal(result->nearest_deadline_us,
-                         deadline_us < 0 ? -1 : (deadline_us + 999999) / 1000000 * 1000000);
+        check_nearest("deadline", number, result->nearest_deadline_us, replicate_oracle_least_deadline(o, &may),
+                      replicate_oracle_least_deadline(o, &surely), RB_US_PER_S);
     if (req->budget_uusd >= 0)
-        assert_int_equal(result->nearest_budget_uusd, budget_uusd < 0 ? -1 : (budget_uusd + 9999) / 10000 * 10000);
+        check_nearest("budget", number, result->nearest_budget_uusd, replicate_oracle_least_budget(o, &may),
+                      replicate_oracle_least_budget(o, &surely), RB_UUSD / 100);
+}
+
+static void check_feasible(const struct rb_plan_request *req, const struct rb_plan *plan, int64_t least, int64_t sure,
+                           uint32_t number, struct tally *tally)
+{
+    const double found = (double)objective_of(req, &plan->estimate), se = stderr_of(req, &plan->estimate);
+    const double off = SIGMA * se * sqrt(1 + (double)plan->estimate.samples / SAMPLES);
+    tally->n_feasible++;
+    tally->worst = sure > 0 ? fmax(tally->worst, found / (double)sure) : tally->worst;
+    if (found < (double)least - off)
+        fail_msg("case %u: %.0f is below the least possible %lld", number, found, (long long)least);
+    if (sure >= 0 && found > (1 + TOLERANCE) * (double)sure + off)
+        fail_msg("case %u: %.4f times the best", number, found / (double)sure);
+    assert_true(plan->estimate.p_both + SIGMA * plan->estimate.stderr_.p_both >= req->confidence);
+    check_baselines(req, plan, number);
 }
 
 static void check_one(const struct replicate_oracle *o, const struct rb_plan_request *req, uint32_t number,
@@ -64,25 +107,18 @@ static void check_one(const struct replicate_oracle *o, const struct rb_plan_req
     struct rb_arena arena;
     struct rb_plan plan;
     rb_arena_init(&arena);
+    const struct rb_plan_request may = surer(req, -1), surely = surer(req, 1);
+    const int64_t least = replicate_oracle_best(o, &may), sure = replicate_oracle_best(o, &surely);
     struct rb_plan_result result = make(req, &arena, &plan);
-    int64_t best = replicate_oracle_best(o, req);
-    if (result.feasible != (best >= 0))
-        fail_msg("case %u: feasible %d, oracle %lld", number, result.feasible, (long long)best);
-    if (best < 0) {
-        tally->n_infeasible++;
-        check_infeasible(o, req, &result);
+    if (result.feasible ? least < 0 : sure >= 0)
+        fail_msg("case %u: feasible %d, oracle %lld to %lld", number, result.feasible, (long long)least,
+                 (long long)sure);
+    tally->n_open += (least < 0) != (sure < 0);
+    if (result.feasible) {
+        check_feasible(req, &plan, least, sure, number, tally);
     } else {
-        int64_t found = objective_of(req, &plan.estimate);
-        double ratio = best > 0 ? (double)found / (double)best : 1;
-        tally->n_feasible++;
-        tally->n_equal += found <= best + 1;
-        tally->worst = fmax(tally->worst, ratio);
-        if (found + 1 < best)
-            fail_msg("case %u: %lld is below the least possible %lld", number, (long long)found, (long long)best);
-        if (ratio > WITHIN)
-            fail_msg("case %u: %.4f times the best", number, ratio);
-        assert_true(plan.estimate.p_both >= req->confidence);
-        check_baselines(req, &plan, number);
+        tally->n_infeasible++;
+        check_infeasible(o, req, &result, number);
     }
     rb_arena_finish(&arena);
 }
@@ -101,9 +137,10 @@ static void check_case(uint32_t number, struct tally *tally)
     case_make_uncertain(&c, 0.03);
     struct rb_stream s;
     rb_stream_init(&s, &(struct rb_stream_key){.seed = 7, .purpose = RB_DRAW_SEARCH, .index = number});
+    c.req.samples = SAMPLES;
     c.req.confidence = 0.5 + 0.49 * rb_stream_uniform(&s);
     c.req.objective = number % 3 == 2 ? RB_OBJECTIVE_MIN_TIME : RB_OBJECTIVE_MIN_COST;
-    if (replicate_oracle_init(&o, &c, MAX_PLANS)) {
+    if (replicate_oracle_init(&o, &c, MAX_PLANS, SAMPLES)) {
         struct rb_plan_request req = c.req;
         int64_t tight_us = replicate_oracle_least_deadline(&o, &req),
                 tight_uusd = replicate_oracle_least_budget(&o, &req);
@@ -128,73 +165,75 @@ static void optimal_is_the_best_of_all_plans(void **state)
     (void)state;
     for (uint32_t i = 0; i < N_CASES; i++)
         check_case(i, &tally);
-    print_message("%d feasible requests, %d of them exactly the best, worst ratio %.5f; %d infeasible\n",
-                  tally.n_feasible, tally.n_equal, tally.worst, tally.n_infeasible);
-    assert_true(tally.n_feasible > 300 && tally.n_infeasible > 60);
+    print_message("%d feasible requests, at most %.5f of the best; %d infeasible; %d open\n", tally.n_feasible,
+                  tally.worst, tally.n_infeasible, tally.n_open);
+    assert_true(tally.n_feasible > 30 && tally.n_infeasible > 5);
 }
 
-// What is said to be the nearest is feasible, and a little less is not.
+static int64_t above(int64_t value)
+{
+    return value + (int64_t)(NEAREST * (double)value);
+}
+
+static int64_t below(int64_t value)
+{
+    return value - (int64_t)(NEAREST * (double)value);
+}
+
+// A hundredth more than what is said to be the nearest is feasible, and a hundredth less is not.
 static void nearest_values_are_nearest(void **state)
 {
     int n_checked = 0;
     (void)state;
-    for (uint32_t i = 1000; i < 1030; i++) {
+    for (uint32_t i = 1000; i < 1008; i++) {
         struct rb_case c;
         struct rb_plan plan;
         case_random(&c, i);
         case_make_uncertain(&c, 0.03);
+        c.req.samples = 4096;
         c.req.deadline_us = RB_US_PER_S;
         c.req.confidence = 0.9;
         struct rb_plan_result first = make(&c.req, &c.arena, &plan);
         assert_false(first.feasible);
         assert_true(first.nearest_deadline_us > 0);
-        c.req.deadline_us = first.nearest_deadline_us;
+        c.req.deadline_us = above(first.nearest_deadline_us);
         assert_true(make(&c.req, &c.arena, &plan).feasible);
-        c.req.deadline_us -= RB_US_PER_S;
-        struct rb_plan_result below = make(&c.req, &c.arena, &plan);
-        assert_false(below.feasible);
-        assert_int_equal(below.nearest_deadline_us, first.nearest_deadline_us);
-        if (!isnan(below.nearest_confidence)) {
-            c.req.confidence = below.nearest_confidence;
-            assert_true(make(&c.req, &c.arena, &plan).feasible);
-            c.req.confidence = below.nearest_confidence + 0.001 + 1.0 / c.req.samples;
-            assert_false(make(&c.req, &c.arena, &plan).feasible);
-        }
-        c.req.confidence = 0.9;
+        c.req.deadline_us = below(first.nearest_deadline_us) - RB_US_PER_S;
+        assert_false(make(&c.req, &c.arena, &plan).feasible);
         c.req.deadline_us = -1;
         c.req.budget_uusd = 1;
         struct rb_plan_result poor = make(&c.req, &c.arena, &plan);
         assert_false(poor.feasible);
-        c.req.budget_uusd = poor.nearest_budget_uusd;
+        c.req.budget_uusd = above(poor.nearest_budget_uusd);
         assert_true(make(&c.req, &c.arena, &plan).feasible);
-        c.req.budget_uusd -= RB_UUSD / 100;
+        c.req.budget_uusd = below(poor.nearest_budget_uusd) - RB_UUSD / 100;
         assert_false(make(&c.req, &c.arena, &plan).feasible);
         n_checked++;
         case_finish(&c);
     }
-    assert_int_equal(n_checked, 30);
+    assert_int_equal(n_checked, 8);
 }
 
-// By laws: what is said to be nearest is feasible, and a little less is not. Where nodes may not be ready at a barrier the
-// laws alone do not decide, so "a little" is some percent.
-static void nearest_deadline_without_sampling(void **state)
+// Of independent stages: what is said to be nearest is feasible, and some percent less is not.
+static void nearest_deadline_of_independent_stages(void **state)
 {
     (void)state;
     for (uint32_t i = 1000; i < 1010; i++) {
         struct rb_case c;
         struct rb_plan plan;
         case_random(&c, i);
+        c.req.samples = 4096;
         c.req.deadline_us = RB_US_PER_S;
         c.req.confidence = 0.9;
         struct rb_plan_result first = make(&c.req, &c.arena, &plan);
         assert_false(first.feasible);
-        c.req.deadline_us = first.nearest_deadline_us;
+        c.req.deadline_us = above(first.nearest_deadline_us);
         assert_true(make(&c.req, &c.arena, &plan).feasible);
         c.req.deadline_us -= c.req.deadline_us / 20;
-        struct rb_plan_result below = make(&c.req, &c.arena, &plan);
-        assert_false(below.feasible);
-        if (!isnan(below.nearest_confidence)) {
-            c.req.confidence = below.nearest_confidence;
+        struct rb_plan_result less = make(&c.req, &c.arena, &plan);
+        assert_false(less.feasible);
+        if (!isnan(less.nearest_confidence)) {
+            c.req.confidence = less.nearest_confidence - NEAREST;
             assert_true(make(&c.req, &c.arena, &plan).feasible);
         }
         case_finish(&c);
@@ -227,7 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(optimal_is_the_best_of_all_plans),
         cmocka_unit_test(nearest_values_are_nearest),
-        cmocka_unit_test(nearest_deadline_without_sampling),
+        cmocka_unit_test(nearest_deadline_of_independent_stages),
         cmocka_unit_test(plans_are_reproducible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
