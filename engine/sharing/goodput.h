@@ -5,8 +5,8 @@
 
 #include "engine/sharing/sharing.h"
 
-// The rules as numbers, for studies. The defaults were chosen on four traces and their relatives: docs/RESULTS.md,
-// "Many jobs".
+// The rules as numbers, for studies. The defaults were chosen on four traces and their relatives: bench/results/many-jobs.md,
+// "How the rules were chosen".
 struct rb_goodput_rules {
     double fairness_p;    // where the options leave it open: u(x) = x^p / p, log x where p = 0
     double least;         // added to a speed-up: keeps a job without GPUs finite
