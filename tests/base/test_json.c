@@ -207,7 +207,7 @@ static void a_template_writes_what_it_shows(void **state)
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
-    const char *nothing = NULL;
+    const char *volatile nothing = NULL;
     rb_json_init(&j, &out, false);
     rb_json_put(&j, "{name: %s, 'at %d': 'a \"%s\" %ju %.*s', left_out: %s, %s: %jd, list: [%s, %s, {}, -3", "x\n", 7, "q",
                 UINTMAX_MAX, 2, "abc", nothing, "key", INTMAX_MIN, nothing, "y");

@@ -25,10 +25,7 @@ static void refuse(struct rb_exchange_answer *out, int status, const char *error
 {
     struct rb_json j;
     rb_json_init(&j, &out->body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "error", error);
-    rb_json_kstring(&j, "error_description", description);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{error: %s, error_description: %s}", error, description);
     out->status = status;
 }
 
@@ -48,11 +45,7 @@ static void grant(struct rb_mock_gcp_tokens *t, int64_t unix_us, struct rb_excha
     snprintf(token->text, sizeof token->text, "ya29.%s", digits);
     token->expires_us = unix_us + life_us;
     rb_json_init(&j, &out->body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "access_token", token->text);
-    rb_json_kint(&j, "expires_in", life_us / RB_US_PER_S);
-    rb_json_kstring(&j, "token_type", "Bearer");
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{access_token: %s, expires_in: %jd, token_type: 'Bearer'}", token->text, life_us / RB_US_PER_S);
     out->status = 200;
 }
 
