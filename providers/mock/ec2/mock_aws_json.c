@@ -106,10 +106,7 @@ static void write_error(const struct rb_mock_refusal *r, struct rb_buf *out)
     struct rb_json j;
     rb_buf_clear(out);
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "__type", r->code);
-    rb_json_kstring(&j, "message", r->message);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{__type: %s, message: %s}", r->code, r->message);
 }
 
 void rb_mock_aws_json_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request, int64_t now_us,
