@@ -41,32 +41,20 @@ bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, 
 
 static void put_filter(struct rb_json *j, const char *field, const char *value)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "Type", "TERM_MATCH");
-    rb_json_kstring(j, "Field", field);
-    rb_json_kstring(j, "Value", value);
-    rb_json_end_object(j);
+    rb_json_put(j, "{Type: 'TERM_MATCH', Field: %s, Value: %s}", field, value);
 }
 
 void rb_aws_price_list_encode(const char *region, const char *instance_type, const char *page, struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "ServiceCode", "AmazonEC2");
-    rb_json_kstring(&j, "FormatVersion", "aws_v1");
-    rb_json_key(&j, "Filters");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "{ServiceCode: 'AmazonEC2', FormatVersion: 'aws_v1', Filters: [");
     put_filter(&j, "regionCode", region);
     if (instance_type)
         put_filter(&j, "instanceType", instance_type);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         put_filter(&j, wanted[i].attribute, wanted[i].value);
-    rb_json_end_array(&j);
-    rb_json_kint(&j, "MaxResults", 100);
-    if (page)
-        rb_json_kstring(&j, "NextToken", page);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "], MaxResults: 100, NextToken: %s}", page);
 }
 
 // --- the answer ---

@@ -200,7 +200,7 @@ static int count_instances(const struct rb_xml *reservation)
 }
 
 bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                        struct rb_ec2_instances *out, struct rb_err *err)
+                        struct rb_instance_page *out, struct rb_err *err)
 {
     const struct rb_xml *root = open_answer(body, n, "DescribeInstancesResponse", arena, err);
     if (!root)
@@ -209,7 +209,7 @@ bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct r
         return missing("reservationSet", "a list, even if empty", err);
     const struct rb_xml *reservation = first_item(root, "reservationSet");
     const char *region_copy = rb_arena_strdup(arena, region);
-    struct rb_ec2_instances page = {.next_page = next_page(root)};
+    struct rb_instance_page page = {.complete = true, .next_page = next_page(root)};
     page.instances = rb_arena_array(arena, (size_t)count_instances(reservation), sizeof *page.instances);
     for (; reservation; reservation = rb_xml_next(reservation, "item"))
         for (const struct rb_xml *i = first_item(reservation, "instancesSet"); i; i = rb_xml_next(i, "item"))

@@ -83,13 +83,6 @@ void rb_ec2_end_group(struct rb_aws_client *client, const char *name, rb_termina
 
 // --- list ---
 
-static void listing_destroy(void *arg)
-{
-    struct listing *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l);
-}
-
 static bool decode_groups(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct listing *l = arg;
@@ -100,18 +93,18 @@ static void listed(void *arg, const struct rb_err *err)
 {
     struct listing *l = arg;
     l->fn(l->arg, err, l->found.groups, err ? 0 : l->found.n);
-    listing_destroy(l);
+    rb_api_state_free(l);
 }
 
 void rb_ec2_groups(struct rb_aws_client *client, const char *run_id, rb_groups_fn *fn, void *arg)
 {
-    struct listing *l = rb_xcalloc(1, sizeof *l);
+    struct listing *l = rb_api_state_create(sizeof *l);
     l->fn = fn;
     l->arg = arg;
     struct rb_api_call call = new_call("DescribePlacementGroups", l);
     rb_ec2_encode_groups(run_id, &call.body);
     call.decode = decode_groups;
     call.done = listed;
-    call.drop = listing_destroy;
+    call.drop = rb_api_state_free;
     rb_aws_send(client, &call);
 }

@@ -15,24 +15,17 @@ enum { TRIES = 3 };
 static const char nobody[] = "i-00000000000000000";
 
 struct preflight {
-    struct rb_aws_client *ec2, *ssm;
     struct rb_arena arena;
+    struct rb_aws_client *ec2, *ssm;
     struct rb_launch what;
     rb_preflight_fn *fn;
     void *arg;
 };
 
-static void destroy(void *arg)
-{
-    struct preflight *p = arg;
-    rb_arena_finish(&p->arena);
-    free(p);
-}
-
 static void end(struct preflight *p, const struct rb_err *err)
 {
     p->fn(p->arg, err, err ? NULL : p->what.image_id);
-    destroy(p);
+    rb_api_state_free(p);
 }
 
 static bool cannot_succeed(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -51,7 +44,7 @@ static void ask(struct preflight *p, const char *name, struct rb_buf *body, void
         .arg = p,
         .decode = cannot_succeed,
         .done = done,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     rb_buf_puts(&call.body, "&DryRun=true");
     rb_aws_send(p->ec2, &call);
@@ -133,7 +126,7 @@ static void image_known(void *arg, const struct rb_err *err, const char *value)
 void rb_ec2_preflight(struct rb_aws_client *ec2, struct rb_aws_client *ssm, const struct rb_launch *launch,
                       rb_preflight_fn *fn, void *arg)
 {
-    struct preflight *p = rb_xcalloc(1, sizeof *p);
+    struct preflight *p = rb_api_state_create(sizeof *p);
     p->ec2 = ec2;
     p->ssm = ssm;
     p->fn = fn;

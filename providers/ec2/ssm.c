@@ -74,8 +74,6 @@ void rb_ssm_get(struct rb_aws_client *ssm, const char *parameter, rb_ssm_fn *fn,
     q->fn = fn;
     q->arg = arg;
     rb_json_init(&j, &call.body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "Name", parameter);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{Name: %s}", parameter);
     rb_aws_send(ssm, &call);
 }

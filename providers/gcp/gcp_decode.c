@@ -347,9 +347,9 @@ static int count_instances(const struct rb_node *root, const char *region)
 }
 
 static bool read_list(const struct rb_node *root, const char *region, struct rb_arena *arena,
-                      struct rb_gcp_instances *out, struct rb_err *err)
+                      struct rb_instance_page *out, struct rb_err *err)
 {
-    struct rb_gcp_instances page = {
+    struct rb_instance_page page = {
         .instances = rb_arena_array(arena, (size_t)count_instances(root, region), sizeof *page.instances),
         .complete = all_answered(root, region),
         .next_page = copy(arena, text(root, "nextPageToken")),
@@ -363,7 +363,7 @@ static bool read_list(const struct rb_node *root, const char *region, struct rb_
 }
 
 bool rb_gcp_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                        struct rb_gcp_instances *out, struct rb_err *err)
+                        struct rb_instance_page *out, struct rb_err *err)
 {
     struct rb_doc doc;
     if (!open_answer(body, n, "compute#instanceAggregatedList", &doc, err))

@@ -4,7 +4,7 @@
 #define RB_PROVIDERS_GCP_DECODE_H
 
 #include "base/arena.h"
-#include "providers/provider.h"
+#include "providers/listing.h"
 
 enum rb_gcp_progress {
     RB_GCP_UNDER_WAY,
@@ -41,14 +41,8 @@ struct rb_gcp_labelled {
 bool rb_gcp_decode_labels(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_labelled *out,
                           struct rb_err *err);
 
-struct rb_gcp_instances {
-    struct rb_instance *instances; // [n], those in zones of the region
-    int n;
-    bool complete;                 // every zone of the region answered
-    const char *next_page;         // NULL: this was the last
-};
 bool rb_gcp_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                        struct rb_gcp_instances *out, struct rb_err *err);
+                        struct rb_instance_page *out, struct rb_err *err);
 
 struct rb_gcp_zones {
     const char **zones; // [n] of the region that hold what was asked for, by name

@@ -38,7 +38,7 @@ struct launch {
     struct rb_err doubt; // why the instances themselves are asked for; code NONE: the operation succeeded
     bool over;           // the operation is: what is not there now never will be
     bool refused;        // it is, and the doubt is its answer
-    struct rb_gcp_instances found;
+    struct rb_instance_page found;
 
     rb_launch_fn *fn;
     void *arg;
@@ -182,8 +182,8 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_gcp_memb
     } else if (m->n_there + m->n_ended == m->n) {
         succeed(l, m->instances);
     } else {
-        rb_err_set(&some, RB_E_OUTCOME_UNKNOWN, "%d of %d machines are there%s%s", m->n_there, m->n, l->doubt.code ? ": " : "",
-                   l->doubt.code ? l->doubt.message : "");
+        rb_err_set(&some, RB_E_OUTCOME_UNKNOWN, "%d of %d machines are there%s%s", m->n_there, m->n,
+                   l->doubt.code ? ": " : "", l->doubt.code ? l->doubt.message : "");
         unknown(l, &some);
     }
 }

@@ -190,12 +190,9 @@ void rb_gcp_preflight(struct rb_google_client *client, const struct rb_launch *l
     rb_launch_copy(&p->arena, launch, &p->what);
     rb_gcp_target_permissions(rb_google_client_project(client), &call.target);
     rb_json_init(&j, &call.body, false);
-    rb_json_begin_object(&j);
-    rb_json_key(&j, "permissions");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "{permissions: [");
     for (const char *const *name = rb_gcp_permissions; *name; name++)
         rb_json_string(&j, *name);
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     send(p, &call, RB_GOOGLE_RESOURCES);
 }

@@ -21,8 +21,8 @@ struct metrics {
 };
 
 struct survey {
-    struct rb_google_client *client;
     struct rb_arena arena;
+    struct rb_google_client *client;
     const char *region;
     struct rb_demand *demands; // [n_demands], copies
     int n_demands, at;         // at: whose vCPUs are asked for
@@ -33,13 +33,6 @@ struct survey {
     rb_quotas_fn *fn;
     void *arg;
 };
-
-static void destroy(void *arg)
-{
-    struct survey *s = arg;
-    rb_arena_finish(&s->arena);
-    free(s);
-}
 
 // --- what Google says
 
@@ -226,7 +219,7 @@ static void project_known(void *arg, const struct rb_err *err)
     if (!err)
         compare(s);
     s->fn(s->arg, err, s->quotas, s->n_quotas);
-    destroy(s);
+    rb_api_state_free(s);
 }
 
 static void ask(struct survey *s, const char *name, const char *region,
@@ -240,7 +233,7 @@ static void ask(struct survey *s, const char *name, const char *region,
         .arg = s,
         .decode = decode,
         .done = done,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     rb_gcp_target_quotas(rb_google_client_project(s->client), region, &call.target);
     rb_google_send(s->client, RB_GOOGLE_COMPUTE, &call);
@@ -311,7 +304,7 @@ static void ask_machine(struct survey *s)
         .arg = s,
         .decode = decode_machine,
         .done = machine_known,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     struct rb_gcp_machine_type type;
     struct rb_err err;
@@ -338,7 +331,7 @@ static void ask_machines(struct survey *s)
 void rb_gcp_quotas(struct rb_google_client *client, const char *region, const struct rb_demand *demands, int n,
                    rb_quotas_fn *fn, void *arg)
 {
-    struct survey *s = rb_xcalloc(1, sizeof *s);
+    struct survey *s = rb_api_state_create(sizeof *s);
     s->client = client;
     s->region = rb_arena_strdup(&s->arena, region);
     s->demands = rb_demands_copy(demands, n, &s->arena);

@@ -40,6 +40,17 @@ struct rb_api {
     int64_t peer_ahead_us; // the peer's clock minus the loop's monotonic one
 };
 
+void *rb_api_state_create(size_t size)
+{
+    return rb_xcalloc(1, size);
+}
+
+void rb_api_state_free(void *state)
+{
+    rb_arena_finish(state);
+    free(state);
+}
+
 static void try_now(void *arg);
 
 static void unlink_try(struct rb_api_try *t)
