@@ -1,5 +1,5 @@
-// What a node is born with: the run's ssh key, a host key known beforehand, the dead man's switch. As #cloud-config
-// user-data with exactly the keys ssh_authorized_keys, ssh_deletekeys, ssh_keys, bootcmd, runcmd.
+// Writes the user data of a node: the run's ssh key, a host key known beforehand, the dead man's switch. It is #cloud-config
+// with exactly the keys ssh_authorized_keys, ssh_deletekeys, ssh_keys, bootcmd, runcmd.
 #ifndef RB_EXECUTOR_BOOTSTRAP_H
 #define RB_EXECUTOR_BOOTSTRAP_H
 

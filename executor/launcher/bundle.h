@@ -1,4 +1,4 @@
-// The work directory and the node script as one archive, made once per run and sent to every node.
+// Packs the work directory and the node script into one archive, once per run, for every node.
 #ifndef RB_EXECUTOR_BUNDLE_H
 #define RB_EXECUTOR_BUNDLE_H
 

@@ -1,4 +1,4 @@
-// The last lines that a process printed, and whether two processes failed in the same way.
+// Keeps the last lines that a process printed, and decides whether two processes failed in the same way.
 //
 // Two failures are alike when the exit code and the last three lines are equal after what differs from one start to the next is
 // taken out of the lines (rb_last_lines_normalise):

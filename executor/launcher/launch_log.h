@@ -1,6 +1,6 @@
-// Which launches of a run may have been sent: the file `launches` in its directory, a line for each, on the disk before the
-// first byte of the request goes out. The journal has every one of them already, so it is there for the day on which the
-// journal is not whole: a lost -wal or an older copy reads well and lacks rows, and only this file shows it. It also says
+// Logs which launches of a run may have been sent: the file `launches` in its directory, one line per launch, written to disk
+// before the first byte of the request is sent. The journal has all of them too; the file is needed when the journal is not
+// whole: a journal without its -wal, or an older copy, can be read but lacks rows, and only this file shows it. It also shows
 // where to look when the journal cannot be read at all.
 #ifndef RB_EXECUTOR_LAUNCH_LOG_H
 #define RB_EXECUTOR_LAUNCH_LOG_H

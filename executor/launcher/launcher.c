@@ -50,7 +50,7 @@ void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *o
     }
 }
 
-void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said)
+void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said)
 {
     const struct rb_launcher_events *events = &r->task->l->config.events;
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
@@ -75,46 +75,46 @@ void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *
     }
 }
 
-static void unlink_tell(struct rb_launcher_tell *t)
+static void unlink_event(struct rb_launcher_pending *t)
 {
-    struct rb_launcher_tell **p = &t->l->tells;
+    struct rb_launcher_pending **p = &t->l->events;
     while (*p != t)
         p = &(*p)->next;
     *p = t->next;
 }
 
-static void tell(void *arg)
+static void report_event(void *arg)
 {
-    struct rb_launcher_tell t = *(struct rb_launcher_tell *)arg;
+    struct rb_launcher_pending t = *(struct rb_launcher_pending *)arg;
     const struct rb_launcher_events *events = &t.l->config.events;
-    unlink_tell(arg);
+    unlink_event(arg);
     free(arg);
     switch (t.what) {
-    case RB_TELL_PREPARED:
+    case RB_EVENT_PREPARED:
         events->prepared(events->ctx, t.node, &t.err);
         break;
-    case RB_TELL_EXITED:
+    case RB_EVENT_EXITED:
         events->exited(events->ctx, t.trial, t.attempt, RB_EXIT_VANISHED); // not by the script's own doing
         break;
-    case RB_TELL_SAVED:
+    case RB_EVENT_SAVED:
         events->saved(events->ctx, t.trial, t.attempt, NULL, &t.err);
         break;
-    case RB_TELL_KILLED:
+    case RB_EVENT_KILLED:
         events->killed(events->ctx, t.trial, t.attempt);
         break;
-    case RB_TELL_HELD_UP:
+    case RB_EVENT_HELD_UP:
         if (events->held_up)
             events->held_up(events->ctx, t.trial, &t.err);
         break;
     }
 }
 
-struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt)
+struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int what, int trial, int attempt)
 {
-    struct rb_launcher_tell *t = rb_xcalloc(1, sizeof *t);
-    *t = (struct rb_launcher_tell){.next = l->tells, .l = l, .what = what, .trial = trial, .attempt = attempt};
-    l->tells = t;
-    t->timer = l->config.loop->timer_start(l->config.loop->ctx, 0, tell, t);
+    struct rb_launcher_pending *t = rb_xcalloc(1, sizeof *t);
+    *t = (struct rb_launcher_pending){.next = l->events, .l = l, .what = what, .trial = trial, .attempt = attempt};
+    l->events = t;
+    t->timer = l->config.loop->timer_start(l->config.loop->ctx, 0, report_event, t);
     return t;
 }
 
@@ -123,7 +123,7 @@ bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, i
 {
     if (rb_err_number(err) != RB_E_MACHINE_FULL)
         return false;
-    rb_launcher_tell(l, RB_TELL_HELD_UP, trial, -1)->err = *err;
+    rb_launcher_report(l, RB_EVENT_HELD_UP, trial, -1)->err = *err;
     *timer = l->config.loop->timer_start(l->config.loop->ctx, HELD_UP_US, fn, arg);
     return true;
 }
@@ -132,7 +132,7 @@ bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said,
                          rb_loop_fn *fn, void *arg)
 {
     const bool is_ours =
-        code == 255 || (code != 0 && l->transport->is_users_shell); // another machine speaks for itself
+        code == 255 || (code != 0 && l->transport->is_users_shell); // the output of another machine explains itself
     struct rb_err err = {0};
     if (!is_ours || !rb_says_full(said))
         return false;
@@ -155,9 +155,9 @@ static void destroy(struct rb_launcher *base)
     }
     while (l->nodes)
         rb_launcher_forget(base, l->nodes->spec.node);
-    while (l->tells) {
-        struct rb_launcher_tell *t = l->tells;
-        l->tells = t->next;
+    while (l->events) {
+        struct rb_launcher_pending *t = l->events;
+        l->events = t->next;
         l->config.loop->timer_cancel(l->config.loop->ctx, t->timer);
         free(t);
     }

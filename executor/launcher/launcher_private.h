@@ -1,5 +1,5 @@
 // Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c starts,
-// follows and ends tasks; launcher_yield.c asks them to give way; launcher_beat.c sends heartbeats; checkpoint.c moves
+// follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c moves
 // checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
@@ -69,12 +69,12 @@ struct rb_launcher_task {
     int save_fd;
 };
 
-// An event to be told from the loop, never from inside the call that caused it: who is told may call again at once.
-struct rb_launcher_tell {
-    struct rb_launcher_tell *next;
+// An event that is reported from the loop, never from inside the call that caused it: its receiver may call again at once.
+struct rb_launcher_pending {
+    struct rb_launcher_pending *next;
     struct rb_launcher_impl *l;
     uint64_t timer;
-    enum { RB_TELL_PREPARED, RB_TELL_EXITED, RB_TELL_SAVED, RB_TELL_KILLED, RB_TELL_HELD_UP } what; // the first three: failed
+    enum { RB_EVENT_PREPARED, RB_EVENT_EXITED, RB_EVENT_SAVED, RB_EVENT_KILLED, RB_EVENT_HELD_UP } what; // the first three: failed
     int node, trial, attempt;
     struct rb_err err;
 };
@@ -87,7 +87,7 @@ struct rb_launcher_impl {
     char bundle_digest[65];
     struct rb_launcher_node *nodes;
     struct rb_launcher_task *tasks;
-    struct rb_launcher_tell *tells; // on their way
+    struct rb_launcher_pending *events; // on their way
     struct rb_launcher_task *graves; // dropped tasks
     uint64_t burial;               // timer
 };
@@ -101,15 +101,15 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
 // "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list.
 void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
 // The returned value may be filled in until the loop goes on.
-struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt);
-// If the error is that this machine is full: true, it is told, and fn will try again. trial -1: a node's.
+struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int what, int trial, int attempt);
+// True if the error is that this machine is full: it is reported, and fn will try again. trial -1: a node's command.
 bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
 // Likewise if that is what ended a command which could be started: ssh, or on this machine the node's own shell.
 bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
 // The rank's node is given up: what ssh said last goes with it.
-void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said);
+void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said);
 // Delay before try n: 0.25 s doubling to 8 s.
 int64_t rb_launcher_backoff_us(int tries);
 // Appends `export NAME='value'` lines.

@@ -1,4 +1,4 @@
-// The configuration of a trial as a command that a person can paste into a shell: what the job runs, with the parameters in it.
+// Writes the configuration of a trial as a command to paste into a shell: the job's command with the trial's parameters.
 #ifndef RB_EXECUTOR_TRIAL_COMMAND_H
 #define RB_EXECUTOR_TRIAL_COMMAND_H
 

@@ -1,4 +1,4 @@
-// struct rb_loop over libuv: the loop of the real world.
+// Implements struct rb_loop with libuv, for real runs.
 #ifndef RB_EXECUTOR_LOOP_UV_H
 #define RB_EXECUTOR_LOOP_UV_H
 

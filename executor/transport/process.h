@@ -1,4 +1,4 @@
-// Child processes on the libuv loop: argv arrays only, never a shell; input from memory or a file, output by callback.
+// Runs child processes on the libuv loop: argv arrays only, never a shell; input from memory or a file, output by callback.
 #ifndef RB_EXECUTOR_PROCESS_H
 #define RB_EXECUTOR_PROCESS_H
 
@@ -21,7 +21,7 @@ struct rb_process_options {
     int input_fd;                 // instead of input; -1: none. Borrowed: may be closed once spawn returns
     int output_fd;                // stdout goes there; -1: to `output`
     void (*output)(void *arg, const char *bytes, size_t n); // NULL: discarded
-    rb_process_exit_fn *exited;   // exactly once, after both outputs reached their end; NULL: nobody cares
+    rb_process_exit_fn *exited;   // exactly once, after both outputs reached their end; NULL: not needed
     void *arg;
 };
 

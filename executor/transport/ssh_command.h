@@ -1,4 +1,4 @@
-// The ssh client's command line: host keys always verified against the run's own known_hosts, one multiplexed connection
+// Writes the ssh client's command line: host keys always verified against the run's own known_hosts, one multiplexed connection
 // per node. Source: ssh_config(5).
 #ifndef RB_EXECUTOR_SSH_COMMAND_H
 #define RB_EXECUTOR_SSH_COMMAND_H
@@ -16,7 +16,7 @@
 enum { RB_SSH_CONTROL_DIR_BYTES = 83 };
 bool rb_ssh_control_dir(const char *run_dir, char out[static RB_SSH_CONTROL_DIR_BYTES], struct rb_err *err);
 
-// Removes the directory, wherever there is one: at the end of a run or campaign, and by `rbrun gc` where nobody carries it out.
+// Removes the directory, wherever there is one: at the end of a run or campaign, and by `rbrun gc` where no process executes it.
 // Connections that are still there, as of a process that was killed, are ended first.
 void rb_ssh_leave_control_dir(const char *run_dir);
 

@@ -1,4 +1,4 @@
-// What ssh says when it does not get through, and what helps.
+// Explains ssh's error messages: what is wrong and what helps.
 #ifndef RB_EXECUTOR_SSH_TROUBLE_H
 #define RB_EXECUTOR_SSH_TROUBLE_H
 

@@ -31,7 +31,7 @@ static const char *const *ssh_leave(const struct rb_launcher_config *config, con
 
 const struct rb_transport rb_transport_ssh = {"ssh", false, ssh_argv, ssh_meet, ssh_leave};
 
-// This machine stands for the node: its home is a directory of the run.
+// This machine is the node: its home is a directory of the run.
 static const char *const *local_argv(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                      const char *remote, struct rb_arena *arena)
 {

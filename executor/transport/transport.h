@@ -1,5 +1,5 @@
-// How a command line reaches a node: over ssh, straight on this machine, or through a mailbox on a
-// filesystem shared with a Slurm allocation. The launcher knows no more of any of them.
+// Runs a command line on a node: over ssh, directly on this machine, or through a mailbox on a filesystem shared with a Slurm
+// allocation. The launcher does not depend on which of them it is.
 #ifndef RB_EXECUTOR_TRANSPORT_H
 #define RB_EXECUTOR_TRANSPORT_H
 

@@ -1,4 +1,4 @@
-// Where a service of AWS is reached.
+// Finds the endpoint of a service of AWS.
 #ifndef RB_PROVIDERS_AWS_ENDPOINT_H
 #define RB_PROVIDERS_AWS_ENDPOINT_H
 

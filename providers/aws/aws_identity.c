@@ -410,7 +410,7 @@ static enum found from_role(struct search *s, const char *profile)
         return setting_error(s, arn, "needs source_profile or credential_source beside it, one of the two");
     if (setting(s, profile, "mfa_serial"))
         return setting_error(s, setting(s, profile, "mfa_serial"),
-                             "nobody is there to type the code; run: eval \"$(aws configure export-credentials "
+                             "the code cannot be typed in here; run: eval \"$(aws configure export-credentials "
                              "--profile %s --format env)\" first",
                              profile);
     if (s->n_visited == RB_AWS_MAX_ROLES)

@@ -1,5 +1,5 @@
-// What the error codes of AWS's JSON services mean (Systems Manager, price list, single sign-on, quotas) and what to do
-// about them.
+// Classifies the error codes of AWS's JSON services (Systems Manager, price list, single sign-on, quotas) and decides what to
+// do about them.
 #ifndef RB_PROVIDERS_AWS_JSON_ERRORS_H
 #define RB_PROVIDERS_AWS_JSON_ERRORS_H
 

@@ -110,7 +110,7 @@ static bool read_dimension(const struct rb_node *dimension, const char *instance
     if (!rb_parse_rate(usd, false, &found, err))
         return rb_err_prefix(err, "price list: %.64s", instance_type);
     if (rate->uusd_per_hour > 0 && rate->uusd_per_hour != found.uusd_per_hour)
-        return odd(instance_type, "stands there twice, at different prices", err);
+        return odd(instance_type, "is listed twice, at different prices", err);
     *rate = found;
     return true;
 }
@@ -131,7 +131,7 @@ static bool keep(struct rb_aws_prices *page, const char *instance_type, struct r
     for (int i = 0; i < page->n; i++)
         if (strcmp(page->prices[i].instance_type, instance_type) == 0)
             return page->prices[i].rate.uusd_per_hour == rate.uusd_per_hour ||
-                   odd(instance_type, "stands there twice, at different prices", err);
+                   odd(instance_type, "is listed twice, at different prices", err);
     page->prices[page->n++] = (struct rb_aws_price){rb_arena_strdup(arena, instance_type), rate};
     return true;
 }

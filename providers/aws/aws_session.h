@@ -1,5 +1,5 @@
-// Credentials that are always fresh enough: had from wherever the identity says, kept until shortly before they expire,
-// and fetched once however many wait for them.
+// Provides credentials that are fresh enough: they are fetched from the source that the identity names, kept until shortly
+// before they expire, and fetched only once for all callers that wait.
 #ifndef RB_PROVIDERS_AWS_SESSION_H
 #define RB_PROVIDERS_AWS_SESSION_H
 
@@ -16,7 +16,7 @@ struct rb_aws_session_config {
     bool loopback_only;   // refuses every token service beyond loopback
 };
 
-// Looks for an identity, asks nobody yet. DENIED: there is none, or one that cannot be used.
+// Finds an identity without a request. DENIED: there is none, or one that cannot be used.
 bool rb_aws_session_create(const struct rb_aws_session_config *config, struct rb_aws_session **out, struct rb_err *err);
 void rb_aws_session_destroy(struct rb_aws_session *s); // who still waits is never called
 const char *rb_aws_session_source(const struct rb_aws_session *s); // "environment", ...

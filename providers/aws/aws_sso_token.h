@@ -1,4 +1,4 @@
-// The token that `aws sso login` leaves in ~/.aws/sso/cache.
+// Reads the token that `aws sso login` leaves in ~/.aws/sso/cache.
 #ifndef RB_PROVIDERS_AWS_SSO_TOKEN_H
 #define RB_PROVIDERS_AWS_SSO_TOKEN_H
 

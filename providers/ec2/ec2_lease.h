@@ -1,4 +1,4 @@
-// The lease of instances, as a tag of theirs: CreateTags.
+// Writes the lease of instances as a tag (CreateTags).
 #ifndef RB_PROVIDERS_EC2_LEASE_H
 #define RB_PROVIDERS_EC2_LEASE_H
 

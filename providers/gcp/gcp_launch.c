@@ -159,7 +159,7 @@ static void nothing_there(struct launch *l, const struct rb_gcp_members *m)
         rb_err_set(&refusal, RB_E_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
         leave_zone(l, &refusal);
     } else if (refusal.code == RB_ERR_NONE) {
-        rb_err_set(&refusal, RB_E_OUTCOME_UNKNOWN, "it was made and is not there, and nobody says that it ended");
+        rb_err_set(&refusal, RB_E_OUTCOME_UNKNOWN, "it was created and does not exist, and no operation shows that it ended");
         unknown(l, &refusal);
     } else {
         if (!l->refused)

@@ -1,4 +1,4 @@
-// The lease of instances, as labels of theirs: instances.get and instances.setLabels.
+// Writes the lease of instances as labels (instances.get and instances.setLabels).
 #ifndef RB_PROVIDERS_GCP_LEASE_H
 #define RB_PROVIDERS_GCP_LEASE_H
 

@@ -162,7 +162,7 @@ static void permissions_known(void *arg, const struct rb_err *err)
         if (is_switched_off(err))
             rb_err_set(
                 &denied, RB_E_PERMISSION,
-                "%s; nothing is launched that may not be ended, and nobody says whether it may: enable the Cloud "
+                "%s; nothing is launched that may not be terminated, and the right to do so cannot be checked: enable the Cloud "
                 "Resource Manager API (gcloud services enable cloudresourcemanager.googleapis.com)",
                 err->message);
         end(p, &denied);

@@ -193,7 +193,7 @@ static bool take_sku(const struct rb_node *sku, enum rb_market market, struct rb
         if (!read_nanos(sku, (enum rb_gcp_part)kind, &nanos, err))
             return false;
         if (*kept >= 0 && *kept != nanos)
-            return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: stands there twice, at different prices",
+            return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: listed twice, at different prices",
                               text(sku, "description"));
         *kept = nanos;
     }

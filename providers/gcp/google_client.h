@@ -1,5 +1,5 @@
-// The services of Google's cloud that are used here: finds where they are, who we are and which project it is about, and
-// sends calls with an access token. Trying again is api_call.h's.
+// Sends calls to the services of Google's cloud: finds their endpoints, our credentials and the project, and adds an access
+// token to every try. Retries are in api_call.h.
 #ifndef RB_PROVIDERS_GOOGLE_CLIENT_H
 #define RB_PROVIDERS_GOOGLE_CLIENT_H
 

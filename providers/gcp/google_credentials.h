@@ -14,8 +14,8 @@ enum rb_google_identity {
 
 struct rb_google_credentials {
     enum rb_google_identity identity;
-    char project[64];          // "": they do not say
-    char quota_project[64];    // a person's: who is charged for the requests; "": nobody in particular
+    char project[64];          // "": not given
+    char quota_project[64];    // a person's: the project charged for the requests; "": none
     char token_endpoint[512];  // where tokens are had; for a machine: the metadata service
     char email[256], key_id[128]; // service account
     char *private_key;         // PEM

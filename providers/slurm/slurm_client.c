@@ -274,7 +274,7 @@ static void pong(void *arg, const struct rb_err *err)
     struct rb_err none;
     if (!err) {
         c->version = c->asking;
-        rb_trace("provider", "slurmrestd speaks v0.0.%d", c->version);
+        rb_trace("provider", "slurmrestd supports v0.0.%d", c->version);
         for (struct sending *s = take_waiting(c), *next; s; s = next) {
             next = s->next;
             transmit(s);
@@ -287,7 +287,7 @@ static void pong(void *arg, const struct rb_err *err)
         return;
     }
     if (err->code == RB_ERR_NOT_FOUND) {
-        rb_err_set(&none, RB_E_SLURM_VERSION, "slurmrestd speaks none of the versions v0.0.%d to v0.0.%d of its API",
+        rb_err_set(&none, RB_E_SLURM_VERSION, "slurmrestd supports none of the versions v0.0.%d to v0.0.%d of its API",
                    RB_SLURM_OLDEST_API, RB_SLURM_NEWEST_API);
         err = &none;
     }

@@ -1,5 +1,5 @@
-// slurmrestd: finds where it is and who we are, finds out once which version of its API both sides speak, and sends
-// requests in it. Trying again is api_call.h's.
+// Sends requests to slurmrestd: finds its address and our credentials, and negotiates the version of its API
+// once. Retries are in api_call.h.
 #ifndef RB_PROVIDERS_SLURM_CLIENT_H
 #define RB_PROVIDERS_SLURM_CLIENT_H
 
@@ -22,7 +22,7 @@ struct rb_slurm_request {
     bool (*decode)(void *arg, const struct rb_node *answer, struct rb_err *err);
     // Exactly one of the two is called, once, from the loop. slurm_error: its number, 0 if it gave none.
     void (*done)(void *arg, const struct rb_err *err, int slurm_error);
-    void (*drop)(void *arg); // the client is going: free arg, call nobody
+    void (*drop)(void *arg); // the client is being destroyed: free arg and call no one
 };
 
 struct rb_slurm_client_config {

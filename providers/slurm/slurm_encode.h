@@ -1,4 +1,4 @@
-// Requests to slurmrestd: values into JSON, per version of its API. Pure.
+// Writes requests to slurmrestd as JSON, per version of its API. Pure.
 #ifndef RB_PROVIDERS_SLURM_ENCODE_H
 #define RB_PROVIDERS_SLURM_ENCODE_H
 

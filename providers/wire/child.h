@@ -1,4 +1,4 @@
-// Programs that this one starts, and what they may see of its environment: never the key to somebody's cloud account.
+// Starts programs and decides what they see of our environment: never the credentials of a cloud account.
 #ifndef RB_PROVIDERS_CHILD_H
 #define RB_PROVIDERS_CHILD_H
 
@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-// Does a variable of this name hold a cloud credential, or the way to one? Told by its prefix (AWS_, GOOGLE_, CLOUDSDK_,
+// Does a variable of this name hold a cloud credential, or the way to one? Decided by its prefix (AWS_, GOOGLE_, CLOUDSDK_,
 // SLURM_, RB_) and a word in it (SECRET, TOKEN, KEY, CREDENTIAL, JWT, PASSWORD, AUTH).
 bool rb_child_is_credential(const char *name);
 

@@ -30,7 +30,7 @@ enum rb_chaos_fault {
     RB_CHAOS_UNREACHABLE,      // Compute Engine's aggregatedList does without `zone` and says so
     // Of an instance.
     RB_CHAOS_FAILS_TO_START,   // `code`: the machine never comes, the cloud says so after the queueing delay
-    RB_CHAOS_NEVER_BOOTS,      // it runs and is billed, and nobody ever answers
+    RB_CHAOS_NEVER_BOOTS,      // it runs and is billed, but never answers
     RB_CHAOS_BOOTS_SLOWLY,     // initialisation takes `factor` times as long
     RB_CHAOS_DIES_AT,          // `delay_us` after it runs its node goes dark; the cloud goes on billing
     RB_CHAOS_WRONG_MARKET,     // spot for on-demand and the other way round, where both are sold

@@ -18,7 +18,7 @@ struct rb_cloud_regions {
     int n;
 };
 
-// Is this infra spoken to as EC2 ("aws/...", "mock/...") or as Compute Engine ("gcp/...")? Region and zone (NULL: the
+// Does this infra have the API of EC2 ("aws/...", "mock/...") or as Compute Engine ("gcp/...")? Region and zone (NULL: the
 // whole region) go to the arena.
 bool rb_cloud_infra_is_gcp(const char *infra);
 bool rb_cloud_infra_split(const char *infra, struct rb_arena *arena, const char **out_region, const char **out_zone);

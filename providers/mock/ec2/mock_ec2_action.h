@@ -14,7 +14,7 @@ struct rb_mock_call {
     struct rb_arena *arena;  // lives as long as the call
     const char *region;
     int64_t now_us;
-    struct rb_buf *out;      // what stands inside <ActionResponse>, after requestId
+    struct rb_buf *out;      // the content of <ActionResponse> after requestId
     struct rb_mock_refusal *refusal;
     struct rb_chaos_verdict chaos;
 };

@@ -1,5 +1,5 @@
-// The parameters of a Query request: `Name=value&Name.1=value`. Every parameter that is asked for is marked, so that
-// what nobody asked for can be refused. Values live in the arena given.
+// The parameters of a Query request: `Name=value&Name.1=value`. Every parameter that an action reads is marked, so
+// that unknown parameters can be refused. Values live in the arena given.
 #ifndef RB_PROVIDERS_MOCK_EC2_FORM_H
 #define RB_PROVIDERS_MOCK_EC2_FORM_H
 

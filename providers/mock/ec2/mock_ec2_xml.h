@@ -12,7 +12,7 @@ void rb_mock_xml_close(struct rb_buf *out, const char *name);
 //                  %s (NULL: the element is left out), %d, %jd (int64_t), %i (bool)
 //   name@%jd       an instant, unix time in microseconds
 //   name/          an empty one
-// %s may stand for a name.
+// %s may also be a name.
 void rb_mock_xml_put(struct rb_buf *out, const char *template, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -104,7 +104,7 @@ const struct rb_cloud_region *rb_gcp_region_of_zone(const struct rb_cloud *cloud
 
 // Compute Engine's name of an offer's accelerator ("nvidia-l4"), NULL: it has none.
 const char *rb_gcp_accelerator_type(const struct rb_offer *o);
-// The machine type of an offer: what stands before a '+' in its instance_type ("n1-standard-8+nvidia-tesla-t4").
+// The machine type of an offer: the part before a '+' in its instance_type ("n1-standard-8+nvidia-tesla-t4").
 const char *rb_gcp_machine_type(const struct rb_offer *o, struct rb_arena *arena);
 // What an image is called, however a body names it: "projects/P/global/images/[family/]I".
 const char *rb_gcp_image_of(struct rb_mock_gcp_call *call, const char *link);
@@ -125,13 +125,13 @@ struct rb_gcp_bulk {
 };
 bool rb_gcp_read_bulk(struct rb_mock_gcp_call *call, struct rb_gcp_bulk *out, struct rb_cloud_launch *launch);
 bool rb_gcp_bulk_allows(const struct rb_gcp_bulk *bulk, const char *zone);
-// Its metadata; what the node is told goes to *launch.
+// Its metadata; user data for the node goes to *launch.
 bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *out,
                           struct rb_cloud_launch *launch);
 const char *rb_gcp_metadata_of(const struct rb_mock_gcp_instance *i, const char *key); // NULL: none
 // A list of metadata items, into *out.
 bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *out);
-// A map of label to value, as it may stand in a body.
+// A map of label to value from a body.
 bool rb_gcp_read_labels(struct rb_mock_gcp_call *call, const struct rb_node *node, const struct rb_cloud_tag **out,
                         int *out_n);
 

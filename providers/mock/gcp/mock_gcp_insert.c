@@ -207,7 +207,7 @@ static bool read_scheduling(struct rb_mock_gcp_call *call, const struct rb_node 
     bool spot = strcmp(i->provisioning_model, "SPOT") == 0, restart_said = rb_map_get(&m, "automaticRestart") != NULL;
     i->terminate_on_maintenance = on_maintenance ? on_maintenance[0] == 'T' : spot;
     if (preemptible && !spot)
-        return rb_gcp_refuse_field(call, node, "preemptible instances are spoken of as provisioningModel SPOT");
+        return rb_gcp_refuse_field(call, node, "preemptible instances are requested as provisioningModel SPOT");
     if (!rb_gcp_map_end(call, &m) || !check_scheduling(call, node, restart_said, i))
         return false;
     i->automatic_restart &= !spot;

@@ -248,7 +248,7 @@ static bool is_taken(const struct rb_node_dir *d)
 static bool start_sshd(struct supervisor *s)
 {
     if (is_taken(s->dir)) {
-        rb_node_dir_log(s->dir, "port %d of %s is taken by somebody else", s->dir->ssh_port, s->dir->address);
+        rb_node_dir_log(s->dir, "port %d of %s is in use by another process", s->dir->ssh_port, s->dir->address);
         return false;
     }
     start(s, (const char *const[]){SSHD, "-D", "-f", s->dir->sshd_config, "-E", s->dir->sshd_log, NULL});

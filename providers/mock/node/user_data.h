@@ -1,4 +1,4 @@
-// What a launch tells its node: a `#!` script, or `#cloud-config` with the few keys listed here. Strict: another key is
+// Reads the user data of a launch: a `#!` script, or `#cloud-config` with the few keys listed here. Strict: another key is
 // an error, and the node then never becomes reachable, as with broken user data anywhere.
 //   ssh_authorized_keys: [..]   ssh_deletekeys: true   ssh_keys: {ed25519_private: .., ed25519_public: ..}
 //   bootcmd: [..]   runcmd: [..]        a string is shell text, a list is one command with its arguments
@@ -19,7 +19,7 @@ struct rb_user_data {
     const char *run_script;      // runcmd as shell text, or the script as it is, "" if none
 };
 
-// Tools that end or change a machine. A node gets stand-ins for them in its PATH (node_tools.h).
+// Tools that end or change a machine. A node gets substitutes for them in its PATH (node_tools.h).
 extern const char *const rb_user_data_tools[]; // NULL-terminated
 
 // Refuses text that would reach the host's tools past the node's PATH: an absolute path to one of them, an assignment to

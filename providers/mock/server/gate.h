@@ -1,4 +1,4 @@
-// Who may speak to a mock cloud at all, before any key is looked at. It runs commands as the user who started it, and a web
+// Decides who may send requests to a mock cloud, before keys are checked. It runs commands as the user who started it, and a web
 // browser on the same machine reaches its ports: requests that a page of another origin may have caused are refused, and
 // those that came for another name than loopback (a page whose name was rebound to 127.0.0.1).
 #ifndef RB_PROVIDERS_MOCK_GATE_H
