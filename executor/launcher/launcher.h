@@ -68,7 +68,6 @@ struct rb_launcher_config {
 
 struct rb_launcher;
 struct rb_launcher_ops {
-    const char *name; // "ssh", "local", "slurm"
     void (*prepare)(struct rb_launcher *l, const struct rb_launch_node *node);
     void (*start)(struct rb_launcher *l, const struct rb_task *task);
     // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or goes

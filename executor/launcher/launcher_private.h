@@ -89,7 +89,7 @@ struct rb_launcher_impl {
     struct rb_launcher_task *tasks;
     struct rb_launcher_pending *events; // on their way
     struct rb_launcher_task *graves; // dropped tasks
-    uint64_t burial;               // timer
+    uint64_t free_timer;               // timer
 };
 
 struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node);
@@ -118,7 +118,6 @@ void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *
 void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec);
 void rb_launcher_forget(struct rb_launcher *base, int node);
 void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
-void rb_launcher_slurm_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
 void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
@@ -129,7 +128,7 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
 // Ends everything of the task at once; its memory goes when no callback of its own can be on the stack.
 void rb_launcher_drop_task(struct rb_launcher_task *task);
-void rb_launcher_bury(void *l); // the dropped ones
+void rb_launcher_free_dropped(void *l); // the dropped ones
 
 void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest);
 // Brings the task's checkpoint to every rank's node, then calls next (or reports the task exited on failure).

@@ -50,10 +50,10 @@ static void free_task(struct rb_launcher_task *task)
     free(task);
 }
 
-void rb_launcher_bury(void *arg)
+void rb_launcher_free_dropped(void *arg)
 {
     struct rb_launcher_impl *l = arg;
-    l->burial = 0;
+    l->free_timer = 0;
     while (l->graves) {
         struct rb_launcher_task *t = l->graves;
         l->graves = t->next;
@@ -72,8 +72,8 @@ void rb_launcher_drop_task(struct rb_launcher_task *task)
     task->dead = true;
     task->next = l->graves;
     l->graves = task;
-    if (!l->burial)
-        l->burial = l->config.loop->timer_start(l->config.loop->ctx, 0, rb_launcher_bury, l);
+    if (!l->free_timer)
+        l->free_timer = l->config.loop->timer_start(l->config.loop->ctx, 0, rb_launcher_free_dropped, l);
 }
 
 static void unlink_task(struct rb_launcher_task *task)

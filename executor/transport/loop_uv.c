@@ -53,10 +53,10 @@ struct rb_loop_uv {
     int64_t (*clock_us)(void);
     uv_timer_t tick;
     uv_check_t after_look;
-    uint64_t n_looks;        // at all descriptors
-    uint64_t look_first;     // no timer fires before that many: what arrived during a gap is reported before what is late
-    int64_t looked_us;       // loop time of the last
-    int64_t away_us;         // the length of all gaps so far
+    uint64_t n_looks;    // at all descriptors
+    uint64_t look_first; // no timer fires before that many: what arrived during a gap is reported before what is late
+    int64_t looked_us;   // loop time of the last
+    int64_t away_us;     // the length of all gaps so far
     int64_t back_us, gap_us; // of the last long one
 };
 

@@ -274,7 +274,7 @@ static bool use_url(struct rb_aws_identity *o, const char *url, const char *orig
     return copy(o->url, sizeof o->url, url, origin, err);
 }
 
-// The file is read anew every time: EKS replaces the token in it.
+// The file is read again every time: EKS replaces the token in it.
 static bool use_container_token(struct rb_aws_identity *o, struct rb_err *err)
 {
     const char *path = env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"), *token = env("AWS_CONTAINER_AUTHORIZATION_TOKEN");
@@ -457,7 +457,7 @@ static bool check_profile(const struct search *s)
                       c->profile, c->credentials.path, c->config.path);
 }
 
-// A web identity in the environment stands between the profile's role and the rest of the profile.
+// A web identity in the environment comes between the profile's role and the rest of the profile.
 static enum found from_files(struct search *s)
 {
     if (!rb_aws_config_load(&s->config, s->err) || !check_profile(s))

@@ -76,8 +76,8 @@ static bool is_absent_or(const struct rb_node *attributes, const char *attribute
     return !*found || strcmp(found, value) == 0;
 }
 
-// Blocks of capacity bought ahead are listed beside the machines themselves, told apart by their market only, and what
-// stands in a Local Zone of the region by its kind of place.
+// Blocks of capacity bought ahead are listed beside the machines themselves, distinguished by their market only, and what
+// is in a Local Zone of the region by its kind of place.
 static bool is_wanted(const struct rb_node *attributes, const char *region)
 {
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)

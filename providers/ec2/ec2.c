@@ -84,7 +84,7 @@ static void launch_destroy(void *arg)
     rb_api_state_free(l);
 }
 
-// A placement group that is not found is made anew before the launch is asked for again.
+// A placement group that is not found is created again before the launch is repeated.
 static void launch_done(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
@@ -136,7 +136,7 @@ static void describe_image(struct launch *l)
     rb_aws_send(l->ec2->client, &call);
 }
 
-static void go_on(struct launch *l)
+static void continue_launch(struct launch *l)
 {
     if (l->what.disk_gb > 0)
         describe_image(l);
@@ -152,7 +152,7 @@ static void group_made(void *arg, const struct rb_err *err)
         return;
     }
     snprintf(l->ec2->group, sizeof l->ec2->group, "%s", l->what.placement_group);
-    go_on(l);
+    continue_launch(l);
 }
 
 static bool no_image(const struct ec2 *ec2, struct rb_err *err)
@@ -169,7 +169,7 @@ static bool check_launch(const struct launch *l, struct rb_err *err)
         return no_image(l->ec2, err);
     if (rb_ssm_parameter_of(l->image_id))
         return rb_err_set(err, RB_E_LAUNCH, "%s: image %s was not looked up before the launch", l->ec2->infra,
-                          l->image_id); // what it stands for may move between two tries
+                          l->image_id); // its image may change between two tries
     if (l->what.region && strcmp(l->what.region, l->ec2->region) != 0)
         return rb_err_set(err, RB_E_REGION, "%s: asked to launch in region %s", l->ec2->infra, l->what.region);
     return true;
@@ -202,7 +202,7 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
     } else if (l->what.placement_group && strcmp(l->what.placement_group, ec2->group) != 0) {
         rb_ec2_make_group(ec2->client, &l->what, group_made, launch_destroy, l);
     } else {
-        go_on(l);
+        continue_launch(l);
     }
 }
 

@@ -113,7 +113,7 @@ static bool failed_to_start(const char *reason_code)
 }
 
 // The cloud's clock says when it was launched, in whole seconds; billing counts from running, which follows soon. What was
-// ended while it was pending looks the same as what ran: only the answer to TerminateInstances tells (ec2.c).
+// ended while it was pending looks the same as what ran: only the answer to TerminateInstances shows the difference (ec2.c).
 static bool decode_times(const struct rb_xml *item, struct rb_instance *out, struct rb_err *err)
 {
     const char *launched = text_or_null(item, "launchTime");
@@ -337,9 +337,9 @@ static bool read_gpu_memory(const struct rb_xml *gpu, const struct override *o, 
 {
     const char *text = rb_xml_text(rb_xml_child(gpu, "memoryInfo"), "sizeInMiB");
     double mib = 0;
-    const bool told = text && rb_parse_double(text, &mib) && mib >= 0;
+    const bool is_known = text && rb_parse_double(text, &mib) && mib >= 0;
     *out_gb = o && o->gpu_memory_gb > 0 ? o->gpu_memory_gb : mib / 1024;
-    return told || (o && o->gpu_memory_gb > 0);
+    return is_known || (o && o->gpu_memory_gb > 0);
 }
 
 // False without an error: the GPUs are not described well enough to sell them (a fraction of a GPU has count 0).

@@ -1,4 +1,4 @@
-// Requests of the EC2 Query API (version 2016-11-15): form bodies out of values. Pure: no network, no clock.
+// Writes requests of the EC2 Query API (version 2016-11-15) as form bodies. Pure: no network, no clock.
 #ifndef RB_PROVIDERS_EC2_ENCODE_H
 #define RB_PROVIDERS_EC2_ENCODE_H
 

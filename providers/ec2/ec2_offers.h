@@ -1,4 +1,4 @@
-// What EC2 sells now: machine types joined with their prices, on demand (Price List) and on the spot market.
+// Lists what EC2 sells now: machine types joined with their prices, on demand (Price List) and on the spot market.
 #ifndef RB_PROVIDERS_EC2_OFFERS_H
 #define RB_PROVIDERS_EC2_OFFERS_H
 

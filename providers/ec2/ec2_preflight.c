@@ -60,11 +60,10 @@ static void ending_judged(void *arg, const struct rb_err *err)
         return;
     }
     if (err->code == RB_ERR_DENIED)
-        rb_err_set(
-            &denied, RB_E_PERMISSION,
-            "%s; nothing is launched that could not be terminated: allow ec2:TerminateInstances, also on "
-            "instance/%s, by which the dry run asks (docs/policies/aws.json)",
-            err->message, no_instance);
+        rb_err_set(&denied, RB_E_PERMISSION,
+                   "%s; nothing is launched that could not be terminated: allow ec2:TerminateInstances, also on "
+                   "instance/%s, by which the dry run asks (docs/policies/aws.json)",
+                   err->message, no_instance);
     end(p, &denied);
 }
 

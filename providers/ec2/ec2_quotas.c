@@ -14,7 +14,7 @@
 
 enum { TRIES = 3, PAGE = 100, MAX_PAGES = 50 };
 
-// First match wins. A family is what stands before the first digit of a type ("g" of g5.xlarge), with the digits where the
+// First match wins. A family is the part before the first digit of a type ("g" of g5.xlarge), with the digits where the
 // generation counts.
 static const struct bucket {
     const char *families; // each between spaces

@@ -1,4 +1,4 @@
-// The quotas of an EC2 account that a plan counts against: vCPUs by family and market, from Service Quotas.
+// Reads the quotas of an EC2 account that a plan counts against: vCPUs by family and market, from Service Quotas.
 #ifndef RB_PROVIDERS_EC2_QUOTAS_H
 #define RB_PROVIDERS_EC2_QUOTAS_H
 

@@ -94,8 +94,8 @@ static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *
     return rb_gcp_decode_operation(body, n, &e->arena, &e->operation, err);
 }
 
-// An operation that is under way is accepted; whether it ends well, a listing tells. One that is done at once says so.
-// Instances are found by name at the one place that knows, not in a listing that lags: what is not there has ended.
+// An operation that is under way counts as accepted; a listing shows later whether it succeeded. Compute Engine looks the
+// instance up by name where it is kept, not in a listing that lags: an instance that is not found has ended.
 static void ending_done(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;
@@ -108,8 +108,8 @@ static void ending_done(void *arg, const struct rb_err *err)
     rb_api_state_free(e);
 }
 
-// Without a request id: an operation that failed would be the answer to every repetition of it. Not mutating, because said
-// twice it does no more than said once: a lost answer leaves nothing to be settled, it is asked for again.
+// Without a request id: an operation that failed would be the answer to every repetition of it. Not mutating, because a
+// repetition changes nothing: when an answer is lost, the request is repeated.
 static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
     struct gcp *gcp = p->state;

@@ -134,7 +134,7 @@ static bool any_ran(const struct rb_gcp_members *m)
 
 // What was made and ended was launched, and has a bill: no reason to make another one. Of a gang those that never came have
 // ended too, then, because there was no machine for them.
-static void tell_ended(struct launch *l, const struct rb_gcp_members *m)
+static void report_ended(struct launch *l, const struct rb_gcp_members *m)
 {
     for (int i = 0; i < m->n; i++)
         if (!m->instances[i].id)
@@ -154,12 +154,13 @@ static void nothing_there(struct launch *l, const struct rb_gcp_members *m)
 {
     struct rb_err refusal = l->doubt;
     if (m->n_ended == m->n || any_ran(m)) {
-        tell_ended(l, m);
+        report_ended(l, m);
     } else if (m->forgotten && refusal.code == RB_ERR_NONE) { // may not list operations: the bill is lost
         rb_err_set(&refusal, RB_E_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
         leave_zone(l, &refusal);
     } else if (refusal.code == RB_ERR_NONE) {
-        rb_err_set(&refusal, RB_E_OUTCOME_UNKNOWN, "it was created and does not exist, and no operation shows that it ended");
+        rb_err_set(&refusal, RB_E_OUTCOME_UNKNOWN,
+                   "it was created and does not exist, and no operation shows that it ended");
         unknown(l, &refusal);
     } else {
         if (!l->refused)
@@ -326,7 +327,7 @@ static bool decode_found(void *arg, const char *body, size_t n, struct rb_err *e
 
 // An earlier call may have come further down the list of zones, and what it made there have ended since, which no list of
 // instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it came to;
-// of a gang its first member tells, whose insert is an operation of its own.
+// for a gang the first member decides, whose insert is an operation of its own.
 static void ask_earlier(struct launch *l);
 
 static void earlier_known(void *arg, const struct rb_err *err, const struct rb_instance *instance)
@@ -335,7 +336,7 @@ static void earlier_known(void *arg, const struct rb_err *err, const struct rb_i
     if (err && err->code == RB_ERR_NOT_FOUND && l->at > 0) {
         l->at--;
         ask_earlier(l);
-    } else if (err && (err->code == RB_ERR_NOT_FOUND || err->code == RB_ERR_DENIED)) { // or nobody may say
+    } else if (err && (err->code == RB_ERR_NOT_FOUND || err->code == RB_ERR_DENIED)) { // or we may not read it
         l->at = 0;
         insert(l);
     } else if (err) {

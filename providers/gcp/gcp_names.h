@@ -26,7 +26,7 @@ bool rb_gcp_instance_id_split(const char *id, struct rb_arena *arena, const char
 // Labels. Keys: rb:run-id, rb:launch-id, rb:owner, rb:expires-at become rb-run, rb-launch, rb-owner, rb-expires-at.
 // Values: lower case letters, digits
 // and '-' are written as they are, every other byte as '_' and two hexadecimal digits. A label holds 63 characters; what is
-// longer goes on in rb-run_2 and so on.
+// longer continues in rb-run_2 and so on.
 struct rb_gcp_label {
     char key[64], value[64];
 };

@@ -41,7 +41,7 @@ const char *const rb_gcp_permissions[] = {
 };
 
 // Without these a run still works: who may use an image need not be allowed to look at it, only `rbrun doctor` compares
-// quotas, and the bill of an instance whose end nobody saw is estimated.
+// quotas, and the bill of an instance whose end was not seen is estimated.
 static const char *const dispensable[] = {"compute.zoneOperations.list",  "compute.images.get",
                                           "compute.images.getFromFamily", "compute.projects.get",
                                           "compute.regions.get",          NULL};
@@ -130,7 +130,7 @@ static bool is_dispensable(const char *permission)
     return false;
 }
 
-// Whoever has none of them is answered {}.
+// The answer is {} where none of them is granted.
 static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct preflight *p = arg;
@@ -147,7 +147,7 @@ static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_
     return ok || rb_err_set(err, RB_E_ANSWER, "answer: expected {\"permissions\": [...]}");
 }
 
-// An API that nobody enabled in the project answers whoever asks with this reason, in one of its two spellings.
+// An API that is not enabled in the project refuses every request with this reason, in one of its two spellings.
 static bool is_switched_off(const struct rb_err *err)
 {
     return strstr(err->message, "accessNotConfigured") || strstr(err->message, "SERVICE_DISABLED");
@@ -160,11 +160,11 @@ static void permissions_known(void *arg, const struct rb_err *err)
     if (err) {
         denied = *err;
         if (is_switched_off(err))
-            rb_err_set(
-                &denied, RB_E_PERMISSION,
-                "%s; nothing is launched that may not be terminated, and the right to do so cannot be checked: enable the Cloud "
-                "Resource Manager API (gcloud services enable cloudresourcemanager.googleapis.com)",
-                err->message);
+            rb_err_set(&denied, RB_E_PERMISSION,
+                       "%s; nothing is launched that may not be terminated, and the right to do so cannot be checked: "
+                       "enable the Cloud "
+                       "Resource Manager API (gcloud services enable cloudresourcemanager.googleapis.com)",
+                       err->message);
         end(p, &denied);
     } else if (p->missing.len > 0) {
         rb_err_set(&denied, RB_E_PERMISSION,

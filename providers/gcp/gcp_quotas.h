@@ -1,4 +1,4 @@
-// The quotas of a Compute Engine project that a plan counts against: those of its region and those of all regions.
+// Reads the quotas of a Compute Engine project that a plan counts against: those of its region and those of all regions.
 #ifndef RB_PROVIDERS_GCP_QUOTAS_H
 #define RB_PROVIDERS_GCP_QUOTAS_H
 

@@ -193,7 +193,7 @@ static bool ask(const struct rb_google_tokens *t, struct rb_api_call *call, stru
     return true;
 }
 
-// The metadata service answers nobody who does not say this: a browser led astray cannot.
+// The metadata service requires this header, which a browser that was led to its address cannot send.
 static void authorise(void *authority, struct rb_api_try *t)
 {
     static const char *const header = "Metadata-Flavor: Google";

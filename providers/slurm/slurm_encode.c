@@ -16,7 +16,7 @@ bool rb_slurm_shape(const char *instance_type, struct rb_slurm_shape *out, struc
     const char *count = strrchr(instance_type, ':');
     int64_t units;
     const bool cpu = strncmp(instance_type, "cpu:", 4) == 0, gpu = strncmp(instance_type, "gpu:", 4) == 0;
-    // It goes into a request as it stands: nothing but what a GRES is written with.
+    // It is copied into a request: only the characters of a GRES are allowed.
     const bool plain = instance_type[strspn(instance_type, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                                            "0123456789_.:-")] == '\0';
     if (!plain || !(gpu || (cpu && count == instance_type + 3)) || !rb_parse_int(count + 1, &units) || units < 1 ||

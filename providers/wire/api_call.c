@@ -1,5 +1,5 @@
 // Back-off is "full jitter", as in the AWS SDKs: a random part of a ceiling that doubles. The body, and with it the
-// idempotency token, is the same in every try; what proves who we are is made anew.
+// idempotency token, is the same in every try; the headers that prove who we are are made again.
 #include "providers/wire/api_call.h"
 
 #include "base/arena.h"
@@ -144,7 +144,7 @@ static int64_t backoff_us(int n_tries, enum rb_api_reaction reaction)
     return (int64_t)(random_fraction() * (double)ceiling);
 }
 
-// What the peer asks for, and then the random part, so that not everybody comes back at once.
+// What the peer asks for, and then the random part, so that not all clients come back at once.
 static int64_t pause_us(const struct rb_api_try *t, enum rb_api_reaction reaction, int64_t retry_after_us)
 {
     const struct rb_loop *loop = t->api->config.loop;

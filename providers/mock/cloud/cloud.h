@@ -1,5 +1,5 @@
-// The mock cloud itself, pure: machines that are asked for, appear, run, end, and what they cost. It does no I/O, reads
-// no clock and has no wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its
+// Simulates the cloud: machines are launched, boot, run, end and are billed. Pure: it does no I/O, reads no clock and has no
+// wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its
 // orders and reports back; every call that may change something takes the time.
 //
 //   pending --queueing delay--> running --initialisation--> node boots (order) --> node ready (event)
@@ -98,7 +98,7 @@ struct rb_cloud_instance {
     int64_t visible_us;           // listings know it from then on
     int64_t running_us;           // billing begins, as shown: EC2 whole seconds, GCP milliseconds; -1: not yet or never
     int64_t ready_us;             // when the node said that it takes logins; -1: not yet or never
-    int64_t ended_us;             // billing of the machine ends here (EC2: whole seconds); -1: it goes on
+    int64_t ended_us;             // billing of the machine ends here (EC2: whole seconds); -1: it continues
     int64_t terminated_us;        // as ended_us unless it was stopped first; billing of the disk ends here
     const char *node_failure;     // what went wrong with its boot, NULL: nothing
     const char *failure_code;     // RB_CLOUD_CAUSE_CAPACITY: the code to give, NULL: the front's usual one

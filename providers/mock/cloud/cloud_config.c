@@ -15,7 +15,7 @@
 #define DEFAULT_TOKEN_S    3600.0 // what Google's token endpoint gives
 #define MAX_S              1e8
 
-// What the built-in images stand for: any Linux that runs cloud-init and sshd.
+// What the built-in images represent: any Linux that runs cloud-init and sshd.
 static const char built_in_image[] = "ami-00000000000000000";
 static const char built_in_gcp_image[] = "projects/rbmock/global/images/rbmock-linux";
 

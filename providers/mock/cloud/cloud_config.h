@@ -1,4 +1,4 @@
-// What a mock cloud sells and how it behaves: rb-mock/1, or the built-in default. Immutable after reading.
+// Reads what a mock cloud sells and how it behaves: rb-mock/1, or the built-in default. Immutable after reading.
 //
 //   format: rb-mock/1
 //   prices: prices.csv          # beside this file; the price CSV of `rbprofile import`; rows of aws/*, mock/* and gcp/*

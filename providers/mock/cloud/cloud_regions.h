@@ -1,5 +1,5 @@
-// Where the catalogue sells what: regions are those its rows name; every region has the zones a, b and c, and those its
-// rows name besides.
+// Derives regions and zones from the catalogue: its rows name the regions; every region has the zones a, b and c, and those
+// that its rows name.
 #ifndef RB_PROVIDERS_MOCK_CLOUD_REGIONS_H
 #define RB_PROVIDERS_MOCK_CLOUD_REGIONS_H
 

@@ -163,7 +163,7 @@ bool rb_mock_unmonitor_instances(struct rb_mock_call *call)
 
 // --- DescribeInstanceStatus ---
 
-// The instance's own check is that somebody can log in.
+// The instance's own check is whether a login works.
 static const char *instance_check(const struct rb_cloud_instance *i)
 {
     return i->state != RB_CLOUD_RUNNING ? "not-applicable"
@@ -231,7 +231,7 @@ bool rb_mock_describe_instance_status(struct rb_mock_call *call)
 
 // --- DescribeInstanceCreditSpecifications ---
 
-// What a burstable type has where nobody asked for anything else; NULL: not burstable. Source: EC2's user guide.
+// The default of a burstable type; NULL: not burstable. Source: EC2's user guide.
 static const char *credits_of(const char *type)
 {
     return !rb_mock_is_burstable(type) ? NULL : strncmp(type, "t2.", 3) == 0 ? "standard" : "unlimited";

@@ -1,4 +1,4 @@
-// Who is asking: verification of Signature Version 4, in the Authorization header or in the query string.
+// Verifies Signature Version 4, in the Authorization header or in the query string.
 // Source: AWS General Reference, "Signature Version 4 signing process"; error codes as EC2 gives them.
 #ifndef RB_PROVIDERS_MOCK_EC2_AUTH_H
 #define RB_PROVIDERS_MOCK_EC2_AUTH_H

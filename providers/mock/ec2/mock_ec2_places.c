@@ -102,7 +102,7 @@ bool rb_mock_describe_images(struct rb_mock_call *call)
     return true;
 }
 
-// Elastic addresses are bought apart from instances; nobody has any here.
+// Elastic addresses are allocated apart from instances; this cloud has none.
 bool rb_mock_describe_addresses(struct rb_mock_call *call)
 {
     static const char *const known[] = {"instance-id", "public-ip", "allocation-id", "domain", NULL};

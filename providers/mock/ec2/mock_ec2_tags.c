@@ -79,7 +79,7 @@ bool rb_mock_describe_tags(struct rb_mock_call *call)
         int n;
         const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
         for (int t = 0; t < n && rb_cloud_listed(i, call->region, call->now_us); t++) {
-            // Where it stands does not depend on the tags of others that fade between two pages.
+            // Its position does not depend on the tags of others that fade between two pages.
             int64_t position = (int64_t)k * MAX_TAGS_LISTED + (&tags[t] - i->tags);
             const struct rb_mock_fact facts[] = {{"key", tags[t].key},
                                                  {"value", tags[t].value},

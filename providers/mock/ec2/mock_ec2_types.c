@@ -62,8 +62,8 @@ static void write_type(struct rb_mock_call *call, const struct rb_offer *o)
     rb_mock_xml_close(out, "item");
 }
 
-// Each type once, whatever the number of its rows: true for the offer that speaks for its type.
-static bool speaks_for_type(const struct rb_mock_call *call, const struct rb_offer *o)
+// Each type once, whatever the number of its rows: true for the offer that represents its type.
+static bool represents_type(const struct rb_mock_call *call, const struct rb_offer *o)
 {
     return rb_cloud_offer_any(catalog_of(call), call->region, o->instance_type) == o;
 }
@@ -97,7 +97,7 @@ bool rb_mock_describe_instance_types(struct rb_mock_call *call)
             {"supported-usage-class", is_sold(call, NULL, type, RB_MARKET_ON_DEMAND) ? "on-demand" : NULL},
             {"supported-usage-class", is_sold(call, NULL, type, RB_MARKET_SPOT) ? "spot" : NULL},
             {0}};
-        if (speaks_for_type(call, o) && rb_mock_is_among(type, types, n_types) &&
+        if (represents_type(call, o) && rb_mock_is_among(type, types, n_types) &&
             rb_mock_filters_match(&filters, facts, NULL, 0) && rb_mock_page_take(&page, i))
             write_type(call, o);
     }
@@ -128,7 +128,7 @@ bool rb_mock_describe_instance_type_offerings(struct rb_mock_call *call)
     rb_mock_xml_open(call->out, "instanceTypeOfferingSet");
     for (int i = 0; i < c->n_offers; i++) {
         const char *type = c->offers[i].instance_type;
-        for (int z = 0; z < (by_zone ? region->n_zones : 1) && speaks_for_type(call, &c->offers[i]); z++) {
+        for (int z = 0; z < (by_zone ? region->n_zones : 1) && represents_type(call, &c->offers[i]); z++) {
             const char *location = by_zone ? region->zones[z] : call->region;
             const bool sold = !by_zone || is_sold(call, location, type, RB_MARKET_ON_DEMAND) ||
                               is_sold(call, location, type, RB_MARKET_SPOT);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-// May the character of len bytes stand in XML 1.0? Neither control characters nor U+FFFE, U+FFFF may.
+// May XML 1.0 hold the character of len bytes? Neither control characters nor U+FFFE, U+FFFF may.
 static bool is_allowed(const char *c, size_t len)
 {
     if (len == 1)

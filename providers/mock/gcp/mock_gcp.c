@@ -11,7 +11,7 @@
 #define PREFIX           "/compute/v1/"
 #define RESOURCES_PREFIX "/v1/"
 
-// {project}, {region}, {zone}, {name} stand for one part of the path each. Those of the Cloud Resource Manager, behind a
+// {project}, {region}, {zone}, {name} are one part of the path each. Those of the Cloud Resource Manager, behind a
 // prefix of its own, come last. A path that begins with a slash is the whole path.
 #define GLOBAL "projects/{project}"
 #define REGION GLOBAL "/regions/{region}"
@@ -106,7 +106,7 @@ static const char **slot(struct rb_mock_gcp_call *call, const char *pattern)
     }
 }
 
-// Names in paths are made of characters that need no escape; one that has any is nobody's.
+// Names in paths are made of characters that need no escape; no resource has a name with an escape.
 static bool path_matches(struct rb_mock_gcp_call *call, const char *pattern, const char *path)
 {
     while (*pattern && *path) {

@@ -1,5 +1,5 @@
-// Compute Engine's REST API, v1, in front of a mock cloud: /compute/v1/projects/..., batches of them, and the token endpoint at /token. A
-// pure function of the requests so far, the cloud and the time. Stricter than the original: a query parameter, a field or
+// Answers requests of Compute Engine's REST API, v1, for a mock cloud: /compute/v1/projects/..., batches of them, and the token
+// endpoint at /token. A pure function of the requests so far, the cloud and the time. Stricter than the original: a query parameter, a field or
 // a method that it does not know is refused.
 // Source: the discovery document of compute/v1.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_H

@@ -1,4 +1,4 @@
-// Members of a request's JSON body, read strictly: what is wrong is refused in Google's words, with the path of the field.
+// Reads members of a request's JSON body strictly: errors are refused in Google's words, with the path of the field.
 // All return false when the call was refused. Absent members leave *out as it was.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_BODY_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_BODY_H

@@ -11,7 +11,7 @@
 
 #define MAX_PAGE        500
 #define ITEMS_OF_A_ZONE (INT64_C(1) << 32)
-#define OFFSET_S        (7 * 3600) // Google writes Pacific time; who reads only Z is in for a surprise
+#define OFFSET_S        (7 * 3600) // Google writes Pacific time; clients must not expect Z
 
 // --- refusing ---
 

@@ -384,7 +384,7 @@ static bool read_names(struct rb_mock_gcp_call *call, struct rb_map *m, struct r
     return pattern ? read_pattern(call, pattern, out) : read_given_names(call, given, out);
 }
 
-// Only one zone at a time, which is what Google does unless told otherwise.
+// Only one zone at a time, which is Google's default.
 static bool read_locations(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_gcp_bulk *out)
 {
     static const char *const shapes[] = {"ANY_SINGLE_ZONE"}, *const preferences[] = {"ALLOW", "DENY"};

@@ -1,4 +1,4 @@
-// The metadata of an insert: what it keeps, and what it tells the node.
+// Reads the metadata of an insert: what the instance keeps, and the user data of the node.
 #include "providers/mock/gcp/mock_gcp_body.h"
 #include "providers/mock/node/user_data.h"
 
@@ -37,7 +37,7 @@ bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list
     return total <= MAX_METADATA || rb_gcp_refuse_field(call, list, "metadata is limited to 512 KB in all");
 }
 
-// A startup script and ssh-keys as cloud-config, the one language that nodes speak. "ssh-keys" has lines USER:KEY.
+// A startup script and ssh-keys as cloud-config, the one format that nodes read. "ssh-keys" has lines USER:KEY.
 static const char *as_cloud_config(struct rb_mock_gcp_call *call, const char *script, const char *keys)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;

@@ -1,4 +1,4 @@
-// Who may do what: everybody everything, but for what the cloud file denies. Source: "testIamPermissions" of the Cloud
+// Permissions: everything is allowed except what the cloud file denies. Source: "testIamPermissions" of the Cloud
 // Resource Manager API (v1) and "Compute Engine IAM roles and permissions".
 #include "providers/mock/gcp/mock_gcp_call.h"
 

@@ -40,7 +40,7 @@ static void grant(struct rb_mock_gcp_tokens *t, int64_t unix_us, struct rb_excha
     struct rb_mock_gcp_token *token = &t->list[t->n++];
     unsigned char bytes[16];
     char digits[2 * sizeof bytes + 1];
-    rb_random_bytes(bytes, sizeof bytes); // not the seed's: whoever knows that could guess it
+    rb_random_bytes(bytes, sizeof bytes); // not from the seed, from which it could be guessed
     rb_digest_hex(bytes, sizeof bytes, digits);
     snprintf(token->text, sizeof token->text, "ya29.%s", digits);
     token->expires_us = unix_us + life_us;

@@ -1,9 +1,9 @@
-// The directory that is an instance's whole machine: its home, its /run, its tools, its sshd's keys and configuration.
+// Creates the directory that is an instance's whole machine: its home, its /run, its tools, its sshd's keys and configuration.
 //
 //   DIR/home            HOME of user data and of every session
 //   DIR/run/rb          RB_RUN_DIR, what /run/rb is on a real node
 //   DIR/bin             first in PATH: substitutes for shutdown, systemctl, apt-get, ... (node_tools.c)
-//   DIR/session         what sshd runs instead of the command asked for; it sets the scene and runs the command
+//   DIR/session         what sshd runs instead of a command; it sets up the environment and runs the command
 //   DIR/boot.log        what user data printed, and calls of the substitutes
 //   DIR/no-bus          there while bootcmd runs: a real machine's D-Bus is not up yet
 //   DIR/control         a FIFO by which the node requests the end of its instance

@@ -1,6 +1,5 @@
-// The connections of a mock cloud's ports, each with an instant by which it must have moved on: a request must be complete
-// within a while of its beginning, however slowly it drips, and who keeps a connection open without asking anything loses
-// it. Together with libmicrohttpd's limit on their number, that bounds what half-open connections can hold.
+// Closes connections to a mock cloud that take too long: each has a deadline. A request must be complete within a limited time
+// after its beginning, however slowly it arrives, and a connection that stays open without a request is closed. Together with libmicrohttpd's limit on their number, that bounds what half-open connections can hold.
 #ifndef RB_PROVIDERS_MOCK_CONNECTIONS_H
 #define RB_PROVIDERS_MOCK_CONNECTIONS_H
 
