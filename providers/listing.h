@@ -19,8 +19,8 @@ struct rb_list_source {
     // Adds the request to the call and sends it. page NULL: the first.
     void (*send)(void *cloud, const char *run_id, const char *page, struct rb_api_call *call);
 };
-// The provider's list: gathers all pages and calls fn once. When a page does not come, what was read before it is reported as
-// incomplete: absence proves nothing then. source and cloud outlive the listing.
+// The provider's list: gathers all pages and calls fn once. When a page does not come, what was read before it is
+// reported as incomplete: absence proves nothing then. source and cloud outlive the listing.
 void rb_list_instances(const struct rb_list_source *source, void *cloud, const char *run_id, rb_list_fn *fn, void *arg);
 
 // The lease of some instances, written in several requests.
@@ -39,7 +39,8 @@ struct rb_renewal *rb_renewal_create(const char *const *ids, int n, const struct
                                      rb_terminate_fn *fn, void *arg);
 // Instances that do not exist any more are no failure. err NULL: none.
 void rb_renewal_note(struct rb_renewal *r, const struct rb_err *err);
-// One of the open requests has ended (dropped: the client goes); the last one calls fn, unless dropped, and frees the renewal.
+// One of the open requests has ended (dropped: the client goes); the last one calls fn, unless dropped, and frees the
+// renewal.
 void rb_renewal_close(struct rb_renewal *r, bool dropped);
 
 #endif

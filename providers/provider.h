@@ -1,9 +1,10 @@
-// The interface of a cloud: launch, list, look up, terminate and price machines. Every call is asynchronous on the loop and
-// calls back exactly once. A call that may have had a side effect reports RB_ERR_UNKNOWN_OUTCOME when its outcome cannot be
-// known: the caller repeats the identical request (same token) or looks the instance up; it never makes a new token. Any
-// other error means that this call changed nothing and will change nothing later, whatever happened to earlier calls with the
-// same token. Definite refusals: CAPACITY, DENIED (credentials, quota), INVALID (our fault), THROTTLED (no retries left).
-// A provider keeps no list of instances: callers ask the cloud, by run tag. One provider is one file and one line in provider.c.
+// The interface of a cloud: launch, list, look up, terminate and price machines. Every call is asynchronous on the loop
+// and calls back exactly once. A call that may have had a side effect reports RB_ERR_UNKNOWN_OUTCOME when its outcome
+// cannot be known: the caller repeats the identical request (same token) or looks the instance up; it never makes a new
+// token. Any other error means that this call changed nothing and will change nothing later, whatever happened to
+// earlier calls with the same token. Definite refusals: CAPACITY, DENIED (credentials, quota), INVALID (our fault),
+// THROTTLED (no retries left). A provider keeps no list of instances: callers ask the cloud, by run tag. One provider
+// is one file and one line in provider.c.
 #ifndef RB_PROVIDERS_PROVIDER_H
 #define RB_PROVIDERS_PROVIDER_H
 
@@ -19,7 +20,8 @@ struct rb_slurm_spec;
 struct rb_tag { const char *key, *value; };
 
 // The lease of an instance: an instant that the process which executes its run moves forward from time to time
-// (executor/controller/lease.h). As long as the lease has not lapsed, some process, on this machine or another, executes the run.
+// (executor/controller/lease.h). As long as the lease has not lapsed, some process, on this machine or another,
+// executes the run.
 #define RB_LEASE_TAG "rb:expires-at"
 
 struct rb_launch {
@@ -37,8 +39,8 @@ struct rb_launch {
     int n_tags;
     const char *const *security_groups; int n_security_groups;
     const char *subnet, *instance_profile; // NULL: none
-    // Instances of one group are placed close together, where the cloud has placement groups. The first launch that names a
-    // group creates it, with the run's tags. NULL: anywhere.
+    // Instances of one group are placed close together, where the cloud has placement groups. The first launch that
+    // names a group creates it, with the run's tags. NULL: anywhere.
     const char *placement_group;
 };
 // Copies the launch and every text in it.
@@ -76,8 +78,8 @@ struct rb_instance {
 typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances);
 // complete = false: some region, zone or page did not answer, so absence proves nothing.
 typedef void rb_list_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete);
-// err NULL: the launch would be allowed. An error about the image has the key resources.image_id. image_id: the image to
-// launch, where the launch named it by a parameter or family whose image changes.
+// err NULL: the launch would be allowed. An error about the image has the key resources.image_id. image_id: the image
+// to launch, where the launch named it by a parameter or family whose image changes.
 typedef void rb_preflight_fn(void *arg, const struct rb_err *err, const char *image_id);
 // The quotas that the demands count against, borrowed for the call.
 typedef void rb_quotas_fn(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n);
@@ -112,23 +114,26 @@ struct rb_provider_ops {
     void (*destroy)(struct rb_provider *p); // before config.http; pending calls are dropped without an answer
     // For a gang: an answer with only some of its machines counts as UNKNOWN_OUTCOME; a refusal refuses all of them.
     void (*launch)(struct rb_provider *p, const struct rb_launch *launch, rb_launch_fn *fn, void *arg);
-    // Lists the instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones while they are visible.
+    // Lists the instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones while they are
+    // visible.
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
-    // Looks one instance up by its id, with or without tags; ended ones as long as the cloud remembers them (times as in list).
-    // NOT_FOUND: the cloud does not know it, which proves nothing for a new instance. NULL: list reports everything.
+    // Looks one instance up by its id, with or without tags; ended ones as long as the cloud remembers them (times as
+    // in list). NOT_FOUND: the cloud does not know it, which proves nothing for a new instance. NULL: list reports
+    // everything.
     void (*look)(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg);
-    // Terminates one instance. Success: the cloud accepted it and billing ends. NOT_FOUND is not success: list again. A cloud
-    // that looks instances up where they are kept, not in a copy that lags, reports success for one that does not exist.
+    // Terminates one instance. Success: the cloud accepted it and billing ends. NOT_FOUND is not success: list again. A
+    // cloud that looks instances up where they are kept, not in a copy that lags, reports success for one that does not
+    // exist.
     void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
     // Writes this lease on all of these instances; writing it again changes nothing. Instances that no longer exist are
     // ignored. DENIED names the missing right. NULL: instances carry no lease.
     void (*renew)(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg);
-    // The cloud's own clock now, derived from its last answer (its Date header, whole seconds); unix, -1: no answer yet.
-    // NULL: the cloud does not report its clock.
+    // The cloud's own clock now, derived from its last answer (its Date header, whole seconds); unix, -1: no answer
+    // yet. NULL: the cloud does not report its clock.
     int64_t (*clock_us)(const struct rb_provider *p);
-    // Lists the placement groups of a run (run_id NULL: of any run that carries our owner tag), and deletes one; a group that
-    // no longer exists is success, one with instances in it is IO. NULL, both: launches create no groups.
+    // Lists the placement groups of a run (run_id NULL: of any run that carries our owner tag), and deletes one; a
+    // group that no longer exists is success, one with instances in it is IO. NULL, both: launches create no groups.
     void (*groups)(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);
     void (*end_group)(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg);
     // Dry run: may we launch this and terminate it? It launches nothing and ignores user data and token.

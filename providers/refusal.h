@@ -1,4 +1,5 @@
-// Reports a refusal that needs no request: the callback is called on the next turn of the loop, never from inside the call.
+// Reports a refusal that needs no request: the callback is called on the next turn of the loop, never from inside the
+// call.
 #ifndef RB_PROVIDERS_REFUSAL_H
 #define RB_PROVIDERS_REFUSAL_H
 

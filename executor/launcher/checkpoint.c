@@ -34,7 +34,8 @@ static void trial_words(const struct rb_launcher_task *t, char trial[16], char a
     snprintf(attempt, 16, "%d", t->attempt);
 }
 
-// --- save ---------------------------------------------------------------------------------------------------------------
+// --- save
+// ---------------------------------------------------------------------------------------------------------------
 
 static bool keep_archive(struct rb_launcher_task *t, struct rb_err *err)
 {
@@ -171,7 +172,8 @@ void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const ch
     spawn_save(r);
 }
 
-// --- load ---------------------------------------------------------------------------------------------------------------
+// --- load
+// ---------------------------------------------------------------------------------------------------------------
 
 static void spawn_load(void *arg);
 
@@ -256,7 +258,8 @@ void rb_launcher_load(struct rb_launcher_task *t, void (*next)(struct rb_launche
         spawn_load(&t->ranks[i]);
 }
 
-// --- extract --------------------------------------------------------------------------------------------------------------
+// --- extract
+// --------------------------------------------------------------------------------------------------------------
 
 // One line of `tar -tv`: type letter first, name last; only plain files and directories with tame names may pass.
 static bool entry_is_tame(const char *line)

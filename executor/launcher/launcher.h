@@ -1,6 +1,7 @@
-// Runs work on nodes: prepares a node, starts a trial's processes on its slots, follows their output, saves their checkpoint
-// and kills the gang. There are three launchers: ssh (any cloud), local (this machine) and slurm (allocations). Every call is
-// idempotent, so that a restarted controller repeats it: a task that already runs is followed from its first line.
+// Runs work on nodes: prepares a node, starts a trial's processes on its slots, follows their output, saves their
+// checkpoint and kills the gang. There are three launchers: ssh (any cloud), local (this machine) and slurm
+// (allocations). Every call is idempotent, so that a restarted controller repeats it: a task that already runs is
+// followed from its first line.
 #ifndef RB_EXECUTOR_LAUNCHER_H
 #define RB_EXECUTOR_LAUNCHER_H
 
@@ -39,9 +40,11 @@ struct rb_launcher_events {
     void *ctx;
     void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up
     void (*line)(void *ctx, int trial, int attempt, const char *bytes, size_t n); // rank 0: stdout or RB_METRICS_FILE; cut at
-                                                                        // RB_LIMIT_METRIC_LINE; replayed from the first after a reconnect
+                                                                        // RB_LIMIT_METRIC_LINE; replayed from the first
+                                                                        // after a reconnect
     void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins, 75 only over 0;
-                                                                        // comes after its last line, once per start call
+                                                                        // comes after its last line, once per start
+                                                                        // call
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
     void (*unreachable)(void *ctx, int node, const char *why);         // gave up after reconnect attempts
@@ -49,10 +52,11 @@ struct rb_launcher_events {
     void (*waiting)(void *ctx, int node, const char *why);
     // What a heartbeat found about the node's dead man's switch. Not called where nodes have none. May be NULL.
     void (*switched)(void *ctx, int node, const struct rb_switch_report *report);
-    // This machine is full (RB_E_MACHINE_FULL): a command for that trial (-1: for a node) could not be started here, and is
-    // tried again until it can be. Neither the trial nor the node causes it. May be NULL.
+    // This machine is full (RB_E_MACHINE_FULL): a command for that trial (-1: for a node) could not be started here,
+    // and is tried again until it can be. Neither the trial nor the node causes it. May be NULL.
     void (*held_up)(void *ctx, int trial, const struct rb_err *err);
-    // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May be NULL.
+    // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May
+    // be NULL.
     void (*linked)(void *ctx, int trial, const char *name);
 };
 
@@ -70,8 +74,8 @@ struct rb_launcher;
 struct rb_launcher_ops {
     void (*prepare)(struct rb_launcher *l, const struct rb_launch_node *node);
     void (*start)(struct rb_launcher *l, const struct rb_task *task);
-    // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or goes
-    // to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
+    // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or
+    // goes to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
     // Creates its RB_PREEMPT_FILE on every node of the gang; the script decides whether and when it stops.
     void (*yield)(struct rb_launcher *l, int trial, int attempt);
@@ -89,9 +93,9 @@ struct rb_launcher {
     const struct rb_launcher_ops *ops; // first member of every implementation
 };
 
-// How many files this process may have open at once while it follows n_ranks processes of trials on n_nodes nodes: per rank
-// stdout, stderr and log, and one more while it is started or asked to stop; per node two commands; and the files of the run
-// itself (standard streams, event loop, journal, connections to clouds and to viewers).
+// How many files this process may have open at once while it follows n_ranks processes of trials on n_nodes nodes: per
+// rank stdout, stderr and log, and one more while it is started or asked to stop; per node two commands; and the files
+// of the run itself (standard streams, event loop, journal, connections to clouds and to viewers).
 enum { RB_LAUNCHER_FILES_OF_RUN = 112, RB_LAUNCHER_FILES_OF_RANK = 4, RB_LAUNCHER_FILES_OF_NODE = 2 };
 int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes);
 

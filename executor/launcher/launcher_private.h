@@ -1,6 +1,6 @@
-// Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c starts,
-// follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c moves
-// checkpoints.
+// Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c
+// starts, follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c
+// moves checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
 
@@ -69,7 +69,8 @@ struct rb_launcher_task {
     int save_fd;
 };
 
-// An event that is reported from the loop, never from inside the call that caused it: its receiver may call again at once.
+// An event that is reported from the loop, never from inside the call that caused it: its receiver may call again at
+// once.
 struct rb_launcher_pending {
     struct rb_launcher_pending *next;
     struct rb_launcher_impl *l;

@@ -160,7 +160,8 @@ static void on_output(void *arg, const char *bytes, size_t n)
     }
 }
 
-// --- the gang ---------------------------------------------------------------------------------------------------------
+// --- the gang
+// ---------------------------------------------------------------------------------------------------------
 
 static void end_task_if_done(struct rb_launcher_task *t)
 {
@@ -240,8 +241,8 @@ static void rank_ended(struct rb_rank *r, int code)
     r->exit_code = code;
     if (code != 0 && (t->first_failure == 0 || t->first_failure == RB_EXIT_YIELDED))
         t->first_failure = code;
-    // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it. A gang gives way
-    // together, and its checkpoint is the first rank's: the others wait for that one.
+    // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it. A gang gives
+    // way together, and its checkpoint is the first rank's: the others wait for that one.
     if (code != 0 && !t->breaking && (code != RB_EXIT_YIELDED || r->index == 0))
         break_gang(t);
     end_task_if_done(t);
@@ -282,8 +283,8 @@ static void add_env(struct rb_buf *out, const char *name, const char *value)
     rb_launcher_env_text(&(struct rb_key_value){name, value}, 1, out);
 }
 
-// An unquoted $RB_ARGS of the command becomes the parameters, each a word of its own: the shell would split the variable's
-// text at every blank and keep its quotes.
+// An unquoted $RB_ARGS of the command becomes the parameters, each a word of its own: the shell would split the
+// variable's text at every blank and keep its quotes.
 static void add_command(const struct rb_launcher_task *t, struct rb_buf *out)
 {
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
@@ -405,7 +406,8 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
         follow_all(t);
 }
 
-// --- kill -------------------------------------------------------------------------------------------------------------
+// --- kill
+// -------------------------------------------------------------------------------------------------------------
 
 static void kill_ended(struct rb_rank *r)
 {
@@ -487,7 +489,8 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
         bury_killed(t);
 }
 
-// --- a node leaves ----------------------------------------------------------------------------------------------------
+// --- a node leaves
+// ----------------------------------------------------------------------------------------------------
 
 // Whatever ran there is dead, or will be with its node. Returns false if the rank is elsewhere.
 static bool leave(struct rb_rank *r, const struct rb_launcher_node *node)

@@ -1,5 +1,5 @@
-// Builds the RB_* environment of a start order (design section 7) as far as it is the same on all ranks of the gang. The
-// launcher adds what differs by rank or node (RB_NODE_RANK, CUDA_VISIBLE_DEVICES, directories and files).
+// Builds the RB_* environment of a start order (design section 7) as far as it is the same on all ranks of the gang.
+// The launcher adds what differs by rank or node (RB_NODE_RANK, CUDA_VISIBLE_DEVICES, directories and files).
 #ifndef RB_EXECUTOR_TRIAL_ENV_H
 #define RB_EXECUTOR_TRIAL_ENV_H
 

@@ -206,7 +206,8 @@ static void free_watch(uv_handle_t *handle)
     free(handle->data);
 }
 
-// An error shows at the next read or write. libuv stops watching then; the loop's contract is to continue until it is stopped.
+// An error shows at the next read or write. libuv stops watching then; the loop's contract is to continue until it is
+// stopped.
 static void on_ready(uv_poll_t *handle, int status, int events)
 {
     struct watch *w = handle->data;

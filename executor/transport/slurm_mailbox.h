@@ -1,5 +1,5 @@
-// Reaches the inside of a Slurm allocation: slurmrestd can start a job but no process in it. So the job is an agent that takes
-// commands from a mailbox on the shared filesystem: <resources.slurm.shared_dir>/<run>/<job>.
+// Reaches the inside of a Slurm allocation: slurmrestd can start a job but no process in it. So the job is an agent
+// that takes commands from a mailbox on the shared filesystem: <resources.slurm.shared_dir>/<run>/<job>.
 //   slurm_agent.sh  the allocation's side; slurm_relay.sh: ours, one process per command
 #ifndef RB_EXECUTOR_SLURM_MAILBOX_H
 #define RB_EXECUTOR_SLURM_MAILBOX_H

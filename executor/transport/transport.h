@@ -1,5 +1,5 @@
-// Runs a command line on a node: over ssh, directly on this machine, or through a mailbox on a filesystem shared with a Slurm
-// allocation. The launcher does not depend on which of them it is.
+// Runs a command line on a node: over ssh, directly on this machine, or through a mailbox on a filesystem shared with a
+// Slurm allocation. The launcher does not depend on which of them it is.
 #ifndef RB_EXECUTOR_TRANSPORT_H
 #define RB_EXECUTOR_TRANSPORT_H
 
@@ -16,8 +16,8 @@ struct rb_transport {
     // argv that closes what is kept open to the node; NULL: nothing is.
     const char *const *(*leave)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                 struct rb_arena *arena);
-    // A command that moves the deadline of the node's dead man's switch (0: leaves it), and its input; it prints the switch's state
-    // (rb_node_switch_read). NULL: nodes have no switch.
+    // A command that moves the deadline of the node's dead man's switch (0: leaves it), and its input; it prints the
+    // switch's state (rb_node_switch_read). NULL: nodes have no switch.
     void (*beat)(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input);
 };
 

@@ -1,5 +1,5 @@
-// Sends calls to one service of AWS in one region: finds its endpoint and our credentials, and signs every try. Retries are
-// in api_call.h.
+// Sends calls to one service of AWS in one region: finds its endpoint and our credentials, and signs every try. Retries
+// are in api_call.h.
 #ifndef RB_PROVIDERS_AWS_CLIENT_H
 #define RB_PROVIDERS_AWS_CLIENT_H
 

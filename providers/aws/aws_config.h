@@ -1,5 +1,5 @@
-// Reads the two files of the AWS tools: shared credentials (~/.aws/credentials) and config (~/.aws/config). Checks their
-// sections and permissions and wipes them at the end; callers interpret the settings.
+// Reads the two files of the AWS tools: shared credentials (~/.aws/credentials) and config (~/.aws/config). Checks
+// their sections and permissions and wipes them at the end; callers interpret the settings.
 #ifndef RB_PROVIDERS_AWS_CONFIG_H
 #define RB_PROVIDERS_AWS_CONFIG_H
 

@@ -1,5 +1,6 @@
-// The chain of sources, in the order of the AWS tools. Sources: botocore.credentials (HEAD of 2026-08), and "Assume role
-// credential provider", "Container credential provider" and "IMDS credential provider" of the SDKs' reference guide.
+// The chain of sources, in the order of the AWS tools. Sources: botocore.credentials (HEAD of 2026-08), and "Assume
+// role credential provider", "Container credential provider" and "IMDS credential provider" of the SDKs' reference
+// guide.
 #include "providers/aws/aws_identity.h"
 
 #include "base/file.h"
@@ -147,11 +148,10 @@ static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credenti
 
 static bool parse_process_output(const struct rb_buf *text, struct rb_aws_credentials *c, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "credential_process", rb_buf_str(text), text->len, err))
         return false;
     const bool ok = read_process_output(&doc, c, err);
-    rb_private_doc_finish(&doc);
     return ok || rb_err_prefix(err, "output of credential_process");
 }
 

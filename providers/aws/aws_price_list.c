@@ -1,4 +1,5 @@
-// Source: "GetProducts" (AWS Price List API reference), AWS JSON 1.1; the products' attributes as in the EC2 offer file.
+// Source: "GetProducts" (AWS Price List API reference), AWS JSON 1.1; the products' attributes as in the EC2 offer
+// file.
 #include "providers/aws/aws_price_list.h"
 
 #include "base/doc.h"
@@ -76,8 +77,8 @@ static bool is_absent_or(const struct rb_node *attributes, const char *attribute
     return !*found || strcmp(found, value) == 0;
 }
 
-// Blocks of capacity bought ahead are listed beside the machines themselves, distinguished by their market only, and what
-// is in a Local Zone of the region by its kind of place.
+// Blocks of capacity bought ahead are listed beside the machines themselves, distinguished by their market only, and
+// what is in a Local Zone of the region by its kind of place.
 static bool is_wanted(const struct rb_node *attributes, const char *region)
 {
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
@@ -155,14 +156,12 @@ static bool read_product(const struct rb_node *root, const char *region, struct 
 static bool read_entry(const struct rb_node *entry, const char *region, struct rb_arena *arena,
                        struct rb_aws_prices *page, struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (entry->kind != RB_NODE_STRING)
         return rb_err_set(err, RB_E_ANSWER, "answer: PriceList[%d]: expected a document in a string", entry->index);
     if (!rb_doc_parse_json(&doc, "product", entry->text, entry->text_len, err))
         return rb_err_prefix(err, "answer: PriceList[%d]", entry->index);
-    const bool ok = read_product(doc.root, region, arena, page, err);
-    rb_doc_finish(&doc);
-    return ok;
+    return read_product(doc.root, region, arena, page, err);
 }
 
 static bool read_page(const struct rb_node *root, const char *region, struct rb_arena *arena,
@@ -183,12 +182,11 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
 bool rb_aws_price_list_decode(const char *body, size_t n, const char *region, struct rb_arena *arena,
                               struct rb_aws_prices *out, struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_aws_prices page = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     const bool ok = read_page(doc.root, region, arena, &page, err);
-    rb_doc_finish(&doc);
     if (ok)
         *out = page;
     return ok;

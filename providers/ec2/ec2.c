@@ -206,8 +206,8 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
     }
 }
 
-// EC2 gives every instance a launchTime. Those of which its answer to TerminateInstances said that they were pending have
-// none for us; where that answer was lost, an instance counts as having run: unknown is never free.
+// EC2 gives every instance a launchTime. Those of which its answer to TerminateInstances said that they were pending
+// have none for us; where that answer was lost, an instance counts as having run: unknown is never free.
 static void forget_launch_times(const struct ec2 *ec2, struct rb_instance_page *page)
 {
     for (int i = 0; i < page->n; i++)

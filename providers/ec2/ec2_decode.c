@@ -100,8 +100,8 @@ static bool decode_address(const struct rb_xml *item, const char *element, const
     return !*out || rb_is_ip_address(*out) || missing(element, "a numeric IP address", err);
 }
 
-// An instance that EC2 could not start ends without having run; launchTime, the request's second, stays. Source: StateReason
-// in the API reference.
+// An instance that EC2 could not start ends without having run; launchTime, the request's second, stays. Source:
+// StateReason in the API reference.
 static bool failed_to_start(const char *reason_code)
 {
     static const char *const codes[] = {"Server.InsufficientInstanceCapacity", "Client.VolumeLimitExceeded",
@@ -112,8 +112,9 @@ static bool failed_to_start(const char *reason_code)
     return false;
 }
 
-// The cloud's clock says when it was launched, in whole seconds; billing counts from running, which follows soon. What was
-// ended while it was pending looks the same as what ran: only the answer to TerminateInstances shows the difference (ec2.c).
+// The cloud's clock says when it was launched, in whole seconds; billing counts from running, which follows soon. What
+// was ended while it was pending looks the same as what ran: only the answer to TerminateInstances shows the difference
+// (ec2.c).
 static bool decode_times(const struct rb_xml *item, struct rb_instance *out, struct rb_err *err)
 {
     const char *launched = text_or_null(item, "launchTime");

@@ -1,5 +1,5 @@
-// Reads values from the XML answers of the EC2 Query API. Pure. Answers are untrusted: identifiers and addresses are checked,
-// because callers use them on command lines.
+// Reads values from the XML answers of the EC2 Query API. Pure. Answers are untrusted: identifiers and addresses are
+// checked, because callers use them on command lines.
 #ifndef RB_PROVIDERS_EC2_DECODE_H
 #define RB_PROVIDERS_EC2_DECODE_H
 

@@ -84,8 +84,8 @@ static const struct row {
     {"Blocked", NULL, RB_E_PERMISSION, RB_API_FAIL},
     {"OperationNotPermitted", NULL, RB_E_PERMISSION, RB_API_FAIL}, // such as termination protection
 
-    // Placement groups. A request for one that exists is a duplicate; instances that are just ending still belong to theirs;
-    // and one that is not found may have been made a moment ago.
+    // Placement groups. A request for one that exists is a duplicate; instances that are just ending still belong to
+    // theirs; and one that is not found may have been made a moment ago.
     {"InvalidPlacementGroup.Duplicate", NULL, RB_E_NONE, RB_API_FAIL},
     {"InvalidPlacementGroup.InUse", NULL, RB_E_CLOUD_STATE, RB_API_RETRY},
     {"InvalidPlacementGroup.Unknown", NULL, RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},

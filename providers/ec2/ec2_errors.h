@@ -1,5 +1,5 @@
-// Classifies the error codes of EC2 and of the token service (STS) and decides what to do about them. The code decides, never
-// the HTTP status: "no capacity" comes with status 500.
+// Classifies the error codes of EC2 and of the token service (STS) and decides what to do about them. The code decides,
+// never the HTTP status: "no capacity" comes with status 500.
 #ifndef RB_PROVIDERS_EC2_ERRORS_H
 #define RB_PROVIDERS_EC2_ERRORS_H
 

@@ -1,5 +1,5 @@
-// One request covers up to a thousand instances. EC2 refuses the whole request if it does not know one id, so such a request is
-// halved until its ids are known, or only the unknown id is left.
+// One request covers up to a thousand instances. EC2 refuses the whole request if it does not know one id, so such a
+// request is halved until its ids are known, or only the unknown id is left.
 #include "providers/ec2/ec2_lease.h"
 
 #include "providers/ec2/ec2_decode.h"

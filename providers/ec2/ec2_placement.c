@@ -1,5 +1,5 @@
-// None of these is a mutating call in the sense of api_call.h: a repetition changes nothing, so a request is repeated when its
-// answer is lost.
+// None of these is a mutating call in the sense of api_call.h: a repetition changes nothing, so a request is repeated
+// when its answer is lost.
 #include "providers/ec2/ec2_placement.h"
 
 #include "providers/ec2/ec2_decode.h"

@@ -1,5 +1,5 @@
-// Manages cluster placement groups of EC2: creates them before the first launch that needs one, finds them by the run's tags
-// and deletes them when their instances are gone. They cost nothing, but an account may have only 500 in a region.
+// Manages cluster placement groups of EC2: creates them before the first launch that needs one, finds them by the run's
+// tags and deletes them when their instances are gone. They cost nothing, but an account may have only 500 in a region.
 #ifndef RB_PROVIDERS_EC2_PLACEMENT_H
 #define RB_PROVIDERS_EC2_PLACEMENT_H
 

@@ -1,6 +1,6 @@
-// Sends GetParameter, RunInstances and TerminateInstances, the last two with DryRun. There is nothing to terminate yet, so the
-// last request names an instance that cannot exist: a policy that only allows to terminate what carries our tag has to name
-// this instance as well (docs/policies/aws.json).
+// Sends GetParameter, RunInstances and TerminateInstances, the last two with DryRun. There is nothing to terminate yet,
+// so the last request names an instance that cannot exist: a policy that only allows to terminate what carries our tag
+// has to name this instance as well (docs/policies/aws.json).
 #include "providers/ec2/ec2_preflight.h"
 
 #include "providers/ec2/ec2_encode.h"

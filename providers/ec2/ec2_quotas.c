@@ -1,5 +1,5 @@
-// Source: "Amazon EC2 On-Demand Instance quotas" and "Spot Instance quotas" (EC2 User Guide), whose codes Service Quotas
-// lists; "ListServiceQuotas" (Service Quotas API reference), AWS JSON 1.1.
+// Source: "Amazon EC2 On-Demand Instance quotas" and "Spot Instance quotas" (EC2 User Guide), whose codes Service
+// Quotas lists; "ListServiceQuotas" (Service Quotas API reference), AWS JSON 1.1.
 #include "providers/ec2/ec2_quotas.h"
 
 #include "base/doc.h"
@@ -135,7 +135,7 @@ static bool read_quota(struct survey *s, const struct rb_node *node, struct rb_e
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct survey *s = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     const char *token = NULL;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -145,7 +145,6 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
         ok = read_quota(s, q, err);
     if (ok)
         s->next_page = token && *token ? rb_arena_strdup(&s->arena, token) : NULL;
-    rb_doc_finish(&doc);
     return ok;
 }
 

@@ -38,7 +38,7 @@ bool rb_ssm_client_create(const struct rb_aws_client_config *config, struct rb_a
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct question *q = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     const char *value;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -47,7 +47,6 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
         ok = rb_err_set(err, RB_E_ANSWER, "Parameter.Value: expected fewer than %zu characters", sizeof q->value);
     if (ok)
         snprintf(q->value, sizeof q->value, "%s", value);
-    rb_doc_finish(&doc);
     return ok;
 }
 

@@ -94,8 +94,8 @@ static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *
     return rb_gcp_decode_operation(body, n, &e->arena, &e->operation, err);
 }
 
-// An operation that is under way counts as accepted; a listing shows later whether it succeeded. Compute Engine looks the
-// instance up by name where it is kept, not in a listing that lags: an instance that is not found has ended.
+// An operation that is under way counts as accepted; a listing shows later whether it succeeded. Compute Engine looks
+// the instance up by name where it is kept, not in a listing that lags: an instance that is not found has ended.
 static void ending_done(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;

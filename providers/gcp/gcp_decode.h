@@ -1,5 +1,5 @@
-// Reads values from the JSON answers of the Compute Engine API. Pure. Answers are untrusted: identifiers and addresses are
-// checked, because callers use them on command lines. Unknown fields are ignored.
+// Reads values from the JSON answers of the Compute Engine API. Pure. Answers are untrusted: identifiers and addresses
+// are checked, because callers use them on command lines. Unknown fields are ignored.
 #ifndef RB_PROVIDERS_GCP_DECODE_H
 #define RB_PROVIDERS_GCP_DECODE_H
 

@@ -349,8 +349,8 @@ static void put_accelerators(struct rb_json *j, const struct rb_launch *l, const
     rb_json_put(j, "acceleratorCount: %d}]", type->n_accelerators);
 }
 
-// However it ends (preempted, out of time), it is deleted: stopped, its disk would be billed for ever. Machines with GPUs
-// cannot be moved while they run; a node that came back by itself would have lost its trials, so none does.
+// However it ends (preempted, out of time), it is deleted: stopped, its disk would be billed for ever. Machines with
+// GPUs cannot be moved while they run; a node that came back by itself would have lost its trials, so none does.
 static void put_scheduling(struct rb_json *j, const struct rb_launch *l)
 {
     const bool spot = l->market == RB_MARKET_SPOT;

@@ -50,7 +50,8 @@ bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const cha
 bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, const char *gang, struct rb_buf *out,
                                struct rb_err *err);
 
-// The labels of an instance, and their replacement: those it has, with the tag's in the place of older ones of that tag.
+// The labels of an instance, and their replacement: those it has, with the tag's in the place of older ones of that
+// tag.
 void rb_gcp_target_labelled(const char *project, const char *zone, const char *name, struct rb_buf *out);
 void rb_gcp_target_labels(const char *project, const char *zone, const char *name, struct rb_buf *out);
 bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag *tag, struct rb_buf *out,

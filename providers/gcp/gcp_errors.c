@@ -195,19 +195,17 @@ static const char *reason_of(const struct rb_node *error)
 
 enum rb_api_reaction rb_gcp_judge(long status, const char *body, size_t n, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, NULL))
         return rb_api_judge_stranger(status, "Google", err);
     const struct rb_node *error = rb_node_member(doc.root, "error");
     const char *message = text_of(error, "message");
     if (!message) {
-        rb_doc_finish(&doc);
         return rb_api_judge_stranger(status, "Google", err);
     }
     const char *reason = reason_of(error);
     const struct row row = classify(status, reason, message);
     set_error(&row, *reason ? reason : "no reason given", message, metric_of(error), err);
-    rb_doc_finish(&doc);
     return row.reaction;
 }
 

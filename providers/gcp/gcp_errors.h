@@ -1,6 +1,6 @@
 // Classifies Google's error codes and decides what to do about them: those of refused requests, and those of operations
-// that were accepted and failed later. The reason decides, never the HTTP status: "no more requests this minute" comes with
-// status 403.
+// that were accepted and failed later. The reason decides, never the HTTP status: "no more requests this minute" comes
+// with status 403.
 #ifndef RB_PROVIDERS_GCP_ERRORS_H
 #define RB_PROVIDERS_GCP_ERRORS_H
 

@@ -132,8 +132,8 @@ static bool any_ran(const struct rb_gcp_members *m)
     return false;
 }
 
-// What was made and ended was launched, and has a bill: no reason to make another one. Of a gang those that never came have
-// ended too, then, because there was no machine for them.
+// What was made and ended was launched, and has a bill: no reason to make another one. Of a gang those that never came
+// have ended too, then, because there was no machine for them.
 static void report_ended(struct launch *l, const struct rb_gcp_members *m)
 {
     for (int i = 0; i < m->n; i++)
@@ -325,9 +325,9 @@ static bool decode_found(void *arg, const char *body, size_t n, struct rb_err *e
     return rb_gcp_decode_list(body, n, l->region, &l->arena, &l->found, err);
 }
 
-// An earlier call may have come further down the list of zones, and what it made there have ended since, which no list of
-// instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it came to;
-// for a gang the first member decides, whose insert is an operation of its own.
+// An earlier call may have come further down the list of zones, and what it made there have ended since, which no list
+// of instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it
+// came to; for a gang the first member decides, whose insert is an operation of its own.
 static void ask_earlier(struct launch *l);
 
 static void earlier_known(void *arg, const struct rb_err *err, const struct rb_instance *instance)
@@ -373,8 +373,8 @@ static void stay_in_zone(struct launch *l, const char *zone)
     name_machines(l);
 }
 
-// An earlier call with this token, perhaps of a process that died, may have come further down the list of zones. Of a gang
-// that a listing shows the rest may not be in listings yet, or may have ended: all of it is asked for by name.
+// An earlier call with this token, perhaps of a process that died, may have come further down the list of zones. Of a
+// gang that a listing shows the rest may not be in listings yet, or may have ended: all of it is asked for by name.
 static void found(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
@@ -410,8 +410,8 @@ static void find(struct launch *l)
     send(l, &call);
 }
 
-// The same order for all launches of a run, so that its nodes come together in one zone while there is room; another one
-// for another run, so that not all begin in the same.
+// The same order for all launches of a run, so that its nodes come together in one zone while there is room; another
+// one for another run, so that not all begin in the same.
 static void rotate_zones(struct launch *l, const char *key)
 {
     char digest[65];

@@ -1,7 +1,7 @@
-// Compute Engine replaces all labels of an instance at once, and only if the request names the fingerprint of the present
-// labels: each instance is read and written, two requests. A listing would show the fingerprints of all at once, but one that
-// lags, and each of them costs a third request. If the labels change in between, they are read again. A few instances are
-// under way at a time.
+// Compute Engine replaces all labels of an instance at once, and only if the request names the fingerprint of the
+// present labels: each instance is read and written, two requests. A listing would show the fingerprints of all at
+// once, but one that lags, and each of them costs a third request. If the labels change in between, they are read
+// again. A few instances are under way at a time.
 #include "providers/gcp/gcp_lease.h"
 
 #include "providers/gcp/gcp_decode.h"

@@ -1,5 +1,5 @@
-// Finds out what became of the machines of one launch in one zone, one by one, by their names. For each that does not exist,
-// the operations show whether it was created and ended, or never created.
+// Finds out what became of the machines of one launch in one zone, one by one, by their names. For each that does not
+// exist, the operations show whether it was created and ended, or never created.
 #ifndef RB_PROVIDERS_GCP_MEMBERS_H
 #define RB_PROVIDERS_GCP_MEMBERS_H
 
@@ -20,8 +20,8 @@ struct rb_gcp_members {
     bool forgotten; // we may not read what became of some that do not exist
 };
 
-// err: the outcome is unknown. NOT_FOUND: one does not exist, and the operation is not over. INVALID: an instance of that name
-// exists and belongs to another launch.
+// err: the outcome is unknown. NOT_FOUND: one does not exist, and the operation is not over. INVALID: an instance of
+// that name exists and belongs to another launch.
 typedef void rb_gcp_members_fn(void *arg, const struct rb_err *err, const struct rb_gcp_members *members);
 
 // Decoded values live in the arena. fn is called once, from the loop; or drop if the client is destroyed first.

@@ -1,5 +1,5 @@
-// One question per type, then the price list page by page (some ten, of megabytes), then the sums. Asked rarely, so it may
-// take a minute.
+// One question per type, then the price list page by page (some ten, of megabytes), then the sums. Asked rarely, so it
+// may take a minute.
 #include "providers/gcp/gcp_offers.h"
 
 #include "base/arena.h"

@@ -1,4 +1,5 @@
-// Source: projects.testIamPermissions (Cloud Resource Manager API v1), images.get and images.getFromFamily (compute v1).
+// Source: projects.testIamPermissions (Cloud Resource Manager API v1), images.get and images.getFromFamily (compute
+// v1).
 #include "providers/gcp/gcp_preflight.h"
 
 #include "base/doc.h"
@@ -82,13 +83,10 @@ static void send(struct preflight *p, struct rb_api_call *call, enum rb_google_s
 static bool decode_image(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     (void)arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     const char *name;
-    if (!rb_doc_parse_json(&doc, "answer", body, n, err))
-        return false;
-    const bool ok = rb_node_string(rb_node_member(doc.root, "name"), &name, err);
-    rb_doc_finish(&doc);
-    return ok;
+    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
+           rb_node_string(rb_node_member(doc.root, "name"), &name, err);
 }
 
 static void image_known(void *arg, const struct rb_err *err)
@@ -134,7 +132,7 @@ static bool is_dispensable(const char *permission)
 static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct preflight *p = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     const struct rb_node *held = rb_node_member(doc.root, "permissions");
@@ -143,7 +141,6 @@ static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_
     for (const char *const *name = rb_gcp_permissions; ok && *name; name++)
         if (!is_among(*name, held) && !is_dispensable(*name))
             rb_buf_printf(&p->missing, "%s%s", p->missing.len ? ", " : "", *name);
-    rb_doc_finish(&doc);
     return ok || rb_err_set(err, RB_E_ANSWER, "answer: expected {\"permissions\": [...]}");
 }
 

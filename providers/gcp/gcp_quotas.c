@@ -51,7 +51,7 @@ static bool read_metric(const struct rb_node *node, struct metric *out, struct r
 
 static bool read_metrics(const char *body, size_t n, struct metrics *out, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     out->n = 0;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -60,7 +60,6 @@ static bool read_metrics(const char *body, size_t n, struct metrics *out, struct
     for (const struct rb_node *q = ok ? quotas->first : NULL; q && ok; q = q->next)
         ok = out->n < MAX_METRICS ? read_metric(q, &out->list[out->n++], err)
                                   : rb_err_set(err, RB_E_ANSWER, "quotas: expected at most %d", MAX_METRICS);
-    rb_doc_finish(&doc);
     return ok;
 }
 
@@ -259,7 +258,7 @@ static const struct rb_node *first_of(const struct rb_node *list)
 static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct survey *s = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     double cpus = -1;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -270,7 +269,6 @@ static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err 
         if (machine && strncmp(z->key, "zones/", 6) == 0 && strncmp(z->key + 6, s->region, strlen(s->region)) == 0)
             ok = rb_node_double(rb_node_member(machine, "guestCpus"), 1, 1e5, &cpus, err);
     }
-    rb_doc_finish(&doc);
     s->found_vcpus = cpus;
     return ok;
 }

@@ -1,6 +1,6 @@
-// Finds Google's application default credentials and keeps them in memory only. Order: the file GOOGLE_APPLICATION_CREDENTIALS names,
-// the file of `gcloud auth application-default login`, the metadata service of a machine in their cloud. Files must
-// belong to the user; secrets are wiped.
+// Finds Google's application default credentials and keeps them in memory only. Order: the file
+// GOOGLE_APPLICATION_CREDENTIALS names, the file of `gcloud auth application-default login`, the metadata service of a
+// machine in their cloud. Files must belong to the user; secrets are wiped.
 #ifndef RB_PROVIDERS_GOOGLE_CREDENTIALS_H
 #define RB_PROVIDERS_GOOGLE_CREDENTIALS_H
 

@@ -1,5 +1,5 @@
-// Slurm knows no idempotency token. So every job carries its launch's token in the comment, and before a job is submitted
-// the cluster is asked whether there is one already; a submission itself is never tried twice.
+// Slurm knows no idempotency token. So every job carries its launch's token in the comment, and before a job is
+// submitted the cluster is asked whether there is one already; a submission itself is never tried twice.
 #include "providers/slurm/slurm.h"
 
 #include "base/arena.h"

@@ -33,8 +33,8 @@ struct rb_slurm_client_config {
 
 struct rb_slurm_client;
 
-// The token is SLURM_JWT, or the content of the file RB_SLURM_JWT_FILE, which is read again whenever it is refused; on a
-// unix socket neither is needed. Errors: INVALID (where), DENIED (who).
+// The token is SLURM_JWT, or the content of the file RB_SLURM_JWT_FILE, which is read again whenever it is refused; on
+// a unix socket neither is needed. Errors: INVALID (where), DENIED (who).
 bool rb_slurm_client_create(const struct rb_slurm_client_config *config, struct rb_slurm_client **out,
                             struct rb_err *err);
 void rb_slurm_client_destroy(struct rb_slurm_client *c); // NULL is fine; pending requests are dropped

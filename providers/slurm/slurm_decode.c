@@ -47,7 +47,8 @@ static bool is_ours(const struct rb_node *job, const char *user)
 
 // --- the state
 
-// Source: slurm(1), "JOB STATE CODES". Base states; flags such as COMPLETING come with them or, in v0.0.38, instead of them.
+// Source: slurm(1), "JOB STATE CODES". Base states; flags such as COMPLETING come with them or, in v0.0.38, instead of
+// them.
 static const struct state {
     const char *name;
     enum rb_instance_state state;

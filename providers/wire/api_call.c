@@ -103,9 +103,9 @@ static void succeed(struct rb_api_try *t)
     call.done(call.arg, NULL);
 }
 
-// After a try that may have worked, or may yet arrive, only an answer that holds for every copy of the request settles it:
-// bad parameters. Throttled or unauthorised, the service never looked whether the token was known; and where there was no
-// room for this copy there may be some for the other.
+// After a try that may have worked, or may yet arrive, only an answer that holds for every copy of the request settles
+// it: bad parameters. Throttled or unauthorised, the service never looked whether the token was known; and where there
+// was no room for this copy there may be some for the other.
 static bool settles(enum rb_err_code code)
 {
     return code == RB_ERR_INVALID;

@@ -1,6 +1,6 @@
-// Sends one call to a cloud's API with retries: it tries, judges the answer, waits, tries again, and reports one result. It
-// decides on back-off, the retry budget, and when an outcome is unknown. The authority proves who we are (aws_client.h,
-// google_client.h); the caller's `decode` and the service's `judge` interpret the body.
+// Sends one call to a cloud's API with retries: it tries, judges the answer, waits, tries again, and reports one
+// result. It decides on back-off, the retry budget, and when an outcome is unknown. The authority proves who we are
+// (aws_client.h, google_client.h); the caller's `decode` and the service's `judge` interpret the body.
 #ifndef RB_PROVIDERS_API_CALL_H
 #define RB_PROVIDERS_API_CALL_H
 
@@ -21,13 +21,14 @@ enum rb_api_reaction {
     RB_API_REFRESH,   // credentials or clock out of date: renew them and repeat
 };
 
-// Judges an answer that is not 2xx: returns what to do, and in *err the error for the caller in case the call is given up.
+// Judges an answer that is not 2xx: returns what to do, and in *err the error for the caller in case the call is given
+// up.
 typedef enum rb_api_reaction rb_api_judge_fn(long status, const char *body, size_t n, struct rb_err *err);
 
 // Judges a code that is in no table: a 4xx is a refusal; after any other status the request may have taken effect.
 enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_number *out);
-// Judges a body that is not in the service's form: a machine in between answered (a proxy, a load balancer), so the outcome
-// is unknown. whose: "EC2".
+// Judges a body that is not in the service's form: a machine in between answered (a proxy, a load balancer), so the
+// outcome is unknown. whose: "EC2".
 enum rb_api_reaction rb_api_judge_stranger(long status, const char *whose, struct rb_err *err);
 
 struct rb_api_call {
@@ -50,8 +51,8 @@ struct rb_api_call {
     void (*drop)(void *arg);  // the API is being destroyed: free arg and call no one
 };
 
-// The state of an operation, zeroed; its first member is a struct rb_arena. The second function frees the state with all that
-// its arena holds, and serves as `drop`.
+// The state of an operation, zeroed; its first member is a struct rb_arena. The second function frees the state with
+// all that its arena holds, and serves as `drop`.
 void *rb_api_state_create(size_t size);
 void rb_api_state_free(void *state);
 
@@ -67,7 +68,8 @@ struct rb_api_config {
     // Sends the try with headers that prove who we are, now or once they are known: calls rb_api_transmit or
     // rb_api_cannot_transmit once. NULL: the service needs no proof, the try is sent as it is.
     void (*authorise)(void *authority, struct rb_api_try *t);
-    // Renews credentials or clock after the peer has refused them as stale. False: there are no better ones. NULL: there never are.
+    // Renews credentials or clock after the peer has refused them as stale. False: there are no better ones. NULL:
+    // there never are.
     bool (*renew)(void *authority, const struct rb_http_response *response, struct rb_err *err);
 };
 
@@ -79,7 +81,8 @@ void rb_api_destroy(struct rb_api *api); // pending calls are dropped, see above
 void rb_api_send(struct rb_api *api, struct rb_api_call *call);
 // The peer's clock now, derived from its last answer that had a Date; unix, -1: none had.
 int64_t rb_api_clock_us(const struct rb_api *api);
-// Does not send the call: `done` is called with this error on the next turn. For input that is refused without a request.
+// Does not send the call: `done` is called with this error on the next turn. For input that is refused without a
+// request.
 void rb_api_refuse(struct rb_api *api, struct rb_api_call *call, const struct rb_err *err);
 
 // --- for the authority ---

@@ -1,5 +1,5 @@
-// A tool gets only the variables listed here; a user's command gets all variables except those listed, because its needs are
-// unknown.
+// A tool gets only the variables listed here; a user's command gets all variables except those listed, because its
+// needs are unknown.
 #include "providers/wire/child.h"
 
 #include "base/full.h"
@@ -143,7 +143,8 @@ static int spawn(const char *const *argv, const struct rb_child_options *o, int 
     return rc;
 }
 
-// Reads to the end, so that no process is left writing into a pipe, but keeps no more than the limit. False: there was more.
+// Reads to the end, so that no process is left writing into a pipe, but keeps no more than the limit. False: there was
+// more.
 static bool read_all(int fd, const struct rb_child_options *o)
 {
     char chunk[4096];

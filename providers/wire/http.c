@@ -1,5 +1,6 @@
-// libcurl's multi interface driven by the loop: curl says which sockets and which timeout it waits for, the loop reports
-// it what happened. Refuses whatever is not https, except http to loopback; has no switch that turns verification off.
+// libcurl's multi interface driven by the loop: curl says which sockets and which timeout it waits for, the loop
+// reports it what happened. Refuses whatever is not https, except http to loopback; has no switch that turns
+// verification off.
 #include "providers/wire/http.h"
 
 #include "base/arena.h"

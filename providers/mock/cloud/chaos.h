@@ -1,6 +1,7 @@
-// Injects faults into a mock cloud: rb-chaos/1. Rules define where, when, how often and which; a chaos counts the calls it has
-// seen and the faults it has injected. Fronts ask it about every request, the cloud about every new instance. Draws depend only
-// on the seed, the rule and the number of calls that the rule has seen: the same requests in the same order meet the same faults.
+// Injects faults into a mock cloud: rb-chaos/1. Rules define where, when, how often and which; a chaos counts the calls
+// it has seen and the faults it has injected. Fronts ask it about every request, the cloud about every new instance.
+// Draws depend only on the seed, the rule and the number of calls that the rule has seen: the same requests in the same
+// order meet the same faults.
 //
 //   format: rb-chaos/1
 //   rules:

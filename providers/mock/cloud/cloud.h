@@ -1,6 +1,6 @@
-// Simulates the cloud: machines are launched, boot, run, end and are billed. Pure: it does no I/O, reads no clock and has no
-// wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its
-// orders and reports back; every call that may change something takes the time.
+// Simulates the cloud: machines are launched, boot, run, end and are billed. Pure: it does no I/O, reads no clock and
+// has no wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its orders and reports
+// back; every call that may change something takes the time.
 //
 //   pending --queueing delay--> running --initialisation--> node boots (order) --> node ready (event)
 //      |                           |  terminate, shutdown from inside, interruption, end of its allowed time

@@ -62,7 +62,8 @@ struct rb_cloud_config {
 // Reads FILE.yaml and the price list it names; everything lives in `arena`. seed, epoch and addresses are the caller's.
 // Errors: INVALID with file, line and key, an offer that no provisioning entry covers included.
 bool rb_cloud_config_read(const char *path, struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err);
-// The same from text: `directory` is where a relative `prices:` is looked up, NULL: prices_csv is used instead of the file.
+// The same from text: `directory` is where a relative `prices:` is looked up, NULL: prices_csv is used instead of the
+// file.
 bool rb_cloud_config_parse(const char *name, const char *yaml, const char *prices_csv, const char *directory,
                            struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err);
 // A few GPU machines of us-east-1 and us-west-2 (default_cloud.c: figures and their sources).

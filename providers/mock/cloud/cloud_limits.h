@@ -1,5 +1,5 @@
-// Limits a mock cloud: quotas, pools whose size changes over time, and request rates. Part of rb-mock/1; if several limits
-// apply, the refusal names the first.
+// Limits a mock cloud: quotas, pools whose size changes over time, and request rates. Part of rb-mock/1; if several
+// limits apply, the refusal names the first.
 //
 //   quotas:      # an account's: instances pending, running and stopping, summed over a region
 //     - {name: G and VT Spot, code: L-3819A6DF, infra: aws, instance_type: "g*", market: spot, unit: vcpus, max: 64}

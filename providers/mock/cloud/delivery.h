@@ -1,5 +1,5 @@
-// Delivers an answer: whole, or as chaos demands not at all, cut off, or slowly. With server.c and connections.c the only
-// user of libmicrohttpd.
+// Delivers an answer: whole, or as chaos demands not at all, cut off, or slowly. With server.c and connections.c the
+// only user of libmicrohttpd.
 #ifndef RB_PROVIDERS_MOCK_DELIVERY_H
 #define RB_PROVIDERS_MOCK_DELIVERY_H
 

@@ -113,7 +113,7 @@ void rb_mock_aws_json_answer(const struct rb_mock_ec2 *ec2, const struct rb_exch
                              int64_t unix_us, struct rb_exchange_answer *out)
 {
     struct rb_arena arena;
-    struct rb_doc body = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc body = {0};
     struct rb_mock_refusal refusal = {0};
     const char *target = rb_exchange_header(request, "X-Amz-Target");
     struct rb_mock_json_call call = {.cloud = ec2->cloud, .arena = &arena, .now_us = now_us, .refusal = &refusal};
@@ -132,6 +132,5 @@ void rb_mock_aws_json_answer(const struct rb_mock_ec2 *ec2, const struct rb_exch
             write_error(&refusal, &out->body);
         rb_exchange_spoil(&call.chaos, out);
     }
-    rb_doc_finish(&body);
     rb_arena_finish(&arena);
 }

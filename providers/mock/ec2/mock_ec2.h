@@ -1,6 +1,6 @@
-// Answers requests of EC2's Query API for a mock cloud: POST (or GET) forms in, XML out, version 2016-11-15. A pure function of
-// the request, the cloud and the time, without sockets. Stricter than EC2: a parameter that the action does not know is
-// refused with UnknownParameter. Requests to AWS's JSON services (mock_aws_json.h) arrive here as well.
+// Answers requests of EC2's Query API for a mock cloud: POST (or GET) forms in, XML out, version 2016-11-15. A pure
+// function of the request, the cloud and the time, without sockets. Stricter than EC2: a parameter that the action does
+// not know is refused with UnknownParameter. Requests to AWS's JSON services (mock_aws_json.h) arrive here as well.
 #ifndef RB_PROVIDERS_MOCK_EC2_H
 #define RB_PROVIDERS_MOCK_EC2_H
 

@@ -1,6 +1,6 @@
 // One instance's attributes, its checks and its credits: DescribeInstanceAttribute, ModifyInstanceAttribute,
-// MonitorInstances, UnmonitorInstances, DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that a mock machine does not have is an error,
-// not an empty answer.
+// MonitorInstances, UnmonitorInstances, DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that
+// a mock machine does not have is an error, not an empty answer.
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 #include "providers/wire/digest.h"

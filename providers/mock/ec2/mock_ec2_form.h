@@ -18,8 +18,8 @@ struct rb_form {
     int n;
 };
 
-// Decodes n bytes of application/x-www-form-urlencoded and appends to *form. false: a broken % escape, a NUL, not UTF-8,
-// or a name given twice (*out_bad is that piece).
+// Decodes n bytes of application/x-www-form-urlencoded and appends to *form. false: a broken % escape, a NUL, not
+// UTF-8, or a name given twice (*out_bad is that piece).
 bool rb_form_decode(struct rb_form *form, const char *text, size_t n, struct rb_arena *arena, const char **out_bad);
 
 // NULL: absent.

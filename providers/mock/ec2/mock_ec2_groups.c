@@ -1,5 +1,5 @@
-// CreatePlacementGroup, DescribePlacementGroups, DeletePlacementGroup. Cluster groups only: others are refused, because the
-// mock has no racks to spread anything over.
+// CreatePlacementGroup, DescribePlacementGroups, DeletePlacementGroup. Cluster groups only: others are refused, because
+// the mock has no racks to spread anything over.
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 

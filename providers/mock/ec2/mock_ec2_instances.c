@@ -137,10 +137,10 @@ static void write_volume(struct rb_buf *out, const struct rb_cloud_instance *i)
                         RB_MOCK_ROOT_DEVICE, id, whole_second(i->requested_us));
 }
 
-// A spot instance has come by a request of its own, even where RunInstances asked. launchTime is in whole seconds, as EC2
-// gives it: when billing began, or the request where the instance does not run yet or never did. So launchTime does not
-// prove that something is to be paid. Metadata options are shown as they were requested; a node's metadata service refuses
-// IMDSv1, so tokens are required by default.
+// A spot instance has come by a request of its own, even where RunInstances asked. launchTime is in whole seconds, as
+// EC2 gives it: when billing began, or the request where the instance does not run yet or never did. So launchTime does
+// not prove that something is to be paid. Metadata options are shown as they were requested; a node's metadata service
+// refuses IMDSv1, so tokens are required by default.
 void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
     struct rb_buf *out = call->out;

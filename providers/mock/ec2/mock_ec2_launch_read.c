@@ -151,7 +151,8 @@ static bool read_disk(struct rb_mock_call *call, struct rb_cloud_launch *l)
 
 // --- where ---
 
-// Any well-formed subnet exists; which zone it lies in is a matter of its name, and stays so. The default ones are their zones'.
+// Any well-formed subnet exists; which zone it lies in is a matter of its name, and stays so. The default ones are
+// their zones'.
 static const char *subnet_zone(const struct rb_mock_call *call, const char *subnet)
 {
     const struct rb_cloud_region *r = rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region);

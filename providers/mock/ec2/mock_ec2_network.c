@@ -1,5 +1,5 @@
-// DescribeVpcs, DescribeSubnets, DescribeSecurityGroups. RunInstances takes other subnets and groups as well and does not
-// look them up; these actions do not know them.
+// DescribeVpcs, DescribeSubnets, DescribeSecurityGroups. RunInstances takes other subnets and groups as well and does
+// not look them up; these actions do not know them.
 #include "providers/mock/ec2/mock_ec2_network.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"

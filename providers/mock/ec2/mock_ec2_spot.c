@@ -1,5 +1,5 @@
-// DescribeSpotPriceHistory. The current price is the price list's, since some hours before the cloud began, and does not
-// move while the cloud runs: the ledger bills it. Before that every pool has a history of its own, drawn around it.
+// DescribeSpotPriceHistory. The current price is the price list's, since some hours before the cloud began, and does
+// not move while the cloud runs: the ledger bills it. Before that every pool has a history of its own, drawn around it.
 #include "base/stream.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"

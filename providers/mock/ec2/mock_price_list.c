@@ -1,5 +1,6 @@
 // AWSPriceListService.GetProducts: the on-demand rows of the price list, in the shape of AWS's. Beside each machine are
-// entries that a careless client takes for it: the same under Windows, and as capacity that was reserved before, at no price.
+// entries that a careless client takes for it: the same under Windows, and as capacity that was reserved before, at no
+// price.
 #include "providers/mock/ec2/mock_aws_json.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-// ServiceQuotasV20190624: the quotas of the cloud file that carry a code, as they are enforced. Nothing here was ever left
-// at a default, so the list of defaults is empty.
+// ServiceQuotasV20190624: the quotas of the cloud file that carry a code, as they are enforced. Nothing here was ever
+// left at a default, so the list of defaults is empty.
 #include "profiles/catalog/infra.h"
 #include "providers/mock/ec2/mock_aws_json.h"
 

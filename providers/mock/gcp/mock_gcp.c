@@ -56,8 +56,9 @@ static const struct route {
     {"GET", ZONE "/machineTypes/{name}", "machineTypes.get", rb_gcp_get, &rb_gcp_machine_types},
     {"GET", ZONE "/operations", "zoneOperations.list", rb_gcp_list, &rb_gcp_operations},
     {"GET", ZONE "/operations/{name}", "zoneOperations.get", rb_gcp_operation_get},
-    // "Best effort": Google answers within two minutes, and may answer at once with an operation that is not done. So does
-    // this: it shows the bug of a client that takes the answer for the end, or repeats the request without a pause.
+    // "Best effort": Google answers within two minutes, and may answer at once with an operation that is not done. So
+    // does this: it shows the bug of a client that takes the answer for the end, or repeats the request without a
+    // pause.
     {"POST", ZONE "/operations/{name}/wait", "zoneOperations.wait", rb_gcp_operation_get},
     {"GET", "/v1/services/{name}/skus", "services.skus.list", rb_gcp_skus_list},
     {"POST", GLOBAL, "projects.testIamPermissions", rb_gcp_test_permissions, NULL, true},
@@ -270,7 +271,7 @@ static void answer_call(struct rb_mock_gcp_call *call, int64_t unix_us, struct r
 {
     bool known_path;
     const struct route *route = find_route(call, &known_path);
-    struct rb_doc body = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc body = {0};
     rb_gcp_notice_events(call->gcp);
     if (call->request->body_len > 0 &&
         rb_doc_parse_json(&body, "request body", call->request->body, call->request->body_len, NULL))
@@ -287,7 +288,6 @@ static void answer_call(struct rb_mock_gcp_call *call, int64_t unix_us, struct r
             write_error(&call->refusal, &out->body);
         rb_exchange_spoil(&call->chaos, out);
     }
-    rb_doc_finish(&body);
 }
 
 static void answer_token(struct rb_mock_gcp_call *call, int64_t unix_us, struct rb_exchange_answer *out)

@@ -93,12 +93,11 @@ bool rb_mock_gcp_account_read(const char *path, struct rb_mock_gcp_account **out
 {
     RB_AUTO(rb_auto_free) char *text = NULL;
     size_t n;
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_read_file(path, 65536, &text, &n, err) || !rb_doc_parse_json(&doc, path, text, n, err))
         return false;
     struct rb_mock_gcp_account *a = rb_xcalloc(1, sizeof *a);
     bool ok = read_root(doc.root, a, err);
-    rb_doc_finish(&doc);
     if (ok)
         *out = a;
     else

@@ -1,6 +1,6 @@
-// services.skus.list of the Cloud Billing API, for Compute Engine (services/6F81-5844-456A): the parts that the price list's
-// machines are made of (gcp_skus.h). Beside each are entries that a careless client takes for it: a commitment, sole tenancy, a
-// reservation ahead of time, at other prices. One page holds at most MAX_PAGE of them.
+// services.skus.list of the Cloud Billing API, for Compute Engine (services/6F81-5844-456A): the parts that the price
+// list's machines are made of (gcp_skus.h). Beside each are entries that a careless client takes for it: a commitment,
+// sole tenancy, a reservation ahead of time, at other prices. One page holds at most MAX_PAGE of them.
 #include "providers/mock/gcp/gcp_skus.h"
 #include "providers/mock/gcp/mock_gcp_call.h"
 

@@ -1,5 +1,5 @@
-// What the methods of the Compute Engine front share: the call they serve, refusing it, reading queries and bodies, pages,
-// and writing resources.
+// What the methods of the Compute Engine front share: the call they serve, refusing it, reading queries and bodies,
+// pages, and writing resources.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_CALL_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_CALL_H
 
@@ -149,15 +149,17 @@ void rb_gcp_metadata_fingerprint(const struct rb_mock_gcp_instance *i, char out[
 int64_t rb_gcp_disk_gb(const struct rb_mock_gcp_instance *i); // as asked for, else the image's
 void rb_gcp_write_instance(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i);
 
-// Begins a method that changes something: reads `requestId` (NULL: none) and checks that the query holds nothing unknown. False: the
-// request was refused or answered by the operation of its first time, and the method returns *out_result.
+// Begins a method that changes something: reads `requestId` (NULL: none) and checks that the query holds nothing
+// unknown. False: the request was refused or answered by the operation of its first time, and the method returns
+// *out_result.
 bool rb_gcp_begin_change(struct rb_mock_gcp_call *call, const char **out_request_id, bool *out_result);
 // The last part of rb_gcp_begin_change: no operation has this request id.
 bool rb_gcp_is_first_time(struct rb_mock_gcp_call *call, const char *request_id, bool *out_result);
 struct rb_mock_gcp_operation *rb_gcp_begin_operation(struct rb_mock_gcp_call *call, enum rb_mock_gcp_deed deed,
                                                      const struct rb_mock_gcp_instance *i, const char *request_id);
 void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o);
-// What the cloud did of its own accord since (preemptions, ends of allowed time, machines that shut themselves down) becomes operations.
+// What the cloud did of its own accord since (preemptions, ends of allowed time, machines that shut themselves down)
+// becomes operations.
 void rb_gcp_notice_events(struct rb_mock_gcp *gcp);
 
 #endif

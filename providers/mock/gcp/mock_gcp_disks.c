@@ -1,4 +1,5 @@
-// disks: get, list, aggregatedList. There are boot disks only, each called as its instance, with which it is made and ends.
+// disks: get, list, aggregatedList. There are boot disks only, each called as its instance, with which it is made and
+// ends.
 #include "providers/mock/gcp/mock_gcp_call.h"
 
 #include <inttypes.h>

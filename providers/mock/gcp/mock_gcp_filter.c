@@ -72,8 +72,8 @@ static const char *read_text(struct reader *r, const char *stop)
     return text;
 }
 
-// --- `eq` and `ne`, the older language of filters, which gcloud still uses: the value is a regular expression that the whole
-// text must match. Of those, what gcloud makes of names: letters, '.', '*', '\\b' and escaped punctuation.
+// --- `eq` and `ne`, the older language of filters, which gcloud still uses: the value is a regular expression that the
+// whole text must match. Of those, what gcloud makes of names: letters, '.', '*', '\\b' and escaped punctuation.
 
 #define MAX_STARS 3 // backtracking over a name of 63 characters stays cheap
 

@@ -1,13 +1,13 @@
-// images: get, getFromFamily, list. Images of Google's public projects exist, whatever their names: here all are one. Only
-// those that the cloud file names can be listed.
+// images: get, getFromFamily, list. Images of Google's public projects exist, whatever their names: here all are one.
+// Only those that the cloud file names can be listed.
 #include "providers/mock/gcp/mock_gcp_call.h"
 
 #include <string.h>
 
 #define FAMILY_VIEWS "imageFamilyViews/"
 
-// "projects/P/zones/Z/imageFamilyViews/F", which gcloud takes for --image-family and for its default image, is another name
-// of the family.
+// "projects/P/zones/Z/imageFamilyViews/F", which gcloud takes for --image-family and for its default image, is another
+// name of the family.
 const char *rb_gcp_image_of(struct rb_mock_gcp_call *call, const char *link)
 {
     const char *image = rb_gcp_without_host(call, link);

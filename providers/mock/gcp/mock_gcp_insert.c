@@ -1,6 +1,6 @@
-// The bodies of instances.insert and bulkInsert. What a mock machine cannot honour (several disks, local SSDs, disks that outlive their
-// instance, deletion protection) is refused, never silently dropped; what does not matter to it (networks, service
-// accounts, network tags) is checked, kept and shown.
+// The bodies of instances.insert and bulkInsert. What a mock machine cannot honour (several disks, local SSDs, disks
+// that outlive their instance, deletion protection) is refused, never silently dropped; what does not matter to it
+// (networks, service accounts, network tags) is checked, kept and shown.
 #include "providers/mock/gcp/mock_gcp_body.h"
 
 #include <string.h>

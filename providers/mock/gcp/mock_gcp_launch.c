@@ -1,4 +1,5 @@
-// instances: insert and bulkInsert. What is asked for becomes machines of the cloud, each under its name, and operations.
+// instances: insert and bulkInsert. What is asked for becomes machines of the cloud, each under its name, and
+// operations.
 #include "providers/mock/gcp/mock_gcp_call.h"
 
 #include <stdio.h>

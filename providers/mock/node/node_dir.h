@@ -1,4 +1,5 @@
-// Creates the directory that is an instance's whole machine: its home, its /run, its tools, its sshd's keys and configuration.
+// Creates the directory that is an instance's whole machine: its home, its /run, its tools, its sshd's keys and
+// configuration.
 //
 //   DIR/home            HOME of user data and of every session
 //   DIR/run/rb          RB_RUN_DIR, what /run/rb is on a real node

@@ -232,8 +232,8 @@ static void make_host_key(struct supervisor *s)
     await(s, SSHD_START_WAIT_US);
 }
 
-// Somebody listens there if and only if we cannot bind there; asking so costs sshd no connection. With SO_REUSEADDR, which
-// sshd sets as well, it keeps sshd from binding for no instant either.
+// A process listens there if and only if we cannot bind there; this check costs sshd no connection. With SO_REUSEADDR,
+// which sshd sets as well, it keeps sshd from binding for no instant either.
 static bool is_taken(const struct rb_node_dir *d)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)d->ssh_port)};

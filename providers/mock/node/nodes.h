@@ -1,5 +1,6 @@
-// Runs the machines behind a mock cloud's instances: real sshds, one per running instance, each on an address of its own,
-// and everything that runs on them. It does not depend on clouds: it boots and ends nodes by id and reports what they do.
+// Runs the machines behind a mock cloud's instances: real sshds, one per running instance, each on an address of its
+// own, and everything that runs on them. It does not depend on clouds: it boots and ends nodes by id and reports what
+// they do.
 #ifndef RB_PROVIDERS_MOCK_NODES_H
 #define RB_PROVIDERS_MOCK_NODES_H
 

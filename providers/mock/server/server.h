@@ -25,8 +25,9 @@ struct rb_mock_server_config {
     bool netns;
 };
 
-// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT` on stdout when it listens, and below it the lines of
-// passport.h; serves until SIGTERM or SIGINT, ends all nodes, removes the keys. gate.h decides who may send requests.
+// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT` on stdout when it listens, and below it the lines
+// of passport.h; serves until SIGTERM or SIGINT, ends all nodes, removes the keys. gate.h decides who may send
+// requests.
 bool rb_mock_server_run(const struct rb_mock_server_config *config, struct rb_err *err);
 
 #endif
