@@ -29,6 +29,16 @@ void rb_json_bool(struct rb_json *j, bool v);
 void rb_json_null(struct rb_json *j);
 void rb_json_node(struct rb_json *j, const struct rb_node *node); // a parsed value, as it was
 
+// Writes what a template describes; the parts of one document may come from several calls and other functions.
+//   {  }  [  ]   begin and end an object or an array
+//   name:        a key; 'text %s': and %s: are keys, too
+//   'text %s'    a string with %s, %d, %jd, %ju and %.*s replaced; it holds no single quote
+//   %s           a string; where it is NULL, neither it nor the key before it is written
+//   %d %jd %g    an int, an int64_t, a double; %i is a bool
+//   12 true false   literals
+// Spaces and commas mean nothing. Example: rb_json_put(j, "{kind: 'instance', id: '%ju', name: %s, tags: [%s]}", ...)
+void rb_json_put(struct rb_json *j, const char *template, ...) __attribute__((format(printf, 2, 3)));
+
 // key + value in one line
 void rb_json_kstring(struct rb_json *j, const char *key, const char *s);
 void rb_json_kint(struct rb_json *j, const char *key, int64_t v);

@@ -29,9 +29,9 @@ static const char *const *ssh_leave(const struct rb_launcher_config *config, con
     return command(config, node, "exit", NULL, arena);
 }
 
-const struct rb_transport rb_transport_ssh = {"ssh", false, ssh_argv, ssh_meet, ssh_leave};
+const struct rb_transport rb_transport_ssh = {false, ssh_argv, ssh_meet, ssh_leave, rb_node_switch_beat};
 
-// This machine stands for the node: its home is a directory of the run.
+// This machine is the node: its home is a directory of the run.
 static const char *const *local_argv(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                      const char *remote, struct rb_arena *arena)
 {
@@ -44,4 +44,5 @@ static const char *const *local_argv(const struct rb_launcher_config *config, co
     return argv;
 }
 
-const struct rb_transport rb_transport_local = {"local", true, local_argv, NULL, NULL};
+// This machine is not ours to shut down.
+const struct rb_transport rb_transport_local = {true, local_argv, NULL, NULL, NULL};
