@@ -146,7 +146,6 @@ void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n)
 
 // trials.c
 void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, struct rb_width width);
-void rb_engine_want(struct rb_engine *e, int trial, struct rb_width width); // of one that does not run
 void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width); // of one in the queue
 void rb_engine_plan_resize(struct rb_engine *e, int trial, struct rb_width next); // of one that runs; 0 GPUs: it is to pause
 void rb_engine_refit_waiting(struct rb_engine *e); // after a change of what shall be owned
@@ -162,7 +161,6 @@ void rb_engine_clear_unusable(struct rb_engine *e, int node); // trials on GPUs 
 void rb_engine_resume_trials(struct rb_engine *e);
 
 // results.c
-void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score);
 void rb_engine_end_paused(struct rb_engine *e, int trial); // it gave way, at its checkpoint
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);

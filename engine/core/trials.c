@@ -56,7 +56,7 @@ static int fitting_gpus(const struct rb_engine *e, int wanted)
     return wanted;
 }
 
-void rb_engine_want(struct rb_engine *e, int trial, struct rb_width width)
+static void want_width(struct rb_engine *e, int trial, struct rb_width width)
 {
     struct trial *t = &e->trials[trial];
     t->wanted = width;
@@ -72,7 +72,7 @@ static int claim_of(const struct trial *t)
 void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width)
 {
     e->claimed_gpus -= e->trials[trial].pub.gpus;
-    rb_engine_want(e, trial, width);
+    want_width(e, trial, width);
     e->claimed_gpus += e->trials[trial].pub.gpus;
 }
 
@@ -99,7 +99,7 @@ static void join(struct rb_engine *e, const struct rb_group *group, int index, s
     t->pub.attempt = group->stage == t->pub.stage ? t->pub.attempt + 1 : 0;
     t->pub.stage = group->stage;
     t->pub.position = e->tuner->on_demand ? group->trials[index] : e->n_joined[group->stage] + index;
-    rb_engine_want(e, group->trials[index], width);
+    want_width(e, group->trials[index], width);
     t->pub.resource = group->resource_start;
     t->pub.resource_end = group->resource_end;
     t->handed_out = true;
@@ -267,7 +267,7 @@ void rb_engine_wait_again(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     const struct rb_width next = {t->pub.next_gpus, t->pub.next_sharers};
-    rb_engine_want(e, trial, t->giving_way == GIVES_WAY_TO_RESIZE ? next : t->wanted);
+    want_width(e, trial, t->giving_way == GIVES_WAY_TO_RESIZE ? next : t->wanted);
     t->giving_way = GIVES_NO_WAY;
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt++;

@@ -37,7 +37,4 @@ void rb_fluid_released(const struct rb_pack_group *g, const int64_t *unit_us, in
 // One GPU each, in the order of arrival.
 void rb_pack_first_in_first_out(const struct rb_pack_group *g, int *out_widths, int *out_order);
 
-// Theorem 2's right-hand side with `optimum_us` for OPT: what the paper says StaticFluid stays below under its overhead model.
-double rb_fluid_published_bound_us(const struct rb_pack_group *g, double optimum_us, double alpha, double beta);
-
 #endif

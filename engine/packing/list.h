@@ -45,8 +45,4 @@ void rb_lister_finish(struct rb_lister *l);
 int64_t rb_pack_list(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order,
                      enum rb_list_rule rule, struct rb_packing *out);
 
-// Is every trial in it once, in a width it can take, for as long as that takes, within its nodes, and no GPU in two trials'
-// hands at once beyond what they share? The words of the problem, not of the algorithm: for tests and studies.
-bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p, struct rb_err *err);
-
 #endif

@@ -6,14 +6,8 @@
 #include "engine/packing/improve.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct rb_pack_options rb_pack_defaults(void)
-{
-    return (struct rb_pack_options){.most_branches = 50000, .most_placements = 100000};
-}
 
 void rb_pack_answer_finish(struct rb_pack_answer *a)
 {
@@ -42,7 +36,6 @@ static void search_exactly(struct rb_lister *l, const struct rb_pack_group *g, i
     if (best->makespan_us <= out->bound_us ||
         !rb_pack_exact(g, best->makespan_us, out->bound_us, most_branches, &exact))
         return;
-    out->n_branches = exact.n_explored;
     if (exact.complete && exact.best_us > out->bound_us)
         out->bound_us = exact.best_us;
     if (exact.improved)
@@ -69,14 +62,4 @@ void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *option
     rb_pack_list(&lister, g, best.widths, best.order, best.rule, &out->packing);
     out->optimal = out->packing.makespan_us == out->bound_us;
     rb_certificate_finish(&certificate);
-}
-
-double rb_pack_proved_ratio(const struct rb_pack_answer *a)
-{
-    return a->certificate ? (double)a->certified_us / (double)a->bound_us : INFINITY;
-}
-
-double rb_pack_reached_ratio(const struct rb_pack_answer *a)
-{
-    return (double)a->packing.makespan_us / (double)a->bound_us;
 }

@@ -9,7 +9,6 @@ struct rb_pack_options {
     int64_t most_placements; // that lists on trial may make
     const int *widths, *order; // a list to begin from, [n_trials] each; NULL: none. Nothing longer is answered
 };
-struct rb_pack_options rb_pack_defaults(void);
 
 struct rb_pack_answer {
     struct rb_packing packing;
@@ -18,14 +17,10 @@ struct rb_pack_answer {
     int64_t certified_us;    // proved before packing: no longer than this. INT64_MAX: no theorem applies
     const char *certificate; // the theorem; NULL: none
     bool optimal;            // nothing is shorter: bound_us is attained
-    int64_t n_branches;
 };
 
 // The group must have passed rb_pack_group_check. Owns: rb_pack_answer_finish.
 void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *options, struct rb_pack_answer *out);
 void rb_pack_answer_finish(struct rb_pack_answer *a);
-
-double rb_pack_proved_ratio(const struct rb_pack_answer *a);  // certified over bound; infinity: none
-double rb_pack_reached_ratio(const struct rb_pack_answer *a); // makespan over bound
 
 #endif

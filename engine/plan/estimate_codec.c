@@ -8,7 +8,7 @@ static const char *const method_names[] = {
 };
 #define N_METHODS ((int)(sizeof method_names / sizeof method_names[0]))
 
-const char *rb_estimate_method_name(enum rb_estimate_method method)
+static const char *method_name(enum rb_estimate_method method)
 {
     return method_names[method];
 }
@@ -68,8 +68,8 @@ void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
     write_margin(j, "stderr", &e->stderr_);
     rb_json_key(j, "method");
     rb_json_begin_object(j);
-    rb_json_kstring(j, "time", rb_estimate_method_name(e->time_method));
-    rb_json_kstring(j, "cost", rb_estimate_method_name(e->cost_method));
+    rb_json_kstring(j, "time", method_name(e->time_method));
+    rb_json_kstring(j, "cost", method_name(e->cost_method));
     rb_json_end_object(j);
     write_margin(j, "error", &e->error);
     rb_json_end_object(j);

@@ -20,7 +20,6 @@ enum rb_estimate_method {
     RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage/stage_time.h)
     RB_ESTIMATE_TABLES,     // one draw a trial from the table of its law (simulator/sampler/sampler.h)
 };
-const char *rb_estimate_method_name(enum rb_estimate_method method); // "replicates", "laws", "tables"
 
 // How far off the figures of an estimate are.
 struct rb_estimate_margin {

@@ -411,13 +411,6 @@ static void decide(void *state, const struct rb_engine *e, int trial, struct rb_
         rb_widths_carry_out(&p->wanted, &p->widths, e, trial, "all that train end sooner so", out);
 }
 
-static int size(const struct rb_plan *plan, const struct rb_group *group)
-{
-    (void)plan;
-    (void)group;
-    return 1;
-}
-
 // Of an asynchronous tuner as many on a GPU as do most together; synchronous groups are packed when they arrive.
 static int sharers(const struct rb_plan *plan, const struct rb_group *group)
 {
@@ -446,7 +439,7 @@ const struct rb_policy rb_policy_packing = {
     .name = "packing",
     .keeps_cluster = true,
     .estimate_runs = 64, // a run of 81 trials takes 0.1 s
-    .size = size,
+    .size = rb_size_of_one,
     .sharers = sharers,
     .cluster = cluster,
     .create = create,

@@ -7,6 +7,7 @@
 // policy_options.atom, or the smallest size a trial may have if that is more.
 int rb_atom_gpus(const struct rb_plan *plan);
 int rb_size_of_atom(const struct rb_plan *plan, const struct rb_group *group); // a rb_policy.size
+int rb_size_of_one(const struct rb_plan *plan, const struct rb_group *group);  // a rb_policy.size: 1 GPU
 
 int rb_unclaimed_gpus(const struct rb_engine *e); // that nobody has and nobody was promised
 

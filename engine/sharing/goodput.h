@@ -19,7 +19,6 @@ struct rb_goodput_rules {
 };
 
 void rb_goodput_rules_defaults(struct rb_goodput_rules *rules);
-double *rb_goodput_rule(struct rb_goodput_rules *rules, const char *name); // NULL: there is none
 bool rb_goodput_create(const struct rb_sharing_options *options, const struct rb_goodput_rules *rules, void **out_state,
                        struct rb_err *err);
 

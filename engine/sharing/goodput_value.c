@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define US_PER_S 1e6
 
@@ -18,23 +17,6 @@ void rb_goodput_rules_defaults(struct rb_goodput_rules *rules)
         .restart_cost = 1,
         .urgency = 8,
     };
-}
-
-double *rb_goodput_rule(struct rb_goodput_rules *r, const char *name)
-{
-    const struct {
-        const char *name;
-        double *value;
-    } known[] = {
-        {"fairness_p", &r->fairness_p},     {"least", &r->least},       {"rank_power", &r->rank_power},
-        {"rank_offset", &r->rank_offset},   {"declared", &r->declared}, {"restart_count", &r->restart_count},
-        {"restart_cost", &r->restart_cost}, {"urgency", &r->urgency},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(known[i].name, name) == 0)
-            return known[i].value;
-    }
-    return NULL;
 }
 
 // A job nobody has seen training scales perfectly.

@@ -9,4 +9,13 @@
 // it may be asked.
 void rb_size_speedup(const struct rb_autoscale_view *view, int max_nodes, int gpus_per_node, double *out);
 
+// What a rule keeps from round to round.
+struct rb_sizer {
+    struct rb_autoscale_options options;
+    double *speedup; // by nodes, [max_nodes + 1]: as rb_size_speedup left it
+};
+// For rb_autoscale.create and .destroy.
+bool rb_sizer_create(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err);
+void rb_sizer_destroy(void *state);
+
 #endif

@@ -1,9 +1,9 @@
 // Packing groups of trials: the published example and formulas, bounds and promises on random groups, small groups beside an
 // exhaustive search that knows nothing of the branch and bound.
 #include "engine/packing/exact.h"
-#include "engine/packing/pack.h"
 
 #include "base/stream.h"
+#include "bench/packing_check.h"
 #include "bench/packing_groups.h"
 #include "check.h"
 
@@ -42,7 +42,7 @@ static void the_published_example(void **state)
     assert_int_equal(list(&toy, widths, order), 30);
 
     struct rb_pack_answer ours;
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     rb_pack(&toy, &options, &ours);
     assert_true(rb_packing_check(&toy, &ours.packing, &err));
     assert_int_equal(ours.packing.makespan_us, 10);
@@ -68,7 +68,7 @@ static void fluid_is_not_within_twice_the_optimum(void **state)
     rb_fluid_static(&g, (struct rb_fluid_caps){.most_sharers = 4, .most_gpus = 10}, 10, chosen, order);
     assert_int_equal(list(&g, chosen, order), 4 * 2520); // a quarter of a GPU each
     struct rb_pack_answer ours;
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     rb_pack(&g, &options, &ours);
     assert_int_equal(ours.packing.makespan_us, 11 * 252); // one after the other on all GPUs, or as good
     assert_true(ours.optimal);
@@ -285,7 +285,7 @@ static void no_promise_is_broken(void **state)
 {
     (void)state;
     int n_optimal = 0;
-    struct rb_pack_options options = rb_pack_defaults();
+    struct rb_pack_options options = rb_packing_study_options;
     options.most_placements = 10000;
     options.most_branches = 5000;
     for (uint32_t i = 0; i < 500; i++) {
@@ -302,7 +302,7 @@ static void no_promise_is_broken(void **state)
         assert_true(ours.simple_bound_us <= ours.bound_us);
         assert_true(ours.bound_us <= ours.packing.makespan_us);
         assert_true(ours.packing.makespan_us <= ours.certified_us);
-        assert_true(i % 3 == 1 || rb_pack_proved_ratio(&ours) <= 3.5);
+        assert_true(i % 3 == 1 || rb_packing_proved_ratio(&ours) <= 3.5);
         rb_fluid_static(&s.group, s.caps, rb_pack_n_gpus(&s.group), widths, order);
         assert_true(ours.packing.makespan_us <= list(&s.group, widths, order));
         n_optimal += ours.optimal;
@@ -316,7 +316,7 @@ static void a_false_packing_is_found_out(void **state)
     (void)state;
     struct rb_pack_answer ours;
     struct rb_err err;
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     rb_pack(&toy, &options, &ours);
     struct rb_packed *longest = &ours.packing.trials[3];
     longest->end_us -= 1;

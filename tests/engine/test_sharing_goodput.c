@@ -267,19 +267,6 @@ static void deadlines_and_weights_count(void **state)
         assert_int_equal(gpus_of(&m, j), 2);
 }
 
-static void every_rule_has_a_name(void **state)
-{
-    (void)state;
-    struct rb_goodput_rules rules;
-    rb_goodput_rules_defaults(&rules);
-    static const char *const names[] = {"fairness_p", "least",         "rank_power",   "rank_offset",
-                                        "declared",   "restart_count", "restart_cost", "urgency"};
-    assert_int_equal(sizeof rules, N_OF(names) * sizeof(double));
-    for (size_t i = 0; i < N_OF(names); i++)
-        assert_ptr_equal(rb_goodput_rule(&rules, names[i]), (double *)&rules + i);
-    assert_null(rb_goodput_rule(&rules, "luck"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,7 +280,6 @@ int main(void)
         cmocka_unit_test(least_work_left_goes_first),
         cmocka_unit_test(where_nobody_declared_least_service_goes_first),
         cmocka_unit_test(deadlines_and_weights_count),
-        cmocka_unit_test(every_rule_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

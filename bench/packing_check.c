@@ -1,8 +1,8 @@
-// A packing held against the words of the problem, instant by instant.
-#include "engine/packing/list.h"
+#include "bench/packing_check.h"
 
 #include "base/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static bool check_slots(const struct rb_pack_group *g, const struct rb_packing *p, int trial, struct rb_err *err)
@@ -87,4 +87,26 @@ bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p,
         }
     }
     return true;
+}
+
+double rb_packing_proved_ratio(const struct rb_pack_answer *a)
+{
+    return a->certificate ? (double)a->certified_us / (double)a->bound_us : INFINITY;
+}
+
+double rb_packing_reached_ratio(const struct rb_pack_answer *a)
+{
+    return (double)a->packing.makespan_us / (double)a->bound_us;
+}
+
+double rb_fluid_published_bound_us(const struct rb_pack_group *g, double optimum_us, double alpha, double beta)
+{
+    const int single = rb_pack_single_gpu(g);
+    double longest_us = 0;
+    for (int i = 0; i < g->n_trials; i++)
+        longest_us = fmax(longest_us, (double)rb_pack_height_us(g, i, single));
+    // The limits of both powers at 1: alpha^(1/(alpha-1)) -> e.
+    const double small = alpha > 1 ? pow(alpha, 1 / (alpha - 1)) : exp(1);
+    const double large = beta > 1 ? pow(beta, 1 / (beta - 1) - 1) : exp(1);
+    return fmax(2 * optimum_us + longest_us * small, 2 * optimum_us * large);
 }
