@@ -40,7 +40,6 @@ struct rb_catalog {
 
 // Header: infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour[,source,fetched_at]
 bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
-void rb_catalog_write_csv(const struct rb_catalog *c, struct rb_buf *out);
 // Adds the built-in row for this machine: infra "local", instance_type "local", `slots` GPUs, price 0 declared. A row
 // that is there already is kept.
 void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots);
