@@ -33,7 +33,7 @@ enum rb_key_use {
     RB_KEY_REFUSED, // would change the meaning: an error, with `why`
 };
 struct rb_key_rule {
-    const char *key; // NULL ends the table
+    const char *keys; // one or more, with spaces between them; NULL ends the table
     enum rb_key_use use;
     const char *why;
 };
@@ -51,7 +51,6 @@ bool rb_import_need(const struct rb_node *map, const char *key, const char *hint
 // A warning at a node, and a line of comment in that section of the draft.
 void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const struct rb_node *node, const char *fmt,
                     ...) __attribute__((format(printf, 4, 5)));
-void rb_import_ignore(struct rb_importer *im, const struct rb_node *node);
 
 // --- what is written
 

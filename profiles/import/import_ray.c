@@ -420,16 +420,9 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
     static const char *const hyperband[] = {"hyperband", "HyperBandScheduler", NULL};
     static const char *const fifo[] = {"fifo", "FIFOScheduler", NULL};
     static const struct rb_key_rule rules[] = {
-        {"brackets", RB_KEY_READ, NULL},
-        {"grace_period", RB_KEY_READ, NULL},
-        {"max_t", RB_KEY_READ, NULL},
-        {"metric", RB_KEY_READ, NULL},
-        {"mode", RB_KEY_READ, NULL},
-        {"reduction_factor", RB_KEY_READ, NULL},
+        {"brackets grace_period max_t metric mode reduction_factor time_attr type", RB_KEY_READ, NULL},
         {"stop_last_trials", RB_KEY_DROPPED, "every trial ends at max_t"},
-        {"time_attr", RB_KEY_READ, NULL},
-        {"type", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *s = setting(root, "tune_config", "scheduler"), *type = s;
     if (s && s->kind == RB_NODE_MAP &&
@@ -456,10 +449,10 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
 static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"cpu", RB_KEY_DROPPED, "the instance type says how many CPUs stand beside a GPU"},
         {"gpu", RB_KEY_READ, NULL},
+        {"cpu", RB_KEY_DROPPED, "the instance type says how many CPUs stand beside a GPU"},
         {"memory", RB_KEY_DROPPED, "the instance type says how much memory there is"},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *resources = rb_import_given(root, "resources_per_trial"),
                          *gpu = rb_import_given(resources, "gpu");
@@ -484,24 +477,19 @@ static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct
 static bool read_run_config(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"callbacks", RB_KEY_IGNORED, NULL},
+        {"failure_config name stop storage_path", RB_KEY_READ, NULL},
+        {"callbacks log_to_file verbose", RB_KEY_IGNORED, NULL},
         {"checkpoint_config", RB_KEY_DROPPED, "the script says when it saves; a checkpoint is needed at every rung"},
-        {"failure_config", RB_KEY_READ, NULL},
-        {"log_to_file", RB_KEY_IGNORED, NULL},
-        {"name", RB_KEY_READ, NULL},
-        {"stop", RB_KEY_READ, NULL},
-        {"storage_path", RB_KEY_READ, NULL},
-        {"verbose", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *run = rb_import_given(root, "run_config"),
                          *path = setting(root, "run_config", "storage_path"),
                          *failing = rb_import_given(run, "failure_config"),
                          *failures = rb_import_given(failing, "max_failures");
     static const struct rb_key_rule failing_rules[] = {
-        {"fail_fast", RB_KEY_DROPPED, "a trial that fails for good never ends the others"},
         {"max_failures", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"fail_fast", RB_KEY_DROPPED, "a trial that fails for good never ends the others"},
+        {0},
     };
     int64_t n;
     const char *text;
@@ -530,17 +518,11 @@ static bool read_run_config(struct rb_importer *im, const struct rb_node *root, 
 static bool read_tune_config(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
+        {"metric mode num_samples scheduler time_budget_s", RB_KEY_READ, NULL},
+        {"reuse_actors trial_dirname_creator trial_name_creator", RB_KEY_IGNORED, NULL},
         {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
-        {"metric", RB_KEY_READ, NULL},
-        {"mode", RB_KEY_READ, NULL},
-        {"num_samples", RB_KEY_READ, NULL},
-        {"reuse_actors", RB_KEY_IGNORED, NULL},
-        {"scheduler", RB_KEY_READ, NULL},
         {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
-        {"time_budget_s", RB_KEY_READ, NULL},
-        {"trial_dirname_creator", RB_KEY_IGNORED, NULL},
-        {"trial_name_creator", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *tune = rb_import_given(root, "tune_config"),
                          *budget = setting(root, "tune_config", "time_budget_s");
@@ -581,23 +563,13 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
 static bool read_experiment(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"entrypoint", RB_KEY_READ, NULL},
-        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
-        {"metric", RB_KEY_READ, NULL},
-        {"mode", RB_KEY_READ, NULL},
-        {"name", RB_KEY_READ, NULL},
-        {"num_samples", RB_KEY_READ, NULL},
-        {"param_space", RB_KEY_READ, NULL},
-        {"resources_per_trial", RB_KEY_READ, NULL},
-        {"run_config", RB_KEY_READ, NULL},
-        {"scheduler", RB_KEY_READ, NULL},
-        {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
-        {"stop", RB_KEY_READ, NULL},
-        {"storage_path", RB_KEY_READ, NULL},
-        {"time_budget_s", RB_KEY_READ, NULL},
-        {"tune_config", RB_KEY_READ, NULL},
+        {"entrypoint metric mode name num_samples param_space resources_per_trial run_config scheduler "
+         "stop storage_path time_budget_s tune_config",
+         RB_KEY_READ, NULL},
         {"verbose", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
+        {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
+        {0},
     };
     const struct rb_node *space;
     struct demand demand = {0};
