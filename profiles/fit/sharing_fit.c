@@ -9,9 +9,8 @@
 static double mean_of(const double *values, int n)
 {
     double sum = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         sum += values[i];
-    }
     return sum / n;
 }
 
@@ -42,9 +41,8 @@ static bool slowdown_of(const struct rb_samples *s, const struct rb_training *t,
             n++;
         }
     }
-    if (n == 0) {
+    if (n == 0)
         return false;
-    }
     *out = sum / n;
     return true;
 }
@@ -56,9 +54,8 @@ void rb_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int
         entries[i].sharing = costs;
         for (int trials = 2; trials <= RB_LIMIT_TRIALS_PER_GPU; trials++) {
             double slowdown;
-            if (slowdown_of(s, &entries[i], trials, &slowdown)) {
+            if (slowdown_of(s, &entries[i], trials, &slowdown))
                 costs[entries[i].n_sharing++] = (struct rb_sharing_cost){trials, slowdown};
-            }
         }
     }
 }

@@ -33,9 +33,8 @@ static int find(const struct rb_throughput_log *log, const struct rb_throughput_
     for (int i = 0; i < log->n; i++) {
         const struct rb_throughput_sample *known = &log->samples[i];
         if (known->nodes == s->nodes && known->gpus == s->gpus && known->accumulation == s->accumulation &&
-            is_same(known->local_batch, s->local_batch)) {
+            is_same(known->local_batch, s->local_batch))
             return i;
-        }
     }
     return -1;
 }
@@ -69,17 +68,15 @@ static void append(struct rb_throughput_log *log, const struct rb_throughput_sam
 
 bool rb_throughput_log_add(struct rb_throughput_log *log, const struct rb_throughput_sample *s)
 {
-    if (!rb_throughput_sample_is_valid(s)) {
+    if (!rb_throughput_sample_is_valid(s))
         return false;
-    }
     const int known = find(log, s);
     if (known >= 0) {
         count_in(log, known, s);
         return false;
     }
-    if (log->n >= RB_LIMIT_THROUGHPUT_SAMPLES) {
+    if (log->n >= RB_LIMIT_THROUGHPUT_SAMPLES)
         return false;
-    }
     append(log, s);
     return rb_throughput_log_refit(log);
 }

@@ -66,10 +66,9 @@ static const char *digest_of_file(const char *workdir, const char *name, rb_dige
 
 static bool is_listed(const struct rb_measured_file *files, int n, const char *path)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (strcmp(files[i].path, path) == 0)
             return true;
-    }
     return false;
 }
 
@@ -116,10 +115,9 @@ void rb_measured_of_job(const struct rb_job *job, const char *workdir, rb_digest
 
 static const char *sha256_of(const struct rb_measured_of *of, const char *path)
 {
-    for (int i = 0; i < of->n_files; i++) {
+    for (int i = 0; i < of->n_files; i++)
         if (strcmp(of->files[i].path, path) == 0)
             return of->files[i].sha256;
-    }
     return NULL;
 }
 
@@ -197,10 +195,9 @@ bool rb_measured_of_read(const struct rb_node *node, struct rb_arena *arena, str
         return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d files, got %d", RB_MEASURED_FILES,
                               list->n_children);
     struct rb_measured_file *files = rb_arena_array(arena, (size_t)list->n_children, sizeof *files);
-    for (const struct rb_node *child = list->first; child; child = child->next) {
+    for (const struct rb_node *child = list->first; child; child = child->next)
         if (!read_file(child, arena, &files[of.n_files++], err))
             return false;
-    }
     of.files = files;
     *out = of;
     return true;
