@@ -1,4 +1,4 @@
-// "Did you mean": the closest of the names that would have been right.
+// Finds the valid name that is closest to a misspelt one, for "did you mean" in messages.
 #ifndef RB_BASE_CLOSEST_H
 #define RB_BASE_CLOSEST_H
 

@@ -1,4 +1,4 @@
-// Canonical JSON writing: the caller's key order, no spaces unless pretty, integers exact, doubles in the shortest
+// Writes canonical JSON: the caller's key order, no spaces unless pretty, integers exact, doubles in the shortest
 // form that reads back to the same value, strings escaped as RFC 8259 asks (control bytes, invalid UTF-8 replaced).
 #ifndef RB_BASE_JSON_H
 #define RB_BASE_JSON_H

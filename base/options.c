@@ -169,7 +169,7 @@ static bool check_count(const struct rb_args *a, struct rb_err *err)
     return true;
 }
 
-// Wherever it stands: whoever asks for help may have the rest wrong.
+// --help is found anywhere on the line: a user who asks for help may have the rest wrong.
 static bool asks_for_help(struct rb_args *a, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
