@@ -29,7 +29,11 @@ void rb_json_bool(struct rb_json *j, bool v);
 void rb_json_null(struct rb_json *j);
 void rb_json_node(struct rb_json *j, const struct rb_node *node); // a parsed value, as it was
 
-// key + value in one line
+// A key, and the beginning of its object or list.
+void rb_json_kobject(struct rb_json *j, const char *key);
+void rb_json_karray(struct rb_json *j, const char *key);
+// A key and its value.
+void rb_json_kstrings(struct rb_json *j, const char *key, const char *const *items, int n);
 void rb_json_kstring(struct rb_json *j, const char *key, const char *s);
 void rb_json_kint(struct rb_json *j, const char *key, int64_t v);
 void rb_json_kint_or_null(struct rb_json *j, const char *key, int64_t v); // null where v is negative: unknown, or none

@@ -117,7 +117,7 @@ static void finish_at_target(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     t->ranked_score = t->pub.score;
-    t->ranked_resource = e->plan->job->scheduler.max_resource; // whatever others were trained to: it wins
+    t->ranked_resource = e->plan->job->scheduler.max_resource; // it wins even if others were trained further
     rb_engine_finish_job(e, RB_JOB_TARGET, "metric.target was reached");
     t->pub.state = RB_TRIAL_COMPLETED;
 }
@@ -270,7 +270,7 @@ static void on_yielded(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     const enum giving_way why = t->giving_way;
-    // Without progress a trial that nobody asked would give way for ever.
+    // Without progress a trial that was not asked to would give way for ever.
     if (why == GIVES_NO_WAY && t->pub.resource <= t->started_from) {
         charge_failure(e, trial, 0);
         return;
@@ -308,8 +308,7 @@ void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event)
     rb_engine_vacate(e, event->trial);
     switch (event->outcome) {
     case RB_OUTCOME_REACHED:
-        end_trial(e, event->trial, RB_TRIAL_PAUSED, t->pub.resource_end,
-                            rb_score(e->plan->job->goal, t->pub.metric));
+        end_trial(e, event->trial, RB_TRIAL_PAUSED, t->pub.resource_end, rb_score(e->plan->job->goal, t->pub.metric));
         break;
     case RB_OUTCOME_YIELDED:
         on_yielded(e, event->trial);

@@ -1,6 +1,6 @@
-// Which trial trains next and how far. A tuner hands out trial groups and learns of results at any time: synchronous
-// rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, no random number (configurations
-// are drawn by profiles/space from the job's seed). One tuner is one file under tuners/ and one line in tuners.c.
+// A tuner decides which trials train next and how far. It hands out groups of trials and receives results at any time:
+// synchronous rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, no random number
+// (profiles/job/space draws configurations from the job's seed). A tuner is one file under tuners/ and one line in tuners.c.
 #ifndef RB_ENGINE_TUNER_H
 #define RB_ENGINE_TUNER_H
 

@@ -43,7 +43,7 @@ static int first_place(const struct gpu *gpu)
 
 // ---- the bound
 
-// Area that is taken from `now` on, for limit_us: others may hold GPUs for longer than anybody cares.
+// Area that is taken from `now` on, for limit_us: others may hold GPUs for longer than that.
 static int64_t held_after(const struct search *s, int64_t now_us, int64_t limit_us)
 {
     int64_t area = 0;
@@ -166,7 +166,7 @@ static bool alike(const struct gpu *a, const struct gpu *b)
     return a->sharers == b->sharers && memcmp(a->ends_us, b->ends_us, (size_t)a->sharers * sizeof *a->ends_us) == 0;
 }
 
-// Beside others on each GPU that is shared so, or first on a free one: which is better only what follows tells.
+// Beside others on each GPU that is shared so, or first on a free one: both are tried.
 static void place_share(struct search *s, int trial, int width, int64_t now_us, int last_trial, int64_t end_us)
 {
     const int sharers = s->g->widths[width].sharers;

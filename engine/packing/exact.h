@@ -1,6 +1,6 @@
-// The shortest packing of a small group, by branch and bound over who starts next, how wide and where.
+// Finds the shortest packing of a small group, by branch and bound over which trial starts next, how wide and where.
 //
-// Complete: of an optimal packing in which nobody could start earlier, taking the trials by (start, index) and starting each as
+// Complete: of an optimal packing in which no trial could start earlier, taking the trials by (start, index) and starting each as
 // soon as its place is free gives the same packing; wholly free GPUs are alike; equal trials may start in order of index.
 // A branch is cut where the areas that are left, each trial at its least area that would still end in time, do not fit
 // below the best known end (the allotment bound again, at every node).

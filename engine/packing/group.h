@@ -1,6 +1,6 @@
-// A group of trials to be packed: strips (GPUs), malleable rectangles (trials), and what no packing can beat.
-// A trial takes one of a list of widths, shares of a GPU or whole GPUs, and how long it takes at each stands in a table:
-// measured, remaining time, whatever it costs to get there included. Nothing is assumed of the table but that it is true.
+// Describes a group of trials to be packed, as strips (GPUs) and malleable rectangles (trials), and computes lower bounds on
+// the length of any packing. A trial takes one of a list of widths, shares of a GPU or whole GPUs. A table has its remaining
+// time at each width, as measured, including the cost of changing to it. The table may have any form.
 // Source: Fluid (MLSys'21) sections 3 and 4; lower bound by allotments: Turek, Wolf, Yu (SPAA'92), Ludwig, Tiwari (SODA'94).
 #ifndef RB_ENGINE_PACKING_GROUP_H
 #define RB_ENGINE_PACKING_GROUP_H
@@ -16,7 +16,7 @@
 
 struct rb_pack_group {
     int n_trials;
-    const struct rb_width *widths; // narrowest first, [n_widths]; the single GPU, if it is among them, tells sizes apart
+    const struct rb_width *widths; // narrowest first, [n_widths]; trials are ranked by their time on the single GPU, if it is listed
     int n_widths;
     const int64_t *height_us;      // [n_trials * n_widths], > 0, or RB_PACK_NEVER
     int n_nodes, node_gpus;        // a width beyond node_gpus takes whole nodes

@@ -1,4 +1,4 @@
-// Our packing of a group: what it promises, what it reached, and what nobody can beat.
+// Packs a group, and reports the length guaranteed, the length reached and a lower bound.
 #ifndef RB_ENGINE_PACKING_PACK_H
 #define RB_ENGINE_PACKING_PACK_H
 

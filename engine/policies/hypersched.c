@@ -97,7 +97,7 @@ static bool admits(void *state, const struct rb_engine *e)
 
 // ---- who gets how much
 
-// Before anybody has reported all weigh the same.
+// Before any trial has reported, all weigh the same.
 static double softmax_weight(double score, double best)
 {
     return best > -INFINITY ? exp(score - best) : 1;

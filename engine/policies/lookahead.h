@@ -1,4 +1,4 @@
-// What the policy lookahead has seen of a run, for whoever forecasts for it (simulator/forecast/forecast.h).
+// What the policy lookahead has seen of a run, for its forecaster (simulator/forecast/forecast.h).
 #ifndef RB_ENGINE_POLICIES_LOOKAHEAD_H
 #define RB_ENGINE_POLICIES_LOOKAHEAD_H
 

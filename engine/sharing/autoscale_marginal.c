@@ -42,7 +42,7 @@ static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *v
     const int owned = view->n_owned > m->options.min_nodes ? view->n_owned : m->options.min_nodes;
     const int needed = rb_size_for_deadlines(view, &m->options);
     if (needed > owned)
-        return needed; // whatever it costs
+        return needed; // at any price
     const double worth = rb_size_worth(&m->options, view, m->speedup);
     const int best = most_profitable(m, worth), size = best > needed ? best : needed;
     const double gain =

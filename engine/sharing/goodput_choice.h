@@ -1,5 +1,5 @@
-// Of every job one option, so that the GPUs suffice and the values add up to most: a multiple-choice knapsack, solved exactly
-// by dynamic programming over GPUs.
+// Chooses one option for every job so that the GPUs suffice and the values add up to the most: a multiple-choice knapsack,
+// solved exactly by dynamic programming over GPUs.
 #ifndef RB_ENGINE_SHARING_GOODPUT_CHOICE_H
 #define RB_ENGINE_SHARING_GOODPUT_CHOICE_H
 

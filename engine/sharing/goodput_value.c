@@ -19,13 +19,13 @@ void rb_goodput_rules_defaults(struct rb_goodput_rules *rules)
     };
 }
 
-// A job nobody has seen training scales perfectly.
+// A job that has not trained yet is taken to scale perfectly.
 static double rate(const struct rb_shared_job *job, int nodes, int gpus)
 {
     return job->rate ? job->rate(job->arg, nodes, gpus) : gpus;
 }
 
-// On one node however many GPUs that has: in the unit of Pollux's speed-ups. A model that refuses so many is asked for fewer.
+// On one node however many GPUs that has: in the unit of Pollux's speed-ups. A model that refuses that number is asked for fewer.
 static double fair_rate(const struct rb_shared_job *job, int fair_gpus)
 {
     for (int gpus = fair_gpus; gpus >= 1; gpus /= 2) {

@@ -42,7 +42,7 @@ struct rb_pollux_search {
     uint64_t *scratch;            // two rows
     struct rb_pollux_member members[RB_POLLUX_SLOTS]; // the first n_members live; the others lend their slots
     int n_members;
-    int n_front;                  // after a search: the first so many are not dominated by any
+    int n_front;                  // after a search: the first n_front are not dominated by any
     uint8_t known[RB_POLLUX_KNOWN]; // by hash: 1 + index of a member, 0 none
 };
 

@@ -1,5 +1,5 @@
-// How much jobs gain from a cluster of each size: the sum of their speed-ups over one GPU, were its GPUs divided for the
-// largest sum. A job's GPUs come node by node, so a step may be of several GPUs; the best gain a GPU goes first.
+// Computes how much jobs gain from a cluster of each size: the sum of their speed-ups over one GPU, if its GPUs were divided
+// for the largest sum. A job's GPUs come node by node, so a step may be of several GPUs; the best gain a GPU goes first.
 #ifndef RB_ENGINE_SHARING_SIZE_SPEEDUP_H
 #define RB_ENGINE_SHARING_SIZE_SPEEDUP_H
 

@@ -22,7 +22,7 @@ struct rung_state {
     int n_fit;              // the first of them, which reported there: they take the places of those that fail
     int n_taken;            // of these, that have one
     int n_replaced;         // of these, that were handed out
-    struct result *results; // told so far
+    struct result *results; // received so far
     int n_results;
 };
 

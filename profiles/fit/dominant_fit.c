@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MIN_CONFIGS     3    // two points lie on every line
-#define MIN_BETWEEN_CV  0.02 // below this the spread does not matter, whatever explains it
+#define MIN_BETWEEN_CV  0.02 // a smaller spread does not matter
 #define DOMINANT_SHARE  0.5
 #define LOG_SCALE_RATIO 10.0 // positive values spread wider than this are compared by their logarithms
 

@@ -1,4 +1,4 @@
-// What the runs of a profile told about their steps, made into `goodput:` of its training entries.
+// Fits `goodput:` of a profile's training entries from what its runs reported about their steps.
 #include "profiles/store/samples.h"
 
 #include "profiles/fit/throughput_log.h"

@@ -1,4 +1,4 @@
-// How noisy a training job's gradients are, and what that says about large batches.
+// Describes how noisy a training job's gradients are, and computes what that means for large batches.
 // With |E g|^2 = sqr and the trace of the gradient's covariance at the initial batch M0 = var, a step with batch M does
 // the work of gain(M) steps with M0, and each of its samples is worth gain(M) / (M / M0) of one.
 // Sources: Pollux (OSDI'21), section 3.1; AdaScale (ICML'20); McCandlish et al., arXiv:1812.06162, appendix A.

@@ -86,7 +86,7 @@ static void estimate(const struct anova *a, struct rb_noise_fit *out)
     const double ms_within = a->ss_within / df_within;
     *out = (struct rb_noise_fit){.within_cv = cv_of(ms_within), .n_runs = a->n_runs, .n_units = a->n_units};
     if (df_between == 0) {
-        out->between_se = INFINITY; // one run per cell: its deviation and the cell's mean cannot be told apart
+        out->between_se = INFINITY; // one run per cell: its deviation and the cell's mean cannot be separated
         return;
     }
     const double ms_between = a->ss_between / df_between;
@@ -115,9 +115,10 @@ bool rb_noise_fit(const struct rb_unit_sample *samples, int n, struct rb_noise_f
         add_cell(&a, logs + i, length);
     }
     if (a.n_units == a.n_runs) {
-        return rb_err_set(err, RB_E_FIT_SAMPLES,
-                          "noise fit: no run has two units, so noise within a run cannot be told from noise between "
-                          "runs: measure longer runs (`rbprofile train JOB.yaml --resource 3`)");
+        return rb_err_set(
+            err, RB_E_FIT_SAMPLES,
+            "noise fit: no run has two units, so noise within a run cannot be separated from noise between "
+            "runs: measure longer runs (`rbprofile train JOB.yaml --resource 3`)");
     }
     estimate(&a, out);
     return true;

@@ -1,4 +1,4 @@
-// Fit of the throughput model to measured steps: what the samples can tell, the priors for what they cannot, and the
+// Fits the throughput model to measured steps: parameters that the samples determine, priors for the others, and the
 // best of several descents. Deterministic: fixed starts, no random numbers.
 // Source: Pollux (OSDI'21), section 4.1, and the priors of its released fit.
 #include "profiles/fit/throughput.h"
@@ -52,7 +52,7 @@ static bool knows_grad(const struct rb_throughput_sample *s)
     return !s->sync_unknown || s->gpus == 1;
 }
 
-// What the samples can tell apart.
+// Which parameters the samples determine.
 struct coverage {
     bool several_batches, several_nodes, several_gpus_on_one_node, more_than_two_gpus;
     double mean_grad_s, mean_grad_s_per_sample;

@@ -42,7 +42,7 @@ static int find(const struct rb_throughput_log *log, const struct rb_throughput_
 static void count_in(struct rb_throughput_log *log, int i, const struct rb_throughput_sample *s)
 {
     struct rb_throughput_sample *known = &log->samples[i];
-    if (known->sync_unknown && !s->sync_unknown) { // this one tells more: it begins the means
+    if (known->sync_unknown && !s->sync_unknown) { // this one has more: it begins the means
         *known = *s;
         log->n_reports[i] = 1;
     } else if (known->sync_unknown || !s->sync_unknown) {

@@ -216,8 +216,8 @@ static bool detect(const struct rb_csv *csv, const struct csv_format **out, stru
         }
     }
     return rb_err_set_at(err, RB_E_IMPORT_KIND, (struct rb_place){csv->file, 1, 0}, NULL,
-                         "cannot tell what this CSV holds: expected a header with placement (throughput-csv), outcome "
-                         "(provision-csv), preempted (spot-csv) or gpu_memory_gb (prices-csv); or say --format");
+                         "this CSV is of no known kind: expected a header with placement (throughput-csv), outcome "
+                         "(provision-csv), preempted (spot-csv) or gpu_memory_gb (prices-csv); or give --format");
 }
 
 static bool find_columns(const struct rb_csv *csv, const struct csv_format *f, struct row *r, struct rb_err *err)

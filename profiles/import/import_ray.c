@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_LISTED_INTS 64 // of lograndint: a longer list says less to a reader than a choice of his own
+#define MAX_LISTED_INTS 64 // of lograndint: a longer list is no help to a reader
 
 static bool is_one_of(const char *text, const char *const *names)
 {
@@ -319,7 +319,7 @@ static bool whole_factor(const struct rb_node *node, int64_t fallback, int64_t *
     if (node->kind == RB_NODE_FLOAT &&
         !(node->number > 1 && node->number == floor(node->number) && node->number < 1024))
         return rb_node_refuse(node, err, RB_E_TEXT_FORM,
-                              "expected a whole number of at least 2, as one in so many survives a rung");
+                              "expected a whole number N of at least 2, as one in N trials survives a rung");
     *out = (int64_t)node->number;
     return node->kind == RB_NODE_FLOAT || rb_node_int(node, 2, 1024, out, err);
 }

@@ -61,7 +61,7 @@ static bool read_bounded(struct rb_importer *im, const char *name, const struct 
     return rb_import_law(im, name, law->ours, numbers, 2, node, err);
 }
 
-// round(x / q) * q of a uniform x: multiples of q, whatever min is.
+// round(x / q) * q of a uniform x: multiples of q for every min.
 static bool read_steps(struct rb_importer *im, const char *name, const struct rb_node *node, struct rb_err *err)
 {
     double min, max, q;

@@ -1,4 +1,4 @@
-// A tuning job as the user wrote it (job.yaml), every key resolved to a value. Immutable after reading.
+// A tuning job as the user wrote it (job.yaml), with every key resolved to a value. Immutable after reading.
 // Source: docs/formats/job.md.
 #ifndef RB_PROFILES_JOB_H
 #define RB_PROFILES_JOB_H
@@ -40,7 +40,7 @@ struct rb_scheduler {
     enum rb_rule rule;       // asha: when a trial gives way to others
 };
 
-// What hypersched does, each idea to be switched off. Other policies take no notice.
+// Parts of hypersched that can be switched off one by one. Other policies ignore them.
 struct rb_policy_options {
     bool speculation;        // the default of scheduler.rule is speculate; false: stop, the asha of the published comparison
     bool overhead;           // the cost of a restart counts; false: it is taken for 0

@@ -122,9 +122,9 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
         !rb_keys_int(&m, "max_per_gpu", 1, t->batch_max, t->batch_max, &t->batch_max_per_gpu, err))
         return false;
     if (t->batch_max < t->max_gpus)
-        return rb_node_refuse(max, err, RB_E_TRIAL_GPUS,
-                              "expected %d or more: a trial may have so many GPUs, and each takes one sample at least",
-                              t->max_gpus);
+        return rb_node_refuse(
+            max, err, RB_E_TRIAL_GPUS,
+            "expected %d or more: a trial may have that many GPUs, and each takes at least one sample", t->max_gpus);
     const struct rb_node *scaling = rb_keys_given(&m, "lr_scaling");
     int choice = 0;
     if (scaling && !rb_node_choice(scaling, rb_lr_scaling_names, rb_names_count(rb_lr_scaling_names), &choice, err))
@@ -154,8 +154,7 @@ bool rb_trial_spec_read(const struct rb_node *node, struct rb_arena *arena, stru
 
 static void write_ints(struct rb_json *j, const char *key, const int *values, int n)
 {
-    rb_json_key(j, key);
-    rb_json_begin_array(j);
+    rb_json_karray(j, key);
     for (int i = 0; i < n; i++)
         rb_json_int(j, values[i]);
     rb_json_end_array(j);
@@ -163,8 +162,7 @@ static void write_ints(struct rb_json *j, const char *key, const int *values, in
 
 static void write_gpus(const struct rb_trial_spec *t, struct rb_json *j)
 {
-    rb_json_key(j, "gpus");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "gpus");
     rb_json_kint(j, "min", t->min_gpus);
     rb_json_kint(j, "max", t->max_gpus);
     write_ints(j, "sizes", t->sizes, t->n_sizes);

@@ -154,7 +154,7 @@ static const char *loose_name(const char *line, const char *mark, struct rb_aren
     return name;
 }
 
-// "Test set: ..." is about the test set, whatever its names say.
+// "Test set: ..." is about the test set, even if its names do not say so.
 static bool begins_with_validation(const char *line, struct rb_arena *arena)
 {
     line += strspn(line, " [=*#>-");

@@ -229,15 +229,11 @@ bool rb_measured_read(const struct rb_node *node, struct rb_arena *arena, struct
     static const char *const keys[] = {"configurations", "units", "at", "load", "cpus", "of", NULL};
     struct rb_measured made = {0};
     struct rb_map m;
-    const struct rb_node *configurations, *units;
-    int64_t n_configurations, n_units;
-    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "configurations", &configurations, err) ||
-        !rb_node_int(configurations, 1, MAX_COUNT, &n_configurations, err) || !rb_map_need(&m, "units", &units, err) ||
-        !rb_node_int(units, 1, MAX_COUNT, &n_units, err) || !read_instant(&m, arena, &made.at_us, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) ||
+        !rb_map_need_count(&m, "configurations", 1, MAX_COUNT, &made.configurations, err) ||
+        !rb_map_need_count(&m, "units", 1, MAX_COUNT, &made.units, err) || !read_instant(&m, arena, &made.at_us, err) ||
         !read_load(&m, &made, err))
         return false;
-    made.configurations = (int)n_configurations;
-    made.units = (int)n_units;
     const struct rb_node *of = rb_keys_given(&m, "of");
     if (of && !rb_measured_of_read(of, arena, &made.of, err))
         return false;
@@ -250,8 +246,7 @@ void rb_measured_of_write(const struct rb_measured_of *of, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kstring(j, "command", of->command);
     rb_json_kstring(j, "parameters", of->space);
-    rb_json_key(j, "files");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "files");
     for (int i = 0; i < of->n_files; i++) {
         rb_json_begin_object(j);
         rb_json_kstring(j, "path", of->files[i].path);

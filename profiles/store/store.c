@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define APPLICATION_ID 0x72627066 // "rbpf": tells a profile store from any other sqlite file
+#define APPLICATION_ID 0x72627066 // "rbpf": marks a profile store among sqlite files
 #define BUSY_MS        5000       // another command's transaction is short
 
-// A null is what the run did not tell.
+// A null is what the run did not report.
 #define STEP_TABLE                                                                                         \
     "CREATE TABLE step(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,"                      \
     " initial_batch REAL NOT NULL CHECK(initial_batch > 0), per_gpu INTEGER NOT NULL CHECK(per_gpu >= 1)," \
@@ -94,7 +94,7 @@ static bool choose_path(const char *given, char **out, bool *out_ours, struct rb
     return true;
 }
 
-// Measurements name commands and machines: nobody else's business, so the file is 0600 from its first moment.
+// Measurements name commands and machines, which are private, so the file is created with mode 0600.
 static bool create_private_file(char *path, bool make_dirs, struct rb_err *err)
 {
     if (make_dirs && !make_private_dirs(path, err))

@@ -14,7 +14,7 @@ static bool read_text(sqlite3_stmt *row, struct rb_arena *arena, void *out, stru
     return true;
 }
 
-// The imported profile of that name; *out_found tells whether there is one.
+// The imported profile of that name; *out_found: whether there is one.
 static bool load_imported(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_profile *out,
                           bool *out_found, struct rb_err *err)
 {

@@ -121,7 +121,7 @@ static bool read_step(sqlite3_stmt *row, struct rb_arena *arena, void *out, stru
     return true;
 }
 
-// Hands what runs told about their steps to them; both come in the same order.
+// Gives each run what it reported about its steps; both lists are in the same order.
 static bool load_steps(struct rb_store *s, const char *profile, const struct run_row *rows, struct rb_arena *arena,
                        struct rb_samples *out, struct rb_err *err)
 {

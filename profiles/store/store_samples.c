@@ -26,7 +26,7 @@ static const char *text_or(const char *s, const char *fallback)
     return s && s[0] != '\0' ? s : fallback;
 }
 
-// NAN is bound as null: not told.
+// NAN is bound as null: not reported.
 static bool insert_steps(struct rb_store *s, int64_t id, const struct rb_run_sample *run, struct rb_err *err)
 {
     const struct rb_step_stats *steps = &run->steps;
