@@ -2,7 +2,7 @@
 #ifndef RB_BENCH_PACKING_CHECK_H
 #define RB_BENCH_PACKING_CHECK_H
 
-#include "engine/packing/fluid.h"
+#include "engine/packing/fluid_widths.h"
 #include "engine/packing/pack.h"
 
 // What studies allow the search: the limits for one group outside a run.

@@ -203,7 +203,7 @@ static void end_trial(struct rb_engine *e, int trial, enum rb_trial_state state,
     if (state == RB_TRIAL_FAILED && e->rules >= RB_RULES_REPLACE && e->tuner->failed)
         e->tuner->failed(e->tuner_state, trial);
     else
-        e->tuner->told(e->tuner_state, trial, resource, score);
+        e->tuner->ended(e->tuner_state, trial, resource, score);
 }
 
 // One that has not reported yet is below all that have; -INFINITY would end it for good.

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "engine/packing/certificate.h"
-#include "engine/packing/exact.h"
+#include "engine/packing/branch.h"
 #include "engine/packing/improve.h"
 
 #include <assert.h>
@@ -32,9 +32,9 @@ static void take_list(struct rb_lister *l, const struct rb_pack_group *g, const 
 static void search_exactly(struct rb_lister *l, const struct rb_pack_group *g, int64_t most_branches,
                            struct rb_best_list *best, struct rb_pack_answer *out)
 {
-    struct rb_exact exact;
+    struct rb_branching exact;
     if (best->makespan_us <= out->bound_us ||
-        !rb_pack_exact(g, best->makespan_us, out->bound_us, most_branches, &exact))
+        !rb_pack_branch(g, best->makespan_us, out->bound_us, most_branches, &exact))
         return;
     if (exact.complete && exact.best_us > out->bound_us)
         out->bound_us = exact.best_us;

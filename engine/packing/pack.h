@@ -5,7 +5,7 @@
 #include "engine/packing/list.h"
 
 struct rb_pack_options {
-    int64_t most_branches;   // of the exact search, for groups it can take (engine/packing/exact.h); 0: not tried
+    int64_t most_branches;   // of the exact search, for groups it can take (engine/packing/branch.h); 0: not tried
     int64_t most_placements; // that lists on trial may make
     const int *widths, *order; // a list to begin from, [n_trials] each; NULL: none. Nothing longer is answered
 };

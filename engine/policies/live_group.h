@@ -4,7 +4,7 @@
 #define RB_ENGINE_POLICIES_LIVE_GROUP_H
 
 #include "engine/core/engine.h"
-#include "engine/packing/fluid.h"
+#include "engine/packing/fluid_widths.h"
 
 // What a trial may have, and how long a unit takes there over one GPU alone.
 struct rb_live_widths {

@@ -5,17 +5,17 @@
 
 #include "base/arena.h"
 
-struct rb_size_option {
+struct rb_size_choice {
     int gpus;
     double value;
 };
 
-struct rb_size_options {
-    const struct rb_size_option *options; // [n], n <= 255; one of them has gpus 0
+struct rb_size_choices {
+    const struct rb_size_choice *options; // [n], n <= 255; one of them has gpus 0
     int n;
 };
 
 // out_chosen[j]: index into jobs[j].options. Ties: the earlier option. O(n_gpus x options), memory of the arena.
-void rb_choose_sizes(struct rb_arena *arena, const struct rb_size_options *jobs, int n_jobs, int n_gpus, int *out_chosen);
+void rb_choose_sizes(struct rb_arena *arena, const struct rb_size_choices *jobs, int n_jobs, int n_gpus, int *out_chosen);
 
 #endif

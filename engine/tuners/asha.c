@@ -352,7 +352,7 @@ static enum rb_verdict asha_reported(void *state, int id, int64_t resource, doub
     return verdict;
 }
 
-static void asha_told(void *state, int id, int64_t resource, double score)
+static void asha_ended(void *state, int id, int64_t resource, double score)
 {
     struct asha *a = state;
     struct trial *t = training(a, id);
@@ -379,7 +379,7 @@ static void asha_failed(void *state, int id)
     struct asha *a = state;
     struct trial *t = training(a, id);
     if (!t || a->rule == RB_RULE_STOP) {
-        asha_told(state, id, 0, -INFINITY);
+        asha_ended(state, id, 0, -INFINITY);
         return;
     }
     const bool promoted = t->level > t->bracket;
@@ -412,7 +412,7 @@ const struct rb_tuner rb_tuner_asha = {
     .next = asha_next,
     .phase = asha_phase,
     .reported = asha_reported,
-    .told = asha_told,
+    .ended = asha_ended,
     .failed = asha_failed,
     .close = asha_close,
 };

@@ -135,7 +135,7 @@ enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out)
     return RB_TUNER_GROUP;
 }
 
-void rb_rung_state_told(void *state, int trial, int64_t resource, double score)
+void rb_rung_state_ended(void *state, int trial, int64_t resource, double score)
 {
     struct rung_state *s = state;
     assert(s->rung >= 0 && s->n_results < s->n_trials);
@@ -149,7 +149,7 @@ void rb_rung_state_failed(void *state, int trial)
 {
     struct rung_state *s = state;
     if (s->n_taken == s->n_fit) {
-        rb_rung_state_told(s, trial, 0, -INFINITY);
+        rb_rung_state_ended(s, trial, 0, -INFINITY);
         return;
     }
     int *place = bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);

@@ -11,7 +11,7 @@ bool rb_rung_state_create(const struct rb_job *job, void **out_state, struct rb_
 void rb_rung_state_destroy(void *state);
 int rb_rung_state_phase(const void *state);
 enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out);
-void rb_rung_state_told(void *state, int trial, int64_t resource, double score);
+void rb_rung_state_ended(void *state, int trial, int64_t resource, double score);
 void rb_rung_state_failed(void *state, int trial);
 
 #endif

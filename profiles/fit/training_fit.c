@@ -265,7 +265,7 @@ bool rb_training_fit(const struct rb_samples *s, struct rb_arena *arena, struct 
     make_cells(s, cell_of_run, arena, report);
     if (!fit_entries(s, arena, report, &entries, err))
         return false;
-    rb_sharing_fit(s, entries, report->profile.n_training, arena);
+    rb_gpu_sharing_fit(s, entries, report->profile.n_training, arena);
     rb_goodput_fit(s, entries, arena, report);
     if (s->n_runs > 0)
         return fit_runs(s, cell_of_run, entries, arena, report, err);

@@ -18,7 +18,7 @@ struct rb_layout {
 };
 
 // Trials that sit on one GPU together.
-struct rb_sharing_cost {
+struct rb_gpu_sharing {
     int trials;      // > 1
     double slowdown; // of each of them over one that has the GPU to itself
 };
@@ -34,7 +34,7 @@ struct rb_training {
     double batch;                   // per GPU
     double units_per_epoch;         // iterations per unit of resource
     double relative_error;          // standard error of the mean unit times over the mean; 0: taken as exact
-    const struct rb_sharing_cost *sharing; // ascending by trials, [n_sharing]; none: never measured
+    const struct rb_gpu_sharing *sharing; // ascending by trials, [n_sharing]; none: never measured
     int n_sharing;
     bool has_goodput;
     struct rb_training_goodput goodput; // for jobs whose batch size is tuned

@@ -153,7 +153,7 @@ static bool read_base(struct rb_map *m, struct rb_training *t, struct rb_err *er
 
 #define MAX_SLOWDOWN 1000.0
 
-static bool read_share(const struct rb_node *node, int least, struct rb_sharing_cost *out, struct rb_err *err)
+static bool read_share(const struct rb_node *node, int least, struct rb_gpu_sharing *out, struct rb_err *err)
 {
     static const char *const keys[] = {"trials", "slowdown", NULL};
     struct rb_map m;
@@ -172,7 +172,7 @@ static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, str
         return true;
     if (!rb_node_list(list, err))
         return false;
-    struct rb_sharing_cost *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
+    struct rb_gpu_sharing *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
     t->sharing = rows;
     for (const struct rb_node *child = list->first; child; child = child->next, t->n_sharing++) {
         if (!read_share(child, least, &rows[t->n_sharing], err))

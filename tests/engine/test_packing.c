@@ -1,6 +1,6 @@
 // Packing groups of trials: the published example and formulas, bounds and promises on random groups, small groups beside an
 // exhaustive search that knows nothing of the branch and bound.
-#include "engine/packing/exact.h"
+#include "engine/packing/branch.h"
 
 #include "base/stream.h"
 #include "bench/packing_check.h"
@@ -257,8 +257,8 @@ static void small_groups_are_packed_as_short_as_can_be(void **state)
         for (int i = 0; i < rb_pack_n_gpus(&g); i++)
             o.ends[i][0] = free_us[i];
         try_all(&o, 0, 0);
-        struct rb_exact exact;
-        assert_true(rb_pack_exact(&g, 1000, 0, INT64_MAX, &exact));
+        struct rb_branching exact;
+        assert_true(rb_pack_branch(&g, 1000, 0, INT64_MAX, &exact));
         assert_true(exact.complete && exact.improved);
         assert_int_equal(exact.best_us, o.best_us);
     }

@@ -1,7 +1,7 @@
 // Computes Fluid's widths for a group, as published and as released, and the baseline of one GPU for each trial.
 // Sources: Fluid (MLSys'21), Algorithms 1 and 2, section 4.2.2; the released fluid_executor.py.
-#ifndef RB_ENGINE_PACKING_FLUID_H
-#define RB_ENGINE_PACKING_FLUID_H
+#ifndef RB_ENGINE_PACKING_FLUID_WIDTHS_H
+#define RB_ENGINE_PACKING_FLUID_WIDTHS_H
 
 #include "engine/packing/group.h"
 

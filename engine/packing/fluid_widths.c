@@ -1,4 +1,4 @@
-#include "engine/packing/fluid.h"
+#include "engine/packing/fluid_widths.h"
 
 #include "base/arena.h"
 
