@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// Is the word among the names? names ends with NULL.
+bool rb_is_one_of(const char *word, const char *const *names);
+
 // Of n names the shortest that begins with the word, if that has three letters; else the closest by edit distance, or NULL
 // if none is close. NULL names are no candidates.
 const char *rb_closest(const char *word, const char *const *names, int n);

@@ -1,6 +1,8 @@
 // Trials on their way through the cluster: handed out, waiting, running, giving way, waiting again.
 #include "engine/core/engine_state.h"
 
+#include "base/order.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -329,12 +331,6 @@ void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const cha
     e->n_waiting = 0;
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const int *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 static void lose_trial(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
@@ -365,7 +361,7 @@ static int trials_on(const struct rb_engine *e, int node, uint64_t gpus, int *ou
         if (here)
             out[n++] = e->running[i];
     }
-    qsort(out, (size_t)n, sizeof *out, ascending);
+    qsort(out, (size_t)n, sizeof *out, rb_order_ints);
     for (int i = 0; i < n; i++) {
         if (kept == 0 || out[i] != out[kept - 1])
             out[kept++] = out[i];

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -159,12 +160,6 @@ int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g)
     return bound_us;
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const int64_t *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 static int64_t at_least(int64_t a_us, int64_t b_us)
 {
     return a_us > b_us ? a_us : b_us;
@@ -179,7 +174,7 @@ int64_t rb_pack_allotment_bound_us(const struct rb_pack_group *g, const bool *al
         const int trial = i / g->n_widths, width = i % g->n_widths;
         limits[i] = can_take(g, trial, width) ? rb_pack_needs_us(g, trial, width) : RB_PACK_NEVER;
     }
-    qsort(limits, (size_t)n, sizeof *limits, ascending);
+    qsort(limits, (size_t)n, sizeof *limits, rb_order_int64s);
     int low = 0, high = n - 1;
     while (low < high) {
         const int middle = low + (high - low) / 2;

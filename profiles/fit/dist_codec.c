@@ -1,6 +1,7 @@
 // A distribution in a file: a bare number, or a family with mean and cv or with its own parameters.
 #include "profiles/fit/dist.h"
 
+#include "base/order.h"
 #include "profiles/job/keys.h"
 
 #include <math.h>
@@ -21,12 +22,6 @@ const char *rb_dist_kind_name(enum rb_dist_kind kind)
     return kind_names[kind];
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static bool read_values(struct rb_map *m, struct rb_arena *arena, struct rb_dist *d, struct rb_err *err)
 {
     const struct rb_node *list;
@@ -40,7 +35,7 @@ static bool read_values(struct rb_map *m, struct rb_arena *arena, struct rb_dist
     for (const struct rb_node *child = list->first; child; child = child->next)
         if (!rb_node_double(child, 0, RB_DIST_MAX_MEAN, &values[n++], err))
             return false;
-    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    qsort(values, (size_t)n, sizeof *values, rb_order_doubles);
     d->values = values;
     d->n_values = n;
     return true;

@@ -2,6 +2,8 @@
 // Source: Law, "Simulation Modeling and Analysis", chapter 6 (likelihood equations); Stephens (1970) for the p-value.
 #include "profiles/fit/dist_fit.h"
 
+#include "base/order.h"
+
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
@@ -26,12 +28,6 @@ struct sample {
     double mean, mean_log, sd_log;
     double mean_error; // of the mean, over it
 };
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 // Source: Student (1908), "The probable error of a mean".
 double rb_mean_error(double variance, int degrees)
@@ -227,7 +223,7 @@ bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_
         return false;
     RB_AUTO(rb_auto_free) double *sorted = rb_xcalloc((size_t)n, sizeof(*sorted));
     memcpy(sorted, values, (size_t)n * sizeof(*sorted));
-    qsort(sorted, (size_t)n, sizeof(*sorted), by_value);
+    qsort(sorted, (size_t)n, sizeof(*sorted), rb_order_doubles);
     const struct sample s = summarise(sorted, n);
     struct rb_dist_fit fit = {.n = n, .ks_p = 1};
     if (n < MIN_SAMPLE) {

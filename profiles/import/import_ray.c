@@ -7,21 +7,13 @@
 // (defaults of the schedulers).
 #include "profiles/import/import_job_format.h"
 
+#include "base/closest.h"
 #include "base/number.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MAX_LISTED_INTS 64 // of lograndint: a longer list is no help to a reader
-
-static bool is_one_of(const char *text, const char *const *names)
-{
-    for (; *names; names++) {
-        if (strcmp(text, *names) == 0)
-            return true;
-    }
-    return false;
-}
 
 // --- distributions
 
@@ -191,7 +183,7 @@ static enum space_kind kind_of(const struct rb_node *node, const struct ray_law 
         return SPACE_CHOICE;
     if (strcmp(key, "grid_search") == 0)
         return SPACE_GRID;
-    return is_one_of(key, refused) ? SPACE_REFUSED : SPACE_NESTED;
+    return rb_is_one_of(key, refused) ? SPACE_REFUSED : SPACE_NESTED;
 }
 
 // Which kinds of search the space asks for.
@@ -431,15 +423,15 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
         return false;
     if (type && type->kind != RB_NODE_STRING)
         return rb_node_refuse(type, err, RB_E_TEXT_FORM, "expected asha, hyperband or fifo");
-    const bool is_fifo = !type || is_one_of(type->text, fifo);
-    if (!is_fifo && !is_one_of(type->text, asha) && !is_one_of(type->text, hyperband))
+    const bool is_fifo = !type || rb_is_one_of(type->text, fifo);
+    if (!is_fifo && !rb_is_one_of(type->text, asha) && !rb_is_one_of(type->text, hyperband))
         return rb_node_refuse(type, err, RB_E_JOB_FOREIGN,
                               "there is no scheduler \"%.40s\" here; use asha, hyperband or fifo", type->text);
     if (demand->grid)
         return read_grid(im, root, demand, is_fifo ? NULL : s, err);
     if (is_fifo)
         return read_random(im, root, err);
-    if (is_one_of(type->text, hyperband))
+    if (rb_is_one_of(type->text, hyperband))
         return read_hyperband(im, s, err);
     return read_asha(im, s, err) && read_samples(im, root, err);
 }

@@ -2,6 +2,7 @@
 #include "profiles/job/job_trial.h"
 
 #include "base/limits.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
@@ -12,12 +13,6 @@
 #define MAX_GPUS     4096 // of one trial
 #define MAX_RESTARTS 1000
 #define MAX_BATCH    (INT64_C(1) << 30) // samples
-
-static int compare_ints(const void *a, const void *b)
-{
-    const int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
 
 // A list of distinct whole numbers, any order in, ascending out.
 static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *arena, const int **out, int *out_n,
@@ -38,7 +33,7 @@ static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *are
                 return rb_node_refuse(child, err, RB_E_LIST_REPEATED, "%s is listed twice; remove one", child->text);
         sizes[i++] = (int)v;
     }
-    qsort(sizes, (size_t)n, sizeof *sizes, compare_ints);
+    qsort(sizes, (size_t)n, sizeof *sizes, rb_order_ints);
     *out = sizes;
     *out_n = n;
     return true;

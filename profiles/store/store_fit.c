@@ -2,6 +2,8 @@
 #include "profiles/store/samples.h"
 #include "profiles/store/store_sql.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,15 +74,9 @@ static const char *describe_source(const struct rb_samples *s, struct rb_arena *
                            n_units, last->machine, rb_format_instant(last->measured_at_us, when), last->command);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof(*values), by_number);
+    qsort(values, (size_t)n, sizeof(*values), rb_order_doubles);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
