@@ -1,7 +1,7 @@
 // Lists every error. Each has a class, on which programs act, and a number, under which people find its cause and remedy:
-// `rbplan explain RB1112`, docs/errors. The rows are in base/err_catalog.def. A number stands for one thing that a person does differently, not for
-// one place in the sources. Numbers are permanent: none is ever given another meaning or used again, and one that is no
-// longer raised keeps its row, under a name that begins with "retired-".
+// `rbplan explain RB1112`, docs/errors. The rows are in base/err_catalog.def. A number stands for one remedy, not for one place
+// in the sources. Numbers are permanent: none is ever used again with another meaning, and one that is no longer raised keeps
+// its row, under a name that begins with "retired-".
 #ifndef RB_BASE_ERR_CATALOG_H
 #define RB_BASE_ERR_CATALOG_H
 

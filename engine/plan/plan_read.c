@@ -81,7 +81,7 @@ static bool check_digest(const struct reader *r, const struct rb_node *stated, c
         return false;
     return strcmp(hex, actual) == 0 ||
            rb_node_refuse(stated, r->err, RB_E_PLAN_CHANGED,
-                          "expected %s, the digest of what stands beside it: the plan was changed after it was "
+                          "expected %s, the digest of the content beside it: the plan was changed after it was "
                           "made; make it again with rbplan",
                           actual);
 }

@@ -106,7 +106,7 @@ static bool read_rung(struct rb_map *m, int index, const struct rb_rung *rung, s
     if (!rb_map_need(m, "stage", &node, err) || !rb_node_int(node, 0, RB_LIMIT_STAGES - 1, &stage, err))
         return false;
     if (stage != index)
-        return rb_node_refuse(node, err, RB_E_PLAN_STAGES, "expected %d, got %d: stages stand in order", index,
+        return rb_node_refuse(node, err, RB_E_PLAN_STAGES, "expected %d, got %d: stages must be in order", index,
                               (int)stage);
     if (!rb_map_need_count(m, "trials", 1, RB_LIMIT_TRIALS, &out->trials, err) ||
         !rb_map_need_int(m, "resource_start", 0, INT64_MAX, &out->resource_start, err) ||

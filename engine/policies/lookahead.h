@@ -1,4 +1,4 @@
-// What the policy lookahead has seen of a run, for its forecaster (simulator/forecast/forecast.h).
+// Gives the forecaster (simulator/forecast/forecast.h) what the policy lookahead has seen of a run.
 #ifndef RB_ENGINE_POLICIES_LOOKAHEAD_H
 #define RB_ENGINE_POLICIES_LOOKAHEAD_H
 

@@ -1,4 +1,4 @@
-// Which node of a cluster that shrinks goes first: the one that is worth least to keep.
+// Chooses the node that a shrinking cluster gives up first: the one that is worth least to keep.
 #ifndef RB_ENGINE_SHARING_GIVE_UP_H
 #define RB_ENGINE_SHARING_GIVE_UP_H
 

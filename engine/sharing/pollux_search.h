@@ -1,4 +1,4 @@
-// The genetic search of Pollux (OSDI'21 artifact) over divisions of a cluster: NSGA-II (Deb et al., 2002) on two objectives,
+// Searches divisions of a cluster by the genetic search of Pollux (OSDI'21 artifact): NSGA-II (Deb et al., 2002) on two objectives,
 // the power mean of the jobs' speed-ups and the cluster's utility. One division is a matrix of jobs x nodes, a row a job.
 #ifndef RB_ENGINE_SHARING_POLLUX_SEARCH_H
 #define RB_ENGINE_SHARING_POLLUX_SEARCH_H

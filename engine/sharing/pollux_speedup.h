@@ -1,4 +1,4 @@
-// SPEEDUP_j(N, K) of every job over its fair share, and what it adds to the power mean when its placement stays and when
+// Computes SPEEDUP_j(N, K) of every job over its fair share, and what it adds to the power mean when its placement stays and when
 // it changes (Pollux, OSDI'21, section 4.2). Asked of the job's model once for each (nodes, GPUs) and round.
 #ifndef RB_ENGINE_SHARING_POLLUX_SPEEDUP_H
 #define RB_ENGINE_SHARING_POLLUX_SPEEDUP_H

@@ -1,4 +1,4 @@
-// The brackets of Hyperband and ASHA: bracket b = 0, 1, ... is Hyperband's s = s_max - b and starts at level b.
+// Computes the brackets of Hyperband and ASHA: bracket b = 0, 1, ... is Hyperband's s = s_max - b and starts at level b.
 // Source: Li et al., "Hyperband", JMLR 18 (2018), algorithm 1.
 #ifndef RB_ENGINE_TUNERS_BRACKETS_H
 #define RB_ENGINE_TUNERS_BRACKETS_H

@@ -1,4 +1,4 @@
-// State of a tuner whose stages are a rung table: the trials of the current rung and what they scored. Shared by sha
+// Keeps the state of a tuner whose stages are a rung table: the trials of the current rung and their scores. Shared by sha
 // (several rungs), random and grid (one), and the brackets of hyperband.
 #ifndef RB_ENGINE_TUNERS_RUNG_STATE_H
 #define RB_ENGINE_TUNERS_RUNG_STATE_H

@@ -1,4 +1,4 @@
-// What a training script has reported about its optimiser steps since its last report (docs/formats/trial.md).
+// Holds what a training script has reported about its optimiser steps since its last report (docs/formats/trial.md).
 #ifndef RB_PROFILES_STEP_STATS_H
 #define RB_PROFILES_STEP_STATS_H
 

@@ -1,4 +1,4 @@
-// The seven-parameter throughput model of Pollux (OSDI'21, section 3.2) and its fit.
+// Computes and fits the seven-parameter throughput model of Pollux (OSDI'21, section 3.2).
 //   T_grad(m) = alpha_c + beta_c m
 //   T_sync    = 0 (K = 1) | alpha_r + beta_r max(K-2, 1e-8) (one node) | alpha_n + beta_n max(K-2, 1e-8) (several)
 //   T_iter    = s T_grad + (T_grad^gamma + T_sync^gamma)^(1/gamma)

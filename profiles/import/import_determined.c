@@ -305,9 +305,8 @@ static bool read_search(struct rb_importer *im, const struct rb_node *root, stru
         {"divisor max_length max_rungs max_time max_trials metric mode name smaller_is_better stop_once "
          "time_metric",
          RB_KEY_READ, NULL},
-        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
-        {"bracket_rungs", RB_KEY_REFUSED,
-         "brackets of one's own choice have no equivalent; remove it, and `mode` chooses"},
+        {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
+        {"bracket_rungs", RB_KEY_REFUSED, "a list of brackets has no equivalent; remove it, and `mode` chooses them"},
         {"source_checkpoint_uuid source_trial_id", RB_KEY_REFUSED, warm},
         {0},
     };
@@ -341,7 +340,7 @@ static bool read_resources(struct rb_importer *im, const struct rb_node *root, s
         return false;
     if (n == 0)
         rb_import_warn(im, RB_DRAFT_TRIAL, slots,
-                       "a trial has at least one GPU here; on `infra: local` a CPU may stand in");
+                       "a trial has at least one GPU here; on `infra: local` a CPU slot may take its place");
     rb_job_draft_set(&im->draft, RB_DRAFT_TRIAL, "gpus",
                      rb_arena_printf(&im->made.arena, "%lld", (long long)(n ? n : 1)),
                      "{min: 1, max: 8} lets the plan choose", slots);
@@ -526,7 +525,7 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
 static bool read_experiment(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const char own_pace[] =
-        "the script itself says when it validates and saves; a checkpoint is needed at every rung";
+        "the script itself decides when it validates and saves; a checkpoint is needed at every rung";
     static const struct rb_key_rule rules[] = {
         {"checkpoint_storage entrypoint environment hyperparameters max_restarts name reproducibility "
          "resources searcher",
@@ -541,9 +540,9 @@ static bool read_experiment(struct rb_importer *im, const struct rb_node *root, 
         {"integrations", RB_KEY_DROPPED, "no equivalent"},
         {"log_policies", RB_KEY_DROPPED, "logs are not searched; a trial that fails is restarted up to max_restarts"},
         {"optimizations", RB_KEY_DROPPED, "options of Determined's own trainers"},
-        {"pbs", RB_KEY_DROPPED, "PBS is not spoken"},
+        {"pbs", RB_KEY_DROPPED, "PBS is not supported"},
         {"records_per_epoch", RB_KEY_DROPPED, "units are not converted; the script counts its own"},
-        {"slurm", RB_KEY_DROPPED, "infra: [slurm/PARTITION] and resources.slurm say it here"},
+        {"slurm", RB_KEY_DROPPED, "use infra: [slurm/PARTITION] and resources.slurm"},
         {0},
     };
     if (!rb_import_keys(im, root, rules, RB_DRAFT_RUN, err))

@@ -30,7 +30,7 @@ static bool cannot_tell(const struct rb_node *root, int n, struct rb_err *err)
             rb_buf_printf(&told_by, " and `%s`", formats[i]->marks[1]);
     }
     return rb_node_refuse(root, err, RB_E_JOB_TOOL, "%s: %s; give --from determined, ray or wandb",
-                          n == 0 ? "this is no job of a known tool" : "this may be a job of more than one tool",
+                          n == 0 ? "this is not a job of a known tool" : "this may be a job of more than one tool",
                           rb_buf_str(&told_by));
 }
 

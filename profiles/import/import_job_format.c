@@ -210,10 +210,9 @@ void rb_import_set_length(struct rb_importer *im, int64_t given, const char *uni
 {
     const int64_t length = im->options->max_resource > 0 ? im->options->max_resource : given;
     if (length <= 0)
-        rb_import_warn(
-            im, RB_DRAFT_SCHEDULER, at,
-            "nothing says how long a trial trains, so one unit is a whole run: --max-resource N says it in epochs, "
-            "and then trials may be stopped early");
+        rb_import_warn(im, RB_DRAFT_SCHEDULER, at,
+                       "the length of a trial is not given, so one unit is a whole run; with --max-resource N in "
+                       "epochs, trials may be stopped early");
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "max_resource", length > 0 ? length : 1, at);
     rb_import_set_text(im, RB_DRAFT_SCHEDULER, "unit", length > 0 ? unit : "run", at);
 }

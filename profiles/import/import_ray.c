@@ -233,7 +233,7 @@ static bool check_once(const struct rb_node *root, const char *group, struct rb_
     const struct rb_node *inside = rb_import_given(root, group);
     for (const struct rb_node *child = inside ? inside->first : NULL; child; child = child->next) {
         if (child->key && child->kind != RB_NODE_NULL && rb_import_given(root, child->key))
-            return rb_node_refuse(child, err, RB_E_KEYS_TOGETHER, "stands beside %s as well; keep one of the two",
+            return rb_node_refuse(child, err, RB_E_KEYS_TOGETHER, "is given together with %s; keep one of the two",
                                   group);
     }
     return true;
@@ -350,7 +350,7 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *s, stru
     rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "hyperband", s);
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "eta", eta, factor ? factor : s);
     rb_import_warn(im, RB_DRAFT_SCHEDULER, s,
-                   "hyperband's brackets say how many trials there are; num_samples does not count");
+                   "hyperband's brackets determine the number of trials; num_samples is ignored");
     rb_import_set_length(im, length, unit, max_t ? max_t : s);
     return true;
 }
@@ -442,8 +442,8 @@ static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct
 {
     static const struct rb_key_rule rules[] = {
         {"gpu", RB_KEY_READ, NULL},
-        {"cpu", RB_KEY_DROPPED, "the instance type says how many CPUs stand beside a GPU"},
-        {"memory", RB_KEY_DROPPED, "the instance type says how much memory there is"},
+        {"cpu", RB_KEY_DROPPED, "the instance type determines the CPUs for each GPU"},
+        {"memory", RB_KEY_DROPPED, "the instance type determines the memory"},
         {0},
     };
     const struct rb_node *resources = rb_import_given(root, "resources_per_trial"),
@@ -457,7 +457,7 @@ static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct
         return rb_node_refuse(gpu, err, RB_E_TEXT_FORM, "expected a whole number of GPUs above 1");
     if (n == 0)
         rb_import_warn(im, RB_DRAFT_TRIAL, gpu ? gpu : resources,
-                       "a trial has at least one GPU here; on `infra: local` a CPU may stand in");
+                       "a trial has at least one GPU here; on `infra: local` a CPU slot may take its place");
     else if (n < 1)
         rb_import_warn(im, RB_DRAFT_TRIAL, gpu,
                        "a trial has a GPU of its own; trial.gpus.share and policy packing share one");
@@ -471,7 +471,7 @@ static bool read_run_config(struct rb_importer *im, const struct rb_node *root, 
     static const struct rb_key_rule rules[] = {
         {"failure_config name stop storage_path", RB_KEY_READ, NULL},
         {"callbacks log_to_file verbose", RB_KEY_IGNORED, NULL},
-        {"checkpoint_config", RB_KEY_DROPPED, "the script says when it saves; a checkpoint is needed at every rung"},
+        {"checkpoint_config", RB_KEY_DROPPED, "the script decides when it saves; a checkpoint is needed at every rung"},
         {0},
     };
     const struct rb_node *run = rb_import_given(root, "run_config"),
@@ -512,7 +512,7 @@ static bool read_tune_config(struct rb_importer *im, const struct rb_node *root,
     static const struct rb_key_rule rules[] = {
         {"metric mode num_samples scheduler time_budget_s", RB_KEY_READ, NULL},
         {"reuse_actors trial_dirname_creator trial_name_creator", RB_KEY_IGNORED, NULL},
-        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
+        {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
         {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
         {0},
     };
@@ -540,7 +540,7 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
         return true;
     if (!entry)
         return rb_node_refuse(root, err, RB_E_JOB_LACKS,
-                              "nothing says what to run: a trainable is Python code, so give the command of a script "
+                              "the command is missing: a trainable is Python code, so give the command of a script "
                               "as `entrypoint` or as --run COMMAND");
     if (!rb_node_string(entry, &text, err))
         return false;
@@ -559,7 +559,7 @@ static bool read_experiment(struct rb_importer *im, const struct rb_node *root, 
          "stop storage_path time_budget_s tune_config",
          RB_KEY_READ, NULL},
         {"verbose", RB_KEY_IGNORED, NULL},
-        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
+        {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
         {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
         {0},
     };

@@ -213,9 +213,9 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *early, 
     if (im->options->max_resource > 0)
         length = im->options->max_resource;
     if (length == 0)
-        return rb_node_refuse(early, err, RB_E_JOB_LACKS,
-                              "min_iter says where trials are first compared, and nothing how long they train: "
-                              "give --max-resource N");
+        return rb_node_refuse(
+            early, err, RB_E_JOB_LACKS,
+            "min_iter is where trials are first compared, but the length of a trial is missing: give --max-resource N");
     if (!min_iter && !first_bracket(early, length, eta, &first, err))
         return false;
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "min_resource", first, min_iter ? min_iter : max_iter);
@@ -427,7 +427,7 @@ static bool read_command(struct rb_importer *im, const struct rb_node *root, str
     } else {
         if (!program)
             return rb_node_refuse(root, err, RB_E_JOB_LACKS,
-                                  "neither `program` nor `command` says what to run: give --run COMMAND");
+                                  "neither `program` nor `command` is given: give --run COMMAND");
         if (!rb_node_string(program, &text, err))
             return false;
         rb_buf_puts(&run, "python ");
@@ -453,7 +453,7 @@ static bool read_sweep(struct rb_importer *im, const struct rb_node *root, struc
         {"command early_terminate method metric name parameters program run_cap", RB_KEY_READ, NULL},
         {"apiVersion controller description entity kind project settings tags", RB_KEY_IGNORED, NULL},
         {"image_uri", RB_KEY_DROPPED, "there are no containers here: `setup` prepares a node"},
-        {"job", RB_KEY_DROPPED, "a launch job is not looked up: `run` says what to run"},
+        {"job", RB_KEY_DROPPED, "a launch job is not looked up; the command is `run`"},
         {0},
     };
     const struct rb_node *parameters;

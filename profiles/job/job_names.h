@@ -1,4 +1,4 @@
-// The words of job.yaml, in the order of their enums. Each list ends with NULL.
+// Lists the words of job.yaml in the order of their enums. Each list ends with NULL.
 #ifndef RB_PROFILES_JOB_NAMES_H
 #define RB_PROFILES_JOB_NAMES_H
 

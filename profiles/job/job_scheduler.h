@@ -1,4 +1,4 @@
-// `scheduler:` of job.yaml: the tuner and what it counts by.
+// Reads and writes `scheduler:` of job.yaml: the tuner and its units.
 #ifndef RB_PROFILES_JOB_SCHEDULER_H
 #define RB_PROFILES_JOB_SCHEDULER_H
 

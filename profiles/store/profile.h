@@ -1,4 +1,4 @@
-// What is known about a training job and about the clouds it may run on: rb-profile/1. Measured or written by hand.
+// A profile is what is known about a training job and about the clouds it may run on: rb-profile/1, measured or written by hand.
 // Immutable after reading; everything lives in one arena.
 #ifndef RB_PROFILES_PROFILE_H
 #define RB_PROFILES_PROFILE_H

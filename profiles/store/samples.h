@@ -1,4 +1,4 @@
-// Everything that was measured about one profile, in memory, and the fits made from it. Nothing here touches sqlite.
+// Holds everything that was measured about one profile in memory, and fits it. Nothing here touches sqlite.
 #ifndef RB_PROFILES_SAMPLES_H
 #define RB_PROFILES_SAMPLES_H
 
