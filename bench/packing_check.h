@@ -12,6 +12,10 @@ static const struct rb_pack_options rb_packing_study_options = {.most_branches =
 // that no GPU is held by two trials at once unless they share it.
 bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p, struct rb_err *err);
 
+// Fluid's lower bound: max(sum of the least areas / GPUs, longest of the least heights). It never exceeds the allotment bound.
+int64_t rb_packing_simple_bound_us(const struct rb_pack_group *g);
+bool rb_packing_is_optimal(const struct rb_pack_answer *a);
+
 double rb_packing_proved_ratio(const struct rb_pack_answer *a);  // certified over bound; infinity: none
 double rb_packing_reached_ratio(const struct rb_pack_answer *a); // makespan over bound
 

@@ -170,7 +170,7 @@ static bool steps_for(const struct rb_batching *b, const char *accelerator, stru
 {
     const struct accelerator *a = find(b, accelerator);
     const bool known = profile_steps(rb_profile_training(b->profile, accelerator), out);
-    if (a && a->log.n > 0 && (!known || rb_throughput_log_tells_batches(&a->log))) {
+    if (a && a->log.n > 0 && (!known || rb_throughput_log_separates_batches(&a->log))) {
         *out = (struct known_steps){a->log.fit, a->log.max_local_batch};
         return true;
     }

@@ -42,7 +42,6 @@ struct rb_owned_node {
     uint64_t usable;          // bit mask: all GPUs, but of a node that is shared with other jobs
     uint64_t busy;            // bit mask
     int64_t requested_us, running_us, ready_us, ended_us; // -1: not yet
-    const char *end_reason;   // static text
 };
 
 enum rb_job_outcome {

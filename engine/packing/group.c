@@ -146,20 +146,6 @@ static int64_t mean_load_us(const struct rb_pack_group *g, int64_t limit_us, con
     return area / parts + (area % parts > 0);
 }
 
-int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g)
-{
-    int64_t bound_us = mean_load_us(g, RB_PACK_NEVER - 1, NULL);
-    for (int i = 0; i < g->n_trials; i++) {
-        int64_t shortest_us = RB_PACK_NEVER;
-        for (int w = 0; w < g->n_widths; w++) {
-            if (can_take(g, i, w) && rb_pack_needs_us(g, i, w) < shortest_us)
-                shortest_us = rb_pack_needs_us(g, i, w);
-        }
-        bound_us = shortest_us > bound_us ? shortest_us : bound_us;
-    }
-    return bound_us;
-}
-
 static int64_t at_least(int64_t a_us, int64_t b_us)
 {
     return a_us > b_us ? a_us : b_us;

@@ -39,11 +39,9 @@ bool rb_pack_fits(const struct rb_pack_group *g, int width); // on these nodes a
 #define RB_PACK_PARTS 2520 // least common multiple of 1..RB_LIMIT_TRIALS_PER_GPU
 int64_t rb_pack_parts(const struct rb_pack_group *g, int width); // that one trial holds; whole nodes beyond one node
 
-// The end of a packing is that of its last trial, tails included. No packing ends sooner.
-//   simple: max(total of the least areas / GPUs, longest of the least heights), as in Fluid's analysis
-//   allotment: the least, over all choices of a width for each trial, of max(their areas / GPUs, longest): at least `simple`.
+// The end of a packing is that of its last trial, tails included. No packing ends sooner than this bound: the least, over all
+// choices of a width for each trial, of max(total of their areas / GPUs, longest).
 // out_widths [n_trials], may be NULL: a choice that attains it. allowed [n_widths], NULL: all widths.
-int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g);
 int64_t rb_pack_allotment_bound_us(const struct rb_pack_group *g, const bool *allowed, int *out_widths);
 
 // The width of least area (ties: narrowest) with which the trial and its tail end within limit_us; -1: none.

@@ -46,8 +46,7 @@ void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *option
 {
     struct rb_certificate certificate;
     RB_AUTO(rb_lister_finish) struct rb_lister lister = {0};
-    *out = (struct rb_pack_answer){.simple_bound_us = rb_pack_simple_bound_us(g),
-                                   .bound_us = rb_pack_allotment_bound_us(g, NULL, NULL)};
+    *out = (struct rb_pack_answer){.bound_us = rb_pack_allotment_bound_us(g, NULL, NULL)};
     rb_certificate_make(g, &certificate);
     out->certified_us = certificate.within_us;
     out->certificate = certificate.how;
@@ -60,6 +59,5 @@ void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *option
     if (options->most_branches > 0)
         search_exactly(&lister, g, options->most_branches, &best, out);
     rb_pack_list(&lister, g, best.widths, best.order, best.rule, &out->packing);
-    out->optimal = out->packing.makespan_us == out->bound_us;
     rb_certificate_finish(&certificate);
 }

@@ -12,11 +12,9 @@ struct rb_pack_options {
 
 struct rb_pack_answer {
     struct rb_packing packing;
-    int64_t simple_bound_us; // Fluid's lower bound
-    int64_t bound_us;        // the best lower bound proved for this group
+    int64_t bound_us;        // the best lower bound proved; a packing of this length is optimal
     int64_t certified_us;    // proved before packing: no longer than this. INT64_MAX: no theorem applies
     const char *certificate; // the theorem; NULL: none
-    bool optimal;            // nothing is shorter: bound_us is attained
 };
 
 // The group must have passed rb_pack_group_check. Owns: rb_pack_answer_finish.

@@ -163,7 +163,7 @@ static void pass_failed(struct asha *a, int bracket)
             record(a, id, -INFINITY);
 }
 
-// The first score at or beyond a rung is the result there. Nobody is compared at R.
+// The first score at or beyond a rung is the result there. Trials are not compared at R.
 static void record_passed(struct asha *a, int id, int64_t resource, double score)
 {
     struct trial *t = &a->trials[id];

@@ -71,11 +71,12 @@ static void fit_entry(const struct rb_samples *s, struct rb_training *t, struct 
     t->has_goodput = g.has_noise || g.has_steps;
     if (t->has_goodput) {
         t->goodput = g;
-        *new_report(report, arena) = (struct rb_fit_goodput){.accelerator = t->accelerator,
-                                                             .n_placements = log.n,
-                                                             .step_error = log.error,
-                                                             .several_batches = rb_throughput_log_tells_batches(&log),
-                                                             .n_noises = n_noises};
+        *new_report(report, arena) =
+            (struct rb_fit_goodput){.accelerator = t->accelerator,
+                                    .n_placements = log.n,
+                                    .step_error = log.error,
+                                    .several_batches = rb_throughput_log_separates_batches(&log),
+                                    .n_noises = n_noises};
     }
     rb_throughput_log_finish(&log);
 }

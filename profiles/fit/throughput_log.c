@@ -18,7 +18,7 @@ void rb_throughput_log_finish(struct rb_throughput_log *log)
     rb_throughput_log_init(log);
 }
 
-bool rb_throughput_log_tells_batches(const struct rb_throughput_log *log)
+bool rb_throughput_log_separates_batches(const struct rb_throughput_log *log)
 {
     return log->n > 0 && log->max_local_batch >= 2 * log->min_local_batch;
 }

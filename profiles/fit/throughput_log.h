@@ -17,7 +17,7 @@ struct rb_throughput_log {
 };
 
 // Are there local batches a factor of two apart? Otherwise a fit can hardly separate the fixed time from the time per sample.
-bool rb_throughput_log_tells_batches(const struct rb_throughput_log *log);
+bool rb_throughput_log_separates_batches(const struct rb_throughput_log *log);
 
 void rb_throughput_log_init(struct rb_throughput_log *log);
 void rb_throughput_log_finish(struct rb_throughput_log *log);

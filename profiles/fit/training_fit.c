@@ -30,7 +30,7 @@ static bool same_cell(const struct rb_run_sample *a, const struct rb_run_sample 
 }
 
 // One cell from its runs. Every run counts the same, however many units it trained: runs are what varies. With one
-// run there is only the scatter of its units to tell the error by.
+// run the error is estimated from the scatter of its units.
 static struct rb_fit_cell make_cell(const struct rb_run_sample *runs, int n)
 {
     struct rb_fit_cell cell = {
@@ -218,8 +218,8 @@ static bool fit_dominant(const struct rb_samples *s, const int *cell_of_run, str
     return rb_dominant_fit(s, log_deviation, arena, report, err);
 }
 
-// How far a cell's mean may be off, over the mean, from the two pooled noise layers (a cell by itself has too few runs to
-// tell): root mean square over the accelerator's cells.
+// How far a cell's mean may be off, over the mean, from the two pooled noise layers (a single cell has too few
+// runs): root mean square over the accelerator's cells.
 static double relative_error(const struct rb_fit_report *report, const char *accelerator)
 {
     const double between = report->noise.between_cv, within = report->noise.within_cv;

@@ -56,7 +56,7 @@ static const char *several_brackets(const struct rb_job *job)
 {
     static const char *const have_brackets[] = {"hyperband", "asha", NULL};
     return job->scheduler.brackets > 1 && !rb_is_one_of(job->scheduler.type, have_brackets) ? "more than one bracket"
-                                                                                         : NULL;
+                                                                                            : NULL;
 }
 
 static const char *other_policy(const struct rb_job *job)
