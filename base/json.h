@@ -1,4 +1,4 @@
-// Canonical JSON writing: the caller's key order, no spaces unless pretty, integers exact, doubles in the shortest
+// Writes canonical JSON: the caller's key order, no spaces unless pretty, integers exact, doubles in the shortest
 // form that reads back to the same value, strings escaped as RFC 8259 asks (control bytes, invalid UTF-8 replaced).
 #ifndef RB_BASE_JSON_H
 #define RB_BASE_JSON_H
@@ -39,7 +39,11 @@ void rb_json_node(struct rb_json *j, const struct rb_node *node); // a parsed va
 // Spaces and commas mean nothing. Example: rb_json_put(j, "{kind: 'instance', id: '%ju', name: %s, tags: [%s]}", ...)
 void rb_json_put(struct rb_json *j, const char *template, ...) __attribute__((format(printf, 2, 3)));
 
-// key + value in one line
+// A key, and the beginning of its object or list.
+void rb_json_kobject(struct rb_json *j, const char *key);
+void rb_json_karray(struct rb_json *j, const char *key);
+// A key and its value.
+void rb_json_kstrings(struct rb_json *j, const char *key, const char *const *items, int n);
 void rb_json_kstring(struct rb_json *j, const char *key, const char *s);
 void rb_json_kint(struct rb_json *j, const char *key, int64_t v);
 void rb_json_kint_or_null(struct rb_json *j, const char *key, int64_t v); // null where v is negative: unknown, or none

@@ -1,4 +1,4 @@
-// Command lines. A command is a table of options and positionals; --help is generated from it, examples first.
+// Parses command lines. A command is a table of options and positionals; --help is generated from it, examples first.
 // Long options only, `--name value` or `--name=value`; a flag may be repeated only where the row says so.
 // Unknown options get "did you mean" and exit 2.
 #ifndef RB_BASE_OPTIONS_H
@@ -21,7 +21,7 @@ struct rb_option {
     double min, max;          // INT and DOUBLE: range (both 0: any)
 };
 
-// Commands that stand behind the first word. A name that begins with "--" is an option that makes another command of it.
+// Commands that the first word selects. A name that begins with "--" is an option that selects another command.
 struct rb_subcommand {
     const char *name, *summary; // summary: for --help, a few words. name NULL ends the table
     int (*run)(int argc, char **argv); // argv[0]: the subcommand; returns the exit code

@@ -43,17 +43,19 @@ static void show_throughput(const struct rb_fit_report *r, const struct rb_train
     if (r->throughput_error >= 0) {
         rb_buf_printf(out, ", mean error %.1f %%", 100 * r->throughput_error);
     }
-    rb_buf_printf(out, "\n    gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU, over "
-                       "nodes %.4g s + %.4g s a GPU; overlap exponent %.3g\n", p->alpha_c, p->beta_c, p->alpha_r,
-                  p->beta_r, p->alpha_n, p->beta_n, p->gamma);
+    rb_buf_printf(out,
+                  "\n    gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU, over "
+                  "nodes %.4g s + %.4g s a GPU; overlap exponent %.3g\n",
+                  p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->alpha_n, p->beta_n, p->gamma);
 }
 
 // What all of them do together is what sharing is for.
 static void show_sharing(const struct rb_training *t, struct rb_buf *out)
 {
     for (int i = 0; i < t->n_sharing; i++) {
-        const struct rb_sharing_cost *c = &t->sharing[i];
-        rb_buf_printf(out, "  %d trials on one %s: each takes %.3g times as long, together they do %.3g times the work\n",
+        const struct rb_gpu_sharing *c = &t->sharing[i];
+        rb_buf_printf(out,
+                      "  %d trials on one %s: each takes %.3g times as long, together they do %.3g times the work\n",
                       c->trials, t->accelerator, c->slowdown, c->trials / c->slowdown);
     }
 }
@@ -70,11 +72,14 @@ static const struct rb_fit_goodput *goodput_fit_of(const struct rb_fit_report *r
 
 static void show_steps(const struct rb_throughput *p, const struct rb_fit_goodput *f, struct rb_buf *out)
 {
-    rb_buf_printf(out, "    a step: gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU; "
-                       "overlap exponent %.3g", p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->gamma);
+    rb_buf_printf(out,
+                  "    a step: gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU; "
+                  "overlap exponent %.3g",
+                  p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->gamma);
     if (f) {
         rb_buf_printf(out, " (%d placements and batches, mean error %.1f %%%s)", f->n_placements, 100 * f->step_error,
-                      f->several_batches ? "" : "; one batch size per GPU: fixed and per-sample time split by assumption");
+                      f->several_batches ? ""
+                                         : "; one batch size per GPU: fixed and per-sample time split by assumption");
     }
     rb_buf_putc(out, '\n');
 }
@@ -192,7 +197,8 @@ static void hide_controls(struct rb_buf *out)
 void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
 {
     const struct rb_profile *p = &r->profile;
-    rb_buf_printf(out, "profile %s (%s), unit of resource: %s\n", p->name, r->imported ? "imported" : "measured", p->unit);
+    rb_buf_printf(out, "profile %s (%s), unit of resource: %s\n", p->name, r->imported ? "imported" : "measured",
+                  p->unit);
     if (p->source && p->source[0] != '\0') {
         rb_buf_printf(out, "source: %s\n", p->source);
     }
@@ -239,8 +245,10 @@ static void put_dist_fit(struct rb_json *j, const char *key, const struct rb_dis
     rb_json_key(j, "fit");
     rb_dist_write(&f->dist, j);
     rb_json_kint(j, "n", f->n);
-    const struct { const char *key; double value; } goodness[] = {
-        {"log_likelihood", f->log_likelihood}, {"aic", f->aic}, {"ks", f->ks}, {"ks_p", f->ks_p}};
+    const struct {
+        const char *key;
+        double value;
+    } goodness[] = {{"log_likelihood", f->log_likelihood}, {"aic", f->aic}, {"ks", f->ks}, {"ks_p", f->ks_p}};
     for (int i = 0; i < 4; i++) {
         rb_json_key(j, goodness[i].key);
         if (has_likelihood(f)) {
@@ -397,7 +405,8 @@ static const char *instant_or(int64_t unix_us, const char *unknown, char out[sta
 
 void rb_show_names(const struct rb_profile_name *names, int n, struct rb_buf *out)
 {
-    rb_buf_printf(out, "%-28s %-9s %6s %7s %11s  %s\n", "profile", "imported", "runs", "units", "iterations", "changed");
+    rb_buf_printf(out, "%-28s %-9s %6s %7s %11s  %s\n", "profile", "imported", "runs", "units", "iterations",
+                  "changed");
     for (int i = 0; i < n; i++) {
         char when[32];
         rb_buf_printf(out, "%-28s %-9s %6d %7d %11d  %s\n", names[i].name, names[i].imported ? "yes" : "no",

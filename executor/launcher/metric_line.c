@@ -178,7 +178,7 @@ void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const c
 void rb_step_lines_take(struct rb_step_lines *l, struct rb_metric_line *line, double scale)
 {
     if (!line->is_report && line->steps.has_noise)
-        rb_grad_noise_mean_add(&l->noise, &line->steps.noise, scale, false);
+        rb_grad_noise_mean_add(&l->noise, &line->steps.noise, scale);
     if (!line->is_report)
         return;
     if (!line->steps.has_noise)

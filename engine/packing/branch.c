@@ -1,4 +1,4 @@
-#include "engine/packing/exact.h"
+#include "engine/packing/branch.h"
 
 #include "base/limits.h"
 
@@ -13,13 +13,13 @@ struct gpu {
 struct search {
     const struct rb_pack_group *g;
     int n_gpus;
-    struct gpu gpus[RB_EXACT_MOST_GPUS];
-    int twin_before[RB_EXACT_MOST_TRIALS]; // the nearest equal trial of lower index, -1: none
-    unsigned placed;                       // bits of trials
+    struct gpu gpus[RB_BRANCH_MOST_GPUS];
+    int twin_before[RB_BRANCH_MOST_TRIALS]; // the nearest equal trial of lower index, -1: none
+    unsigned placed;                        // bits of trials
     int n_placed;
-    int path_trials[RB_EXACT_MOST_TRIALS], path_widths[RB_EXACT_MOST_TRIALS];
+    int path_trials[RB_BRANCH_MOST_TRIALS], path_widths[RB_BRANCH_MOST_TRIALS];
     int64_t enough_us, most_nodes;
-    struct rb_exact *out;
+    struct rb_branching *out;
     bool stop;
 };
 
@@ -43,7 +43,7 @@ static int first_place(const struct gpu *gpu)
 
 // ---- the bound
 
-// Area that is taken from `now` on, for limit_us: others may hold GPUs for longer than anybody cares.
+// Area that is taken from `now` on, for limit_us: others may hold GPUs for longer than that.
 static int64_t held_after(const struct search *s, int64_t now_us, int64_t limit_us)
 {
     int64_t area = 0;
@@ -79,7 +79,7 @@ static bool may_be_shorter(const struct search *s, int64_t now_us)
 
 static void keep_best(struct search *s, int64_t end_us)
 {
-    struct rb_exact *out = s->out;
+    struct rb_branching *out = s->out;
     out->best_us = end_us;
     out->improved = true;
     for (int i = 0; i < s->n_placed; i++) {
@@ -127,8 +127,8 @@ static int by_first_free(const struct search *s, int *order)
 static void place_whole(struct search *s, int trial, int width, int64_t now_us, int last_trial, int64_t end_us)
 {
     const int n_wanted = (int)(rb_pack_parts(s->g, width) / RB_PACK_PARTS);
-    int order[RB_EXACT_MOST_GPUS];
-    struct gpu before[RB_EXACT_MOST_GPUS];
+    int order[RB_BRANCH_MOST_GPUS];
+    struct gpu before[RB_BRANCH_MOST_GPUS];
     if (n_wanted > s->n_gpus)
         return;
     by_first_free(s, order);
@@ -166,7 +166,7 @@ static bool alike(const struct gpu *a, const struct gpu *b)
     return a->sharers == b->sharers && memcmp(a->ends_us, b->ends_us, (size_t)a->sharers * sizeof *a->ends_us) == 0;
 }
 
-// Beside others on each GPU that is shared so, or first on a free one: which is better only what follows tells.
+// Beside others on each GPU that is shared so, or first on a free one: both are tried.
 static void place_share(struct search *s, int trial, int width, int64_t now_us, int last_trial, int64_t end_us)
 {
     const int sharers = s->g->widths[width].sharers;
@@ -234,12 +234,12 @@ static int twin_before(const struct rb_pack_group *g, int trial)
     return -1;
 }
 
-bool rb_pack_exact(const struct rb_pack_group *g, int64_t within_us, int64_t enough_us, int64_t most_nodes,
-                   struct rb_exact *out)
+bool rb_pack_branch(const struct rb_pack_group *g, int64_t within_us, int64_t enough_us, int64_t most_nodes,
+                    struct rb_branching *out)
 {
-    if (g->n_trials > RB_EXACT_MOST_TRIALS || rb_pack_n_gpus(g) > RB_EXACT_MOST_GPUS)
+    if (g->n_trials > RB_BRANCH_MOST_TRIALS || rb_pack_n_gpus(g) > RB_BRANCH_MOST_GPUS)
         return false;
-    *out = (struct rb_exact){.best_us = within_us, .complete = true};
+    *out = (struct rb_branching){.best_us = within_us, .complete = true};
     struct search s = {
         .g = g, .n_gpus = rb_pack_n_gpus(g), .enough_us = enough_us, .most_nodes = most_nodes, .out = out};
     for (int i = 0; i < s.n_gpus; i++)

@@ -1,8 +1,8 @@
-// A packing held against the words of the problem, instant by instant.
-#include "engine/packing/list.h"
+#include "bench/packing_check.h"
 
 #include "base/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static bool check_slots(const struct rb_pack_group *g, const struct rb_packing *p, int trial, struct rb_err *err)
@@ -87,4 +87,50 @@ bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p,
         }
     }
     return true;
+}
+
+int64_t rb_packing_simple_bound_us(const struct rb_pack_group *g)
+{
+    const int64_t parts = (int64_t)rb_pack_n_gpus(g) * RB_PACK_PARTS;
+    int64_t area = 0, longest_us = 0;
+    for (int i = 0; i < g->n_trials; i++) {
+        const int least = rb_pack_least_area(g, i, RB_PACK_NEVER - 1, NULL);
+        int64_t shortest_us = RB_PACK_NEVER;
+        area += rb_pack_height_us(g, i, least) * rb_pack_parts(g, least);
+        for (int w = 0; w < g->n_widths; w++) {
+            if (rb_pack_height_us(g, i, w) != RB_PACK_NEVER && rb_pack_fits(g, w) &&
+                rb_pack_needs_us(g, i, w) < shortest_us)
+                shortest_us = rb_pack_needs_us(g, i, w);
+        }
+        longest_us = shortest_us > longest_us ? shortest_us : longest_us;
+    }
+    const int64_t load_us = area / parts + (area % parts > 0);
+    return load_us > longest_us ? load_us : longest_us;
+}
+
+bool rb_packing_is_optimal(const struct rb_pack_answer *a)
+{
+    return a->packing.makespan_us == a->bound_us;
+}
+
+double rb_packing_proved_ratio(const struct rb_pack_answer *a)
+{
+    return a->certificate ? (double)a->certified_us / (double)a->bound_us : INFINITY;
+}
+
+double rb_packing_reached_ratio(const struct rb_pack_answer *a)
+{
+    return (double)a->packing.makespan_us / (double)a->bound_us;
+}
+
+double rb_fluid_published_bound_us(const struct rb_pack_group *g, double optimum_us, double alpha, double beta)
+{
+    const int single = rb_pack_single_gpu(g);
+    double longest_us = 0;
+    for (int i = 0; i < g->n_trials; i++)
+        longest_us = fmax(longest_us, (double)rb_pack_height_us(g, i, single));
+    // The limits of both powers at 1: alpha^(1/(alpha-1)) -> e.
+    const double small = alpha > 1 ? pow(alpha, 1 / (alpha - 1)) : exp(1);
+    const double large = beta > 1 ? pow(beta, 1 / (beta - 1) - 1) : exp(1);
+    return fmax(2 * optimum_us + longest_us * small, 2 * optimum_us * large);
 }

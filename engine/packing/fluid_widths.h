@@ -1,7 +1,7 @@
-// Fluid's widths for a group, as published and as released; and the one GPU for each that both are measured against.
+// Computes Fluid's widths for a group, as published and as released, and the baseline of one GPU for each trial.
 // Sources: Fluid (MLSys'21), Algorithms 1 and 2, section 4.2.2; the released fluid_executor.py.
-#ifndef RB_ENGINE_PACKING_FLUID_H
-#define RB_ENGINE_PACKING_FLUID_H
+#ifndef RB_ENGINE_PACKING_FLUID_WIDTHS_H
+#define RB_ENGINE_PACKING_FLUID_WIDTHS_H
 
 #include "engine/packing/group.h"
 
@@ -36,8 +36,5 @@ void rb_fluid_dynamic(const struct rb_pack_group *g, struct rb_fluid_caps caps, 
 void rb_fluid_released(const struct rb_pack_group *g, const int64_t *unit_us, int *out_widths, int *out_order);
 // One GPU each, in the order of arrival.
 void rb_pack_first_in_first_out(const struct rb_pack_group *g, int *out_widths, int *out_order);
-
-// Theorem 2's right-hand side with `optimum_us` for OPT: what the paper says StaticFluid stays below under its overhead model.
-double rb_fluid_published_bound_us(const struct rb_pack_group *g, double optimum_us, double alpha, double beta);
 
 #endif

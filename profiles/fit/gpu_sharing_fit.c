@@ -9,9 +9,8 @@
 static double mean_of(const double *values, int n)
 {
     double sum = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         sum += values[i];
-    }
     return sum / n;
 }
 
@@ -42,23 +41,21 @@ static bool slowdown_of(const struct rb_samples *s, const struct rb_training *t,
             n++;
         }
     }
-    if (n == 0) {
+    if (n == 0)
         return false;
-    }
     *out = sum / n;
     return true;
 }
 
-void rb_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int n, struct rb_arena *arena)
+void rb_gpu_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int n, struct rb_arena *arena)
 {
     for (int i = 0; i < n; i++) {
-        struct rb_sharing_cost *costs = rb_arena_array(arena, RB_LIMIT_TRIALS_PER_GPU, sizeof(*costs));
+        struct rb_gpu_sharing *costs = rb_arena_array(arena, RB_LIMIT_TRIALS_PER_GPU, sizeof(*costs));
         entries[i].sharing = costs;
         for (int trials = 2; trials <= RB_LIMIT_TRIALS_PER_GPU; trials++) {
             double slowdown;
-            if (slowdown_of(s, &entries[i], trials, &slowdown)) {
-                costs[entries[i].n_sharing++] = (struct rb_sharing_cost){trials, slowdown};
-            }
+            if (slowdown_of(s, &entries[i], trials, &slowdown))
+                costs[entries[i].n_sharing++] = (struct rb_gpu_sharing){trials, slowdown};
         }
     }
 }

@@ -1,4 +1,4 @@
-#include "engine/packing/fluid.h"
+#include "engine/packing/fluid_widths.h"
 
 #include "base/arena.h"
 
@@ -160,16 +160,4 @@ void rb_pack_first_in_first_out(const struct rb_pack_group *g, int *out_widths, 
         out_widths[i] = rb_pack_single_gpu(g);
         out_order[i] = i;
     }
-}
-
-double rb_fluid_published_bound_us(const struct rb_pack_group *g, double optimum_us, double alpha, double beta)
-{
-    const int single = rb_pack_single_gpu(g);
-    double longest_us = 0;
-    for (int i = 0; i < g->n_trials; i++)
-        longest_us = fmax(longest_us, (double)rb_pack_height_us(g, i, single));
-    // The limits of both powers at 1: alpha^(1/(alpha-1)) -> e.
-    const double small = alpha > 1 ? pow(alpha, 1 / (alpha - 1)) : exp(1);
-    const double large = beta > 1 ? pow(beta, 1 / (beta - 1) - 1) : exp(1);
-    return fmax(2 * optimum_us + longest_us * small, 2 * optimum_us * large);
 }
