@@ -49,7 +49,7 @@ static void finish(struct rb_controller *c)
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
-void rb_controller_leave(struct rb_controller *c, const struct rb_err *err)
+void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err)
 {
     c->dead = true;
     c->failure = *err;
@@ -109,16 +109,16 @@ static void say_lingering(struct rb_controller *c)
                        ceil((double)left_us / 1e6));
 }
 
-bool rb_controller_all_settled(const struct rb_controller *c)
+bool rb_controller_is_all_over(const struct rb_controller *c)
 {
-    return rb_controller_nodes_settled(c) && rb_controller_tasks_settled(c) && rb_controller_orphans_settled(c);
+    return rb_controller_nodes_are_over(c) && rb_controller_tasks_are_over(c) && rb_controller_orphans_are_over(c);
 }
 
 static int count_launches(const struct rb_controller *c, enum rb_launch_state from, enum rb_launch_state to)
 {
     int n = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *node = rb_controller_launch_at(c, i);
+        const struct rb_run_node *node = rb_controller_launch_at(c, i);
         n += node->has_row && node->row.state >= from && node->row.state <= to;
     }
     return n;
@@ -159,7 +159,7 @@ static void end_is_late(void *arg)
                "look with `rbrun gc --dry-run`, end them with `rbrun stop %s`",
                RB_CONTROLLER_END_S / 60, rb_buf_str(&waits),
                c->config.resume_as ? c->config.resume_as : c->config.run_id);
-    rb_controller_leave(c, &err);
+    rb_controller_leave_run(c, &err);
 }
 
 static void bound_end(struct rb_controller *c)
@@ -178,7 +178,7 @@ void rb_controller_check_over(struct rb_controller *c)
     bound_end(c);
     if (c->recovering || rb_controller_running(c))
         return;
-    if (!rb_controller_all_settled(c)) {
+    if (!rb_controller_is_all_over(c)) {
         c->closing = false;
         return;
     }
@@ -248,21 +248,21 @@ bool rb_controller_commit(struct rb_controller *c)
 
 static void record_order(struct rb_controller *c, const struct rb_action *a)
 {
-    struct rb_controller_task *t;
+    struct rb_run_task *t;
     switch (a->kind) {
     case RB_ACTION_TERMINATE:
-        rb_controller_record_end(c, rb_controller_node_at(c, a->node));
+        rb_run_node_record_end(c, rb_run_node_at(c, a->node));
         break;
     case RB_ACTION_START_TRIAL:
-        rb_controller_record_start(c, a);
+        rb_run_task_record_start(c, a);
         break;
     case RB_ACTION_KILL_TRIAL:
-        t = rb_controller_running_task(c, a->trial);
+        t = rb_run_task_find_live(c, a->trial);
         if (t)
-            rb_controller_record_kill(c, t);
+            rb_run_task_record_kill(c, t);
         break;
     case RB_ACTION_YIELD_TRIAL: // the event that led to it is its record
-        rb_controller_trial_at(c, a->trial)->asked = true;
+        rb_run_trial_at(c, a->trial)->asked = true;
         break;
     case RB_ACTION_PROVISION: // rb_controller_record_launches
     case RB_ACTION_WAKE:
@@ -275,37 +275,37 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
 // Orders that are states of rows (kill, terminate) are carried out by what the rows say now.
 static void carry_out(struct rb_controller *c, const struct rb_action *a)
 {
-    struct rb_controller_node *n;
-    struct rb_controller_task *t;
+    struct rb_run_node *n;
+    struct rb_run_task *t;
     switch (a->kind) {
     case RB_ACTION_PROVISION:
-        n = rb_controller_node_at(c, a->node);
+        n = rb_run_node_at(c, a->node);
         if (!c->recovering && n->has_row && n->row.state == RB_LAUNCH_INTENT)
-            rb_controller_send_launch(n->gang);
+            rb_run_gang_send(n->gang);
         break;
     case RB_ACTION_TERMINATE:
-        n = rb_controller_node_at(c, a->node);
+        n = rb_run_node_at(c, a->node);
         if (n->has_row && n->row.state == RB_LAUNCH_TERMINATING)
-            rb_controller_end_node(n);
+            rb_run_node_terminate(n);
         break;
     case RB_ACTION_KILL_TRIAL:
         for (int i = c->n_tasks - 1; i >= 0; i--)
             if (c->tasks[i]->row.trial == a->trial && c->tasks[i]->row.state == RB_TASK_KILLING)
-                rb_controller_kill(c->tasks[i]);
+                rb_run_task_kill(c->tasks[i]);
         break;
     case RB_ACTION_WAKE:
         rb_controller_add_wake(c, a->at_us);
         rb_controller_arm_wake(c);
         break;
     case RB_ACTION_YIELD_TRIAL:
-        t = rb_controller_running_task(c, a->trial);
+        t = rb_run_task_find_live(c, a->trial);
         if (t)
-            rb_controller_yield(t);
+            rb_run_task_yield(t);
         break;
     case RB_ACTION_ADVISE:
         c->advice_wanted = c->config.advise != NULL;
         break;
-    case RB_ACTION_START_TRIAL: // rb_controller_pump
+    case RB_ACTION_START_TRIAL: // rb_controller_start_tasks
     case RB_ACTION_DONE:
         break;
     }
@@ -333,7 +333,7 @@ void rb_controller_give_advice(struct rb_controller *c)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_FORECAST, .advice = &advice});
 }
 
-void rb_controller_fail(struct rb_controller *c, const struct rb_err *err)
+void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err)
 {
     if (c->failure.code == RB_ERR_NONE)
         c->failure = *err;
@@ -387,7 +387,7 @@ static void turn(struct rb_controller *c, struct rb_event *events, int n, struct
     for (int k = 0; k < n; k++)
         for (int i = 0; i < actions[k].n && !c->dead; i++)
             carry_out(c, &actions[k].items[i]);
-    rb_controller_pump(c);
+    rb_controller_start_tasks(c);
     rb_controller_give_advice(c);
     stop_if_wanted(c);
     rb_controller_check_over(c);
@@ -418,7 +418,7 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus)
 
 void rb_controller_give_up_node(struct rb_controller *c, int node)
 {
-    rb_controller_unreachable(c, node, "a run that borrowed it lost it");
+    rb_run_node_unreachable(c, node, "a run that borrowed it lost it");
 }
 
 // Spending.
@@ -433,7 +433,7 @@ void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd,
     const struct rb_spend_now now = rb_controller_spend_now(c);
     int64_t spent = 0, reserved = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        const struct rb_run_node *n = rb_controller_launch_at(c, i);
         if (!n->has_row)
             continue;
         spent +=
@@ -450,16 +450,16 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
 {
     return (struct rb_launcher_events){
         .ctx = c,
-        .prepared = rb_controller_prepared,
-        .line = rb_controller_line,
-        .exited = rb_controller_exited,
-        .saved = rb_controller_saved,
-        .linked = rb_controller_linked,
-        .held_up = rb_controller_held_up,
-        .killed = rb_controller_killed,
-        .unreachable = rb_controller_unreachable,
-        .waiting = rb_controller_waiting,
-        .switched = rb_controller_switched,
+        .prepared = rb_run_node_prepared,
+        .line = rb_run_task_line,
+        .exited = rb_run_task_exited,
+        .saved = rb_run_task_saved,
+        .linked = rb_run_task_linked,
+        .held_up = rb_run_task_held_up,
+        .killed = rb_run_task_killed,
+        .unreachable = rb_run_node_unreachable,
+        .waiting = rb_run_node_waiting,
+        .switched = rb_run_node_switched,
     };
 }
 
@@ -537,7 +537,7 @@ void rb_controller_destroy(struct rb_controller *c)
     rb_controller_free_tasks(c);
     rb_controller_free_calls(c);
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        struct rb_run_node *n = rb_controller_launch_at(c, i);
         rb_controller_disarm(c, &n->retry_timer);
         rb_silence_end(&n->boot);
         free(n);
@@ -574,7 +574,7 @@ int rb_controller_each_open_launch(const struct rb_controller *c,
 {
     int n = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *launch = rb_controller_launch_at(c, i);
+        const struct rb_run_node *launch = rb_controller_launch_at(c, i);
         const struct rb_launch_row *row = &launch->row;
         if (!launch->has_row || row->state == RB_LAUNCH_GONE || row->state == RB_LAUNCH_REFUSED)
             continue;

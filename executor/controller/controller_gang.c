@@ -8,17 +8,17 @@
 
 // Who belongs together.
 
-struct rb_controller_gang *rb_controller_new_gang(struct rb_controller *c, int n)
+struct rb_run_gang *rb_run_gang_create(struct rb_controller *c, int n)
 {
-    struct rb_controller_gang *g = rb_xcalloc(1, sizeof *g);
-    *g = (struct rb_controller_gang){.c = c, .n = n, .unanswered_us = -1};
-    g->members = rb_xcalloc((size_t)n, sizeof(struct rb_controller_node *));
-    c->gangs = rb_xrealloc(c->gangs, (size_t)c->n_gangs + 1, sizeof(struct rb_controller_gang *));
+    struct rb_run_gang *g = rb_xcalloc(1, sizeof *g);
+    *g = (struct rb_run_gang){.c = c, .n = n, .unanswered_us = -1};
+    g->members = rb_xcalloc((size_t)n, sizeof(struct rb_run_node *));
+    c->gangs = rb_xrealloc(c->gangs, (size_t)c->n_gangs + 1, sizeof(struct rb_run_gang *));
     c->gangs[c->n_gangs++] = g;
     return g;
 }
 
-void rb_controller_discard_gang(struct rb_controller_gang *g)
+void rb_run_gang_discard(struct rb_run_gang *g)
 {
     assert(g->c->gangs[g->c->n_gangs - 1] == g);
     g->c->n_gangs--;
@@ -63,22 +63,22 @@ void rb_controller_record_launches(struct rb_controller *c, const struct rb_acti
         for (together = 1; together < span && i + together < n; together++)
             if (sorted[i + together]->stage != sorted[i]->stage || sorted[i + together]->offer != sorted[i]->offer)
                 break;
-        rb_controller_record_launch(c, sorted + i, together);
+        rb_run_gang_record(c, sorted + i, together);
     }
     free(sorted);
 }
 
 static int by_launch(const void *a, const void *b)
 {
-    const struct rb_launch_row *x = &(*(struct rb_controller_node *const *)a)->row;
-    const struct rb_launch_row *y = &(*(struct rb_controller_node *const *)b)->row;
+    const struct rb_launch_row *x = &(*(struct rb_run_node *const *)a)->row;
+    const struct rb_launch_row *y = &(*(struct rb_run_node *const *)b)->row;
     const int order = strcmp(x->launch_id, y->launch_id);
     return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
-static bool link_gang(struct rb_controller *c, struct rb_controller_node **members, int n, struct rb_err *err)
+static bool link_gang(struct rb_controller *c, struct rb_run_node **members, int n, struct rb_err *err)
 {
-    struct rb_controller_gang *g = rb_controller_new_gang(c, n);
+    struct rb_run_gang *g = rb_run_gang_create(c, n);
     for (int i = 0; i < n; i++) {
         if (i > 0 &&
             (members[i]->id == members[i - 1]->id || strcmp(members[i]->row.token, members[0]->row.token) != 0))
@@ -95,15 +95,14 @@ bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err)
 {
     int n = 0;
     bool ok = true;
-    struct rb_controller_node **all =
-        rb_xcalloc((size_t)rb_controller_n_launches(c) + 1, sizeof(struct rb_controller_node *));
+    struct rb_run_node **all = rb_xcalloc((size_t)rb_controller_n_launches(c) + 1, sizeof(struct rb_run_node *));
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        struct rb_controller_node *l = rb_controller_launch_at(c, i);
+        struct rb_run_node *l = rb_controller_launch_at(c, i);
         if (l->has_row && l->row.attempt >= 0) // a stray's launch is another's
             all[n++] = l;
     }
     if (n > 1)
-        qsort(all, (size_t)n, sizeof(struct rb_controller_node *), by_launch);
+        qsort(all, (size_t)n, sizeof(struct rb_run_node *), by_launch);
     for (int i = 0, together; ok && i < n; i += together) {
         for (together = 1; i + together < n; together++)
             if (strcmp(all[i + together]->row.launch_id, all[i]->row.launch_id) != 0)
@@ -116,36 +115,36 @@ bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err)
 
 // What is true of it.
 
-bool rb_controller_launch_is_open(const struct rb_controller_node *n)
+bool rb_run_node_is_undecided(const struct rb_run_node *n)
 {
     return n->has_row && n->row.state <= RB_LAUNCH_AMBIGUOUS;
 }
 
-const struct rb_controller_node *rb_controller_open_member(const struct rb_controller_gang *g)
+const struct rb_run_node *rb_run_gang_undecided_member(const struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
-        if (rb_controller_launch_is_open(g->members[i]))
+        if (rb_run_node_is_undecided(g->members[i]))
             return g->members[i];
     return NULL;
 }
 
-bool rb_controller_gang_wanted(const struct rb_controller_gang *g)
+bool rb_run_gang_is_wanted(const struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
-        if (rb_controller_node_wanted(g->members[i]))
+        if (rb_run_node_is_wanted(g->members[i]))
             return true;
     return false;
 }
 
-bool rb_controller_gang_exists(const struct rb_controller_gang *g)
+bool rb_run_gang_exists(const struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
-        if (rb_controller_node_exists(g->members[i]))
+        if (rb_run_node_exists(g->members[i]))
             return true;
     return false;
 }
 
-void rb_controller_name_gang(const struct rb_controller_gang *g, struct rb_buf *out)
+void rb_run_gang_name(const struct rb_run_gang *g, struct rb_buf *out)
 {
     rb_buf_puts(out, g->n > 1 ? "nodes " : "node ");
     for (int i = 0; i < g->n; i++)
@@ -153,18 +152,18 @@ void rb_controller_name_gang(const struct rb_controller_gang *g, struct rb_buf *
 }
 
 // A gang of one is one write; of more, one transaction, which may be under way.
-bool rb_controller_set_open(struct rb_controller_gang *g, enum rb_launch_state state)
+bool rb_run_gang_enter(struct rb_run_gang *g, enum rb_launch_state state)
 {
     struct rb_controller *c = g->c;
     const bool own = g->n > 1 && !c->in_transaction;
     if (own && !rb_controller_begin(c))
         return false;
     for (int i = 0; i < g->n; i++) {
-        struct rb_controller_node *n = g->members[i];
-        if (!rb_controller_launch_is_open(n) || n->row.state == state)
+        struct rb_run_node *n = g->members[i];
+        if (!rb_run_node_is_undecided(n) || n->row.state == state)
             continue;
         n->row.state = state;
-        if (!rb_controller_write_node(n))
+        if (!rb_run_node_write(n))
             return false;
     }
     return !own || rb_controller_commit(c);
@@ -173,55 +172,55 @@ bool rb_controller_set_open(struct rb_controller_gang *g, enum rb_launch_state s
 // The end of one.
 
 // The rows, and what the engine is told of them. Inside a transaction. Returns the number of events.
-static int record_break(struct rb_controller_gang *g, struct rb_event *events)
+static int record_break(struct rb_run_gang *g, struct rb_event *events)
 {
     struct rb_controller *c = g->c;
     int n_events = 0;
     for (int i = 0; i < g->n && !c->dead; i++) {
-        struct rb_controller_node *n = g->members[i];
-        const bool exists = rb_controller_node_exists(n);
+        struct rb_run_node *n = g->members[i];
+        const bool exists = rb_run_node_exists(n);
         if (exists)
-            rb_controller_drop_node_tasks(c, n->id);
+            rb_run_node_drop_tasks(c, n->id);
         if (exists || n->row.state == RB_LAUNCH_INTENT) {
-            rb_controller_record_end(c, n);
-        } else if (rb_controller_launch_is_open(n)) {
+            rb_run_node_record_end(c, n);
+        } else if (rb_run_node_is_undecided(n)) {
             n->row.state = RB_LAUNCH_REFUSED;
             n->row.terminate_us = rb_controller_now_us(c); // by us: its offer was not sold out
-            rb_controller_write_node(n);
+            rb_run_node_write(n);
         }
-        if (rb_controller_node_wanted(n) && (exists || n->row.state == RB_LAUNCH_REFUSED))
+        if (rb_run_node_is_wanted(n) && (exists || n->row.state == RB_LAUNCH_REFUSED))
             events[n_events++] = (struct rb_event){
                 .kind = exists ? RB_EVENT_NODE_LOST : RB_EVENT_NODE_REFUSED, .node = n->id, .attempt = n->row.attempt};
     }
     return n_events;
 }
 
-void rb_controller_break_gang(struct rb_controller_gang *g, const char *why)
+void rb_run_gang_break(struct rb_run_gang *g, const char *why)
 {
     struct rb_controller *c = g->c;
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
     if (!rb_controller_begin(c))
         return;
-    const struct rb_controller_node *open = rb_controller_open_member(g);
+    const struct rb_run_node *open = rb_run_gang_undecided_member(g);
     if (open && open->row.state != RB_LAUNCH_INTENT) // something was sent
-        rb_controller_linger(g);
+        rb_run_gang_await_copies(g);
     rb_controller_disarm(c, &g->timer);
-    rb_controller_name_gang(g, &name);
+    rb_run_gang_name(g, &name);
     rb_controller_note(c, "fault", "%s: given up together: %s", rb_buf_str(&name), why);
     struct rb_event *events = rb_xcalloc((size_t)g->n, sizeof *events);
     const int n_events = record_break(g, events);
-    rb_controller_drop_user_data(g);
+    rb_run_gang_drop_user_data(g);
     if (n_events > 0)
         rb_controller_turns(c, events, n_events);
     else
         rb_controller_commit(c);
     free(events);
     for (int i = 0; i < g->n && !c->dead; i++)
-        rb_controller_end_node(g->members[i]);
+        rb_run_node_terminate(g->members[i]);
 }
 
 // Any of it, be it gone by now.
-static bool was_seen(const struct rb_controller_gang *g)
+static bool was_seen(const struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
         if (g->members[i]->row.state >= RB_LAUNCH_ACKED)
@@ -231,7 +230,7 @@ static bool was_seen(const struct rb_controller_gang *g)
 
 // Listings show the members of a gang one by one, so some of it is not all of it: only a while later it is a gang that the
 // cloud has left incomplete.
-void rb_controller_missed_member(struct rb_controller_node *n, int64_t asked_us)
+void rb_run_node_missed(struct rb_run_node *n, int64_t asked_us)
 {
     struct rb_controller *c = n->c;
     if (!was_seen(n->gang))
@@ -240,5 +239,5 @@ void rb_controller_missed_member(struct rb_controller_node *n, int64_t asked_us)
         n->absent_since_us = asked_us;
     if (n->absent >= RB_CONTROLLER_ABSENT_LISTINGS &&
         rb_controller_now_us(c) - n->absent_since_us >= RB_CONTROLLER_NEW_S * RB_US_PER_S)
-        rb_controller_break_gang(n->gang, "some of it was launched, and the rest is not to be seen");
+        rb_run_gang_break(n->gang, "some of it was launched, and the rest is not to be seen");
 }

@@ -18,7 +18,7 @@
 
 // Intent.
 
-static void user_data_path(const struct rb_controller_gang *g, struct rb_buf *out)
+static void user_data_path(const struct rb_run_gang *g, struct rb_buf *out)
 {
     rb_buf_printf(out, "%s/keys/%s.user-data", g->c->config.run_dir, g->members[0]->row.launch_id);
 }
@@ -28,7 +28,7 @@ static void hex_digest(struct rb_buf *text, char out_hex[65])
     rb_digest_sha256(rb_buf_str(text), text->len, out_hex);
 }
 
-static const char *image_of(const struct rb_controller_node *n)
+static const char *image_of(const struct rb_run_node *n)
 {
     const struct rb_plan *plan = n->c->config.plan;
     for (int i = 0; i < plan->n_images; i++) {
@@ -41,16 +41,16 @@ static const char *image_of(const struct rb_controller_node *n)
 }
 
 // NULL: it may stand anywhere.
-static const char *group_of(const struct rb_controller_node *n, char name[static RB_PLACEMENT_GROUP_BYTES])
+static const char *group_of(const struct rb_run_node *n, char name[static RB_PLACEMENT_GROUP_BYTES])
 {
     const struct rb_controller_config *config = &n->c->config;
     return rb_placement_group(config->plan, config->run_id, n->row.infra, n->row.instance_type, name) ? name : NULL;
 }
 
 // Token: digest of everything that identifies the request, with 128 random bits in the launch id.
-static void make_token(struct rb_controller_gang *g, const char *user_data)
+static void make_token(struct rb_run_gang *g, const char *user_data)
 {
-    const struct rb_controller_node *n = g->members[0];
+    const struct rb_run_node *n = g->members[0];
     RB_AUTO(rb_buf_finish) struct rb_buf params = RB_BUF_INIT, all = RB_BUF_INIT;
     const char *image = image_of(n);
     char digest[65], name[RB_PLACEMENT_GROUP_BYTES];
@@ -68,7 +68,7 @@ static void make_token(struct rb_controller_gang *g, const char *user_data)
 }
 
 // 0600, not in the journal: it holds the nodes' private host key until the launch was answered.
-static bool keep_user_data(const struct rb_controller_gang *g, const struct rb_buf *user_data, struct rb_err *err)
+static bool keep_user_data(const struct rb_run_gang *g, const struct rb_buf *user_data, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     user_data_path(g, &path);
@@ -83,7 +83,7 @@ static bool keep_user_data(const struct rb_controller_gang *g, const struct rb_b
     return ok;
 }
 
-void rb_controller_drop_user_data(const struct rb_controller_gang *g)
+void rb_run_gang_drop_user_data(const struct rb_run_gang *g)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     user_data_path(g, &path);
@@ -97,7 +97,7 @@ bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd)
     return c->meta.budget_uusd < 0 || spent + reserved + reserve_uusd <= c->meta.budget_uusd;
 }
 
-static void fill_row(struct rb_controller_node *n, const struct rb_action *a, int chosen)
+static void fill_row(struct rb_run_node *n, const struct rb_action *a, int chosen)
 {
     const struct rb_offer *offer = &n->c->config.plan->offers[chosen];
     n->row = (struct rb_launch_row){
@@ -122,17 +122,17 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a, in
 }
 
 // One launch id, and one time: the request must read the same whichever row it is made from.
-static struct rb_controller_gang *fill_gang(struct rb_controller *c, const struct rb_action *const *orders, int n,
-                                            int offer, const struct rb_billing *billing)
+static struct rb_run_gang *fill_gang(struct rb_controller *c, const struct rb_action *const *orders, int n, int offer,
+                                     const struct rb_billing *billing)
 {
-    struct rb_controller_gang *g = rb_controller_new_gang(c, n);
+    struct rb_run_gang *g = rb_run_gang_create(c, n);
     const int64_t now_us = rb_controller_now_us(c);
     char launch_id[sizeof g->members[0]->row.launch_id];
     uint8_t bytes[16];
     rb_random_bytes(bytes, sizeof bytes);
     rb_digest_hex(bytes, sizeof bytes, launch_id);
     for (int i = 0; i < n; i++) {
-        struct rb_controller_node *node = rb_controller_node_at(c, orders[i]->node);
+        struct rb_run_node *node = rb_run_node_at(c, orders[i]->node);
         node->billing = *billing;
         fill_row(node, orders[i], offer);
         node->row.intent_us = now_us;
@@ -145,7 +145,7 @@ static struct rb_controller_gang *fill_gang(struct rb_controller *c, const struc
 }
 
 // What it is born with, made once: the members share it, host key included.
-static bool bear(struct rb_controller_gang *g, struct rb_err *err)
+static bool bear(struct rb_run_gang *g, struct rb_err *err)
 {
     const struct rb_controller_config *config = &g->c->config;
     RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
@@ -173,16 +173,16 @@ static bool forget_leak_check(struct rb_controller *c)
     return false;
 }
 
-bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *const *orders, int n)
+bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *orders, int n)
 {
     struct rb_err err = {0};
     struct rb_billing billing;
     for (int i = 0; i < n; i++)
-        if (rb_controller_node_at(c, orders[i]->node)->has_row)
-            rb_controller_supersede(rb_controller_node_at(c, orders[i]->node));
-    const int offer = rb_controller_choose_offer(rb_controller_node_at(c, orders[0]->node), n);
+        if (rb_run_node_at(c, orders[i]->node)->has_row)
+            rb_run_node_supersede(rb_run_node_at(c, orders[i]->node));
+    const int offer = rb_run_node_choose_offer(rb_run_node_at(c, orders[0]->node), n);
     if (!rb_spend_billing(c->config.plan, offer, &billing, &err)) {
-        rb_controller_fail(c, &err);
+        rb_controller_fail_run(c, &err);
         return false;
     }
     if (!rb_controller_within_budget(c, n * rb_bill_least_uusd(&billing))) {
@@ -190,16 +190,16 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
         c->stop_reason = RB_STOP_BUDGET;
         return false;
     }
-    struct rb_controller_gang *g = fill_gang(c, orders, n, offer, &billing);
-    rb_controller_say_stand_in(g);
+    struct rb_run_gang *g = fill_gang(c, orders, n, offer, &billing);
+    rb_run_gang_note_stand_in(g);
     if (!bear(g, &err)) {
-        rb_controller_discard_gang(g);
-        rb_controller_fail(c, &err);
+        rb_run_gang_discard(g);
+        rb_controller_fail_run(c, &err);
         return false;
     }
     bool written = true;
     for (int i = 0; i < n && written; i++)
-        written = g->members[i]->has_row = rb_controller_write_node(g->members[i]);
+        written = g->members[i]->has_row = rb_run_node_write(g->members[i]);
     return written && forget_leak_check(c);
 }
 
@@ -207,21 +207,21 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
 
 static void retry_launch(void *arg)
 {
-    struct rb_controller_gang *g = arg;
+    struct rb_run_gang *g = arg;
     g->timer = 0;
-    if (rb_controller_open_member(g))
-        rb_controller_send_launch(g);
+    if (rb_run_gang_undecided_member(g))
+        rb_run_gang_send(g);
 }
 
 // Until then a request that nobody answered may still arrive. 0: all were answered.
-static int64_t late_until(const struct rb_controller_gang *g)
+static int64_t late_until(const struct rb_run_gang *g)
 {
     return g->unanswered_us < 0 ? 0 : g->unanswered_us + RB_CONTROLLER_LATE_S * RB_US_PER_S;
 }
 
-void rb_controller_linger(const struct rb_controller_gang *g)
+void rb_run_gang_await_copies(const struct rb_run_gang *g)
 {
-    if (rb_controller_provider_of(g->members[0])->ops->is_in_process)
+    if (rb_run_node_provider(g->members[0])->ops->is_in_process)
         return;
     const int64_t copies_us = rb_controller_now_us(g->c) + RB_CONTROLLER_COPY_S * RB_US_PER_S;
     const int64_t until_us = late_until(g) > copies_us ? late_until(g) : copies_us;
@@ -229,51 +229,51 @@ void rb_controller_linger(const struct rb_controller_gang *g)
         g->c->linger_until_us = until_us;
 }
 
-static void say_refused(const struct rb_controller_gang *g, const struct rb_err *err)
+static void say_refused(const struct rb_run_gang *g, const struct rb_err *err)
 {
     const struct rb_launch_row *row = &g->members[0]->row;
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    rb_controller_name_gang(g, &name);
+    rb_run_gang_name(g, &name);
     rb_controller_note(g->c, "fault", "%s: %s refused %s: %s", rb_buf_str(&name), row->infra, row->instance_type,
                        err->message);
 }
 
-static void not_launched(struct rb_controller_gang *g, const struct rb_err *err)
+static void not_launched(struct rb_run_gang *g, const struct rb_err *err)
 {
     struct rb_controller *c = g->c;
-    const struct rb_launch_row *row = &rb_controller_open_member(g)->row;
+    const struct rb_launch_row *row = &rb_run_gang_undecided_member(g)->row;
     const int offer = row->offer;
     const bool sent = row->state != RB_LAUNCH_INTENT;
     if (err->code == RB_ERR_CAPACITY)
-        rb_controller_sold_out(c, offer, rb_controller_now_us(c));
-    if (rb_controller_gang_exists(g)) { // a listing showed some of what the cloud now says it has not launched
-        rb_controller_break_gang(g, err->message);
+        rb_controller_mark_sold_out(c, offer, rb_controller_now_us(c));
+    if (rb_run_gang_exists(g)) { // a listing showed some of what the cloud now says it has not launched
+        rb_run_gang_break(g, err->message);
         return;
     }
     if (sent)
-        rb_controller_linger(g);
-    if (!rb_controller_set_open(g, RB_LAUNCH_REFUSED))
+        rb_run_gang_await_copies(g);
+    if (!rb_run_gang_enter(g, RB_LAUNCH_REFUSED))
         return;
-    rb_controller_drop_user_data(g);
+    rb_run_gang_drop_user_data(g);
     say_refused(g, err);
     if (err->code == RB_ERR_CAPACITY)
-        rb_controller_refused(g);
-    else if (err->code != RB_ERR_IO && rb_controller_is_stand_in(g))
-        rb_controller_set_aside(g, err);
-    else if (rb_controller_gang_wanted(g))
-        rb_controller_fail(c, err);
+        rb_run_gang_refused(g);
+    else if (err->code != RB_ERR_IO && rb_run_gang_is_stand_in(g))
+        rb_run_gang_reject_offer(g, err);
+    else if (rb_run_gang_is_wanted(g))
+        rb_controller_fail_run(c, err);
 }
 
 // Only UNKNOWN_OUTCOME leaves a doubt about a call (providers/provider.h). No earlier one left any either: nothing of this
 // launch exists, and nothing of it is on its way.
-static bool never_sent(const struct rb_controller_gang *g, const struct rb_err *err)
+static bool never_sent(const struct rb_run_gang *g, const struct rb_err *err)
 {
     return err->code != RB_ERR_UNKNOWN_OUTCOME && g->unanswered_us < 0 &&
-           rb_controller_open_member(g)->row.state == RB_LAUNCH_SENT;
+           rb_run_gang_undecided_member(g)->row.state == RB_LAUNCH_SENT;
 }
 
 // A network that is down may come back. A cloud that answers that something does not exist rarely changes its mind.
-static bool unsent_for_too_long(struct rb_controller_gang *g, const struct rb_err *err)
+static bool unsent_for_too_long(struct rb_run_gang *g, const struct rb_err *err)
 {
     const int64_t now_us = rb_controller_now_us(g->c);
     if (g->tries == 0)
@@ -283,34 +283,34 @@ static bool unsent_for_too_long(struct rb_controller_gang *g, const struct rb_er
 }
 
 // The launch is an intent again, and ends as one if it is not wanted any more.
-static void not_sent(struct rb_controller_gang *g, const struct rb_err *err)
+static void not_sent(struct rb_run_gang *g, const struct rb_err *err)
 {
     struct rb_controller *c = g->c;
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    if (!rb_controller_set_open(g, RB_LAUNCH_INTENT))
+    if (!rb_run_gang_enter(g, RB_LAUNCH_INTENT))
         return;
     if (unsent_for_too_long(g, err)) {
         not_launched(g, err);
         return;
     }
-    rb_controller_name_gang(g, &name);
+    rb_run_gang_name(g, &name);
     if (g->tries == 0)
         rb_controller_note(c, "warning", "%s: %s launch was not sent (%s); trying again", rb_buf_str(&name),
                            g->n > 1 ? "their" : "its", err->message);
     for (int i = 0; i < g->n && !c->dead; i++)
-        if (!rb_controller_node_wanted(g->members[i]))
-            rb_controller_record_end(c, g->members[i]);
+        if (!rb_run_node_is_wanted(g->members[i]))
+            rb_run_node_record_end(c, g->members[i]);
     rb_controller_arm(c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
 }
 
 // Nobody knows whether it was launched: the identical request again, later; a listing may tell first.
-static void unanswered(struct rb_controller_gang *g, const struct rb_err *err)
+static void unanswered(struct rb_run_gang *g, const struct rb_err *err)
 {
-    if (rb_controller_open_member(g)->row.state != RB_LAUNCH_AMBIGUOUS) {
+    if (rb_run_gang_undecided_member(g)->row.state != RB_LAUNCH_AMBIGUOUS) {
         RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-        if (!rb_controller_set_open(g, RB_LAUNCH_AMBIGUOUS))
+        if (!rb_run_gang_enter(g, RB_LAUNCH_AMBIGUOUS))
             return;
-        rb_controller_name_gang(g, &name);
+        rb_run_gang_name(g, &name);
         rb_controller_note(g->c, "warning", "%s: %s launch is undecided (%s); asking again with the same token",
                            rb_buf_str(&name), g->n > 1 ? "their" : "its", err->message);
     }
@@ -322,9 +322,9 @@ static void unanswered(struct rb_controller_gang *g, const struct rb_err *err)
 
 // A refusal is definite if every request was answered: the next offer may be asked. While an earlier one may still
 // arrive, only the same token is safe: two requests with it can never launch twice.
-static void refused_now(struct rb_controller_gang *g, const struct rb_err *err)
+static void refused_now(struct rb_run_gang *g, const struct rb_err *err)
 {
-    if (rb_controller_gang_wanted(g) && rb_controller_now_us(g->c) < late_until(g))
+    if (rb_run_gang_is_wanted(g) && rb_controller_now_us(g->c) < late_until(g))
         unanswered(g, err);
     else
         not_launched(g, err);
@@ -332,7 +332,7 @@ static void refused_now(struct rb_controller_gang *g, const struct rb_err *err)
 
 // That we may not ask says nothing about a request that was not answered: its instance may have been there, and its bill. A
 // clock that was set, keys that are renewed: that passes. Not for ever, if it does not.
-static void denied_now(struct rb_controller_gang *g, const struct rb_err *err)
+static void denied_now(struct rb_run_gang *g, const struct rb_err *err)
 {
     if (g->unanswered_us >= 0 && ++g->denials < RB_CONTROLLER_DENIALS)
         unanswered(g, err);
@@ -340,22 +340,22 @@ static void denied_now(struct rb_controller_gang *g, const struct rb_err *err)
         not_launched(g, err);
 }
 
-static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *instances);
+static void settle_gang(struct rb_run_gang *g, const struct rb_instance *instances);
 
 static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instances)
 {
-    struct rb_controller_call *call = arg;
+    struct rb_run_call *call = arg;
     struct rb_controller *c = call->c;
-    struct rb_controller_gang *g = call->gang;
-    rb_controller_end_call(call);
+    struct rb_run_gang *g = call->gang;
+    rb_run_call_end(call);
     if (c->dead) {
-        rb_controller_rescue_launched(g, err, instances);
+        rb_run_gang_rescue(g, err, instances);
         return;
     }
     g->launching = false;
     if (!err) {
         settle_gang(g, instances);
-    } else if (rb_controller_open_member(g)) {
+    } else if (rb_run_gang_undecided_member(g)) {
         switch (err->code) {
         case RB_ERR_CAPACITY:
             refused_now(g, err);
@@ -379,7 +379,7 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
 
 // The cloud's own switch is not wound up again by heartbeats, so it stands behind everything that is planned: it bounds
 // the cost of a node whose controller never comes back. The same in every repetition of the request.
-static int64_t max_lifetime_s(const struct rb_controller_node *n)
+static int64_t max_lifetime_s(const struct rb_run_node *n)
 {
     const int64_t deadline_us = n->c->meta.deadline_us;
     if (deadline_us < 0)
@@ -389,7 +389,7 @@ static int64_t max_lifetime_s(const struct rb_controller_node *n)
 }
 
 // "rb-JOB-3", of a gang "rb-JOB-3-4": of a launch too all of it has one name.
-static void write_name(const struct rb_controller_gang *g, struct rb_buf *out)
+static void write_name(const struct rb_run_gang *g, struct rb_buf *out)
 {
     rb_buf_printf(out, "rb-%s", g->c->config.plan->job->name);
     for (int i = 0; i < g->n && out->len < RB_CONTROLLER_NAME; i++)
@@ -397,9 +397,9 @@ static void write_name(const struct rb_controller_gang *g, struct rb_buf *out)
 }
 
 // From an open member's row, which says what it said when it was written.
-static void request_launch(struct rb_controller_gang *g, const char *user_data, bool again)
+static void request_launch(struct rb_run_gang *g, const char *user_data, bool again)
 {
-    const struct rb_controller_node *n = rb_controller_open_member(g);
+    const struct rb_run_node *n = rb_run_gang_undecided_member(g);
     struct rb_controller *c = g->c;
     const struct rb_resources *resources = &c->config.plan->job->resources;
     char infra[sizeof n->row.infra], expires[32], group[RB_PLACEMENT_GROUP_BYTES];
@@ -409,7 +409,7 @@ static void request_launch(struct rb_controller_gang *g, const char *user_data, 
     strtok_r(infra, "/", &save);
     const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
     write_name(g, &name);
-    rb_lease_format(rb_controller_launch_lease_us(n), expires);
+    rb_lease_format(rb_run_node_lease_us(n), expires);
     const struct rb_tag tags[] = {{"Name", rb_buf_str(&name)},
                                   {"rb:owner", c->meta.owner},
                                   {"rb:run-id", c->config.run_id},
@@ -436,22 +436,22 @@ static void request_launch(struct rb_controller_gang *g, const char *user_data, 
         .placement_group = group_of(n, group),
     };
     g->launching = true;
-    struct rb_controller_call *call = rb_controller_new_call(c, NULL, rb_controller_infra_of(c, n->row.infra));
+    struct rb_run_call *call = rb_run_call_begin(c, NULL, rb_controller_infra_of(c, n->row.infra));
     call->gang = g;
-    struct rb_provider *p = rb_controller_provider_of(n);
+    struct rb_provider *p = rb_run_node_provider(n);
     p->ops->launch(p, &launch, launch_answered, call);
 }
 
-static bool is_whole(const struct rb_controller_gang *g)
+static bool is_whole(const struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
-        if (!rb_controller_launch_is_open(g->members[i]))
+        if (!rb_run_node_is_undecided(g->members[i]))
             return false;
     return true;
 }
 
 // It could not be written down, so nothing was sent, and nobody needs to wait for what comes of it.
-static void forget_sending(struct rb_controller_gang *g)
+static void forget_sending(struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
         if (g->members[i]->row.state == RB_LAUNCH_SENT)
@@ -459,11 +459,11 @@ static void forget_sending(struct rb_controller_gang *g)
 }
 
 // Beside the journal, so that a journal that is not whole is known by it. What exists in this process alone needs none.
-static bool log_launch(struct rb_controller_gang *g)
+static bool log_launch(struct rb_run_gang *g)
 {
-    const struct rb_controller_node *n = rb_controller_open_member(g);
+    const struct rb_run_node *n = rb_run_gang_undecided_member(g);
     struct rb_err err;
-    if (g->logged || rb_controller_provider_of(n)->ops->is_in_process)
+    if (g->logged || rb_run_node_provider(n)->ops->is_in_process)
         return true;
     g->logged = rb_launch_log_add(g->c->config.run_dir, n->row.launch_id, n->row.infra,
                                   !rb_journal_is_relaxed(g->c->journal), &err);
@@ -472,7 +472,7 @@ static bool log_launch(struct rb_controller_gang *g)
     return g->logged;
 }
 
-void rb_controller_send_launch(struct rb_controller_gang *g)
+void rb_run_gang_send(struct rb_run_gang *g)
 {
     struct rb_controller *c = g->c;
     if (g->launching || c->dead)
@@ -481,9 +481,9 @@ void rb_controller_send_launch(struct rb_controller_gang *g)
     RB_AUTO(rb_auto_free) char *user_data = NULL;
     size_t len = 0;
     struct rb_err err;
-    const bool sent = rb_controller_open_member(g)->row.state != RB_LAUNCH_INTENT;
+    const bool sent = rb_run_gang_undecided_member(g)->row.state != RB_LAUNCH_INTENT;
     if (!sent && !is_whole(g)) {
-        rb_controller_break_gang(g, "not all of it is wanted any more");
+        rb_run_gang_break(g, "not all of it is wanted any more");
         return;
     }
     user_data_path(g, &path);
@@ -496,7 +496,7 @@ void rb_controller_send_launch(struct rb_controller_gang *g)
             not_launched(g, &err);
         return;
     }
-    if (sent || (log_launch(g) && rb_controller_set_open(g, RB_LAUNCH_SENT)))
+    if (sent || (log_launch(g) && rb_run_gang_enter(g, RB_LAUNCH_SENT)))
         request_launch(g, user_data, sent);
     else
         forget_sending(g);
@@ -511,43 +511,43 @@ static void copy(char *out, size_t size, const char *text)
 }
 
 // The instance exists: its name is on disk before anything else happens. False: the journal failed.
-static bool take(struct rb_controller_node *n, const struct rb_instance *instance)
+static bool take(struct rb_run_node *n, const struct rb_instance *instance)
 {
     if (n->row.state == RB_LAUNCH_REFUSED)
         rb_controller_note(n->c, "fault", "node %d: a copy of its refused launch arrived after all: %s%s", n->id,
-                           instance->id, rb_controller_node_wanted(n) ? "" : " is ended");
+                           instance->id, rb_run_node_is_wanted(n) ? "" : " is ended");
     n->row.state = RB_LAUNCH_ACKED;
     copy(n->row.instance_id, sizeof n->row.instance_id, instance->id);
     copy(n->row.address, sizeof n->row.address, instance->address);
     copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
-    return rb_controller_node_wanted(n) ? rb_controller_write_node(n) : rb_controller_record_end(n->c, n);
+    return rb_run_node_is_wanted(n) ? rb_run_node_write(n) : rb_run_node_record_end(n->c, n);
 }
 
-static void taken(struct rb_controller_node *n, const struct rb_instance *instance)
+static void taken(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
     n->acked_us = rb_controller_now_us(c);
-    rb_controller_lease_node(n);
+    rb_run_node_lease(n);
     n->tries = n->absent = 0;
-    if (n->gang && !rb_controller_open_member(n->gang)) { // that was the last of it
+    if (n->gang && !rb_run_gang_undecided_member(n->gang)) { // that was the last of it
         rb_controller_disarm(c, &n->gang->timer);
-        rb_controller_drop_user_data(n->gang);
+        rb_run_gang_drop_user_data(n->gang);
     }
-    if (rb_controller_node_wanted(n))
-        rb_controller_arm_boot(n);
+    if (rb_run_node_is_wanted(n))
+        rb_run_node_await_ready(n);
     else
-        rb_controller_end_node(n);
-    rb_controller_observe(n, instance);
+        rb_run_node_terminate(n);
+    rb_run_node_observe(n, instance);
 }
 
-void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance)
+void rb_run_node_acknowledge(struct rb_run_node *n, const struct rb_instance *instance)
 {
     if (take(n, instance))
         taken(n, instance);
 }
 
 // Of a gang that nobody has seen before some have ended already: taken back, or there was no machine for them after all.
-static bool came_apart(const struct rb_controller_gang *g, const bool *takes, const struct rb_instance *instances)
+static bool came_apart(const struct rb_run_gang *g, const bool *takes, const struct rb_instance *instances)
 {
     bool ended = false;
     for (int i = 0; i < g->n; i++) {
@@ -559,22 +559,22 @@ static bool came_apart(const struct rb_controller_gang *g, const bool *takes, co
 }
 
 // Together, so that all of it is asked for again together.
-static void give_back(struct rb_controller_gang *g, const struct rb_instance *instances)
+static void give_back(struct rb_run_gang *g, const struct rb_instance *instances)
 {
     for (int i = 0; i < g->n; i++)
         if (instances[i].sold_out)
-            rb_controller_sold_out(g->c, g->members[i]->row.offer, rb_controller_now_us(g->c));
-    rb_controller_break_gang(g, "some of it had ended before its launch was answered");
+            rb_controller_mark_sold_out(g->c, g->members[i]->row.offer, rb_controller_now_us(g->c));
+    rb_run_gang_break(g, "some of it had ended before its launch was answered");
 }
 
 // All of it at once. Who is settled already was seen by a listing, which was faster and may have shown another instance.
-static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *instances)
+static void settle_gang(struct rb_run_gang *g, const struct rb_instance *instances)
 {
     struct rb_controller *c = g->c;
     bool *takes = rb_xcalloc((size_t)g->n, sizeof *takes);
     bool ok = rb_controller_begin(c);
     for (int i = 0; i < g->n && ok; i++) {
-        takes[i] = rb_controller_launch_is_open(g->members[i]);
+        takes[i] = rb_run_node_is_undecided(g->members[i]);
         ok = !takes[i] || take(g->members[i], &instances[i]);
     }
     ok = ok && rb_controller_commit(c);
@@ -584,7 +584,7 @@ static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *
         if (takes[i])
             taken(g->members[i], &instances[i]);
         else if (strcmp(instances[i].id, g->members[i]->row.instance_id) != 0)
-            rb_controller_adopt_stray(g->members[i], &instances[i]);
+            rb_run_node_adopt_stray(g->members[i], &instances[i]);
     }
     free(takes);
 }
@@ -593,14 +593,14 @@ static int lowest_attempt(const struct rb_controller *c, int node)
 {
     int lowest = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        const struct rb_run_node *n = rb_controller_launch_at(c, i);
         if (n->has_row && n->id == node && n->row.attempt < lowest)
             lowest = n->row.attempt;
     }
     return lowest;
 }
 
-void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_instance *instance)
+void rb_run_node_adopt_stray(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
     struct rb_launch_row row = n->row;
@@ -617,5 +617,5 @@ void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_ins
     row.running_us = row.ready_us = row.terminate_us = row.gone_us = -1;
     row.running_unix_us = row.terminated_unix_us = -1;
     row.cost_uusd = 0;
-    rb_controller_settle_launch(rb_controller_add_launch(c, &row, &n->billing), instance);
+    rb_run_node_acknowledge(rb_controller_add_launch(c, &row, &n->billing), instance);
 }

@@ -20,9 +20,9 @@ static void each_instance(void *ctx, void (*add)(void *to, const char *instance_
     const struct rb_controller_lease *l = ctx;
     const struct rb_controller *c = l->c;
     for (int i = 0; i < rb_controller_n_launches(c) && !c->over; i++) {
-        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        const struct rb_run_node *n = rb_controller_launch_at(c, i);
         const bool ending = n->row.state == RB_LAUNCH_TERMINATING && !n->end_accepted;
-        if (n->has_row && n->row.instance_id[0] && (rb_controller_node_exists(n) || ending) &&
+        if (n->has_row && n->row.instance_id[0] && (rb_run_node_exists(n) || ending) &&
             rb_controller_infra_of(c, n->row.infra) == l->infra)
             add(to, n->row.instance_id);
     }
@@ -58,13 +58,13 @@ void rb_controller_end_leases(struct rb_controller *c)
 }
 
 // The same in every repetition of the request, so it is counted from the intent, by our clock.
-int64_t rb_controller_launch_lease_us(const struct rb_controller_node *n)
+int64_t rb_run_node_lease_us(const struct rb_run_node *n)
 {
     return n->c->meta.started_unix_us + n->row.intent_us + length_us(n->c);
 }
 
-void rb_controller_lease_node(const struct rb_controller_node *n)
+void rb_run_node_lease(const struct rb_run_node *n)
 {
     const struct rb_controller *c = n->c;
-    rb_lease_keeper_add(c->leases[rb_controller_infra_of(c, n->row.infra)].keeper, rb_controller_launch_lease_us(n));
+    rb_lease_keeper_add(c->leases[rb_controller_infra_of(c, n->row.infra)].keeper, rb_run_node_lease_us(n));
 }

@@ -17,7 +17,7 @@ static void copy(char *out, size_t size, const char *text)
 
 // Orphans.
 
-bool rb_controller_orphans_settled(const struct rb_controller *c)
+bool rb_controller_orphans_are_over(const struct rb_controller *c)
 {
     for (int i = 0; i < c->n_orphans; i++)
         if (!c->orphans[i].ended)
@@ -28,13 +28,13 @@ bool rb_controller_orphans_settled(const struct rb_controller *c)
 static void orphan_answered(void *arg, const struct rb_err *err)
 {
     (void)err; // the next listing says whether it helped
-    rb_controller_end_call(arg);
+    rb_run_call_end(arg);
 }
 
-static void end_orphan(struct rb_controller *c, const struct rb_controller_orphan *o)
+static void end_orphan(struct rb_controller *c, const struct rb_run_orphan *o)
 {
     struct rb_provider *p = &c->config.providers[o->infra];
-    p->ops->terminate(p, o->instance_id, orphan_answered, rb_controller_new_call(c, NULL, o->infra));
+    p->ops->terminate(p, o->instance_id, orphan_answered, rb_run_call_begin(c, NULL, o->infra));
 }
 
 void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id)
@@ -44,7 +44,7 @@ void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id
         at++;
     if (at == c->n_orphans) {
         c->orphans = rb_xrealloc(c->orphans, (size_t)c->n_orphans + 1, sizeof *c->orphans);
-        c->orphans[c->n_orphans++] = (struct rb_controller_orphan){.infra = infra};
+        c->orphans[c->n_orphans++] = (struct rb_run_orphan){.infra = infra};
         copy(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, id);
         rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
     }
@@ -54,15 +54,15 @@ void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id
 
 // Listings.
 
-static struct rb_controller_node *node_of(struct rb_controller *c, const struct rb_instance *i)
+static struct rb_run_node *node_of(struct rb_controller *c, const struct rb_instance *i)
 {
     for (int k = 0; k < rb_controller_n_launches(c); k++) {
-        struct rb_controller_node *n = rb_controller_launch_at(c, k);
+        struct rb_run_node *n = rb_controller_launch_at(c, k);
         if (n->has_row && n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0)
             return n;
     }
     for (int k = 0; k < c->n_gangs; k++) {
-        const struct rb_controller_gang *g = c->gangs[k];
+        const struct rb_run_gang *g = c->gangs[k];
         const struct rb_launch_row *row = &g->members[0]->row;
         if ((i->launch_id && strcmp(i->launch_id, row->launch_id) == 0) ||
             (i->token && strcmp(i->token, row->token) == 0))
@@ -73,14 +73,14 @@ static struct rb_controller_node *node_of(struct rb_controller *c, const struct 
 
 // Is it what the launch waits for? A gang that was refused has been asked for elsewhere since, or will be: none of it is
 // taken any more.
-static bool is_awaited(const struct rb_controller_node *n, const struct rb_instance *i)
+static bool is_awaited(const struct rb_run_node *n, const struct rb_instance *i)
 {
     const bool of_refused = n->row.state == RB_LAUNCH_REFUSED && n->gang && n->gang->n == 1;
     return n->gang && i->member < n->gang->n &&
            (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || of_refused);
 }
 
-static void seen_running(struct rb_controller_node *n, const struct rb_instance *instance)
+static void seen_running(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
     copy(n->row.address, sizeof n->row.address, instance->address);
@@ -90,17 +90,17 @@ static void seen_running(struct rb_controller_node *n, const struct rb_instance 
         n->row.running_us = rb_controller_now_us(c);
         n->row.running_unix_us =
             instance->running_at_us >= 0 ? instance->running_at_us : c->config.loop->unix_us(c->config.loop->ctx);
-        if (rb_controller_begin(c) && rb_controller_write_node(n))
+        if (rb_controller_begin(c) && rb_run_node_write(n))
             rb_controller_turn(
                 c, (struct rb_event){.kind = RB_EVENT_NODE_RUNNING, .node = n->id, .attempt = n->row.attempt});
     }
     if (n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY)
-        rb_controller_prepare(n);
+        rb_run_node_prepare(n);
 }
 
 // The cloud bills by its own clock. What it says of an end is written down at once: ended instances lose their tags, and
 // with them their place in our listings. False: the journal failed.
-static bool learn_times(struct rb_controller_node *n, const struct rb_instance *instance)
+static bool learn_times(struct rb_run_node *n, const struct rb_instance *instance)
 {
     const bool ends = instance->state != RB_INSTANCE_PENDING && instance->state != RB_INSTANCE_RUNNING;
     if (n->row.running_unix_us < 0 && (ends || n->row.state == RB_LAUNCH_TERMINATING))
@@ -109,11 +109,11 @@ static bool learn_times(struct rb_controller_node *n, const struct rb_instance *
         return true;
     n->end_known = true;
     n->row.terminated_unix_us = instance->terminated_at_us;
-    return rb_controller_write_node(n);
+    return rb_run_node_write(n);
 }
 
 // The plan's offer of the same machine on that market, -1: it names none.
-static int offer_on(const struct rb_controller_node *n, enum rb_market market)
+static int offer_on(const struct rb_run_node *n, enum rb_market market)
 {
     const struct rb_plan *plan = n->c->config.plan;
     for (int i = 0; i < plan->n_offers; i++)
@@ -125,7 +125,7 @@ static int offer_on(const struct rb_controller_node *n, enum rb_market market)
 
 // A cloud may give another market than it was asked for. The node is as good, but its price is another: without one it
 // cannot stay. False: it was lost, or the journal failed.
-static bool check_market(struct rb_controller_node *n, const struct rb_instance *instance)
+static bool check_market(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
     const char *market = rb_market_name(instance->market);
@@ -146,27 +146,27 @@ static bool check_market(struct rb_controller_node *n, const struct rb_instance 
     if (offer < 0) { // billed as asked
         rb_err_set(&err, RB_E_PRICE_NOT_AGREED,
                    "the cloud gave %s instead of %s, at a price that the plan does not name", market, n->row.market);
-        if (rb_controller_node_exists(n))
-            rb_controller_never_ready(n, &err);
+        if (rb_run_node_exists(n))
+            rb_run_node_fail_boot(n, &err);
         return false;
     }
     n->row.offer = offer;
     strcpy(n->row.market, market);
     if (!rb_spend_billing(c->config.plan, offer, &n->billing, &err)) {
-        rb_controller_fail(c, &err);
+        rb_controller_fail_run(c, &err);
         return false;
     }
-    return rb_controller_write_node(n);
+    return rb_run_node_write(n);
 }
 
-bool rb_controller_cut_off(const struct rb_controller_node *n)
+bool rb_run_node_is_cut_off(const struct rb_run_node *n)
 {
     const struct rb_controller *c = n->c;
     const int64_t heard_us = c->heard_us[rb_controller_infra_of(c, n->row.infra)];
     return rb_quiet_us(c->config.loop, heard_us) >= c->config.poll_us + RB_CONTROLLER_CUT_OFF_S * RB_US_PER_S;
 }
 
-void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance)
+void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
     if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE || !learn_times(n, instance) ||
@@ -180,62 +180,62 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
         break;
     case RB_INSTANCE_STOPPING:
     case RB_INSTANCE_STOPPED:
-        if (rb_controller_node_exists(n))
-            rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
+        if (rb_run_node_exists(n))
+            rb_run_node_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
         break;
     case RB_INSTANCE_TERMINATED:
         if (instance->sold_out)
-            rb_controller_sold_out(c, n->row.offer, rb_controller_now_us(c));
-        rb_controller_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
+            rb_controller_mark_sold_out(c, n->row.offer, rb_controller_now_us(c));
+        rb_run_node_record_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }
 }
 
 // Ended, and nobody says when. Unknown is never free; known to have ended before it ran is.
-static void believe_absence(struct rb_controller_node *n)
+static void believe_absence(struct rb_run_node *n)
 {
     if (n->row.running_unix_us < 0 && !n->end_known)
         n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
     if (!n->end_known)
         rb_controller_note(n->c, "warning", "node %d (%s): the cloud has forgotten when it ran; billed by our clock",
                            n->id, n->row.instance_id);
-    rb_controller_gone(n, "it is listed no more");
+    rb_run_node_record_gone(n, "it is listed no more");
 }
 
 static void looked(void *arg, const struct rb_err *err, const struct rb_instance *instance)
 {
-    struct rb_controller_call *call = arg;
+    struct rb_run_call *call = arg;
     struct rb_controller *c = call->c;
-    struct rb_controller_node *n = call->node;
+    struct rb_run_node *n = call->node;
     const bool ours = n->row.attempt == call->attempt;
-    rb_controller_end_call(call);
+    rb_run_call_end(call);
     if (c->dead || !ours)
         return;
     n->looking = false;
     n->denied_looks = err && err->code == RB_ERR_DENIED ? n->denied_looks + 1 : 0;
     if (!err)
-        rb_controller_observe(n, instance);
+        rb_run_node_observe(n, instance);
     else if (err->code == RB_ERR_NOT_FOUND || n->denied_looks == RB_CONTROLLER_DENIALS)
         n->forgotten = true; // the next listing without it settles it; other errors: the next asks again
     rb_controller_check_over(c);
 }
 
 // Gone from the listings, which go by tags. The cloud may still know by the name when it ended.
-static bool ask_by_name(struct rb_controller_node *n)
+static bool ask_by_name(struct rb_run_node *n)
 {
-    struct rb_provider *p = rb_controller_provider_of(n);
+    struct rb_provider *p = rb_run_node_provider(n);
     if (n->end_known || n->forgotten || !p->ops->look)
         return false;
     if (!n->looking) {
         n->looking = true;
-        p->ops->look(p, n->row.instance_id, looked, rb_controller_new_call(n->c, n, -1));
+        p->ops->look(p, n->row.instance_id, looked, rb_run_call_begin(n->c, n, -1));
     }
     return true;
 }
 
 // Not in a complete listing. Absence is believed only after a while, and for an end only once it was
 // accepted.
-static void missed(struct rb_controller_node *n)
+static void missed(struct rb_run_node *n)
 {
     const int64_t now = rb_controller_now_us(n->c);
     if (n->absent++ == 0)
@@ -251,51 +251,51 @@ static void missed(struct rb_controller_node *n)
         struct rb_err gone;
         rb_err_set(&gone, RB_E_NODE_LOST, "it is listed no more");
         if (n->row.state == RB_LAUNCH_READY)
-            rb_controller_lose(n, gone.message);
+            rb_run_node_lose(n, gone.message);
         else
-            rb_controller_never_ready(n, &gone);
+            rb_run_node_fail_boot(n, &gone);
     }
 }
 
 // A launch whose call is under way may not be over with an instance that is only on its way: where that finds no machine
 // after all, the call goes on to the next zone, and only its answer, or that to the same words after a restart, says so.
 // Of a gang not even one that runs: it may be the half that the call is about to take back.
-static bool settles(const struct rb_controller_node *n, const struct rb_instance *instance)
+static bool settles(const struct rb_run_node *n, const struct rb_instance *instance)
 {
     return !n->gang->launching || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
 }
 
 static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
 {
-    struct rb_controller_node *n = node_of(c, instance);
+    struct rb_run_node *n = node_of(c, instance);
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
     const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
     if (n && is_awaited(n, instance)) {
         if (!settles(n, instance))
             return;
-        rb_controller_settle_launch(n, instance);
+        rb_run_node_acknowledge(n, instance);
     }
     if (n && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
         strcmp(n->row.instance_id, instance->id) == 0) {
         n->listing = number;
         n->absent = 0;
-        rb_controller_observe(n, instance);
+        rb_run_node_observe(n, instance);
     } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
-        rb_controller_adopt_stray(n, instance);
+        rb_run_node_adopt_stray(n, instance);
     } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
         rb_controller_add_orphan(c, infra, instance->id);
     }
 }
 
-static void judge_absences(struct rb_controller *c, int infra, const struct rb_controller_call *call)
+static void judge_absences(struct rb_controller *c, int infra, const struct rb_run_call *call)
 {
     for (int i = 0; i < rb_controller_n_launches(c) && !c->dead; i++) {
-        struct rb_controller_node *n = rb_controller_launch_at(c, i);
-        if (!n->has_row || rb_controller_node_is_local(n) || n->listing >= call->number ||
+        struct rb_run_node *n = rb_controller_launch_at(c, i);
+        if (!n->has_row || rb_run_node_is_local(n) || n->listing >= call->number ||
             rb_controller_infra_of(c, n->row.infra) != infra)
             continue;
-        if (rb_controller_launch_is_open(n))
-            rb_controller_missed_member(n, call->asked_us);
+        if (rb_run_node_is_undecided(n))
+            rb_run_node_missed(n, call->asked_us);
         else if (n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE && n->acked_us < call->asked_us)
             missed(n);
     }
@@ -321,12 +321,12 @@ static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
                "%s; what this run left cannot be seen, and may be there and billed: give back the permission to list, "
                "then say `rbrun resume %s` or `rbrun stop %s`",
                err->message, c->config.run_id, c->config.run_id);
-    rb_controller_leave(c, &why);
+    rb_controller_leave_run(c, &why);
 }
 
 static void say_failed(struct rb_controller *c, int infra, const struct rb_err *err)
 {
-    const bool ends = !rb_controller_running(c), waits = ends && !rb_controller_all_settled(c);
+    const bool ends = !rb_controller_running(c), waits = ends && !rb_controller_is_all_over(c);
     const int failures = c->list_failures[infra];
     const char *run = c->config.resume_as ? c->config.resume_as : c->config.run_id;
     char what[512];
@@ -336,7 +336,7 @@ static void say_failed(struct rb_controller *c, int infra, const struct rb_err *
     snprintf(what, sizeof what, "%s cannot be listed%s%.300s", c->config.infras[infra], err ? ": " : " completely",
              err ? err->message : "");
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
-    rb_controller_say_switches(c, &switches);
+    rb_controller_describe_switches(c, &switches);
     if (waits)
         rb_controller_note(c, "warning",
                            "%s; the end of this run waits until it answers, for what was rented there may be there and "
@@ -355,17 +355,17 @@ static void listing_failed(struct rb_controller *c, int infra, const struct rb_e
         c->leak_tries++;
     if (c->recovering && err && err->code == RB_ERR_DENIED)
         leave_unseen(c, err);
-    else if (c->recovering && !rb_controller_running(c) && rb_controller_all_settled(c))
+    else if (c->recovering && !rb_controller_running(c) && rb_controller_is_all_over(c))
         rb_controller_repeat_orders(c); // there are none, so no listing has to come first
 }
 
 static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
-    struct rb_controller_call *call = arg;
+    struct rb_run_call *call = arg;
     struct rb_controller *c = call->c;
     const int infra = call->infra;
     if (c->dead || c->over) {
-        rb_controller_end_call(call);
+        rb_run_call_end(call);
         return;
     }
     c->listing[infra] = false;
@@ -386,7 +386,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
             c->left[infra] += instances[i].state != RB_INSTANCE_TERMINATED;
         c->listed[infra] = call->number > c->believe_after;
     }
-    rb_controller_end_call(call);
+    rb_run_call_end(call);
     bool all = true;
     for (int i = 0; i < c->config.n_providers; i++)
         all = all && c->listed[i];
@@ -401,7 +401,7 @@ void rb_controller_list_all(struct rb_controller *c)
         if (c->listing[i])
             continue;
         c->listing[i] = true;
-        struct rb_controller_call *call = rb_controller_new_call(c, NULL, i);
+        struct rb_run_call *call = rb_run_call_begin(c, NULL, i);
         call->number = ++c->n_listings;
         c->config.providers[i].ops->list(&c->config.providers[i], c->config.run_id, listed, call);
     }

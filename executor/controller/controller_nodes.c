@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node)
+struct rb_run_node *rb_run_node_at(struct rb_controller *c, int node)
 {
     while (c->n_nodes <= node) {
-        c->nodes = rb_xrealloc(c->nodes, (size_t)c->n_nodes + 1, sizeof(struct rb_controller_node *));
-        struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
+        c->nodes = rb_xrealloc(c->nodes, (size_t)c->n_nodes + 1, sizeof(struct rb_run_node *));
+        struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
         n->c = c;
         n->id = c->n_nodes;
         n->absent_since_us = n->acked_us = n->exhausted_us = -1;
@@ -25,32 +25,32 @@ int rb_controller_n_launches(const struct rb_controller *c)
     return c->n_nodes + c->n_superseded;
 }
 
-struct rb_controller_node *rb_controller_launch_at(const struct rb_controller *c, int i)
+struct rb_run_node *rb_controller_launch_at(const struct rb_controller *c, int i)
 {
     return i < c->n_nodes ? c->nodes[i] : c->superseded[i - c->n_nodes];
 }
 
-struct rb_controller_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
-                                                    const struct rb_billing *billing)
+struct rb_run_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
+                                             const struct rb_billing *billing)
 {
-    struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
-    *n = (struct rb_controller_node){.c = c,
-                                     .id = row->node,
-                                     .superseded = true,
-                                     .has_row = true,
-                                     .row = *row,
-                                     .billing = *billing,
-                                     .absent_since_us = -1,
-                                     .acked_us = -1,
-                                     .exhausted_us = -1};
-    c->superseded = rb_xrealloc(c->superseded, (size_t)c->n_superseded + 1, sizeof(struct rb_controller_node *));
+    struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
+    *n = (struct rb_run_node){.c = c,
+                              .id = row->node,
+                              .superseded = true,
+                              .has_row = true,
+                              .row = *row,
+                              .billing = *billing,
+                              .absent_since_us = -1,
+                              .acked_us = -1,
+                              .exhausted_us = -1};
+    c->superseded = rb_xrealloc(c->superseded, (size_t)c->n_superseded + 1, sizeof(struct rb_run_node *));
     c->superseded[c->n_superseded++] = n;
     return n;
 }
 
-void rb_controller_supersede(struct rb_controller_node *n)
+void rb_run_node_supersede(struct rb_run_node *n)
 {
-    struct rb_controller_node *old = rb_controller_add_launch(n->c, &n->row, &n->billing);
+    struct rb_run_node *old = rb_controller_add_launch(n->c, &n->row, &n->billing);
     old->gang = n->gang;
     old->member = n->member;
     if (old->gang)
@@ -59,18 +59,18 @@ void rb_controller_supersede(struct rb_controller_node *n)
     n->has_row = false;
 }
 
-bool rb_controller_node_wanted(const struct rb_controller_node *n)
+bool rb_run_node_is_wanted(const struct rb_run_node *n)
 {
     return !n->superseded && n->id < rb_engine_n_nodes(n->c->engine) &&
            rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
 }
 
-bool rb_controller_node_exists(const struct rb_controller_node *n)
+bool rb_run_node_exists(const struct rb_run_node *n)
 { // an instance that nobody has told to end
     return n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state <= RB_LAUNCH_READY;
 }
 
-bool rb_controller_node_is_local(const struct rb_controller_node *n)
+bool rb_run_node_is_local(const struct rb_run_node *n)
 {
     return rb_infra_within(n->row.infra, "local");
 }
@@ -85,13 +85,13 @@ int rb_controller_infra_of(const struct rb_controller *c, const char *infra)
     return -1;
 }
 
-struct rb_provider *rb_controller_provider_of(const struct rb_controller_node *n)
+struct rb_provider *rb_run_node_provider(const struct rb_run_node *n)
 {
     return &n->c->config.providers[rb_controller_infra_of(n->c, n->row.infra)];
 }
 
 // Writes the row alone. false: the journal failed.
-bool rb_controller_write_node(struct rb_controller_node *n)
+bool rb_run_node_write(struct rb_run_node *n)
 {
     struct rb_err err;
     if (n->c->dead)
@@ -102,22 +102,22 @@ bool rb_controller_write_node(struct rb_controller_node *n)
     return false;
 }
 
-struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, struct rb_controller_node *node, int infra)
+struct rb_run_call *rb_run_call_begin(struct rb_controller *c, struct rb_run_node *node, int infra)
 {
-    struct rb_controller_call *call = rb_xcalloc(1, sizeof *call);
-    *call = (struct rb_controller_call){.c = c,
-                                        .next = c->calls,
-                                        .node = node,
-                                        .attempt = node ? node->row.attempt : 0,
-                                        .infra = infra,
-                                        .asked_us = rb_controller_now_us(c)};
+    struct rb_run_call *call = rb_xcalloc(1, sizeof *call);
+    *call = (struct rb_run_call){.c = c,
+                                 .next = c->calls,
+                                 .node = node,
+                                 .attempt = node ? node->row.attempt : 0,
+                                 .infra = infra,
+                                 .asked_us = rb_controller_now_us(c)};
     c->calls = call;
     return call;
 }
 
-void rb_controller_end_call(struct rb_controller_call *call)
+void rb_run_call_end(struct rb_run_call *call)
 {
-    struct rb_controller_call **at = &call->c->calls;
+    struct rb_run_call **at = &call->c->calls;
     while (*at != call)
         at = &(*at)->next;
     *at = call->next;
@@ -127,26 +127,26 @@ void rb_controller_end_call(struct rb_controller_call *call)
 void rb_controller_free_calls(struct rb_controller *c)
 {
     while (c->calls)
-        rb_controller_end_call(c->calls);
+        rb_run_call_end(c->calls);
 }
 
 // Boot.
 
 // A fault of the job or of the image repeats itself: after a few nodes it is not worth more money.
-void rb_controller_never_ready(struct rb_controller_node *n, const struct rb_err *err)
+void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err)
 {
     struct rb_controller *c = n->c;
     struct rb_err copy_of = *err;
     if (++c->boot_failures >= RB_CONTROLLER_BOOT_FAILURES) {
         rb_err_prefix(&copy_of, "%d nodes in a row never became ready; the last one", c->boot_failures);
-        rb_controller_fail(c, &copy_of);
+        rb_controller_fail_run(c, &copy_of);
     }
-    if (rb_controller_node_exists(n))
-        rb_controller_lose(n, err->message);
+    if (rb_run_node_exists(n))
+        rb_run_node_lose(n, err->message);
 }
 
 // How far it came, and what to do about it.
-static void say_why_late(const struct rb_controller_node *n, struct rb_err *err)
+static void say_why_late(const struct rb_run_node *n, struct rb_err *err)
 {
     char patience[32];
     rb_format_duration(n->c->config.boot_timeout_us, patience);
@@ -167,24 +167,24 @@ static void say_why_late(const struct rb_controller_node *n, struct rb_err *err)
 
 static void boot_timeout(void *arg)
 {
-    struct rb_controller_node *n = arg;
+    struct rb_run_node *n = arg;
     struct rb_err err = {0};
-    if (rb_controller_cut_off(n)) { // it cannot show that it is ready
-        rb_controller_arm_boot(n);
+    if (rb_run_node_is_cut_off(n)) { // it cannot show that it is ready
+        rb_run_node_await_ready(n);
         return;
     }
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING) {
         say_why_late(n, &err);
-        rb_controller_never_ready(n, &err);
+        rb_run_node_fail_boot(n, &err);
     } else if (n->row.state == RB_LAUNCH_READY && !n->prepared) {
         rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached again%s%s", n->waits_for[0] ? ": " : "", n->waits_for);
-        rb_controller_lose(n, err.message);
+        rb_run_node_lose(n, err.message);
     }
 }
 
 // A controller that comes back gives a node whose time is over, or that was ready once, a while to answer: the launcher
 // tries for ever.
-void rb_controller_arm_boot(struct rb_controller_node *n)
+void rb_run_node_await_ready(struct rb_run_node *n)
 {
     const int64_t left_us = n->row.state == RB_LAUNCH_READY
                                 ? 0
@@ -193,7 +193,7 @@ void rb_controller_arm_boot(struct rb_controller_node *n)
     rb_silence_begin(&n->boot, n->c->config.loop, left_us > least_us ? left_us : least_us, boot_timeout, n);
 }
 
-void rb_controller_prepare(struct rb_controller_node *n)
+void rb_run_node_prepare(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
     const bool local = !c->config.birth;
@@ -213,64 +213,64 @@ void rb_controller_prepare(struct rb_controller_node *n)
     c->launcher->ops->prepare(c->launcher, &node);
 }
 
-void rb_controller_waiting(void *ctx, int node, const char *why)
+void rb_run_node_waiting(void *ctx, int node, const char *why)
 {
-    struct rb_controller_node *n = rb_controller_node_at(ctx, node);
+    struct rb_run_node *n = rb_run_node_at(ctx, node);
     snprintf(n->waits_for, sizeof n->waits_for, "%s", why);
 }
 
-void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
+void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
-    struct rb_controller_node *n = rb_controller_node_at(c, node);
+    struct rb_run_node *n = rb_run_node_at(c, node);
     if (c->dead || !n->preparing)
         return;
     n->preparing = false;
     if (err &&
         n->row.state == RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
-        rb_controller_node_gone(c, n->id);
-        rb_controller_end_node(n);
+        rb_run_node_close_tasks(c, n->id);
+        rb_run_node_terminate(n);
         return;
     }
     if (err) {
-        rb_controller_never_ready(n, err);
+        rb_run_node_fail_boot(n, err);
         return;
     }
     n->prepared = true;
     rb_silence_end(&n->boot);
     c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
     if (n->row.state != RB_LAUNCH_RUNNING) { // reached again after a restart of ours
-        rb_controller_pump(c);
+        rb_controller_start_tasks(c);
         return;
     }
     c->boot_failures = 0;
     n->row.state = RB_LAUNCH_READY;
     n->row.ready_us = rb_controller_now_us(c);
-    if (rb_controller_begin(c) && rb_controller_write_node(n))
+    if (rb_controller_begin(c) && rb_run_node_write(n))
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
 }
 
 // End.
 
-bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node *n)
+bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n)
 {
     if (!n->has_row)
         return true;
     if (n->row.state == RB_LAUNCH_INTENT) // nothing was sent
         n->row.state = RB_LAUNCH_REFUSED;
-    else if (rb_controller_node_exists(n))
+    else if (rb_run_node_exists(n))
         n->row.state = RB_LAUNCH_TERMINATING;
     else
         return true; // refused or ending already, or its answer is waited for
-    if (n->row.state == RB_LAUNCH_REFUSED && n->gang && !rb_controller_open_member(n->gang))
-        rb_controller_drop_user_data(n->gang);
+    if (n->row.state == RB_LAUNCH_REFUSED && n->gang && !rb_run_gang_undecided_member(n->gang))
+        rb_run_gang_drop_user_data(n->gang);
     n->row.terminate_us = rb_controller_now_us(c);
     n->tries = 0;
     rb_silence_end(&n->boot);
-    return rb_controller_write_node(n);
+    return rb_run_node_write(n);
 }
 
-static void forget(struct rb_controller_node *n)
+static void forget(struct rb_run_node *n)
 {
     if (n->preparing || n->prepared)
         n->c->launcher->ops->forget(n->c->launcher, n->id);
@@ -279,20 +279,20 @@ static void forget(struct rb_controller_node *n)
 
 static void end_again(void *arg)
 {
-    struct rb_controller_node *n = arg;
+    struct rb_run_node *n = arg;
     n->retry_timer = 0;
-    rb_controller_end_node(n);
+    rb_run_node_terminate(n);
 }
 
 // Until the cloud says when it was. On the cloud's clock where we know anything of that.
-static int64_t estimated_end(const struct rb_controller_node *n)
+static int64_t estimated_end(const struct rb_run_node *n)
 {
     const struct rb_spend_now now = rb_controller_spend_now(n->c);
     return n->row.running_unix_us >= 0 ? rb_spend_end_unix_us(&n->row, &now) : n->c->meta.started_unix_us + now.run_us;
 }
 
 // The worst that can happen: it costs money and we may not end it. Said once, and asked on.
-static void alarm_denied(struct rb_controller_node *n, const struct rb_err *err)
+static void alarm_denied(struct rb_run_node *n, const struct rb_err *err)
 {
     if (n->end_denied)
         return;
@@ -305,18 +305,17 @@ static void alarm_denied(struct rb_controller_node *n, const struct rb_err *err)
 
 static void end_answered(void *arg, const struct rb_err *err)
 {
-    struct rb_controller_call *call = arg;
+    struct rb_run_call *call = arg;
     struct rb_controller *c = call->c;
-    struct rb_controller_node *n = call->node;
-    rb_controller_end_call(call);
+    struct rb_run_node *n = call->node;
+    rb_run_call_end(call);
     if (c->dead)
         return;
     n->ending = false;
     if (n->row.state != RB_LAUNCH_TERMINATING)
         return;
-    if (rb_controller_node_is_local(n) &&
-        (!err || err->code == RB_ERR_NOT_FOUND)) { // after a restart nobody knows of it
-        rb_controller_gone(n, "");
+    if (rb_run_node_is_local(n) && (!err || err->code == RB_ERR_NOT_FOUND)) { // after a restart nobody knows of it
+        rb_run_node_record_gone(n, "");
         rb_controller_check_over(c);
         return;
     }
@@ -326,29 +325,29 @@ static void end_answered(void *arg, const struct rb_err *err)
         alarm_denied(n, err);
     if (!err && n->row.terminated_unix_us < 0) { // billing ends with the acceptance
         n->row.terminated_unix_us = estimated_end(n);
-        if (!rb_controller_write_node(n))
+        if (!rb_run_node_write(n))
             return;
     }
     // Again until it is seen to have ended: an accepted request may be lost too.
     rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->tries++ + (err ? 0 : 5)), end_again, n);
 }
 
-void rb_controller_end_node(struct rb_controller_node *n)
+void rb_run_node_terminate(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
     if (c->dead || n->ending || n->row.state != RB_LAUNCH_TERMINATING)
         return;
-    if (rb_controller_node_is_local(n) && rb_controller_node_has_tasks(c, n->id)) {
-        rb_controller_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
+    if (rb_run_node_is_local(n) && rb_run_node_has_tasks(c, n->id)) {
+        rb_run_node_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
         return;
     }
     forget(n);
     n->ending = true;
-    struct rb_provider *p = rb_controller_provider_of(n);
-    p->ops->terminate(p, n->row.instance_id, end_answered, rb_controller_new_call(c, n, -1));
+    struct rb_provider *p = rb_run_node_provider(n);
+    p->ops->terminate(p, n->row.instance_id, end_answered, rb_run_call_begin(c, n, -1));
 }
 
-static void bill(struct rb_controller_node *n)
+static void bill(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
     n->row.state = RB_LAUNCH_GONE;
@@ -364,47 +363,47 @@ static void bill(struct rb_controller_node *n)
 }
 
 // Seen to have ended, whoever ended it.
-void rb_controller_gone(struct rb_controller_node *n, const char *why)
+void rb_run_node_record_gone(struct rb_run_node *n, const char *why)
 {
     struct rb_controller *c = n->c;
-    const bool lost = rb_controller_node_exists(n);
+    const bool lost = rb_run_node_exists(n);
     forget(n);
     bill(n);
     if (!lost) {
-        if (!rb_controller_write_node(n))
+        if (!rb_run_node_write(n))
             return;
         if (!n->superseded) // the node of that number has nothing to do with it
-            rb_controller_node_gone(c, n->id);
-        rb_controller_pump(c);
+            rb_run_node_close_tasks(c, n->id);
+        rb_controller_start_tasks(c);
         return;
     }
     if (!rb_controller_begin(c))
         return;
     rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
-    rb_controller_drop_node_tasks(c, n->id);
-    if (rb_controller_write_node(n))
+    rb_run_node_drop_tasks(c, n->id);
+    if (rb_run_node_write(n))
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
 }
 
-void rb_controller_lose(struct rb_controller_node *n, const char *why)
+void rb_run_node_lose(struct rb_run_node *n, const char *why)
 {
     struct rb_controller *c = n->c;
     if (!rb_controller_begin(c))
         return;
     rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
-    rb_controller_drop_node_tasks(c, n->id);
-    if (!rb_controller_record_end(c, n))
+    rb_run_node_drop_tasks(c, n->id);
+    if (!rb_run_node_record_end(c, n))
         return;
     rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
-    rb_controller_end_node(n);
+    rb_run_node_terminate(n);
 }
 
 // As after a restart of ours: what runs there goes on, and is followed from its first line once it answers.
-static void reach_again(struct rb_controller_node *n)
+static void reach_again(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
-    rb_controller_say_switches(c, &switches);
+    rb_controller_describe_switches(c, &switches);
     if (!c->cut_off_told)
         rb_controller_note(c, "warning",
                            "neither node %d nor %s answers: is this machine's network gone? Waiting for it; trials "
@@ -412,31 +411,31 @@ static void reach_again(struct rb_controller_node *n)
                            n->id, n->row.infra, rb_buf_str(&switches));
     c->cut_off_told = true;
     forget(n);
-    rb_controller_prepare(n);
-    rb_controller_arm_boot(n);
+    rb_run_node_prepare(n);
+    rb_run_node_await_ready(n);
 }
 
-void rb_controller_unreachable(void *ctx, int node, const char *why)
+void rb_run_node_unreachable(void *ctx, int node, const char *why)
 {
     struct rb_controller *c = ctx;
-    struct rb_controller_node *n = rb_controller_node_at(c, node);
+    struct rb_run_node *n = rb_run_node_at(c, node);
     struct rb_err err = {0};
     rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached any more: %s", why);
-    if (c->dead || !rb_controller_node_exists(n))
+    if (c->dead || !rb_run_node_exists(n))
         return;
-    if (n->row.state == RB_LAUNCH_READY && rb_controller_cut_off(n) && rb_controller_unfollow(c, node))
+    if (n->row.state == RB_LAUNCH_READY && rb_run_node_is_cut_off(n) && rb_run_node_unfollow_tasks(c, node))
         reach_again(n);
     else
-        rb_controller_lose(n, err.message);
+        rb_run_node_lose(n, err.message);
 }
 
-bool rb_controller_nodes_settled(const struct rb_controller *c)
+bool rb_controller_nodes_are_over(const struct rb_controller *c)
 {
     for (int i = 0; i < c->n_gangs; i++)
         if (c->gangs[i]->launching) // a listing was faster; what the call is still about to do must be seen
             return false;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        const struct rb_run_node *n = rb_controller_launch_at(c, i);
         if (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED)
             return false;
     }

@@ -54,9 +54,9 @@ enum {
 
 // What one request asks for: a node, or several that are of no use apart, all of them or none. Their rows share launch id
 // and token, and are written together; which of a launch's instances is whose is told by its place in the launch.
-struct rb_controller_gang {
+struct rb_run_gang {
     struct rb_controller *c;
-    struct rb_controller_node **members; // [n], by node; superseded ones too
+    struct rb_run_node **members; // [n], by node; superseded ones too
     int n;
     bool launching;        // the request has not been answered yet
     bool logged;           // in the run's launch log
@@ -67,12 +67,12 @@ struct rb_controller_gang {
 };
 
 // A node of the engine: its current launch and what is under way for it.
-struct rb_controller_node {
+struct rb_run_node {
     struct rb_controller *c;
     int id;
-    struct rb_controller_gang *gang; // of the launch; NULL: there is none, or it is a stray's
+    struct rb_run_gang *gang; // of the launch; NULL: there is none, or it is a stray's
     int member;                      // its place in the gang
-    bool superseded; // its launch was refused, and the engine has asked for the node again: see rb_controller_supersede
+    bool superseded; // its launch was refused, and the engine has asked for the node again: see rb_run_node_supersede
     bool has_row;
     struct rb_launch_row row; // as journalled
     struct rb_billing billing;
@@ -99,7 +99,7 @@ struct rb_controller_node {
 };
 
 // One start of a trial whose processes may exist.
-struct rb_controller_task {
+struct rb_run_task {
     struct rb_controller *c;
     struct rb_task_row row; // as journalled; slots owned
     bool ordered_here;      // by this controller, not by one before a restart
@@ -119,7 +119,7 @@ struct rb_controller_task {
     struct rb_last_lines printed;  // of its output, reports left out
 };
 
-struct rb_controller_trial {
+struct rb_run_trial {
     int n_starts;
     int64_t last_resource; // of the last start; for the recovery
     bool asked;            // by the engine, to give way, since its last start
@@ -127,11 +127,11 @@ struct rb_controller_trial {
 };
 
 // A provider's answer on its way. Outlives nothing: freed with the controller.
-struct rb_controller_call {
+struct rb_run_call {
     struct rb_controller *c;
-    struct rb_controller_call *next;
-    struct rb_controller_node *node; // look, terminate; NULL: none
-    struct rb_controller_gang *gang; // launch
+    struct rb_run_call *next;
+    struct rb_run_node *node; // look, terminate; NULL: none
+    struct rb_run_gang *gang; // launch
     int attempt;
     int infra;
     uint64_t number; // list: which one
@@ -139,14 +139,14 @@ struct rb_controller_call {
 };
 
 // An instance that carries our run's tag but belongs to no launch that is open.
-struct rb_controller_orphan {
+struct rb_run_orphan {
     char instance_id[128];
     int infra;
     bool ended;
 };
 
 // What launches learned about one of the plan's offers.
-struct rb_controller_offer {
+struct rb_run_offer {
     int64_t sold_out_us; // when that was said last, -1: never
     bool aside;          // cannot stand in at all: refused for another reason, or without a price
     bool too_dear;       // the budget did not pay for it, and that was said
@@ -173,20 +173,20 @@ struct rb_controller {
     bool stop_wanted;      // decided inside a turn, carried out after it
     enum rb_stop_reason stop_reason;
 
-    struct rb_controller_node **nodes; // by the engine's index, [n_nodes]
+    struct rb_run_node **nodes; // by the engine's index, [n_nodes]
     int n_nodes;
-    struct rb_controller_node **superseded; // [n_superseded]
+    struct rb_run_node **superseded; // [n_superseded]
     int n_superseded;
-    struct rb_controller_gang **gangs; // every request so far, [n_gangs]
+    struct rb_run_gang **gangs; // every request so far, [n_gangs]
     int n_gangs;
-    struct rb_controller_offer *offers; // [plan->n_offers]
-    struct rb_controller_task **tasks; // open ones, in order of their start, [n_tasks]
+    struct rb_run_offer *offers; // [plan->n_offers]
+    struct rb_run_task **tasks; // open ones, in order of their start, [n_tasks]
     int n_tasks;
-    struct rb_controller_trial *trials; // [n_trials]
+    struct rb_run_trial *trials; // [n_trials]
     int n_trials;
-    struct rb_controller_orphan *orphans;
+    struct rb_run_orphan *orphans;
     int n_orphans;
-    struct rb_controller_call *calls;
+    struct rb_run_call *calls;
 
     bool *listing;          // [n_providers] a listing is under way
     bool *listed;           // [n_providers] answered completely since the start, or since closing began
@@ -229,12 +229,12 @@ void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n
 void rb_controller_give_advice(struct rb_controller *c); // if the engine has asked for a forecast
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void rb_controller_fail(struct rb_controller *c,
+void rb_controller_fail_run(struct rb_controller *c,
                         const struct rb_err *err);      // stops the run; it ends with this error
-bool rb_controller_all_settled(const struct rb_controller *c); // nothing is known to be there, or to be on its way
+bool rb_controller_is_all_over(const struct rb_controller *c); // nothing is known to be there, or to be on its way
 void rb_controller_check_over(struct rb_controller *c); // the run may be over now
 void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err);
-void rb_controller_leave(struct rb_controller *c, const struct rb_err *err); // ends with everything as it is
+void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err); // ends with everything as it is
 
 // controller_timers.c
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg);
@@ -251,140 +251,140 @@ void rb_controller_notice_gap(struct rb_controller *c); // notes it, and what mu
 // controller_gang.c
 // Writes the intents to launch what is ordered, [n]; nodes that one trial is to be spread over as one gang.
 void rb_controller_record_launches(struct rb_controller *c, const struct rb_action *orders, int n);
-struct rb_controller_gang *rb_controller_new_gang(struct rb_controller *c, int n); // members: the caller's to fill in
-void rb_controller_discard_gang(struct rb_controller_gang *g); // the last one, of which nothing was written
+struct rb_run_gang *rb_run_gang_create(struct rb_controller *c, int n); // members: the caller's to fill in
+void rb_run_gang_discard(struct rb_run_gang *g); // the last one, of which nothing was written
 bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err); // out of the rows, which were loaded
-bool rb_controller_launch_is_open(const struct rb_controller_node *n); // INTENT, SENT or AMBIGUOUS
-const struct rb_controller_node *rb_controller_open_member(const struct rb_controller_gang *g);  // any; NULL: none
-bool rb_controller_gang_wanted(const struct rb_controller_gang *g);                              // any of it
-bool rb_controller_gang_exists(const struct rb_controller_gang *g);                              // likewise
-bool rb_controller_set_open(struct rb_controller_gang *g, enum rb_launch_state state); // rows; false: the journal failed
-void rb_controller_name_gang(const struct rb_controller_gang *g, struct rb_buf *out);            // "nodes 3, 4"
+bool rb_run_node_is_undecided(const struct rb_run_node *n); // INTENT, SENT or AMBIGUOUS
+const struct rb_run_node *rb_run_gang_undecided_member(const struct rb_run_gang *g);  // any; NULL: none
+bool rb_run_gang_is_wanted(const struct rb_run_gang *g);                              // any of it
+bool rb_run_gang_exists(const struct rb_run_gang *g);                              // likewise
+bool rb_run_gang_enter(struct rb_run_gang *g, enum rb_launch_state state); // rows; false: the journal failed
+void rb_run_gang_name(const struct rb_run_gang *g, struct rb_buf *out);            // "nodes 3, 4"
 // It cannot come together: what there is of it is ended, and the engine asks for all of it again.
-void rb_controller_break_gang(struct rb_controller_gang *g, const char *why);
+void rb_run_gang_break(struct rb_run_gang *g, const char *why);
 // An open launch whose gang was seen without it in a complete listing, asked for at that time.
-void rb_controller_missed_member(struct rb_controller_node *n, int64_t asked_us);
+void rb_run_node_missed(struct rb_run_node *n, int64_t asked_us);
 
 // controller_launch.c
 // The intent to launch so many nodes as one gang; false: nothing was written.
-bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *const *orders, int n);
-void rb_controller_send_launch(struct rb_controller_gang *g); // INTENT, SENT or AMBIGUOUS: the identical request
-void rb_controller_settle_launch(struct rb_controller_node *n,
+bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *orders, int n);
+void rb_run_gang_send(struct rb_run_gang *g); // INTENT, SENT or AMBIGUOUS: the identical request
+void rb_run_node_acknowledge(struct rb_run_node *n,
                                  const struct rb_instance *instance); // it exists
-void rb_controller_drop_user_data(const struct rb_controller_gang *g);
-void rb_controller_linger(const struct rb_controller_gang *g); // the run is not over before copies would have been seen
+void rb_run_gang_drop_user_data(const struct rb_run_gang *g);
+void rb_run_gang_await_copies(const struct rb_run_gang *g); // the run is not over before copies would have been seen
 // One launch may make two instances where it is tried in zone after zone, and a copy of a request that was refused in one
 // arrives after all. The other one gets a row of its own, numbered below zero: it is ended, and billed.
-void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_instance *instance);
+void rb_run_node_adopt_stray(struct rb_run_node *n, const struct rb_instance *instance);
 bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
 
 // controller_fallback.c
 // The offer to ask for the node now, and for as many more of its kind as make `count`.
-int rb_controller_choose_offer(struct rb_controller_node *n, int count);
-void rb_controller_say_stand_in(const struct rb_controller_gang *g);  // if its launch asks for another than the plan
-bool rb_controller_is_stand_in(const struct rb_controller_gang *g);   // its launch does, and it is still wanted
-void rb_controller_sold_out(struct rb_controller *c, int offer, int64_t at_us);
-void rb_controller_refused(struct rb_controller_gang *g); // REFUSED: the next offer, at once or after a pause
+int rb_run_node_choose_offer(struct rb_run_node *n, int count);
+void rb_run_gang_note_stand_in(const struct rb_run_gang *g);  // if its launch asks for another than the plan
+bool rb_run_gang_is_stand_in(const struct rb_run_gang *g);   // its launch does, and it is still wanted
+void rb_controller_mark_sold_out(struct rb_controller *c, int offer, int64_t at_us);
+void rb_run_gang_refused(struct rb_run_gang *g); // REFUSED: the next offer, at once or after a pause
 // Likewise, where what stood in was refused for good: it is not asked again in this run.
-void rb_controller_set_aside(struct rb_controller_gang *g, const struct rb_err *err);
+void rb_run_gang_reject_offer(struct rb_run_gang *g, const struct rb_err *err);
 // Pauses it has had, as far as the journal shows: refusals before its launch, by the offer that refused most often.
-int rb_controller_rounds_before(const struct rb_controller_node *n);
+int rb_run_node_pauses_before(const struct rb_run_node *n);
 
 // controller_lease.c
 void rb_controller_begin_leases(struct rb_controller *c);
 void rb_controller_end_leases(struct rb_controller *c);
-int64_t rb_controller_launch_lease_us(const struct rb_controller_node *n); // until when its launch says; unix
-void rb_controller_lease_node(const struct rb_controller_node *n);         // its instance is known from now on
+int64_t rb_run_node_lease_us(const struct rb_run_node *n); // until when its launch says; unix
+void rb_run_node_lease(const struct rb_run_node *n);         // its instance is known from now on
 
 // controller_nodes.c
-struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node); // made if new
+struct rb_run_node *rb_run_node_at(struct rb_controller *c, int node); // made if new
 // Every launch, superseded ones after the nodes; i < rb_controller_n_launches.
 int rb_controller_n_launches(const struct rb_controller *c);
-struct rb_controller_node *rb_controller_launch_at(const struct rb_controller *c, int i);
+struct rb_run_node *rb_controller_launch_at(const struct rb_controller *c, int i);
 // A copy of a request may arrive long after it was refused. The refused launch is remembered beside the one that takes its
 // place: an instance that belongs to it is ended and billed under its name.
-void rb_controller_supersede(struct rb_controller_node *n);
+void rb_run_node_supersede(struct rb_run_node *n);
 // A launch beside those of the nodes.
-struct rb_controller_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
+struct rb_run_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
                                                     const struct rb_billing *billing);
-bool rb_controller_node_wanted(const struct rb_controller_node *n);                  // the engine still owns it
-bool rb_controller_node_exists(const struct rb_controller_node *n);  // an instance that nobody has told to end
-bool rb_controller_node_is_local(const struct rb_controller_node *n); // this machine: nobody else knows of it
-bool rb_controller_write_node(struct rb_controller_node *n);         // its row; false: the journal failed
+bool rb_run_node_is_wanted(const struct rb_run_node *n);                  // the engine still owns it
+bool rb_run_node_exists(const struct rb_run_node *n);  // an instance that nobody has told to end
+bool rb_run_node_is_local(const struct rb_run_node *n); // this machine: nobody else knows of it
+bool rb_run_node_write(struct rb_run_node *n);         // its row; false: the journal failed
 int rb_controller_infra_of(const struct rb_controller *c,
                            const char *infra); // index of its provider, -1: none
-struct rb_provider *rb_controller_provider_of(const struct rb_controller_node *n);
-void rb_controller_arm_boot(struct rb_controller_node *n);
-void rb_controller_never_ready(struct rb_controller_node *n,
+struct rb_provider *rb_run_node_provider(const struct rb_run_node *n);
+void rb_run_node_await_ready(struct rb_run_node *n);
+void rb_run_node_fail_boot(struct rb_run_node *n,
                                const struct rb_err *err); // lost before it was of use
-void rb_controller_prepare(struct rb_controller_node *n);
-void rb_controller_prepared(void *ctx, int node, const struct rb_err *err);
-bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node *n); // writes TERMINATING
-void rb_controller_end_node(struct rb_controller_node *n); // TERMINATING: ask the provider until it is gone
-void rb_controller_lose(struct rb_controller_node *n,
+void rb_run_node_prepare(struct rb_run_node *n);
+void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err);
+bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n); // writes TERMINATING
+void rb_run_node_terminate(struct rb_run_node *n); // TERMINATING: ask the provider until it is gone
+void rb_run_node_lose(struct rb_run_node *n,
                         const char *why); // the engine is told; the instance is ended
-void rb_controller_gone(struct rb_controller_node *n,
+void rb_run_node_record_gone(struct rb_run_node *n,
                         const char *why); // seen to have ended, whoever ended it
-void rb_controller_waiting(void *ctx, int node, const char *why);
-void rb_controller_unreachable(void *ctx, int node, const char *why);
-bool rb_controller_nodes_settled(const struct rb_controller *c);
-struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, struct rb_controller_node *node, int infra);
-void rb_controller_end_call(struct rb_controller_call *call);
+void rb_run_node_waiting(void *ctx, int node, const char *why);
+void rb_run_node_unreachable(void *ctx, int node, const char *why);
+bool rb_controller_nodes_are_over(const struct rb_controller *c);
+struct rb_run_call *rb_run_call_begin(struct rb_controller *c, struct rb_run_node *node, int infra);
+void rb_run_call_end(struct rb_run_call *call);
 void rb_controller_free_calls(struct rb_controller *c);
 
 // controller_listing.c
 void rb_controller_poll(void *arg); // lists every infra, now and every poll_us
 void rb_controller_list_all(struct rb_controller *c);
 // The node's cloud does not answer either: what is wrong may be this machine's network, and the node as well as ever.
-bool rb_controller_cut_off(const struct rb_controller_node *n);
-void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance);
+bool rb_run_node_is_cut_off(const struct rb_run_node *n);
+void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instance);
 void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id);
-bool rb_controller_orphans_settled(const struct rb_controller *c);
+bool rb_controller_orphans_are_over(const struct rb_controller *c);
 
 // controller_switch.c
-void rb_controller_switched(void *ctx, int node, const struct rb_switch_report *report);
+void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *report);
 // What is known of the nodes of this run that may exist, as a clause without a full stop: they, or so many of them, end
 // themselves when they hear nothing, or that is not known.
-void rb_controller_say_switches(struct rb_controller *c, struct rb_buf *out);
+void rb_controller_describe_switches(struct rb_controller *c, struct rb_buf *out);
 
 // controller_tasks.c
-struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial);            // made if new
-void rb_controller_begin_start(struct rb_controller *c, int trial); // what was true of the start before is over
-struct rb_controller_task *rb_controller_find_task(struct rb_controller *c, int trial, int start); // NULL: not open
-struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, int trial); // not being killed; NULL
-bool rb_controller_task_is_live(const struct rb_controller_task *t); // neither over nor being killed
-struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, const struct rb_task_row *row); // copies
-void rb_controller_close_task(struct rb_controller_task *t); // its processes are over; frees it
-void rb_controller_disarm_task(struct rb_controller_task *t); // nothing is expected of it any more
-bool rb_controller_write_task(struct rb_controller_task *t); // its row; false: the journal failed
-void rb_controller_record_start(struct rb_controller *c, const struct rb_action *a);
-void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_task *t);
-void rb_controller_record_over(struct rb_controller_task *t, enum rb_task_state state);
-void rb_controller_kill(struct rb_controller_task *t);
-void rb_controller_killed(void *ctx, int trial, int start);
-bool rb_controller_node_may_run(const struct rb_controller *c, int node); // processes may still live there
-bool rb_controller_unfollow(struct rb_controller *c, int node); // its tasks go on, and the launcher is to be told of them again
-void rb_controller_drop_node_tasks(struct rb_controller *c, int node);    // its gangs are broken; inside a transaction
-void rb_controller_node_gone(struct rb_controller *c, int node);          // nothing can run there any more
-bool rb_controller_tasks_settled(const struct rb_controller *c);
-bool rb_controller_node_has_tasks(const struct rb_controller *c, int node);
+struct rb_run_trial *rb_run_trial_at(struct rb_controller *c, int trial);            // made if new
+void rb_run_trial_begin_start(struct rb_controller *c, int trial); // what was true of the start before is over
+struct rb_run_task *rb_run_task_find(struct rb_controller *c, int trial, int start); // NULL: not open
+struct rb_run_task *rb_run_task_find_live(struct rb_controller *c, int trial); // not being killed; NULL
+bool rb_run_task_is_live(const struct rb_run_task *t); // neither over nor being killed
+struct rb_run_task *rb_run_task_open(struct rb_controller *c, const struct rb_task_row *row); // copies
+void rb_run_task_close(struct rb_run_task *t); // its processes are over; frees it
+void rb_run_task_disarm(struct rb_run_task *t); // nothing is expected of it any more
+bool rb_run_task_write(struct rb_run_task *t); // its row; false: the journal failed
+void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a);
+void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t);
+void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state);
+void rb_run_task_kill(struct rb_run_task *t);
+void rb_run_task_killed(void *ctx, int trial, int start);
+bool rb_run_node_may_run(const struct rb_controller *c, int node); // processes may still live there
+bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node); // its tasks go on, and the launcher is to be told of them again
+void rb_run_node_drop_tasks(struct rb_controller *c, int node);    // its gangs are broken; inside a transaction
+void rb_run_node_close_tasks(struct rb_controller *c, int node);          // nothing can run there any more
+bool rb_controller_tasks_are_over(const struct rb_controller *c);
+bool rb_run_node_has_tasks(const struct rb_controller *c, int node);
 void rb_controller_free_tasks(struct rb_controller *c);
 
 // controller_starts.c
-void rb_controller_pump(struct rb_controller *c); // tells the launcher what it may start now
+void rb_controller_start_tasks(struct rb_controller *c); // tells the launcher what it may start now
 
 // controller_trials.c
-void rb_controller_expect_report(struct rb_controller_task *t); // hung unless one comes in time
-void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
-void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
-void rb_controller_linked(void *ctx, int trial, const char *name);
-void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
-void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
+void rb_run_task_await_report(struct rb_run_task *t); // hung unless one comes in time
+void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n);
+void rb_run_task_exited(void *ctx, int trial, int start, int exit_code);
+void rb_run_task_linked(void *ctx, int trial, const char *name);
+void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
+void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
 // controller_yields.c
-void rb_controller_yield(struct rb_controller_task *t); // asks it to give way if that is wanted and it can be reached
-void rb_controller_saw_report(struct rb_controller_task *t);
-void rb_controller_saw_save(struct rb_controller_task *t);
+void rb_run_task_yield(struct rb_run_task *t); // asks it to give way if that is wanted and it can be reached
+void rb_run_task_measure_report(struct rb_run_task *t);
+void rb_run_task_measure_save(struct rb_run_task *t);
 void rb_controller_arm_last_stretch(struct rb_controller *c); // before the deadline of an anytime job
 
 // controller_recover.c
@@ -394,7 +394,7 @@ void rb_controller_repeat_orders(struct rb_controller *c); // every infra was li
 // controller_rescue.c
 void rb_controller_rescue(struct rb_controller *c); // dead: ends every instance of the run, then leaves
 // A launch has answered although nothing is decided any more.
-void rb_controller_rescue_launched(struct rb_controller_gang *g, const struct rb_err *err,
+void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err,
                                    const struct rb_instance *instances); // [g->n]
 void rb_controller_rescue_free(struct rb_controller *c);
 

@@ -30,11 +30,11 @@ static bool is_local(const struct rb_controller *c, int infra)
 
 static void ended(void *arg, const struct rb_err *err)
 {
-    struct rb_controller_call *call = arg;
+    struct rb_run_call *call = arg;
     struct target *t = &call->c->rescue->targets[call->number];
     t->asked = false;
     t->accepted = t->accepted || !err; // else the next round asks again
-    rb_controller_end_call(call);
+    rb_run_call_end(call);
 }
 
 static void end_target(struct rb_controller *c, int i)
@@ -44,7 +44,7 @@ static void end_target(struct rb_controller *c, int i)
     if (t->asked)
         return;
     t->asked = true;
-    struct rb_controller_call *call = rb_controller_new_call(c, NULL, t->infra);
+    struct rb_run_call *call = rb_run_call_begin(c, NULL, t->infra);
     call->number = (uint64_t)i;
     p->ops->terminate(p, t->instance_id, ended, call);
 }
@@ -89,8 +89,7 @@ static void add_target(struct rb_controller *c, int infra, const char *id)
     end_target(c, i);
 }
 
-void rb_controller_rescue_launched(struct rb_controller_gang *g, const struct rb_err *err,
-                                   const struct rb_instance *instances)
+void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err, const struct rb_instance *instances)
 {
     struct rb_controller *c = g->c;
     const bool refused = err && (err->code == RB_ERR_CAPACITY || err->code == RB_ERR_DENIED ||
@@ -99,10 +98,10 @@ void rb_controller_rescue_launched(struct rb_controller_gang *g, const struct rb
     if (!c->rescue)
         return;
     for (int i = 0; i < g->n; i++) {
-        struct rb_controller_node *n = g->members[i];
+        struct rb_run_node *n = g->members[i];
         if (!err)
             add_target(c, rb_controller_infra_of(c, n->row.infra), instances[i].id);
-        if ((!err || refused) && rb_controller_launch_is_open(n))
+        if ((!err || refused) && rb_run_node_is_undecided(n))
             n->row.state = refused ? RB_LAUNCH_REFUSED : RB_LAUNCH_ACKED;
     }
 }
@@ -114,7 +113,7 @@ static int64_t quiet_until(const struct rb_controller *c)
 {
     int64_t until_us = c->linger_until_us;
     for (int i = 0; i < c->n_gangs; i++) {
-        const struct rb_controller_node *open = rb_controller_open_member(c->gangs[i]);
+        const struct rb_run_node *open = rb_run_gang_undecided_member(c->gangs[i]);
         const int64_t last_us = c->gangs[i]->launching ? rb_controller_now_us(c) : c->rescue->begun_us;
         const int64_t listed_us = last_us + (RB_CONTROLLER_LATE_S + RB_CONTROLLER_NEW_S) * RB_US_PER_S;
         if (open && open->row.state != RB_LAUNCH_INTENT && listed_us > until_us)
@@ -153,7 +152,7 @@ static void leave(struct rb_controller *c, bool all)
                : runs_here(c) ? "what it started on this machine goes on"
                               : "all its instances were ended, and a listing shows none left",
                c->config.resume_as ? c->config.resume_as : c->config.run_id);
-    rb_controller_leave(c, &err);
+    rb_controller_leave_run(c, &err);
 }
 
 // --- rounds
@@ -181,12 +180,12 @@ static void next_round(void *arg)
 
 static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
-    struct rb_controller_call *call = arg;
+    struct rb_run_call *call = arg;
     struct rb_controller *c = call->c;
     const int infra = call->infra;
     const int64_t asked_us = call->asked_us;
     bool alive = false;
-    rb_controller_end_call(call);
+    rb_run_call_end(call);
     c->rescue->listing[infra] = false;
     for (int i = 0; i < n && !c->over; i++) {
         alive = alive || instances[i].state != RB_INSTANCE_TERMINATED;
@@ -200,7 +199,7 @@ static void list(struct rb_controller *c, int infra)
 {
     struct rb_provider *p = &c->config.providers[infra];
     c->rescue->listing[infra] = true;
-    p->ops->list(p, c->config.run_id, listed, rb_controller_new_call(c, NULL, infra));
+    p->ops->list(p, c->config.run_id, listed, rb_run_call_begin(c, NULL, infra));
 }
 
 // --- begin and end
@@ -210,8 +209,8 @@ static void begin(void *arg)
     struct rb_controller *c = arg;
     c->rescue->timer = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
-        if (n->has_row && n->row.instance_id[0] && n->row.state != RB_LAUNCH_GONE && !rb_controller_node_is_local(n))
+        const struct rb_run_node *n = rb_controller_launch_at(c, i);
+        if (n->has_row && n->row.instance_id[0] && n->row.state != RB_LAUNCH_GONE && !rb_run_node_is_local(n))
             add_target(c, rb_controller_infra_of(c, n->row.infra), n->row.instance_id);
     }
     next_round(c);

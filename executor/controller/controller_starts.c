@@ -6,16 +6,16 @@
 #include <string.h>
 
 // Slots whose nodes have not ended; all of them unless the task is what was left of a gang when we came back.
-static int living_slots(const struct rb_controller_task *t, struct rb_slot *out)
+static int living_slots(const struct rb_run_task *t, struct rb_slot *out)
 {
     int n = 0;
     for (int i = 0; i < t->row.n_slots; i++)
-        if (t->row.state != RB_TASK_KILLING || rb_controller_node_may_run(t->c, t->row.slots[i].node))
+        if (t->row.state != RB_TASK_KILLING || rb_run_node_may_run(t->c, t->row.slots[i].node))
             out[n++] = t->row.slots[i];
     return n;
 }
 
-static bool nodes_prepared(const struct rb_controller_task *t, const struct rb_slot *slots, int n_slots)
+static bool nodes_prepared(const struct rb_run_task *t, const struct rb_slot *slots, int n_slots)
 {
     for (int i = 0; i < n_slots; i++)
         if (!t->c->nodes[slots[i].node]->prepared)
@@ -24,11 +24,11 @@ static bool nodes_prepared(const struct rb_controller_task *t, const struct rb_s
 }
 
 // Processes that must end still sit on one of its GPUs, or belong to the same trial.
-static bool in_the_way(const struct rb_controller_task *t)
+static bool in_the_way(const struct rb_run_task *t)
 {
     const struct rb_controller *c = t->c;
     for (int i = 0; i < c->n_tasks; i++) {
-        const struct rb_controller_task *other = c->tasks[i];
+        const struct rb_run_task *other = c->tasks[i];
         if (other == t || other->row.state != RB_TASK_KILLING)
             continue;
         if (other->row.trial == t->row.trial)
@@ -42,7 +42,7 @@ static bool in_the_way(const struct rb_controller_task *t)
     return false;
 }
 
-static const char *const *node_ips(const struct rb_controller_task *t, struct rb_arena *arena)
+static const char *const *node_ips(const struct rb_run_task *t, struct rb_arena *arena)
 {
     const char **ips = rb_arena_array(arena, (size_t)t->row.n_slots, sizeof *ips);
     for (int i = 0; i < t->row.n_slots; i++) {
@@ -53,9 +53,9 @@ static const char *const *node_ips(const struct rb_controller_task *t, struct rb
 }
 
 // Where the trial's last checkpoint is, NULL: it starts from nothing.
-static const char *resume_from(const struct rb_controller_task *t, struct rb_arena *arena)
+static const char *resume_from(const struct rb_run_task *t, struct rb_arena *arena)
 {
-    const char *checkpoint = rb_controller_trial_at(t->c, t->row.trial)->checkpoint;
+    const char *checkpoint = rb_run_trial_at(t->c, t->row.trial)->checkpoint;
     if (!checkpoint[0])
         return NULL;
     return strstr(checkpoint, "://") ? checkpoint : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
@@ -68,7 +68,7 @@ static void wipe_env(const struct rb_key_value *env, int n)
         explicit_bzero((char *)(uintptr_t)env[i].value, strlen(env[i].value));
 }
 
-static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots, int n_slots)
+static void tell_start(struct rb_run_task *t, const struct rb_slot *slots, int n_slots)
 {
     struct rb_controller *c = t->c;
     const struct rb_job *job = c->config.plan->job;
@@ -107,12 +107,12 @@ static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots
     c->launcher->ops->start(c->launcher, &task);
     wipe_env(task.env, task.n_env);
     t->last_report_us = rb_attended_us(c->config.loop);
-    rb_controller_expect_report(t);
+    rb_run_task_await_report(t);
 }
 
 // Tells the launcher of the task if it may start. After a restart of ours it must be told of old tasks as well, even of
 // those that are to end: a start said twice is followed, and only what is known can be killed.
-static void tell_if_possible(struct rb_controller_task *t)
+static void tell_if_possible(struct rb_run_task *t)
 {
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
     const int n_slots = living_slots(t, slots);
@@ -123,12 +123,12 @@ static void tell_if_possible(struct rb_controller_task *t)
         return;
     tell_start(t, slots, n_slots);
     if (kill)
-        rb_controller_kill(t);
+        rb_run_task_kill(t);
     else
-        rb_controller_yield(t); // it may have been asked while it could not be reached
+        rb_run_task_yield(t); // it may have been asked while it could not be reached
 }
 
-void rb_controller_pump(struct rb_controller *c)
+void rb_controller_start_tasks(struct rb_controller *c)
 {
     for (int i = 0; i < c->n_tasks && !c->dead; i++)
         tell_if_possible(c->tasks[i]);

@@ -4,28 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial)
+struct rb_run_trial *rb_run_trial_at(struct rb_controller *c, int trial)
 {
     while (c->n_trials <= trial) {
         c->trials = rb_xrealloc(c->trials, (size_t)c->n_trials + 1, sizeof *c->trials);
-        c->trials[c->n_trials++] = (struct rb_controller_trial){.last_resource = -1};
+        c->trials[c->n_trials++] = (struct rb_run_trial){.last_resource = -1};
     }
     return &c->trials[trial];
 }
 
-void rb_controller_begin_start(struct rb_controller *c, int trial)
+void rb_run_trial_begin_start(struct rb_controller *c, int trial)
 {
-    struct rb_controller_trial *t = rb_controller_trial_at(c, trial);
+    struct rb_run_trial *t = rb_run_trial_at(c, trial);
     t->last_resource = -1;
     t->asked = false;
 }
 
-bool rb_controller_task_is_live(const struct rb_controller_task *t)
+bool rb_run_task_is_live(const struct rb_run_task *t)
 {
     return t->row.state == RB_TASK_INTENT || t->row.state == RB_TASK_EXITED;
 }
 
-struct rb_controller_task *rb_controller_find_task(struct rb_controller *c, int trial, int start)
+struct rb_run_task *rb_run_task_find(struct rb_controller *c, int trial, int start)
 {
     for (int i = 0; i < c->n_tasks; i++)
         if (c->tasks[i]->row.trial == trial && c->tasks[i]->row.start == start)
@@ -33,15 +33,15 @@ struct rb_controller_task *rb_controller_find_task(struct rb_controller *c, int 
     return NULL;
 }
 
-struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, int trial)
+struct rb_run_task *rb_run_task_find_live(struct rb_controller *c, int trial)
 {
     for (int i = 0; i < c->n_tasks; i++)
-        if (c->tasks[i]->row.trial == trial && rb_controller_task_is_live(c->tasks[i]))
+        if (c->tasks[i]->row.trial == trial && rb_run_task_is_live(c->tasks[i]))
             return c->tasks[i];
     return NULL;
 }
 
-static bool sits_on(const struct rb_controller_task *t, int node)
+static bool sits_on(const struct rb_run_task *t, int node)
 {
     for (int i = 0; i < t->row.n_slots; i++)
         if (t->row.slots[i].node == node)
@@ -49,7 +49,7 @@ static bool sits_on(const struct rb_controller_task *t, int node)
     return false;
 }
 
-bool rb_controller_node_has_tasks(const struct rb_controller *c, int node)
+bool rb_run_node_has_tasks(const struct rb_controller *c, int node)
 {
     for (int i = 0; i < c->n_tasks; i++)
         if (sits_on(c->tasks[i], node))
@@ -57,14 +57,14 @@ bool rb_controller_node_has_tasks(const struct rb_controller *c, int node)
     return false;
 }
 
-bool rb_controller_tasks_settled(const struct rb_controller *c)
+bool rb_controller_tasks_are_over(const struct rb_controller *c)
 {
     return c->n_tasks == 0;
 }
 
 // Rows.
 
-bool rb_controller_write_task(struct rb_controller_task *t)
+bool rb_run_task_write(struct rb_run_task *t)
 {
     struct rb_err err;
     if (t->c->dead)
@@ -75,9 +75,9 @@ bool rb_controller_write_task(struct rb_controller_task *t)
     return false;
 }
 
-struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, const struct rb_task_row *row)
+struct rb_run_task *rb_run_task_open(struct rb_controller *c, const struct rb_task_row *row)
 {
-    struct rb_controller_task *t = rb_xcalloc(1, sizeof *t);
+    struct rb_run_task *t = rb_xcalloc(1, sizeof *t);
     struct rb_slot *slots = rb_xcalloc((size_t)(row->n_slots ? row->n_slots : 1), sizeof *slots);
     for (int i = 0; i < row->n_slots; i++)
         slots[i] = row->slots[i];
@@ -86,26 +86,26 @@ struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, cons
     t->row.slots = slots;
     t->last_resource = -1;
     t->longest_unit_us = -1;
-    c->tasks = rb_xrealloc(c->tasks, (size_t)c->n_tasks + 1, sizeof(struct rb_controller_task *));
+    c->tasks = rb_xrealloc(c->tasks, (size_t)c->n_tasks + 1, sizeof(struct rb_run_task *));
     c->tasks[c->n_tasks++] = t;
     return t;
 }
 
-void rb_controller_disarm_task(struct rb_controller_task *t)
+void rb_run_task_disarm(struct rb_run_task *t)
 {
     rb_controller_disarm(t->c, &t->timer);
     rb_silence_end(&t->silence);
     rb_silence_end(&t->yielding);
 }
 
-void rb_controller_close_task(struct rb_controller_task *t)
+void rb_run_task_close(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
-    rb_controller_disarm_task(t);
+    rb_run_task_disarm(t);
     int at = 0;
     while (c->tasks[at] != t)
         at++;
-    memmove(&c->tasks[at], &c->tasks[at + 1], (size_t)(c->n_tasks - at - 1) * sizeof(struct rb_controller_task *));
+    memmove(&c->tasks[at], &c->tasks[at + 1], (size_t)(c->n_tasks - at - 1) * sizeof(struct rb_run_task *));
     c->n_tasks--;
     free((void *)t->row.slots);
     free(t);
@@ -114,15 +114,15 @@ void rb_controller_close_task(struct rb_controller_task *t)
 void rb_controller_free_tasks(struct rb_controller *c)
 {
     while (c->n_tasks > 0)
-        rb_controller_close_task(c->tasks[c->n_tasks - 1]);
+        rb_run_task_close(c->tasks[c->n_tasks - 1]);
     free(c->tasks);
 }
 
-void rb_controller_record_start(struct rb_controller *c, const struct rb_action *a)
+void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a)
 {
     const struct rb_task_row row = {
         .trial = a->trial,
-        .start = rb_controller_trial_at(c, a->trial)->n_starts++,
+        .start = rb_run_trial_at(c, a->trial)->n_starts++,
         .stage = a->stage,
         .attempt = a->attempt,
         .state = RB_TASK_INTENT,
@@ -135,89 +135,88 @@ void rb_controller_record_start(struct rb_controller *c, const struct rb_action 
         .slots = a->slots,
         .n_slots = a->n_slots,
     };
-    rb_controller_begin_start(c, a->trial);
-    struct rb_controller_task *t = rb_controller_open_task(c, &row);
+    rb_run_trial_begin_start(c, a->trial);
+    struct rb_run_task *t = rb_run_task_open(c, &row);
     t->ordered_here = true;
-    rb_controller_write_task(t);
+    rb_run_task_write(t);
 }
 
-void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_task *t)
+void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t)
 {
     t->row.state = RB_TASK_KILLING;
     t->row.ended_us = rb_controller_now_us(c);
-    rb_controller_disarm_task(t);
-    rb_controller_write_task(t);
+    rb_run_task_disarm(t);
+    rb_run_task_write(t);
 }
 
 // Processes may still live there. This machine outlives the node it was.
-bool rb_controller_node_may_run(const struct rb_controller *c, int node)
+bool rb_run_node_may_run(const struct rb_controller *c, int node)
 {
-    const struct rb_controller_node *n = c->nodes[node];
+    const struct rb_run_node *n = c->nodes[node];
     return n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY ||
-           (n->row.state == RB_LAUNCH_TERMINATING && rb_controller_node_is_local(n));
+           (n->row.state == RB_LAUNCH_TERMINATING && rb_run_node_is_local(n));
 }
 
 // The last row of a task whose processes are known to be over.
-void rb_controller_record_over(struct rb_controller_task *t, enum rb_task_state state)
+void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state)
 {
     t->row.state = state;
     if (t->row.ended_us < 0)
         t->row.ended_us = rb_controller_now_us(t->c);
-    rb_controller_write_task(t);
+    rb_run_task_write(t);
 }
 
-void rb_controller_drop_node_tasks(struct rb_controller *c, int node)
+void rb_run_node_drop_tasks(struct rb_controller *c, int node)
 {
     for (int i = c->n_tasks - 1; i >= 0; i--) {
-        struct rb_controller_task *t = c->tasks[i];
+        struct rb_run_task *t = c->tasks[i];
         if (!sits_on(t, node))
             continue;
         bool elsewhere = false;
         for (int k = 0; k < t->row.n_slots; k++)
-            elsewhere =
-                elsewhere || (t->row.slots[k].node != node && rb_controller_node_may_run(c, t->row.slots[k].node));
+            elsewhere = elsewhere || (t->row.slots[k].node != node && rb_run_node_may_run(c, t->row.slots[k].node));
         if (!elsewhere) {
-            rb_controller_record_over(t, RB_TASK_KILLED);
-            rb_controller_close_task(t);
-        } else if (rb_controller_task_is_live(t)) {
-            rb_controller_record_kill(c, t);
+            rb_run_task_record_over(t, RB_TASK_KILLED);
+            rb_run_task_close(t);
+        } else if (rb_run_task_is_live(t)) {
+            rb_run_task_record_kill(c, t);
         }
     }
 }
 
 // False, and nothing done, if one of them is spread over other nodes as well: launchers end the rest of such a gang.
-bool rb_controller_unfollow(struct rb_controller *c, int node)
+bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node)
 {
     for (int i = 0; i < c->n_tasks; i++)
         if (sits_on(c->tasks[i], node) && c->tasks[i]->row.n_slots > 1)
             return false;
     for (int i = 0; i < c->n_tasks; i++) {
-        struct rb_controller_task *t = c->tasks[i];
+        struct rb_run_task *t = c->tasks[i];
         if (!sits_on(t, node))
             continue;
-        rb_controller_disarm_task(t);
+        rb_run_task_disarm(t);
         t->told = t->ordered_here = t->kill_told = t->yield_told = t->saving = false;
     }
     return true;
 }
 
-void rb_controller_node_gone(struct rb_controller *c, int node)
+void rb_run_node_close_tasks(struct rb_controller *c, int node)
 {
     for (int i = c->n_tasks - 1; i >= 0 && !c->dead; i--) {
-        struct rb_controller_task *t = c->tasks[i];
+        struct rb_run_task *t = c->tasks[i];
         bool elsewhere = false;
         for (int k = 0; k < t->row.n_slots; k++)
-            elsewhere = elsewhere || rb_controller_node_may_run(c, t->row.slots[k].node);
+            elsewhere = elsewhere || rb_run_node_may_run(c, t->row.slots[k].node);
         if (!sits_on(t, node) || elsewhere)
             continue;
-        rb_controller_record_over(t, RB_TASK_KILLED);
-        rb_controller_close_task(t);
+        rb_run_task_record_over(t, RB_TASK_KILLED);
+        rb_run_task_close(t);
     }
 }
 
 // Kills.
 
-void rb_controller_kill(struct rb_controller_task *t)
+void rb_run_task_kill(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
     if (c->dead || t->kill_told)
@@ -226,22 +225,22 @@ void rb_controller_kill(struct rb_controller_task *t)
         t->kill_told = true;
         c->launcher->ops->kill(c->launcher, t->row.trial, t->row.start);
     } else if (t->ordered_here) { // never started: nothing to kill
-        rb_controller_record_over(t, RB_TASK_KILLED);
-        rb_controller_close_task(t);
+        rb_run_task_record_over(t, RB_TASK_KILLED);
+        rb_run_task_close(t);
     }
 }
 
-void rb_controller_killed(void *ctx, int trial, int start)
+void rb_run_task_killed(void *ctx, int trial, int start)
 {
     struct rb_controller *c = ctx;
-    struct rb_controller_task *t = rb_controller_find_task(c, trial, start);
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_KILLING)
         return;
-    rb_controller_record_over(t, RB_TASK_KILLED);
-    rb_controller_close_task(t);
-    rb_controller_pump(c);
+    rb_run_task_record_over(t, RB_TASK_KILLED);
+    rb_run_task_close(t);
+    rb_controller_start_tasks(c);
     for (int i = 0; i < c->n_nodes; i++)
         if (c->nodes[i]->has_row)
-            rb_controller_end_node(c->nodes[i]); // those that waited for their processes
+            rb_run_node_terminate(c->nodes[i]); // those that waited for their processes
     rb_controller_check_over(c);
 }

@@ -13,7 +13,7 @@ enum { EXIT_REACHED = 0, EXIT_YIELDED = 75 }; // the contract with training scri
 
 static void hung(void *arg)
 {
-    struct rb_controller_task *t = arg;
+    struct rb_run_task *t = arg;
     struct rb_controller *c = t->c;
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
@@ -24,16 +24,16 @@ static void hung(void *arg)
                        c->config.plan->job->trial.timeout_us / RB_US_PER_S,
                        has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?"
                                : "");
-    rb_controller_record_kill(c, t);
+    rb_run_task_record_kill(c, t);
     rb_controller_turn(
         c, (struct rb_event){
                .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_HUNG});
-    t = rb_controller_find_task(c, trial, start);
+    t = rb_run_task_find(c, trial, start);
     if (t)
-        rb_controller_kill(t);
+        rb_run_task_kill(t);
 }
 
-void rb_controller_expect_report(struct rb_controller_task *t)
+void rb_run_task_await_report(struct rb_run_task *t)
 {
     const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
     if (t->row.state == RB_TASK_INTENT && timeout_us > 0)
@@ -42,15 +42,15 @@ void rb_controller_expect_report(struct rb_controller_task *t)
 
 // Nothing is expected of a trial that cannot be followed, and nothing of it is held against it. The run waits, and stops if
 // that does not pass.
-void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err)
+void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
     const int64_t now = rb_attended_us(c->config.loop);
-    struct rb_controller_task *t = trial >= 0 ? rb_controller_running_task(c, trial) : NULL;
+    struct rb_run_task *t = trial >= 0 ? rb_run_task_find_live(c, trial) : NULL;
     if (c->dead)
         return;
     if (t && rb_silence_counts(&t->silence))
-        rb_controller_expect_report(t);
+        rb_run_task_await_report(t);
     if (t && rb_silence_counts(&t->yielding))
         rb_silence_begin(&t->yielding, c->config.loop, t->yielding.patience_us, t->yielding.fn, t);
     if (c->held_up_us < 0 || now - c->held_up_us > RB_CONTROLLER_HELD_UP_PAUSE_S * RB_US_PER_S) {
@@ -63,13 +63,13 @@ void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err)
         return;
     struct rb_err full = *err;
     rb_err_prefix(&full, "this machine has been full for %d minutes", RB_CONTROLLER_HELD_UP_S / 60);
-    rb_controller_fail(c, &full);
+    rb_controller_fail_run(c, &full);
 }
 
 // Output.
 
 // Samples of a step over those of the initial batch; 1 where the job does not tune it.
-static double batch_scale(const struct rb_controller_task *t)
+static double batch_scale(const struct rb_run_task *t)
 {
     const struct rb_trial *trial = rb_engine_trial(t->c->engine, t->row.trial);
     const int64_t initial = t->c->config.plan->job->trial.batch_size;
@@ -77,7 +77,7 @@ static double batch_scale(const struct rb_controller_task *t)
 }
 
 // Its stage ends where it was to end: what it trains beyond is not paid for. The checkpoint is the one it has written by now.
-static void end_beyond(struct rb_controller_task *t, int64_t resource)
+static void end_beyond(struct rb_run_task *t, int64_t resource)
 {
     struct rb_controller *c = t->c;
     const char *unit = c->config.plan->job->scheduler.unit;
@@ -96,10 +96,10 @@ static void end_beyond(struct rb_controller_task *t, int64_t resource)
     c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
 }
 
-void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n)
+void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n)
 {
     struct rb_controller *c = ctx;
-    struct rb_controller_task *t = rb_controller_find_task(c, trial, start);
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_INTENT)
         return;
     const struct rb_job *job = c->config.plan->job;
@@ -120,9 +120,9 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
     if (!line.is_report || line.resource <= t->last_resource || line.resource > job->scheduler.max_resource)
         return;
     t->last_resource = line.resource;
-    rb_controller_trial_at(c, trial)->last_resource = line.resource;
-    rb_controller_saw_report(t);
-    rb_controller_expect_report(t);
+    rb_run_trial_at(c, trial)->last_resource = line.resource;
+    rb_run_task_measure_report(t);
+    rb_run_task_await_report(t);
     rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_REPORT,
                                             .trial = trial,
                                             .attempt = t->row.attempt,
@@ -140,7 +140,7 @@ struct failure {
     const char *said;
 };
 
-static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, enum rb_outcome outcome,
+static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb_outcome outcome,
                         struct failure failure)
 {
     struct rb_controller *c = t->c;
@@ -154,8 +154,8 @@ static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, 
                                    .said = failure.said};
     if (!c->in_transaction && !rb_controller_begin(c))
         return;
-    rb_controller_record_over(t, state);
-    rb_controller_close_task(t);
+    rb_run_task_record_over(t, state);
+    rb_run_task_close(t);
     rb_controller_turn(c, event);
 }
 
@@ -168,7 +168,7 @@ static void say_failed_alike(struct rb_controller *c, int trial)
 }
 
 // script: did it end by itself, with its exit code in the row? Else something around it failed.
-static void failed(struct rb_controller_task *t, const char *why, bool script)
+static void failed(struct rb_run_task *t, const char *why, bool script)
 {
     struct rb_controller *c = t->c;
     const int trial = t->row.trial;
@@ -196,7 +196,7 @@ static void drop_midway(const struct rb_controller *c, const char *checkpoint)
 
 static void save(void *arg)
 {
-    struct rb_controller_task *t = arg;
+    struct rb_run_task *t = arg;
     struct rb_controller *c = t->c;
     RB_AUTO(rb_buf_finish) struct rb_buf dest = RB_BUF_INIT;
     t->timer = 0;
@@ -208,20 +208,20 @@ static void save(void *arg)
     c->launcher->ops->save(c->launcher, t->row.trial, t->row.start, rb_buf_str(&dest));
 }
 
-static bool reached(const struct rb_controller_task *t)
+static bool reached(const struct rb_run_task *t)
 {
     const int64_t known = rb_engine_trial(t->c->engine, t->row.trial)->resource;
     return t->last_resource >= t->row.resource_end || known >= t->row.resource_end;
 }
 
-void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
+void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
 {
     struct rb_controller *c = ctx;
-    struct rb_controller_task *t = rb_controller_find_task(c, trial, start);
-    if (c->dead || !t || !rb_controller_task_is_live(t) || t->saving)
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
+    if (c->dead || !t || !rb_run_task_is_live(t) || t->saving)
         return;
     char why[160];
-    rb_controller_disarm_task(t);
+    rb_run_task_disarm(t);
     if (t->beyond)
         exit_code = EXIT_REACHED; // we have ended it
     t->row.exit_code = exit_code;
@@ -237,7 +237,7 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
         t->row.state = RB_TASK_EXITED;
-        if (known || rb_controller_write_task(t))
+        if (known || rb_run_task_write(t))
             save(t);
     } else {
         snprintf(why, sizeof why, "ended with exit code %d", exit_code);
@@ -246,7 +246,7 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
 }
 
 // One trial's are every trial's: it is the same script.
-void rb_controller_linked(void *ctx, int trial, const char *name)
+void rb_run_task_linked(void *ctx, int trial, const char *name)
 {
     struct rb_controller *c = ctx;
     if (c->dead || c->links_told)
@@ -259,10 +259,10 @@ void rb_controller_linked(void *ctx, int trial, const char *name)
         trial, name);
 }
 
-void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)
+void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
-    struct rb_controller_task *t = rb_controller_find_task(c, trial, start);
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_EXITED)
         return;
     t->saving = false;
@@ -281,11 +281,11 @@ void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint
     if (strncmp(checkpoint, c->config.run_dir, root) == 0 && checkpoint[root] == '/')
         checkpoint += root + 1;
     snprintf(t->row.checkpoint, sizeof t->row.checkpoint, "%s", checkpoint);
-    struct rb_controller_trial *record = rb_controller_trial_at(c, trial);
+    struct rb_run_trial *record = rb_run_trial_at(c, trial);
     char before[sizeof record->checkpoint];
     memcpy(before, record->checkpoint, sizeof before);
     memcpy(record->checkpoint, t->row.checkpoint, sizeof record->checkpoint);
-    rb_controller_saw_save(t);
+    rb_run_task_measure_save(t);
     trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED,
                 (struct failure){0});
     if (!c->dead)

@@ -14,7 +14,7 @@ static int64_t longest(int64_t a, int64_t b)
 }
 
 // Scripts look for the file once per unit of the resource, so patience is measured in the units seen so far.
-static int64_t grace_us(const struct rb_controller_task *t)
+static int64_t grace_us(const struct rb_run_task *t)
 {
     const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
     if (t->longest_unit_us < 0)
@@ -23,7 +23,7 @@ static int64_t grace_us(const struct rb_controller_task *t)
     return timeout_us > 0 && timeout_us < grace ? timeout_us : grace;
 }
 
-static void warn_of_eviction(const struct rb_controller_task *t)
+static void warn_of_eviction(const struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
     char waited[32];
@@ -40,22 +40,22 @@ static void warn_of_eviction(const struct rb_controller_task *t)
 
 static void evict(void *arg)
 {
-    struct rb_controller_task *t = arg;
+    struct rb_run_task *t = arg;
     struct rb_controller *c = t->c;
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
     const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
     warn_of_eviction(t);
-    rb_controller_record_kill(c, t);
+    rb_run_task_record_kill(c, t);
     rb_controller_turn(
         c, (struct rb_event){
                .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_EVICTED});
-    t = rb_controller_find_task(c, trial, start);
+    t = rb_run_task_find(c, trial, start);
     if (t)
-        rb_controller_kill(t);
+        rb_run_task_kill(t);
 }
 
-static void tell_yield(struct rb_controller_task *t)
+static void tell_yield(struct rb_run_task *t)
 {
     if (t->yield_told)
         return;
@@ -63,14 +63,14 @@ static void tell_yield(struct rb_controller_task *t)
     t->c->launcher->ops->yield(t->c->launcher, t->row.trial, t->row.start);
 }
 
-void rb_controller_yield(struct rb_controller_task *t)
+void rb_run_task_yield(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
     if (c->dead || !t->told || t->row.state != RB_TASK_INTENT)
         return;
     if (c->last_stretch && t->last_resource > t->row.resource_start) { // else it has nothing to save
         tell_yield(t);
-    } else if (rb_controller_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
+    } else if (rb_run_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
         tell_yield(t);
         rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), evict, t);
     }
@@ -78,7 +78,7 @@ void rb_controller_yield(struct rb_controller_task *t)
 
 // ---- how long things take
 
-void rb_controller_saw_report(struct rb_controller_task *t)
+void rb_run_task_measure_report(struct rb_run_task *t)
 {
     const int64_t now = rb_attended_us(t->c->config.loop); // a suspend is not a unit
     t->longest_unit_us = longest(t->longest_unit_us, now - t->last_report_us);
@@ -86,7 +86,7 @@ void rb_controller_saw_report(struct rb_controller_task *t)
     t->last_report_us = now;
 }
 
-void rb_controller_saw_save(struct rb_controller_task *t)
+void rb_run_task_measure_save(struct rb_run_task *t)
 {
     if (t->row.exited_us >= 0)
         t->c->longest_save_us = longest(t->c->longest_save_us, rb_controller_now_us(t->c) - t->row.exited_us);
@@ -122,7 +122,7 @@ static void ask_for_last_checkpoints(void *arg)
     }
     c->last_stretch = true;
     for (int i = 0; i < c->n_tasks; i++)
-        rb_controller_yield(c->tasks[i]);
+        rb_run_task_yield(c->tasks[i]);
 }
 
 void rb_controller_arm_last_stretch(struct rb_controller *c)
