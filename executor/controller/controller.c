@@ -20,6 +20,11 @@ int64_t rb_controller_now_us(const struct rb_controller *c)
 
 // The end.
 
+const char *rb_controller_resume_name(const struct rb_controller *c)
+{
+    return c->config.resume_as ? c->config.resume_as : c->config.run_id;
+}
+
 bool rb_controller_running(const struct rb_controller *c)
 {
     enum rb_stop_reason reason;
@@ -37,9 +42,9 @@ static void call_finished(void *arg)
 
 static void finish(struct rb_controller *c)
 {
-    if (c->over)
+    if (c->phase == RB_PHASE_OVER)
         return;
-    c->over = true;
+    rb_controller_enter_phase(c, RB_PHASE_OVER);
     rb_controller_disarm(c, &c->poll_timer);
     rb_controller_disarm(c, &c->deadline_timer);
     rb_controller_disarm(c, &c->last_stretch_timer);
@@ -89,7 +94,7 @@ static void record_leak_check(struct rb_controller *c, int left)
 
 static void begin_closing(struct rb_controller *c)
 {
-    c->closing = true;
+    rb_controller_enter_phase(c, RB_PHASE_CLOSING);
     c->believe_after = c->n_listings; // a listing asked for before the last node went proves nothing
     for (int i = 0; i < c->config.n_providers; i++)
         c->listed[i] = c->listing[i] = false;
@@ -111,7 +116,7 @@ static void say_lingering(struct rb_controller *c)
 
 bool rb_controller_is_all_over(const struct rb_controller *c)
 {
-    return rb_controller_nodes_are_over(c) && rb_controller_tasks_are_over(c) && rb_controller_orphans_are_over(c);
+    return rb_controller_nodes_are_over(c) && c->n_tasks == 0 && rb_controller_orphans_are_over(c);
 }
 
 static int count_launches(const struct rb_controller *c, enum rb_launch_state from, enum rb_launch_state to)
@@ -119,7 +124,7 @@ static int count_launches(const struct rb_controller *c, enum rb_launch_state fr
     int n = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *node = rb_controller_launch_at(c, i);
-        n += node->has_row && node->row.state >= from && node->row.state <= to;
+        n += rb_run_node_has_row(node) && node->row.state >= from && node->row.state <= to;
     }
     return n;
 }
@@ -140,7 +145,7 @@ static void write_waits(const struct rb_controller *c, struct rb_buf *out)
 
 bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us)
 {
-    if (c->over || c->dead || !rb_silence_counts(&c->end))
+    if (c->phase == RB_PHASE_OVER || c->dead || !rb_silence_counts(&c->end))
         return false;
     write_waits(c, out_what);
     *out_at_most_us = c->end.patience_us - rb_quiet_us(c->config.loop, c->end.since_us);
@@ -157,8 +162,7 @@ static void end_is_late(void *arg)
     rb_err_set(&err, RB_E_INSTANCES_LEFT,
                "the run is over, and after %d minutes this is still missing: %s; instances may be left and billed: "
                "look with `rbrun gc --dry-run`, end them with `rbrun stop %s`",
-               RB_CONTROLLER_END_S / 60, rb_buf_str(&waits),
-               c->config.resume_as ? c->config.resume_as : c->config.run_id);
+               RB_CONTROLLER_END_S / 60, rb_buf_str(&waits), rb_controller_resume_name(c));
     rb_controller_leave_run(c, &err);
 }
 
@@ -173,16 +177,17 @@ static void bound_end(struct rb_controller *c)
 
 void rb_controller_check_over(struct rb_controller *c)
 {
-    if (c->over || c->dead || c->in_transaction)
+    if (c->phase == RB_PHASE_OVER || c->dead || c->in_transaction)
         return;
     bound_end(c);
-    if (c->recovering || rb_controller_running(c))
+    if (c->phase == RB_PHASE_RECOVERING || rb_controller_running(c))
         return;
     if (!rb_controller_is_all_over(c)) {
-        c->closing = false;
+        if (c->phase == RB_PHASE_CLOSING)
+            rb_controller_enter_phase(c, RB_PHASE_RUNNING);
         return;
     }
-    if (!c->closing) {
+    if (c->phase != RB_PHASE_CLOSING) {
         if (rb_controller_now_us(c) >= c->linger_until_us)
             begin_closing(c);
         else
@@ -202,6 +207,13 @@ void rb_controller_check_over(struct rb_controller *c)
 }
 
 // Notes.
+
+bool rb_controller_says_first(unsigned *said, unsigned what)
+{
+    const bool first = (*said & what) == 0;
+    *said |= what;
+    return first;
+}
 
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
 {
@@ -280,12 +292,12 @@ static void carry_out(struct rb_controller *c, const struct rb_action *a)
     switch (a->kind) {
     case RB_ACTION_PROVISION:
         n = rb_run_node_at(c, a->node);
-        if (!c->recovering && n->has_row && n->row.state == RB_LAUNCH_INTENT)
+        if (c->phase != RB_PHASE_RECOVERING && rb_run_node_has_row(n) && n->row.state == RB_LAUNCH_INTENT)
             rb_run_gang_send(n->gang);
         break;
     case RB_ACTION_TERMINATE:
         n = rb_run_node_at(c, a->node);
-        if (n->has_row && n->row.state == RB_LAUNCH_TERMINATING)
+        if (rb_run_node_has_row(n) && n->row.state == RB_LAUNCH_TERMINATING)
             rb_run_node_terminate(n);
         break;
     case RB_ACTION_KILL_TRIAL:
@@ -421,29 +433,6 @@ void rb_controller_give_up_node(struct rb_controller *c, int node)
     rb_run_node_unreachable(c, node, "a run that borrowed it lost it");
 }
 
-// Spending.
-
-struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c)
-{
-    return (struct rb_spend_now){c->config.loop->unix_us(c->config.loop->ctx), rb_controller_now_us(c)};
-}
-
-void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd)
-{
-    const struct rb_spend_now now = rb_controller_spend_now(c);
-    int64_t spent = 0, reserved = 0;
-    for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_run_node *n = rb_controller_launch_at(c, i);
-        if (!n->has_row)
-            continue;
-        spent +=
-            n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd : rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
-        reserved += rb_spend_reserved_uusd(&n->billing, &n->row, c->meta.started_unix_us, &now);
-    }
-    *out_spent_uusd = spent;
-    *out_reserved_uusd = reserved;
-}
-
 // Start and stop.
 
 static struct rb_launcher_events launcher_events(struct rb_controller *c)
@@ -507,8 +496,9 @@ void rb_controller_start(struct rb_controller *c)
     rb_controller_begin_leases(c);
     for (int i = 0; i < c->config.n_providers; i++)
         c->heard_us[i] = rb_attended_us(c->config.loop);
-    c->recovering = c->last_event_us >= 0;
-    if (!c->recovering)
+    if (c->last_event_us >= 0)
+        rb_controller_enter_phase(c, RB_PHASE_RECOVERING);
+    else
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
     rb_controller_poll(c);
 }
@@ -536,20 +526,8 @@ void rb_controller_destroy(struct rb_controller *c)
     rb_controller_rescue_free(c);
     rb_controller_free_tasks(c);
     rb_controller_free_calls(c);
-    for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        struct rb_run_node *n = rb_controller_launch_at(c, i);
-        rb_controller_disarm(c, &n->retry_timer);
-        rb_silence_end(&n->boot);
-        free(n);
-    }
-    for (int i = 0; i < c->n_gangs; i++) {
-        rb_controller_disarm(c, &c->gangs[i]->timer);
-        free(c->gangs[i]->members);
-        free(c->gangs[i]);
-    }
-    free(c->gangs);
-    free(c->nodes);
-    free(c->superseded);
+    rb_controller_free_nodes(c);
+    rb_controller_free_gangs(c);
     free(c->trials);
     free(c->orphans);
     free(c->offers);
@@ -576,7 +554,7 @@ int rb_controller_each_open_launch(const struct rb_controller *c,
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *launch = rb_controller_launch_at(c, i);
         const struct rb_launch_row *row = &launch->row;
-        if (!launch->has_row || row->state == RB_LAUNCH_GONE || row->state == RB_LAUNCH_REFUSED)
+        if (!rb_run_node_has_row(launch) || rb_run_node_has_ended(launch))
             continue;
         fn(ctx, row);
         n++;

@@ -32,7 +32,7 @@ static bool is_sold_out(const struct rb_run_node *n, int offer)
 static void set_aside(struct rb_controller *c, int offer, const char *why)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    c->offers[offer].aside = true;
+    c->offers[offer].state = RB_OFFER_REJECTED;
     describe(c->config.plan, offer, &name);
     rb_controller_note(c, "warning", "%s does not stand in for the rest of this run: %s", rb_buf_str(&name), why);
 }
@@ -47,13 +47,13 @@ static bool can_be_paid(struct rb_controller *c, int offer, int count)
         return false;
     }
     const bool paid = rb_controller_within_budget(c, count * rb_bill_least_uusd(&billing));
-    if (!paid && !c->offers[offer].too_dear) {
+    if (!paid && c->offers[offer].state != RB_OFFER_TOO_EXPENSIVE) {
         RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
         describe(c->config.plan, offer, &name);
         rb_controller_note(c, "warning", "%s is passed over: what is left of the budget does not pay for it",
                            rb_buf_str(&name));
     }
-    c->offers[offer].too_dear = !paid;
+    c->offers[offer].state = paid ? RB_OFFER_USABLE : RB_OFFER_TOO_EXPENSIVE;
     return paid;
 }
 
@@ -62,7 +62,8 @@ static int offer_on_sale(struct rb_run_node *n, int count)
 {
     struct rb_controller *c = n->c;
     for (int k = 0, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
-        if (!c->offers[offer].aside && !is_sold_out(n, offer) && (k == 0 || can_be_paid(c, offer, count)))
+        if (c->offers[offer].state != RB_OFFER_REJECTED && !is_sold_out(n, offer) &&
+            (k == 0 || can_be_paid(c, offer, count)))
             return offer;
     return -1;
 }
@@ -73,8 +74,8 @@ static int oldest_refusal(struct rb_run_node *n, int count)
     struct rb_controller *c = n->c;
     int oldest = planned_offer(n);
     for (int k = 1, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
-        if (!c->offers[offer].aside && c->offers[offer].sold_out_us < c->offers[oldest].sold_out_us &&
-            can_be_paid(c, offer, count))
+        if (c->offers[offer].state != RB_OFFER_REJECTED &&
+            c->offers[offer].sold_out_us < c->offers[oldest].sold_out_us && can_be_paid(c, offer, count))
             oldest = offer;
     return oldest;
 }
@@ -122,7 +123,7 @@ static int refusals_by(const struct rb_run_node *n, int offer)
     int count = 0;
     for (int i = 0; i < rb_controller_n_launches(n->c); i++) {
         const struct rb_run_node *l = rb_controller_launch_at(n->c, i);
-        count += l->has_row && l->id == n->id && l->row.attempt >= 0 && l->row.offer == offer &&
+        count += rb_run_node_has_row(l) && l->id == n->id && l->row.attempt >= 0 && l->row.offer == offer &&
                  l->row.state == RB_LAUNCH_REFUSED && l->row.terminate_us < 0;
     }
     return count;

@@ -28,6 +28,16 @@ void rb_run_gang_discard(struct rb_run_gang *g)
     free(g);
 }
 
+void rb_controller_free_gangs(struct rb_controller *c)
+{
+    for (int i = 0; i < c->n_gangs; i++) {
+        rb_controller_disarm(c, &c->gangs[i]->timer);
+        free(c->gangs[i]->members);
+        free(c->gangs[i]);
+    }
+    free(c->gangs);
+}
+
 static bool can_launch_gangs(const struct rb_controller *c)
 {
     for (int i = 0; i < c->config.n_providers; i++)
@@ -98,7 +108,7 @@ bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err)
     struct rb_run_node **all = rb_xcalloc((size_t)rb_controller_n_launches(c) + 1, sizeof(struct rb_run_node *));
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         struct rb_run_node *l = rb_controller_launch_at(c, i);
-        if (l->has_row && l->row.attempt >= 0) // a stray's launch is another's
+        if (rb_run_node_has_row(l) && l->row.attempt >= 0) // a stray's launch is another's
             all[n++] = l;
     }
     if (n > 1)
@@ -115,17 +125,20 @@ bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err)
 
 // What is true of it.
 
-bool rb_run_node_is_undecided(const struct rb_run_node *n)
-{
-    return n->has_row && n->row.state <= RB_LAUNCH_AMBIGUOUS;
-}
-
 const struct rb_run_node *rb_run_gang_undecided_member(const struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
         if (rb_run_node_is_undecided(g->members[i]))
             return g->members[i];
     return NULL;
+}
+
+bool rb_run_gang_is_called(const struct rb_run_gang *g)
+{
+    const struct rb_run_call *call = g->c->calls;
+    while (call && call->gang != g)
+        call = call->next;
+    return call != NULL;
 }
 
 bool rb_run_gang_is_wanted(const struct rb_run_gang *g)
@@ -162,7 +175,7 @@ bool rb_run_gang_enter(struct rb_run_gang *g, enum rb_launch_state state)
         struct rb_run_node *n = g->members[i];
         if (!rb_run_node_is_undecided(n) || n->row.state == state)
             continue;
-        n->row.state = state;
+        rb_run_node_enter(n, state);
         if (!rb_run_node_write(n))
             return false;
     }
@@ -184,7 +197,7 @@ static int record_break(struct rb_run_gang *g, struct rb_event *events)
         if (exists || n->row.state == RB_LAUNCH_INTENT) {
             rb_run_node_record_end(c, n);
         } else if (rb_run_node_is_undecided(n)) {
-            n->row.state = RB_LAUNCH_REFUSED;
+            rb_run_node_enter(n, RB_LAUNCH_REFUSED);
             n->row.terminate_us = rb_controller_now_us(c); // by us: its offer was not sold out
             rb_run_node_write(n);
         }

@@ -90,13 +90,6 @@ void rb_run_gang_drop_user_data(const struct rb_run_gang *g)
     unlink(rb_buf_str(&path)); // absent where nodes are born with nothing
 }
 
-bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd)
-{
-    int64_t spent, reserved;
-    rb_controller_spend(c, &spent, &reserved);
-    return c->meta.budget_uusd < 0 || spent + reserved + reserve_uusd <= c->meta.budget_uusd;
-}
-
 static void fill_row(struct rb_run_node *n, const struct rb_action *a, int chosen)
 {
     const struct rb_offer *offer = &n->c->config.plan->offers[chosen];
@@ -117,7 +110,8 @@ static void fill_row(struct rb_run_node *n, const struct rb_action *a, int chose
     snprintf(n->row.instance_type, sizeof n->row.instance_type, "%s", offer->instance_type);
     snprintf(n->row.market, sizeof n->row.market, "%s", rb_market_name(offer->market));
     n->tries = n->absent = n->denied_looks = 0;
-    n->end_known = n->other_market = n->looking = n->forgotten = false;
+    n->end_dated = false;
+    n->said &= ~(unsigned)RB_SAID_OTHER_MARKET;
     n->absent_since_us = n->acked_us = -1;
 }
 
@@ -178,7 +172,7 @@ bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *
     struct rb_err err = {0};
     struct rb_billing billing;
     for (int i = 0; i < n; i++)
-        if (rb_run_node_at(c, orders[i]->node)->has_row)
+        if (rb_run_node_has_row(rb_run_node_at(c, orders[i]->node)))
             rb_run_node_supersede(rb_run_node_at(c, orders[i]->node));
     const int offer = rb_run_node_choose_offer(rb_run_node_at(c, orders[0]->node), n);
     if (!rb_spend_billing(c->config.plan, offer, &billing, &err)) {
@@ -198,8 +192,10 @@ bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *
         return false;
     }
     bool written = true;
-    for (int i = 0; i < n && written; i++)
-        written = g->members[i]->has_row = rb_run_node_write(g->members[i]);
+    for (int i = 0; i < n && written; i++) {
+        written = rb_run_node_write(g->members[i]);
+        g->members[i]->role = written ? RB_NODE_CURRENT : RB_NODE_UNLAUNCHED;
+    }
     return written && forget_leak_check(c);
 }
 
@@ -352,7 +348,6 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
         rb_run_gang_rescue(g, err, instances);
         return;
     }
-    g->launching = false;
     if (!err) {
         settle_gang(g, instances);
     } else if (rb_run_gang_undecided_member(g)) {
@@ -435,8 +430,7 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
         .instance_profile = resources->instance_profile,
         .placement_group = group_of(n, group),
     };
-    g->launching = true;
-    struct rb_run_call *call = rb_run_call_begin(c, NULL, rb_controller_infra_of(c, n->row.infra));
+    struct rb_run_call *call = rb_run_call_begin(c, RB_CALL_LAUNCH, NULL, rb_controller_infra_of(c, n->row.infra));
     call->gang = g;
     struct rb_provider *p = rb_run_node_provider(n);
     p->ops->launch(p, &launch, launch_answered, call);
@@ -455,7 +449,7 @@ static void forget_sending(struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
         if (g->members[i]->row.state == RB_LAUNCH_SENT)
-            g->members[i]->row.state = RB_LAUNCH_INTENT;
+            rb_run_node_enter(g->members[i], RB_LAUNCH_INTENT);
 }
 
 // Beside the journal, so that a journal that is not whole is known by it. What exists in this process alone needs none.
@@ -475,7 +469,7 @@ static bool log_launch(struct rb_run_gang *g)
 void rb_run_gang_send(struct rb_run_gang *g)
 {
     struct rb_controller *c = g->c;
-    if (g->launching || c->dead)
+    if (c->dead || rb_run_gang_is_called(g))
         return;
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     RB_AUTO(rb_auto_free) char *user_data = NULL;
@@ -516,7 +510,7 @@ static bool take(struct rb_run_node *n, const struct rb_instance *instance)
     if (n->row.state == RB_LAUNCH_REFUSED)
         rb_controller_note(n->c, "fault", "node %d: a copy of its refused launch arrived after all: %s%s", n->id,
                            instance->id, rb_run_node_is_wanted(n) ? "" : " is ended");
-    n->row.state = RB_LAUNCH_ACKED;
+    rb_run_node_enter(n, RB_LAUNCH_ACKED);
     copy(n->row.instance_id, sizeof n->row.instance_id, instance->id);
     copy(n->row.address, sizeof n->row.address, instance->address);
     copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
@@ -594,7 +588,7 @@ static int lowest_attempt(const struct rb_controller *c, int node)
     int lowest = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);
-        if (n->has_row && n->id == node && n->row.attempt < lowest)
+        if (rb_run_node_has_row(n) && n->id == node && n->row.attempt < lowest)
             lowest = n->row.attempt;
     }
     return lowest;

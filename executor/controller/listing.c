@@ -34,10 +34,10 @@ static void orphan_answered(void *arg, const struct rb_err *err)
 static void end_orphan(struct rb_controller *c, const struct rb_run_orphan *o)
 {
     struct rb_provider *p = &c->config.providers[o->infra];
-    p->ops->terminate(p, o->instance_id, orphan_answered, rb_run_call_begin(c, NULL, o->infra));
+    p->ops->terminate(p, o->instance_id, orphan_answered, rb_run_call_begin(c, RB_CALL_TERMINATE, NULL, o->infra));
 }
 
-void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id)
+static void add_orphan(struct rb_controller *c, int infra, const char *id)
 {
     int at = 0;
     while (at < c->n_orphans && strcmp(c->orphans[at].instance_id, id) != 0)
@@ -58,7 +58,7 @@ static struct rb_run_node *node_of(struct rb_controller *c, const struct rb_inst
 {
     for (int k = 0; k < rb_controller_n_launches(c); k++) {
         struct rb_run_node *n = rb_controller_launch_at(c, k);
-        if (n->has_row && n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0)
+        if (rb_run_node_has_row(n) && n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0)
             return n;
     }
     for (int k = 0; k < c->n_gangs; k++) {
@@ -86,8 +86,7 @@ static void seen_running(struct rb_run_node *n, const struct rb_instance *instan
     copy(n->row.address, sizeof n->row.address, instance->address);
     copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
     if (n->row.state == RB_LAUNCH_ACKED) {
-        n->row.state = RB_LAUNCH_RUNNING;
-        n->row.running_us = rb_controller_now_us(c);
+        rb_run_node_enter(n, RB_LAUNCH_RUNNING);
         n->row.running_unix_us =
             instance->running_at_us >= 0 ? instance->running_at_us : c->config.loop->unix_us(c->config.loop->ctx);
         if (rb_controller_begin(c) && rb_run_node_write(n))
@@ -105,9 +104,9 @@ static bool learn_times(struct rb_run_node *n, const struct rb_instance *instanc
     const bool ends = instance->state != RB_INSTANCE_PENDING && instance->state != RB_INSTANCE_RUNNING;
     if (n->row.running_unix_us < 0 && (ends || n->row.state == RB_LAUNCH_TERMINATING))
         n->row.running_unix_us = instance->running_at_us;
-    if (!ends || instance->terminated_at_us < 0 || n->end_known)
+    if (!ends || instance->terminated_at_us < 0 || n->end_dated)
         return true;
-    n->end_known = true;
+    n->end_dated = true;
     n->row.terminated_unix_us = instance->terminated_at_us;
     return rb_run_node_write(n);
 }
@@ -130,16 +129,14 @@ static bool check_market(struct rb_run_node *n, const struct rb_instance *instan
     struct rb_controller *c = n->c;
     const char *market = rb_market_name(instance->market);
     struct rb_err err = {0};
-    if (instance->market_unknown && n->row.running_us < 0 && !n->other_market) {
-        n->other_market = true; // said once
+    if (instance->market_unknown && n->row.running_us < 0 && rb_controller_says_first(&n->said, RB_SAID_OTHER_MARKET))
         rb_controller_note(c, "warning",
                            "node %d (%s): it has ended, and the cloud no longer says on which market it ran: billed as "
                            "%s, as it was asked for",
                            n->id, n->row.instance_id, n->row.market);
-    }
-    if (n->other_market || instance->market_unknown || strcmp(market, n->row.market) == 0)
+    if (instance->market_unknown || strcmp(market, n->row.market) == 0 ||
+        !rb_controller_says_first(&n->said, RB_SAID_OTHER_MARKET))
         return true;
-    n->other_market = true; // said once
     const int offer = offer_on(n, instance->market);
     rb_controller_note(c, "fault", "node %d (%s): asked for %s, got %s", n->id, n->row.instance_id, n->row.market,
                        market);
@@ -194,9 +191,9 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
 // Ended, and nobody says when. Unknown is never free; known to have ended before it ran is.
 static void believe_absence(struct rb_run_node *n)
 {
-    if (n->row.running_unix_us < 0 && !n->end_known)
+    if (n->row.running_unix_us < 0 && !n->end_dated)
         n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
-    if (!n->end_known)
+    if (!n->end_dated)
         rb_controller_note(n->c, "warning", "node %d (%s): the cloud has forgotten when it ran; billed by our clock",
                            n->id, n->row.instance_id);
     rb_run_node_record_gone(n, "it is listed no more");
@@ -211,12 +208,13 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
     rb_run_call_end(call);
     if (c->dead || !ours)
         return;
-    n->looking = false;
-    n->denied_looks = err && err->code == RB_ERR_DENIED ? n->denied_looks + 1 : 0;
+    if (err && err->code == RB_ERR_NOT_FOUND)
+        n->denied_looks =
+            RB_CONTROLLER_DENIALS; // the next listing without it decides; after other errors, it asks again
+    else
+        n->denied_looks = err && err->code == RB_ERR_DENIED ? n->denied_looks + 1 : 0;
     if (!err)
         rb_run_node_observe(n, instance);
-    else if (err->code == RB_ERR_NOT_FOUND || n->denied_looks == RB_CONTROLLER_DENIALS)
-        n->forgotten = true; // the next listing without it settles it; other errors: the next asks again
     rb_controller_check_over(c);
 }
 
@@ -224,12 +222,10 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
 static bool ask_by_name(struct rb_run_node *n)
 {
     struct rb_provider *p = rb_run_node_provider(n);
-    if (n->end_known || n->forgotten || !p->ops->look)
+    if (n->end_dated || n->denied_looks >= RB_CONTROLLER_DENIALS || !p->ops->look)
         return false;
-    if (!n->looking) {
-        n->looking = true;
-        p->ops->look(p, n->row.instance_id, looked, rb_run_call_begin(n->c, n, -1));
-    }
+    if (!rb_run_call_is_open(n, RB_CALL_LOOK))
+        p->ops->look(p, n->row.instance_id, looked, rb_run_call_begin(n->c, RB_CALL_LOOK, n, -1));
     return true;
 }
 
@@ -244,7 +240,7 @@ static void missed(struct rb_run_node *n)
     if (n->absent < RB_CONTROLLER_ABSENT_LISTINGS)
         return;
     if (n->row.state == RB_LAUNCH_TERMINATING) {
-        const bool over = n->end_accepted || (n->end_not_found && absent_us >= ABSENT_FORGOTTEN_US);
+        const bool over = n->end == RB_END_ACCEPTED || (n->end == RB_END_NOT_FOUND && absent_us >= ABSENT_FORGOTTEN_US);
         if (over && !ask_by_name(n))
             believe_absence(n);
     } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
@@ -262,7 +258,7 @@ static void missed(struct rb_run_node *n)
 // Of a gang not even one that runs: it may be the half that the call is about to take back.
 static bool settles(const struct rb_run_node *n, const struct rb_instance *instance)
 {
-    return !n->gang->launching || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
+    return !rb_run_gang_is_called(n->gang) || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
 }
 
 static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
@@ -283,7 +279,7 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
         rb_run_node_adopt_stray(n, instance);
     } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
-        rb_controller_add_orphan(c, infra, instance->id);
+        add_orphan(c, infra, instance->id);
     }
 }
 
@@ -291,7 +287,7 @@ static void judge_absences(struct rb_controller *c, int infra, const struct rb_r
 {
     for (int i = 0; i < rb_controller_n_launches(c) && !c->dead; i++) {
         struct rb_run_node *n = rb_controller_launch_at(c, i);
-        if (!n->has_row || rb_run_node_is_local(n) || n->listing >= call->number ||
+        if (!rb_run_node_has_row(n) || rb_run_node_is_local(n) || n->listing >= call->number ||
             rb_controller_infra_of(c, n->row.infra) != infra)
             continue;
         if (rb_run_node_is_undecided(n))
@@ -328,11 +324,11 @@ static void say_failed(struct rb_controller *c, int infra, const struct rb_err *
 {
     const bool ends = !rb_controller_running(c), waits = ends && !rb_controller_is_all_over(c);
     const int failures = c->list_failures[infra];
-    const char *run = c->config.resume_as ? c->config.resume_as : c->config.run_id;
+    const char *run = rb_controller_resume_name(c);
     char what[512];
-    if (failures != 1 && failures % 20 != 0 && (!ends || c->waiting_told))
+    if (failures != 1 && failures % 20 != 0 && (!ends || (c->said & RB_SAID_END_WAITS)))
         return;
-    c->waiting_told = ends;
+    c->said = (c->said & ~(unsigned)RB_SAID_END_WAITS) | (ends ? RB_SAID_END_WAITS : 0);
     snprintf(what, sizeof what, "%s cannot be listed%s%.300s", c->config.infras[infra], err ? ": " : " completely",
              err ? err->message : "");
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
@@ -351,11 +347,11 @@ static void listing_failed(struct rb_controller *c, int infra, const struct rb_e
 {
     c->list_failures[infra]++;
     say_failed(c, infra, err);
-    if (c->closing)
+    if (c->phase == RB_PHASE_CLOSING)
         c->leak_tries++;
-    if (c->recovering && err && err->code == RB_ERR_DENIED)
+    if (c->phase == RB_PHASE_RECOVERING && err && err->code == RB_ERR_DENIED)
         leave_unseen(c, err);
-    else if (c->recovering && !rb_controller_running(c) && rb_controller_is_all_over(c))
+    else if (c->phase == RB_PHASE_RECOVERING && !rb_controller_running(c) && rb_controller_is_all_over(c))
         rb_controller_repeat_orders(c); // there are none, so no listing has to come first
 }
 
@@ -364,14 +360,14 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     struct rb_run_call *call = arg;
     struct rb_controller *c = call->c;
     const int infra = call->infra;
-    if (c->dead || c->over) {
+    if (c->dead || c->phase == RB_PHASE_OVER) {
         rb_run_call_end(call);
         return;
     }
     c->listing[infra] = false;
     if (!err) {
         c->heard_us[infra] = rb_attended_us(c->config.loop);
-        c->cut_off_told = c->waiting_told = false;
+        c->said &= ~(unsigned)(RB_SAID_CUT_OFF | RB_SAID_END_WAITS);
     }
     for (int i = 0; !err && i < n && !c->dead; i++)
         judge_instance(c, infra, &instances[i], call->number);
@@ -390,7 +386,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     bool all = true;
     for (int i = 0; i < c->config.n_providers; i++)
         all = all && c->listed[i];
-    if (c->recovering && all && !c->dead)
+    if (c->phase == RB_PHASE_RECOVERING && all && !c->dead)
         rb_controller_repeat_orders(c);
     rb_controller_check_over(c);
 }
@@ -401,7 +397,7 @@ void rb_controller_list_all(struct rb_controller *c)
         if (c->listing[i])
             continue;
         c->listing[i] = true;
-        struct rb_run_call *call = rb_run_call_begin(c, NULL, i);
+        struct rb_run_call *call = rb_run_call_begin(c, RB_CALL_LIST, NULL, i);
         call->number = ++c->n_listings;
         c->config.providers[i].ops->list(&c->config.providers[i], c->config.run_id, listed, call);
     }
@@ -411,10 +407,10 @@ void rb_controller_poll(void *arg)
 {
     struct rb_controller *c = arg;
     c->poll_timer = 0;
-    if (c->dead || c->over)
+    if (c->dead || c->phase == RB_PHASE_OVER)
         return;
     rb_controller_notice_gap(c);
-    if (!c->recovering && rb_controller_running(c) && !rb_controller_within_budget(c, 0))
+    if (c->phase != RB_PHASE_RECOVERING && rb_controller_running(c) && !rb_controller_within_budget(c, 0))
         rb_controller_stop(c, RB_STOP_BUDGET);
     rb_controller_list_all(c);
     rb_controller_arm(c, &c->poll_timer, c->config.poll_us, rb_controller_poll, c);

@@ -36,8 +36,7 @@ struct rb_run_node *rb_controller_add_launch(struct rb_controller *c, const stru
     struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
     *n = (struct rb_run_node){.c = c,
                               .id = row->node,
-                              .superseded = true,
-                              .has_row = true,
+                              .role = RB_NODE_SUPERSEDED,
                               .row = *row,
                               .billing = *billing,
                               .absent_since_us = -1,
@@ -56,18 +55,50 @@ void rb_run_node_supersede(struct rb_run_node *n)
     if (old->gang)
         old->gang->members[old->member] = old;
     n->gang = NULL;
-    n->has_row = false;
+    n->role = RB_NODE_UNLAUNCHED;
+}
+
+void rb_controller_free_nodes(struct rb_controller *c)
+{
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        struct rb_run_node *n = rb_controller_launch_at(c, i);
+        rb_controller_disarm(c, &n->retry_timer);
+        rb_silence_end(&n->boot);
+        free(n);
+    }
+    free(c->nodes);
+    free(c->superseded);
+}
+
+bool rb_run_node_has_row(const struct rb_run_node *n)
+{
+    return n->role != RB_NODE_UNLAUNCHED;
 }
 
 bool rb_run_node_is_wanted(const struct rb_run_node *n)
 {
-    return !n->superseded && n->id < rb_engine_n_nodes(n->c->engine) &&
+    return n->role != RB_NODE_SUPERSEDED && n->id < rb_engine_n_nodes(n->c->engine) &&
            rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
 }
 
+static bool is_between(const struct rb_run_node *n, enum rb_launch_state from, enum rb_launch_state to)
+{
+    return rb_run_node_has_row(n) && n->row.state >= from && n->row.state <= to;
+}
+
+bool rb_run_node_is_undecided(const struct rb_run_node *n)
+{
+    return is_between(n, RB_LAUNCH_INTENT, RB_LAUNCH_AMBIGUOUS);
+}
+
 bool rb_run_node_exists(const struct rb_run_node *n)
-{ // an instance that nobody has told to end
-    return n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state <= RB_LAUNCH_READY;
+{
+    return is_between(n, RB_LAUNCH_ACKED, RB_LAUNCH_READY);
+}
+
+bool rb_run_node_has_ended(const struct rb_run_node *n)
+{
+    return is_between(n, RB_LAUNCH_GONE, RB_LAUNCH_GONE) || is_between(n, RB_LAUNCH_REFUSED, RB_LAUNCH_REFUSED);
 }
 
 bool rb_run_node_is_local(const struct rb_run_node *n)
@@ -90,7 +121,22 @@ struct rb_provider *rb_run_node_provider(const struct rb_run_node *n)
     return &n->c->config.providers[rb_controller_infra_of(n->c, n->row.infra)];
 }
 
-// Writes the row alone. false: the journal failed.
+// Its row.
+
+void rb_run_node_enter(struct rb_run_node *n, enum rb_launch_state state)
+{
+    const int64_t now_us = rb_controller_now_us(n->c);
+    n->row.state = (enum rb_launch_state)rb_states_enter(&rb_launch_states, n->row.state, state);
+    if (state == RB_LAUNCH_RUNNING)
+        n->row.running_us = now_us;
+    else if (state == RB_LAUNCH_READY)
+        n->row.ready_us = now_us;
+    else if (state == RB_LAUNCH_GONE)
+        n->row.gone_us = now_us;
+    if (!rb_run_node_exists(n))
+        rb_silence_end(&n->boot);
+}
+
 bool rb_run_node_write(struct rb_run_node *n)
 {
     struct rb_err err;
@@ -100,34 +146,6 @@ bool rb_run_node_write(struct rb_run_node *n)
         return true;
     rb_controller_journal_failed(n->c, &err);
     return false;
-}
-
-struct rb_run_call *rb_run_call_begin(struct rb_controller *c, struct rb_run_node *node, int infra)
-{
-    struct rb_run_call *call = rb_xcalloc(1, sizeof *call);
-    *call = (struct rb_run_call){.c = c,
-                                 .next = c->calls,
-                                 .node = node,
-                                 .attempt = node ? node->row.attempt : 0,
-                                 .infra = infra,
-                                 .asked_us = rb_controller_now_us(c)};
-    c->calls = call;
-    return call;
-}
-
-void rb_run_call_end(struct rb_run_call *call)
-{
-    struct rb_run_call **at = &call->c->calls;
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
-    free(call);
-}
-
-void rb_controller_free_calls(struct rb_controller *c)
-{
-    while (c->calls)
-        rb_run_call_end(c->calls);
 }
 
 // Boot.
@@ -165,6 +183,11 @@ static void say_why_late(const struct rb_run_node *n, struct rb_err *err)
                    n->row.address, patience, n->waits_for[0] ? n->waits_for : "ssh has not ended its first try");
 }
 
+static void enter_link(struct rb_run_node *n, enum rb_link_state link)
+{
+    n->link = (enum rb_link_state)rb_states_enter(&rb_link_states, n->link, link);
+}
+
 static void boot_timeout(void *arg)
 {
     struct rb_run_node *n = arg;
@@ -176,7 +199,7 @@ static void boot_timeout(void *arg)
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING) {
         say_why_late(n, &err);
         rb_run_node_fail_boot(n, &err);
-    } else if (n->row.state == RB_LAUNCH_READY && !n->prepared) {
+    } else if (n->row.state == RB_LAUNCH_READY && n->link != RB_LINK_PREPARED) {
         rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached again%s%s", n->waits_for[0] ? ": " : "", n->waits_for);
         rb_run_node_lose(n, err.message);
     }
@@ -197,9 +220,9 @@ void rb_run_node_prepare(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
     const bool local = !c->config.birth;
-    if (n->preparing || n->prepared || (!local && !n->row.address[0]))
+    if (n->link != RB_LINK_NONE || (!local && !n->row.address[0]))
         return;
-    n->preparing = true;
+    enter_link(n, RB_LINK_PREPARING);
     n->waits_for[0] = '\0';
     const struct rb_launch_node node = {
         .node = n->id,
@@ -223,9 +246,9 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
     struct rb_run_node *n = rb_run_node_at(c, node);
-    if (c->dead || !n->preparing)
+    if (c->dead || n->link != RB_LINK_PREPARING)
         return;
-    n->preparing = false;
+    enter_link(n, err ? RB_LINK_NONE : RB_LINK_PREPARED);
     if (err &&
         n->row.state == RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
         rb_run_node_close_tasks(c, n->id);
@@ -236,7 +259,6 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
         rb_run_node_fail_boot(n, err);
         return;
     }
-    n->prepared = true;
     rb_silence_end(&n->boot);
     c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
     if (n->row.state != RB_LAUNCH_RUNNING) { // reached again after a restart of ours
@@ -244,8 +266,7 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
         return;
     }
     c->boot_failures = 0;
-    n->row.state = RB_LAUNCH_READY;
-    n->row.ready_us = rb_controller_now_us(c);
+    rb_run_node_enter(n, RB_LAUNCH_READY);
     if (rb_controller_begin(c) && rb_run_node_write(n))
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
 }
@@ -254,27 +275,23 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
 
 bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n)
 {
-    if (!n->has_row)
-        return true;
-    if (n->row.state == RB_LAUNCH_INTENT) // nothing was sent
-        n->row.state = RB_LAUNCH_REFUSED;
-    else if (rb_run_node_exists(n))
-        n->row.state = RB_LAUNCH_TERMINATING;
-    else
-        return true; // refused or ending already, or its answer is waited for
-    if (n->row.state == RB_LAUNCH_REFUSED && n->gang && !rb_run_gang_undecided_member(n->gang))
+    const bool unsent = rb_run_node_is_undecided(n) && n->row.state == RB_LAUNCH_INTENT;
+    if (!unsent && !rb_run_node_exists(n))
+        return true; // refused or ending already, or its answer is still to come
+    rb_run_node_enter(n, unsent ? RB_LAUNCH_REFUSED : RB_LAUNCH_TERMINATING);
+    if (unsent && n->gang && !rb_run_gang_undecided_member(n->gang))
         rb_run_gang_drop_user_data(n->gang);
     n->row.terminate_us = rb_controller_now_us(c);
     n->tries = 0;
-    rb_silence_end(&n->boot);
     return rb_run_node_write(n);
 }
 
-static void forget(struct rb_run_node *n)
+static void unlink_launcher(struct rb_run_node *n)
 {
-    if (n->preparing || n->prepared)
-        n->c->launcher->ops->forget(n->c->launcher, n->id);
-    n->preparing = n->prepared = false;
+    if (n->link == RB_LINK_NONE)
+        return;
+    n->c->launcher->ops->forget(n->c->launcher, n->id);
+    enter_link(n, RB_LINK_NONE);
 }
 
 static void end_again(void *arg)
@@ -284,23 +301,21 @@ static void end_again(void *arg)
     rb_run_node_terminate(n);
 }
 
-// Until the cloud says when it was. On the cloud's clock where we know anything of that.
-static int64_t estimated_end(const struct rb_run_node *n)
-{
-    const struct rb_spend_now now = rb_controller_spend_now(n->c);
-    return n->row.running_unix_us >= 0 ? rb_spend_end_unix_us(&n->row, &now) : n->c->meta.started_unix_us + now.run_us;
-}
-
-// The worst that can happen: it costs money and we may not end it. Said once, and asked on.
+// The worst case: the instance costs money, and we may not end it. We go on asking.
 static void alarm_denied(struct rb_run_node *n, const struct rb_err *err)
 {
-    if (n->end_denied)
+    if (!rb_controller_says_first(&n->said, RB_SAID_END_DENIED))
         return;
-    n->end_denied = true;
     rb_controller_note(n->c, "warning",
                        "node %d: the cloud REFUSES to end %s in %s (%s); it goes on costing money: give back the "
                        "permission or end it by hand; asking again until it is gone",
                        n->id, n->row.instance_id, n->row.infra, err->message);
+}
+
+static void enter_end(struct rb_run_node *n, enum rb_end_state end)
+{
+    if (n->end != RB_END_ACCEPTED && n->end != end)
+        n->end = (enum rb_end_state)rb_states_enter(&rb_end_states, n->end, end);
 }
 
 static void end_answered(void *arg, const struct rb_err *err)
@@ -309,22 +324,18 @@ static void end_answered(void *arg, const struct rb_err *err)
     struct rb_controller *c = call->c;
     struct rb_run_node *n = call->node;
     rb_run_call_end(call);
-    if (c->dead)
+    if (c->dead || n->row.state != RB_LAUNCH_TERMINATING)
         return;
-    n->ending = false;
-    if (n->row.state != RB_LAUNCH_TERMINATING)
-        return;
-    if (rb_run_node_is_local(n) && (!err || err->code == RB_ERR_NOT_FOUND)) { // after a restart nobody knows of it
+    if (rb_run_node_is_local(n) && (!err || err->code == RB_ERR_NOT_FOUND)) { // not found: after a restart
         rb_run_node_record_gone(n, "");
         rb_controller_check_over(c);
         return;
     }
-    n->end_accepted = n->end_accepted || !err;
-    n->end_not_found = err && err->code == RB_ERR_NOT_FOUND;
+    enter_end(n, !err ? RB_END_ACCEPTED : err->code == RB_ERR_NOT_FOUND ? RB_END_NOT_FOUND : RB_END_UNCONFIRMED);
     if (err && (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID))
         alarm_denied(n, err);
     if (!err && n->row.terminated_unix_us < 0) { // billing ends with the acceptance
-        n->row.terminated_unix_us = estimated_end(n);
+        n->row.terminated_unix_us = rb_run_node_estimate_end(n);
         if (!rb_run_node_write(n))
             return;
     }
@@ -335,44 +346,29 @@ static void end_answered(void *arg, const struct rb_err *err)
 void rb_run_node_terminate(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
-    if (c->dead || n->ending || n->row.state != RB_LAUNCH_TERMINATING)
+    if (c->dead || n->row.state != RB_LAUNCH_TERMINATING || rb_run_call_is_open(n, RB_CALL_TERMINATE))
         return;
     if (rb_run_node_is_local(n) && rb_run_node_has_tasks(c, n->id)) {
         rb_run_node_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
         return;
     }
-    forget(n);
-    n->ending = true;
+    unlink_launcher(n);
     struct rb_provider *p = rb_run_node_provider(n);
-    p->ops->terminate(p, n->row.instance_id, end_answered, rb_run_call_begin(c, n, -1));
+    p->ops->terminate(p, n->row.instance_id, end_answered, rb_run_call_begin(c, RB_CALL_TERMINATE, n, -1));
 }
 
-static void bill(struct rb_run_node *n)
-{
-    struct rb_controller *c = n->c;
-    n->row.state = RB_LAUNCH_GONE;
-    n->row.gone_us = rb_controller_now_us(c);
-    if (n->row.terminated_unix_us < 0)
-        n->row.terminated_unix_us = estimated_end(n);
-    if (!n->end_known && n->row.terminated_unix_us < n->row.running_unix_us) // two clocks: it did not end before it ran
-        n->row.terminated_unix_us = n->row.running_unix_us;
-    const struct rb_spend_now now = rb_controller_spend_now(c);
-    n->row.cost_uusd = rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
-    rb_controller_disarm(c, &n->retry_timer);
-    rb_silence_end(&n->boot);
-}
-
-// Seen to have ended, whoever ended it.
 void rb_run_node_record_gone(struct rb_run_node *n, const char *why)
 {
     struct rb_controller *c = n->c;
     const bool lost = rb_run_node_exists(n);
-    forget(n);
-    bill(n);
+    unlink_launcher(n);
+    rb_run_node_enter(n, RB_LAUNCH_GONE);
+    rb_run_node_bill(n);
+    rb_controller_disarm(c, &n->retry_timer);
     if (!lost) {
         if (!rb_run_node_write(n))
             return;
-        if (!n->superseded) // the node of that number has nothing to do with it
+        if (n->role != RB_NODE_SUPERSEDED) // the node of that number is another one
             rb_run_node_close_tasks(c, n->id);
         rb_controller_start_tasks(c);
         return;
@@ -404,13 +400,12 @@ static void reach_again(struct rb_run_node *n)
     struct rb_controller *c = n->c;
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
     rb_controller_describe_switches(c, &switches);
-    if (!c->cut_off_told)
+    if (rb_controller_says_first(&c->said, RB_SAID_CUT_OFF))
         rb_controller_note(c, "warning",
                            "neither node %d nor %s answers: is this machine's network gone? Waiting for it; trials "
                            "go on meanwhile, and %s",
                            n->id, n->row.infra, rb_buf_str(&switches));
-    c->cut_off_told = true;
-    forget(n);
+    unlink_launcher(n);
     rb_run_node_prepare(n);
     rb_run_node_await_ready(n);
 }
@@ -432,11 +427,11 @@ void rb_run_node_unreachable(void *ctx, int node, const char *why)
 bool rb_controller_nodes_are_over(const struct rb_controller *c)
 {
     for (int i = 0; i < c->n_gangs; i++)
-        if (c->gangs[i]->launching) // a listing was faster; what the call is still about to do must be seen
+        if (rb_run_gang_is_called(c->gangs[i])) // a listing was faster; the call may still launch something
             return false;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);
-        if (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED)
+        if (rb_run_node_has_row(n) && !rb_run_node_has_ended(n))
             return false;
     }
     return true;

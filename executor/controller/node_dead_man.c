@@ -3,9 +3,8 @@
 
 static void warn(struct rb_run_node *n, const struct rb_err *err)
 {
-    if (!n->switch_told)
+    if (rb_controller_says_first(&n->said, RB_SAID_SWITCH))
         rb_controller_note(n->c, "warning", "%s [RB%d]", err->message, (int)rb_err_number(err));
-    n->switch_told = true;
 }
 
 static void warn_not_armed(struct rb_run_node *n, const struct rb_switch_report *report)
@@ -40,7 +39,7 @@ void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *re
     if (c->dead || !rb_run_node_exists(n))
         return;
     if (n->armed_attempt != n->row.attempt)
-        n->switch_told = false;
+        n->said &= ~(unsigned)RB_SAID_SWITCH;
     n->armed_attempt = n->row.attempt;
     n->armed = report->state;
     if (report->state != RB_SWITCH_ARMED)
@@ -49,13 +48,13 @@ void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *re
              report->left_s > RB_CONTROLLER_DEAD_MAN_S + RB_CONTROLLER_BEAT_SLACK_S)
         warn_not_moved(n, report->left_s);
     else
-        n->switch_told = false;
+        n->said &= ~(unsigned)RB_SAID_SWITCH;
 }
 
 static bool may_exist(const struct rb_run_node *n)
 {
-    return n->has_row && n->row.state != RB_LAUNCH_INTENT && n->row.state != RB_LAUNCH_GONE &&
-           n->row.state != RB_LAUNCH_REFUSED && !rb_run_node_is_local(n);
+    return rb_run_node_has_row(n) && n->row.state != RB_LAUNCH_INTENT && !rb_run_node_has_ended(n) &&
+           !rb_run_node_is_local(n);
 }
 
 void rb_controller_describe_switches(struct rb_controller *c, struct rb_buf *out)

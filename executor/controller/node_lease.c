@@ -19,10 +19,10 @@ static void each_instance(void *ctx, void (*add)(void *to, const char *instance_
 {
     const struct rb_controller_lease *l = ctx;
     const struct rb_controller *c = l->c;
-    for (int i = 0; i < rb_controller_n_launches(c) && !c->over; i++) {
+    for (int i = 0; i < rb_controller_n_launches(c) && c->phase != RB_PHASE_OVER; i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);
-        const bool ending = n->row.state == RB_LAUNCH_TERMINATING && !n->end_accepted;
-        if (n->has_row && n->row.instance_id[0] && (rb_run_node_exists(n) || ending) &&
+        const bool ending = n->row.state == RB_LAUNCH_TERMINATING && n->end != RB_END_ACCEPTED;
+        if (rb_run_node_has_row(n) && n->row.instance_id[0] && (rb_run_node_exists(n) || ending) &&
             rb_controller_infra_of(c, n->row.infra) == l->infra)
             add(to, n->row.instance_id);
     }

@@ -37,13 +37,14 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
 static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row, struct rb_err *err)
 {
     struct rb_run_node *n = rb_run_node_at(c, row->node);
-    if (n->has_row)
+    if (rb_run_node_has_row(n))
         rb_run_node_supersede(n);
     n->row = *row;
-    n->has_row = true;
+    n->role = RB_NODE_CURRENT;
     if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after it was asked
         rb_controller_mark_sold_out(c, n->row.offer, n->row.intent_us);
-    n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
+    if (n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0)
+        n->end = RB_END_ACCEPTED;
     return rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err);
 }
 
@@ -63,7 +64,7 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
             return false;
     }
     for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
-        if (c->nodes[i]->has_row && rb_run_node_is_wanted(c->nodes[i]) &&
+        if (rb_run_node_has_row(c->nodes[i]) && rb_run_node_is_wanted(c->nodes[i]) &&
             rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
             rb_run_node_supersede(c->nodes[i]); // the budget said no; it may say yes now
     for (int i = 0; i < c->n_nodes; i++)
@@ -104,7 +105,7 @@ static bool load_notes(struct rb_controller *c, struct rb_err *err)
     if (!rb_journal_notes(c->journal, &c->arena, &notes, &n_notes, err))
         return false;
     for (int i = 0; i < n_notes; i++)
-        c->paced = c->paced || strcmp(notes[i].kind, "paced") == 0;
+        c->said |= strcmp(notes[i].kind, "paced") == 0 ? RB_SAID_PACED : 0;
     return true;
 }
 
@@ -120,7 +121,7 @@ static void launch_again(struct rb_controller *c)
     struct rb_action *orders = rb_xcalloc((size_t)c->n_nodes + 1, sizeof *orders);
     int n = 0;
     for (int i = 0; i < c->n_nodes; i++) {
-        if (c->nodes[i]->has_row || !rb_run_node_is_wanted(c->nodes[i]))
+        if (rb_run_node_has_row(c->nodes[i]) || !rb_run_node_is_wanted(c->nodes[i]))
             continue;
         const struct rb_owned_node *o = rb_engine_node(c->engine, i);
         orders[n++] = (struct rb_action){.kind = RB_ACTION_PROVISION,
@@ -136,7 +137,7 @@ static void launch_again(struct rb_controller *c)
     }
     for (int i = 0; i < n && !c->dead; i++) {
         const struct rb_run_node *node = rb_run_node_at(c, orders[i].node);
-        if (node->has_row && node->row.state == RB_LAUNCH_INTENT)
+        if (rb_run_node_has_row(node) && node->row.state == RB_LAUNCH_INTENT)
             rb_run_gang_send(node->gang);
     }
     free(orders);
@@ -155,7 +156,7 @@ static void repeat_node(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
     const bool wanted = rb_run_node_is_wanted(n);
-    if (!n->has_row)
+    if (!rb_run_node_has_row(n))
         return;
     if (!wanted && !rb_run_node_record_end(c, n)) // an order to end it that found nothing to end yet
         return;
@@ -195,8 +196,7 @@ static void repeat_node(struct rb_run_node *n)
 static void settle_tasks(struct rb_controller *c)
 {
     for (int i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i]->has_row &&
-            (c->nodes[i]->row.state == RB_LAUNCH_GONE || c->nodes[i]->row.state == RB_LAUNCH_REFUSED))
+        if (rb_run_node_has_ended(c->nodes[i]))
             rb_run_node_close_tasks(c, i);
 }
 
@@ -218,7 +218,7 @@ static void go_on(struct rb_controller *c)
 
 void rb_controller_repeat_orders(struct rb_controller *c)
 {
-    c->recovering = false;
+    rb_controller_enter_phase(c, RB_PHASE_RUNNING);
     settle_tasks(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);

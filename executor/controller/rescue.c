@@ -44,7 +44,7 @@ static void end_target(struct rb_controller *c, int i)
     if (t->asked)
         return;
     t->asked = true;
-    struct rb_run_call *call = rb_run_call_begin(c, NULL, t->infra);
+    struct rb_run_call *call = rb_run_call_begin(c, RB_CALL_TERMINATE, NULL, t->infra);
     call->number = (uint64_t)i;
     p->ops->terminate(p, t->instance_id, ended, call);
 }
@@ -94,7 +94,6 @@ void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err, const s
     struct rb_controller *c = g->c;
     const bool refused = err && (err->code == RB_ERR_CAPACITY || err->code == RB_ERR_DENIED ||
                                  err->code == RB_ERR_INVALID || err->code == RB_ERR_PRICE);
-    g->launching = false;
     if (!c->rescue)
         return;
     for (int i = 0; i < g->n; i++) {
@@ -102,7 +101,7 @@ void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err, const s
         if (!err)
             add_target(c, rb_controller_infra_of(c, n->row.infra), instances[i].id);
         if ((!err || refused) && rb_run_node_is_undecided(n))
-            n->row.state = refused ? RB_LAUNCH_REFUSED : RB_LAUNCH_ACKED;
+            rb_run_node_enter(n, refused ? RB_LAUNCH_REFUSED : RB_LAUNCH_ACKED);
     }
 }
 
@@ -114,7 +113,7 @@ static int64_t quiet_until(const struct rb_controller *c)
     int64_t until_us = c->linger_until_us;
     for (int i = 0; i < c->n_gangs; i++) {
         const struct rb_run_node *open = rb_run_gang_undecided_member(c->gangs[i]);
-        const int64_t last_us = c->gangs[i]->launching ? rb_controller_now_us(c) : c->rescue->begun_us;
+        const int64_t last_us = rb_run_gang_is_called(c->gangs[i]) ? rb_controller_now_us(c) : c->rescue->begun_us;
         const int64_t listed_us = last_us + (RB_CONTROLLER_LATE_S + RB_CONTROLLER_NEW_S) * RB_US_PER_S;
         if (open && open->row.state != RB_LAUNCH_INTENT && listed_us > until_us)
             until_us = listed_us;
@@ -151,7 +150,7 @@ static void leave(struct rb_controller *c, bool all)
                !all           ? "not all of its instances are known to have ended"
                : runs_here(c) ? "what it started on this machine goes on"
                               : "all its instances were ended, and a listing shows none left",
-               c->config.resume_as ? c->config.resume_as : c->config.run_id);
+               rb_controller_resume_name(c));
     rb_controller_leave_run(c, &err);
 }
 
@@ -187,7 +186,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     bool alive = false;
     rb_run_call_end(call);
     c->rescue->listing[infra] = false;
-    for (int i = 0; i < n && !c->over; i++) {
+    for (int i = 0; i < n && c->phase != RB_PHASE_OVER; i++) {
         alive = alive || instances[i].state != RB_INSTANCE_TERMINATED;
         if (instances[i].state != RB_INSTANCE_TERMINATED && instances[i].state != RB_INSTANCE_STOPPING)
             add_target(c, infra, instances[i].id);
@@ -199,7 +198,7 @@ static void list(struct rb_controller *c, int infra)
 {
     struct rb_provider *p = &c->config.providers[infra];
     c->rescue->listing[infra] = true;
-    p->ops->list(p, c->config.run_id, listed, rb_run_call_begin(c, NULL, infra));
+    p->ops->list(p, c->config.run_id, listed, rb_run_call_begin(c, RB_CALL_LIST, NULL, infra));
 }
 
 // --- begin and end
@@ -210,7 +209,8 @@ static void begin(void *arg)
     c->rescue->timer = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);
-        if (n->has_row && n->row.instance_id[0] && n->row.state != RB_LAUNCH_GONE && !rb_run_node_is_local(n))
+        if (rb_run_node_has_row(n) && n->row.instance_id[0] && n->row.state != RB_LAUNCH_GONE &&
+            !rb_run_node_is_local(n))
             add_target(c, rb_controller_infra_of(c, n->row.infra), n->row.instance_id);
     }
     next_round(c);

@@ -57,12 +57,17 @@ bool rb_run_node_has_tasks(const struct rb_controller *c, int node)
     return false;
 }
 
-bool rb_controller_tasks_are_over(const struct rb_controller *c)
+// Rows.
+
+void rb_run_task_enter(struct rb_run_task *t, enum rb_task_state state)
 {
-    return c->n_tasks == 0;
+    t->row.state = (enum rb_task_state)rb_states_enter(&rb_task_states, t->row.state, state);
 }
 
-// Rows.
+void rb_run_task_enter_process(struct rb_run_task *t, enum rb_process_state process)
+{
+    t->process = (enum rb_process_state)rb_states_enter(&rb_process_states, t->process, process);
+}
 
 bool rb_run_task_write(struct rb_run_task *t)
 {
@@ -137,13 +142,13 @@ void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a
     };
     rb_run_trial_begin_start(c, a->trial);
     struct rb_run_task *t = rb_run_task_open(c, &row);
-    t->ordered_here = true;
+    t->process = RB_PROCESS_ORDERED;
     rb_run_task_write(t);
 }
 
 void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t)
 {
-    t->row.state = RB_TASK_KILLING;
+    rb_run_task_enter(t, RB_TASK_KILLING);
     t->row.ended_us = rb_controller_now_us(c);
     rb_run_task_disarm(t);
     rb_run_task_write(t);
@@ -160,7 +165,7 @@ bool rb_run_node_may_run(const struct rb_controller *c, int node)
 // The last row of a task whose processes are known to be over.
 void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state)
 {
-    t->row.state = state;
+    rb_run_task_enter(t, state);
     if (t->row.ended_us < 0)
         t->row.ended_us = rb_controller_now_us(t->c);
     rb_run_task_write(t);
@@ -195,7 +200,8 @@ bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node)
         if (!sits_on(t, node))
             continue;
         rb_run_task_disarm(t);
-        t->told = t->ordered_here = t->kill_told = t->yield_told = t->saving = false;
+        if (t->process != RB_PROCESS_UNFOLLOWED)
+            rb_run_task_enter_process(t, RB_PROCESS_UNFOLLOWED);
     }
     return true;
 }
@@ -219,12 +225,12 @@ void rb_run_node_close_tasks(struct rb_controller *c, int node)
 void rb_run_task_kill(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
-    if (c->dead || t->kill_told)
+    if (c->dead || t->process == RB_PROCESS_UNFOLLOWED || t->process == RB_PROCESS_KILLING)
         return;
-    if (t->told) {
-        t->kill_told = true;
+    if (t->process != RB_PROCESS_ORDERED) {
+        rb_run_task_enter_process(t, RB_PROCESS_KILLING);
         c->launcher->ops->kill(c->launcher, t->row.trial, t->row.start);
-    } else if (t->ordered_here) { // never started: nothing to kill
+    } else { // never started: nothing to kill
         rb_run_task_record_over(t, RB_TASK_KILLED);
         rb_run_task_close(t);
     }
@@ -240,7 +246,7 @@ void rb_run_task_killed(void *ctx, int trial, int start)
     rb_run_task_close(t);
     rb_controller_start_tasks(c);
     for (int i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i]->has_row)
+        if (rb_run_node_has_row(c->nodes[i]))
             rb_run_node_terminate(c->nodes[i]); // those that waited for their processes
     rb_controller_check_over(c);
 }

@@ -85,14 +85,13 @@ static void end_beyond(struct rb_run_task *t, int64_t resource)
         return;
     t->beyond = true;
     rb_controller_disarm(c, &t->timer);
-    if (!c->beyond_told)
+    if (rb_controller_says_first(&c->said, RB_SAID_BEYOND))
         rb_controller_note(
             c, "warning",
             "trial %d reported %s %" PRId64 ", but was to stop at %" PRId64
             " (RB_RESOURCE_END): it is ended there, as every trial that trains on will be, and goes on "
             "from the checkpoint it has written by then; let the script end itself after RB_RESOURCE_END",
             t->row.trial, unit, resource, t->row.resource_end);
-    c->beyond_told = true;
     c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
 }
 
@@ -105,10 +104,8 @@ void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t
     const struct rb_job *job = c->config.plan->job;
     struct rb_metric_line line;
     rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
-    if (line.paced && !c->paced) {
-        c->paced = true;
+    if (line.paced && rb_controller_says_first(&c->said, RB_SAID_PACED))
         rb_controller_note(c, "paced", "the trials say that their accelerator's speed is emulated");
-    }
     if (!line.is_report && !line.steps.has_noise)
         rb_last_lines_take(&t->printed, bytes, n);
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
@@ -200,7 +197,8 @@ static void save(void *arg)
     struct rb_controller *c = t->c;
     RB_AUTO(rb_buf_finish) struct rb_buf dest = RB_BUF_INIT;
     t->timer = 0;
-    t->saving = true;
+    if (t->process != RB_PROCESS_SAVING)
+        rb_run_task_enter_process(t, RB_PROCESS_SAVING);
     rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d", c->config.run_dir, t->row.trial, t->row.stage);
     // Beside the one it started from, never over it: that one counts until the new one stands in the journal.
     if (t->row.exit_code == EXIT_YIELDED)
@@ -218,7 +216,7 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
 {
     struct rb_controller *c = ctx;
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
-    if (c->dead || !t || !rb_run_task_is_live(t) || t->saving)
+    if (c->dead || !t || !rb_run_task_is_live(t) || t->process == RB_PROCESS_SAVING)
         return;
     char why[160];
     rb_run_task_disarm(t);
@@ -236,7 +234,8 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
                     (struct failure){0}); // what it started from is still its checkpoint
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
-        t->row.state = RB_TASK_EXITED;
+        if (!known)
+            rb_run_task_enter(t, RB_TASK_EXITED);
         if (known || rb_run_task_write(t))
             save(t);
     } else {
@@ -249,9 +248,8 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
 void rb_run_task_linked(void *ctx, int trial, const char *name)
 {
     struct rb_controller *c = ctx;
-    if (c->dead || c->links_told)
+    if (c->dead || !rb_controller_says_first(&c->said, RB_SAID_LINKS))
         return;
-    c->links_told = true;
     rb_controller_note(
         c, "warning",
         "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
@@ -265,9 +263,7 @@ void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, 
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_EXITED)
         return;
-    t->saving = false;
     if (err && ++t->save_tries < RB_CONTROLLER_SAVE_TRIES) {
-        t->saving = true;
         rb_controller_arm(c, &t->timer, rb_controller_backoff_us(t->save_tries), save, t);
         return;
     }

@@ -18,7 +18,7 @@ static int living_slots(const struct rb_run_task *t, struct rb_slot *out)
 static bool nodes_prepared(const struct rb_run_task *t, const struct rb_slot *slots, int n_slots)
 {
     for (int i = 0; i < n_slots; i++)
-        if (!t->c->nodes[slots[i].node]->prepared)
+        if (t->c->nodes[slots[i].node]->link != RB_LINK_PREPARED)
             return false;
     return n_slots > 0;
 }
@@ -103,7 +103,7 @@ static void tell_start(struct rb_run_task *t, const struct rb_slot *slots, int n
         .checkpoint_uri = job->checkpoint_uri,
     };
     rb_trial_env(&order, &arena, (struct rb_key_value **)&task.env, &task.n_env);
-    t->told = true;
+    rb_run_task_enter_process(t, RB_PROCESS_FOLLOWED);
     c->launcher->ops->start(c->launcher, &task);
     wipe_env(task.env, task.n_env);
     t->last_report_us = rb_attended_us(c->config.loop);
@@ -116,10 +116,11 @@ static void tell_if_possible(struct rb_run_task *t)
 {
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
     const int n_slots = living_slots(t, slots);
-    const bool kill = t->row.state == RB_TASK_KILLING;
-    if (t->c->last_stretch && t->ordered_here && !kill)
-        return; // there is no time left to come to anything
-    if (t->told || !nodes_prepared(t, slots, n_slots) || (t->row.state == RB_TASK_INTENT && in_the_way(t)))
+    const bool kill = t->row.state == RB_TASK_KILLING, ordered = t->process == RB_PROCESS_ORDERED;
+    if (t->c->last_stretch && ordered && !kill)
+        return; // there is no time left to reach a checkpoint
+    if ((!ordered && t->process != RB_PROCESS_UNFOLLOWED) || !nodes_prepared(t, slots, n_slots) ||
+        (t->row.state == RB_TASK_INTENT && in_the_way(t)))
         return;
     tell_start(t, slots, n_slots);
     if (kill)

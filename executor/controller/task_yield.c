@@ -31,11 +31,10 @@ static void warn_of_eviction(const struct rb_run_task *t)
     rb_controller_note(
         c, "warning", "trial %d did not give way within %s of being asked: killed, and set back to %s %" PRId64 "%s",
         t->row.trial, waited, c->config.plan->job->scheduler.unit, t->row.resource_start,
-        c->told_how_to_yield
+        !rb_controller_says_first(&c->said, RB_SAID_HOW_TO_YIELD)
             ? ""
             : "; let the training script look after every report whether the file $RB_PREEMPT_FILE exists, and "
               "then save a checkpoint to $RB_CHECKPOINT_DIR and end with exit code 75");
-    c->told_how_to_yield = true;
 }
 
 static void evict(void *arg)
@@ -57,16 +56,16 @@ static void evict(void *arg)
 
 static void tell_yield(struct rb_run_task *t)
 {
-    if (t->yield_told)
+    if (t->process == RB_PROCESS_YIELDING)
         return;
-    t->yield_told = true;
+    rb_run_task_enter_process(t, RB_PROCESS_YIELDING);
     t->c->launcher->ops->yield(t->c->launcher, t->row.trial, t->row.start);
 }
 
 void rb_run_task_yield(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
-    if (c->dead || !t->told || t->row.state != RB_TASK_INTENT)
+    if (c->dead || t->process < RB_PROCESS_FOLLOWED || t->row.state != RB_TASK_INTENT)
         return;
     if (c->last_stretch && t->last_resource > t->row.resource_start) { // else it has nothing to save
         tell_yield(t);
