@@ -4,86 +4,65 @@
 
 #include <assert.h>
 
-#define TO(state) (1u << (state))
+#define BIT(state)      (1u << (state))
+#define TO(a)           BIT(a)
+#define TO2(a, b)       (BIT(a) | BIT(b))
+#define TO3(a, b, c)    (BIT(a) | BIT(b) | BIT(c))
+#define TO4(a, b, c, d) (BIT(a) | BIT(b) | BIT(c) | BIT(d))
 
 const struct rb_states rb_launch_states = {
     .object = "launch",
-    .names = {"intent", "sent", "ambiguous", "refused", "acked", "running", "ready", "terminating", "gone"},
-    .next =
-        {
-            [RB_LAUNCH_INTENT] = TO(RB_LAUNCH_SENT) | TO(RB_LAUNCH_REFUSED),
-            [RB_LAUNCH_SENT] =
-                TO(RB_LAUNCH_INTENT) | TO(RB_LAUNCH_AMBIGUOUS) | TO(RB_LAUNCH_REFUSED) | TO(RB_LAUNCH_ACKED),
-            [RB_LAUNCH_AMBIGUOUS] = TO(RB_LAUNCH_REFUSED) | TO(RB_LAUNCH_ACKED),
-            [RB_LAUNCH_REFUSED] = TO(RB_LAUNCH_ACKED), // a copy of the request arrived late
-            [RB_LAUNCH_ACKED] = TO(RB_LAUNCH_RUNNING) | TO(RB_LAUNCH_TERMINATING) | TO(RB_LAUNCH_GONE),
-            [RB_LAUNCH_RUNNING] = TO(RB_LAUNCH_READY) | TO(RB_LAUNCH_TERMINATING) | TO(RB_LAUNCH_GONE),
-            [RB_LAUNCH_READY] = TO(RB_LAUNCH_TERMINATING) | TO(RB_LAUNCH_GONE),
-            [RB_LAUNCH_TERMINATING] = TO(RB_LAUNCH_GONE),
-        },
-};
+    .of = {[RB_LAUNCH_INTENT] = {"intent", TO2(RB_LAUNCH_SENT, RB_LAUNCH_REFUSED)},
+           [RB_LAUNCH_SENT] = {"sent", TO4(RB_LAUNCH_INTENT, RB_LAUNCH_AMBIGUOUS, RB_LAUNCH_REFUSED, RB_LAUNCH_ACKED)},
+           [RB_LAUNCH_AMBIGUOUS] = {"ambiguous", TO2(RB_LAUNCH_REFUSED, RB_LAUNCH_ACKED)},
+           [RB_LAUNCH_REFUSED] = {"refused", TO(RB_LAUNCH_ACKED)},
+           [RB_LAUNCH_ACKED] = {"acked", TO3(RB_LAUNCH_RUNNING, RB_LAUNCH_TERMINATING, RB_LAUNCH_GONE)},
+           [RB_LAUNCH_RUNNING] = {"running", TO3(RB_LAUNCH_READY, RB_LAUNCH_TERMINATING, RB_LAUNCH_GONE)},
+           [RB_LAUNCH_READY] = {"ready", TO2(RB_LAUNCH_TERMINATING, RB_LAUNCH_GONE)},
+           [RB_LAUNCH_TERMINATING] = {"terminating", TO(RB_LAUNCH_GONE)},
+           [RB_LAUNCH_GONE] = {"gone", 0}}};
 
 const struct rb_states rb_task_states = {
     .object = "task",
-    .names = {"intent", "exited", "saved", "ended", "killing", "killed"},
-    .next =
-        {
-            [RB_TASK_INTENT] = TO(RB_TASK_EXITED) | TO(RB_TASK_ENDED) | TO(RB_TASK_KILLING) | TO(RB_TASK_KILLED),
-            [RB_TASK_EXITED] = TO(RB_TASK_SAVED) | TO(RB_TASK_ENDED) | TO(RB_TASK_KILLING) | TO(RB_TASK_KILLED),
-            [RB_TASK_KILLING] = TO(RB_TASK_KILLED),
-        },
-};
+    .of = {[RB_TASK_INTENT] = {"intent", TO4(RB_TASK_EXITED, RB_TASK_ENDED, RB_TASK_KILLING, RB_TASK_KILLED)},
+           [RB_TASK_EXITED] = {"exited", TO4(RB_TASK_SAVED, RB_TASK_ENDED, RB_TASK_KILLING, RB_TASK_KILLED)},
+           [RB_TASK_SAVED] = {"saved", 0},
+           [RB_TASK_ENDED] = {"ended", 0},
+           [RB_TASK_KILLING] = {"killing", TO(RB_TASK_KILLED)},
+           [RB_TASK_KILLED] = {"killed", 0}}};
 
 const struct rb_states rb_link_states = {
     .object = "link",
-    .names = {"none", "preparing", "prepared"},
-    .next =
-        {
-            [RB_LINK_NONE] = TO(RB_LINK_PREPARING),
-            [RB_LINK_PREPARING] = TO(RB_LINK_PREPARED) | TO(RB_LINK_NONE),
-            [RB_LINK_PREPARED] = TO(RB_LINK_NONE),
-        },
-};
+    .of = {[RB_LINK_NONE] = {"none", TO(RB_LINK_PREPARING)},
+           [RB_LINK_PREPARING] = {"preparing", TO2(RB_LINK_PREPARED, RB_LINK_NONE)},
+           [RB_LINK_PREPARED] = {"prepared", TO(RB_LINK_NONE)}}};
 
 const struct rb_states rb_end_states = {
     .object = "end",
-    .names = {"unconfirmed", "not-found", "accepted"},
-    .next =
-        {
-            [RB_END_UNCONFIRMED] = TO(RB_END_NOT_FOUND) | TO(RB_END_ACCEPTED),
-            [RB_END_NOT_FOUND] = TO(RB_END_UNCONFIRMED) | TO(RB_END_ACCEPTED),
-        },
-};
+    .of = {[RB_END_UNCONFIRMED] = {"unconfirmed", TO2(RB_END_NOT_FOUND, RB_END_ACCEPTED)},
+           [RB_END_NOT_FOUND] = {"not_found", TO2(RB_END_UNCONFIRMED, RB_END_ACCEPTED)},
+           [RB_END_ACCEPTED] = {"accepted", 0}}};
 
 const struct rb_states rb_process_states = {
     .object = "process",
-    .names = {"unfollowed", "ordered", "followed", "yielding", "saving", "killing"},
-    .next =
-        {
-            [RB_PROCESS_UNFOLLOWED] = TO(RB_PROCESS_FOLLOWED),
-            [RB_PROCESS_ORDERED] = TO(RB_PROCESS_FOLLOWED) | TO(RB_PROCESS_UNFOLLOWED),
-            [RB_PROCESS_FOLLOWED] =
-                TO(RB_PROCESS_YIELDING) | TO(RB_PROCESS_SAVING) | TO(RB_PROCESS_KILLING) | TO(RB_PROCESS_UNFOLLOWED),
-            [RB_PROCESS_YIELDING] = TO(RB_PROCESS_SAVING) | TO(RB_PROCESS_KILLING) | TO(RB_PROCESS_UNFOLLOWED),
-            [RB_PROCESS_SAVING] = TO(RB_PROCESS_KILLING) | TO(RB_PROCESS_UNFOLLOWED),
-            [RB_PROCESS_KILLING] = TO(RB_PROCESS_UNFOLLOWED),
-        },
-};
+    .of = {[RB_PROCESS_UNFOLLOWED] = {"unfollowed", TO(RB_PROCESS_FOLLOWED)},
+           [RB_PROCESS_ORDERED] = {"ordered", TO2(RB_PROCESS_FOLLOWED, RB_PROCESS_UNFOLLOWED)},
+           [RB_PROCESS_FOLLOWED] = {"followed", TO4(RB_PROCESS_YIELDING, RB_PROCESS_SAVING, RB_PROCESS_KILLING,
+                                                    RB_PROCESS_UNFOLLOWED)},
+           [RB_PROCESS_YIELDING] = {"yielding", TO3(RB_PROCESS_SAVING, RB_PROCESS_KILLING, RB_PROCESS_UNFOLLOWED)},
+           [RB_PROCESS_SAVING] = {"saving", TO2(RB_PROCESS_KILLING, RB_PROCESS_UNFOLLOWED)},
+           [RB_PROCESS_KILLING] = {"killing", TO(RB_PROCESS_UNFOLLOWED)}}};
 
 const struct rb_states rb_phases = {
     .object = "run",
-    .names = {"running", "recovering", "closing", "over"},
-    .next =
-        {
-            [RB_PHASE_RUNNING] = TO(RB_PHASE_RECOVERING) | TO(RB_PHASE_CLOSING) | TO(RB_PHASE_OVER),
-            [RB_PHASE_RECOVERING] = TO(RB_PHASE_RUNNING) | TO(RB_PHASE_OVER),
-            [RB_PHASE_CLOSING] = TO(RB_PHASE_RUNNING) | TO(RB_PHASE_OVER),
-        },
-};
+    .of = {[RB_PHASE_RUNNING] = {"running", TO3(RB_PHASE_RECOVERING, RB_PHASE_CLOSING, RB_PHASE_OVER)},
+           [RB_PHASE_RECOVERING] = {"recovering", TO2(RB_PHASE_RUNNING, RB_PHASE_OVER)},
+           [RB_PHASE_CLOSING] = {"closing", TO2(RB_PHASE_RUNNING, RB_PHASE_OVER)},
+           [RB_PHASE_OVER] = {"over", 0}}};
 
 bool rb_states_follow(const struct rb_states *s, int from, int to)
 {
-    return (s->next[from] & TO(to)) != 0;
+    return (s->of[from].next & BIT(to)) != 0;
 }
 
 int rb_states_enter(const struct rb_states *s, int from, int to)

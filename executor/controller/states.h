@@ -9,9 +9,11 @@ enum { RB_STATES_MAX = 9 };
 
 // States are numbered from 0, in the order of their enum.
 struct rb_states {
-    const char *object;                // "launch"; the heading of its drawing
-    const char *names[RB_STATES_MAX];  // NULL behind the last
-    unsigned next[RB_STATES_MAX];      // bit `to` of next[from]: the transition is legal
+    const char *object; // "launch"; its name in the drawing
+    struct {
+        const char *name;         // NULL behind the last state
+        unsigned next;            // bit `to`: the transition is legal
+    } of[RB_STATES_MAX];
 };
 
 // Journalled: enum rb_launch_state and enum rb_task_state (executor/journal/journal.h).
