@@ -1,4 +1,4 @@
-// The controller's turns: event in, journal, engine, orders out; and how a run comes to its end.
+// The controller's turns: an event comes in, is journalled, the engine decides, its orders go out. And how a run ends.
 #include "executor/controller/controller_private.h"
 
 #include <assert.h>
@@ -40,17 +40,21 @@ static void call_finished(void *arg)
     c->config.finished(c->config.ctx, outcome, reason, c->failure.code ? &c->failure : NULL);
 }
 
+static void disarm_all(struct rb_controller *c)
+{
+    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
+                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
+    for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
+        rb_controller_disarm(c, timers[i]);
+    rb_silence_end(&c->end);
+}
+
 static void finish(struct rb_controller *c)
 {
     if (c->phase == RB_PHASE_OVER)
         return;
     rb_controller_enter_phase(c, RB_PHASE_OVER);
-    rb_controller_disarm(c, &c->poll_timer);
-    rb_controller_disarm(c, &c->deadline_timer);
-    rb_controller_disarm(c, &c->last_stretch_timer);
-    rb_controller_disarm(c, &c->wake_timer);
-    rb_controller_disarm(c, &c->heartbeat_timer);
-    rb_silence_end(&c->end);
+    disarm_all(c);
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
@@ -73,6 +77,13 @@ void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *
         rb_controller_rescue(c);
 }
 
+bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *err)
+{
+    if (!ok)
+        rb_controller_journal_failed(c, err);
+    return ok;
+}
+
 bool rb_controller_lost_journal(const struct rb_controller *c)
 {
     return c->dead;
@@ -81,10 +92,8 @@ bool rb_controller_lost_journal(const struct rb_controller *c)
 static void record_leak_check(struct rb_controller *c, int left)
 {
     struct rb_err err;
-    if (!rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err)) {
-        rb_controller_journal_failed(c, &err);
+    if (!rb_controller_wrote(c, rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err), &err))
         return;
-    }
     if (left < 0 && !c->failure.code)
         rb_err_set(&c->failure, RB_E_INSTANCES_LEFT,
                    "the last listing never became complete, so instances may be left; look with "
@@ -95,14 +104,14 @@ static void record_leak_check(struct rb_controller *c, int left)
 static void begin_closing(struct rb_controller *c)
 {
     rb_controller_enter_phase(c, RB_PHASE_CLOSING);
-    c->believe_after = c->n_listings; // a listing asked for before the last node went proves nothing
+    c->believe_after = c->n_listings; // a listing asked for before the last node ended proves nothing
     for (int i = 0; i < c->config.n_providers; i++)
         c->listed[i] = c->listing[i] = false;
     rb_controller_list_all(c);
 }
 
-// Once for every launch that makes the end wait.
-static void say_lingering(struct rb_controller *c)
+// Notes it once for every launch that makes the end wait.
+static void note_lingering(struct rb_controller *c)
 {
     const int64_t left_us = c->linger_until_us - rb_controller_now_us(c);
     if (c->lingering_until_us == c->linger_until_us)
@@ -129,7 +138,7 @@ static int count_launches(const struct rb_controller *c, enum rb_launch_state fr
     return n;
 }
 
-// In the order in which it happens; the last of it is always waited for.
+// In the order in which it happens. The last listing is always waited for.
 static void write_waits(const struct rb_controller *c, struct rb_buf *out)
 {
     const int undecided = count_launches(c, RB_LAUNCH_SENT, RB_LAUNCH_AMBIGUOUS);
@@ -152,7 +161,7 @@ bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what,
     return true;
 }
 
-// The clouds have not shown in time that nothing is left. The journal has what is open: `rbrun stop` goes on from it.
+// The clouds have not shown in time that nothing is left. The journal knows what is open: `rbrun stop` continues from it.
 static void end_is_late(void *arg)
 {
     struct rb_controller *c = arg;
@@ -191,7 +200,7 @@ void rb_controller_check_over(struct rb_controller *c)
         if (rb_controller_now_us(c) >= c->linger_until_us)
             begin_closing(c);
         else
-            say_lingering(c); // the next listing comes back to this
+            note_lingering(c); // the next listing comes back to this
         return;
     }
     int left = 0;
@@ -225,8 +234,8 @@ void rb_controller_note(struct rb_controller *c, const char *kind, const char *f
     if (c->config.talk && !c->dead)
         c->config.talk(c->config.ctx, kind, text);
     struct rb_err err;
-    if (!c->dead && !rb_journal_note(c->journal, rb_controller_now_us(c), kind, text, &err))
-        rb_controller_journal_failed(c, &err);
+    if (!c->dead)
+        rb_controller_wrote(c, rb_journal_note(c->journal, rb_controller_now_us(c), kind, text, &err), &err);
 }
 
 // Turns.
@@ -237,10 +246,8 @@ bool rb_controller_begin(struct rb_controller *c)
     if (c->dead)
         return false;
     assert(!c->in_transaction);
-    if (!rb_journal_begin(c->journal, &err)) {
-        rb_controller_journal_failed(c, &err);
+    if (!rb_controller_wrote(c, rb_journal_begin(c->journal, &err), &err))
         return false;
-    }
     c->in_transaction = true;
     return true;
 }
@@ -249,13 +256,7 @@ bool rb_controller_commit(struct rb_controller *c)
 {
     struct rb_err err;
     c->in_transaction = false;
-    if (c->dead)
-        return false;
-    if (!rb_journal_commit(c->journal, &err)) {
-        rb_controller_journal_failed(c, &err);
-        return false;
-    }
-    return true;
+    return !c->dead && rb_controller_wrote(c, rb_journal_commit(c->journal, &err), &err);
 }
 
 static void record_order(struct rb_controller *c, const struct rb_action *a)
@@ -332,7 +333,7 @@ static void stop_if_wanted(struct rb_controller *c)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_STOP, .reason = c->stop_reason});
 }
 
-// The answer is an event like any other: a replay needs nobody who can forecast.
+// The answer is an event like any other, so a replay needs no forecaster.
 void rb_controller_give_advice(struct rb_controller *c)
 {
     if (!c->advice_wanted || c->in_transaction || c->dead)
@@ -355,16 +356,14 @@ void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err)
     stop_if_wanted(c);
 }
 
-// Journals the events and asks the engine what to do; false: the journal failed.
+// Journals the events and steps the engine; false: the journal failed.
 static bool step(struct rb_controller *c, struct rb_event *events, int n, struct rb_actions *out)
 {
     struct rb_err err;
     for (int k = 0; k < n; k++) {
         events[k].time_us = rb_controller_now_us(c);
-        if (!rb_journal_event(c->journal, &events[k], &err)) {
-            rb_controller_journal_failed(c, &err);
+        if (!rb_controller_wrote(c, rb_journal_event(c->journal, &events[k], &err), &err))
             return false;
-        }
         c->last_event_us = events[k].time_us;
         rb_engine_step(c->engine, &events[k], &out[k]);
     }
@@ -410,7 +409,7 @@ void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n
     if (c->dead || (!c->in_transaction && !rb_controller_begin(c)))
         return;
     struct rb_actions *actions =
-        rb_xcalloc((size_t)n, sizeof *actions); // ours: carrying them out may lead to other turns
+        rb_xcalloc((size_t)n, sizeof *actions); // ours: carrying them out may cause other turns
     turn(c, events, n, actions);
     for (int k = 0; k < n; k++)
         rb_actions_finish(&actions[k]);
@@ -473,7 +472,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
         rb_controller_destroy(c);
         return false;
     }
-    // The wall clock is asked once: from here on only the monotonic one counts, and events never go back.
+    // The wall clock is read once. From here on only the monotonic one counts, so event times never decrease.
     const int64_t since = config->loop->unix_us(config->loop->ctx) - c->meta.started_unix_us;
     c->base_us = since > c->last_event_us ? since : c->last_event_us;
     c->base_us = c->base_us > 0 ? c->base_us : 0;
@@ -505,7 +504,7 @@ void rb_controller_start(struct rb_controller *c)
 
 void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason)
 {
-    c->config.go_on = false; // asked to stop while still coming back
+    c->config.go_on = false; // a stop during the recovery
     c->stop_wanted = true;
     c->stop_reason = reason;
     stop_if_wanted(c);
@@ -515,11 +514,7 @@ void rb_controller_destroy(struct rb_controller *c)
 {
     if (!c)
         return;
-    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
-                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
-    rb_silence_end(&c->end);
-    for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
-        rb_controller_disarm(c, timers[i]);
+    disarm_all(c);
     rb_controller_end_leases(c);
     if (c->launcher)
         c->launcher->ops->destroy(c->launcher);

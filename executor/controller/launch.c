@@ -1,5 +1,5 @@
-// Launches: the intent is on disk before a byte goes out, the instances' names before anything else is done,
-// and what was not answered is asked again with the same words, never guessed.
+// Launches: the intent is on disk before a byte goes out, and the instances' names before anything else is done. A request
+// that was not answered is repeated unchanged; its outcome is never guessed.
 #include "executor/controller/controller_private.h"
 
 #include "base/file.h"
@@ -40,7 +40,7 @@ static const char *image_of(const struct rb_run_node *n)
     return NULL;
 }
 
-// NULL: it may stand anywhere.
+// NULL: the node may be placed anywhere.
 static const char *group_of(const struct rb_run_node *n, char name[static RB_PLACEMENT_GROUP_BYTES])
 {
     const struct rb_controller_config *config = &n->c->config;
@@ -67,7 +67,7 @@ static void make_token(struct rb_run_gang *g, const char *user_data)
         hex_digest(&all, g->members[i]->row.token);
 }
 
-// 0600, not in the journal: it holds the nodes' private host key until the launch was answered.
+// Mode 0600, and not in the journal: it holds the nodes' private host key until the launch was answered.
 static bool keep_user_data(const struct rb_run_gang *g, const struct rb_buf *user_data, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -87,7 +87,7 @@ void rb_run_gang_drop_user_data(const struct rb_run_gang *g)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     user_data_path(g, &path);
-    unlink(rb_buf_str(&path)); // absent where nodes are born with nothing
+    unlink(rb_buf_str(&path)); // absent where nodes have no user data
 }
 
 static void fill_row(struct rb_run_node *n, const struct rb_action *a, int chosen)
@@ -115,7 +115,7 @@ static void fill_row(struct rb_run_node *n, const struct rb_action *a, int chose
     n->absent_since_us = n->acked_us = -1;
 }
 
-// One launch id, and one time: the request must read the same whichever row it is made from.
+// One launch id and one time for all rows, so that the request is the same from whichever row it is made.
 static struct rb_run_gang *fill_gang(struct rb_controller *c, const struct rb_action *const *orders, int n, int offer,
                                      const struct rb_billing *billing)
 {
@@ -138,33 +138,30 @@ static struct rb_run_gang *fill_gang(struct rb_controller *c, const struct rb_ac
     return g;
 }
 
-// What it is born with, made once: the members share it, host key included.
-static bool bear(struct rb_run_gang *g, struct rb_err *err)
+// Creates the gang's user data and host key, which its members share.
+static bool make_user_data(struct rb_run_gang *g, struct rb_err *err)
 {
     const struct rb_controller_config *config = &g->c->config;
     RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
     char host_key[sizeof g->members[0]->row.host_key] = "";
-    const bool born = !config->birth || (config->birth(config->birth_ctx, &user_data, host_key, err) &&
+    const bool made = !config->birth || (config->birth(config->birth_ctx, &user_data, host_key, err) &&
                                          keep_user_data(g, &user_data, err));
     for (int i = 0; i < g->n; i++)
         strcpy(g->members[i]->row.host_key, host_key);
     make_token(g, rb_buf_str(&user_data));
     if (user_data.len)
         explicit_bzero(user_data.data, user_data.len);
-    return born;
+    return made;
 }
 
-// What an earlier controller saw when it closed the run is no longer true.
+// The last listing of an earlier controller, which closed the run, is not true any more.
 static bool forget_leak_check(struct rb_controller *c)
 {
     struct rb_err err;
     if (c->meta.leak_checked_at_us < 0)
         return true;
     c->meta.leak_checked_at_us = -1;
-    if (rb_journal_leak_check(c->journal, -1, -1, &err))
-        return true;
-    rb_controller_journal_failed(c, &err);
-    return false;
+    return rb_controller_wrote(c, rb_journal_leak_check(c->journal, -1, -1, &err), &err);
 }
 
 bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *orders, int n)
@@ -186,7 +183,7 @@ bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *
     }
     struct rb_run_gang *g = fill_gang(c, orders, n, offer, &billing);
     rb_run_gang_note_stand_in(g);
-    if (!bear(g, &err)) {
+    if (!make_user_data(g, &err)) {
         rb_run_gang_discard(g);
         rb_controller_fail_run(c, &err);
         return false;
@@ -209,7 +206,7 @@ static void retry_launch(void *arg)
         rb_run_gang_send(g);
 }
 
-// Until then a request that nobody answered may still arrive. 0: all were answered.
+// Until then a request without an answer may still arrive. 0: all were answered.
 static int64_t late_until(const struct rb_run_gang *g)
 {
     return g->unanswered_us < 0 ? 0 : g->unanswered_us + RB_CONTROLLER_LATE_S * RB_US_PER_S;
@@ -225,7 +222,7 @@ void rb_run_gang_await_copies(const struct rb_run_gang *g)
         g->c->linger_until_us = until_us;
 }
 
-static void say_refused(const struct rb_run_gang *g, const struct rb_err *err)
+static void note_refusal(const struct rb_run_gang *g, const struct rb_err *err)
 {
     const struct rb_launch_row *row = &g->members[0]->row;
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
@@ -242,7 +239,7 @@ static void not_launched(struct rb_run_gang *g, const struct rb_err *err)
     const bool sent = row->state != RB_LAUNCH_INTENT;
     if (err->code == RB_ERR_CAPACITY)
         rb_controller_mark_sold_out(c, offer, rb_controller_now_us(c));
-    if (rb_run_gang_exists(g)) { // a listing showed some of what the cloud now says it has not launched
+    if (rb_run_gang_exists(g)) { // a listing showed some of what the cloud now denies to have launched
         rb_run_gang_break(g, err->message);
         return;
     }
@@ -251,7 +248,7 @@ static void not_launched(struct rb_run_gang *g, const struct rb_err *err)
     if (!rb_run_gang_enter(g, RB_LAUNCH_REFUSED))
         return;
     rb_run_gang_drop_user_data(g);
-    say_refused(g, err);
+    note_refusal(g, err);
     if (err->code == RB_ERR_CAPACITY)
         rb_run_gang_refused(g);
     else if (err->code != RB_ERR_IO && rb_run_gang_is_stand_in(g))
@@ -260,15 +257,15 @@ static void not_launched(struct rb_run_gang *g, const struct rb_err *err)
         rb_controller_fail_run(c, err);
 }
 
-// Only UNKNOWN_OUTCOME leaves a doubt about a call (providers/provider.h). No earlier one left any either: nothing of this
-// launch exists, and nothing of it is on its way.
+// Only UNKNOWN_OUTCOME leaves a doubt about a call (providers/provider.h). If no earlier call left one either, nothing of
+// this launch exists or is on its way.
 static bool never_sent(const struct rb_run_gang *g, const struct rb_err *err)
 {
     return err->code != RB_ERR_UNKNOWN_OUTCOME && g->unanswered_us < 0 &&
            rb_run_gang_undecided_member(g)->row.state == RB_LAUNCH_SENT;
 }
 
-// A network that is down may come back. A cloud that answers that something does not exist rarely changes its mind.
+// A network that is down may come back. A cloud that answers "not found" rarely changes its answer.
 static bool unsent_for_too_long(struct rb_run_gang *g, const struct rb_err *err)
 {
     const int64_t now_us = rb_controller_now_us(g->c);
@@ -278,7 +275,7 @@ static bool unsent_for_too_long(struct rb_run_gang *g, const struct rb_err *err)
            (err->code == RB_ERR_NOT_FOUND ? RB_CONTROLLER_NOT_FOUND_S : RB_CONTROLLER_END_S) * RB_US_PER_S;
 }
 
-// The launch is an intent again, and ends as one if it is not wanted any more.
+// The launch is an intent again. Members that are not wanted any more end as intents.
 static void not_sent(struct rb_run_gang *g, const struct rb_err *err)
 {
     struct rb_controller *c = g->c;
@@ -299,7 +296,7 @@ static void not_sent(struct rb_run_gang *g, const struct rb_err *err)
     rb_controller_arm(c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
 }
 
-// Nobody knows whether it was launched: the identical request again, later; a listing may tell first.
+// The outcome is unknown: sends the identical request again later, unless a listing shows the instances first.
 static void unanswered(struct rb_run_gang *g, const struct rb_err *err)
 {
     if (rb_run_gang_undecided_member(g)->row.state != RB_LAUNCH_AMBIGUOUS) {
@@ -326,8 +323,8 @@ static void refused_now(struct rb_run_gang *g, const struct rb_err *err)
         not_launched(g, err);
 }
 
-// That we may not ask says nothing about a request that was not answered: its instance may have been there, and its bill. A
-// clock that was set, keys that are renewed: that passes. Not for ever, if it does not.
+// A denial says nothing about an earlier request without an answer: its instance may exist and be billed. Most denials pass
+// (a clock that was set, keys that are renewed), but we do not wait for that for ever.
 static void denied_now(struct rb_run_gang *g, const struct rb_err *err)
 {
     if (g->unanswered_us >= 0 && ++g->denials < RB_CONTROLLER_DENIALS)
@@ -336,7 +333,7 @@ static void denied_now(struct rb_run_gang *g, const struct rb_err *err)
         not_launched(g, err);
 }
 
-static void settle_gang(struct rb_run_gang *g, const struct rb_instance *instances);
+static void acknowledge_gang(struct rb_run_gang *g, const struct rb_instance *instances);
 
 static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instances)
 {
@@ -349,7 +346,7 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
         return;
     }
     if (!err) {
-        settle_gang(g, instances);
+        acknowledge_gang(g, instances);
     } else if (rb_run_gang_undecided_member(g)) {
         switch (err->code) {
         case RB_ERR_CAPACITY:
@@ -372,8 +369,8 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     rb_controller_check_over(c);
 }
 
-// The cloud's own switch is not wound up again by heartbeats, so it stands behind everything that is planned: it bounds
-// the cost of a node whose controller never comes back. The same in every repetition of the request.
+// Heartbeats do not extend the cloud's own limit, so it lies after everything that is planned: it bounds the cost of a node
+// whose controller never comes back. It is the same in every repetition of the request.
 static int64_t max_lifetime_s(const struct rb_run_node *n)
 {
     const int64_t deadline_us = n->c->meta.deadline_us;
@@ -383,7 +380,7 @@ static int64_t max_lifetime_s(const struct rb_run_node *n)
     return left_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S;
 }
 
-// "rb-JOB-3", of a gang "rb-JOB-3-4": of a launch too all of it has one name.
+// "rb-JOB-3", and of a gang "rb-JOB-3-4": a launch has one name for all its instances.
 static void write_name(const struct rb_run_gang *g, struct rb_buf *out)
 {
     rb_buf_printf(out, "rb-%s", g->c->config.plan->job->name);
@@ -391,7 +388,7 @@ static void write_name(const struct rb_run_gang *g, struct rb_buf *out)
         rb_buf_printf(out, "-%d", g->members[i]->id);
 }
 
-// From an open member's row, which says what it said when it was written.
+// From an undecided member's row, which has not changed since it was written.
 static void request_launch(struct rb_run_gang *g, const char *user_data, bool again)
 {
     const struct rb_run_node *n = rb_run_gang_undecided_member(g);
@@ -444,15 +441,15 @@ static bool is_whole(const struct rb_run_gang *g)
     return true;
 }
 
-// It could not be written down, so nothing was sent, and nobody needs to wait for what comes of it.
-static void forget_sending(struct rb_run_gang *g)
+// SENT could not be journalled, so nothing was sent: there is no outcome to wait for.
+static void undo_sending(struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
         if (g->members[i]->row.state == RB_LAUNCH_SENT)
             rb_run_node_enter(g->members[i], RB_LAUNCH_INTENT);
 }
 
-// Beside the journal, so that a journal that is not whole is known by it. What exists in this process alone needs none.
+// The log beside the journal shows whether the journal is whole. Launches inside this process need no log.
 static bool log_launch(struct rb_run_gang *g)
 {
     const struct rb_run_node *n = rb_run_gang_undecided_member(g);
@@ -461,9 +458,7 @@ static bool log_launch(struct rb_run_gang *g)
         return true;
     g->logged = rb_launch_log_add(g->c->config.run_dir, n->row.launch_id, n->row.infra,
                                   !rb_journal_is_relaxed(g->c->journal), &err);
-    if (!g->logged)
-        rb_controller_journal_failed(g->c, &err);
-    return g->logged;
+    return rb_controller_wrote(g->c, g->logged, &err);
 }
 
 void rb_run_gang_send(struct rb_run_gang *g)
@@ -482,8 +477,7 @@ void rb_run_gang_send(struct rb_run_gang *g)
     }
     user_data_path(g, &path);
     if (c->config.birth && !rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &len, &err)) {
-        // Without it the request cannot be said again. Nothing of an INTENT was sent; anything else is asked
-        // by listing.
+        // Without it the request cannot be repeated. Nothing of an INTENT was sent; the rest is found by listing.
         if (sent)
             unanswered(g, &err);
         else
@@ -493,37 +487,30 @@ void rb_run_gang_send(struct rb_run_gang *g)
     if (sent || (log_launch(g) && rb_run_gang_enter(g, RB_LAUNCH_SENT)))
         request_launch(g, user_data, sent);
     else
-        forget_sending(g);
+        undo_sending(g);
     if (user_data)
         explicit_bzero(user_data, len);
 }
 
-static void copy(char *out, size_t size, const char *text)
-{
-    if (text)
-        snprintf(out, size, "%s", text);
-}
-
 // The instance exists: its name is on disk before anything else happens. False: the journal failed.
-static bool take(struct rb_run_node *n, const struct rb_instance *instance)
+static bool record_acknowledged(struct rb_run_node *n, const struct rb_instance *instance)
 {
     if (n->row.state == RB_LAUNCH_REFUSED)
         rb_controller_note(n->c, "fault", "node %d: a copy of its refused launch arrived after all: %s%s", n->id,
                            instance->id, rb_run_node_is_wanted(n) ? "" : " is ended");
     rb_run_node_enter(n, RB_LAUNCH_ACKED);
-    copy(n->row.instance_id, sizeof n->row.instance_id, instance->id);
-    copy(n->row.address, sizeof n->row.address, instance->address);
-    copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
+    snprintf(n->row.instance_id, sizeof n->row.instance_id, "%s", instance->id);
+    rb_run_node_copy_addresses(n, instance);
     return rb_run_node_is_wanted(n) ? rb_run_node_write(n) : rb_run_node_record_end(n->c, n);
 }
 
-static void taken(struct rb_run_node *n, const struct rb_instance *instance)
+static void begin_life(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
     n->acked_us = rb_controller_now_us(c);
     rb_run_node_lease(n);
     n->tries = n->absent = 0;
-    if (n->gang && !rb_run_gang_undecided_member(n->gang)) { // that was the last of it
+    if (n->gang && !rb_run_gang_undecided_member(n->gang)) { // that was the last undecided member
         rb_controller_disarm(c, &n->gang->timer);
         rb_run_gang_drop_user_data(n->gang);
     }
@@ -536,12 +523,12 @@ static void taken(struct rb_run_node *n, const struct rb_instance *instance)
 
 void rb_run_node_acknowledge(struct rb_run_node *n, const struct rb_instance *instance)
 {
-    if (take(n, instance))
-        taken(n, instance);
+    if (record_acknowledged(n, instance))
+        begin_life(n, instance);
 }
 
-// Of a gang that nobody has seen before some have ended already: taken back, or there was no machine for them after all.
-static bool came_apart(const struct rb_run_gang *g, const bool *takes, const struct rb_instance *instances)
+// None of the gang was seen before, and some of it has ended: taken back, or there was no machine for it after all.
+static bool is_incomplete(const struct rb_run_gang *g, const bool *takes, const struct rb_instance *instances)
 {
     bool ended = false;
     for (int i = 0; i < g->n; i++) {
@@ -552,7 +539,7 @@ static bool came_apart(const struct rb_run_gang *g, const bool *takes, const str
     return ended && g->n > 1;
 }
 
-// Together, so that all of it is asked for again together.
+// All of it, so that all of it is launched again together.
 static void give_back(struct rb_run_gang *g, const struct rb_instance *instances)
 {
     for (int i = 0; i < g->n; i++)
@@ -561,22 +548,22 @@ static void give_back(struct rb_run_gang *g, const struct rb_instance *instances
     rb_run_gang_break(g, "some of it had ended before its launch was answered");
 }
 
-// All of it at once. Who is settled already was seen by a listing, which was faster and may have shown another instance.
-static void settle_gang(struct rb_run_gang *g, const struct rb_instance *instances)
+// All of it at once. A listing may have been faster for a member, and may have shown another instance.
+static void acknowledge_gang(struct rb_run_gang *g, const struct rb_instance *instances)
 {
     struct rb_controller *c = g->c;
     bool *takes = rb_xcalloc((size_t)g->n, sizeof *takes);
     bool ok = rb_controller_begin(c);
     for (int i = 0; i < g->n && ok; i++) {
         takes[i] = rb_run_node_is_undecided(g->members[i]);
-        ok = !takes[i] || take(g->members[i], &instances[i]);
+        ok = !takes[i] || record_acknowledged(g->members[i], &instances[i]);
     }
     ok = ok && rb_controller_commit(c);
-    if (ok && came_apart(g, takes, instances))
+    if (ok && is_incomplete(g, takes, instances))
         give_back(g, instances);
     for (int i = 0; i < g->n && ok && !c->dead; i++) {
         if (takes[i])
-            taken(g->members[i], &instances[i]);
+            begin_life(g->members[i], &instances[i]);
         else if (strcmp(instances[i].id, g->members[i]->row.instance_id) != 0)
             rb_run_node_adopt_stray(g->members[i], &instances[i]);
     }

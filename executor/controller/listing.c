@@ -9,12 +9,6 @@
 #define ABSENT_NEW_US       (RB_CONTROLLER_NEW_S * RB_US_PER_S)
 #define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
 
-static void copy(char *out, size_t size, const char *text)
-{
-    if (text)
-        snprintf(out, size, "%s", text);
-}
-
 // Orphans.
 
 bool rb_controller_orphans_are_over(const struct rb_controller *c)
@@ -45,7 +39,7 @@ static void add_orphan(struct rb_controller *c, int infra, const char *id)
     if (at == c->n_orphans) {
         c->orphans = rb_xrealloc(c->orphans, (size_t)c->n_orphans + 1, sizeof *c->orphans);
         c->orphans[c->n_orphans++] = (struct rb_run_orphan){.infra = infra};
-        copy(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, id);
+        snprintf(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, "%s", id);
         rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
     }
     c->orphans[at].ended = false;
@@ -80,11 +74,18 @@ static bool is_awaited(const struct rb_run_node *n, const struct rb_instance *i)
            (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || of_refused);
 }
 
-static void seen_running(struct rb_run_node *n, const struct rb_instance *instance)
+void rb_run_node_copy_addresses(struct rb_run_node *n, const struct rb_instance *i)
+{
+    if (i->address)
+        snprintf(n->row.address, sizeof n->row.address, "%s", i->address);
+    if (i->private_address)
+        snprintf(n->row.private_address, sizeof n->row.private_address, "%s", i->private_address);
+}
+
+static void observe_running(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
-    copy(n->row.address, sizeof n->row.address, instance->address);
-    copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
+    rb_run_node_copy_addresses(n, instance);
     if (n->row.state == RB_LAUNCH_ACKED) {
         rb_run_node_enter(n, RB_LAUNCH_RUNNING);
         n->row.running_unix_us =
@@ -173,7 +174,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     case RB_INSTANCE_PENDING:
         break;
     case RB_INSTANCE_RUNNING:
-        seen_running(n, instance);
+        observe_running(n, instance);
         break;
     case RB_INSTANCE_STOPPING:
     case RB_INSTANCE_STOPPED:

@@ -140,12 +140,7 @@ void rb_run_node_enter(struct rb_run_node *n, enum rb_launch_state state)
 bool rb_run_node_write(struct rb_run_node *n)
 {
     struct rb_err err;
-    if (n->c->dead)
-        return false;
-    if (rb_journal_launch(n->c->journal, &n->row, &err))
-        return true;
-    rb_controller_journal_failed(n->c, &err);
-    return false;
+    return !n->c->dead && rb_controller_wrote(n->c, rb_journal_launch(n->c->journal, &n->row, &err), &err);
 }
 
 // Boot.

@@ -97,6 +97,7 @@ struct rb_provider *rb_run_node_provider(const struct rb_run_node *n);
 
 // Its row. Nothing else assigns row.state of an existing row; asserts that the transition is legal, and stamps its time.
 void rb_run_node_enter(struct rb_run_node *n, enum rb_launch_state state);
+void rb_run_node_copy_addresses(struct rb_run_node *n, const struct rb_instance *i); // those that are known
 bool rb_run_node_write(struct rb_run_node *n); // false: the journal failed
 // Enters TERMINATING, or REFUSED where nothing was sent, and writes the row; false: the journal failed.
 bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n);

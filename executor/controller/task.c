@@ -72,12 +72,7 @@ void rb_run_task_enter_process(struct rb_run_task *t, enum rb_process_state proc
 bool rb_run_task_write(struct rb_run_task *t)
 {
     struct rb_err err;
-    if (t->c->dead)
-        return false;
-    if (rb_journal_task(t->c->journal, &t->row, &err))
-        return true;
-    rb_controller_journal_failed(t->c, &err);
-    return false;
+    return !t->c->dead && rb_controller_wrote(t->c, rb_journal_task(t->c->journal, &t->row, &err), &err);
 }
 
 struct rb_run_task *rb_run_task_open(struct rb_controller *c, const struct rb_task_row *row)
