@@ -27,8 +27,7 @@ const char *rb_controller_resume_name(const struct rb_controller *c)
 
 bool rb_controller_running(const struct rb_controller *c)
 {
-    enum rb_stop_reason reason;
-    return rb_engine_outcome(c->engine, &reason) == RB_JOB_RUNNING;
+    return rb_engine_outcome(c->engine, &(enum rb_stop_reason){0}) == RB_JOB_RUNNING;
 }
 
 static void call_finished(void *arg)
@@ -277,10 +276,7 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
     case RB_ACTION_YIELD_TRIAL: // the event that led to it is its record
         rb_run_trial_at(c, a->trial)->asked = true;
         break;
-    case RB_ACTION_PROVISION: // rb_controller_record_launches
-    case RB_ACTION_WAKE:
-    case RB_ACTION_ADVISE:
-    case RB_ACTION_DONE:
+    default: // PROVISION: rb_controller_record_launches
         break;
     }
 }
@@ -318,8 +314,7 @@ static void carry_out(struct rb_controller *c, const struct rb_action *a)
     case RB_ACTION_ADVISE:
         c->advice_wanted = c->config.advise != NULL;
         break;
-    case RB_ACTION_START_TRIAL: // rb_controller_start_tasks
-    case RB_ACTION_DONE:
+    default: // START_TRIAL: rb_controller_start_tasks
         break;
     }
 }

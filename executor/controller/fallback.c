@@ -1,5 +1,5 @@
-// Which offer a launch asks for: the plan's, or one that stands in while that is sold out. What one node was told
-// counts for all of them for a while. Moving on costs no retry; finding every offer sold out costs one, and a pause.
+// Which offer a launch asks for: the plan's, or a stand-in while that is sold out. A refusal counts for all nodes for a while.
+// Asking the next offer costs no retry; finding every offer sold out costs one, and a pause.
 #include "executor/controller/controller_private.h"
 
 #include "executor/controller/stand_in.h"
@@ -21,7 +21,7 @@ static void describe(const struct rb_plan *plan, int offer, struct rb_buf *out)
     rb_buf_printf(out, "%s %s (%s)", o->infra, o->instance_type, rb_market_name(o->market));
 }
 
-// A node that has waited since asks again: only what others were told meanwhile still counts for it.
+// A node that has paused asks again: only refusals since then count for it.
 static bool is_sold_out(const struct rb_run_node *n, int offer)
 {
     const struct rb_run_offer *o = &n->c->offers[offer];
@@ -29,30 +29,31 @@ static bool is_sold_out(const struct rb_run_node *n, int offer)
            rb_controller_now_us(n->c) - o->sold_out_us < RB_CONTROLLER_SOLD_OUT_S * RB_US_PER_S;
 }
 
-static void set_aside(struct rb_controller *c, int offer, const char *why)
+static void note_offer(struct rb_controller *c, int offer, const char *what, const char *why)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    c->offers[offer].state = RB_OFFER_REJECTED;
     describe(c->config.plan, offer, &name);
-    rb_controller_note(c, "warning", "%s does not stand in for the rest of this run: %s", rb_buf_str(&name), why);
+    rb_controller_note(c, "warning", "%s %s: %s", rb_buf_str(&name), what, why);
 }
 
-// The plan's own offer is looked at by its launch, which stops the run; one that only stands in is passed over, aloud.
+static void reject_offer(struct rb_controller *c, int offer, const char *why)
+{
+    c->offers[offer].state = RB_OFFER_REJECTED;
+    note_offer(c, offer, "does not stand in for the rest of this run", why);
+}
+
+// Stand-ins only: without money for the plan's own offer, its launch stops the run.
 static bool can_be_paid(struct rb_controller *c, int offer, int count)
 {
     struct rb_billing billing;
     struct rb_err err = {0};
     if (!rb_spend_billing(c->config.plan, offer, &billing, &err)) {
-        set_aside(c, offer, err.message);
+        reject_offer(c, offer, err.message);
         return false;
     }
     const bool paid = rb_controller_within_budget(c, count * rb_bill_least_uusd(&billing));
-    if (!paid && c->offers[offer].state != RB_OFFER_TOO_EXPENSIVE) {
-        RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-        describe(c->config.plan, offer, &name);
-        rb_controller_note(c, "warning", "%s is passed over: what is left of the budget does not pay for it",
-                           rb_buf_str(&name));
-    }
+    if (!paid && c->offers[offer].state != RB_OFFER_TOO_EXPENSIVE)
+        note_offer(c, offer, "is passed over", "what is left of the budget does not pay for it");
     c->offers[offer].state = paid ? RB_OFFER_USABLE : RB_OFFER_TOO_EXPENSIVE;
     return paid;
 }
@@ -68,7 +69,7 @@ static int offer_on_sale(struct rb_run_node *n, int count)
     return -1;
 }
 
-// All are sold out, and one is to be asked all the same: the one that was told so longest ago.
+// All are sold out, and one must be asked again: the one whose refusal is the oldest.
 static int oldest_refusal(struct rb_run_node *n, int count)
 {
     struct rb_controller *c = n->c;
@@ -113,7 +114,7 @@ void rb_controller_mark_sold_out(struct rb_controller *c, int offer, int64_t at_
 
 void rb_run_gang_reject_offer(struct rb_run_gang *g, const struct rb_err *err)
 {
-    set_aside(g->c, g->members[0]->row.offer, err->message);
+    reject_offer(g->c, g->members[0]->row.offer, err->message);
     rb_run_gang_refused(g);
 }
 
@@ -133,7 +134,7 @@ int rb_run_node_pauses_before(const struct rb_run_node *n)
 {
     int most = 0;
     for (int k = 0, offer; (offer = rb_stand_in(n->c->config.plan, planned_offer(n), k)) >= 0; k++) {
-        const bool last = n->row.state == RB_LAUNCH_REFUSED && n->row.offer == offer; // of the round that is under way
+        const bool last = n->row.state == RB_LAUNCH_REFUSED && n->row.offer == offer; // of the present round
         const int refusals = refusals_by(n, offer) - last;
         most = refusals > most ? refusals : most;
     }
@@ -150,7 +151,7 @@ static void give_up(const struct rb_run_gang *g)
     rb_run_gang_name(g, &name);
     for (int k = 0, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++) {
         const int refusals = refusals_by(n, offer);
-        if (refusals == 0 && c->offers[offer].sold_out_us < 0) // set aside, or too dear
+        if (refusals == 0 && c->offers[offer].sold_out_us < 0) // rejected, or too expensive
             continue;
         rb_buf_puts(&asked, asked.len ? ", " : "");
         describe(c->config.plan, offer, &asked);
@@ -162,8 +163,8 @@ static void give_up(const struct rb_run_gang *g)
     rb_controller_fail_run(c, &err);
 }
 
-// Full jitter, so that the nodes of a run do not come back together. By name and not by chance: a run in virtual time
-// goes the same way again.
+// Full jitter, so that the nodes of a run do not ask again together. Drawn from the node's name, so that a run in virtual time
+// can be repeated.
 static int64_t pause_us(const struct rb_run_node *n)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
@@ -176,7 +177,7 @@ static int64_t pause_us(const struct rb_run_node *n)
     return (int64_t)((uint64_t)rb_controller_backoff_us(n->retries - 1) * draw >> 32);
 }
 
-static void tell_refused(void *arg)
+static void report_refused(void *arg)
 {
     struct rb_run_gang *g = arg;
     struct rb_event *events = rb_xcalloc((size_t)g->n, sizeof *events);
@@ -192,7 +193,7 @@ static void tell_refused(void *arg)
     free(events);
 }
 
-// A gang waits as one, for one offer that has room for all of it.
+// A gang waits together for one offer that has room for all of it.
 void rb_run_gang_refused(struct rb_run_gang *g)
 {
     struct rb_controller *c = g->c;
@@ -200,7 +201,7 @@ void rb_run_gang_refused(struct rb_run_gang *g)
     if (!rb_run_gang_is_wanted(g))
         return;
     if (offer_on_sale(leader, g->n) >= 0) {
-        rb_controller_arm(c, &g->timer, 0, tell_refused, g);
+        rb_controller_arm(c, &g->timer, 0, report_refused, g);
         return;
     }
     for (int i = 0; i < g->n; i++) {
@@ -210,5 +211,5 @@ void rb_run_gang_refused(struct rb_run_gang *g)
     if (leader->retries >= c->config.capacity_retries)
         give_up(g);
     else
-        rb_controller_arm(c, &g->timer, pause_us(leader), tell_refused, g);
+        rb_controller_arm(c, &g->timer, pause_us(leader), report_refused, g);
 }

@@ -1,12 +1,12 @@
-// Gangs: nodes that are of no use apart, because one trial is to be spread over them, are asked for in one request, all of
-// them or none. Here is who belongs to one, and how it ends when it cannot come together.
+// Gangs: nodes that one trial is spread over are of no use apart. They are launched by one request, all of them or none.
+// Here: which nodes form a gang, and how it ends when it cannot come together.
 #include "executor/controller/controller_private.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Who belongs together.
+// Members.
 
 struct rb_run_gang *rb_run_gang_create(struct rb_controller *c, int n)
 {
@@ -46,7 +46,7 @@ static bool can_launch_gangs(const struct rb_controller *c)
     return true;
 }
 
-// Over how many nodes the stage of the order spreads one trial.
+// The number of nodes over which the stage of the order spreads one trial.
 static int span_of(const struct rb_controller *c, const struct rb_action *order)
 {
     const struct rb_plan *plan = c->config.plan;
@@ -60,7 +60,7 @@ static int by_node(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-// By node, because after a crash a row has nothing but its node to tell its place in the gang by.
+// By node, because after a crash only the node of a row shows its place in the gang.
 void rb_controller_record_launches(struct rb_controller *c, const struct rb_action *orders, int n)
 {
     const struct rb_action **sorted = rb_xcalloc((size_t)n + 1, sizeof *sorted);
@@ -108,7 +108,7 @@ bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err)
     struct rb_run_node **all = rb_xcalloc((size_t)rb_controller_n_launches(c) + 1, sizeof(struct rb_run_node *));
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         struct rb_run_node *l = rb_controller_launch_at(c, i);
-        if (rb_run_node_has_row(l) && l->row.attempt >= 0) // a stray's launch is another's
+        if (rb_run_node_has_row(l) && l->row.attempt >= 0) // a stray's launch belongs to another row
             all[n++] = l;
     }
     if (n > 1)
@@ -123,7 +123,7 @@ bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err)
     return ok;
 }
 
-// What is true of it.
+// What is known about a gang.
 
 const struct rb_run_node *rb_run_gang_undecided_member(const struct rb_run_gang *g)
 {
@@ -164,7 +164,7 @@ void rb_run_gang_name(const struct rb_run_gang *g, struct rb_buf *out)
         rb_buf_printf(out, "%s%d", i ? ", " : "", g->members[i]->id);
 }
 
-// A gang of one is one write; of more, one transaction, which may be under way.
+// A gang of one is one write; a larger one is a transaction, which may be open already.
 bool rb_run_gang_enter(struct rb_run_gang *g, enum rb_launch_state state)
 {
     struct rb_controller *c = g->c;
@@ -182,9 +182,9 @@ bool rb_run_gang_enter(struct rb_run_gang *g, enum rb_launch_state state)
     return !own || rb_controller_commit(c);
 }
 
-// The end of one.
+// The end of a gang.
 
-// The rows, and what the engine is told of them. Inside a transaction. Returns the number of events.
+// Writes the rows, and collects the engine's events. Inside a transaction. Returns the number of events.
 static int record_break(struct rb_run_gang *g, struct rb_event *events)
 {
     struct rb_controller *c = g->c;
@@ -198,7 +198,7 @@ static int record_break(struct rb_run_gang *g, struct rb_event *events)
             rb_run_node_record_end(c, n);
         } else if (rb_run_node_is_undecided(n)) {
             rb_run_node_enter(n, RB_LAUNCH_REFUSED);
-            n->row.terminate_us = rb_controller_now_us(c); // by us: its offer was not sold out
+            n->row.terminate_us = rb_controller_now_us(c); // ended by us: its offer was not sold out
             rb_run_node_write(n);
         }
         if (rb_run_node_is_wanted(n) && (exists || n->row.state == RB_LAUNCH_REFUSED))
@@ -215,7 +215,7 @@ void rb_run_gang_break(struct rb_run_gang *g, const char *why)
     if (!rb_controller_begin(c))
         return;
     const struct rb_run_node *open = rb_run_gang_undecided_member(g);
-    if (open && open->row.state != RB_LAUNCH_INTENT) // something was sent
+    if (open && open->row.state != RB_LAUNCH_INTENT) // a request was sent
         rb_run_gang_await_copies(g);
     rb_controller_disarm(c, &g->timer);
     rb_run_gang_name(g, &name);
@@ -232,7 +232,7 @@ void rb_run_gang_break(struct rb_run_gang *g, const char *why)
         rb_run_node_terminate(g->members[i]);
 }
 
-// Any of it, be it gone by now.
+// Any of it, even if it is gone by now.
 static bool was_seen(const struct rb_run_gang *g)
 {
     for (int i = 0; i < g->n; i++)
@@ -241,8 +241,8 @@ static bool was_seen(const struct rb_run_gang *g)
     return false;
 }
 
-// Listings show the members of a gang one by one, so some of it is not all of it: only a while later it is a gang that the
-// cloud has left incomplete.
+// Listings show the members of a gang one by one. Only after a while a missing one means that the cloud launched the gang
+// incompletely.
 void rb_run_node_missed(struct rb_run_node *n, int64_t asked_us)
 {
     struct rb_controller *c = n->c;

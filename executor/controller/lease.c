@@ -1,4 +1,4 @@
-// The wall clock says when a renewal is due, asked often: timers stand still while a machine sleeps, leases do not.
+// Whether a renewal is due is looked up on the wall clock, often: timers stop while a machine sleeps, leases do not.
 #include "executor/controller/lease.h"
 
 #include "base/arena.h"

@@ -1,13 +1,13 @@
-// Listings: what the clouds say exists, against what the rows say. An incomplete listing proves nothing, and
-// absence is believed only after a while.
+// Listings: compares the instances that the clouds report with the rows. An incomplete listing proves nothing, and absence is
+// believed only after a while.
 #include "executor/controller/controller_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define ABSENT_LISTED_US    (10 * RB_US_PER_S) // a node that was listed is missed for this long: lost
+#define ABSENT_LISTED_US    (10 * RB_US_PER_S) // a listed node that is missing for this long is lost
 #define ABSENT_NEW_US       (RB_CONTROLLER_NEW_S * RB_US_PER_S)
-#define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
+#define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // not found for this long: it has ended
 
 // Orphans.
 
@@ -21,7 +21,7 @@ bool rb_controller_orphans_are_over(const struct rb_controller *c)
 
 static void orphan_answered(void *arg, const struct rb_err *err)
 {
-    (void)err; // the next listing says whether it helped
+    (void)err; // the next listing shows whether it helped
     rb_run_call_end(arg);
 }
 
@@ -65,8 +65,8 @@ static struct rb_run_node *node_of(struct rb_controller *c, const struct rb_inst
     return NULL;
 }
 
-// Is it what the launch waits for? A gang that was refused has been asked for elsewhere since, or will be: none of it is
-// taken any more.
+// Does the launch wait for this instance? A refused gang has been launched elsewhere since, or will be: none of it is accepted
+// any more.
 static bool is_awaited(const struct rb_run_node *n, const struct rb_instance *i)
 {
     const bool of_refused = n->row.state == RB_LAUNCH_REFUSED && n->gang && n->gang->n == 1;
@@ -98,8 +98,8 @@ static void observe_running(struct rb_run_node *n, const struct rb_instance *ins
         rb_run_node_prepare(n);
 }
 
-// The cloud bills by its own clock. What it says of an end is written down at once: ended instances lose their tags, and
-// with them their place in our listings. False: the journal failed.
+// The cloud bills by its own clock. The end that it reports is journalled at once: ended instances lose their tags, and with
+// them their place in our listings. False: the journal failed.
 static bool learn_times(struct rb_run_node *n, const struct rb_instance *instance)
 {
     const bool ends = instance->state != RB_INSTANCE_PENDING && instance->state != RB_INSTANCE_RUNNING;
@@ -112,7 +112,7 @@ static bool learn_times(struct rb_run_node *n, const struct rb_instance *instanc
     return rb_run_node_write(n);
 }
 
-// The plan's offer of the same machine on that market, -1: it names none.
+// The plan's offer of the same machine on that market, -1: none.
 static int offer_on(const struct rb_run_node *n, enum rb_market market)
 {
     const struct rb_plan *plan = n->c->config.plan;
@@ -123,8 +123,8 @@ static int offer_on(const struct rb_run_node *n, enum rb_market market)
     return -1;
 }
 
-// A cloud may give another market than it was asked for. The node is as good, but its price is another: without one it
-// cannot stay. False: it was lost, or the journal failed.
+// A cloud may give another market than the requested one. The node is as good, but its price differs: without a known price it
+// is ended. False: it was lost, or the journal failed.
 static bool check_market(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
@@ -189,7 +189,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     }
 }
 
-// Ended, and nobody says when. Unknown is never free; known to have ended before it ran is.
+// It has ended, at an unknown time. Unknown is never free; an end that is known to come before it ran is.
 static void believe_absence(struct rb_run_node *n)
 {
     if (n->row.running_unix_us < 0 && !n->end_dated)
@@ -210,8 +210,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
     if (c->dead || !ours)
         return;
     if (err && err->code == RB_ERR_NOT_FOUND)
-        n->denied_looks =
-            RB_CONTROLLER_DENIALS; // the next listing without it decides; after other errors, it asks again
+        n->denied_looks = RB_CONTROLLER_DENIALS; // no more looks: the next listing without it decides
     else
         n->denied_looks = err && err->code == RB_ERR_DENIED ? n->denied_looks + 1 : 0;
     if (!err)
@@ -219,7 +218,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
     rb_controller_check_over(c);
 }
 
-// Gone from the listings, which go by tags. The cloud may still know by the name when it ended.
+// Listings find instances by tag. Asked by name, the cloud may still know when the instance ended. False: no use.
 static bool ask_by_name(struct rb_run_node *n)
 {
     struct rb_provider *p = rb_run_node_provider(n);
@@ -230,9 +229,8 @@ static bool ask_by_name(struct rb_run_node *n)
     return true;
 }
 
-// Not in a complete listing. Absence is believed only after a while, and for an end only once it was
-// accepted.
-static void missed(struct rb_run_node *n)
+// Not in a complete listing. Absence is believed only after a while, and counts as an end only if that was accepted.
+static void judge_absence(struct rb_run_node *n)
 {
     const int64_t now = rb_controller_now_us(n->c);
     if (n->absent++ == 0)
@@ -254,10 +252,10 @@ static void missed(struct rb_run_node *n)
     }
 }
 
-// A launch whose call is under way may not be over with an instance that is only on its way: where that finds no machine
-// after all, the call goes on to the next zone, and only its answer, or that to the same words after a restart, says so.
-// Of a gang not even one that runs: it may be the half that the call is about to take back.
-static bool settles(const struct rb_run_node *n, const struct rb_instance *instance)
+// Does the instance decide the launch? While the call is under way, a pending instance does not: if it gets no machine, the
+// call goes on to the next zone, and only its answer, or that to the repeated request, shows it. For a gang not even a running
+// one does: the call may be about to take it back.
+static bool decides_launch(const struct rb_run_node *n, const struct rb_instance *instance)
 {
     return !rb_run_gang_is_called(n->gang) || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
 }
@@ -268,7 +266,7 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
     const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
     if (n && is_awaited(n, instance)) {
-        if (!settles(n, instance))
+        if (!decides_launch(n, instance))
             return;
         rb_run_node_acknowledge(n, instance);
     }
@@ -294,7 +292,7 @@ static void judge_absences(struct rb_controller *c, int infra, const struct rb_r
         if (rb_run_node_is_undecided(n))
             rb_run_node_missed(n, call->asked_us);
         else if (n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE && n->acked_us < call->asked_us)
-            missed(n);
+            judge_absence(n);
     }
 }
 
@@ -310,7 +308,7 @@ static void judge_orphans(struct rb_controller *c, int infra, const struct rb_in
     }
 }
 
-// Without a listing nothing can be decided by one who comes back.
+// Without a listing, a controller that comes back can decide nothing.
 static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
 {
     struct rb_err why = {0};
@@ -321,7 +319,7 @@ static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
     rb_controller_leave_run(c, &why);
 }
 
-static void say_failed(struct rb_controller *c, int infra, const struct rb_err *err)
+static void note_failed(struct rb_controller *c, int infra, const struct rb_err *err)
 {
     const bool ends = !rb_controller_running(c), waits = ends && !rb_controller_is_all_over(c);
     const int failures = c->list_failures[infra];
@@ -347,7 +345,7 @@ static void say_failed(struct rb_controller *c, int infra, const struct rb_err *
 static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err)
 {
     c->list_failures[infra]++;
-    say_failed(c, infra, err);
+    note_failed(c, infra, err);
     if (c->phase == RB_PHASE_CLOSING)
         c->leak_tries++;
     if (c->phase == RB_PHASE_RECOVERING && err && err->code == RB_ERR_DENIED)

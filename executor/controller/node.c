@@ -1,4 +1,4 @@
-// Nodes: boot, and the end, which is believed only when it was seen.
+// Nodes: boot, and the end, which counts only when it was seen.
 #include "executor/controller/controller_private.h"
 
 #include "profiles/catalog/infra.h"
@@ -145,7 +145,7 @@ bool rb_run_node_write(struct rb_run_node *n)
 
 // Boot.
 
-// A fault of the job or of the image repeats itself: after a few nodes it is not worth more money.
+// A fault of the job or of the image repeats itself: after a few nodes the run stops.
 void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err)
 {
     struct rb_controller *c = n->c;
@@ -158,8 +158,8 @@ void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err)
         rb_run_node_lose(n, err->message);
 }
 
-// How far it came, and what to do about it.
-static void say_why_late(const struct rb_run_node *n, struct rb_err *err)
+// How far it came, and what the user can do.
+static void explain_late(const struct rb_run_node *n, struct rb_err *err)
 {
     char patience[32];
     rb_format_duration(n->c->config.boot_timeout_us, patience);
@@ -192,7 +192,7 @@ static void boot_timeout(void *arg)
         return;
     }
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING) {
-        say_why_late(n, &err);
+        explain_late(n, &err);
         rb_run_node_fail_boot(n, &err);
     } else if (n->row.state == RB_LAUNCH_READY && n->link != RB_LINK_PREPARED) {
         rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached again%s%s", n->waits_for[0] ? ": " : "", n->waits_for);
@@ -200,7 +200,7 @@ static void boot_timeout(void *arg)
     }
 }
 
-// A controller that comes back gives a node whose time is over, or that was ready once, a while to answer: the launcher
+// A controller that comes back gives a node a while to answer, even if its time is over or it was ready once: the launcher
 // tries for ever.
 void rb_run_node_await_ready(struct rb_run_node *n)
 {
@@ -244,8 +244,7 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
     if (c->dead || n->link != RB_LINK_PREPARING)
         return;
     enter_link(n, err ? RB_LINK_NONE : RB_LINK_PREPARED);
-    if (err &&
-        n->row.state == RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
+    if (err && n->row.state == RB_LAUNCH_TERMINATING) { // its processes cannot be reached: they were local and are gone
         rb_run_node_close_tasks(c, n->id);
         rb_run_node_terminate(n);
         return;
@@ -344,7 +343,7 @@ void rb_run_node_terminate(struct rb_run_node *n)
     if (c->dead || n->row.state != RB_LAUNCH_TERMINATING || rb_run_call_is_open(n, RB_CALL_TERMINATE))
         return;
     if (rb_run_node_is_local(n) && rb_run_node_has_tasks(c, n->id)) {
-        rb_run_node_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
+        rb_run_node_prepare(n); // it costs nothing: its processes end first, and rb_run_task_killed calls this again
         return;
     }
     unlink_launcher(n);
@@ -389,7 +388,7 @@ void rb_run_node_lose(struct rb_run_node *n, const char *why)
     rb_run_node_terminate(n);
 }
 
-// As after a restart of ours: what runs there goes on, and is followed from its first line once it answers.
+// As after a restart: what runs there goes on, and is followed from its first line once the node answers.
 static void reach_again(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;

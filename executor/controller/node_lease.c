@@ -14,7 +14,7 @@ static int64_t length_us(const struct rb_controller *c)
     return c->config.lease_us > 0 ? c->config.lease_us : RB_LEASE_S * RB_US_PER_S;
 }
 
-// Also what is to end, until the cloud has taken that on: somebody is at it.
+// Also instances that must end, until the cloud has accepted that: this run still takes care of them.
 static void each_instance(void *ctx, void (*add)(void *to, const char *instance_id), void *to)
 {
     const struct rb_controller_lease *l = ctx;

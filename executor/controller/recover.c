@@ -1,5 +1,4 @@
-// Coming back: the engine's state from the events, the outcome of its orders from the rows, the rest from the
-// cloud.
+// Recovery: the engine's state comes from the events, the outcome of its orders from the rows, the rest from the cloud.
 #include "executor/controller/controller_private.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
     return true;
 }
 
-// The row becomes its node's launch; what stood there was refused.
+// The row becomes its node's launch; an earlier one was refused.
 static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row, struct rb_err *err)
 {
     struct rb_run_node *n = rb_run_node_at(c, row->node);
@@ -63,10 +62,10 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
         if (!load_launch(c, &rows[i], err))
             return false;
     }
-    for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
+    for (int i = 0; i < c->n_nodes; i++) // the engine asked again after a refusal, and no intent was written:
         if (rb_run_node_has_row(c->nodes[i]) && rb_run_node_is_wanted(c->nodes[i]) &&
             rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
-            rb_run_node_supersede(c->nodes[i]); // the budget said no; it may say yes now
+            rb_run_node_supersede(c->nodes[i]); // the budget forbade it, and may allow it now
     for (int i = 0; i < c->n_nodes; i++)
         if (rb_run_node_is_wanted(c->nodes[i]))
             c->nodes[i]->retries = rb_run_node_pauses_before(c->nodes[i]);
@@ -143,8 +142,8 @@ static void launch_again(struct rb_controller *c)
     free(orders);
 }
 
-// A gang that was refused is told so by the first of it that is still wanted.
-static bool tells_refusal(const struct rb_run_node *n)
+// The first member that is still wanted acts for a refused gang.
+static bool acts_for_gang(const struct rb_run_node *n)
 {
     for (int i = 0; i < n->member; i++)
         if (rb_run_node_is_wanted(n->gang->members[i]))
@@ -158,28 +157,24 @@ static void repeat_node(struct rb_run_node *n)
     const bool wanted = rb_run_node_is_wanted(n);
     if (!rb_run_node_has_row(n))
         return;
-    if (!wanted && !rb_run_node_record_end(c, n)) // an order to end it that found nothing to end yet
+    if (!wanted && !rb_run_node_record_end(c, n)) // an order to end it that found no instance yet
         return;
     switch (n->row.state) {
+    case RB_LAUNCH_INTENT:
     case RB_LAUNCH_SENT:
     case RB_LAUNCH_AMBIGUOUS:
-        n->gang->unanswered_us = rb_controller_now_us(c); // of who was here before us
-        rb_run_gang_send(n->gang);
-        break;
-    case RB_LAUNCH_INTENT:
+        if (n->row.state != RB_LAUNCH_INTENT)
+            n->gang->unanswered_us = rb_controller_now_us(c); // the request of the controller before us
         rb_run_gang_send(n->gang);
         break;
     case RB_LAUNCH_REFUSED:
-        if (wanted && tells_refusal(n))
+        if (wanted && acts_for_gang(n))
             rb_run_gang_refused(n->gang);
         break;
     case RB_LAUNCH_ACKED:
         rb_run_node_await_ready(n);
         break;
     case RB_LAUNCH_RUNNING:
-        rb_run_node_await_ready(n);
-        rb_run_node_prepare(n);
-        break;
     case RB_LAUNCH_READY:
         rb_run_node_await_ready(n);
         rb_run_node_prepare(n);
@@ -192,19 +187,18 @@ static void repeat_node(struct rb_run_node *n)
     }
 }
 
-// Tasks whose nodes ended while we were away have ended with them.
-static void settle_tasks(struct rb_controller *c)
+// Tasks whose nodes ended while no controller ran have ended with them.
+static void close_lost_tasks(struct rb_controller *c)
 {
     for (int i = 0; i < c->n_nodes; i++)
         if (rb_run_node_has_ended(c->nodes[i]))
             rb_run_node_close_tasks(c, i);
 }
 
-// Nodes are asked for only if there is time and money left for them.
-static void go_on(struct rb_controller *c)
+// Only if there is time and money left.
+static void resume_stopped_run(struct rb_controller *c)
 {
-    enum rb_stop_reason reason;
-    if (rb_engine_outcome(c->engine, &reason) != RB_JOB_STOPPED)
+    if (rb_engine_outcome(c->engine, &(enum rb_stop_reason){0}) != RB_JOB_STOPPED)
         return;
     if (c->meta.deadline_us >= 0 && c->meta.deadline_us <= rb_controller_now_us(c)) {
         rb_controller_note(c, "warning", "the deadline has passed: the run does not go on; say --deadline +1h");
@@ -219,7 +213,7 @@ static void go_on(struct rb_controller *c)
 void rb_controller_repeat_orders(struct rb_controller *c)
 {
     rb_controller_enter_phase(c, RB_PHASE_RUNNING);
-    settle_tasks(c);
+    close_lost_tasks(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);
     launch_again(c);
@@ -229,6 +223,6 @@ void rb_controller_repeat_orders(struct rb_controller *c)
     rb_controller_start_tasks(c);
     rb_controller_give_advice(c);
     if (c->config.go_on)
-        go_on(c);
+        resume_stopped_run(c);
     rb_controller_check_over(c);
 }

@@ -1,5 +1,5 @@
 // The journal takes no more writes: mostly a full disk. Nothing is launched or decided any more, and everything that carries
-// the run's tag is ended. That needs no record: whoever resumes finds by listing what has ended, as if the controller had died
+// the run's tag is ended. That needs no record: `rbrun resume` finds by listing what has ended, as if the controller had died
 // and the cloud had taken its nodes.
 #include "executor/controller/controller_private.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An instance that must end. Once that was accepted, its bill ends; the last listing says that it has.
+// An instance that must end. Its bill ends when that is accepted; the last listing shows that it has ended.
 struct target {
     char instance_id[128];
     int infra;
@@ -57,9 +57,9 @@ static bool is_written_down(const struct rb_controller *c, const char *id)
     return false;
 }
 
-// Whoever resumes asks again for what was not answered, and learns of it. Of what came of a refused request, or carries our
-// tag for another reason, nobody will.
-static void say_unknown(struct rb_controller *c, const char *id)
+// `rbrun resume` repeats requests without an answer, and finds their instances. It does not find what came of a refused request
+// or carries our tag for another reason.
+static void note_unknown(struct rb_controller *c, const char *id)
 {
     char text[256];
     snprintf(
@@ -84,7 +84,7 @@ static void add_target(struct rb_controller *c, int infra, const char *id)
         r->clean[infra] = false;
         r->targeted_us = rb_controller_now_us(c);
         if (!is_written_down(c, id))
-            say_unknown(c, id);
+            note_unknown(c, id);
     }
     end_target(c, i);
 }
@@ -107,7 +107,7 @@ void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err, const s
 
 // --- is it over?
 
-// Nobody knows whether they were launched: a request may still arrive, and what it makes is listed late.
+// A request without an answer may still arrive, and its instances are listed late.
 static int64_t quiet_until(const struct rb_controller *c)
 {
     int64_t until_us = c->linger_until_us;
@@ -228,7 +228,7 @@ void rb_controller_rescue(struct rb_controller *c)
     c->rescue->listing = rb_xcalloc(n, sizeof *c->rescue->listing);
     c->rescue->clean = rb_xcalloc(n, sizeof *c->rescue->clean);
     c->rescue->begun_us = rb_controller_now_us(c);
-    rb_controller_arm(c, &c->rescue->timer, 0, begin, c); // who was writing is still on the stack
+    rb_controller_arm(c, &c->rescue->timer, 0, begin, c); // the writer is still on the stack
 }
 
 void rb_controller_rescue_free(struct rb_controller *c)

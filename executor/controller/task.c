@@ -41,6 +41,23 @@ struct rb_run_task *rb_run_task_find_live(struct rb_controller *c, int trial)
     return NULL;
 }
 
+// Processes may still live there. The local machine outlives the node it was.
+bool rb_run_node_may_run(const struct rb_controller *c, int node)
+{
+    const struct rb_run_node *n = c->nodes[node];
+    return n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY ||
+           (n->row.state == RB_LAUNCH_TERMINATING && rb_run_node_is_local(n));
+}
+
+// On any of its nodes but this one; -1: on any at all.
+static bool may_run_besides(const struct rb_run_task *t, int node)
+{
+    for (int i = 0; i < t->row.n_slots; i++)
+        if (t->row.slots[i].node != node && rb_run_node_may_run(t->c, t->row.slots[i].node))
+            return true;
+    return false;
+}
+
 static bool sits_on(const struct rb_run_task *t, int node)
 {
     for (int i = 0; i < t->row.n_slots; i++)
@@ -149,14 +166,6 @@ void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t)
     rb_run_task_write(t);
 }
 
-// Processes may still live there. This machine outlives the node it was.
-bool rb_run_node_may_run(const struct rb_controller *c, int node)
-{
-    const struct rb_run_node *n = c->nodes[node];
-    return n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY ||
-           (n->row.state == RB_LAUNCH_TERMINATING && rb_run_node_is_local(n));
-}
-
 // The last row of a task whose processes are known to be over.
 void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state)
 {
@@ -166,25 +175,26 @@ void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state)
     rb_run_task_write(t);
 }
 
+static void close_killed(struct rb_run_task *t)
+{
+    rb_run_task_record_over(t, RB_TASK_KILLED);
+    rb_run_task_close(t);
+}
+
 void rb_run_node_drop_tasks(struct rb_controller *c, int node)
 {
     for (int i = c->n_tasks - 1; i >= 0; i--) {
         struct rb_run_task *t = c->tasks[i];
         if (!sits_on(t, node))
             continue;
-        bool elsewhere = false;
-        for (int k = 0; k < t->row.n_slots; k++)
-            elsewhere = elsewhere || (t->row.slots[k].node != node && rb_run_node_may_run(c, t->row.slots[k].node));
-        if (!elsewhere) {
-            rb_run_task_record_over(t, RB_TASK_KILLED);
-            rb_run_task_close(t);
-        } else if (rb_run_task_is_live(t)) {
+        if (!may_run_besides(t, node))
+            close_killed(t);
+        else if (rb_run_task_is_live(t))
             rb_run_task_record_kill(c, t);
-        }
     }
 }
 
-// False, and nothing done, if one of them is spread over other nodes as well: launchers end the rest of such a gang.
+// False, and nothing is done, if one of them is spread over other nodes as well: launchers end the rest of such a gang.
 bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node)
 {
     for (int i = 0; i < c->n_tasks; i++)
@@ -205,13 +215,8 @@ void rb_run_node_close_tasks(struct rb_controller *c, int node)
 {
     for (int i = c->n_tasks - 1; i >= 0 && !c->dead; i--) {
         struct rb_run_task *t = c->tasks[i];
-        bool elsewhere = false;
-        for (int k = 0; k < t->row.n_slots; k++)
-            elsewhere = elsewhere || rb_run_node_may_run(c, t->row.slots[k].node);
-        if (!sits_on(t, node) || elsewhere)
-            continue;
-        rb_run_task_record_over(t, RB_TASK_KILLED);
-        rb_run_task_close(t);
+        if (sits_on(t, node) && !may_run_besides(t, -1))
+            close_killed(t);
     }
 }
 
@@ -226,9 +231,20 @@ void rb_run_task_kill(struct rb_run_task *t)
         rb_run_task_enter_process(t, RB_PROCESS_KILLING);
         c->launcher->ops->kill(c->launcher, t->row.trial, t->row.start);
     } else { // never started: nothing to kill
-        rb_run_task_record_over(t, RB_TASK_KILLED);
-        rb_run_task_close(t);
+        close_killed(t);
     }
+}
+
+void rb_run_task_give_up(struct rb_run_task *t, enum rb_outcome outcome)
+{
+    struct rb_controller *c = t->c;
+    const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
+    rb_run_task_record_kill(c, t);
+    rb_controller_turn(
+        c, (struct rb_event){.kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = outcome});
+    t = rb_run_task_find(c, trial, start); // the turn may have closed it
+    if (t)
+        rb_run_task_kill(t);
 }
 
 void rb_run_task_killed(void *ctx, int trial, int start)
@@ -237,8 +253,7 @@ void rb_run_task_killed(void *ctx, int trial, int start)
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_KILLING)
         return;
-    rb_run_task_record_over(t, RB_TASK_KILLED);
-    rb_run_task_close(t);
+    close_killed(t);
     rb_controller_start_tasks(c);
     for (int i = 0; i < c->n_nodes; i++)
         if (rb_run_node_has_row(c->nodes[i]))

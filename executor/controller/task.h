@@ -65,6 +65,7 @@ void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a
 void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t);
 void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state); // its last row
 void rb_run_task_kill(struct rb_run_task *t);
+void rb_run_task_give_up(struct rb_run_task *t, enum rb_outcome outcome); // in a transaction: ended by us; kills it
 void rb_run_task_killed(void *ctx, int trial, int start); // the launcher's event
 void rb_controller_free_tasks(struct rb_controller *c);
 

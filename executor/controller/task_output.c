@@ -1,4 +1,4 @@
-// Trials: only whole reports are believed, and a stage of a trial has ended only once its checkpoint is safe.
+// What trials report: only whole lines count, and a stage of a trial has ended only when its checkpoint is safe.
 #include "executor/controller/controller_private.h"
 
 #include "base/log.h"
@@ -17,20 +17,14 @@ static void hung(void *arg)
     struct rb_controller *c = t->c;
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
-    const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
+    const int trial = t->row.trial;
     const bool has_all = t->last_resource >= rb_engine_trial(c->engine, trial)->resource_end;
     rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
                        has_all ? "it has reported all and does not end" : "no report",
                        c->config.plan->job->trial.timeout_us / RB_US_PER_S,
                        has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?"
                                : "");
-    rb_run_task_record_kill(c, t);
-    rb_controller_turn(
-        c, (struct rb_event){
-               .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_HUNG});
-    t = rb_run_task_find(c, trial, start);
-    if (t)
-        rb_run_task_kill(t);
+    rb_run_task_give_up(t, RB_OUTCOME_HUNG);
 }
 
 void rb_run_task_await_report(struct rb_run_task *t)
@@ -40,8 +34,8 @@ void rb_run_task_await_report(struct rb_run_task *t)
         rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, hung, t);
 }
 
-// Nothing is expected of a trial that cannot be followed, and nothing of it is held against it. The run waits, and stops if
-// that does not pass.
+// A trial that cannot be followed is not expected to report, and is not blamed. The run waits, and stops if the machine stays
+// full.
 void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
@@ -76,7 +70,7 @@ static double batch_scale(const struct rb_run_task *t)
     return initial > 0 ? rb_batch_total(&trial->with.batch, trial->gpus) / (double)initial : 1;
 }
 
-// Its stage ends where it was to end: what it trains beyond is not paid for. The checkpoint is the one it has written by now.
+// Ends the trial where its stage ends, because training beyond it is not paid for. Its last checkpoint counts.
 static void end_beyond(struct rb_run_task *t, int64_t resource)
 {
     struct rb_controller *c = t->c;
@@ -156,7 +150,7 @@ static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb
     rb_controller_turn(c, event);
 }
 
-// Where it was not restarts that ended it.
+// Not where restarts ended it.
 static void say_failed_alike(struct rb_controller *c, int trial)
 {
     if (!c->dead && rb_engine_failed_alike(c->engine, trial))
@@ -164,7 +158,7 @@ static void say_failed_alike(struct rb_controller *c, int trial)
                            trial);
 }
 
-// script: did it end by itself, with its exit code in the row? Else something around it failed.
+// script: it ended by itself, with its exit code in the row. Otherwise something around it failed.
 static void failed(struct rb_run_task *t, const char *why, bool script)
 {
     struct rb_controller *c = t->c;
@@ -182,7 +176,7 @@ static void failed(struct rb_run_task *t, const char *why, bool script)
     say_failed_alike(c, trial);
 }
 
-// Checkpoints of trials that gave way midway are worth nothing once there is a later one.
+// A checkpoint from the middle of a stage is worth nothing once there is a later one.
 static void drop_midway(const struct rb_controller *c, const char *checkpoint)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -200,7 +194,7 @@ static void save(void *arg)
     if (t->process != RB_PROCESS_SAVING)
         rb_run_task_enter_process(t, RB_PROCESS_SAVING);
     rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d", c->config.run_dir, t->row.trial, t->row.stage);
-    // Beside the one it started from, never over it: that one counts until the new one stands in the journal.
+    // Beside the checkpoint it started from, never over it: that one counts until the new one is journalled.
     if (t->row.exit_code == EXIT_YIELDED)
         rb_buf_printf(&dest, RB_CHECKPOINT_MIDWAY "%" PRId64, t->last_resource);
     c->launcher->ops->save(c->launcher, t->row.trial, t->row.start, rb_buf_str(&dest));
@@ -244,7 +238,7 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
     }
 }
 
-// One trial's are every trial's: it is the same script.
+// Noted once: all trials run the same script.
 void rb_run_task_linked(void *ctx, int trial, const char *name)
 {
     struct rb_controller *c = ctx;

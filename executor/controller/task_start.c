@@ -1,11 +1,11 @@
-// Starts: a trial is handed to the launcher once its nodes are reached and nothing that must end is in its way.
+// Starts: a task is handed to the launcher once its nodes are reached and no process that must end is in its way.
 #include "executor/controller/controller_private.h"
 
 #include "executor/launcher/trial_env.h"
 
 #include <string.h>
 
-// Slots whose nodes have not ended; all of them unless the task is what was left of a gang when we came back.
+// Slots whose nodes have not ended. Fewer than all only for the rest of a gang after a restart.
 static int living_slots(const struct rb_run_task *t, struct rb_slot *out)
 {
     int n = 0;
@@ -23,8 +23,8 @@ static bool nodes_prepared(const struct rb_run_task *t, const struct rb_slot *sl
     return n_slots > 0;
 }
 
-// Processes that must end still sit on one of its GPUs, or belong to the same trial.
-static bool in_the_way(const struct rb_run_task *t)
+// Do processes that must end still use one of its GPUs, or belong to the same trial?
+static bool is_blocked(const struct rb_run_task *t)
 {
     const struct rb_controller *c = t->c;
     for (int i = 0; i < c->n_tasks; i++) {
@@ -52,7 +52,7 @@ static const char *const *node_ips(const struct rb_run_task *t, struct rb_arena 
     return ips;
 }
 
-// Where the trial's last checkpoint is, NULL: it starts from nothing.
+// The trial's last checkpoint, NULL: none.
 static const char *resume_from(const struct rb_run_task *t, struct rb_arena *arena)
 {
     const char *checkpoint = rb_run_trial_at(t->c, t->row.trial)->checkpoint;
@@ -68,7 +68,7 @@ static void wipe_env(const struct rb_key_value *env, int n)
         explicit_bzero((char *)(uintptr_t)env[i].value, strlen(env[i].value));
 }
 
-static void tell_start(struct rb_run_task *t, const struct rb_slot *slots, int n_slots)
+static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_slots)
 {
     struct rb_controller *c = t->c;
     const struct rb_job *job = c->config.plan->job;
@@ -110,9 +110,9 @@ static void tell_start(struct rb_run_task *t, const struct rb_slot *slots, int n
     rb_run_task_await_report(t);
 }
 
-// Tells the launcher of the task if it may start. After a restart of ours it must be told of old tasks as well, even of
-// those that are to end: a start said twice is followed, and only what is known can be killed.
-static void tell_if_possible(struct rb_run_task *t)
+// Hands the task to the launcher if it may start. After a restart that includes old tasks, even those that must end: a repeated
+// start only follows the process, and the launcher can kill only what it knows.
+static void start_if_possible(struct rb_run_task *t)
 {
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
     const int n_slots = living_slots(t, slots);
@@ -120,9 +120,9 @@ static void tell_if_possible(struct rb_run_task *t)
     if (t->c->last_stretch && ordered && !kill)
         return; // there is no time left to reach a checkpoint
     if ((!ordered && t->process != RB_PROCESS_UNFOLLOWED) || !nodes_prepared(t, slots, n_slots) ||
-        (t->row.state == RB_TASK_INTENT && in_the_way(t)))
+        (t->row.state == RB_TASK_INTENT && is_blocked(t)))
         return;
-    tell_start(t, slots, n_slots);
+    hand_over(t, slots, n_slots);
     if (kill)
         rb_run_task_kill(t);
     else
@@ -132,5 +132,5 @@ static void tell_if_possible(struct rb_run_task *t)
 void rb_controller_start_tasks(struct rb_controller *c)
 {
     for (int i = 0; i < c->n_tasks && !c->dead; i++)
-        tell_if_possible(c->tasks[i]);
+        start_if_possible(c->tasks[i]);
 }

@@ -1,5 +1,5 @@
-// Giving way: trials that are asked to checkpoint and end, by the engine or because an anytime job's time is nearly up.
-// Nothing of it stands in a row: who was asked follows from the events, and asking twice is asking once.
+// Yielding: trials are asked to save a checkpoint and exit, by the engine or because an anytime job's time is nearly up. No
+// row records it: which trials were asked follows from the events, and asking twice has the effect of asking once.
 #include "executor/controller/controller_private.h"
 
 #include "engine/core/policy.h"
@@ -40,21 +40,13 @@ static void warn_of_eviction(const struct rb_run_task *t)
 static void evict(void *arg)
 {
     struct rb_run_task *t = arg;
-    struct rb_controller *c = t->c;
-    if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
+    if (t->c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(t->c))
         return;
-    const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
     warn_of_eviction(t);
-    rb_run_task_record_kill(c, t);
-    rb_controller_turn(
-        c, (struct rb_event){
-               .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_EVICTED});
-    t = rb_run_task_find(c, trial, start);
-    if (t)
-        rb_run_task_kill(t);
+    rb_run_task_give_up(t, RB_OUTCOME_EVICTED);
 }
 
-static void tell_yield(struct rb_run_task *t)
+static void ask_to_yield(struct rb_run_task *t)
 {
     if (t->process == RB_PROCESS_YIELDING)
         return;
@@ -67,10 +59,10 @@ void rb_run_task_yield(struct rb_run_task *t)
     struct rb_controller *c = t->c;
     if (c->dead || t->process < RB_PROCESS_FOLLOWED || t->row.state != RB_TASK_INTENT)
         return;
-    if (c->last_stretch && t->last_resource > t->row.resource_start) { // else it has nothing to save
-        tell_yield(t);
+    if (c->last_stretch && t->last_resource > t->row.resource_start) { // otherwise it has nothing to save
+        ask_to_yield(t);
     } else if (rb_run_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
-        tell_yield(t);
+        ask_to_yield(t);
         rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), evict, t);
     }
 }
@@ -79,7 +71,7 @@ void rb_run_task_yield(struct rb_run_task *t)
 
 void rb_run_task_measure_report(struct rb_run_task *t)
 {
-    const int64_t now = rb_attended_us(t->c->config.loop); // a suspend is not a unit
+    const int64_t now = rb_attended_us(t->c->config.loop); // the time of a suspend does not count
     t->longest_unit_us = longest(t->longest_unit_us, now - t->last_report_us);
     t->c->longest_unit_us = longest(t->c->longest_unit_us, t->longest_unit_us);
     t->last_report_us = now;
@@ -93,7 +85,7 @@ void rb_run_task_measure_save(struct rb_run_task *t)
 
 // ---- the last stretch of an anytime job
 
-// A tenth of the time is the most that is given up for it.
+// At most a tenth of the time is given up for it.
 static int64_t most_lead_us(const struct rb_controller *c)
 {
     return c->meta.deadline_us / 10;
