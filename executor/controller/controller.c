@@ -52,7 +52,7 @@ static void finish(struct rb_controller *c)
 {
     if (c->phase == RB_PHASE_OVER)
         return;
-    rb_controller_enter_phase(c, RB_PHASE_OVER);
+    RB_ENTER(rb_phases, c->phase, RB_PHASE_OVER);
     disarm_all(c);
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
@@ -102,10 +102,10 @@ static void record_leak_check(struct rb_controller *c, int left)
 
 static void begin_closing(struct rb_controller *c)
 {
-    rb_controller_enter_phase(c, RB_PHASE_CLOSING);
+    RB_ENTER(rb_phases, c->phase, RB_PHASE_CLOSING);
     c->believe_after = c->n_listings; // a listing asked for before the last node ended proves nothing
     for (int i = 0; i < c->config.n_providers; i++)
-        c->listed[i] = c->listing[i] = false;
+        c->clouds[i].listed = c->clouds[i].listing = false;
     rb_controller_list_all(c);
 }
 
@@ -191,8 +191,7 @@ void rb_controller_check_over(struct rb_controller *c)
     if (c->phase == RB_PHASE_RECOVERING || rb_controller_running(c))
         return;
     if (!rb_controller_is_all_over(c)) {
-        if (c->phase == RB_PHASE_CLOSING)
-            rb_controller_enter_phase(c, RB_PHASE_RUNNING);
+        RB_ENTER(rb_phases, c->phase, RB_PHASE_RUNNING);
         return;
     }
     if (c->phase != RB_PHASE_CLOSING) {
@@ -205,8 +204,8 @@ void rb_controller_check_over(struct rb_controller *c)
     int left = 0;
     bool complete = true;
     for (int i = 0; i < c->config.n_providers; i++) {
-        left += c->left[i];
-        complete = complete && c->listed[i];
+        left += c->clouds[i].left;
+        complete = complete && c->clouds[i].listed;
     }
     if (complete && left == 0)
         record_leak_check(c, 0);
@@ -449,15 +448,10 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
 bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err)
 {
     struct rb_controller *c = rb_xcalloc(1, sizeof *c);
-    const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
     c->config = *config;
     c->journal = config->journal;
     c->last_event_us = c->held_up_us = -1;
-    c->listing = rb_xcalloc(n, sizeof *c->listing);
-    c->listed = rb_xcalloc(n, sizeof *c->listed);
-    c->left = rb_xcalloc(n, sizeof *c->left);
-    c->list_failures = rb_xcalloc(n, sizeof *c->list_failures);
-    c->heard_us = rb_xcalloc(n, sizeof *c->heard_us);
+    c->clouds = rb_xcalloc((size_t)config->n_providers + 1, sizeof *c->clouds);
     c->offers = rb_xcalloc((size_t)config->plan->n_offers, sizeof *c->offers);
     for (int i = 0; i < config->plan->n_offers; i++)
         c->offers[i].sold_out_us = -1;
@@ -487,11 +481,12 @@ void rb_controller_start(struct rb_controller *c)
     if (rb_controller_running(c))
         rb_controller_arm_deadline(c);
     rb_controller_beat(c);
-    rb_controller_begin_leases(c);
-    for (int i = 0; i < c->config.n_providers; i++)
-        c->heard_us[i] = rb_attended_us(c->config.loop);
+    for (int i = 0; i < c->config.n_providers; i++) {
+        c->clouds[i] = (struct rb_run_cloud){.c = c, .heard_us = rb_attended_us(c->config.loop)};
+        rb_run_cloud_begin_leases(&c->clouds[i]);
+    }
     if (c->last_event_us >= 0)
-        rb_controller_enter_phase(c, RB_PHASE_RECOVERING);
+        RB_ENTER(rb_phases, c->phase, RB_PHASE_RECOVERING);
     else
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
     rb_controller_poll(c);
@@ -510,7 +505,8 @@ void rb_controller_destroy(struct rb_controller *c)
     if (!c)
         return;
     disarm_all(c);
-    rb_controller_end_leases(c);
+    for (int i = 0; i < c->config.n_providers; i++)
+        rb_lease_keeper_destroy(c->clouds[i].leases);
     if (c->launcher)
         c->launcher->ops->destroy(c->launcher);
     rb_controller_rescue_free(c);
@@ -521,11 +517,7 @@ void rb_controller_destroy(struct rb_controller *c)
     free(c->trials);
     free(c->orphans);
     free(c->offers);
-    free(c->listing);
-    free(c->listed);
-    free(c->left);
-    free(c->list_failures);
-    free(c->heard_us);
+    free(c->clouds);
     free(c->wakes);
     rb_engine_destroy(c->engine);
     rb_arena_finish(&c->arena);

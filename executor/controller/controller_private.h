@@ -18,6 +18,17 @@ enum {
     RB_CONTROLLER_RESCUE_S = 900, // without a journal; then instances that are not known to have ended are reported
 };
 
+// What is known of one provider.
+struct rb_run_cloud {
+    struct rb_controller *c;
+    bool listing;      // a listing is under way
+    bool listed;       // answered completely since the start, or since closing began
+    int left;          // instances that the last complete listing showed alive
+    int list_failures; // in a row
+    int64_t heard_us;  // last answer to a listing, even a partial one; at first: our start; attended time
+    struct rb_lease_keeper *leases; // NULL: it has none
+};
+
 // A provider's answer on its way: freed when it comes, or with the controller.
 enum rb_run_call_kind { RB_CALL_LAUNCH, RB_CALL_LOOK, RB_CALL_TERMINATE, RB_CALL_LIST };
 struct rb_run_call {
@@ -79,13 +90,7 @@ struct rb_controller {
     int n_orphans;
     struct rb_run_call *calls;
 
-    bool *listing;                      // [n_providers] a listing is under way
-    bool *listed;                       // [n_providers] answered completely since the start, or since closing began
-    int *left;                          // [n_providers] instances that the last complete listing showed alive
-    int *list_failures;                 // [n_providers] in a row
-    struct rb_controller_lease *leases; // [n_providers]
-    int64_t *heard_us;                  // [n_providers] last answer to a listing, even a partial one; at first: our start;
-                                        // attended time
+    struct rb_run_cloud *clouds;        // [n_providers]
     int64_t back_us;                    // end of the last gap that was noted, attended time; INT64_MIN: none
     int64_t held_up_since_us, held_up_us; // this machine is full: since when, and when last; attended time, -1: never
     uint64_t n_listings;                // asked for so far
@@ -121,7 +126,6 @@ void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err);
 const char *rb_controller_resume_name(const struct rb_controller *c); // what `rbrun resume` and `rbrun stop` take
 
 // controller_timers.c
-void rb_controller_enter_phase(struct rb_controller *c, enum rb_phase phase);
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg);
 void rb_controller_disarm(struct rb_controller *c, uint64_t *timer);
 int64_t rb_controller_backoff_us(int tries); // 0.2 s doubling to 30 s

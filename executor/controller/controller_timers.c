@@ -3,11 +3,6 @@
 
 #include <stdlib.h>
 
-void rb_controller_enter_phase(struct rb_controller *c, enum rb_phase phase)
-{
-    c->phase = (enum rb_phase)rb_states_enter(&rb_phases, c->phase, phase);
-}
-
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg)
 {
     const struct rb_loop *loop = c->config.loop;

@@ -160,7 +160,7 @@ static bool check_market(struct rb_run_node *n, const struct rb_instance *instan
 bool rb_run_node_is_cut_off(const struct rb_run_node *n)
 {
     const struct rb_controller *c = n->c;
-    const int64_t heard_us = c->heard_us[rb_controller_infra_of(c, n->row.infra)];
+    const int64_t heard_us = c->clouds[rb_controller_infra_of(c, n->row.infra)].heard_us;
     return rb_quiet_us(c->config.loop, heard_us) >= c->config.poll_us + RB_CONTROLLER_CUT_OFF_S * RB_US_PER_S;
 }
 
@@ -322,7 +322,7 @@ static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
 static void note_failed(struct rb_controller *c, int infra, const struct rb_err *err)
 {
     const bool ends = !rb_controller_running(c), waits = ends && !rb_controller_is_all_over(c);
-    const int failures = c->list_failures[infra];
+    const int failures = c->clouds[infra].list_failures;
     const char *run = rb_controller_resume_name(c);
     char what[512];
     if (failures != 1 && failures % 20 != 0 && (!ends || (c->said & RB_SAID_END_WAITS)))
@@ -344,7 +344,7 @@ static void note_failed(struct rb_controller *c, int infra, const struct rb_err 
 
 static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err)
 {
-    c->list_failures[infra]++;
+    c->clouds[infra].list_failures++;
     note_failed(c, infra, err);
     if (c->phase == RB_PHASE_CLOSING)
         c->leak_tries++;
@@ -363,9 +363,9 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         rb_run_call_end(call);
         return;
     }
-    c->listing[infra] = false;
+    c->clouds[infra].listing = false;
     if (!err) {
-        c->heard_us[infra] = rb_attended_us(c->config.loop);
+        c->clouds[infra].heard_us = rb_attended_us(c->config.loop);
         c->said &= ~(unsigned)(RB_SAID_CUT_OFF | RB_SAID_END_WAITS);
     }
     for (int i = 0; !err && i < n && !c->dead; i++)
@@ -373,18 +373,18 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     if (err || !complete) {
         listing_failed(c, infra, err);
     } else {
-        c->list_failures[infra] = 0;
+        c->clouds[infra].list_failures = 0;
         judge_absences(c, infra, call);
         judge_orphans(c, infra, instances, n);
-        c->left[infra] = 0;
+        c->clouds[infra].left = 0;
         for (int i = 0; i < n; i++)
-            c->left[infra] += instances[i].state != RB_INSTANCE_TERMINATED;
-        c->listed[infra] = call->number > c->believe_after;
+            c->clouds[infra].left += instances[i].state != RB_INSTANCE_TERMINATED;
+        c->clouds[infra].listed = call->number > c->believe_after;
     }
     rb_run_call_end(call);
     bool all = true;
     for (int i = 0; i < c->config.n_providers; i++)
-        all = all && c->listed[i];
+        all = all && c->clouds[i].listed;
     if (c->phase == RB_PHASE_RECOVERING && all && !c->dead)
         rb_controller_repeat_orders(c);
     rb_controller_check_over(c);
@@ -393,9 +393,9 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
 void rb_controller_list_all(struct rb_controller *c)
 {
     for (int i = 0; i < c->config.n_providers; i++) {
-        if (c->listing[i])
+        if (c->clouds[i].listing)
             continue;
-        c->listing[i] = true;
+        c->clouds[i].listing = true;
         struct rb_run_call *call = rb_run_call_begin(c, RB_CALL_LIST, NULL, i);
         call->number = ++c->n_listings;
         c->config.providers[i].ops->list(&c->config.providers[i], c->config.run_id, listed, call);

@@ -126,7 +126,7 @@ struct rb_provider *rb_run_node_provider(const struct rb_run_node *n)
 void rb_run_node_enter(struct rb_run_node *n, enum rb_launch_state state)
 {
     const int64_t now_us = rb_controller_now_us(n->c);
-    n->row.state = (enum rb_launch_state)rb_states_enter(&rb_launch_states, n->row.state, state);
+    RB_ENTER(rb_launch_states, n->row.state, state);
     if (state == RB_LAUNCH_RUNNING)
         n->row.running_us = now_us;
     else if (state == RB_LAUNCH_READY)
@@ -178,11 +178,6 @@ static void explain_late(const struct rb_run_node *n, struct rb_err *err)
                    n->row.address, patience, n->waits_for[0] ? n->waits_for : "ssh has not ended its first try");
 }
 
-static void enter_link(struct rb_run_node *n, enum rb_link_state link)
-{
-    n->link = (enum rb_link_state)rb_states_enter(&rb_link_states, n->link, link);
-}
-
 static void boot_timeout(void *arg)
 {
     struct rb_run_node *n = arg;
@@ -217,7 +212,7 @@ void rb_run_node_prepare(struct rb_run_node *n)
     const bool local = !c->config.birth;
     if (n->link != RB_LINK_NONE || (!local && !n->row.address[0]))
         return;
-    enter_link(n, RB_LINK_PREPARING);
+    RB_ENTER(rb_link_states, n->link, RB_LINK_PREPARING);
     n->waits_for[0] = '\0';
     const struct rb_launch_node node = {
         .node = n->id,
@@ -243,7 +238,7 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
     struct rb_run_node *n = rb_run_node_at(c, node);
     if (c->dead || n->link != RB_LINK_PREPARING)
         return;
-    enter_link(n, err ? RB_LINK_NONE : RB_LINK_PREPARED);
+    RB_ENTER(rb_link_states, n->link, err ? RB_LINK_NONE : RB_LINK_PREPARED);
     if (err && n->row.state == RB_LAUNCH_TERMINATING) { // its processes cannot be reached: they were local and are gone
         rb_run_node_close_tasks(c, n->id);
         rb_run_node_terminate(n);
@@ -285,7 +280,7 @@ static void unlink_launcher(struct rb_run_node *n)
     if (n->link == RB_LINK_NONE)
         return;
     n->c->launcher->ops->forget(n->c->launcher, n->id);
-    enter_link(n, RB_LINK_NONE);
+    RB_ENTER(rb_link_states, n->link, RB_LINK_NONE);
 }
 
 static void end_again(void *arg)
@@ -306,12 +301,6 @@ static void alarm_denied(struct rb_run_node *n, const struct rb_err *err)
                        n->id, n->row.instance_id, n->row.infra, err->message);
 }
 
-static void enter_end(struct rb_run_node *n, enum rb_end_state end)
-{
-    if (n->end != RB_END_ACCEPTED && n->end != end)
-        n->end = (enum rb_end_state)rb_states_enter(&rb_end_states, n->end, end);
-}
-
 static void end_answered(void *arg, const struct rb_err *err)
 {
     struct rb_run_call *call = arg;
@@ -325,7 +314,10 @@ static void end_answered(void *arg, const struct rb_err *err)
         rb_controller_check_over(c);
         return;
     }
-    enter_end(n, !err ? RB_END_ACCEPTED : err->code == RB_ERR_NOT_FOUND ? RB_END_NOT_FOUND : RB_END_UNCONFIRMED);
+    if (!err)
+        RB_ENTER(rb_end_states, n->end, RB_END_ACCEPTED);
+    else if (n->end != RB_END_ACCEPTED)
+        RB_ENTER(rb_end_states, n->end, err->code == RB_ERR_NOT_FOUND ? RB_END_NOT_FOUND : RB_END_UNCONFIRMED);
     if (err && (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID))
         alarm_denied(n, err);
     if (!err && n->row.terminated_unix_us < 0) { // billing ends with the acceptance

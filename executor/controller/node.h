@@ -14,6 +14,7 @@
 #include "providers/provider.h"
 
 struct rb_controller;
+struct rb_run_cloud;
 struct rb_run_gang;
 
 enum {
@@ -127,8 +128,7 @@ void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *re
 void rb_controller_describe_switches(struct rb_controller *c, struct rb_buf *out);
 
 // node_lease.c
-void rb_controller_begin_leases(struct rb_controller *c);
-void rb_controller_end_leases(struct rb_controller *c);
+void rb_run_cloud_begin_leases(struct rb_run_cloud *cloud);
 int64_t rb_run_node_lease_us(const struct rb_run_node *n); // until when its launch request leases it; unix
 void rb_run_node_lease(const struct rb_run_node *n);       // its instance is known from now on
 

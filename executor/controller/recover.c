@@ -212,7 +212,7 @@ static void resume_stopped_run(struct rb_controller *c)
 
 void rb_controller_repeat_orders(struct rb_controller *c)
 {
-    rb_controller_enter_phase(c, RB_PHASE_RUNNING);
+    RB_ENTER(rb_phases, c->phase, RB_PHASE_RUNNING);
     close_lost_tasks(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);

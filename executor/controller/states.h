@@ -58,7 +58,9 @@ enum rb_phase {
 extern const struct rb_states rb_phases;
 
 bool rb_states_follow(const struct rb_states *s, int from, int to); // is the transition legal?
-// Asserts that it is; returns `to`.
-int rb_states_enter(const struct rb_states *s, int from, int to);
+void rb_states_check(const struct rb_states *s, int from, int to); // asserts that it is, or that nothing changes
+
+// The only way in which a state changes.
+#define RB_ENTER(states, field, to) (rb_states_check(&(states), (int)(field), (int)(to)), (void)((field) = (to)))
 
 #endif

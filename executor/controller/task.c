@@ -76,16 +76,6 @@ bool rb_run_node_has_tasks(const struct rb_controller *c, int node)
 
 // Rows.
 
-void rb_run_task_enter(struct rb_run_task *t, enum rb_task_state state)
-{
-    t->row.state = (enum rb_task_state)rb_states_enter(&rb_task_states, t->row.state, state);
-}
-
-void rb_run_task_enter_process(struct rb_run_task *t, enum rb_process_state process)
-{
-    t->process = (enum rb_process_state)rb_states_enter(&rb_process_states, t->process, process);
-}
-
 bool rb_run_task_write(struct rb_run_task *t)
 {
     struct rb_err err;
@@ -160,7 +150,7 @@ void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a
 
 void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t)
 {
-    rb_run_task_enter(t, RB_TASK_KILLING);
+    RB_ENTER(rb_task_states, t->row.state, RB_TASK_KILLING);
     t->row.ended_us = rb_controller_now_us(c);
     rb_run_task_disarm(t);
     rb_run_task_write(t);
@@ -169,7 +159,7 @@ void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t)
 // The last row of a task whose processes are known to be over.
 void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state)
 {
-    rb_run_task_enter(t, state);
+    RB_ENTER(rb_task_states, t->row.state, state);
     if (t->row.ended_us < 0)
         t->row.ended_us = rb_controller_now_us(t->c);
     rb_run_task_write(t);
@@ -205,8 +195,7 @@ bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node)
         if (!sits_on(t, node))
             continue;
         rb_run_task_disarm(t);
-        if (t->process != RB_PROCESS_UNFOLLOWED)
-            rb_run_task_enter_process(t, RB_PROCESS_UNFOLLOWED);
+        RB_ENTER(rb_process_states, t->process, RB_PROCESS_UNFOLLOWED);
     }
     return true;
 }
@@ -228,7 +217,7 @@ void rb_run_task_kill(struct rb_run_task *t)
     if (c->dead || t->process == RB_PROCESS_UNFOLLOWED || t->process == RB_PROCESS_KILLING)
         return;
     if (t->process != RB_PROCESS_ORDERED) {
-        rb_run_task_enter_process(t, RB_PROCESS_KILLING);
+        RB_ENTER(rb_process_states, t->process, RB_PROCESS_KILLING);
         c->launcher->ops->kill(c->launcher, t->row.trial, t->row.start);
     } else { // never started: nothing to kill
         close_killed(t);

@@ -3,8 +3,7 @@
 //   task_start.c   hands tasks to the launcher
 //   task_output.c  reports, exits, checkpoints
 //   task_yield.c   asks trials to save and exit
-// The row's state is journalled (enum rb_task_state); only rb_run_task_enter changes it. `process` is what the launcher
-// knows about it.
+// The row's state is journalled (enum rb_task_state); `process` is what the launcher knows.
 #ifndef RB_EXECUTOR_TASK_H
 #define RB_EXECUTOR_TASK_H
 
@@ -58,9 +57,6 @@ struct rb_run_task *rb_run_task_open(struct rb_controller *c, const struct rb_ta
 void rb_run_task_close(struct rb_run_task *t);                              // its processes are over; frees it
 void rb_run_task_disarm(struct rb_run_task *t);                             // nothing is expected of it any more
 bool rb_run_task_write(struct rb_run_task *t);                              // its row; false: the journal failed
-// Nothing else assigns row.state of an existing row; asserts that the transition is legal.
-void rb_run_task_enter(struct rb_run_task *t, enum rb_task_state state);
-void rb_run_task_enter_process(struct rb_run_task *t, enum rb_process_state process);
 void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a);
 void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t);
 void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state); // its last row

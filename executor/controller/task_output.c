@@ -191,8 +191,7 @@ static void save(void *arg)
     struct rb_controller *c = t->c;
     RB_AUTO(rb_buf_finish) struct rb_buf dest = RB_BUF_INIT;
     t->timer = 0;
-    if (t->process != RB_PROCESS_SAVING)
-        rb_run_task_enter_process(t, RB_PROCESS_SAVING);
+    RB_ENTER(rb_process_states, t->process, RB_PROCESS_SAVING);
     rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d", c->config.run_dir, t->row.trial, t->row.stage);
     // Beside the checkpoint it started from, never over it: that one counts until the new one is journalled.
     if (t->row.exit_code == EXIT_YIELDED)
@@ -228,8 +227,7 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
                     (struct failure){0}); // what it started from is still its checkpoint
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
-        if (!known)
-            rb_run_task_enter(t, RB_TASK_EXITED);
+        RB_ENTER(rb_task_states, t->row.state, RB_TASK_EXITED);
         if (known || rb_run_task_write(t))
             save(t);
     } else {

@@ -103,7 +103,7 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
         .checkpoint_uri = job->checkpoint_uri,
     };
     rb_trial_env(&order, &arena, (struct rb_key_value **)&task.env, &task.n_env);
-    rb_run_task_enter_process(t, RB_PROCESS_FOLLOWED);
+    RB_ENTER(rb_process_states, t->process, RB_PROCESS_FOLLOWED);
     c->launcher->ops->start(c->launcher, &task);
     wipe_env(task.env, task.n_env);
     t->last_report_us = rb_attended_us(c->config.loop);
