@@ -41,8 +41,8 @@ static void call_finished(void *arg)
 
 static void disarm_all(struct rb_controller *c)
 {
-    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
-                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
+    uint64_t *const timers[] = {&c->wake_timer,      &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
+                                &c->heartbeat_timer, &c->finish_timer, &c->rescue.timer};
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
     rb_silence_end(&c->end);
@@ -509,7 +509,6 @@ void rb_controller_destroy(struct rb_controller *c)
         rb_lease_keeper_destroy(c->clouds[i].leases);
     if (c->launcher)
         c->launcher->ops->destroy(c->launcher);
-    rb_controller_rescue_free(c);
     rb_controller_free_tasks(c);
     rb_controller_free_calls(c);
     rb_controller_free_nodes(c);

@@ -30,7 +30,7 @@ struct rb_run_cloud {
 };
 
 // A provider's answer on its way: freed when it comes, or with the controller.
-enum rb_run_call_kind { RB_CALL_LAUNCH, RB_CALL_LOOK, RB_CALL_TERMINATE, RB_CALL_LIST };
+enum rb_run_call_kind { RB_CALL_LAUNCH, RB_CALL_LOOK, RB_CALL_TERMINATE, RB_CALL_LIST, RB_CALL_RESCUE };
 struct rb_run_call {
     struct rb_controller *c;
     struct rb_run_call *next;
@@ -39,7 +39,7 @@ struct rb_run_call {
     struct rb_run_gang *gang; // launch
     int attempt;              // of the node, when it was called
     int infra;
-    uint64_t number; // list: which one; the rescue's terminate: which target
+    uint64_t number; // list: which one; rescue: the orphan's index
     int64_t asked_us;
 };
 
@@ -66,7 +66,12 @@ struct rb_controller {
     enum rb_phase phase;
     bool in_transaction;
     bool dead;                           // the journal failed: nothing is decided any more
-    struct rb_controller_rescue *rescue; // what is done instead, NULL: nothing
+    struct {                             // then every instance of the run is ended
+        bool on;
+        int64_t begun_us;
+        int64_t found_us; // the last instance was found: listings asked for before that prove nothing
+        uint64_t timer;
+    } rescue;
     struct rb_err failure;               // why the run cannot go on; code NONE: it can
     unsigned said;                       // RB_SAID_*
     bool last_stretch;                   // of an anytime job: nothing is started any more
@@ -146,6 +151,5 @@ void rb_controller_free_calls(struct rb_controller *c);
 void rb_controller_rescue(struct rb_controller *c); // dead: ends every instance of the run, then leaves
 // A launch was answered although nothing is decided any more.
 void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err, const struct rb_instance *instances); // [g->n]
-void rb_controller_rescue_free(struct rb_controller *c);
 
 #endif

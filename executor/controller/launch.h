@@ -48,11 +48,11 @@ struct rb_run_offer {
     int64_t sold_out_us; // when the cloud last reported that, -1: never
 };
 
-// An instance that carries our run's tag but belongs to no open launch.
+// An instance that carries our run's tag but belongs to no open launch. In a rescue, which knows no launches: any instance.
 struct rb_run_orphan {
     char instance_id[128];
     int infra;
-    bool ended;
+    bool ended; // not listed any more; in a rescue: its termination was accepted
 };
 
 // gang.c
@@ -101,6 +101,7 @@ int rb_run_node_pauses_before(const struct rb_run_node *n);
 void rb_controller_poll(void *arg); // lists every infra, now and every poll_us
 void rb_controller_list_all(struct rb_controller *c);
 void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instance);
+int rb_controller_find_orphan(struct rb_controller *c, int infra, const char *id, bool *out_is_new); // its index; added if new
 bool rb_controller_orphans_are_over(const struct rb_controller *c);
 
 // recover.c

@@ -25,25 +25,29 @@ static void orphan_answered(void *arg, const struct rb_err *err)
     rb_run_call_end(arg);
 }
 
-static void end_orphan(struct rb_controller *c, const struct rb_run_orphan *o)
-{
-    struct rb_provider *p = &c->config.providers[o->infra];
-    p->ops->terminate(p, o->instance_id, orphan_answered, rb_run_call_begin(c, RB_CALL_TERMINATE, NULL, o->infra));
-}
-
-static void add_orphan(struct rb_controller *c, int infra, const char *id)
+int rb_controller_find_orphan(struct rb_controller *c, int infra, const char *id, bool *out_is_new)
 {
     int at = 0;
     while (at < c->n_orphans && strcmp(c->orphans[at].instance_id, id) != 0)
         at++;
-    if (at == c->n_orphans) {
+    *out_is_new = at == c->n_orphans;
+    if (*out_is_new) {
         c->orphans = rb_xrealloc(c->orphans, (size_t)c->n_orphans + 1, sizeof *c->orphans);
         c->orphans[c->n_orphans++] = (struct rb_run_orphan){.infra = infra};
         snprintf(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, "%s", id);
-        rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
     }
+    return at;
+}
+
+static void end_orphan(struct rb_controller *c, int infra, const char *id)
+{
+    struct rb_provider *p = &c->config.providers[infra];
+    bool is_new;
+    const int at = rb_controller_find_orphan(c, infra, id, &is_new);
+    if (is_new)
+        rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
     c->orphans[at].ended = false;
-    end_orphan(c, &c->orphans[at]);
+    p->ops->terminate(p, id, orphan_answered, rb_run_call_begin(c, RB_CALL_TERMINATE, NULL, infra));
 }
 
 // Listings.
@@ -278,7 +282,7 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
         rb_run_node_adopt_stray(n, instance);
     } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
-        add_orphan(c, infra, instance->id);
+        end_orphan(c, infra, instance->id);
     }
 }
 
