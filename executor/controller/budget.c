@@ -2,14 +2,14 @@
 
 #include "executor/controller/controller_private.h"
 
-struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c)
+static struct rb_spend_now present(const struct rb_controller *c)
 {
     return (struct rb_spend_now){c->config.loop->unix_us(c->config.loop->ctx), rb_controller_now_us(c)};
 }
 
 void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd)
 {
-    const struct rb_spend_now now = rb_controller_spend_now(c);
+    const struct rb_spend_now now = present(c);
     int64_t spent = 0, reserved = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);
@@ -32,13 +32,13 @@ bool rb_controller_within_budget(const struct rb_controller *c, int64_t reserve_
 
 int64_t rb_run_node_estimate_end(const struct rb_run_node *n)
 {
-    const struct rb_spend_now now = rb_controller_spend_now(n->c);
+    const struct rb_spend_now now = present(n->c);
     return n->row.running_unix_us >= 0 ? rb_spend_end_unix_us(&n->row, &now) : n->c->meta.started_unix_us + now.run_us;
 }
 
 void rb_run_node_bill(struct rb_run_node *n)
 {
-    const struct rb_spend_now now = rb_controller_spend_now(n->c);
+    const struct rb_spend_now now = present(n->c);
     if (n->row.terminated_unix_us < 0)
         n->row.terminated_unix_us = rb_run_node_estimate_end(n);
     if (!n->end_dated && n->row.terminated_unix_us < n->row.running_unix_us) // two clocks: it did not end before it ran

@@ -8,7 +8,6 @@
 struct rb_controller;
 struct rb_run_node;
 
-struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c);
 // Does the budget pay for what is spent, what is reserved, and this?
 bool rb_controller_within_budget(const struct rb_controller *c, int64_t reserve_uusd);
 // When the instance ends if it ends now, until the cloud reports a time. On the cloud's clock where anything of that is known.

@@ -9,16 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Time.
-
 int64_t rb_controller_now_us(const struct rb_controller *c)
 {
     const struct rb_loop *loop = c->config.loop;
     const int64_t now = c->base_us + loop->now_us(loop->ctx) - c->base_monotonic_us;
     return now > c->last_event_us ? now : c->last_event_us;
 }
-
-// The end.
 
 const char *rb_controller_resume_name(const struct rb_controller *c)
 {
@@ -64,23 +60,17 @@ void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err)
     finish(c);
 }
 
-void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err)
+bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *err)
 {
-    if (c->dead)
-        return;
+    if (ok || c->dead)
+        return ok;
     c->dead = true;
     c->failure = *err;
     if (rb_journal_plays_dead(c->journal))
         finish(c);
     else
         rb_controller_rescue(c);
-}
-
-bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *err)
-{
-    if (!ok)
-        rb_controller_journal_failed(c, err);
-    return ok;
+    return false;
 }
 
 bool rb_controller_lost_journal(const struct rb_controller *c)
@@ -213,8 +203,6 @@ void rb_controller_check_over(struct rb_controller *c)
         record_leak_check(c, -1);
 }
 
-// Notes.
-
 bool rb_controller_says_first(unsigned *said, unsigned what)
 {
     const bool first = (*said & what) == 0;
@@ -235,8 +223,6 @@ void rb_controller_note(struct rb_controller *c, const char *kind, const char *f
     if (!c->dead)
         rb_controller_wrote(c, rb_journal_note(c->journal, rb_controller_now_us(c), kind, text, &err), &err);
 }
-
-// Turns.
 
 bool rb_controller_begin(struct rb_controller *c)
 {
@@ -425,8 +411,6 @@ void rb_controller_give_up_node(struct rb_controller *c, int node)
 {
     rb_run_node_unreachable(c, node, "a run that borrowed it lost it");
 }
-
-// Start and stop.
 
 static struct rb_launcher_events launcher_events(struct rb_controller *c)
 {

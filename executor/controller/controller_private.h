@@ -125,8 +125,8 @@ bool rb_controller_says_first(unsigned *said, unsigned what); // marks the warni
 void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err); // stops the run; it ends with this error
 bool rb_controller_is_all_over(const struct rb_controller *c); // nothing is known to exist or to be on its way
 void rb_controller_check_over(struct rb_controller *c);        // the run may be over now
-void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err);
-bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *err); // not ok: the journal failed
+// Returns ok. Not ok: a write of the journal failed; nothing is decided any more, and the rescue begins.
+bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *err);
 void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err); // ends with everything as it is
 const char *rb_controller_resume_name(const struct rb_controller *c); // what `rbrun resume` and `rbrun stop` take
 

@@ -100,8 +100,6 @@ void rb_controller_beat(void *arg)
     rb_controller_arm(c, &c->heartbeat_timer, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, rb_controller_beat, c);
 }
 
-// Calls.
-
 struct rb_run_call *rb_run_call_begin(struct rb_controller *c, enum rb_run_call_kind kind, struct rb_run_node *node,
                                       int infra)
 {

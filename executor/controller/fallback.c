@@ -91,19 +91,17 @@ void rb_run_gang_note_stand_in(const struct rb_run_gang *g)
 {
     struct rb_controller *c = g->c;
     const struct rb_run_node *n = g->members[0];
-    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, planned = RB_BUF_INIT, chosen = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf planned = RB_BUF_INIT, chosen = RB_BUF_INIT;
     if (n->row.offer == planned_offer(n))
         return;
-    rb_run_gang_name(g, &name);
     describe(c->config.plan, planned_offer(n), &planned);
     describe(c->config.plan, n->row.offer, &chosen);
-    rb_controller_note(c, "warning", "%s: %s stands in for %s", rb_buf_str(&name), rb_buf_str(&chosen),
-                       rb_buf_str(&planned));
+    rb_run_gang_note(g, "warning", "%s stands in for %s", rb_buf_str(&chosen), rb_buf_str(&planned));
 }
 
 bool rb_run_gang_is_stand_in(const struct rb_run_gang *g)
 {
-    return rb_run_gang_is_wanted(g) && g->members[0]->row.offer != planned_offer(g->members[0]);
+    return rb_run_gang_find(g, rb_run_node_is_wanted) && g->members[0]->row.offer != planned_offer(g->members[0]);
 }
 
 void rb_controller_mark_sold_out(struct rb_controller *c, int offer, int64_t at_us)
@@ -198,7 +196,7 @@ void rb_run_gang_refused(struct rb_run_gang *g)
 {
     struct rb_controller *c = g->c;
     struct rb_run_node *leader = g->members[0];
-    if (!rb_run_gang_is_wanted(g))
+    if (!rb_run_gang_find(g, rb_run_node_is_wanted))
         return;
     if (offer_on_sale(leader, g->n) >= 0) {
         rb_controller_arm(c, &g->timer, 0, report_refused, g);

@@ -3,10 +3,10 @@
 #include "executor/controller/controller_private.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// Members.
 
 struct rb_run_gang *rb_run_gang_create(struct rb_controller *c, int n)
 {
@@ -123,12 +123,10 @@ bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err)
     return ok;
 }
 
-// What is known about a gang.
-
-const struct rb_run_node *rb_run_gang_undecided_member(const struct rb_run_gang *g)
+const struct rb_run_node *rb_run_gang_find(const struct rb_run_gang *g, bool (*is)(const struct rb_run_node *n))
 {
     for (int i = 0; i < g->n; i++)
-        if (rb_run_node_is_undecided(g->members[i]))
+        if (is(g->members[i]))
             return g->members[i];
     return NULL;
 }
@@ -141,27 +139,23 @@ bool rb_run_gang_is_called(const struct rb_run_gang *g)
     return call != NULL;
 }
 
-bool rb_run_gang_is_wanted(const struct rb_run_gang *g)
-{
-    for (int i = 0; i < g->n; i++)
-        if (rb_run_node_is_wanted(g->members[i]))
-            return true;
-    return false;
-}
-
-bool rb_run_gang_exists(const struct rb_run_gang *g)
-{
-    for (int i = 0; i < g->n; i++)
-        if (rb_run_node_exists(g->members[i]))
-            return true;
-    return false;
-}
-
 void rb_run_gang_name(const struct rb_run_gang *g, struct rb_buf *out)
 {
     rb_buf_puts(out, g->n > 1 ? "nodes " : "node ");
     for (int i = 0; i < g->n; i++)
         rb_buf_printf(out, "%s%d", i ? ", " : "", g->members[i]->id);
+}
+
+void rb_run_gang_note(const struct rb_run_gang *g, const char *kind, const char *fmt, ...)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    rb_run_gang_name(g, &name);
+    rb_controller_note(g->c, kind, "%s: %s", rb_buf_str(&name), text);
 }
 
 // A gang of one is one write; a larger one is a transaction, which may be open already.
@@ -181,8 +175,6 @@ bool rb_run_gang_enter(struct rb_run_gang *g, enum rb_launch_state state)
     }
     return !own || rb_controller_commit(c);
 }
-
-// The end of a gang.
 
 // Writes the rows, and collects the engine's events. Inside a transaction. Returns the number of events.
 static int record_break(struct rb_run_gang *g, struct rb_event *events)
@@ -211,15 +203,13 @@ static int record_break(struct rb_run_gang *g, struct rb_event *events)
 void rb_run_gang_break(struct rb_run_gang *g, const char *why)
 {
     struct rb_controller *c = g->c;
-    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
     if (!rb_controller_begin(c))
         return;
-    const struct rb_run_node *open = rb_run_gang_undecided_member(g);
+    const struct rb_run_node *open = rb_run_gang_find(g, rb_run_node_is_undecided);
     if (open && open->row.state != RB_LAUNCH_INTENT) // a request was sent
         rb_run_gang_await_copies(g);
     rb_controller_disarm(c, &g->timer);
-    rb_run_gang_name(g, &name);
-    rb_controller_note(c, "fault", "%s: given up together: %s", rb_buf_str(&name), why);
+    rb_run_gang_note(g, "fault", "given up together: %s", why);
     struct rb_event *events = rb_xcalloc((size_t)g->n, sizeof *events);
     const int n_events = record_break(g, events);
     rb_run_gang_drop_user_data(g);
@@ -230,27 +220,4 @@ void rb_run_gang_break(struct rb_run_gang *g, const char *why)
     free(events);
     for (int i = 0; i < g->n && !c->dead; i++)
         rb_run_node_terminate(g->members[i]);
-}
-
-// Any of it, even if it is gone by now.
-static bool was_seen(const struct rb_run_gang *g)
-{
-    for (int i = 0; i < g->n; i++)
-        if (g->members[i]->row.state >= RB_LAUNCH_ACKED)
-            return true;
-    return false;
-}
-
-// Listings show the members of a gang one by one. Only after a while a missing one means that the cloud launched the gang
-// incompletely.
-void rb_run_node_missed(struct rb_run_node *n, int64_t asked_us)
-{
-    struct rb_controller *c = n->c;
-    if (!was_seen(n->gang))
-        return;
-    if (n->absent++ == 0)
-        n->absent_since_us = asked_us;
-    if (n->absent >= RB_CONTROLLER_ABSENT_LISTINGS &&
-        rb_controller_now_us(c) - n->absent_since_us >= RB_CONTROLLER_NEW_S * RB_US_PER_S)
-        rb_run_gang_break(n->gang, "some of it was launched, and the rest is not to be seen");
 }

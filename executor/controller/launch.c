@@ -16,8 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-// Intent.
-
 static void user_data_path(const struct rb_run_gang *g, struct rb_buf *out)
 {
     rb_buf_printf(out, "%s/keys/%s.user-data", g->c->config.run_dir, g->members[0]->row.launch_id);
@@ -196,13 +194,11 @@ bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *
     return written && forget_leak_check(c);
 }
 
-// Launch.
-
 static void retry_launch(void *arg)
 {
     struct rb_run_gang *g = arg;
     g->timer = 0;
-    if (rb_run_gang_undecided_member(g))
+    if (rb_run_gang_find(g, rb_run_node_is_undecided))
         rb_run_gang_send(g);
 }
 
@@ -222,24 +218,16 @@ void rb_run_gang_await_copies(const struct rb_run_gang *g)
         g->c->linger_until_us = until_us;
 }
 
-static void note_refusal(const struct rb_run_gang *g, const struct rb_err *err)
-{
-    const struct rb_launch_row *row = &g->members[0]->row;
-    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    rb_run_gang_name(g, &name);
-    rb_controller_note(g->c, "fault", "%s: %s refused %s: %s", rb_buf_str(&name), row->infra, row->instance_type,
-                       err->message);
-}
-
 static void not_launched(struct rb_run_gang *g, const struct rb_err *err)
 {
     struct rb_controller *c = g->c;
-    const struct rb_launch_row *row = &rb_run_gang_undecided_member(g)->row;
+    const struct rb_launch_row *row = &rb_run_gang_find(g, rb_run_node_is_undecided)->row;
     const int offer = row->offer;
     const bool sent = row->state != RB_LAUNCH_INTENT;
     if (err->code == RB_ERR_CAPACITY)
         rb_controller_mark_sold_out(c, offer, rb_controller_now_us(c));
-    if (rb_run_gang_exists(g)) { // a listing showed some of what the cloud now denies to have launched
+    if (rb_run_gang_find(g,
+                         rb_run_node_exists)) { // a listing showed some of what the cloud now denies to have launched
         rb_run_gang_break(g, err->message);
         return;
     }
@@ -248,12 +236,13 @@ static void not_launched(struct rb_run_gang *g, const struct rb_err *err)
     if (!rb_run_gang_enter(g, RB_LAUNCH_REFUSED))
         return;
     rb_run_gang_drop_user_data(g);
-    note_refusal(g, err);
+    rb_run_gang_note(g, "fault", "%s refused %s: %s", g->members[0]->row.infra, g->members[0]->row.instance_type,
+                     err->message);
     if (err->code == RB_ERR_CAPACITY)
         rb_run_gang_refused(g);
     else if (err->code != RB_ERR_IO && rb_run_gang_is_stand_in(g))
         rb_run_gang_reject_offer(g, err);
-    else if (rb_run_gang_is_wanted(g))
+    else if (rb_run_gang_find(g, rb_run_node_is_wanted))
         rb_controller_fail_run(c, err);
 }
 
@@ -262,7 +251,7 @@ static void not_launched(struct rb_run_gang *g, const struct rb_err *err)
 static bool never_sent(const struct rb_run_gang *g, const struct rb_err *err)
 {
     return err->code != RB_ERR_UNKNOWN_OUTCOME && g->unanswered_us < 0 &&
-           rb_run_gang_undecided_member(g)->row.state == RB_LAUNCH_SENT;
+           rb_run_gang_find(g, rb_run_node_is_undecided)->row.state == RB_LAUNCH_SENT;
 }
 
 // A network that is down may come back. A cloud that answers "not found" rarely changes its answer.
@@ -279,17 +268,15 @@ static bool unsent_for_too_long(struct rb_run_gang *g, const struct rb_err *err)
 static void not_sent(struct rb_run_gang *g, const struct rb_err *err)
 {
     struct rb_controller *c = g->c;
-    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
     if (!rb_run_gang_enter(g, RB_LAUNCH_INTENT))
         return;
     if (unsent_for_too_long(g, err)) {
         not_launched(g, err);
         return;
     }
-    rb_run_gang_name(g, &name);
     if (g->tries == 0)
-        rb_controller_note(c, "warning", "%s: %s launch was not sent (%s); trying again", rb_buf_str(&name),
-                           g->n > 1 ? "their" : "its", err->message);
+        rb_run_gang_note(g, "warning", "%s launch was not sent (%s); trying again", g->n > 1 ? "their" : "its",
+                         err->message);
     for (int i = 0; i < g->n && !c->dead; i++)
         if (!rb_run_node_is_wanted(g->members[i]))
             rb_run_node_record_end(c, g->members[i]);
@@ -299,13 +286,11 @@ static void not_sent(struct rb_run_gang *g, const struct rb_err *err)
 // The outcome is unknown: sends the identical request again later, unless a listing shows the instances first.
 static void unanswered(struct rb_run_gang *g, const struct rb_err *err)
 {
-    if (rb_run_gang_undecided_member(g)->row.state != RB_LAUNCH_AMBIGUOUS) {
-        RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    if (rb_run_gang_find(g, rb_run_node_is_undecided)->row.state != RB_LAUNCH_AMBIGUOUS) {
         if (!rb_run_gang_enter(g, RB_LAUNCH_AMBIGUOUS))
             return;
-        rb_run_gang_name(g, &name);
-        rb_controller_note(g->c, "warning", "%s: %s launch is undecided (%s); asking again with the same token",
-                           rb_buf_str(&name), g->n > 1 ? "their" : "its", err->message);
+        rb_run_gang_note(g, "warning", "%s launch is undecided (%s); asking again with the same token",
+                         g->n > 1 ? "their" : "its", err->message);
     }
     if (err->code != RB_ERR_CAPACITY && err->code != RB_ERR_THROTTLED &&
         err->code != RB_ERR_DENIED) // these are answers
@@ -313,24 +298,17 @@ static void unanswered(struct rb_run_gang *g, const struct rb_err *err)
     rb_controller_arm(g->c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
 }
 
-// A refusal is definite if every request was answered: the next offer may be asked. While an earlier one may still
-// arrive, only the same token is safe: two requests with it can never launch twice.
-static void refused_now(struct rb_run_gang *g, const struct rb_err *err)
+// Is it certain that nothing was launched, and that nothing will be? While an earlier request may still arrive, only the same
+// token is safe after a refusal: two requests with it can never launch twice. And a denial says nothing about an earlier
+// request without an answer: its instance may exist and be billed. Most denials pass (a clock that was set, keys that are
+// renewed), but we do not wait for that for ever.
+static bool is_final(struct rb_run_gang *g, const struct rb_err *err)
 {
-    if (rb_run_gang_is_wanted(g) && rb_controller_now_us(g->c) < late_until(g))
-        unanswered(g, err);
-    else
-        not_launched(g, err);
-}
-
-// A denial says nothing about an earlier request without an answer: its instance may exist and be billed. Most denials pass
-// (a clock that was set, keys that are renewed), but we do not wait for that for ever.
-static void denied_now(struct rb_run_gang *g, const struct rb_err *err)
-{
-    if (g->unanswered_us >= 0 && ++g->denials < RB_CONTROLLER_DENIALS)
-        unanswered(g, err);
-    else
-        not_launched(g, err);
+    if (err->code == RB_ERR_CAPACITY)
+        return !rb_run_gang_find(g, rb_run_node_is_wanted) || rb_controller_now_us(g->c) >= late_until(g);
+    if (err->code == RB_ERR_DENIED)
+        return g->unanswered_us < 0 || ++g->denials >= RB_CONTROLLER_DENIALS;
+    return err->code == RB_ERR_INVALID || err->code == RB_ERR_PRICE;
 }
 
 static void acknowledge_gang(struct rb_run_gang *g, const struct rb_instance *instances);
@@ -345,27 +323,15 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
         rb_run_gang_rescue(g, err, instances);
         return;
     }
-    if (!err) {
+    const bool open = rb_run_gang_find(g, rb_run_node_is_undecided) != NULL; // else a listing was faster
+    if (!err)
         acknowledge_gang(g, instances);
-    } else if (rb_run_gang_undecided_member(g)) {
-        switch (err->code) {
-        case RB_ERR_CAPACITY:
-            refused_now(g, err);
-            break;
-        case RB_ERR_DENIED:
-            denied_now(g, err);
-            break;
-        case RB_ERR_INVALID:
-        case RB_ERR_PRICE:
-            not_launched(g, err);
-            break;
-        default:
-            if (never_sent(g, err))
-                not_sent(g, err);
-            else
-                unanswered(g, err);
-        }
-    }
+    else if (open && is_final(g, err))
+        not_launched(g, err);
+    else if (open && never_sent(g, err))
+        not_sent(g, err);
+    else if (open)
+        unanswered(g, err);
     rb_controller_check_over(c);
 }
 
@@ -391,7 +357,7 @@ static void write_name(const struct rb_run_gang *g, struct rb_buf *out)
 // From an undecided member's row, which has not changed since it was written.
 static void request_launch(struct rb_run_gang *g, const char *user_data, bool again)
 {
-    const struct rb_run_node *n = rb_run_gang_undecided_member(g);
+    const struct rb_run_node *n = rb_run_gang_find(g, rb_run_node_is_undecided);
     struct rb_controller *c = g->c;
     const struct rb_resources *resources = &c->config.plan->job->resources;
     char infra[sizeof n->row.infra], expires[32], group[RB_PLACEMENT_GROUP_BYTES];
@@ -452,7 +418,7 @@ static void undo_sending(struct rb_run_gang *g)
 // The log beside the journal shows whether the journal is whole. Launches inside this process need no log.
 static bool log_launch(struct rb_run_gang *g)
 {
-    const struct rb_run_node *n = rb_run_gang_undecided_member(g);
+    const struct rb_run_node *n = rb_run_gang_find(g, rb_run_node_is_undecided);
     struct rb_err err;
     if (g->logged || rb_run_node_provider(n)->ops->is_in_process)
         return true;
@@ -470,7 +436,7 @@ void rb_run_gang_send(struct rb_run_gang *g)
     RB_AUTO(rb_auto_free) char *user_data = NULL;
     size_t len = 0;
     struct rb_err err;
-    const bool sent = rb_run_gang_undecided_member(g)->row.state != RB_LAUNCH_INTENT;
+    const bool sent = rb_run_gang_find(g, rb_run_node_is_undecided)->row.state != RB_LAUNCH_INTENT;
     if (!sent && !is_whole(g)) {
         rb_run_gang_break(g, "not all of it is wanted any more");
         return;
@@ -510,7 +476,7 @@ static void begin_life(struct rb_run_node *n, const struct rb_instance *instance
     n->acked_us = rb_controller_now_us(c);
     rb_run_node_lease(n);
     n->tries = n->absent = 0;
-    if (n->gang && !rb_run_gang_undecided_member(n->gang)) { // that was the last undecided member
+    if (n->gang && !rb_run_gang_find(n->gang, rb_run_node_is_undecided)) { // that was the last undecided member
         rb_controller_disarm(c, &n->gang->timer);
         rb_run_gang_drop_user_data(n->gang);
     }

@@ -62,17 +62,16 @@ struct rb_run_gang *rb_run_gang_create(struct rb_controller *c, int n); // the c
 void rb_run_gang_discard(struct rb_run_gang *g);                        // the last one, of which nothing was written
 void rb_controller_free_gangs(struct rb_controller *c);
 bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err); // from the rows that were loaded
-const struct rb_run_node *rb_run_gang_undecided_member(const struct rb_run_gang *g); // any; NULL: none
+// The first member of which that is true, NULL: none.
+const struct rb_run_node *rb_run_gang_find(const struct rb_run_gang *g, bool (*is)(const struct rb_run_node *n));
 bool rb_run_gang_is_called(const struct rb_run_gang *g); // its request has not been answered yet
-bool rb_run_gang_is_wanted(const struct rb_run_gang *g); // any of it
-bool rb_run_gang_exists(const struct rb_run_gang *g);    // any of it
 void rb_run_gang_name(const struct rb_run_gang *g, struct rb_buf *out); // "nodes 3, 4"
+void rb_run_gang_note(const struct rb_run_gang *g, const char *kind, const char *fmt, ...) // "nodes 3, 4: ..."
+    __attribute__((format(printf, 3, 4)));
 // All undecided members enter the state, and their rows are written together; false: the journal failed.
 bool rb_run_gang_enter(struct rb_run_gang *g, enum rb_launch_state state);
 // The gang cannot come together: ends what there is of it. The engine asks for all of it again.
 void rb_run_gang_break(struct rb_run_gang *g, const char *why);
-// An undecided member whose gang was seen without it in a complete listing, asked for at that time.
-void rb_run_node_missed(struct rb_run_node *n, int64_t asked_us);
 
 // launch.c
 // Writes the intent to launch n nodes as one gang; false: nothing was written.

@@ -9,8 +9,6 @@
 #define ABSENT_NEW_US       (RB_CONTROLLER_NEW_S * RB_US_PER_S)
 #define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // not found for this long: it has ended
 
-// Orphans.
-
 bool rb_controller_orphans_are_over(const struct rb_controller *c)
 {
     for (int i = 0; i < c->n_orphans; i++)
@@ -49,8 +47,6 @@ static void end_orphan(struct rb_controller *c, int infra, const char *id)
     c->orphans[at].ended = false;
     p->ops->terminate(p, id, orphan_answered, rb_run_call_begin(c, RB_CALL_TERMINATE, NULL, infra));
 }
-
-// Listings.
 
 static struct rb_run_node *node_of(struct rb_controller *c, const struct rb_instance *i)
 {
@@ -286,6 +282,25 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     }
 }
 
+static bool was_seen(const struct rb_run_node *n)
+{
+    return n->row.state >= RB_LAUNCH_ACKED;
+}
+
+// A complete listing, asked for at that time, did not show an undecided launch. Listings show the members of a gang one by one:
+// only after a while a missing one means that the cloud launched the gang incompletely.
+static void miss_member(struct rb_run_node *n, int64_t asked_us)
+{
+    struct rb_controller *c = n->c;
+    if (!rb_run_gang_find(n->gang, was_seen))
+        return;
+    if (n->absent++ == 0)
+        n->absent_since_us = asked_us;
+    if (n->absent >= RB_CONTROLLER_ABSENT_LISTINGS &&
+        rb_controller_now_us(c) - n->absent_since_us >= RB_CONTROLLER_NEW_S * RB_US_PER_S)
+        rb_run_gang_break(n->gang, "some of it was launched, and the rest is not to be seen");
+}
+
 static void judge_absences(struct rb_controller *c, int infra, const struct rb_run_call *call)
 {
     for (int i = 0; i < rb_controller_n_launches(c) && !c->dead; i++) {
@@ -294,7 +309,7 @@ static void judge_absences(struct rb_controller *c, int infra, const struct rb_r
             rb_controller_infra_of(c, n->row.infra) != infra)
             continue;
         if (rb_run_node_is_undecided(n))
-            rb_run_node_missed(n, call->asked_us);
+            miss_member(n, call->asked_us);
         else if (n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE && n->acked_us < call->asked_us)
             judge_absence(n);
     }

@@ -7,15 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct rb_run_node *new_node(struct rb_controller *c, int id)
+{
+    struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
+    *n = (struct rb_run_node){.c = c, .id = id, .absent_since_us = -1, .acked_us = -1, .exhausted_us = -1};
+    return n;
+}
+
 struct rb_run_node *rb_run_node_at(struct rb_controller *c, int node)
 {
     while (c->n_nodes <= node) {
         c->nodes = rb_xrealloc(c->nodes, (size_t)c->n_nodes + 1, sizeof(struct rb_run_node *));
-        struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
-        n->c = c;
-        n->id = c->n_nodes;
-        n->absent_since_us = n->acked_us = n->exhausted_us = -1;
-        c->nodes[c->n_nodes++] = n;
+        c->nodes[c->n_nodes] = new_node(c, c->n_nodes);
+        c->n_nodes++;
     }
     return c->nodes[node];
 }
@@ -33,15 +37,10 @@ struct rb_run_node *rb_controller_launch_at(const struct rb_controller *c, int i
 struct rb_run_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
                                              const struct rb_billing *billing)
 {
-    struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
-    *n = (struct rb_run_node){.c = c,
-                              .id = row->node,
-                              .role = RB_NODE_SUPERSEDED,
-                              .row = *row,
-                              .billing = *billing,
-                              .absent_since_us = -1,
-                              .acked_us = -1,
-                              .exhausted_us = -1};
+    struct rb_run_node *n = new_node(c, row->node);
+    n->role = RB_NODE_SUPERSEDED;
+    n->row = *row;
+    n->billing = *billing;
     c->superseded = rb_xrealloc(c->superseded, (size_t)c->n_superseded + 1, sizeof(struct rb_run_node *));
     c->superseded[c->n_superseded++] = n;
     return n;
@@ -108,11 +107,9 @@ bool rb_run_node_is_local(const struct rb_run_node *n)
 
 int rb_controller_infra_of(const struct rb_controller *c, const char *infra)
 {
-    for (int i = 0; i < c->config.n_providers; i++) {
-        const size_t len = strlen(c->config.infras[i]);
-        if (strncmp(infra, c->config.infras[i], len) == 0 && (infra[len] == '\0' || infra[len] == '/'))
+    for (int i = 0; i < c->config.n_providers; i++)
+        if (rb_infra_within(infra, c->config.infras[i]))
             return i;
-    }
     return -1;
 }
 
@@ -120,8 +117,6 @@ struct rb_provider *rb_run_node_provider(const struct rb_run_node *n)
 {
     return &n->c->config.providers[rb_controller_infra_of(n->c, n->row.infra)];
 }
-
-// Its row.
 
 void rb_run_node_enter(struct rb_run_node *n, enum rb_launch_state state)
 {
@@ -142,8 +137,6 @@ bool rb_run_node_write(struct rb_run_node *n)
     struct rb_err err;
     return !n->c->dead && rb_controller_wrote(n->c, rb_journal_launch(n->c->journal, &n->row, &err), &err);
 }
-
-// Boot.
 
 // A fault of the job or of the image repeats itself: after a few nodes the run stops.
 void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err)
@@ -260,15 +253,13 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
 }
 
-// End.
-
 bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n)
 {
     const bool unsent = rb_run_node_is_undecided(n) && n->row.state == RB_LAUNCH_INTENT;
     if (!unsent && !rb_run_node_exists(n))
         return true; // refused or ending already, or its answer is still to come
     rb_run_node_enter(n, unsent ? RB_LAUNCH_REFUSED : RB_LAUNCH_TERMINATING);
-    if (unsent && n->gang && !rb_run_gang_undecided_member(n->gang))
+    if (unsent && n->gang && !rb_run_gang_find(n->gang, rb_run_node_is_undecided))
         rb_run_gang_drop_user_data(n->gang);
     n->row.terminate_us = rb_controller_now_us(c);
     n->tries = 0;

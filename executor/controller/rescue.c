@@ -82,14 +82,12 @@ void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err, const s
     }
 }
 
-// --- is it over?
-
 // A request without an answer may still arrive, and its instances are listed late.
 static int64_t quiet_until(const struct rb_controller *c)
 {
     int64_t until_us = c->linger_until_us;
     for (int i = 0; i < c->n_gangs; i++) {
-        const struct rb_run_node *open = rb_run_gang_undecided_member(c->gangs[i]);
+        const struct rb_run_node *open = rb_run_gang_find(c->gangs[i], rb_run_node_is_undecided);
         const int64_t last_us = rb_run_gang_is_called(c->gangs[i]) ? rb_controller_now_us(c) : c->rescue.begun_us;
         const int64_t listed_us = last_us + (RB_CONTROLLER_LATE_S + RB_CONTROLLER_NEW_S) * RB_US_PER_S;
         if (open && open->row.state != RB_LAUNCH_INTENT && listed_us > until_us)
@@ -130,8 +128,6 @@ static void leave(struct rb_controller *c, bool all)
                rb_controller_resume_name(c));
     rb_controller_leave_run(c, &err);
 }
-
-// --- rounds
 
 static void list(struct rb_controller *c, int infra);
 
@@ -176,8 +172,6 @@ static void list(struct rb_controller *c, int infra)
     c->clouds[infra].listing = true;
     p->ops->list(p, c->config.run_id, listed, rb_run_call_begin(c, RB_CALL_LIST, NULL, infra));
 }
-
-// --- begin and end
 
 static void begin(void *arg)
 {

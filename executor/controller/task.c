@@ -74,8 +74,6 @@ bool rb_run_node_has_tasks(const struct rb_controller *c, int node)
     return false;
 }
 
-// Rows.
-
 bool rb_run_task_write(struct rb_run_task *t)
 {
     struct rb_err err;
@@ -208,8 +206,6 @@ void rb_run_node_close_tasks(struct rb_controller *c, int node)
             close_killed(t);
     }
 }
-
-// Kills.
 
 void rb_run_task_kill(struct rb_run_task *t)
 {

@@ -60,8 +60,6 @@ void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err)
     rb_controller_fail_run(c, &full);
 }
 
-// Output.
-
 // Samples of a step over those of the initial batch; 1 where the job does not tune it.
 static double batch_scale(const struct rb_run_task *t)
 {
@@ -122,8 +120,6 @@ void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t
                                             .metric = line.metric,
                                             .steps = line.steps});
 }
-
-// Ends.
 
 // A failure that is the script's own doing; else signature is 0 (engine/events/event.h).
 struct failure {

@@ -6,8 +6,6 @@
 
 #include <inttypes.h>
 
-// ---- asked by the engine
-
 static int64_t longest(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -67,8 +65,6 @@ void rb_run_task_yield(struct rb_run_task *t)
     }
 }
 
-// ---- how long things take
-
 void rb_run_task_measure_report(struct rb_run_task *t)
 {
     const int64_t now = rb_attended_us(t->c->config.loop); // the time of a suspend does not count
@@ -82,8 +78,6 @@ void rb_run_task_measure_save(struct rb_run_task *t)
     if (t->row.exited_us >= 0)
         t->c->longest_save_us = longest(t->c->longest_save_us, rb_controller_now_us(t->c) - t->row.exited_us);
 }
-
-// ---- the last stretch of an anytime job
 
 // At most a tenth of the time is given up for it.
 static int64_t most_lead_us(const struct rb_controller *c)
