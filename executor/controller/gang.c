@@ -86,13 +86,20 @@ static int by_launch(const void *a, const void *b)
     return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
+// One request launches another node with each row, and has one token and one outcome.
+static bool can_share_launch(const struct rb_run_node *a, const struct rb_run_node *b)
+{
+    return a->id != b->id && strcmp(a->row.token, b->row.token) == 0 &&
+           (!rb_run_node_is_undecided(a) || !rb_run_node_is_undecided(b) || a->row.state == b->row.state);
+}
+
 static bool link_gang(struct rb_controller *c, struct rb_run_node **members, int n, struct rb_err *err)
 {
     struct rb_run_gang *g = rb_run_gang_create(c, n);
     for (int i = 0; i < n; i++) {
-        if (i > 0 &&
-            (members[i]->id == members[i - 1]->id || strcmp(members[i]->row.token, members[0]->row.token) != 0))
-            return rb_journal_misfit(c->journal, err, "it names launch %s twice, for nodes %d and %d",
+        if (i > 0 && !can_share_launch(members[i - 1], members[i]))
+            return rb_journal_misfit(c->journal, err,
+                                     "its rows of launch %s contradict each other, for nodes %d and %d",
                                      members[i]->row.launch_id, members[i - 1]->id, members[i]->id);
         g->members[i] = members[i];
         members[i]->gang = g;

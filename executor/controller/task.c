@@ -1,4 +1,4 @@
-// Tasks: starts of trials whose processes may exist, from the row that orders one to the certainty that it is over.
+// Tasks: from the row that orders a start to the certainty that its processes are over.
 #include "executor/controller/controller_private.h"
 
 #include <stdlib.h>

@@ -121,14 +121,9 @@ void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t
                                             .steps = line.steps});
 }
 
-// A failure that is the script's own doing; else signature is 0 (engine/events/event.h).
-struct failure {
-    uint64_t signature;
-    const char *said;
-};
-
-static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb_outcome outcome,
-                        struct failure failure)
+// signature, said: of a failure that is the script's own doing; else 0 (engine/events/event.h).
+static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb_outcome outcome, uint64_t signature,
+                        const char *said)
 {
     struct rb_controller *c = t->c;
     const struct rb_event event = {.kind = RB_EVENT_TRIAL_ENDED,
@@ -137,8 +132,8 @@ static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb
                                    .stage = t->row.stage,
                                    .resource = t->last_resource > 0 ? t->last_resource : 0,
                                    .outcome = outcome,
-                                   .signature = failure.signature,
-                                   .said = failure.said};
+                                   .signature = signature,
+                                   .said = said};
     if (!c->in_transaction && !rb_controller_begin(c))
         return;
     rb_run_task_record_over(t, state);
@@ -168,7 +163,7 @@ static void failed(struct rb_run_task *t, const char *why, bool script)
     rb_last_lines_text(&t->printed, last, sizeof last);
     snprintf(printed, sizeof printed, "%s%s%s", why, last[0] ? ": " : "", last);
     const uint64_t signature = script ? rb_last_lines_signature(&t->printed, t->row.exit_code) : 0;
-    trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED, (struct failure){signature, printed});
+    trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED, signature, printed);
     say_failed_alike(c, trial);
 }
 
@@ -205,7 +200,8 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
 {
     struct rb_controller *c = ctx;
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
-    if (c->dead || !t || !rb_run_task_is_live(t) || t->process == RB_PROCESS_SAVING)
+    if (c->dead || !t || !rb_run_task_is_live(t) ||
+        (t->process != RB_PROCESS_FOLLOWED && t->process != RB_PROCESS_YIELDING))
         return;
     char why[160];
     rb_run_task_disarm(t);
@@ -219,8 +215,7 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
                  c->config.plan->job->scheduler.unit, t->row.resource_end, c->config.plan->job->metric_name);
         failed(t, why, true);
     } else if (exit_code == EXIT_YIELDED && t->last_resource <= t->row.resource_start) {
-        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED,
-                    (struct failure){0}); // what it started from is still its checkpoint
+        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED, 0, NULL); // what it started from is still its checkpoint
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
         RB_ENTER(rb_task_states, t->row.state, RB_TASK_EXITED);
@@ -249,7 +244,7 @@ void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, 
 {
     struct rb_controller *c = ctx;
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
-    if (c->dead || !t || t->row.state != RB_TASK_EXITED)
+    if (c->dead || !t || t->row.state != RB_TASK_EXITED || (err && t->process != RB_PROCESS_SAVING))
         return;
     if (err && ++t->save_tries < RB_CONTROLLER_SAVE_TRIES) {
         rb_controller_arm(c, &t->timer, rb_controller_backoff_us(t->save_tries), save, t);
@@ -270,8 +265,7 @@ void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, 
     memcpy(before, record->checkpoint, sizeof before);
     memcpy(record->checkpoint, t->row.checkpoint, sizeof record->checkpoint);
     rb_run_task_measure_save(t);
-    trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED,
-                (struct failure){0});
+    trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED, 0, NULL);
     if (!c->dead)
         drop_midway(c, before);
 }
