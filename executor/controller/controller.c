@@ -267,7 +267,7 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
 }
 
 // Orders that are states of rows (kill, terminate) are carried out by what the rows say now.
-static void carry_out(struct rb_controller *c, const struct rb_action *a)
+void rb_controller_carry_out(struct rb_controller *c, const struct rb_action *a)
 {
     struct rb_run_node *n;
     struct rb_run_task *t;
@@ -377,7 +377,7 @@ static void turn(struct rb_controller *c, struct rb_event *events, int n, struct
         c->config.observe(c->config.ctx, &events[k], &actions[k]);
     for (int k = 0; k < n; k++)
         for (int i = 0; i < actions[k].n && !c->dead; i++)
-            carry_out(c, &actions[k].items[i]);
+            rb_controller_carry_out(c, &actions[k].items[i]);
     rb_controller_start_tasks(c);
     rb_controller_give_advice(c);
     stop_if_wanted(c);

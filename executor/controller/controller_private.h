@@ -118,6 +118,7 @@ bool rb_controller_commit(struct rb_controller *c);
 void rb_controller_turn(struct rb_controller *c, struct rb_event event);
 // Likewise several that happened together: what they order is one order, so nodes asked for together are launched together.
 void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n);
+void rb_controller_carry_out(struct rb_controller *c, const struct rb_action *a); // an order that was recorded
 void rb_controller_give_advice(struct rb_controller *c); // if the engine has asked for a forecast
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

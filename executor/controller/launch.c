@@ -21,11 +21,6 @@ static void user_data_path(const struct rb_run_gang *g, struct rb_buf *out)
     rb_buf_printf(out, "%s/keys/%s.user-data", g->c->config.run_dir, g->members[0]->row.launch_id);
 }
 
-static void hex_digest(struct rb_buf *text, char out_hex[65])
-{
-    rb_digest_sha256(rb_buf_str(text), text->len, out_hex);
-}
-
 static const char *image_of(const struct rb_run_node *n)
 {
     const struct rb_plan *plan = n->c->config.plan;
@@ -59,10 +54,10 @@ static void make_token(struct rb_run_gang *g, const char *user_data)
         rb_buf_printf(&params, "|%s", group);
     if (g->n > 1)
         rb_buf_printf(&params, "|%d", g->n);
-    hex_digest(&params, digest);
+    rb_digest_sha256(rb_buf_str(&params), params.len, digest);
     rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra, digest);
     for (int i = 0; i < g->n; i++)
-        hex_digest(&all, g->members[i]->row.token);
+        rb_digest_sha256(rb_buf_str(&all), all.len, g->members[i]->row.token);
 }
 
 // Mode 0600, and not in the journal: it holds the nodes' private host key until the launch was answered.

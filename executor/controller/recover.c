@@ -134,11 +134,8 @@ static void launch_again(struct rb_controller *c)
         rb_controller_record_launches(c, orders, n);
         rb_controller_commit(c);
     }
-    for (int i = 0; i < n && !c->dead; i++) {
-        const struct rb_run_node *node = rb_run_node_at(c, orders[i].node);
-        if (rb_run_node_has_row(node) && node->row.state == RB_LAUNCH_INTENT)
-            rb_run_gang_send(node->gang);
-    }
+    for (int i = 0; i < n && !c->dead; i++)
+        rb_controller_carry_out(c, &orders[i]);
     free(orders);
 }
 

@@ -16,10 +16,8 @@ struct rb_states {
     } of[RB_STATES_MAX];
 };
 
-// Journalled: enum rb_launch_state and enum rb_task_state (executor/journal/journal.h).
-extern const struct rb_states rb_launch_states, rb_task_states;
-
-// In memory. A controller that comes back begins with the first state of each, unless the row says more.
+// enum rb_launch_state and enum rb_task_state are journalled (executor/journal/journal.h). The others are known in memory: a controller that comes back begins with the first state of each, unless the row says more.
+extern const struct rb_states rb_launch_states, rb_task_states, rb_link_states, rb_end_states, rb_process_states, rb_phases;
 
 // The launcher's link to a node.
 enum rb_link_state {
@@ -27,7 +25,6 @@ enum rb_link_state {
     RB_LINK_PREPARING, // the launcher connects to the node and sets it up
     RB_LINK_PREPARED,  // the launcher reaches it
 };
-extern const struct rb_states rb_link_states;
 
 // What the cloud answered to the termination of an instance.
 enum rb_end_state {
@@ -35,7 +32,6 @@ enum rb_end_state {
     RB_END_NOT_FOUND,   // the last answer: there is no such instance
     RB_END_ACCEPTED,    // a termination was accepted; later answers do not matter
 };
-extern const struct rb_states rb_end_states;
 
 // What the launcher knows about the processes of a task.
 enum rb_process_state {
@@ -46,7 +42,6 @@ enum rb_process_state {
     RB_PROCESS_SAVING,     // they have exited, and their checkpoint is being saved
     RB_PROCESS_KILLING,    // the launcher was asked to kill them
 };
-extern const struct rb_states rb_process_states;
 
 // The run itself.
 enum rb_phase {
@@ -55,7 +50,6 @@ enum rb_phase {
     RB_PHASE_CLOSING,    // everything has ended; the last listing must show no instance
     RB_PHASE_OVER,       // `finished` was or will be called
 };
-extern const struct rb_states rb_phases;
 
 bool rb_states_follow(const struct rb_states *s, int from, int to); // is the transition legal?
 void rb_states_check(const struct rb_states *s, int from, int to); // asserts that it is, or that nothing changes

@@ -5,22 +5,19 @@
 
 #include <string.h>
 
-// Slots whose nodes have not ended. Fewer than all only for the rest of a gang after a restart.
-static int living_slots(const struct rb_run_task *t, struct rb_slot *out)
+// The slots whose nodes have not ended: fewer than all only for the rest of a gang after a restart. 0: a node is not prepared.
+static int prepared_slots(const struct rb_run_task *t, struct rb_slot *out)
 {
     int n = 0;
-    for (int i = 0; i < t->row.n_slots; i++)
-        if (t->row.state != RB_TASK_KILLING || rb_run_node_may_run(t->c, t->row.slots[i].node))
-            out[n++] = t->row.slots[i];
+    for (int i = 0; i < t->row.n_slots; i++) {
+        const int node = t->row.slots[i].node;
+        if (t->row.state == RB_TASK_KILLING && !rb_run_node_may_run(t->c, node))
+            continue;
+        if (t->c->nodes[node]->link != RB_LINK_PREPARED)
+            return 0;
+        out[n++] = t->row.slots[i];
+    }
     return n;
-}
-
-static bool nodes_prepared(const struct rb_run_task *t, const struct rb_slot *slots, int n_slots)
-{
-    for (int i = 0; i < n_slots; i++)
-        if (t->c->nodes[slots[i].node]->link != RB_LINK_PREPARED)
-            return false;
-    return n_slots > 0;
 }
 
 // Do processes that must end still use one of its GPUs, or belong to the same trial?
@@ -115,11 +112,11 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
 static void start_if_possible(struct rb_run_task *t)
 {
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
-    const int n_slots = living_slots(t, slots);
+    const int n_slots = prepared_slots(t, slots);
     const bool kill = t->row.state == RB_TASK_KILLING, ordered = t->process == RB_PROCESS_ORDERED;
     if (t->c->last_stretch && ordered && !kill)
         return; // there is no time left to reach a checkpoint
-    if ((!ordered && t->process != RB_PROCESS_UNFOLLOWED) || !nodes_prepared(t, slots, n_slots) ||
+    if ((!ordered && t->process != RB_PROCESS_UNFOLLOWED) || n_slots == 0 ||
         (t->row.state == RB_TASK_INTENT && is_blocked(t)))
         return;
     hand_over(t, slots, n_slots);
