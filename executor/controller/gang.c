@@ -140,10 +140,10 @@ const struct rb_run_node *rb_run_gang_find(const struct rb_run_gang *g, bool (*i
 
 bool rb_run_gang_is_called(const struct rb_run_gang *g)
 {
-    const struct rb_run_call *call = g->c->calls;
-    while (call && call->gang != g)
-        call = call->next;
-    return call != NULL;
+    for (const struct rb_run_call *call = g->c->calls; call; call = call->next)
+        if (call->gang == g)
+            return true;
+    return false;
 }
 
 void rb_run_gang_name(const struct rb_run_gang *g, struct rb_buf *out)

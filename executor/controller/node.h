@@ -85,7 +85,7 @@ struct rb_run_node *rb_controller_add_launch(struct rb_controller *c, const stru
 // What is known about a node.
 bool rb_run_node_has_row(const struct rb_run_node *n);      // its launch is in the journal
 bool rb_run_node_is_wanted(const struct rb_run_node *n);    // the engine still owns it
-bool rb_run_node_exists(const struct rb_run_node *n);       // an instance that was not told to end: ACKED to READY
+bool rb_run_node_exists(const struct rb_run_node *n);       // an instance that was not asked to end: ACKED to READY
 bool rb_run_node_is_undecided(const struct rb_run_node *n); // INTENT, SENT or AMBIGUOUS
 bool rb_run_node_has_ended(const struct rb_run_node *n);    // GONE or REFUSED
 bool rb_run_node_is_local(const struct rb_run_node *n);     // this machine
@@ -102,7 +102,7 @@ void rb_run_node_copy_addresses(struct rb_run_node *n, const struct rb_instance 
 bool rb_run_node_write(struct rb_run_node *n); // false: the journal failed
 // Enters TERMINATING, or REFUSED where nothing was sent, and writes the row; false: the journal failed.
 bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n);
-void rb_run_node_record_gone(struct rb_run_node *n, const char *why); // seen to have ended, whoever ended it
+void rb_run_node_record_gone(struct rb_run_node *n, const char *why); // seen to have ended
 
 // Boot.
 void rb_run_node_await_ready(struct rb_run_node *n);                            // else lost

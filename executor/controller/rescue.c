@@ -46,8 +46,8 @@ static void note_unknown(struct rb_controller *c, const char *id)
     char text[256];
     snprintf(
         text, sizeof text,
-        "instance %s carries this run's tag and is not written down: it is ended, and if nobody has asked for it, its "
-        "bill is not in the run's ledger",
+        "instance %s carries this run's tag and is not written down: it is ended, and if no request is open for it, "
+        "its bill is not in the run's ledger",
         id);
     if (c->config.talk)
         c->config.talk(c->config.ctx, "warning", text);
@@ -106,14 +106,6 @@ static bool all_ended(const struct rb_controller *c)
     return all && rb_controller_now_us(c) >= quiet_until(c);
 }
 
-static bool runs_here(const struct rb_controller *c)
-{
-    bool here = false;
-    for (int i = 0; i < c->config.n_providers; i++)
-        here = here || is_local(c, i);
-    return here;
-}
-
 static void leave(struct rb_controller *c, bool all)
 {
     struct rb_err err = {0};
@@ -122,9 +114,10 @@ static void leave(struct rb_controller *c, bool all)
                    : "%s; the run cannot go on without its journal, and %s; look with `rbrun gc --dry-run`, make room, "
                      "then say `rbrun stop %s`",
                c->failure.message,
-               !all           ? "not all of its instances are known to have ended"
-               : runs_here(c) ? "what it started on this machine goes on"
-                              : "all its instances were ended, and a listing shows none left",
+               !all ? "not all of its instances are known to have ended"
+               : rb_controller_infra_of(c, "local") >= 0
+                   ? "what it started on this machine goes on"
+                   : "all its instances were ended, and a listing shows none left",
                rb_controller_resume_name(c));
     rb_controller_leave_run(c, &err);
 }
@@ -177,6 +170,8 @@ static void begin(void *arg)
 {
     struct rb_controller *c = arg;
     c->rescue.timer = 0;
+    for (int i = 0; i < c->config.n_providers; i++) // listings from before the rescue prove nothing
+        c->clouds[i].listing = c->clouds[i].listed = false;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);
         if (rb_run_node_has_row(n) && n->row.instance_id[0] && n->row.state != RB_LAUNCH_GONE &&
@@ -196,7 +191,5 @@ void rb_controller_rescue(struct rb_controller *c)
     c->rescue.on = true;
     c->rescue.begun_us = rb_controller_now_us(c);
     c->n_orphans = 0; // found again below, with every other instance
-    for (int i = 0; i < c->config.n_providers; i++)
-        c->clouds[i].listing = c->clouds[i].listed = false;
     rb_controller_arm(c, &c->rescue.timer, 0, begin, c); // the writer is still on the stack
 }
