@@ -42,8 +42,8 @@ static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row
     n->role = RB_NODE_CURRENT;
     if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after it was asked
         rb_controller_mark_sold_out(c, n->row.offer, n->row.intent_us);
-    if (n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0)
-        n->end = RB_END_ACCEPTED;
+    const bool accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
+    n->end = accepted ? RB_END_ACCEPTED : RB_END_UNCONFIRMED;
     return rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err);
 }
 
