@@ -1,34 +1,31 @@
-// Starts: a trial is handed to the launcher once its nodes are reached and nothing that must end is in its way.
+// Starts: a task is handed to the launcher once its nodes are reached and no process that must end is in its way.
 #include "executor/controller/controller_private.h"
 
 #include "executor/launcher/trial_env.h"
 
 #include <string.h>
 
-// Slots whose nodes have not ended; all of them unless the task is what was left of a gang when we came back.
-static int living_slots(const struct rb_controller_task *t, struct rb_slot *out)
+// The slots whose nodes have not ended: fewer than all only for the rest of a gang after a restart. 0: a node is not prepared.
+static int prepared_slots(const struct rb_run_task *t, struct rb_slot *out)
 {
     int n = 0;
-    for (int i = 0; i < t->row.n_slots; i++)
-        if (t->row.state != RB_TASK_KILLING || rb_controller_node_may_run(t->c, t->row.slots[i].node))
-            out[n++] = t->row.slots[i];
+    for (int i = 0; i < t->row.n_slots; i++) {
+        const int node = t->row.slots[i].node;
+        if (t->row.state == RB_TASK_KILLING && !rb_run_node_may_run(t->c, node))
+            continue;
+        if (t->c->nodes[node]->link != RB_LINK_PREPARED)
+            return 0;
+        out[n++] = t->row.slots[i];
+    }
     return n;
 }
 
-static bool nodes_prepared(const struct rb_controller_task *t, const struct rb_slot *slots, int n_slots)
-{
-    for (int i = 0; i < n_slots; i++)
-        if (!t->c->nodes[slots[i].node]->prepared)
-            return false;
-    return n_slots > 0;
-}
-
-// Processes that must end still sit on one of its GPUs, or belong to the same trial.
-static bool in_the_way(const struct rb_controller_task *t)
+// Do processes that must end still use one of its GPUs, or belong to the same trial?
+static bool is_blocked(const struct rb_run_task *t)
 {
     const struct rb_controller *c = t->c;
     for (int i = 0; i < c->n_tasks; i++) {
-        const struct rb_controller_task *other = c->tasks[i];
+        const struct rb_run_task *other = c->tasks[i];
         if (other == t || other->row.state != RB_TASK_KILLING)
             continue;
         if (other->row.trial == t->row.trial)
@@ -42,7 +39,7 @@ static bool in_the_way(const struct rb_controller_task *t)
     return false;
 }
 
-static const char *const *node_ips(const struct rb_controller_task *t, struct rb_arena *arena)
+static const char *const *node_ips(const struct rb_run_task *t, struct rb_arena *arena)
 {
     const char **ips = rb_arena_array(arena, (size_t)t->row.n_slots, sizeof *ips);
     for (int i = 0; i < t->row.n_slots; i++) {
@@ -52,10 +49,10 @@ static const char *const *node_ips(const struct rb_controller_task *t, struct rb
     return ips;
 }
 
-// Where the trial's last checkpoint is, NULL: it starts from nothing.
-static const char *resume_from(const struct rb_controller_task *t, struct rb_arena *arena)
+// The trial's last checkpoint, NULL: none.
+static const char *resume_from(const struct rb_run_task *t, struct rb_arena *arena)
 {
-    const char *checkpoint = rb_controller_trial_at(t->c, t->row.trial)->checkpoint;
+    const char *checkpoint = rb_run_trial_at(t->c, t->row.trial)->checkpoint;
     if (!checkpoint[0])
         return NULL;
     return strstr(checkpoint, "://") ? checkpoint : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
@@ -68,7 +65,7 @@ static void wipe_env(const struct rb_key_value *env, int n)
         explicit_bzero((char *)(uintptr_t)env[i].value, strlen(env[i].value));
 }
 
-static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots, int n_slots)
+static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_slots)
 {
     struct rb_controller *c = t->c;
     const struct rb_job *job = c->config.plan->job;
@@ -103,33 +100,34 @@ static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots
         .checkpoint_uri = job->checkpoint_uri,
     };
     rb_trial_env(&order, &arena, (struct rb_key_value **)&task.env, &task.n_env);
-    t->told = true;
+    RB_ENTER(rb_process_states, t->process, RB_PROCESS_FOLLOWED);
     c->launcher->ops->start(c->launcher, &task);
     wipe_env(task.env, task.n_env);
     t->last_report_us = rb_attended_us(c->config.loop);
-    rb_controller_expect_report(t);
+    rb_run_task_await_report(t);
 }
 
-// Tells the launcher of the task if it may start. After a restart of ours it must be told of old tasks as well, even of
-// those that are to end: a start said twice is followed, and only what is known can be killed.
-static void tell_if_possible(struct rb_controller_task *t)
+// Hands the task to the launcher if it may start. After a restart that includes old tasks, even those that must end: a repeated
+// start only follows the process, and the launcher can kill only what it knows.
+static void start_if_possible(struct rb_run_task *t)
 {
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
-    const int n_slots = living_slots(t, slots);
-    const bool kill = t->row.state == RB_TASK_KILLING;
-    if (t->c->last_stretch && t->ordered_here && !kill)
-        return; // there is no time left to come to anything
-    if (t->told || !nodes_prepared(t, slots, n_slots) || (t->row.state == RB_TASK_INTENT && in_the_way(t)))
+    const int n_slots = prepared_slots(t, slots);
+    const bool kill = t->row.state == RB_TASK_KILLING, ordered = t->process == RB_PROCESS_ORDERED;
+    if (t->c->last_stretch && ordered && !kill)
+        return; // there is no time left to reach a checkpoint
+    if ((!ordered && t->process != RB_PROCESS_UNFOLLOWED) || n_slots == 0 ||
+        (t->row.state == RB_TASK_INTENT && is_blocked(t)))
         return;
-    tell_start(t, slots, n_slots);
+    hand_over(t, slots, n_slots);
     if (kill)
-        rb_controller_kill(t);
+        rb_run_task_kill(t);
     else
-        rb_controller_yield(t); // it may have been asked while it could not be reached
+        rb_run_task_yield(t); // it may have been asked while it could not be reached
 }
 
-void rb_controller_pump(struct rb_controller *c)
+void rb_controller_start_tasks(struct rb_controller *c)
 {
     for (int i = 0; i < c->n_tasks && !c->dead; i++)
-        tell_if_possible(c->tasks[i]);
+        start_if_possible(c->tasks[i]);
 }

@@ -1,12 +1,10 @@
-// Giving way: trials that are asked to checkpoint and end, by the engine or because an anytime job's time is nearly up.
-// Nothing of it stands in a row: who was asked follows from the events, and asking twice is asking once.
+// Yielding: trials are asked to save a checkpoint and exit, by the engine or because an anytime job's time is nearly up. No
+// row records it: which trials were asked follows from the events, and asking twice has the effect of asking once.
 #include "executor/controller/controller_private.h"
 
 #include "engine/core/policy.h"
 
 #include <inttypes.h>
-
-// ---- asked by the engine
 
 static int64_t longest(int64_t a, int64_t b)
 {
@@ -14,7 +12,7 @@ static int64_t longest(int64_t a, int64_t b)
 }
 
 // Scripts look for the file once per unit of the resource, so patience is measured in the units seen so far.
-static int64_t grace_us(const struct rb_controller_task *t)
+static int64_t grace_us(const struct rb_run_task *t)
 {
     const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
     if (t->longest_unit_us < 0)
@@ -23,7 +21,7 @@ static int64_t grace_us(const struct rb_controller_task *t)
     return timeout_us > 0 && timeout_us < grace ? timeout_us : grace;
 }
 
-static void warn_of_eviction(const struct rb_controller_task *t)
+static void warn_of_eviction(const struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
     char waited[32];
@@ -31,70 +29,57 @@ static void warn_of_eviction(const struct rb_controller_task *t)
     rb_controller_note(
         c, "warning", "trial %d did not give way within %s of being asked: killed, and set back to %s %" PRId64 "%s",
         t->row.trial, waited, c->config.plan->job->scheduler.unit, t->row.resource_start,
-        c->told_how_to_yield
+        !rb_controller_says_first(&c->said, RB_SAID_HOW_TO_YIELD)
             ? ""
             : "; let the training script look after every report whether the file $RB_PREEMPT_FILE exists, and "
               "then save a checkpoint to $RB_CHECKPOINT_DIR and end with exit code 75");
-    c->told_how_to_yield = true;
 }
 
 static void evict(void *arg)
 {
-    struct rb_controller_task *t = arg;
-    struct rb_controller *c = t->c;
-    if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
+    struct rb_run_task *t = arg;
+    if (t->c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(t->c))
         return;
-    const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
     warn_of_eviction(t);
-    rb_controller_record_kill(c, t);
-    rb_controller_turn(
-        c, (struct rb_event){
-               .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_EVICTED});
-    t = rb_controller_find_task(c, trial, start);
-    if (t)
-        rb_controller_kill(t);
+    rb_run_task_give_up(t, RB_OUTCOME_EVICTED);
 }
 
-static void tell_yield(struct rb_controller_task *t)
+static void ask_to_yield(struct rb_run_task *t)
 {
-    if (t->yield_told)
+    if (t->process == RB_PROCESS_YIELDING)
         return;
-    t->yield_told = true;
+    RB_ENTER(rb_process_states, t->process, RB_PROCESS_YIELDING);
     t->c->launcher->ops->yield(t->c->launcher, t->row.trial, t->row.start);
 }
 
-void rb_controller_yield(struct rb_controller_task *t)
+void rb_run_task_yield(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
-    if (c->dead || !t->told || t->row.state != RB_TASK_INTENT)
+    if (c->dead || t->process < RB_PROCESS_FOLLOWED || t->row.state != RB_TASK_INTENT)
         return;
-    if (c->last_stretch && t->last_resource > t->row.resource_start) { // else it has nothing to save
-        tell_yield(t);
-    } else if (rb_controller_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
-        tell_yield(t);
+    if (c->last_stretch && t->last_resource > t->row.resource_start) { // otherwise it has nothing to save
+        ask_to_yield(t);
+    } else if (rb_run_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
+        ask_to_yield(t);
         rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), evict, t);
     }
 }
 
-// ---- how long things take
-
-void rb_controller_saw_report(struct rb_controller_task *t)
+void rb_run_task_measure_report(struct rb_run_task *t)
 {
-    const int64_t now = rb_attended_us(t->c->config.loop); // a suspend is not a unit
+    const int64_t now = rb_attended_us(t->c->config.loop); // the time of a suspend does not count
     t->longest_unit_us = longest(t->longest_unit_us, now - t->last_report_us);
     t->c->longest_unit_us = longest(t->c->longest_unit_us, t->longest_unit_us);
     t->last_report_us = now;
 }
 
-void rb_controller_saw_save(struct rb_controller_task *t)
+void rb_run_task_measure_save(struct rb_run_task *t)
 {
     if (t->row.exited_us >= 0)
         t->c->longest_save_us = longest(t->c->longest_save_us, rb_controller_now_us(t->c) - t->row.exited_us);
 }
 
-// ---- the last stretch of an anytime job
-
-// A tenth of the time is the most that is given up for it.
+// At most a tenth of the time is given up for it.
 static int64_t most_lead_us(const struct rb_controller *c)
 {
     return c->meta.deadline_us / 10;
@@ -122,7 +107,7 @@ static void ask_for_last_checkpoints(void *arg)
     }
     c->last_stretch = true;
     for (int i = 0; i < c->n_tasks; i++)
-        rb_controller_yield(c->tasks[i]);
+        rb_run_task_yield(c->tasks[i]);
 }
 
 void rb_controller_arm_last_stretch(struct rb_controller *c)

@@ -1,5 +1,4 @@
-// Coming back: the engine's state from the events, the outcome of its orders from the rows, the rest from the
-// cloud.
+// Recovery: the engine's state comes from the events, the outcome of its orders from the rows, the rest from the cloud.
 #include "executor/controller/controller_private.h"
 
 #include <stdlib.h>
@@ -13,17 +12,17 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
     if (e->kind == RB_EVENT_FORECAST)
         c->advice_wanted = false;
     if (e->kind == RB_EVENT_REPORT)
-        rb_controller_trial_at(c, e->trial)->last_resource = e->resource;
+        rb_run_trial_at(c, e->trial)->last_resource = e->resource;
     struct rb_actions actions = {0};
     rb_engine_step(c->engine, e, &actions);
     for (int i = 0; i < actions.n; i++) {
         const struct rb_action *a = &actions.items[i];
         if (a->kind == RB_ACTION_PROVISION)
-            rb_controller_node_at(c, a->node);
+            rb_run_node_at(c, a->node);
         else if (a->kind == RB_ACTION_START_TRIAL)
-            rb_controller_begin_start(c, a->trial);
+            rb_run_trial_begin_start(c, a->trial);
         else if (a->kind == RB_ACTION_YIELD_TRIAL)
-            rb_controller_trial_at(c, a->trial)->asked = true;
+            rb_run_trial_at(c, a->trial)->asked = true;
         else if (a->kind == RB_ACTION_ADVISE)
             c->advice_wanted = c->config.advise != NULL;
         else if (a->kind == RB_ACTION_WAKE)
@@ -33,17 +32,18 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
     return true;
 }
 
-// The row becomes its node's launch; what stood there was refused.
+// The row becomes its node's launch; an earlier one was refused.
 static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row, struct rb_err *err)
 {
-    struct rb_controller_node *n = rb_controller_node_at(c, row->node);
-    if (n->has_row)
-        rb_controller_supersede(n);
+    struct rb_run_node *n = rb_run_node_at(c, row->node);
+    if (rb_run_node_has_row(n))
+        rb_run_node_supersede(n);
     n->row = *row;
-    n->has_row = true;
+    n->role = RB_NODE_CURRENT;
     if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after it was asked
-        rb_controller_sold_out(c, n->row.offer, n->row.intent_us);
-    n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
+        rb_controller_mark_sold_out(c, n->row.offer, n->row.intent_us);
+    const bool accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
+    n->end = accepted ? RB_END_ACCEPTED : RB_END_UNCONFIRMED;
     return rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err);
 }
 
@@ -62,13 +62,13 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
         if (!load_launch(c, &rows[i], err))
             return false;
     }
-    for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
-        if (c->nodes[i]->has_row && rb_controller_node_wanted(c->nodes[i]) &&
+    for (int i = 0; i < c->n_nodes; i++) // the engine asked again after a refusal, and no intent was written:
+        if (rb_run_node_has_row(c->nodes[i]) && rb_run_node_is_wanted(c->nodes[i]) &&
             rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
-            rb_controller_supersede(c->nodes[i]); // the budget said no; it may say yes now
+            rb_run_node_supersede(c->nodes[i]); // the budget forbade it, and may allow it now
     for (int i = 0; i < c->n_nodes; i++)
-        if (rb_controller_node_wanted(c->nodes[i]))
-            c->nodes[i]->retries = rb_controller_rounds_before(c->nodes[i]);
+        if (rb_run_node_is_wanted(c->nodes[i]))
+            c->nodes[i]->retries = rb_run_node_pauses_before(c->nodes[i]);
     return rb_controller_link_gangs(c, err);
 }
 
@@ -87,12 +87,12 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err)
             if (row->slots[k].node < 0 || row->slots[k].node >= c->n_nodes)
                 return rb_journal_misfit(c->journal, err, "it puts trial %d on node %d, which does not exist",
                                          row->trial, row->slots[k].node);
-        struct rb_controller_trial *trial = rb_controller_trial_at(c, row->trial);
+        struct rb_run_trial *trial = rb_run_trial_at(c, row->trial);
         trial->n_starts = row->start + 1;
         if (row->state == RB_TASK_SAVED)
             memcpy(trial->checkpoint, row->checkpoint, sizeof trial->checkpoint);
         if (row->state == RB_TASK_INTENT || row->state == RB_TASK_EXITED || row->state == RB_TASK_KILLING)
-            rb_controller_open_task(c, row)->last_resource = trial->last_resource;
+            rb_run_task_open(c, row)->last_resource = trial->last_resource;
     }
     return true;
 }
@@ -104,7 +104,7 @@ static bool load_notes(struct rb_controller *c, struct rb_err *err)
     if (!rb_journal_notes(c->journal, &c->arena, &notes, &n_notes, err))
         return false;
     for (int i = 0; i < n_notes; i++)
-        c->paced = c->paced || strcmp(notes[i].kind, "paced") == 0;
+        c->said |= strcmp(notes[i].kind, "paced") == 0 ? RB_SAID_PACED : 0;
     return true;
 }
 
@@ -120,7 +120,7 @@ static void launch_again(struct rb_controller *c)
     struct rb_action *orders = rb_xcalloc((size_t)c->n_nodes + 1, sizeof *orders);
     int n = 0;
     for (int i = 0; i < c->n_nodes; i++) {
-        if (c->nodes[i]->has_row || !rb_controller_node_wanted(c->nodes[i]))
+        if (rb_run_node_has_row(c->nodes[i]) || !rb_run_node_is_wanted(c->nodes[i]))
             continue;
         const struct rb_owned_node *o = rb_engine_node(c->engine, i);
         orders[n++] = (struct rb_action){.kind = RB_ACTION_PROVISION,
@@ -134,77 +134,68 @@ static void launch_again(struct rb_controller *c)
         rb_controller_record_launches(c, orders, n);
         rb_controller_commit(c);
     }
-    for (int i = 0; i < n && !c->dead; i++) {
-        const struct rb_controller_node *node = rb_controller_node_at(c, orders[i].node);
-        if (node->has_row && node->row.state == RB_LAUNCH_INTENT)
-            rb_controller_send_launch(node->gang);
-    }
+    for (int i = 0; i < n && !c->dead; i++)
+        rb_controller_carry_out(c, &orders[i]);
     free(orders);
 }
 
-// A gang that was refused is told so by the first of it that is still wanted.
-static bool tells_refusal(const struct rb_controller_node *n)
+// The first member that is still wanted acts for a refused gang.
+static bool acts_for_gang(const struct rb_run_node *n)
 {
     for (int i = 0; i < n->member; i++)
-        if (rb_controller_node_wanted(n->gang->members[i]))
+        if (rb_run_node_is_wanted(n->gang->members[i]))
             return false;
     return true;
 }
 
-static void repeat_node(struct rb_controller_node *n)
+static void repeat_node(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
-    const bool wanted = rb_controller_node_wanted(n);
-    if (!n->has_row)
+    const bool wanted = rb_run_node_is_wanted(n);
+    if (!rb_run_node_has_row(n))
         return;
-    if (!wanted && !rb_controller_record_end(c, n)) // an order to end it that found nothing to end yet
+    if (!wanted && !rb_run_node_record_end(c, n)) // an order to end it that found no instance yet
         return;
     switch (n->row.state) {
+    case RB_LAUNCH_INTENT:
     case RB_LAUNCH_SENT:
     case RB_LAUNCH_AMBIGUOUS:
-        n->gang->unanswered_us = rb_controller_now_us(c); // of who was here before us
-        rb_controller_send_launch(n->gang);
-        break;
-    case RB_LAUNCH_INTENT:
-        rb_controller_send_launch(n->gang);
+        if (n->row.state != RB_LAUNCH_INTENT)
+            n->gang->unanswered_us = rb_controller_now_us(c); // the request of the controller before us
+        rb_run_gang_send(n->gang);
         break;
     case RB_LAUNCH_REFUSED:
-        if (wanted && tells_refusal(n))
-            rb_controller_refused(n->gang);
+        if (wanted && acts_for_gang(n))
+            rb_run_gang_refused(n->gang);
         break;
     case RB_LAUNCH_ACKED:
-        rb_controller_arm_boot(n);
+        rb_run_node_await_ready(n);
         break;
     case RB_LAUNCH_RUNNING:
-        rb_controller_arm_boot(n);
-        rb_controller_prepare(n);
-        break;
     case RB_LAUNCH_READY:
-        rb_controller_arm_boot(n);
-        rb_controller_prepare(n);
+        rb_run_node_await_ready(n);
+        rb_run_node_prepare(n);
         break;
     case RB_LAUNCH_TERMINATING:
-        rb_controller_end_node(n);
+        rb_run_node_terminate(n);
         break;
     case RB_LAUNCH_GONE:
         break;
     }
 }
 
-// Tasks whose nodes ended while we were away have ended with them.
-static void settle_tasks(struct rb_controller *c)
+// Tasks whose nodes ended while no controller ran have ended with them.
+static void close_lost_tasks(struct rb_controller *c)
 {
     for (int i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i]->has_row &&
-            (c->nodes[i]->row.state == RB_LAUNCH_GONE || c->nodes[i]->row.state == RB_LAUNCH_REFUSED))
-            rb_controller_node_gone(c, i);
+        if (rb_run_node_has_ended(c->nodes[i]))
+            rb_run_node_close_tasks(c, i);
 }
 
-// Nodes are asked for only if there is time and money left for them.
-static void go_on(struct rb_controller *c)
+// Only if there is time and money left.
+static void resume_stopped_run(struct rb_controller *c)
 {
-    enum rb_stop_reason reason;
-    if (rb_engine_outcome(c->engine, &reason) != RB_JOB_STOPPED)
+    if (rb_engine_outcome(c->engine, &(enum rb_stop_reason){0}) != RB_JOB_STOPPED)
         return;
     if (c->meta.deadline_us >= 0 && c->meta.deadline_us <= rb_controller_now_us(c)) {
         rb_controller_note(c, "warning", "the deadline has passed: the run does not go on; say --deadline +1h");
@@ -218,17 +209,17 @@ static void go_on(struct rb_controller *c)
 
 void rb_controller_repeat_orders(struct rb_controller *c)
 {
-    c->recovering = false;
-    settle_tasks(c);
+    RB_ENTER(rb_phases, c->phase, RB_PHASE_RUNNING);
+    close_lost_tasks(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);
     launch_again(c);
     for (int i = 0; i < c->n_superseded && !c->dead; i++)
-        rb_controller_end_node(c->superseded[i]);
+        rb_run_node_terminate(c->superseded[i]);
     rb_controller_arm_wake(c);
-    rb_controller_pump(c);
+    rb_controller_start_tasks(c);
     rb_controller_give_advice(c);
     if (c->config.go_on)
-        go_on(c);
+        resume_stopped_run(c);
     rb_controller_check_over(c);
 }

@@ -1,14 +1,13 @@
-// Dead man's switches: what heartbeats found, and what may therefore be said.
+// Dead man's switches: what heartbeats found, and what is reported about it.
 #include "executor/controller/controller_private.h"
 
-static void warn(struct rb_controller_node *n, const struct rb_err *err)
+static void warn(struct rb_run_node *n, const struct rb_err *err)
 {
-    if (!n->switch_told)
+    if (rb_controller_says_first(&n->said, RB_SAID_SWITCH))
         rb_controller_note(n->c, "warning", "%s [RB%d]", err->message, (int)rb_err_number(err));
-    n->switch_told = true;
 }
 
-static void warn_not_armed(struct rb_controller_node *n, const struct rb_switch_report *report)
+static void warn_not_armed(struct rb_run_node *n, const struct rb_switch_report *report)
 {
     struct rb_err err = {0};
     rb_err_set(&err, RB_E_SWITCH_NOT_ARMED,
@@ -21,7 +20,7 @@ static void warn_not_armed(struct rb_controller_node *n, const struct rb_switch_
     warn(n, &err);
 }
 
-static void warn_not_moved(struct rb_controller_node *n, int64_t left_s)
+static void warn_not_moved(struct rb_run_node *n, int64_t left_s)
 {
     struct rb_err err = {0};
     char left[32];
@@ -33,14 +32,14 @@ static void warn_not_moved(struct rb_controller_node *n, int64_t left_s)
     warn(n, &err);
 }
 
-void rb_controller_switched(void *ctx, int node, const struct rb_switch_report *report)
+void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *report)
 {
     struct rb_controller *c = ctx;
-    struct rb_controller_node *n = rb_controller_node_at(c, node);
-    if (c->dead || !rb_controller_node_exists(n))
+    struct rb_run_node *n = rb_run_node_at(c, node);
+    if (c->dead || !rb_run_node_exists(n))
         return;
     if (n->armed_attempt != n->row.attempt)
-        n->switch_told = false;
+        n->said &= ~(unsigned)RB_SAID_SWITCH;
     n->armed_attempt = n->row.attempt;
     n->armed = report->state;
     if (report->state != RB_SWITCH_ARMED)
@@ -49,21 +48,21 @@ void rb_controller_switched(void *ctx, int node, const struct rb_switch_report *
              report->left_s > RB_CONTROLLER_DEAD_MAN_S + RB_CONTROLLER_BEAT_SLACK_S)
         warn_not_moved(n, report->left_s);
     else
-        n->switch_told = false;
+        n->said &= ~(unsigned)RB_SAID_SWITCH;
 }
 
-static bool may_exist(const struct rb_controller_node *n)
+static bool may_exist(const struct rb_run_node *n)
 {
-    return n->has_row && n->row.state != RB_LAUNCH_INTENT && n->row.state != RB_LAUNCH_GONE &&
-           n->row.state != RB_LAUNCH_REFUSED && !rb_controller_node_is_local(n);
+    return rb_run_node_has_row(n) && n->row.state != RB_LAUNCH_INTENT && !rb_run_node_has_ended(n) &&
+           !rb_run_node_is_local(n);
 }
 
-void rb_controller_say_switches(struct rb_controller *c, struct rb_buf *out)
+void rb_controller_describe_switches(struct rb_controller *c, struct rb_buf *out)
 {
     const int minutes = RB_CONTROLLER_DEAD_MAN_S / 60;
     int all = 0, armed = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        const struct rb_run_node *n = rb_controller_launch_at(c, i);
         all += may_exist(n);
         armed += may_exist(n) && n->armed == RB_SWITCH_ARMED && n->armed_attempt == n->row.attempt;
     }
