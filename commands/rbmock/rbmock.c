@@ -1,5 +1,5 @@
 // rbmock: a cloud on loopback.
-#include "commands/rbrun/open_files.h"
+#include "base/open_files.h"
 #include "commands/version.h"
 
 #include "base/file.h"

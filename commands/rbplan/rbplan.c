@@ -1,7 +1,7 @@
 // rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
 #include "commands/rbplan/rbplan.h"
 #include "commands/rbplan/rbplan_infeasible.h"
-#include "commands/rbrun/open_files.h"
+#include "base/open_files.h"
 #include "commands/version.h"
 
 #include "base/file.h"

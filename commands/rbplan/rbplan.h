@@ -2,7 +2,7 @@
 #ifndef RB_COMMANDS_RBPLAN_H
 #define RB_COMMANDS_RBPLAN_H
 
-#include "commands/rbplan/rbplan_inputs.h"
+#include "library/plan_inputs.h"
 #include "engine/plan/plan.h"
 #include "planner/search/planner.h"
 #include "views/tables/text_table.h"

@@ -2,7 +2,7 @@
 #include "commands/rbprofile/rbprofile_command.h"
 #include "commands/rbprofile/rbprofile_measure.h"
 #include "commands/rbprofile/rbprofile_show.h"
-#include "commands/rbrun/open_files.h"
+#include "base/open_files.h"
 #include "commands/version.h"
 
 #include "base/doc.h"

@@ -1,6 +1,6 @@
 // rbrun: carries a plan out, and looks after runs.
 #include "commands/rbrun/rbrun.h"
-#include "commands/rbrun/open_files.h"
+#include "base/open_files.h"
 #include "commands/rbrun/rbrun_pool.h"
 #include "commands/version.h"
 

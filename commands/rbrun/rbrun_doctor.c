@@ -1,6 +1,6 @@
 // rbrun doctor: would it work, and if not, what is to be done? Looks, changes nothing, launches nothing.
-#include "commands/rbrun/rbrun_doctor.h"
-#include "commands/rbrun/rbrun_session.h"
+#include "executor/doctor/doctor.h"
+#include "executor/run/session.h"
 
 #include "base/clock.h"
 #include "executor/journal/run_dir.h"

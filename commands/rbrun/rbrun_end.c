@@ -1,8 +1,8 @@
 // rbrun stop: ending what runs.
 #include "commands/rbrun/rbrun.h"
 #include "commands/rbrun/rbrun_pool.h"
-#include "commands/rbrun/rbrun_reaction.h"
-#include "commands/rbrun/rbrun_session.h"
+#include "executor/run/reaction.h"
+#include "executor/run/session.h"
 
 #include "base/log.h"
 #include "executor/journal/run_lock.h"

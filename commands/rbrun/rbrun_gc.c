@@ -1,7 +1,7 @@
 // rbrun gc: ending what was left running.
-#include "commands/rbrun/rbrun_gc.h"
-#include "commands/rbrun/rbrun_groups.h"
-#include "commands/rbrun/rbrun_session.h"
+#include "executor/gc/gc.h"
+#include "executor/gc/groups.h"
+#include "executor/run/session.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,10 +1,10 @@
 // rbrun --pool: several jobs on nodes that they share. One run owns the nodes; every job is a run of its own that borrows
 // them; an arbiter divides the GPUs.
 #include "commands/rbrun/rbrun_pool.h"
-#include "commands/rbrun/rbrun_checks.h"
-#include "commands/rbrun/rbrun_pool_plan.h"
-#include "commands/rbrun/rbrun_pool_run.h"
-#include "commands/rbrun/rbrun_pool_serve.h"
+#include "executor/run/checks.h"
+#include "library/pool_plan.h"
+#include "executor/pool/pool_run.h"
+#include "views/run/pool_serve.h"
 
 #include "base/file.h"
 #include "base/log.h"

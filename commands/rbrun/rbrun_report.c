@@ -1,5 +1,5 @@
 // rbrun report: what a run did and cost, as text, JSON, CSV, a page or a picture.
-#include "commands/rbrun/rbrun_page.h"
+#include "views/run/run_document.h"
 
 #include "base/file.h"
 #include "base/log.h"

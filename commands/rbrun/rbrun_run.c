@@ -1,10 +1,10 @@
 // rbrun plan.json, and rbrun resume.
-#include "commands/rbrun/rbrun_checks.h"
-#include "commands/rbrun/rbrun_dry_run.h"
+#include "executor/run/checks.h"
+#include "views/run/dry_run.h"
 #include "commands/rbrun/rbrun_pool.h"
-#include "commands/rbrun/rbrun_preflight.h"
-#include "commands/rbrun/rbrun_serve.h"
-#include "commands/rbrun/rbrun_session.h"
+#include "executor/run/preflight.h"
+#include "views/run/run_serve.h"
+#include "executor/run/session.h"
 
 #include "base/clock.h"
 #include "base/file.h"

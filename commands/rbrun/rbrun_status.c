@@ -1,6 +1,6 @@
 // rbrun status: how a run stands, once or watched.
-#include "commands/rbrun/rbrun_pool_following.h"
-#include "commands/rbrun/rbrun_watch.h"
+#include "views/run/pool_following.h"
+#include "views/run/watch.h"
 
 #include "views/live/terminal.h"
 

@@ -1,7 +1,7 @@
 // rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
 // rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
 #include "commands/rbsim/rbsim.h"
-#include "commands/rbrun/open_files.h"
+#include "base/open_files.h"
 #include "commands/version.h"
 
 #include "base/file.h"

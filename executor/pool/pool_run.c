@@ -1,0 +1,346 @@
+// A pool from its first node to its last end. All its runs live on one loop; the owner's nodes are given back when the last
+// job is over.
+#include "executor/pool/pool_run.h"
+
+#include "base/log.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- the run that owns the nodes
+
+static void check_end(struct rb_pool_run *p);
+static void cancel_arrivals(struct rb_pool_run *p);
+
+static void owner_observed(void *ctx, const struct rb_event *event)
+{
+    rb_arbiter_observe(((struct rb_pool_run *)ctx)->arbiter, event);
+}
+
+static void owner_finished(void *ctx)
+{
+    struct rb_pool_run *p = ctx;
+    p->owner_over = true;
+    cancel_arrivals(p); // there is nothing left to arrive at
+    for (int i = 0; i < p->n; i++) {
+        if (p->members[i].session && !p->members[i].over)
+            rb_controller_stop(rb_session_controller(p->members[i].session), RB_STOP_CAPACITY);
+    }
+    check_end(p);
+}
+
+// NULL: there is none.
+static struct rb_run_line *line_of(struct rb_pool_run *p)
+{
+    return p->line.write ? &p->line : NULL;
+}
+
+static bool begin_owner(struct rb_pool_run *p, struct rb_err *err)
+{
+    char infra[1][64];
+    rb_session_infras(&p->files.plan, infra, 1);
+    p->on_this_machine = strcmp(infra[0], "local") == 0;
+    const struct rb_session_host host = {.uv = p->uv,
+                                         .label = "pool: ",
+                                         .line = line_of(p),
+                                         .observe = owner_observed,
+                                         .finished = owner_finished,
+                                         .ctx = p};
+    if (!rb_session_begin(&p->files, p->journal, &p->options, &host, &p->session, err))
+        return false;
+    rb_lender_own(p->lender, rb_session_controller(p->session));
+    rb_arbiter_own(p->arbiter, rb_session_controller(p->session));
+    return true;
+}
+
+// ---- the jobs
+
+static bool reach(void *ctx, struct rb_launcher *over_nodes, struct rb_launcher **out, struct rb_err *err)
+{
+    struct rb_pool_member *m = ctx;
+    (void)err;
+    *out = rb_lender_reach(&m->lent, over_nodes);
+    return true;
+}
+
+struct lost {
+    const struct rb_pool_member *m;
+    int node, owners; // the member's number of it, and the owner's; -1: not found
+};
+
+static void match_lost(void *ctx, const struct rb_launch_row *row)
+{
+    struct lost *l = ctx;
+    if (row->node == l->node)
+        l->owners = rb_lender_node(&l->m->lent, row->instance_id);
+}
+
+// A machine that is dead but not gone is seen by whoever trains on it, and the owner trains nothing.
+static void tell_owner(const struct rb_pool_member *m, int node)
+{
+    struct lost l = {.m = m, .node = node, .owners = -1};
+    rb_controller_each_open_launch(rb_session_controller(m->session), match_lost, &l);
+    if (l.owners >= 0)
+        rb_controller_give_up_node(rb_session_controller(m->pool->session), l.owners);
+}
+
+static void member_observed(void *ctx, const struct rb_event *event)
+{
+    struct rb_pool_member *m = ctx;
+    if (event->kind == RB_EVENT_NODE_LOST && m->session && !m->pool->owner_over)
+        tell_owner(m, event->node);
+    rb_arbiter_observe(m->pool->arbiter, event);
+}
+
+static void stop_all(struct rb_pool_run *p);
+
+// What a job without a journal has started trains on with nobody to hear it, on GPUs that would be lent to others: its nodes
+// have to go, and the others with them.
+static void member_finished(void *ctx)
+{
+    struct rb_pool_member *m = ctx;
+    struct rb_pool_run *p = m->pool;
+    m->over = true;
+    rb_arbiter_leave(p->arbiter, m->number);
+    if (rb_controller_lost_journal(rb_session_controller(m->session)) && !p->ending) {
+        rb_run_line_wipe(&p->line);
+        rb_warn("%sits journal takes no more writes: every job is ended, and the pool's instances", m->label);
+        stop_all(p);
+    } else {
+        check_end(p);
+    }
+}
+
+static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_launch_row *rows;
+    int n;
+    rb_arena_init(&arena);
+    if (!rb_journal_launches(m->journal, &arena, &rows, &n, err))
+        return false;
+    rb_lender_open(m->pool->lender, rows, n, &m->lent);
+    snprintf(m->label, sizeof m->label, "%s: ", m->files.plan.job->name);
+    const struct rb_session_host host = {
+        .uv = m->pool->uv,
+        .label = m->label,
+        .line = line_of(m->pool),
+        .resume_as = m->pool->files.run_id,
+        .lender = m->lent,
+        .on_this_machine = m->pool->on_this_machine,
+        .reach = reach,
+        .observe = member_observed,
+        .finished = member_finished,
+        .ctx = m,
+    };
+    return rb_session_begin(&m->files, m->journal, &m->pool->options, &host, &m->session, err);
+}
+
+static void join(struct rb_pool_member *m)
+{
+    struct rb_pool_run *p = m->pool;
+    struct rb_lent_use had = {0};
+    struct rb_controller *c = rb_session_controller(m->session);
+    rb_lent_use(m->journal, &m->files.plan, &had, NULL); // of a fresh journal nothing
+    m->number = rb_arbiter_join(
+        p->arbiter, &(struct rb_arbiter_job){
+                        .controller = c,
+                        .lent = &m->lent,
+                        .plan = &m->files.plan,
+                        .weight = m->spec->weight,
+                        .deadline_us = m->files.plan.deadline_us >= 0 ? m->files.plan.deadline_us : INT64_MAX,
+                        .age_us = rb_controller_now_us(c),
+                        .had = had,
+                    });
+}
+
+// One job that cannot begin does not end the others; the pool says so at its end.
+static void fail(struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
+{
+    rb_err_prefix(err, "%s could not begin; `rbrun resume %s` tries again", m->spec->path, p->files.run_id);
+    rb_run_line_wipe(&p->line);
+    rb_warn("%s", err->message);
+    if (!p->failure.code)
+        p->failure = *err;
+    check_end(p);
+}
+
+static void arrive(void *arg)
+{
+    struct rb_pool_member *m = arg;
+    struct rb_err err;
+    m->timer = 0;
+    m->number = -1;
+    // Remembered before it trains: what a resume does not know of would be trained again.
+    if (!rb_pool_open_member(m, &err) || !rb_pool_remember(m->pool, &err) || !begin_session(m, &err))
+        fail(m->pool, m, &err);
+    else
+        join(m);
+}
+
+// ---- the end
+
+static bool all_over(const struct rb_pool_run *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        const struct rb_pool_member *m = &p->members[i];
+        if (m->session ? !m->over : m->timer != 0)
+            return false;
+    }
+    return true;
+}
+
+static void check_end(struct rb_pool_run *p)
+{
+    if (!all_over(p))
+        return;
+    if (p->owner_over)
+        rb_loop_uv_stop(p->uv);
+    else if (!p->ending)
+        rb_controller_stop(rb_session_controller(p->session), p->interrupts ? RB_STOP_USER : RB_STOP_RELEASED);
+    p->ending = true;
+}
+
+static void cancel_arrivals(struct rb_pool_run *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
+        if (m->timer)
+            p->loop->timer_cancel(p->loop->ctx, m->timer);
+        m->timer = 0;
+    }
+}
+
+static void stop_all(struct rb_pool_run *p)
+{
+    cancel_arrivals(p);
+    for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
+        if (m->session && !m->over)
+            rb_controller_stop(rb_session_controller(m->session), RB_STOP_USER);
+    }
+    check_end(p);
+}
+
+// ---- all of it
+
+static void interrupt(void *arg)
+{
+    struct rb_pool_run *p = arg;
+    rb_run_line_wipe(&p->line);
+    if (p->interrupts++ == 0) {
+        rb_warn("stopping: ending every job and the pool's instances (interrupt again to leave them as they are)");
+        stop_all(p);
+        return;
+    }
+    p->left = true;
+    rb_warn("left before the end; end what is left with: rbrun stop %s; or go on with: rbrun resume %s",
+            p->files.run_id, p->files.run_id);
+    rb_loop_uv_stop(p->uv);
+}
+
+static bool begin(struct rb_pool_run *p, struct rb_err *err)
+{
+    const struct rb_sharing *policy = rb_sharing_find(p->file.policy);
+    p->uv = rb_loop_uv_create();
+    p->loop = rb_loop_uv_loop(p->uv);
+    if (rb_run_line_has_room() && !p->json)
+        p->line = (struct rb_run_line){.write = rb_pool_progress_line, .ctx = p};
+    p->lender = rb_lender_create(p->loop);
+    const struct rb_arbiter_config config = {
+        .loop = p->loop,
+        .policy = policy,
+        .options = {.seed = p->file.seed,
+                    .restart_us = p->file.restart_us,
+                    .round_us = p->file.interval_us,
+                    .fairness_p = p->file.fairness_p,
+                    .avoid_interference = true},
+    };
+    return rb_arbiter_create(&config, &p->arbiter, err) && begin_owner(p, err);
+}
+
+// Those that had arrived before go on, whatever became of them; the next listing says what they still have.
+static bool begin_again(struct rb_pool_run *p, struct rb_err *err)
+{
+    for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
+        if (!m->journal)
+            continue;
+        if (!begin_session(m, err))
+            return false;
+        join(m);
+    }
+    return true;
+}
+
+static void await_arrivals(struct rb_pool_run *p)
+{
+    const int64_t now_us = rb_controller_now_us(rb_session_controller(p->session));
+    for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
+        const int64_t left_us = m->spec->arrives_us - now_us;
+        if (!m->session)
+            m->timer = p->loop->timer_start(p->loop->ctx, left_us > 0 ? left_us : 0, arrive, m);
+    }
+}
+
+bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err)
+{
+    if (!begin(p, err) || !begin_again(p, err))
+        return false;
+    rb_loop_uv_on_interrupt(p->uv, interrupt, p);
+    await_arrivals(p);
+    if (line_of(p))
+        rb_run_line_begin(&p->line, p->uv);
+    rb_loop_uv_run(p->uv);
+    rb_run_line_wipe(&p->line);
+    return true;
+}
+
+// The worst end of any of its runs is the pool's. Each job's error is told; the one that is returned is that of the run that
+// owns the nodes, if it has one: it knows what is left of them.
+static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *err)
+{
+    struct rb_err first = {0}, why;
+    for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
+        int code = 0;
+        if (m->session && !rb_session_close(m->session, &code, &why)) {
+            rb_warn("%s%s", m->label, why.message);
+            first = first.code ? first : why;
+        }
+        *out_code = code > *out_code ? code : *out_code;
+    }
+    int code = 0;
+    if (p->session && !rb_session_close(p->session, &code, &why))
+        first = why;
+    if (first.code)
+        *err = first;
+    return !first.code;
+}
+
+static void finish(struct rb_pool_run *p)
+{
+    rb_arbiter_destroy(p->arbiter);
+    rb_lender_destroy(p->lender);
+    if (p->uv)
+        rb_loop_uv_destroy(p->uv);
+    for (int i = 0; i < p->n; i++) {
+        rb_journal_close(p->members[i].journal);
+        rb_run_files_finish(&p->members[i].files);
+        rb_plan_inputs_finish(&p->members[i].inputs);
+    }
+    free(p->members);
+    rb_journal_close(p->journal);
+    rb_run_files_finish(&p->files);
+    rb_arena_finish(&p->arena);
+}
+
+bool rb_pool_run_close(struct rb_pool_run *p, int *out_code, struct rb_err *err)
+{
+    const bool ok = close_sessions(p, out_code, err);
+    finish(p);
+    return ok;
+}

@@ -1,0 +1,223 @@
+#include "executor/run/checks.h"
+
+#include "executor/run/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "providers/aws/aws_identity.h"
+#include "providers/wire/digest.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/world/world_evaluate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ASYNC_RUNS 1024 // of the engine: some tenths of a second
+
+// --- places
+
+static void directory_of(const char *path, char out[static PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, PATH_MAX, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    if (slash == path)
+        strcpy(out, "/");
+}
+
+static void join(const char *directory, const char *path, struct rb_buf *out)
+{
+    rb_buf_clear(out);
+    rb_buf_printf(out, "%s%s%s", path[0] == '/' ? "" : directory, path[0] == '/' ? "" : "/", path);
+}
+
+bool rb_run_places(const struct rb_plan *plan, const char *plan_path, char out_job[static PATH_MAX],
+                   char out_workdir[static PATH_MAX], struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    char directory[PATH_MAX];
+    directory_of(plan_path, directory);
+    out_job[0] = '\0';
+    if (plan->job_path[0]) {
+        join(directory, plan->job_path, &path);
+        if (!realpath(rb_buf_str(&path), out_job))
+            out_job[0] = '\0';
+        directory_of(rb_buf_str(&path), directory);
+    }
+    join(directory, plan->job->workdir, &path);
+    if (!realpath(rb_buf_str(&path), out_workdir))
+        return rb_err_set(err, RB_E_WORKDIR, "workdir %s: %s; the plan's job.path is relative to the plan",
+                          rb_buf_str(&path), strerror(errno));
+    return true;
+}
+
+// --- warnings
+
+// The plan is carried out as it stands; the file may have been overridden by flags when it was planned.
+static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_job job;
+    char digest[65];
+    rb_arena_init(&arena);
+    if (!job_path[0])
+        return;
+    if (rb_job_load(job_path, NULL, 0, &arena, &job, NULL))
+        rb_plan_digest_job(&job, rb_digest_sha256, digest);
+    else
+        digest[0] = '\0';
+    if (strcmp(digest, plan->job_sha256) != 0)
+        rb_warn("%s has changed since the plan was made, or rbplan was given options that changed it; the plan is "
+                "carried out as it was made",
+                job_path);
+}
+
+static void warn_of_old_prices(const struct rb_plan *plan)
+{
+    const int64_t now_us = rb_clock_unix_us();
+    int64_t oldest_us = INT64_MAX;
+    for (int i = 0; i < plan->n_offers; i++)
+        if (rb_offer_is_old(&plan->offers[i], now_us) && plan->offers[i].fetched_at_us < oldest_us)
+            oldest_us = plan->offers[i].fetched_at_us;
+    if (oldest_us != INT64_MAX)
+        rb_warn("the plan's prices are up to %d days old; the provider's bill may differ",
+                (int)((now_us - oldest_us) / (86400 * RB_US_PER_S)));
+}
+
+// Far enough apart that times differ: by one at least, and by half of the larger.
+static bool is_another_load(double then, double now)
+{
+    return fabs(now - then) > fmax(1, fmax(now, then) / 2);
+}
+
+// Nodes on this machine share its processors with everything else that runs here.
+static void warn_of_load(const struct rb_plan *plan)
+{
+    const struct rb_measured *m = &plan->profile->measured;
+    double load;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (getloadavg(&load, 1) != 1 || cores < 1)
+        return;
+    if (plan->profile->has_measured && m->load >= 0) {
+        if (is_another_load(m->load, load))
+            rb_warn("nodes live on this machine, and its load is %.1f on %ld processor%s, while the profile was "
+                    "measured at "
+                    "load %.1f on %d: times will be %s than predicted",
+                    load, cores, cores == 1 ? "" : "s", m->load, m->cpus, load > m->load ? "longer" : "shorter");
+    } else if (load > (double)cores) {
+        rb_warn(
+            "this machine is busy (load %.1f on %ld cores) and nodes live on it: times will be longer than predicted",
+            load, cores);
+    }
+}
+
+// --- refusals
+
+bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err)
+{
+    for (int i = 0; i < job->secrets.n; i++) {
+        if (!getenv(job->secrets.items[i]))
+            return rb_err_set(err, RB_E_SECRET_UNSET,
+                              "secrets: %s is not set in the environment; export it and try again",
+                              job->secrets.items[i]);
+    }
+    return true;
+}
+
+static bool check_credentials(const char *infra, struct rb_err *err)
+{
+    struct rb_aws_identity identity;
+    if (strncmp(infra, "aws/", 4) != 0 && strncmp(infra, "mock/", 5) != 0)
+        return true;
+    if (!rb_aws_identity_find(rb_clock_unix_us(), &identity, err))
+        return rb_err_prefix(err, "%s", infra);
+    rb_aws_identity_wipe(&identity);
+    return true;
+}
+
+bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err)
+{
+    char infras[32][64], job_path[PATH_MAX], workdir[PATH_MAX];
+    const int n = rb_session_infras(plan, infras, 32);
+    bool here = false;
+    if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
+        !rb_run_check_secrets(plan->job, err) || !rb_run_check_open_files(plan, 1, err))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!check_credentials(infras[i], err))
+            return false;
+        here = here || rb_session_is_harmless(infras[i]);
+    }
+    warn_of_changed_job(plan, job_path);
+    warn_of_old_prices(plan);
+    if (here)
+        warn_of_load(plan);
+    return true;
+}
+
+// --- limits
+
+static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *plan, int64_t deadline_us,
+                          int64_t budget_uusd, struct rb_estimate *out, struct rb_err *err)
+{
+    struct rb_evaluate_options options = rb_evaluate_defaults();
+    options.deadline_us = deadline_us;
+    options.budget_uusd = budget_uusd;
+    if (!rb_plan_is_by_engine(plan))
+        return rb_evaluate(s, plan->stages, plan->n_stages, &options, out, NULL, err);
+    struct rb_plan limited = *plan; // policies read the deadline they work towards
+    limited.deadline_us = deadline_us;
+    limited.budget_uusd = budget_uusd;
+    const struct rb_world_runs runs = {
+        .samples = rb_world_affordable_runs(&limited, ASYNC_RUNS),
+        .threads = 1,
+        .deadline_us = deadline_us,
+        .budget_uusd = budget_uusd,
+    };
+    return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
+}
+
+static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err)
+{
+    struct rb_scenario scenario;
+    struct rb_estimate estimate;
+    char remaining[32], p95[32], kept[32], asked[32];
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
+                          err))
+        return false;
+    const bool ok = estimate_anew(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
+    rb_scenario_finish(&scenario);
+    if (!ok || estimate.p_both >= plan->confidence)
+        return ok;
+    rb_format_probabilities(estimate.p_both, plan->confidence, kept, asked);
+    return rb_err_set(err, RB_E_PLAN_LATE,
+                      "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
+                      "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
+                      deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), kept, asked,
+                      rb_format_duration(estimate.time_us.p95, p95));
+}
+
+bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64_t *out_deadline_us,
+                   int64_t *out_budget_uusd, struct rb_err *err)
+{
+    const char *text = rb_args_string(args, "deadline", NULL);
+    int64_t deadline_us = plan->deadline_us, at_us = text ? -1 : plan->deadline_at_us;
+    const int64_t budget_uusd = rb_args_money_uusd(args, "budget", plan->budget_uusd);
+    if (text && !rb_parse_instant(text, &at_us, NULL) && !rb_parse_duration(text, &deadline_us, err))
+        return rb_err_prefix(err, "--deadline");
+    if (at_us >= 0)
+        deadline_us = at_us - rb_clock_unix_us();
+    if (at_us >= 0 && deadline_us <= 0)
+        return rb_err_set(err, RB_E_PLAN_LATE, "the deadline has passed; plan again with `rbplan --deadline`");
+    const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
+    if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
+        return false;
+    const int64_t max_uusd = rb_args_money_uusd(args, "max-cost", -1);
+    *out_deadline_us = deadline_us;
+    *out_budget_uusd = max_uusd >= 0 && (budget_uusd < 0 || max_uusd < budget_uusd) ? max_uusd : budget_uusd;
+    return true;
+}

@@ -1,0 +1,40 @@
+// A pool seen from outside, again and again: the run that owns the nodes and the runs of its jobs, each from its own journal.
+// pool.json says which jobs have begun, journals say the rest.
+#ifndef RB_VIEWS_POOL_FOLLOWING_H
+#define RB_VIEWS_POOL_FOLLOWING_H
+
+#include "views/run/following.h"
+#include "commands/rbrun/rbrun_pool.h"
+#include "views/live/pool_progress.h"
+
+struct rb_pool_following_job {
+    struct rb_following following;
+    bool has_begun; // else there is nothing to follow yet
+};
+
+struct rb_pool_following {
+    const struct rb_args *args;
+    struct rb_following owner;
+    struct rb_arena arena; // of the last look: what pool.json says, and what is told of it
+    struct rb_pool_file file;
+    struct rb_pool_following_job *jobs; // [n]
+    int n;                              // 0: the run is no pool
+    bool ended;                         // the caller knows that nobody is to arrive any more
+    struct rb_pool_progress progress;   // of the last look
+};
+
+// Any run: of one that is no pool, only `owner` is there. p stays where it is. Finish with rb_pool_following_finish, also after a
+// failure. run NULL: the newest.
+bool rb_pool_following_open(struct rb_pool_following *p, const struct rb_args *args, const char *run,
+                            struct rb_err *err);
+void rb_pool_following_finish(struct rb_pool_following *p);
+
+// rb_following_look of the owner, and of every job that has begun: p->owner.screen tells of the pool.
+bool rb_pool_following_look(struct rb_pool_following *p, bool settle, struct rb_err *err);
+// One job alone, for a look at that; NOT_FOUND: it has not begun.
+bool rb_pool_following_take_in(struct rb_pool_following *p, int job, struct rb_err *err);
+
+// Its report so far, rb-pool-report/1, as of the last look. In the arena.
+struct rb_pool_report rb_pool_following_report(struct rb_pool_following *p);
+
+#endif
