@@ -3,7 +3,7 @@
 #define RB_LIBRARY_POOL_PLAN_H
 
 #include "base/options.h"
-#include "library/plan_inputs.h"
+#include "profiles/inputs/plan_inputs.h"
 #include "engine/plan/plan.h"
 #include "profiles/job/pool_file.h"
 

@@ -121,20 +121,11 @@ static bool is_given(const struct rb_args *args, const char *name)
     return false;
 }
 
-static bool asks_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    }
-    return false;
-}
-
 int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv)
 {
     struct rb_args args = {0};
     struct rb_err err = {0};
-    bool ok = rb_args_parse(&args, command, argc, argv, &err), json = asks_for_json(argc, argv);
+    bool ok = rb_args_parse(&args, command, argc, argv, &err), json = rb_args_ask_for_json(argc, argv);
     if (ok && args.help)
         rb_args_help(&args);
     else
@@ -147,17 +138,10 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
     return ok ? 0 : rb_err_exit_code(&err);
 }
 
-struct rb_text_style rb_plan_style(void)
-{
-    return (struct rb_text_style){.width = rb_text_width(STDOUT_FILENO), .colour = rb_colour(STDOUT_FILENO)};
-}
-
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
 {
     end_line();
-    bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
-    rb_buf_finish(out);
-    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
+    return rb_print(out, err);
 }
 
 // --- --check, --print-config
@@ -358,7 +342,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return false;
     const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
-        !rb_plan_inputs_find(in, args, err))
+        !rb_args_find_inputs(args, in, err))
         return false;
     rb_plan_warn_stale(in);
     struct rb_plan_request req = request(args, in, &limit);
@@ -390,7 +374,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (!check_options(args, err))
         return false;
     RB_AUTO(rb_plan_inputs_finish) struct rb_plan_inputs in = {0};
-    if (!rb_plan_inputs_job(&in, args, err))
+    if (!rb_args_job(args, NULL, 0, &in, err))
         return false;
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);

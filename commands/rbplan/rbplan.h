@@ -2,7 +2,7 @@
 #ifndef RB_COMMANDS_RBPLAN_H
 #define RB_COMMANDS_RBPLAN_H
 
-#include "library/plan_inputs.h"
+#include "commands/rbplan/rbplan_inputs.h"
 #include "engine/plan/plan.h"
 #include "planner/search/planner.h"
 #include "views/tables/text_table.h"
@@ -51,8 +51,7 @@ bool rb_plan_sensitivity(const struct rb_args *args, const struct rb_plan_reques
 // While plans are made, a line on the terminal says for how long. Before anything else is printed it is wiped; it comes back.
 void rb_plan_wipe_line(void);
 
-// How stdout wants its text. print: everything to stdout, and planning is over; frees.
-struct rb_text_style rb_plan_style(void);
+// Everything to stdout, and planning is over; frees.
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const planners[] = {"optimal", "greedy", "static", "naive"};
 #define N_PLANNERS (sizeof planners / sizeof planners[0])
@@ -53,7 +54,7 @@ static void write_table(const struct rb_pareto *pareto, int64_t asked_us, struct
 {
     static const struct rb_text_column columns[] = {
         {"deadline", true, 0}, {"optimal", true, 0}, {"greedy", true, 0}, {"static", true, 0}, {"naive", true, 0}};
-    struct rb_text_style style = rb_plan_style();
+    struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_text_table t;
     int64_t before_us = -1;
     rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
@@ -130,7 +131,8 @@ void rb_plan_marginal_write(const struct rb_marginal *m, struct rb_buf *out)
 static void write_text(const struct rb_plan_request *req, const struct rb_pareto *pareto, struct rb_buf *out)
 {
     char text[32];
-    rb_buf_printf(out, "%s, mean cost of each planner's plan, confidence %.10g\n\n", req->job->name, pareto->confidence);
+    rb_buf_printf(out, "%s, mean cost of each planner's plan, confidence %.10g\n\n", req->job->name,
+                  pareto->confidence);
     write_table(pareto, req->deadline_us, out);
     rb_buf_putc(out, '\n');
     if (pareto->marginal.exists) {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct rb_text_column columns[] = {
     {"what if", false, 0}, {"cost", true, 0},   {"change", true, 0},
@@ -98,7 +99,7 @@ static void warning_lines(const char *what, const struct rb_what_if_row *row, bo
 static void write_text(const struct rb_plan_request *req, const char *planner, const char *order,
                        const struct rb_what_if_table *table, struct rb_buf *out)
 {
-    struct rb_text_style style = rb_plan_style();
+    struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_text_table t;
     rb_buf_printf(out, "%s, planned by %s; %smeans, and P that deadline and budget are kept\n\n", req->job->name,
                   planner, order);

@@ -32,7 +32,7 @@ static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *er
     } else {
         rb_show_fit(&report, &out);
     }
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static const struct rb_command show_command = {
@@ -97,7 +97,7 @@ static bool run_list(const struct rb_args *args, struct rb_err *err)
     } else {
         rb_show_names(names, n, &out);
     }
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static int list(int argc, char **argv)

@@ -4,16 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool asks_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int rb_profile_carry_out(const struct rb_command *command, rb_profile_run_fn *run, int argc, char **argv)
 {
     struct rb_args args = {0};
@@ -25,7 +15,7 @@ int rb_profile_carry_out(const struct rb_command *command, rb_profile_run_fn *ru
         ok = ok && run(&args, &err);
     }
     if (!ok) {
-        rb_err_print(&err, command->name, asks_for_json(argc, argv));
+        rb_err_print(&err, command->name, rb_args_ask_for_json(argc, argv));
     }
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);
@@ -39,13 +29,6 @@ bool rb_profile_open_store(const struct rb_args *args, bool read_only, struct rb
 void rb_profile_close_store(struct rb_store **s)
 {
     rb_store_close(*s);
-}
-
-bool rb_profile_print(struct rb_buf *out, struct rb_err *err)
-{
-    const bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
-    rb_buf_finish(out);
-    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 // Index of the subcommand's name: the first argument that is neither an option nor the value of --db; argc if none.
@@ -74,7 +57,7 @@ static int without_name(const struct rb_command *command, int argc, char **argv)
     if (parsed) {
         rb_err_set(&err, RB_E_SUBCOMMAND, "expected a subcommand (see %s --help)", command->name);
     }
-    rb_err_print(&err, command->name, asks_for_json(argc, argv));
+    rb_err_print(&err, command->name, rb_args_ask_for_json(argc, argv));
     return rb_err_exit_code(&err);
 }
 
@@ -103,5 +86,5 @@ int rb_profile_dispatch(const struct rb_command *command, int argc, char **argv)
     memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(*argv));
     argv[1] = name;
     const struct rb_subcommand *found = rb_subcommand_find(command, name);
-    return found ? found->run(argc - 1, argv + 1) : unknown_name(command, name, asks_for_json(argc, argv));
+    return found ? found->run(argc - 1, argv + 1) : unknown_name(command, name, rb_args_ask_for_json(argc, argv));
 }

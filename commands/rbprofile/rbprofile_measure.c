@@ -478,7 +478,7 @@ static bool train_with(struct rb_measurement *m, struct rb_err *err)
         rb_buf_printf(&out, "%d of %d runs kept in profile %s; look at the fit with `rbprofile show %s`\n", count_ok(m),
                       rb_campaign_n_runs(m->campaign), profile, profile);
     }
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 // No job, no work directory: an empty bundle.
@@ -530,7 +530,7 @@ static bool provision_with(struct rb_measurement *m, struct rb_err *err)
         rb_measurement_write(m, n_nodes, &out);
     else
         rb_measurement_print_nodes(m, n_nodes, &out);
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool measure(const struct rb_args *args, bool (*with)(struct rb_measurement *m, struct rb_err *err),

@@ -36,7 +36,7 @@ static bool print_prices(const struct rb_args *args, const struct rb_catalog *pr
         rb_show_prices_json(prices, infra, &out);
     else
         rb_show_prices(prices, infra, rb_clock_unix_us(), &out);
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool has_prices(const struct rb_catalog *prices, const char *infra)
@@ -187,7 +187,7 @@ static bool print_update(struct update *u, const struct rb_catalog *c, struct rb
     for (int i = 0; i < c->n_offers; i++)
         n_spot += c->offers[i].market == RB_MARKET_SPOT;
     rb_buf_printf(&out, "%s: %d on-demand and %d spot prices\n", u->infra, c->n_offers - n_spot, n_spot);
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool keep(struct update *u, const struct rb_catalog *c, struct rb_err *err)

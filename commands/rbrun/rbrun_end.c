@@ -6,6 +6,9 @@
 
 #include "base/log.h"
 #include "executor/journal/run_lock.h"
+#include "executor/pool/pool_run.h"
+#include "views/run/run_document.h"
+#include "views/run/terminal_run.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -130,7 +133,7 @@ static bool stop(const struct rb_args *args, int *out_code, struct rb_err *err)
     const bool json = rb_args_flag(args, "json");
     struct rb_journal *journal;
     int pid;
-    if (!rb_run_files_open(&f, args, args->args[0], err) || !rb_pool_check_alone(&f, "stop", err) ||
+    if (!rb_run_files_open(&f, rb_run_state_dir(args), args->args[0], err) || !rb_pool_check_alone(&f, "stop", err) ||
         !find_holder(&f, &pid, err))
         return false;
     if (pid > 0)
@@ -138,7 +141,7 @@ static bool stop(const struct rb_args *args, int *out_code, struct rb_err *err)
     if (!rb_journal_open(f.journal, &journal, err))
         return false;
     const struct rb_session_options options = {.end_it = true, .json = json};
-    const bool ok = rb_session_carry_out(&f, journal, &options, out_code, err);
+    const bool ok = rb_terminal_run(&f, journal, &options, out_code, err);
     rb_journal_close(journal);
     return ok;
 }

@@ -19,14 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool asks_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    return false;
-}
-
 void rb_run_say_what_helps(struct rb_err *err)
 {
     const struct rb_err why = *err;
@@ -36,6 +28,11 @@ void rb_run_say_what_helps(struct rb_err *err)
             "%s; what the run launched may be there and billed: `rbrun gc --older-than 0s` finds it by its tag and "
             "ends it",
             why.message);
+}
+
+const char *rb_run_state_dir(const struct rb_args *args)
+{
+    return rb_args_string(args, "state-dir", NULL);
 }
 
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv)
@@ -50,185 +47,10 @@ int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc,
         ok = ok && run(&args, &code, &err);
     if (!ok) {
         rb_run_say_what_helps(&err);
-        rb_err_print(&err, command->name, asks_for_json(argc, argv));
+        rb_err_print(&err, command->name, rb_args_ask_for_json(argc, argv));
     }
     rb_args_finish(&args);
     return ok ? code : rb_err_exit_code(&err);
-}
-
-static bool is_yaml(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
-}
-
-bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err)
-{
-    RB_AUTO(rb_auto_free) char *bytes = NULL;
-    size_t n;
-    if (!rb_read_file(path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
-        return false;
-    rb_digest_sha256(bytes, n, f->plan_sha256);
-    struct rb_doc doc;
-    if (!rb_doc_parse_json(&doc, path, bytes, n, err))
-        return !is_yaml(path) ? false
-                              : rb_err_set(err, RB_E_PLAN_EXPECTED,
-                                           "%s: expected a plan; if it is a job, plan it first: rbplan -o plan.json %s",
-                                           path, path);
-    const bool ok = rb_plan_read(doc.root, rb_digest_sha256, &f->arena, &f->plan, err);
-    rb_doc_finish(&doc);
-    return ok;
-}
-
-// The work directory is where it was when the run began, whatever the plan's place says now.
-static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    RB_AUTO(rb_auto_free) char *bytes = NULL;
-    size_t n;
-    rb_buf_printf(&path, "%s/workdir", f->dir);
-    if (!rb_read_file(rb_buf_str(&path), sizeof f->workdir - 1, &bytes, &n, err))
-        return false;
-    memcpy(f->workdir, bytes, n + 1);
-    return true;
-}
-
-// Before the plan: of a run whose journal is not whole that is what matters.
-static bool check_journal(const struct rb_run_files *f, struct rb_err *err)
-{
-    struct rb_journal *journal;
-    struct rb_err why = {0};
-    if (rb_journal_open_reader(f->journal, &journal, &why)) {
-        rb_journal_close(journal);
-        return true;
-    }
-    if (rb_err_number(&why) == RB_E_JOURNAL_MISSING)
-        return rb_err_set(err, RB_E_JOURNAL_MISSING, "run %s has no journal: it ended before anything was launched",
-                          f->run_id);
-    *err = why;
-    return rb_err_prefix(err, "run %s", f->run_id);
-}
-
-static bool open_files(struct rb_run_files *f, const struct rb_args *args, const char *run, int *out_n_others,
-                       struct rb_err *err)
-{
-    char plan[4400];
-    *f = (struct rb_run_files){0};
-    rb_arena_init(&f->arena);
-    if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), f->root, sizeof f->root, err) ||
-        !rb_run_dir_find(f->root, run, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, out_n_others, err))
-        return false;
-    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
-    snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
-    if (!check_journal(f, err))
-        return false;
-    return (rb_run_read_plan(f, plan, err) && read_workdir(f, err)) ||
-           rb_err_prefix(err, "run %s cannot be read; `rbrun gc --older-than 0s` finds and ends what it launched",
-                         f->run_id);
-}
-
-// The id is what a cloud's tag says: no path is made of one that is none.
-static bool is_here(const char *folder, const char *run_id)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf dir = RB_BUF_INIT;
-    rb_buf_printf(&dir, "%s/%s", folder, run_id);
-    return run_id[0] && run_id[0] != '.' && !strchr(run_id, '/') && access(rb_buf_str(&dir), F_OK) == 0;
-}
-
-enum rb_run_hold rb_run_hold(const char *root, const char *run_id)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    char campaigns[4112];
-    struct rb_run_lock lock;
-    rb_campaign_dir_root(root, campaigns, sizeof campaigns);
-    if (is_here(campaigns, run_id))
-        return rb_campaign_dir_at_work(root, run_id) ? RB_RUN_AT_WORK : RB_RUN_IDLE;
-    if (!is_here(root, run_id))
-        return RB_RUN_NOT_HERE;
-    rb_buf_printf(&path, "%s/%s/journal.db", root, run_id);
-    if (!rb_run_lock_look(rb_buf_str(&path), &lock, NULL))
-        return RB_RUN_UNSURE;
-    return lock.state == RB_RUN_LOCK_HELD   ? RB_RUN_AT_WORK
-           : lock.state == RB_RUN_LOCK_FREE ? RB_RUN_IDLE
-                                            : RB_RUN_UNSURE;
-}
-
-bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err)
-{
-    return open_files(f, args, run, NULL, err);
-}
-
-bool rb_run_files_open_newest(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err)
-{
-    int n_others;
-    if (!open_files(f, args, run, &n_others, err))
-        return false;
-    if (n_others > 0)
-        rb_info("run %s, the newest of %d of job %s", f->run_id, n_others + 1, run);
-    return true;
-}
-
-bool rb_run_is_carried_out(const char *root, const char *run_id)
-{
-    return rb_run_hold(root, run_id) == RB_RUN_AT_WORK;
-}
-
-bool rb_run_holder(const char *journal, int *out_pid, struct rb_err *err)
-{
-    struct rb_run_lock lock;
-    if (!rb_run_lock_look(journal, &lock, err))
-        return false;
-    *out_pid = lock.state != RB_RUN_LOCK_HELD ? 0 : lock.pid > 0 ? lock.pid : -1;
-    return true;
-}
-
-void rb_run_files_finish(struct rb_run_files *f)
-{
-    rb_arena_finish(&f->arena);
-}
-
-struct rb_text_style rb_run_style(int fd)
-{
-    return (struct rb_text_style){.width = rb_text_width(fd), .colour = rb_colour(fd)};
-}
-
-bool rb_run_print(struct rb_buf *out, struct rb_err *err)
-{
-    const bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
-    rb_buf_clear(out);
-    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
-}
-
-bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
-                        struct rb_err *err)
-{
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct rb_report report;
-    struct rb_json json;
-    rb_arena_init(&arena);
-    if (!rb_report_make(j, plan, &arena, &report, err))
-        return false;
-    report.at_work = at_work;
-    rb_json_init(&json, out, pretty);
-    rb_report_write(&report, &json);
-    rb_buf_putc(out, '\n');
-    return true;
-}
-
-bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool json, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, table = RB_BUF_INIT;
-    if (!rb_run_report_json(j, plan, at_work, false, &text, err))
-        return false;
-    if (json)
-        return rb_run_print(&text, err);
-    struct rb_doc doc;
-    if (!rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, err))
-        return false;
-    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
-    const bool ok = rb_report_table_write(doc.root, &style, &table, err) && rb_run_print(&table, err);
-    rb_doc_finish(&doc);
-    return ok;
 }
 
 bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err)
@@ -238,14 +60,6 @@ bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err)
         return rb_err_set(err, RB_E_OPERANDS, "expected the number of a trial, got \"%.60s\"", text);
     *out = (int)trial;
     return true;
-}
-
-void rb_run_owner(char *out, size_t size)
-{
-    const struct passwd *user = getpwuid(geteuid());
-    char host[65] = "unknown";
-    gethostname(host, sizeof host - 1);
-    snprintf(out, size, "%s@%s", user ? user->pw_name : "unknown", host);
 }
 
 bool rb_run_confirm(bool yes, const char *what, struct rb_err *err)

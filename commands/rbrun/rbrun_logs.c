@@ -22,7 +22,8 @@ static const struct rb_option logs_options[] = {
 static const struct rb_command logs_command = {
     .name = "rbrun logs",
     .usage = "[options] RUN [TRIAL]",
-    .summary = "Output of the trials, in order of their starts. RUN: its id, its job's name, or the beginning of either.",
+    .summary =
+        "Output of the trials, in order of their starts. RUN: its id, its job's name, or the beginning of either.",
     .examples = "  rbrun logs digits-2026\n  rbrun logs digits-2026 12 -f\n  rbrun logs digits-2026 --json\n",
     .options = logs_options,
     .min_args = 1,
@@ -165,7 +166,7 @@ static bool logs(const struct rb_args *args, int *out_code, struct rb_err *err)
     RB_AUTO(rb_auto_free) char *bytes = rb_xcalloc(BUFFER_BYTES, 1);
     struct logs l = {.run_id = f.run_id, .trial = -1, .json = rb_args_flag(args, "json"), .last = -1, .bytes = bytes};
     (void)out_code;
-    if (!rb_run_files_open(&f, args, args->args[0], err) ||
+    if (!rb_run_files_open(&f, rb_run_state_dir(args), args->args[0], err) ||
         (args->n_args > 1 && !rb_run_parse_trial(args->args[1], &l.trial, err)))
         return false;
     snprintf(l.dir, sizeof l.dir, "%s/logs", f.dir);

@@ -33,8 +33,8 @@ static void look_finish(struct look *l)
 
 static bool look_open(struct look *l, const struct rb_args *args, const char *run, struct rb_err *err)
 {
-    return rb_run_files_open(&l->f, args, run, err) && rb_journal_open_reader(l->f.journal, &l->journal, err) &&
-           rb_run_holder(l->f.journal, &l->pid, err);
+    return rb_run_files_open(&l->f, rb_run_state_dir(args), run, err) &&
+           rb_journal_open_reader(l->f.journal, &l->journal, err) && rb_run_holder(l->f.journal, &l->pid, err);
 }
 
 static const char *first_arg(const struct rb_args *args)
@@ -132,10 +132,10 @@ static bool list(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct listing to = {.args = args, .as_json = rb_args_flag(args, "json")};
-    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     char root[4096];
     (void)out_code;
-    if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), root, sizeof root, err))
+    if (!rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, err))
         return false;
     rb_text_table_init(&to.table, list_columns, 5);
     rb_json_init(&to.json, &out, false);
@@ -156,7 +156,7 @@ static bool list(const struct rb_args *args, int *out_code, struct rb_err *err)
     rb_text_table_finish(&to.table);
     if (ok && !to.as_json && to.n == 0)
         rb_info("no run under %s yet; start one with `rbrun plan.json`", root);
-    return ok && rb_run_print(&out, err);
+    return ok && rb_print(&out, err);
 }
 
 int rb_run_list(int argc, char **argv)
@@ -284,7 +284,7 @@ static bool replay_print(const struct replay *r, const char *run_id, bool json, 
         rb_buf_printf(
             &out, "%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
             run_id, r->n_events, r->n_orders, r->n_missing, text, count_open(r));
-    return rb_run_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool replay_all(struct look *l, struct replay *r, bool json, struct rb_err *err)

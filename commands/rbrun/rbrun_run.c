@@ -13,6 +13,9 @@
 #include "executor/controller/stand_in.h"
 #include "executor/journal/run_dir.h"
 #include "providers/wire/digest.h"
+#include "executor/run/infras.h"
+#include "executor/pool/pool_run.h"
+#include "views/run/terminal_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +108,7 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
 {
     char infras[32][64], most[32], budget[32];
     int64_t most_uusd;
-    const int n = rb_session_infras(plan, infras, 32);
+    const int n = rb_run_infras(plan, infras, 32);
     if (n == 1 && strcmp(infras[0], "local") == 0)
         return true;
     if (!most_without_us(plan, &most_uusd, err))
@@ -166,10 +169,10 @@ static bool preflight(struct rb_run_files *f, struct rb_buf *out_pinned, struct 
 static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
 {
     char infras[32][64], what[256], mean[32], p95[32];
-    const int n = rb_session_infras(plan, infras, 32);
+    const int n = rb_run_infras(plan, infras, 32);
     bool harmless = true;
     for (int i = 0; i < n; i++)
-        harmless = harmless && rb_session_is_harmless(infras[i]);
+        harmless = harmless && rb_infra_is_harmless(infras[i]);
     snprintf(what, sizeof what, "rents up to %d nodes at once in %s%s, for about %s (95 %% of runs cost up to %s)",
              most_nodes(plan), infras[0], n > 1 ? " and elsewhere" : "",
              rb_format_money(plan->estimate.cost_uusd.mean, mean), rb_format_money(plan->estimate.cost_uusd.p95, p95));
@@ -191,7 +194,7 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
     char job_path[4096];
     size_t n;
     if (!rb_run_places(&f->plan, plan_path, job_path, f->workdir, err) ||
-        !rb_run_dir_root(rb_args_string(args, "state-dir", NULL), f->root, sizeof f->root, err) ||
+        !rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err) ||
         !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err) ||
         !rb_run_dir_create(f->root, f->plan.job->name, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, err))
         return false;
@@ -203,8 +206,9 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
 static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const struct rb_args *args,
                       const struct rb_session_options *options, int *out_code, struct rb_err *err)
 {
-    struct rb_run_serve *serve = rb_run_serve_begin(args, f->run_id);
-    const bool ok = rb_session_carry_out(f, journal, options, out_code, err);
+    struct rb_run_serve *serve =
+        rb_run_serve_begin(rb_args_string(args, "serve", NULL), rb_run_state_dir(args), f->run_id);
+    const bool ok = rb_terminal_run(f, journal, options, out_code, err);
     rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
     return ok;
 }
@@ -215,9 +219,11 @@ static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out
     int64_t deadline_us, budget_uusd;
     struct rb_journal *journal;
     RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
-    if (!rb_run_limits(&f->plan, args, &deadline_us, &budget_uusd, err) || !tell_bound(&f->plan, budget_uusd, err) ||
-        !confirm(&f->plan, rb_args_flag(args, "yes"), err) || !preflight(f, &pinned, err) ||
-        !make_run_dir(f, args->args[0], &pinned, args, err))
+    if (!rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
+                       rb_args_money_uusd(args, "budget", f->plan.budget_uusd),
+                       rb_args_money_uusd(args, "max-cost", -1), &deadline_us, &budget_uusd, err) ||
+        !tell_bound(&f->plan, budget_uusd, err) || !confirm(&f->plan, rb_args_flag(args, "yes"), err) ||
+        !preflight(f, &pinned, err) || !make_run_dir(f, args->args[0], &pinned, args, err))
         return false;
     rb_run_owner(owner, sizeof owner);
     const struct rb_journal_meta meta = {.run_id = f->run_id,
@@ -242,8 +248,8 @@ static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *e
     if (!rb_run_read_plan(&f, args->args[0], err))
         return false;
     if (rb_args_flag(args, "dry-run"))
-        return rb_run_dry(&f.plan, args, err);
-    return rb_run_serve_check(args, err) && rb_run_check(&f.plan, args->args[0], err) &&
+        return rb_run_dry(&f.plan, (uint32_t)rb_args_int(args, "replicate", 0), rb_args_flag(args, "json"), err);
+    return rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
            run_new(&f, args, out_code, err);
 }
 
@@ -319,7 +325,8 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
     rb_arena_init(&f.arena);
-    if (!rb_run_serve_check(args, err) || !rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
+    if (!rb_run_serve_check(rb_args_string(args, "serve", NULL), err) ||
+        !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
         !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
         return false;
     if (rb_pool_is_one(f.dir))

@@ -187,13 +187,6 @@ static void say_curves(const struct rb_simulation *sim)
                 (long long)sim->curves.shortest, (long long)job->scheduler.max_resource);
 }
 
-static bool print(const struct rb_buf *out, struct rb_err *err)
-{
-    if (fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0)
-        return true;
-    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
-}
-
 static bool run_and_show(struct rb_simulation *sim, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
@@ -211,7 +204,7 @@ static bool run_and_show(struct rb_simulation *sim, struct rb_err *err)
         rb_sim_show_comparison(sim, &out);
     else
         rb_sim_show(sim, &out);
-    return print(&out, err);
+    return rb_print(&out, err);
 }
 
 // --tuner and --policy are keys of the job, read with it: defaults of others follow from them.
@@ -222,14 +215,14 @@ static bool load_job(struct rb_simulation *sim, struct rb_err *err)
     char type[64], name[64];
     int n = 0;
     if (rb_args_nth(sim->args, "plan", 0))
-        return rb_plan_inputs_job(&sim->in, sim->args, err); // the plan's own job is simulated
+        return rb_args_job(sim->args, NULL, 0, &sim->in, err); // the plan's own job is simulated
     snprintf(type, sizeof type, "scheduler.type=%s", tuner ? tuner : "");
     snprintf(name, sizeof name, "policy=%s", policy ? policy : "");
     if (tuner)
         overrides[n++] = type;
     if (policy)
         overrides[n++] = name;
-    return rb_plan_inputs_job_with(&sim->in, sim->args, overrides, n, err);
+    return rb_args_job(sim->args, overrides, n, &sim->in, err);
 }
 
 static void finish(struct rb_simulation *sim)
@@ -258,15 +251,6 @@ static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
            run_and_show(&sim, err);
 }
 
-static bool asks_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    }
-    return false;
-}
-
 int main(int argc, char **argv)
 {
     struct rb_args args = {0};
@@ -284,7 +268,7 @@ int main(int argc, char **argv)
     else
         ok = ok && run(&args, &told, &err);
     if (!ok && !told)
-        rb_err_print(&err, command.name, asks_for_json(argc, argv));
+        rb_err_print(&err, command.name, rb_args_ask_for_json(argc, argv));
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);
 }

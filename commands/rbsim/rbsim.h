@@ -2,7 +2,7 @@
 #ifndef RB_COMMANDS_RBSIM_H
 #define RB_COMMANDS_RBSIM_H
 
-#include "library/plan_inputs.h"
+#include "commands/rbplan/rbplan_inputs.h"
 #include "engine/plan/plan.h"
 #include "simulator/forecast/curves.h"
 #include "simulator/stage/compare.h"

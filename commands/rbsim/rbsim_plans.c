@@ -239,8 +239,7 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
 static bool make_plan(struct rb_simulation *sim, struct rb_sim_variant *v, struct rb_err *err)
 {
     v->job = sim->in.job;
-    if (v->n_overrides > 0 &&
-        !rb_plan_inputs_job_again(&sim->in, sim->args, v->overrides, v->n_overrides, &v->job, err))
+    if (v->n_overrides > 0 && !rb_args_job_again(sim->args, v->overrides, v->n_overrides, &sim->in, &v->job, err))
         return false;
     if (!rb_job_check_supported(&v->job, err))
         return false;
@@ -274,7 +273,7 @@ bool rb_sim_make_plans(struct rb_simulation *sim, struct rb_err *err)
         sim->variants[0].label = "";
         return read_plan(sim, plan, &sim->variants[0].plan, err);
     }
-    if (!rb_plan_inputs_find(&sim->in, sim->args, err))
+    if (!rb_args_find_inputs(sim->args, &sim->in, err))
         return false;
     for (int i = 0; i < sim->n_variants; i++) {
         if (!make_plan(sim, &sim->variants[i], err))

@@ -145,13 +145,6 @@ static bool run(struct rb_sim_trace *t, struct rb_err *err)
     return true;
 }
 
-static bool print(const struct rb_buf *out, struct rb_err *err)
-{
-    if (fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0)
-        return true;
-    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
-}
-
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(finish) struct rb_sim_trace t = {.args = args};
@@ -167,5 +160,5 @@ bool rb_sim_trace(const struct rb_args *args, struct rb_err *err)
         rb_sim_trace_write_json(&t, &out);
     else
         rb_sim_trace_write_table(&t, &out);
-    return print(&out, err);
+    return rb_print(&out, err);
 }

@@ -1,9 +1,9 @@
-// Inside `rbrun doctor` only: the list of findings, and who adds to it.
+// Everything a run needs, looked at before it: ssh, state directory, prices, secrets, clouds. Changes and launches nothing.
 #ifndef RB_EXECUTOR_DOCTOR_H
 #define RB_EXECUTOR_DOCTOR_H
 
-#include "commands/rbrun/rbrun.h"
-
+#include "executor/journal/run_files.h"
+#include "executor/run/infras.h"
 #include "executor/transport/loop_uv.h"
 #include "providers/provider.h"
 
@@ -19,17 +19,26 @@ struct rb_finding {
 };
 
 struct rb_doctor {
-    const struct rb_args *args;
+    const char *state_dir;     // NULL: the user's own
+    struct rb_run_files files; // of the plan, whose arena is that of everything
     const struct rb_job *job;  // of the plan, or a file; NULL: neither was given
     struct rb_plan *plan;      // NULL: none was given
     struct rb_plan *wishes;    // what permissions are asked for: the plan, or what the job names; NULL: nothing
     char root[4096];           // where runs are; "": unknown
-    struct rb_arena *arena;
-    char infras[32][64];
+    char infras[RB_RUN_INFRAS][64];
     int n_infras;
     struct rb_finding *findings; // [n_findings], in the order of the checks
     int n_findings;
 };
+
+void rb_doctor_init(struct rb_doctor *d, const char *state_dir); // finish with rb_doctor_finish
+bool rb_doctor_read(struct rb_doctor *d, const char *path, struct rb_err *err); // plan.json or job.yaml: what is to be run
+bool rb_doctor_add_infra(struct rb_doctor *d, const char *infra, struct rb_err *err); // --infra
+void rb_doctor_examine(struct rb_doctor *d);                                    // fills findings
+int rb_doctor_exit_code(const struct rb_doctor *d);
+void rb_doctor_finish(struct rb_doctor *d);
+
+// ---- for its parts
 
 struct rb_finding *rb_doctor_find(struct rb_doctor *d, const char *check, const char *subject, enum rb_verdict verdict,
                                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -254,7 +254,7 @@ void rb_doctor_clouds(struct rb_doctor *d)
     if (!d->wishes)
         snprintf(rb_doctor_find(d, "permission", "", RB_VERDICT_WARN, "not looked at: no machine was named")->remedy,
                  256, "say: rbrun doctor plan.json, or name resources.instance_types in the job");
-    else if (!rb_run_preflight(d->wishes, d->arena, judge, d, &pinned, &err))
+    else if (!rb_run_preflight(d->wishes, &d->files.arena, judge, d, &pinned, &err))
         failed(d, "permission", "plan", &err);
     if (!d->plan)
         snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not looked at: only a plan says how many machines")

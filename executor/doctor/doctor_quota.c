@@ -93,7 +93,7 @@ void rb_doctor_quotas(struct rb_doctor *d, const char *infra, struct rb_provider
     struct inquiry inquiry = {d, infra, uv};
     if (!d->plan || !provider->ops->quotas)
         return;
-    struct rb_demand *demands = rb_arena_array(d->arena, (size_t)n_entries(d->plan) + 1, sizeof *demands);
+    struct rb_demand *demands = rb_arena_array(&d->files.arena, (size_t)n_entries(d->plan) + 1, sizeof *demands);
     const int n = demands_of(d->plan, infra, demands);
     if (n == 0)
         return; // the plan only falls back to it

@@ -1,13 +1,12 @@
-// Parts of `rbrun gc`.
-//   rbrun_gc.c         the command: asks the clouds, ends what is left over
-//   rbrun_gc_places.c  where runs of this machine may have launched, and of which of them that is not known
-//   rbrun_gc_judge.c   what an instance is: left over, in use elsewhere, or none of our business
-//   rbrun_gc_show.c    what is printed
+// What was left running: instances that carry the owner's tag, and whose run no process carries out any more.
+//   gc.c         asks the clouds, ends what is left over
+//   gc_places.c  where runs of this machine may have launched, and of which of them that is not known
+//   gc_judge.c   what an instance is: left over, in use elsewhere, or none of our business
 #ifndef RB_EXECUTOR_GC_H
 #define RB_EXECUTOR_GC_H
 
-#include "commands/rbrun/rbrun.h"
 #include "executor/controller/lease.h"
+#include "executor/journal/run_files.h"
 #include "executor/transport/loop_uv.h"
 #include "providers/provider.h"
 
@@ -29,7 +28,9 @@ struct rb_gc_unknown {
 };
 
 struct rb_gc {
-    const struct rb_args *args;
+    const char *const *named; // instances that are ended although a run elsewhere holds them, [n_named]
+    int n_named;
+    int64_t grace_us;         // what is younger is spared
     char root[4096], owner[160]; // whose instances are looked for
     bool is_elsewhere;           // that is not who asks
     char infras[RB_GC_MAX_INFRAS][64];
@@ -48,6 +49,18 @@ struct rb_gc {
     struct rb_err failure;
 };
 
+// Whose instances: `given`, "user@host" as the tag rb:owner has it, or this user's where it is NULL.
+bool rb_gc_choose_owner(struct rb_gc *gc, const char *given, struct rb_err *err);
+// Lists what there is in the places added so far, and judges it; all_regions: in every region of these clouds.
+bool rb_gc_look(struct rb_gc *gc, bool all_regions, struct rb_err *err);
+// Every instance that was named is in sight, and is not one of a run of this machine.
+bool rb_gc_check_named(const struct rb_gc *gc, struct rb_err *err);
+void rb_gc_end_instances(struct rb_gc *gc); // those that rb_gc_ends
+void rb_gc_end_groups(struct rb_gc *gc, bool dry);
+// ssh control directories of runs and campaigns that were killed and that nobody has resumed.
+bool rb_gc_leave_control_dirs(struct rb_gc *gc, struct rb_err *err);
+void rb_gc_finish(struct rb_gc *gc);
+
 // What cannot be looked at or ended somewhere is no reason to leave the others running: the first is the command's error.
 void rb_gc_fail(struct rb_gc *gc, const struct rb_err *err);
 
@@ -61,8 +74,5 @@ bool rb_gc_group_is_left_over(void *ctx, const struct rb_placement_group *g);
 int rb_gc_count(const struct rb_gc *gc, bool in_use); // of those found
 bool rb_gc_ends(const struct rb_gc_instance *f);      // left over, or named
 bool rb_gc_is_certain(const struct rb_gc *gc);        // all of what there is was seen
-
-// False: there is something that could not be known or done. *out_code: where that is said in a document.
-bool rb_gc_show(const struct rb_gc *gc, bool json, int *out_code, struct rb_err *err);
 
 #endif

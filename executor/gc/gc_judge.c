@@ -12,9 +12,8 @@
 
 static bool is_named(const struct rb_gc *gc, const char *id)
 {
-    const char *named;
-    for (int i = 0; (named = rb_args_nth(gc->args, "end-in-use", i)); i++)
-        if (strcmp(named, id) == 0)
+    for (int i = 0; i < gc->n_named; i++)
+        if (strcmp(gc->named[i], id) == 0)
             return true;
     return false;
 }
@@ -72,8 +71,7 @@ static bool is_ours(const struct rb_gc *gc, const char *owner, enum rb_run_hold 
 
 static void judge_ours(struct rb_gc *gc, int infra, const struct rb_instance *i, enum rb_run_hold hold)
 {
-    const int64_t age = age_us(gc, infra, i),
-                  grace_us = rb_args_duration_us(gc->args, "older-than", RB_GC_DEFAULT_AGE_US);
+    const int64_t age = age_us(gc, infra, i), grace_us = gc->grace_us;
     const bool in_use = hold != RB_RUN_IDLE && is_in_use(gc, infra, i);
     if (in_use || is_named(gc, i->id) || (age >= 0 ? age >= grace_us : grace_us <= 0)) {
         add_found(gc, infra, i, age, in_use);

@@ -1,13 +1,14 @@
 // A run's journal says where it launched. Of a run whose journal is not whole its plan says where it may have, and its launch
 // log where it did; what is there is found by its tag. It stays unknown all the same: that is told, and is no success.
 #include "executor/gc/gc.h"
-#include "executor/run/session.h"
 
 #include "base/limits.h"
 #include "executor/campaign/campaign_dir.h"
 #include "executor/journal/run_dir.h"
 #include "executor/launcher/launch_log.h"
 #include "profiles/catalog/infra.h"
+#include "executor/run/infras.h"
+#include "executor/journal/journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static bool is_same_place(const char *a, const char *b)
     return region && other && strcmp(region, other) == 0 &&
            (rb_infra_within(a, "mock") ? rb_infra_within(b, "aws")
                                        : rb_infra_within(a, "aws") && rb_infra_within(b, "mock")) &&
-           rb_session_is_harmless(a) && rb_session_is_harmless(b);
+           rb_infra_is_harmless(a) && rb_infra_is_harmless(b);
 }
 
 void rb_gc_add_infra(struct rb_gc *gc, const char *infra)

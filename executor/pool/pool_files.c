@@ -4,15 +4,103 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "executor/run/checks.h"
-#include "library/pool_plan.h"
 #include "executor/journal/run_dir.h"
+#include "executor/report/report.h"
 #include "profiles/job/keys.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+// ---- which runs are one
+
+bool rb_pool_is_one(const char *dir)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/pool.json", dir);
+    return access(rb_buf_str(&path), F_OK) == 0;
+}
+
+bool rb_pool_check_alone(const struct rb_run_files *f, const char *verb, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *pool = NULL;
+    size_t n;
+    rb_buf_printf(&path, "%s/%s", f->dir, RB_POOL_OF_RUN);
+    if (access(rb_buf_str(&path), F_OK) != 0)
+        return true;
+    return rb_read_file(rb_buf_str(&path), sizeof f->run_id, &pool, &n, err) &&
+           rb_err_set(err, RB_E_RUN_OF_POOL,
+                      "%s trains on the nodes of a pool: say `rbrun %s %s`, which is for all its jobs", f->run_id, verb,
+                      pool);
+}
+
+// ---- its jobs
+
+bool rb_pool_check_policy(const struct rb_pool_file *file, struct rb_err *err)
+{
+    if (rb_sharing_find(file->policy))
+        return true;
+    RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
+    for (int i = 0; rb_sharings[i]; i++)
+        rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_sharings[i + 1] ? ", " : " or ", rb_sharings[i]->name);
+    return rb_err_set(err, RB_E_POLICY, "policy: %.40s does not divide GPUs among jobs; expected %s", file->policy,
+                      rb_buf_str(&known));
+}
+
+static void make_members(struct rb_pool_run *p)
+{
+    p->n = p->file.n_jobs;
+    p->members = rb_xcalloc((size_t)p->n, sizeof *p->members);
+    for (int i = 0; i < p->n; i++) {
+        p->members[i] = (struct rb_pool_member){.pool = p, .spec = &p->file.jobs[i], .number = -1};
+        rb_arena_init(&p->members[i].files.arena);
+    }
+}
+
+static const char *beside(struct rb_pool_run *p, const char *pool_path, const char *path)
+{
+    const char *slash = strrchr(pool_path, '/');
+    if (path[0] == '/' || !slash)
+        return path;
+    return rb_arena_printf(&p->arena, "%.*s/%s", (int)(slash - pool_path), pool_path, path);
+}
+
+// A resume may be said from anywhere.
+static bool make_absolute(struct rb_pool_run *p, struct rb_pool_job *job, struct rb_err *err)
+{
+    char *real = realpath(job->path, NULL);
+    if (!real)
+        return rb_err_set(err, RB_E_POOL_JOBS, "%s: no such job file", job->path);
+    job->path = rb_arena_strdup(&p->arena, real);
+    free(real);
+    return true;
+}
+
+bool rb_pool_list_jobs(struct rb_pool_run *p, const char *pool_path, const char *const *more, int n_more,
+                       struct rb_err *err)
+{
+    const int n = p->file.n_jobs + n_more;
+    struct rb_pool_job *jobs = rb_arena_array(&p->arena, (size_t)n + 1, sizeof *jobs);
+    for (int i = 0; i < n; i++) {
+        const bool of_file = i < p->file.n_jobs;
+        jobs[i] = of_file ? p->file.jobs[i] : (struct rb_pool_job){.deadline_us = -1, .weight = 1};
+        jobs[i].path = of_file ? beside(p, pool_path, jobs[i].path) : more[i - p->file.n_jobs];
+        if (!make_absolute(p, &jobs[i], err))
+            return false;
+    }
+    if (n == 0)
+        return rb_err_set(err, RB_E_POOL_JOBS, "%s lists no jobs, and none are named: add `jobs:` or JOB.yaml",
+                          pool_path);
+    p->file.jobs = jobs;
+    p->file.n_jobs = n;
+    make_members(p);
+    return true;
+}
 
 // ---- files
 
@@ -60,11 +148,9 @@ static bool open_run(struct rb_run_files *f, const char *root, const char *name,
 }
 
 // Its own work directory is empty: it trains nothing.
-bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, struct rb_err *err)
+bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, const struct rb_plan *plan, struct rb_err *err)
 {
-    struct rb_plan plan;
-    if (!rb_pool_plan_nodes(&p->file, &p->members[0].inputs, &plan, err) ||
-        !open_run(&p->files, root, p->file.name, root, &plan, &p->journal, err))
+    if (!open_run(&p->files, root, p->file.name, root, plan, &p->journal, err))
         return false;
     const int n = snprintf(p->files.workdir, sizeof p->files.workdir, "%s/empty", p->files.dir);
     if (n >= (int)sizeof p->files.workdir || mkdir(p->files.workdir, 0700) != 0)
@@ -93,11 +179,12 @@ static bool copy_keys(const struct rb_pool_run *p, const struct rb_pool_member *
 
 bool rb_pool_plan_member(struct rb_pool_member *m, struct rb_plan *out, struct rb_err *err)
 {
-    if (!rb_pool_plan_job(&m->pool->files.plan, &m->inputs, out, err))
+    struct rb_pool_run *p = m->pool;
+    if (!p->plan_job(p->plan_ctx, (int)(m - p->members), out, err))
         return false;
     if (m->spec->deadline_us >= 0)
         out->deadline_us = m->spec->deadline_us;
-    return rb_job_check_supported(&m->inputs.job, err) && rb_run_check_secrets(&m->inputs.job, err);
+    return rb_run_check_secrets(out->job, err);
 }
 
 bool rb_pool_open_member(struct rb_pool_member *m, struct rb_err *err)
@@ -200,7 +287,7 @@ static bool read_member(const struct rb_node *node, struct rb_arena *arena, stru
 }
 
 static bool read_members(const struct rb_node *root, struct rb_arena *arena, struct rb_pool_file *file,
-                         struct rb_pool_sources *sources, const char ***out_run_ids, struct rb_err *err)
+                         struct rb_input_sources *sources, const char ***out_run_ids, struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *list, *format;
@@ -227,7 +314,7 @@ static bool read_members(const struct rb_node *root, struct rb_arena *arena, str
 }
 
 bool rb_pool_recall(const char *dir, struct rb_arena *arena, struct rb_pool_file *out,
-                    struct rb_pool_sources *out_sources, const char ***out_run_ids, struct rb_err *err)
+                    struct rb_input_sources *out_sources, const char ***out_run_ids, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -235,4 +322,35 @@ bool rb_pool_recall(const char *dir, struct rb_arena *arena, struct rb_pool_file
     *out = (struct rb_pool_file){0};
     return rb_doc_read(&doc, rb_buf_str(&path), err) &&
            read_members(doc.root, arena, out, out_sources, out_run_ids, err);
+}
+
+bool rb_pool_reopen(struct rb_pool_run *p, const char *state_dir, struct rb_err *err)
+{
+    const char **run_ids;
+    if (!rb_pool_recall(p->files.dir, &p->arena, &p->file, &p->sources, &run_ids, err) ||
+        !rb_pool_check_policy(&p->file, err))
+        return false;
+    p->file.resources = p->files.plan.job->resources;
+    make_members(p);
+    for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
+        if (run_ids[i][0] && (!rb_run_files_open(&m->files, state_dir, run_ids[i], err) ||
+                              !rb_journal_open(m->files.journal, &m->journal, err)))
+            return false;
+    }
+    return true;
+}
+
+// Of a pool whose jobs are complete nothing is left to rent a node for: it is only cleaned up, and told of once more.
+bool rb_pool_is_complete(struct rb_pool_run *p, bool *out, struct rb_err *err)
+{
+    *out = true;
+    for (int i = 0; i < p->n && *out; i++) {
+        const struct rb_pool_member *m = &p->members[i];
+        struct rb_report r = {0};
+        if (m->journal && !rb_report_make(m->journal, &m->files.plan, &p->arena, &r, err))
+            return false;
+        *out = m->journal && rb_job_is_final(r.outcome);
+    }
+    return true;
 }

@@ -3,6 +3,8 @@
 #include "executor/pool/pool_run.h"
 
 #include "base/log.h"
+#include "executor/report/report.h"
+#include "executor/run/infras.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,24 +33,14 @@ static void owner_finished(void *ctx)
     check_end(p);
 }
 
-// NULL: there is none.
-static struct rb_run_line *line_of(struct rb_pool_run *p)
-{
-    return p->line.write ? &p->line : NULL;
-}
-
 static bool begin_owner(struct rb_pool_run *p, struct rb_err *err)
 {
     char infra[1][64];
-    rb_session_infras(&p->files.plan, infra, 1);
+    rb_run_infras(&p->files.plan, infra, 1);
     p->on_this_machine = strcmp(infra[0], "local") == 0;
-    const struct rb_session_host host = {.uv = p->uv,
-                                         .label = "pool: ",
-                                         .line = line_of(p),
-                                         .observe = owner_observed,
-                                         .finished = owner_finished,
-                                         .ctx = p};
-    if (!rb_session_begin(&p->files, p->journal, &p->options, &host, &p->session, err))
+    const struct rb_session_host host = {
+        .uv = p->uv, .label = "pool: ", .observe = owner_observed, .finished = owner_finished, .ctx = p};
+    if (!rb_session_begin(&p->files, p->journal, &p->options, p->show, &host, &p->session, err))
         return false;
     rb_lender_own(p->lender, rb_session_controller(p->session));
     rb_arbiter_own(p->arbiter, rb_session_controller(p->session));
@@ -105,7 +97,7 @@ static void member_finished(void *ctx)
     m->over = true;
     rb_arbiter_leave(p->arbiter, m->number);
     if (rb_controller_lost_journal(rb_session_controller(m->session)) && !p->ending) {
-        rb_run_line_wipe(&p->line);
+        rb_run_show_wipe(p->show);
         rb_warn("%sits journal takes no more writes: every job is ended, and the pool's instances", m->label);
         stop_all(p);
     } else {
@@ -126,7 +118,6 @@ static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
     const struct rb_session_host host = {
         .uv = m->pool->uv,
         .label = m->label,
-        .line = line_of(m->pool),
         .resume_as = m->pool->files.run_id,
         .lender = m->lent,
         .on_this_machine = m->pool->on_this_machine,
@@ -135,7 +126,7 @@ static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
         .finished = member_finished,
         .ctx = m,
     };
-    return rb_session_begin(&m->files, m->journal, &m->pool->options, &host, &m->session, err);
+    return rb_session_begin(&m->files, m->journal, &m->pool->options, m->pool->show, &host, &m->session, err);
 }
 
 static void join(struct rb_pool_member *m)
@@ -160,7 +151,7 @@ static void join(struct rb_pool_member *m)
 static void fail(struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
 {
     rb_err_prefix(err, "%s could not begin; `rbrun resume %s` tries again", m->spec->path, p->files.run_id);
-    rb_run_line_wipe(&p->line);
+    rb_run_show_wipe(p->show);
     rb_warn("%s", err->message);
     if (!p->failure.code)
         p->failure = *err;
@@ -229,7 +220,7 @@ static void stop_all(struct rb_pool_run *p)
 static void interrupt(void *arg)
 {
     struct rb_pool_run *p = arg;
-    rb_run_line_wipe(&p->line);
+    rb_run_show_wipe(p->show);
     if (p->interrupts++ == 0) {
         rb_warn("stopping: ending every job and the pool's instances (interrupt again to leave them as they are)");
         stop_all(p);
@@ -246,8 +237,6 @@ static bool begin(struct rb_pool_run *p, struct rb_err *err)
     const struct rb_sharing *policy = rb_sharing_find(p->file.policy);
     p->uv = rb_loop_uv_create();
     p->loop = rb_loop_uv_loop(p->uv);
-    if (rb_run_line_has_room() && !p->json)
-        p->line = (struct rb_run_line){.write = rb_pool_progress_line, .ctx = p};
     p->lender = rb_lender_create(p->loop);
     const struct rb_arbiter_config config = {
         .loop = p->loop,
@@ -292,12 +281,73 @@ bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err)
         return false;
     rb_loop_uv_on_interrupt(p->uv, interrupt, p);
     await_arrivals(p);
-    if (line_of(p))
-        rb_run_line_begin(&p->line, p->uv);
+    if (p->show && p->show->begin)
+        p->show->begin(p->show->ctx, p->uv);
     rb_loop_uv_run(p->uv);
-    rb_run_line_wipe(&p->line);
+    rb_run_show_wipe(p->show);
     return true;
 }
+
+// ---- its report
+
+static const char *outcome_of(const struct rb_pool_member *m, struct rb_arena *arena)
+{
+    char text[64];
+    enum rb_stop_reason reason = RB_STOP_USER;
+    if (!m->session)
+        return m->pool->failure.code ? "could not begin" : "did not arrive";
+    const struct rb_engine *e = rb_controller_engine(rb_session_controller(m->session));
+    const enum rb_job_outcome outcome = rb_engine_outcome(e, &reason);
+    const bool at_work = !rb_controller_lost_journal(rb_session_controller(m->session));
+    return rb_arena_strdup(arena, rb_report_outcome(outcome, reason, at_work, text));
+}
+
+static struct rb_pool_report_job report_member(const struct rb_pool_member *m, struct rb_arena *arena)
+{
+    struct rb_pool_report_job r = {
+        .job = m->spec->path, .arrived_us = -1, .jct_us = -1, .alone_us = -1, .best_trial = -1};
+    r.outcome = outcome_of(m, arena);
+    if (!m->session)
+        return r;
+    struct rb_controller *c = rb_session_controller(m->session);
+    const struct rb_engine *e = rb_controller_engine(c);
+    r.job = m->files.plan.job->name;
+    r.run_id = m->files.run_id;
+    r.arrived_us = m->spec->arrives_us;
+    r.jct_us = m->over && !rb_controller_lost_journal(c) ? rb_engine_now_us(e) : -1;
+    r.alone_us = m->files.plan.estimate.time_us.mean;
+    r.metric_name = m->files.plan.job->metric_name;
+    r.best_trial = rb_engine_best(e);
+    if (r.best_trial >= 0)
+        r.best_metric = rb_engine_trial(e, r.best_trial)->metric;
+    rb_lent_use(m->journal, &m->files.plan, &r.use, NULL);
+    return r;
+}
+
+bool rb_pool_run_report(struct rb_pool_run *p, struct rb_pool_report *out, struct rb_err *err)
+{
+    struct rb_pool_report_job *jobs = rb_arena_array(&p->arena, (size_t)p->n + 1, sizeof *jobs);
+    struct rb_journal_meta meta;
+    bool complete = true;
+    int64_t reserved;
+    if (!rb_journal_meta(p->journal, &p->arena, &meta, err))
+        return false;
+    *out = (struct rb_pool_report){.run_id = p->files.run_id,
+                                   .policy = p->file.policy,
+                                   .instances_left = meta.leak_checked_at_us >= 0 ? meta.instances_left : -1,
+                                   .jobs = jobs,
+                                   .n_jobs = p->n};
+    for (int i = 0; i < p->n; i++) {
+        jobs[i] = report_member(&p->members[i], &p->arena);
+        complete = complete && (strcmp(jobs[i].outcome, "complete") == 0 || strcmp(jobs[i].outcome, "target") == 0);
+    }
+    out->outcome = complete ? "complete" : "not complete";
+    out->time_us = rb_controller_now_us(rb_session_controller(p->session));
+    rb_controller_spend(rb_session_controller(p->session), &out->cost_uusd, &reserved);
+    return true;
+}
+
+// ---- the end of it
 
 // The worst end of any of its runs is the pool's. Each job's error is told; the one that is returned is that of the run that
 // owns the nodes, if it has one: it knows what is left of them.
@@ -330,7 +380,6 @@ static void finish(struct rb_pool_run *p)
     for (int i = 0; i < p->n; i++) {
         rb_journal_close(p->members[i].journal);
         rb_run_files_finish(&p->members[i].files);
-        rb_plan_inputs_finish(&p->members[i].inputs);
     }
     free(p->members);
     rb_journal_close(p->journal);

@@ -1,6 +1,6 @@
 #include "executor/run/checks.h"
 
-#include "executor/run/session.h"
+#include "executor/run/infras.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -142,7 +142,7 @@ static bool check_credentials(const char *infra, struct rb_err *err)
 bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err)
 {
     char infras[32][64], job_path[PATH_MAX], workdir[PATH_MAX];
-    const int n = rb_session_infras(plan, infras, 32);
+    const int n = rb_run_infras(plan, infras, 32);
     bool here = false;
     if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
         !rb_run_check_secrets(plan->job, err) || !rb_run_check_open_files(plan, 1, err))
@@ -150,7 +150,7 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
     for (int i = 0; i < n; i++) {
         if (!check_credentials(infras[i], err))
             return false;
-        here = here || rb_session_is_harmless(infras[i]);
+        here = here || rb_infra_is_harmless(infras[i]);
     }
     warn_of_changed_job(plan, job_path);
     warn_of_old_prices(plan);
@@ -201,12 +201,10 @@ static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t 
                       rb_format_duration(estimate.time_us.p95, p95));
 }
 
-bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64_t *out_deadline_us,
-                   int64_t *out_budget_uusd, struct rb_err *err)
+bool rb_run_limits(const struct rb_plan *plan, const char *text, int64_t budget_uusd, int64_t max_uusd,
+                   int64_t *out_deadline_us, int64_t *out_budget_uusd, struct rb_err *err)
 {
-    const char *text = rb_args_string(args, "deadline", NULL);
     int64_t deadline_us = plan->deadline_us, at_us = text ? -1 : plan->deadline_at_us;
-    const int64_t budget_uusd = rb_args_money_uusd(args, "budget", plan->budget_uusd);
     if (text && !rb_parse_instant(text, &at_us, NULL) && !rb_parse_duration(text, &deadline_us, err))
         return rb_err_prefix(err, "--deadline");
     if (at_us >= 0)
@@ -216,7 +214,6 @@ bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64
     const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
     if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
         return false;
-    const int64_t max_uusd = rb_args_money_uusd(args, "max-cost", -1);
     *out_deadline_us = deadline_us;
     *out_budget_uusd = max_uusd >= 0 && (budget_uusd < 0 || max_uusd < budget_uusd) ? max_uusd : budget_uusd;
     return true;

@@ -1,7 +1,8 @@
 // One dry run per infra and instance type, all at once on a loop of its own: the session's loop begins with the journal,
 // and whoever is refused here should not find a run that never was.
 #include "executor/run/preflight.h"
-#include "executor/run/session.h"
+#include "executor/journal/run_files.h"
+#include "executor/run/infras.h"
 
 #include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_INFRAS = 32 };
 
 struct question {
     struct preflight *preflight;
@@ -27,8 +26,8 @@ struct preflight {
     struct rb_plan *plan;
     struct rb_loop_uv *uv;
     struct rb_http *http;
-    char infras[MAX_INFRAS][64];
-    struct rb_provider providers[MAX_INFRAS];
+    char infras[RB_RUN_INFRAS][64];
+    struct rb_provider providers[RB_RUN_INFRAS];
     int n_infras, n_providers;
     struct question *questions; // [n_questions], in the order of the plan's offers
     int n_questions, n_waiting;
@@ -90,17 +89,15 @@ static bool open_provider(struct preflight *p, int i, struct rb_err *err)
     const struct rb_provider_config config = {
         .loop = rb_loop_uv_loop(p->uv),
         .http = p->http,
-        .region = region,
-        .loopback_only = strncmp(p->infras[i], "mock/", 5) == 0,
     };
     p->n_providers++; // a state of NULL is destroyed as well
     p->providers[i] = (struct rb_provider){.ops = ops};
-    return !ops->preflight || ops->create(&config, &p->providers[i], err) || rb_err_prefix(err, "%s", p->infras[i]);
+    return !ops->preflight || rb_infra_open(p->infras[i], &config, &p->providers[i], err);
 }
 
 static bool open_all(struct preflight *p, struct rb_err *err)
 {
-    p->n_infras = rb_session_infras(p->plan, p->infras, MAX_INFRAS);
+    p->n_infras = rb_run_infras(p->plan, p->infras, RB_RUN_INFRAS);
     p->uv = rb_loop_uv_create();
     if (!rb_http_create(rb_loop_uv_loop(p->uv), &p->http, err))
         return false;

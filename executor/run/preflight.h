@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_PREFLIGHT_H
 #define RB_EXECUTOR_PREFLIGHT_H
 
-#include "commands/rbrun/rbrun.h"
+#include "engine/plan/plan.h"
 
 // Called once per machine that a stage or a fallback of the plan wants: infra without zone, instance type. err NULL:
 // it may be launched and ended. image: what will be booted, NULL: the cloud's default. stands_in: no stage names it, it is

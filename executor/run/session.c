@@ -6,7 +6,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "executor/gc/groups.h"
-#include "views/run/run_line.h"
+#include "executor/report/report.h"
+#include "executor/run/infras.h"
 #include "executor/run/standing.h"
 #include "engine/core/policy.h"
 #include "executor/controller/placement_group.h"
@@ -17,7 +18,6 @@
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
 #include "simulator/forecast/forecast.h"
-#include "views/live/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 enum {
-    MAX_INFRAS = 32,
     NEAR_POLL_US = 200000, // a cloud on loopback
     FAR_POLL_US = 5000000, // a real one: far below its request limits
     NEAR_BOOT_S = 120,
@@ -44,13 +43,14 @@ struct rb_session {
     struct rb_run_files *files;
     struct rb_journal *journal;
     const struct rb_session_options *options;
+    const struct rb_run_show *show;
     struct rb_session_host host; // uv NULL: it is alone, and loop and signals are its own
     struct rb_loop_uv *uv;
     const struct rb_loop *loop;
     struct rb_http *http;
-    char infras[MAX_INFRAS][64];
-    const char *infra_names[MAX_INFRAS];
-    struct rb_provider providers[MAX_INFRAS];
+    char infras[RB_RUN_INFRAS][64];
+    const char *infra_names[RB_RUN_INFRAS];
+    struct rb_provider providers[RB_RUN_INFRAS];
     int n_infras, n_providers; // n_providers: created
     bool local, slurm, near;
     int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
@@ -60,8 +60,6 @@ struct rb_session {
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     int events_fd;               // events.jsonl
-    struct rb_run_line own_line; // where it stands, on a terminal
-    struct rb_run_line *line;    // that one or the host's; NULL: events are told one by one
     bool interrupted, left;      // once: clean up; twice: leave
     bool finished;
     enum rb_job_outcome outcome;
@@ -71,51 +69,25 @@ struct rb_session {
 
 // --- where
 
-int rb_session_infras(const struct rb_plan *plan, char out[][64], int max)
+void rb_run_show_wipe(const struct rb_run_show *show)
 {
-    int n = 0;
-    for (int i = 0; i < plan->n_offers; i++) {
-        char infra[64];
-        snprintf(infra, sizeof infra, "%s", plan->offers[i].infra);
-        char *slash = strchr(infra, '/');
-        slash = slash ? strchr(slash + 1, '/') : NULL;
-        if (slash)
-            *slash = '\0'; // without the zone
-        bool known = false;
-        for (int k = 0; k < n; k++)
-            known = known || strcmp(out[k], infra) == 0;
-        if (!known && n < max)
-            strcpy(out[n++], infra);
-    }
-    return n;
-}
-
-bool rb_session_is_harmless(const char *infra)
-{
-    char region[64];
-    const struct rb_provider_ops *ops;
-    return rb_provider_find(infra, &ops, region, NULL) && ops->is_harmless(region);
+    if (show && show->wipe)
+        show->wipe(show->ctx);
 }
 
 static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
 {
     const char *accelerator;
-    const struct rb_provider_ops *ops;
-    char region[64];
     s->infra_names[i] = s->infras[i];
-    s->near = s->near && rb_session_is_harmless(s->infras[i]);
-    if (!rb_provider_find(s->infras[i], &ops, region, err))
-        return false;
+    s->near = s->near && rb_infra_is_harmless(s->infras[i]);
     const struct rb_provider_config config = {
         .loop = s->loop,
         .http = s->http,
-        .region = region,
-        .loopback_only = strncmp(s->infras[i], "mock/", 5) == 0,
         .local_slots = s->local ? rb_local_slots(&accelerator) : 0,
         .slurm = &s->files->plan.job->resources.slurm,
     };
-    if (!ops->create(&config, &s->providers[i], err))
-        return rb_err_prefix(err, "%s", s->infras[i]);
+    if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))
+        return false;
     s->n_providers++;
     return true;
 }
@@ -136,7 +108,7 @@ static bool open_providers(struct rb_session *s, struct rb_err *err)
         open_lender(s);
         return true;
     }
-    s->n_infras = rb_session_infras(&s->files->plan, s->infras, MAX_INFRAS);
+    s->n_infras = rb_run_infras(&s->files->plan, s->infras, RB_RUN_INFRAS);
     int n_slurm = 0;
     for (int i = 0; i < s->n_infras; i++) {
         s->local = s->local || strcmp(s->infras[i], "local") == 0;
@@ -233,14 +205,6 @@ void rb_session_progress(struct rb_session *s, struct rb_progress *out)
     rb_standing_tell(&s->standing, out);
 }
 
-static void write_line(void *ctx, int width, struct rb_buf *out)
-{
-    struct rb_progress p;
-    rb_session_foresee(ctx);
-    rb_session_progress(ctx, &p);
-    rb_progress_write(&p, width, out);
-}
-
 static void write_event(struct rb_session *s, const struct rb_event *event)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
@@ -263,21 +227,8 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
     rb_prediction_event(s->standing.prediction, event);
     if (s->host.observe)
         s->host.observe(s->host.ctx, event);
-    if (s->line || s->options->json)
-        return;
-    const char *label = s->host.label ? s->host.label : "";
-    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    rb_progress_event_write(event, &s->files->plan, &line);
-    rb_info("%9.3f s  %s%s", (double)event->time_us / 1e6, label, rb_buf_str(&line));
-    for (int i = 0; i < actions->n; i++) {
-        rb_buf_clear(&line);
-        rb_progress_action_write(&actions->items[i], &s->files->plan, &line);
-        const struct rb_action *a = &actions->items[i];
-        const bool plain_start =
-            a->kind == RB_ACTION_START_TRIAL && a->with.batch.per_gpu == 0; // its first report tells
-        if (line.len && !plain_start)
-            rb_info("%14s%s%s", "", label, rb_buf_str(&line));
-    }
+    if (s->show && s->show->event)
+        s->show->event(s->show->ctx, s->host.label ? s->host.label : "", &s->files->plan, event, actions);
 }
 
 static void talk(void *ctx, const char *kind, const char *text)
@@ -285,7 +236,7 @@ static void talk(void *ctx, const char *kind, const char *text)
     struct rb_session *s = ctx;
     if (strcmp(kind, "paced") == 0)
         return; // the report says so
-    rb_run_line_wipe(s->line);
+    rb_run_show_wipe(s->show);
     rb_warn("%s%s", s->host.label ? s->host.label : "", text);
 }
 
@@ -313,7 +264,7 @@ static void say_stopping(const struct rb_session *s)
 static void interrupt(void *arg)
 {
     struct rb_session *s = arg;
-    rb_run_line_wipe(s->line);
+    rb_run_show_wipe(s->show);
     if (!s->interrupted) {
         s->interrupted = true;
         rb_controller_stop(s->controller, RB_STOP_USER);
@@ -416,11 +367,6 @@ static bool start(struct rb_session *s, struct rb_err *err)
 {
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
-    s->own_line = (struct rb_run_line){.write = write_line, .ctx = s};
-    if (s->host.uv)
-        s->line = s->host.line;
-    else if (rb_run_line_has_room() && !s->options->json)
-        s->line = &s->own_line;
     if (!open_providers(s, err) || !open_events(s, err) ||
         (s->slurm && !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
         (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)) || !open_forecaster(s, err))
@@ -435,14 +381,12 @@ static bool start(struct rb_session *s, struct rb_err *err)
         s->interrupted = true;
         rb_controller_stop(s->controller, RB_STOP_USER);
     }
-    if (s->line == &s->own_line)
-        rb_run_line_begin(s->line, s->uv);
     return true;
 }
 
 static void finish(struct rb_session *s)
 {
-    rb_run_line_wipe(s->line);
+    rb_run_show_wipe(s->show);
     for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped, nobody is told any more
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
@@ -463,10 +407,11 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
     struct rb_err why;
     rb_buf_printf(&path, "%s/report.json", s->files->dir);
-    if (!rb_run_report_json(s->journal, &s->files->plan, false, true, &text, err))
+    if (!rb_report_json(s->journal, &s->files->plan, false, true, &text, err))
         return false;
     const bool kept = rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, &why);
-    if (!s->options->quiet && !rb_run_report_print(s->journal, &s->files->plan, false, s->options->json, err))
+    if (!s->options->quiet && s->show && s->show->report &&
+        !s->show->report(s->show->ctx, s->journal, &s->files->plan, err))
         return false;
     return kept || rb_err_set(err, rb_err_number(&why),
                               "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "
@@ -575,7 +520,7 @@ static bool read_limits(struct rb_session *s, struct rb_err *err)
 // What is said when the loop has ended.
 static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 {
-    rb_run_line_wipe(s->line);
+    rb_run_show_wipe(s->show);
     if (s->left || !s->finished) {
         *out_code = RB_CODE_FAILED; // INTERRUPTED would say that everything was cleaned up
         return true;
@@ -599,10 +544,11 @@ struct rb_controller *rb_session_controller(struct rb_session *s)
 }
 
 bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, const struct rb_session_options *options,
-                      const struct rb_session_host *host, struct rb_session **out, struct rb_err *err)
+                      const struct rb_run_show *show, const struct rb_session_host *host, struct rb_session **out,
+                      struct rb_err *err)
 {
     struct rb_session *s = rb_xcalloc(1, sizeof *s);
-    *s = (struct rb_session){.files = files, .journal = journal, .options = options, .events_fd = -1};
+    *s = (struct rb_session){.files = files, .journal = journal, .options = options, .show = show, .events_fd = -1};
     if (host)
         s->host = *host;
     const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
@@ -617,6 +563,13 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
     return true;
 }
 
+void rb_session_run(struct rb_session *s)
+{
+    if (s->show && s->show->begin)
+        s->show->begin(s->show->ctx, s->uv);
+    rb_loop_uv_run(s->uv);
+}
+
 bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err)
 {
     const bool ok = conclude(s, out_code, err);
@@ -624,14 +577,4 @@ bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err)
     finish(s);
     free(s);
     return ok;
-}
-
-bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,
-                          const struct rb_session_options *options, int *out_code, struct rb_err *err)
-{
-    struct rb_session *s;
-    if (!rb_session_begin(files, journal, options, NULL, &s, err))
-        return false;
-    rb_loop_uv_run(s->uv);
-    return rb_session_close(s, out_code, err);
 }

@@ -3,8 +3,8 @@
 #ifndef RB_EXECUTOR_STANDING_H
 #define RB_EXECUTOR_STANDING_H
 
+#include "executor/run/progress.h"
 #include "simulator/model/prediction.h"
-#include "views/live/progress.h"
 
 // Makes runs of the prediction for some milliseconds; when all are made, begins the next where it was worth its time. *now
 // says where the run stands: elapsed time, dollars, limits.

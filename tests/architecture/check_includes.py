@@ -18,8 +18,10 @@ ARROWS = {
     "include": [],
     "providers": ["profiles"],
     "providers/mock": ["providers"],
-    "executor": ["engine", "providers"],
-    "views": ["engine"],
+    # A run that goes on predicts its own end and answers its policy's questions by simulating the rest of it.
+    "executor": ["simulator", "providers"],
+    # A view shows results of every layer, so it stands above them; nothing but commands includes a view.
+    "views": ["planner", "executor"],
 }
 MAY_INCLUDE_ANYTHING = {"commands", "tests"}
 

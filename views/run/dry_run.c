@@ -65,14 +65,14 @@ static void print_result(const struct rb_world_result *r, bool json)
     printf("%s\n", rb_buf_str(&text));
 }
 
-bool rb_run_dry(const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err)
+bool rb_run_dry(const struct rb_plan *plan, uint32_t replicate, bool json, struct rb_err *err)
 {
-    struct dry_run d = {.plan = plan, .json = rb_args_flag(args, "json")};
+    struct dry_run d = {.plan = plan, .json = json};
     struct rb_scenario scenario;
     struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
     struct rb_world_result result;
     const struct rb_world_options options = {
-        .replicate = (uint32_t)rb_args_int(args, "replicate", 0),
+        .replicate = replicate,
         .observe = observe,
         .observe_ctx = &d,
         .deadline_us = plan->deadline_us,

@@ -2,8 +2,9 @@
 #ifndef RB_VIEWS_DRY_RUN_H
 #define RB_VIEWS_DRY_RUN_H
 
-#include "commands/rbrun/rbrun.h"
+#include "engine/plan/plan.h"
 
-bool rb_run_dry(const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err);
+// Prints what happens, and what it came to. replicate: which of the simulated runs.
+bool rb_run_dry(const struct rb_plan *plan, uint32_t replicate, bool json, struct rb_err *err);
 
 #endif

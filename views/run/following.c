@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool rb_following_open(struct rb_following *f, const struct rb_args *args, const char *run, struct rb_err *err)
+bool rb_following_open(struct rb_following *f, const char *state_dir, const char *run, struct rb_err *err)
 {
     *f = (struct rb_following){.over_us = -1};
     rb_arena_init(&f->files.arena);
     rb_arena_init(&f->rows);
-    if (!rb_run_files_open(&f->files, args, run, err) || !rb_journal_open_reader(f->files.journal, &f->journal, err))
+    if (!rb_run_files_open(&f->files, state_dir, run, err) ||
+        !rb_journal_open_reader(f->files.journal, &f->journal, err))
         return false;
     f->standing.prediction = rb_prediction_create(&f->files.plan);
     return rb_prediction_engine(f->standing.prediction) ||

@@ -3,7 +3,8 @@
 #ifndef RB_VIEWS_FOLLOWING_H
 #define RB_VIEWS_FOLLOWING_H
 
-#include "commands/rbrun/rbrun.h"
+#include "executor/journal/journal.h"
+#include "executor/journal/run_files.h"
 #include "executor/run/standing.h"
 #include "views/live/run_screen.h"
 
@@ -25,8 +26,8 @@ struct rb_following {
     void *look_on_ctx;
 };
 
-// Finish with rb_following_finish, also after a failure. run NULL: the newest.
-bool rb_following_open(struct rb_following *f, const struct rb_args *args, const char *run, struct rb_err *err);
+// Finish with rb_following_finish, also after a failure. state_dir, run: as rb_run_files_open has them.
+bool rb_following_open(struct rb_following *f, const char *state_dir, const char *run, struct rb_err *err);
 void rb_following_finish(struct rb_following *f);
 
 // Takes in what is new; f->screen is the run as of now. settle: waits until how it will end is worked out; else some

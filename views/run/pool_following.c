@@ -8,7 +8,7 @@
 
 static bool recall(struct rb_pool_following *p, const char ***out_run_ids, struct rb_err *err)
 {
-    struct rb_pool_sources sources;
+    struct rb_input_sources sources;
     rb_arena_finish(&p->arena);
     rb_arena_init(&p->arena);
     return rb_pool_recall(p->owner.files.dir, &p->arena, &p->file, &sources, out_run_ids, err);
@@ -19,7 +19,7 @@ static bool take_in(struct rb_pool_following *p, int job, const char *run_id, st
     struct rb_pool_following_job *j = &p->jobs[job];
     if (j->has_begun || run_id[0] == '\0')
         return true;
-    j->has_begun = rb_following_open(&j->following, p->args, run_id, err);
+    j->has_begun = rb_following_open(&j->following, p->state_dir, run_id, err);
     if (!j->has_begun)
         rb_following_finish(&j->following);
     return j->has_begun;
@@ -162,13 +162,12 @@ struct rb_pool_report rb_pool_following_report(struct rb_pool_following *p)
 
 // ---- life
 
-bool rb_pool_following_open(struct rb_pool_following *p, const struct rb_args *args, const char *run,
-                            struct rb_err *err)
+bool rb_pool_following_open(struct rb_pool_following *p, const char *state_dir, const char *run, struct rb_err *err)
 {
     const char **run_ids;
-    *p = (struct rb_pool_following){.args = args};
+    *p = (struct rb_pool_following){.state_dir = state_dir};
     rb_arena_init(&p->arena);
-    if (!rb_following_open(&p->owner, args, run, err))
+    if (!rb_following_open(&p->owner, state_dir, run, err))
         return false;
     if (!rb_pool_is_one(p->owner.files.dir))
         return true;

@@ -4,7 +4,8 @@
 #define RB_VIEWS_POOL_FOLLOWING_H
 
 #include "views/run/following.h"
-#include "commands/rbrun/rbrun_pool.h"
+#include "executor/pool/pool_report.h"
+#include "profiles/job/pool_file.h"
 #include "views/live/pool_progress.h"
 
 struct rb_pool_following_job {
@@ -13,7 +14,7 @@ struct rb_pool_following_job {
 };
 
 struct rb_pool_following {
-    const struct rb_args *args;
+    const char *state_dir;
     struct rb_following owner;
     struct rb_arena arena; // of the last look: what pool.json says, and what is told of it
     struct rb_pool_file file;
@@ -24,8 +25,8 @@ struct rb_pool_following {
 };
 
 // Any run: of one that is no pool, only `owner` is there. p stays where it is. Finish with rb_pool_following_finish, also after a
-// failure. run NULL: the newest.
-bool rb_pool_following_open(struct rb_pool_following *p, const struct rb_args *args, const char *run,
+// failure. state_dir, run: as rb_run_files_open has them.
+bool rb_pool_following_open(struct rb_pool_following *p, const char *state_dir, const char *run,
                             struct rb_err *err);
 void rb_pool_following_finish(struct rb_pool_following *p);
 

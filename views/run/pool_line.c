@@ -1,5 +1,7 @@
-// What the line of a pool says: its jobs, its nodes, its bill, and when the last of its jobs will probably end.
-#include "executor/pool/pool_run.h"
+#include "views/run/pool_line.h"
+
+#include "views/live/pool_progress.h"
+#include "views/run/terminal_run.h"
 
 static bool is_at_work(const struct rb_pool_member *m)
 {
@@ -31,20 +33,48 @@ static struct rb_pool_progress look(const struct rb_pool_run *p)
 }
 
 // One job after the other: with a hundred of them the line costs no more than with one.
-static void work_at_one(struct rb_pool_run *p)
+static void work_at_one(struct rb_pool_line *l)
 {
+    const struct rb_pool_run *p = l->pool;
     for (int i = 0; i < p->n; i++) {
-        p->foreseen = (p->foreseen + 1) % p->n;
-        if (!is_at_work(&p->members[p->foreseen]))
+        l->foreseen = (l->foreseen + 1) % p->n;
+        if (!is_at_work(&p->members[l->foreseen]))
             continue;
-        rb_session_foresee(p->members[p->foreseen].session);
+        rb_session_foresee(p->members[l->foreseen].session);
         return;
     }
 }
 
-void rb_pool_progress_line(void *pool, int width, struct rb_buf *out)
+static void write_line(void *ctx, int width, struct rb_buf *out)
 {
-    work_at_one(pool);
-    const struct rb_pool_progress now = look(pool);
+    struct rb_pool_line *l = ctx;
+    work_at_one(l);
+    const struct rb_pool_progress now = look(l->pool);
     rb_pool_progress_write(&now, width, out);
+}
+
+static void begin_line(void *ctx, struct rb_loop_uv *uv)
+{
+    struct rb_pool_line *l = ctx;
+    rb_run_line_begin(&l->line, uv);
+}
+
+static void wipe_line(void *ctx)
+{
+    struct rb_pool_line *l = ctx;
+    rb_run_line_wipe(&l->line);
+}
+
+void rb_pool_line_init(struct rb_pool_line *l, struct rb_pool_run *pool, bool json)
+{
+    const bool has_line = !json && rb_run_line_has_room();
+    *l = (struct rb_pool_line){
+        .pool = pool,
+        .line = {.write = write_line, .ctx = l},
+        .show = {.begin = has_line ? begin_line : NULL,
+                 .wipe = wipe_line,
+                 .event = has_line ? NULL : rb_terminal_run_event,
+                 .ctx = l},
+    };
+    pool->show = &l->show;
 }

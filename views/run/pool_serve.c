@@ -2,6 +2,7 @@
 #include "views/run/pool_serve.h"
 
 #include "views/run/pool_following.h"
+#include "base/units.h"
 #include "views/pages/page.h"
 
 #include <stdio.h>
@@ -92,11 +93,11 @@ static void finish(void *ctx)
     free(ctx);
 }
 
-bool rb_pool_serve_open(const struct rb_args *args, const char *id, struct rb_run_serve_source *out, struct rb_err *err)
+bool rb_pool_serve_open(const char *state_dir, const char *id, struct rb_run_serve_source *out, struct rb_err *err)
 {
     struct rb_pool_following *s = rb_xcalloc(1, sizeof *s);
     *out = (struct rb_run_serve_source){.make = make, .finish = finish, .ctx = s};
-    if (!rb_pool_following_open(s, args, id, err))
+    if (!rb_pool_following_open(s, state_dir, id, err))
         return false;
     out->n_pages = s->n + 1;
     return true;

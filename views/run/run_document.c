@@ -3,8 +3,12 @@
 
 #include "base/file.h"
 #include "executor/journal/history.h"
+#include "executor/report/report.h"
 #include "views/pages/picture.h"
 #include "views/pages/run_page.h"
+#include "views/tables/report_table.h"
+
+#include <unistd.h>
 
 static void write_progress(const struct rb_progress *progress, struct rb_json *j)
 {
@@ -59,4 +63,20 @@ bool rb_run_gantt_save(struct rb_journal *j, const struct rb_plan *plan, bool at
     return rb_run_page_document(j, plan, at_work, NULL, &document, err) &&
            rb_picture_write("run-gantt", rb_buf_str(&document), &picture, err) &&
            rb_write_file(path, rb_buf_str(&picture), picture.len, err);
+}
+
+bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool json, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, table = RB_BUF_INIT;
+    if (!rb_report_json(j, plan, at_work, false, &text, err))
+        return false;
+    if (json)
+        return rb_print(&text, err);
+    struct rb_doc doc;
+    if (!rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, err))
+        return false;
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
+    const bool ok = rb_report_table_write(doc.root, &style, &table, err) && rb_print(&table, err);
+    rb_doc_finish(&doc);
+    return ok;
 }

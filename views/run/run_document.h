@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_RUN_DOCUMENT_H
 #define RB_VIEWS_RUN_DOCUMENT_H
 
-#include "commands/rbrun/rbrun.h"
+#include "executor/journal/journal.h"
 #include "views/live/progress.h"
 
 // Appends an rb-run-page/1 (docs/formats/run-page.md). at_work: some process carries the run on. progress: how it will end;
@@ -15,5 +15,8 @@ bool rb_run_page_save(struct rb_journal *j, const struct rb_plan *plan, bool at_
                       struct rb_err *err);
 bool rb_run_gantt_save(struct rb_journal *j, const struct rb_plan *plan, bool at_work, const char *path,
                        struct rb_err *err);
+
+// The report to stdout, as a table or as rb-report/1.
+bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool json, struct rb_err *err);
 
 #endif

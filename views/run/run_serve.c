@@ -103,23 +103,22 @@ static void finish_run(void *ctx)
     free(ctx);
 }
 
-static bool open_run(const struct rb_args *args, const char *id, struct rb_run_serve_source *out, struct rb_err *err)
+static bool open_run(const char *state_dir, const char *id, struct rb_run_serve_source *out, struct rb_err *err)
 {
     struct rb_following *f = rb_xcalloc(1, sizeof *f);
     *out = (struct rb_run_serve_source){.n_pages = 1, .make = make_run, .finish = finish_run, .ctx = f};
-    return rb_following_open(f, args, id, err);
+    return rb_following_open(f, state_dir, id, err);
 }
 
-struct rb_run_serve *rb_run_serve_begin(const struct rb_args *args, const char *run_id)
+struct rb_run_serve *rb_run_serve_begin(const char *address, const char *state_dir, const char *run_id)
 {
-    return rb_run_serve_begin_with(args, run_id, open_run);
+    return rb_run_serve_begin_with(address, state_dir, run_id, open_run);
 }
 
 // --- the main thread
 
-bool rb_run_serve_check(const struct rb_args *args, struct rb_err *err)
+bool rb_run_serve_check(const char *address, struct rb_err *err)
 {
-    const char *address = rb_args_string(args, "serve", NULL);
     int port;
     return !address || rb_live_parse_address(address, &port, err) || rb_err_prefix(err, "--serve");
 }
@@ -135,14 +134,14 @@ static bool make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *er
     return true;
 }
 
-static bool begin(struct rb_run_serve *s, const struct rb_args *args, struct rb_err *err)
+static bool begin(struct rb_run_serve *s, const char *address, struct rb_err *err)
 {
     char token[RB_LIVE_TOKEN_HEX + 1];
     struct rb_live_config config = {
         .token = token, .n_pages = s->source.n_pages, .refresh = refresh, .sent = sent, .ctx = s};
     s->pages = rb_xcalloc((size_t)s->source.n_pages, sizeof *s->pages);
-    const bool ok = rb_live_parse_address(rb_args_string(args, "serve", NULL), &config.port, err) &&
-                    make_token(token, err) && rb_live_server_start(&config, &s->server, err);
+    const bool ok = rb_live_parse_address(address, &config.port, err) && make_token(token, err) &&
+                    rb_live_server_start(&config, &s->server, err);
     explicit_bzero(token, sizeof token);
     return ok;
 }
@@ -155,14 +154,15 @@ static void finish(struct rb_run_serve *s)
     free(s);
 }
 
-struct rb_run_serve *rb_run_serve_begin_with(const struct rb_args *args, const char *id, rb_run_serve_open_fn *open)
+struct rb_run_serve *rb_run_serve_begin_with(const char *address, const char *state_dir, const char *id,
+                                             rb_run_serve_open_fn *open)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf url = RB_BUF_INIT;
     struct rb_err err;
-    if (!rb_args_string(args, "serve", NULL))
+    if (!address)
         return NULL;
     struct rb_run_serve *s = rb_xcalloc(1, sizeof *s);
-    if (!open(args, id, &s->source, &err) || !begin(s, args, &err)) {
+    if (!open(state_dir, id, &s->source, &err) || !begin(s, address, &err)) {
         rb_warn("the run is not shown as a page: %s", err.message);
         finish(s);
         return NULL;

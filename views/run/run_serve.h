@@ -4,12 +4,7 @@
 #ifndef RB_VIEWS_RUN_SERVE_H
 #define RB_VIEWS_RUN_SERVE_H
 
-#include "commands/rbrun/rbrun.h"
 #include "views/run/following.h"
-
-#define RB_RUN_SERVE_OPTION                                                                                            \
-    {"serve", 0, RB_OPT_STRING, false, "127.0.0.1:PORT", "show the run as a page; port 0: any; prints the address",   \
-     0,       0}
 
 // What is shown. All of it is the server's thread's once it has begun, until it has ended.
 struct rb_run_serve_source {
@@ -23,15 +18,16 @@ struct rb_run_serve_source {
 
 struct rb_run_serve;
 
-// Before anything is bought: is the address one that may be served on?
-bool rb_run_serve_check(const struct rb_args *args, struct rb_err *err);
+// Before anything is bought: is the address one that may be served on? NULL: nothing is served.
+bool rb_run_serve_check(const char *address, struct rb_err *err);
 
-// Tells the address on stderr, once. NULL: --serve was not given, or a warning said why it cannot be.
-struct rb_run_serve *rb_run_serve_begin(const struct rb_args *args, const char *run_id);
+// Prints the URL on stderr, once. NULL: address is NULL, or a warning said why it cannot be served.
+struct rb_run_serve *rb_run_serve_begin(const char *address, const char *state_dir, const char *run_id);
 // The same for what `open` opens; *out is finished where that fails, too. id: of the run that is shown.
-typedef bool rb_run_serve_open_fn(const struct rb_args *args, const char *id, struct rb_run_serve_source *out,
+typedef bool rb_run_serve_open_fn(const char *state_dir, const char *id, struct rb_run_serve_source *out,
                                   struct rb_err *err);
-struct rb_run_serve *rb_run_serve_begin_with(const struct rb_args *args, const char *id, rb_run_serve_open_fn *open);
+struct rb_run_serve *rb_run_serve_begin_with(const char *address, const char *state_dir, const char *id,
+                                             rb_run_serve_open_fn *open);
 // over: the run has ended, not just this process. Whoever looks is let see how, within seconds.
 void rb_run_serve_end(struct rb_run_serve *s, bool over);
 

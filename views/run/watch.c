@@ -74,7 +74,7 @@ static void draw(void *arg)
 {
     struct watch *w = arg;
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, out = RB_BUF_INIT;
-    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     const int height = rb_terminal_height(STDOUT_FILENO);
     rb_run_screen_write(&w->f->screen, &style, height, FOOTER, &text);
     rb_terminal_paint(rb_buf_str(&text), height, &out);
@@ -139,10 +139,10 @@ static void run(struct watch *w)
 static bool print_summary(struct rb_following *f, bool with_gap, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     rb_run_screen_summary(&f->screen, &style, &out);
     rb_buf_puts(&out, with_gap ? "\n" : "");
-    return rb_run_print(&out, err);
+    return rb_print(&out, err);
 }
 
 bool rb_watch_screen(struct rb_following *f, struct rb_err *err)
@@ -172,7 +172,7 @@ static bool print_json(struct rb_following *f, struct rb_err *err)
     rb_json_init(&j, &out, false);
     rb_run_screen_json(&f->screen, &j);
     rb_buf_putc(&out, '\n');
-    return rb_run_print(&out, err);
+    return rb_print(&out, err);
 }
 
 bool rb_watch_lines(struct rb_following *f, bool json, struct rb_err *err)

@@ -1,6 +1,10 @@
-#include "executor/gc/gc.h"
+#include "views/tables/gc_table.h"
 
 #include "base/log.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "views/tables/text_table.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -22,7 +26,7 @@ static void write_table(const struct rb_gc *gc, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {{"instance", false, 0}, {"where", false, 4}, {"type", false, 2},
                                                     {"age", true, 1},       {"run", false, 3},   {"", false, 0}};
-    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_text_table t;
     rb_text_table_init(&t, columns, (int)(sizeof columns / sizeof *columns));
     for (int i = 0; i < gc->n_found; i++) {
@@ -85,7 +89,7 @@ static bool print_table(const struct rb_gc *gc, struct rb_err *err)
     write_sum(gc, &out);
     if (gc->n_infras == 0)
         rb_info("nothing was launched from this machine so far; to look elsewhere, add --infra aws/REGION");
-    return rb_run_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static void write_instances(const struct rb_gc *gc, bool in_use, struct rb_json *j)
@@ -131,7 +135,7 @@ static bool print_json(const struct rb_gc *gc, struct rb_err *err)
     rb_json_end_array(&j);
     rb_json_end_object(&j);
     rb_buf_putc(&text, '\n');
-    return rb_run_print(&text, err);
+    return rb_print(&text, err);
 }
 
 static bool say_unknown(const struct rb_gc *gc, struct rb_err *err)

@@ -1,11 +1,10 @@
-#include "library/plan_inputs.h"
+#include "profiles/inputs/plan_inputs.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/import/import.h"
 #include "profiles/store/store.h"
-#include "providers/local/local.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -15,54 +14,23 @@
 
 // --- the job
 
-static const char *const key_flags[] = {"deadline", "budget", "confidence",
-                                        "seed"}; // named like the keys that they set
-
-// --deadline and friends are --set of the same keys; they come last and win.
-static int collect_overrides(const struct rb_args *args, int n_more, struct rb_arena *arena, const char ***out)
+void rb_plan_inputs_init(struct rb_plan_inputs *in, const char *job_path)
 {
-    const char **list = rb_arena_array(arena, (size_t)(args->n_given + n_more) + 1, sizeof *list), *text;
-    int n = 0;
-    while ((text = rb_args_nth(args, "set", n)))
-        list[n++] = text;
-    for (size_t i = 0; i < sizeof key_flags / sizeof key_flags[0]; i++) {
-        text = rb_args_string(args, key_flags[i], NULL);
-        if (text && strcmp(key_flags[i], "budget") == 0 && text[0] == '$')
-            text++; // YAML wants the bare number
-        if (text)
-            list[n++] = rb_arena_printf(arena, "--%s=%s", key_flags[i], text);
-    }
-    *out = list;
-    return n;
+    *in = (struct rb_plan_inputs){.job_path = job_path};
+    rb_arena_init(&in->arena);
+    in->imports = rb_xcalloc(RB_PLAN_INPUTS_FILES + 1, sizeof *in->imports);
 }
 
-static bool load_job(const char *path, const struct rb_args *args, const char *const *more, int n_more,
-                     struct rb_arena *arena, struct rb_job *out, struct rb_err *err)
+static bool load_job(struct rb_plan_inputs *in, const char *const *overrides, int n, struct rb_job *out,
+                     struct rb_err *err)
 {
-    const char **overrides;
-    int n = collect_overrides(args, n_more, arena, &overrides);
-    for (int i = 0; i < n_more; i++)
-        overrides[n++] = more[i];
-    return rb_job_load(path, overrides, n, arena, out, err) && rb_job_settle_deadline(out, rb_clock_unix_us(), err);
+    return rb_job_load(in->job_path, overrides, n, &in->arena, out, err) &&
+           rb_job_settle_deadline(out, rb_clock_unix_us(), err);
 }
 
-bool rb_plan_inputs_job(struct rb_plan_inputs *out, const struct rb_args *args, struct rb_err *err)
+bool rb_plan_inputs_job(struct rb_plan_inputs *in, const char *const *overrides, int n, struct rb_err *err)
 {
-    return rb_plan_inputs_job_with(out, args, NULL, 0, err);
-}
-
-bool rb_plan_inputs_job_with(struct rb_plan_inputs *out, const struct rb_args *args, const char *const *more,
-                             int n_more, struct rb_err *err)
-{
-    struct rb_plan_inputs in = {.job_path = args->args[0]};
-    rb_arena_init(&in.arena);
-    if (!load_job(in.job_path, args, more, n_more, &in.arena, &in.job, err)) {
-        rb_arena_finish(&in.arena);
-        return false;
-    }
-    in.imports = rb_xcalloc(RB_PLAN_INPUTS_FILES + 1, sizeof *in.imports);
-    *out = in;
-    return true;
+    return load_job(in, overrides, n, &in->job, err);
 }
 
 void rb_plan_inputs_finish(struct rb_plan_inputs *in)
@@ -74,13 +42,13 @@ void rb_plan_inputs_finish(struct rb_plan_inputs *in)
     *in = (struct rb_plan_inputs){0};
 }
 
-bool rb_plan_inputs_job_again(struct rb_plan_inputs *in, const struct rb_args *args, const char *const *more,
-                              int n_more, struct rb_job *out, struct rb_err *err)
+bool rb_plan_inputs_job_again(struct rb_plan_inputs *in, const char *const *overrides, int n, struct rb_job *out,
+                              struct rb_err *err)
 {
     struct rb_job job;
     if (strcmp(in->job_path, "-") == 0)
         return rb_err_set(err, RB_E_STDIN_ONCE, "the job is read more than once: write it to a file, not to stdin");
-    if (!load_job(in->job_path, args, more, n_more, &in->arena, &job, err))
+    if (!load_job(in, overrides, n, &job, err))
         return false;
     *out = job;
     return true;
@@ -166,23 +134,22 @@ static bool use_price_files_beside(struct rb_plan_inputs *in, struct rb_err *err
     return true;
 }
 
-static void add_local_if_asked(struct rb_plan_inputs *in)
+static void add_local_if_asked(struct rb_plan_inputs *in, rb_local_slots_fn *local_slots)
 {
     const struct rb_string_list *infra = &in->job.resources.infra;
     for (int i = 0; i < infra->n; i++) {
         if (strcmp(infra->items[i], "local") == 0) {
             const char *accelerator;
-            int slots = rb_local_slots(&accelerator);
+            int slots = local_slots(&accelerator);
             rb_catalog_add_local(&in->catalog, &in->arena, accelerator, slots);
             return;
         }
     }
 }
 
-static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_args *args,
-                        struct rb_err *err)
+static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const char *file,
+                        rb_local_slots_fn *local_slots, struct rb_err *err)
 {
-    const char *file = rb_args_string(args, "prices", NULL);
     if (file) {
         if (!use_price_file(in, file, err))
             return false;
@@ -192,17 +159,15 @@ static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const
         if (!prices_cover_job(in) && !use_price_files_beside(in, err))
             return false;
     }
-    add_local_if_asked(in);
+    add_local_if_asked(in, local_slots);
     rb_catalog_sort(&in->catalog);
     return true;
 }
 
 // --- the profile
 
-static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_args *args,
-                         struct rb_err *err)
+static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const char *file, struct rb_err *err)
 {
-    const char *file = rb_args_string(args, "profile-file", NULL);
     if (file)
         return use_profile_file(in, file, err);
     if (store) {
@@ -222,16 +187,17 @@ static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, cons
                       in->job.profile, path, in->job_path);
 }
 
-bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_args *args, struct rb_err *err)
+bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_sources *from, rb_local_slots_fn *local_slots,
+                         struct rb_err *err)
 {
     struct rb_store *store = NULL;
-    const char *db = rb_args_string(args, "db", NULL);
-    if (!rb_store_open(db, true, &store, err)) {
-        if (err->code != RB_ERR_NOT_FOUND || db)
+    if (!rb_store_open(from->db, true, &store, err)) {
+        if (err->code != RB_ERR_NOT_FOUND || from->db)
             return false;
         *err = (struct rb_err){0};
     }
-    bool ok = find_profile(in, store, args, err) && find_prices(in, store, args, err);
+    bool ok =
+        find_profile(in, store, from->profile_file, err) && find_prices(in, store, from->prices, local_slots, err);
     rb_store_close(store);
     if (ok)
         *err = (struct rb_err){0};
