@@ -24,7 +24,6 @@
 // error, else what run left in *out_code.
 typedef bool rb_run_fn(const struct rb_args *args, int *out_code, struct rb_err *err);
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv);
-void rb_run_say_what_helps(struct rb_err *err); // of a journal that is damaged; rb_run_carry_out does
 
 const char *rb_run_state_dir(const struct rb_args *args); // --state-dir; NULL: the user's own
 

@@ -19,17 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void rb_run_say_what_helps(struct rb_err *err)
-{
-    const struct rb_err why = *err;
-    if (rb_err_number(err) == RB_E_JOURNAL_DAMAGED)
-        rb_err_set(
-            err, RB_E_JOURNAL_DAMAGED,
-            "%s; what the run launched may be there and billed: `rbrun gc --older-than 0s` finds it by its tag and "
-            "ends it",
-            why.message);
-}
-
 const char *rb_run_state_dir(const struct rb_args *args)
 {
     return rb_args_string(args, "state-dir", NULL);

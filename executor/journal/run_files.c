@@ -8,6 +8,7 @@
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_lock.h"
 #include "providers/wire/digest.h"
+#include "base/clock.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -105,6 +106,39 @@ void rb_run_files_finish(struct rb_run_files *f)
     rb_arena_finish(&f->arena);
 }
 
+// --- a new run
+
+static bool keep(const struct rb_run_files *f, const char *name, const char *bytes, size_t n, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/%s", f->dir, name);
+    return rb_write_file(rb_buf_str(&path), bytes, n, err);
+}
+
+bool rb_run_files_create(struct rb_run_files *f, const char *root, const char *name, const char *plan, size_t n_plan,
+                         struct rb_err *err)
+{
+    if (!rb_run_dir_create(root, name, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, err))
+        return false;
+    snprintf(f->root, sizeof f->root, "%s", root);
+    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
+    return keep(f, "plan.json", plan, n_plan, err) && keep(f, "workdir", f->workdir, strlen(f->workdir), err);
+}
+
+bool rb_run_files_begin(const struct rb_run_files *f, int64_t deadline_us, int64_t budget_uusd, struct rb_journal **out,
+                        struct rb_err *err)
+{
+    char owner[160];
+    rb_run_owner(owner, sizeof owner);
+    const struct rb_journal_meta meta = {.run_id = f->run_id,
+                                         .plan_sha256 = f->plan_sha256,
+                                         .owner = owner,
+                                         .started_unix_us = rb_clock_unix_us(),
+                                         .deadline_us = deadline_us,
+                                         .budget_uusd = budget_uusd};
+    return rb_journal_create(f->journal, &meta, out, err);
+}
+
 // --- who is at work
 
 // The id is what a cloud's tag says: no path is made of one that is none.
@@ -153,4 +187,15 @@ void rb_run_owner(char *out, size_t size)
     char host[65] = "unknown";
     gethostname(host, sizeof host - 1);
     snprintf(out, size, "%s@%s", user ? user->pw_name : "unknown", host);
+}
+
+void rb_run_say_what_helps(struct rb_err *err)
+{
+    const struct rb_err why = *err;
+    if (rb_err_number(err) == RB_E_JOURNAL_DAMAGED)
+        rb_err_set(
+            err, RB_E_JOURNAL_DAMAGED,
+            "%s; what the run launched may be there and billed: `rbrun gc --older-than 0s` finds it by its tag and "
+            "ends it",
+            why.message);
 }

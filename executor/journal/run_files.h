@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "engine/plan/plan.h"
+#include "executor/journal/journal.h"
 
 // A run's directory and the plan it carries out.
 struct rb_run_files {
@@ -21,6 +22,13 @@ void rb_run_files_finish(struct rb_run_files *f);
 // plan.json into the arena: parsed, checked, with the digest of its bytes.
 bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err);
 
+// A new run below root: its directory, with plan.json of these bytes and f->workdir. Fills root, run_id, dir and journal.
+bool rb_run_files_create(struct rb_run_files *f, const char *root, const char *name, const char *plan, size_t n_plan,
+                         struct rb_err *err);
+// Its journal, which is this user's and begins now. -1: no deadline, no budget.
+bool rb_run_files_begin(const struct rb_run_files *f, int64_t deadline_us, int64_t budget_uusd, struct rb_journal **out,
+                        struct rb_err *err);
+
 // What this machine can see of who is at work on a run or a measuring campaign. root: where runs are.
 enum rb_run_hold {
     RB_RUN_NOT_HERE, // it has no directory here
@@ -33,6 +41,7 @@ bool rb_run_is_carried_out(const char *root, const char *run_id); // AT_WORK
 // Pid of who holds the lock of the journal at that path; 0: no process does, -1: one that has no number here.
 bool rb_run_holder(const char *journal, int *out_pid, struct rb_err *err);
 
+void rb_run_say_what_helps(struct rb_err *err); // adds it to the error of a journal that is damaged
 void rb_run_owner(char *out, size_t size); // user@host, as tags name who owns an instance
 
 #endif

@@ -1,7 +1,6 @@
 // A pool on disk: a directory for each of its runs, and pool.json in that of the run that owns the nodes.
 #include "executor/pool/pool_run.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "executor/run/checks.h"
 #include "executor/journal/run_dir.h"
@@ -104,17 +103,6 @@ bool rb_pool_list_jobs(struct rb_pool_run *p, const char *pool_path, const char 
 
 // ---- files
 
-static bool write_plan(const char *dir, const struct rb_plan *plan, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, path = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, true);
-    rb_plan_write(plan, &j);
-    rb_buf_putc(&text, '\n');
-    rb_buf_printf(&path, "%s/plan.json", dir);
-    return rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, err);
-}
-
 static bool write_text(const char *dir, const char *name, const char *text, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -126,25 +114,18 @@ static bool write_text(const char *dir, const char *name, const char *text, stru
 static bool open_run(struct rb_run_files *f, const char *root, const char *name, const char *workdir,
                      const struct rb_plan *plan, struct rb_journal **out, struct rb_err *err)
 {
-    char owner[160], path[4400];
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    char path[4400];
+    rb_json_init(&j, &text, true);
+    rb_plan_write(plan, &j);
+    rb_buf_putc(&text, '\n');
     rb_arena_init(&f->arena);
-    snprintf(f->root, sizeof f->root, "%s", root);
     snprintf(f->workdir, sizeof f->workdir, "%s", workdir);
-    if (!rb_run_dir_create(root, name, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, err) ||
-        !write_plan(f->dir, plan, err) || !write_text(f->dir, "workdir", workdir, err))
+    if (!rb_run_files_create(f, root, name, rb_buf_str(&text), text.len, err))
         return false;
-    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
     snprintf(path, sizeof path, "%s/plan.json", f->dir);
-    if (!rb_run_read_plan(f, path, err))
-        return false;
-    rb_run_owner(owner, sizeof owner);
-    const struct rb_journal_meta meta = {.run_id = f->run_id,
-                                         .plan_sha256 = f->plan_sha256,
-                                         .owner = owner,
-                                         .started_unix_us = rb_clock_unix_us(),
-                                         .deadline_us = f->plan.deadline_us,
-                                         .budget_uusd = f->plan.budget_uusd};
-    return rb_journal_create(f->journal, &meta, out, err);
+    return rb_run_read_plan(f, path, err) && rb_run_files_begin(f, f->plan.deadline_us, f->plan.budget_uusd, out, err);
 }
 
 // Its own work directory is empty: it trains nothing.

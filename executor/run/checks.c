@@ -6,8 +6,6 @@
 #include "base/log.h"
 #include "providers/aws/aws_identity.h"
 #include "providers/wire/digest.h"
-#include "simulator/model/evaluate.h"
-#include "simulator/world/world_evaluate.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ASYNC_RUNS 1024 // of the engine: some tenths of a second
 
 // --- places
 
@@ -156,65 +152,5 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
     warn_of_old_prices(plan);
     if (here)
         warn_of_load(plan);
-    return true;
-}
-
-// --- limits
-
-static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *plan, int64_t deadline_us,
-                          int64_t budget_uusd, struct rb_estimate *out, struct rb_err *err)
-{
-    struct rb_evaluate_options options = rb_evaluate_defaults();
-    options.deadline_us = deadline_us;
-    options.budget_uusd = budget_uusd;
-    if (!rb_plan_is_by_engine(plan))
-        return rb_evaluate(s, plan->stages, plan->n_stages, &options, out, NULL, err);
-    struct rb_plan limited = *plan; // policies read the deadline they work towards
-    limited.deadline_us = deadline_us;
-    limited.budget_uusd = budget_uusd;
-    const struct rb_world_runs runs = {
-        .samples = rb_world_affordable_runs(&limited, ASYNC_RUNS),
-        .threads = 1,
-        .deadline_us = deadline_us,
-        .budget_uusd = budget_uusd,
-    };
-    return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
-}
-
-static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err)
-{
-    struct rb_scenario scenario;
-    struct rb_estimate estimate;
-    char remaining[32], p95[32], kept[32], asked[32];
-    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
-                          err))
-        return false;
-    const bool ok = estimate_anew(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
-    rb_scenario_finish(&scenario);
-    if (!ok || estimate.p_both >= plan->confidence)
-        return ok;
-    rb_format_probabilities(estimate.p_both, plan->confidence, kept, asked);
-    return rb_err_set(err, RB_E_PLAN_LATE,
-                      "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
-                      "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
-                      deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), kept, asked,
-                      rb_format_duration(estimate.time_us.p95, p95));
-}
-
-bool rb_run_limits(const struct rb_plan *plan, const char *text, int64_t budget_uusd, int64_t max_uusd,
-                   int64_t *out_deadline_us, int64_t *out_budget_uusd, struct rb_err *err)
-{
-    int64_t deadline_us = plan->deadline_us, at_us = text ? -1 : plan->deadline_at_us;
-    if (text && !rb_parse_instant(text, &at_us, NULL) && !rb_parse_duration(text, &deadline_us, err))
-        return rb_err_prefix(err, "--deadline");
-    if (at_us >= 0)
-        deadline_us = at_us - rb_clock_unix_us();
-    if (at_us >= 0 && deadline_us <= 0)
-        return rb_err_set(err, RB_E_PLAN_LATE, "the deadline has passed; plan again with `rbplan --deadline`");
-    const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
-    if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
-        return false;
-    *out_deadline_us = deadline_us;
-    *out_budget_uusd = max_uusd >= 0 && (budget_uusd < 0 || max_uusd < budget_uusd) ? max_uusd : budget_uusd;
     return true;
 }

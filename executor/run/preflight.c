@@ -9,6 +9,7 @@
 #include "providers/provider.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,5 +212,50 @@ bool rb_run_preflight(struct rb_plan *plan, struct rb_arena *arena, rb_run_prefl
            q->image[0] ? q->image : NULL);
     }
     *out_pinned = pin(&p, arena);
+    return true;
+}
+
+// --- before a run
+
+static void judge_preflight(void *ctx, const char *infra, const char *instance_type, bool stands_in,
+                            const struct rb_err *err, const char *image)
+{
+    struct rb_err *refusal = ctx;
+    (void)image;
+    if (!err || refusal->code)
+        return;
+    if (stands_in) {
+        rb_warn("%s in %s cannot stand in when others are sold out: %s", instance_type, infra, err->message);
+    } else if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND ||
+               rb_err_number(err) == RB_E_UNREACHABLE) { // once begun, a run would ask again and again
+        *refusal = *err;
+        rb_err_prefix(refusal, "%s in %s", instance_type, infra);
+    } else {
+        rb_warn("%s in %s: whether it may be launched could not be asked: %s", instance_type, infra, err->message);
+    }
+}
+
+// The plan of the run is the one with the images it will boot: a resumed run boots the same.
+static void write_pinned(struct rb_run_files *f, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_plan_write(&f->plan, &j);
+    rb_buf_putc(out, '\n');
+    rb_digest_sha256(rb_buf_str(out), out->len, f->plan_sha256);
+}
+
+bool rb_run_preflight_files(struct rb_run_files *f, struct rb_buf *out_pinned, struct rb_err *err)
+{
+    struct rb_err refusal = {0};
+    bool pinned;
+    if (!rb_run_preflight(&f->plan, &f->arena, judge_preflight, &refusal, &pinned, err))
+        return false;
+    if (refusal.code) {
+        *err = refusal;
+        return false;
+    }
+    if (pinned)
+        write_pinned(f, out_pinned);
     return true;
 }

@@ -2,7 +2,8 @@
 #ifndef RB_EXECUTOR_PREFLIGHT_H
 #define RB_EXECUTOR_PREFLIGHT_H
 
-#include "engine/plan/plan.h"
+#include "base/buf.h"
+#include "executor/journal/run_files.h"
 
 // Called once per machine that a stage or a fallback of the plan wants: infra without zone, instance type. err NULL:
 // it may be launched and ended. image: what will be booted, NULL: the cloud's default. stands_in: no stage names it, it is
@@ -14,5 +15,9 @@ typedef void rb_run_preflight_fn(void *ctx, const char *infra, const char *insta
 // and replaced, in the plan, by what it stands for now, region by region; *out_pinned says whether any was.
 bool rb_run_preflight(struct rb_plan *plan, struct rb_arena *arena, rb_run_preflight_fn *fn, void *ctx,
                       bool *out_pinned, struct rb_err *err);
+
+// The same for a run that is about to begin: refuses where a stage could not be launched, warns where only a fallback could
+// not. out_pinned: plan.json as the run keeps it, where images were replaced; else it stays empty.
+bool rb_run_preflight_files(struct rb_run_files *f, struct rb_buf *out_pinned, struct rb_err *err);
 
 #endif
