@@ -106,6 +106,9 @@ struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
     bool launches_gangs;          // a launch may be of more than one machine
+    const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h
+    const char *priced_as;        // a provider whose prices hold in its regions; NULL: it has its own
+    bool waits_in_queue;          // a launch may wait for a machine as long as it takes, at no cost
     bool is_in_process;           // asked by a call and not over a network: no copy of a request arrives after its answer
     bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
     void (*destroy)(struct rb_provider *p); // before config.http; calls under way are dropped without an answer
@@ -135,6 +138,10 @@ struct rb_provider_ops {
     void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
     // Is there room for the demands in the account's quotas? NULL: the cloud has none, or cannot be asked.
     void (*quotas)(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+    // The URL of its API, which answers with a Date whoever asks. NULL: only those whom it knows get an answer.
+    bool (*endpoint)(const char *region, char *out, size_t size, struct rb_err *err);
+    // Are there credentials, and where from? NULL: that is known only once they are used.
+    bool (*find_credentials)(char out_source[static 128], struct rb_err *err);
     // Would it buy nothing for real money: this machine, or a cloud on loopback?
     bool (*is_harmless)(const char *region);
     // The regions of this cloud that this account may use. NULL: a region sees all of them, or there are none.

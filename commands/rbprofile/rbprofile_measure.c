@@ -13,7 +13,6 @@
 #include "executor/campaign/campaign_dir.h"
 #include "executor/journal/run_dir.h"
 #include "executor/transport/loop_uv.h"
-#include "executor/transport/slurm_mailbox.h"
 #include "executor/transport/ssh_command.h"
 #include "profiles/catalog/billing.h"
 #include "profiles/catalog/infra.h"
@@ -21,9 +20,9 @@
 #include "profiles/job/job.h"
 #include "providers/provider.h"
 #include "providers/wire/http.h"
+#include "executor/journal/run_files.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ enum {
     HARD_LIMIT_MIN = 120, // until a node is to end itself, whatever became of us
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
-    QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing
+    QUEUE_BOOT_S = 7 * 86400, // in a queue waiting costs nothing
 };
 
 // --- what to measure ----------------------------------------------------------------------------------------------------
@@ -72,28 +71,29 @@ static const struct rb_offer *offer_at(const struct rb_catalog *c, const char *i
     return NULL;
 }
 
-// A zone has the prices of its region, unless it has its own.
+// A place has the prices of what it lies in, unless it has its own: a zone those of its region, a partition its cluster's.
 static const struct rb_offer *offer_in(const struct rb_catalog *c, const char *infra, const char *type)
 {
-    char region[160];
-    const struct rb_offer *own = offer_at(c, infra, type);
-    const char *slash = strchr(infra, '/'), *zone = slash ? strchr(slash + 1, '/') : NULL;
-    if (own || !zone)
-        return own;
-    snprintf(region, sizeof region, "%.*s", (int)(zone - infra), infra);
-    return offer_at(c, region, type);
+    char place[160];
+    snprintf(place, sizeof place, "%s", infra);
+    for (char *slash = place; slash; slash = strrchr(place, '/')) {
+        if (slash != place)
+            *slash = '\0';
+        const struct rb_offer *found = offer_at(c, place, type);
+        if (found)
+            return found;
+    }
+    return NULL;
 }
 
-// The prices of mock/REGION are those of aws/REGION, and those of a partition are the cluster's, unless it has its own.
-static const struct rb_offer *find_offer(const struct rb_catalog *c, const char *infra, const char *type)
+static const struct rb_offer *find_offer(const struct rb_measurement *m, const char *type)
 {
     char other[160];
-    const struct rb_offer *own = offer_in(c, infra, type);
-    if (!own && strncmp(infra, "mock/", 5) == 0) {
-        snprintf(other, sizeof other, "aws/%s", infra + 5);
-        return offer_in(c, other, type);
-    }
-    return own || !rb_infra_within(infra, "slurm") ? own : offer_at(c, "slurm", type);
+    const struct rb_offer *own = offer_in(&m->catalog, m->infra, type);
+    if (own || !m->ops->priced_as)
+        return own;
+    snprintf(other, sizeof other, "%s%s", m->ops->priced_as, m->infra + strlen(m->ops->name));
+    return offer_in(&m->catalog, other, type);
 }
 
 static bool choose_place(struct rb_measurement *m, struct rb_err *err)
@@ -102,15 +102,17 @@ static bool choose_place(struct rb_measurement *m, struct rb_err *err)
     m->infra = rb_args_string(m->args, "infra", infra->n > 0 ? infra->items[0] : NULL);
     if (!m->infra)
         return rb_err_set(err, RB_E_WHERE_UNSAID, "where? give --infra, such as aws/us-east-1");
-    m->slurm = rb_infra_within(m->infra, "slurm");
-    if (m->slurm && !m->job.resources.slurm.shared_dir)
+    if (!rb_provider_find(m->infra, &m->ops, m->region, err))
+        return false;
+    m->transport = rb_transport_find(m->ops->transport);
+    m->local = m->ops->is_in_process;
+    if (m->transport->by_shared_dir && !m->job.resources.slurm.shared_dir)
         return rb_err_set(
             err, RB_E_SHARED_DIRECTORY,
             "--infra %s: the nodes are reached through a directory that they share with this machine: give "
             "resources.slurm.shared_dir in the job (provision: --shared-dir)",
             m->infra);
-    m->local = strcmp(m->infra, "local") == 0;
-    return rb_provider_find(m->infra, &m->ops, m->region, err);
+    return true;
 }
 
 // No store yet: no prices. It is made only when there is something to write.
@@ -131,7 +133,7 @@ static bool no_price(struct rb_measurement *m, const char *type, struct rb_err *
     const char **known = rb_arena_array(&m->arena, (size_t)m->catalog.n_offers + 1, sizeof *known);
     int n = 0;
     for (int i = 0; i < m->catalog.n_offers; i++)
-        if (find_offer(&m->catalog, m->infra, m->catalog.offers[i].instance_type))
+        if (find_offer(m, m->catalog.offers[i].instance_type))
             known[n++] = m->catalog.offers[i].instance_type;
     const char *like = rb_machine_names_like(type, known, n, &m->arena);
     return rb_err_set(
@@ -156,7 +158,7 @@ static bool choose_offer(struct rb_measurement *m, struct rb_err *err)
     if (!type)
         return rb_err_set(err, RB_E_WHERE_UNSAID,
                           "which machine? give --instance-type, or resources.instance_types in the job");
-    m->offer = find_offer(&m->catalog, m->infra, type);
+    m->offer = find_offer(m, type);
     return m->offer || no_price(m, type, err);
 }
 
@@ -230,19 +232,11 @@ static bool may_buy(const struct rb_measurement *m, int n_nodes, int64_t limit_u
 
 // --- where --------------------------------------------------------------------------------------------------------------
 
-static void describe_owner(char *out, size_t size)
+static bool prepare_nodes(struct rb_measurement *m, struct rb_err *err)
 {
-    const struct passwd *pw = getpwuid(geteuid());
-    char host[65] = "unknown";
-    gethostname(host, sizeof host - 1);
-    snprintf(out, size, "%s@%s", pw ? pw->pw_name : "unknown", host);
-}
-
-static bool make_mailbox(struct rb_measurement *m, struct rb_err *err)
-{
-    const char *shared_dir = m->job.resources.slurm.shared_dir;
-    rb_slurm_mailbox_script(shared_dir, m->run_id, HARD_LIMIT_MIN * 60, &m->script);
-    return rb_slurm_mailbox_make(shared_dir, m->run_id, err);
+    m->birth =
+        (struct rb_birth){.job = &m->job, .run_id = m->run_id, .run_dir = m->run_dir, .hard_limit_min = HARD_LIMIT_MIN};
+    return !m->transport->prepare || m->transport->prepare(&m->birth, err);
 }
 
 static bool make_run_dir(struct rb_measurement *m, struct rb_err *err)
@@ -252,8 +246,7 @@ static bool make_run_dir(struct rb_measurement *m, struct rb_err *err)
         return false;
     rb_campaign_dir_root(root, campaigns, sizeof campaigns);
     return rb_run_dir_create(campaigns, m->job.name, m->run_id, sizeof m->run_id, m->run_dir, sizeof m->run_dir, err) &&
-           rb_campaign_dir_claim(m->run_dir, m->infra, &m->claim_fd, err) &&
-           (m->slurm ? make_mailbox(m, err) : rb_bootstrap_run_key(m->run_dir, m->public_key, err));
+           rb_campaign_dir_claim(m->run_dir, m->infra, &m->claim_fd, err) && prepare_nodes(m, err);
 }
 
 static bool open_provider(struct rb_measurement *m, struct rb_err *err)
@@ -265,7 +258,7 @@ static bool open_provider(struct rb_measurement *m, struct rb_err *err)
         .loop = rb_loop_uv_loop(m->uv),
         .http = m->http,
         .region = m->region,
-        .loopback_only = strncmp(m->infra, "mock/", 5) == 0,
+        .loopback_only = rb_infra_within(m->infra, "mock"),
         .local_slots = m->offer->gpus,
         .slurm = &m->job.resources.slurm,
     };
@@ -342,22 +335,18 @@ static bool carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct 
                 .offer = m->offer,
                 .job = &m->job,
                 .run_id = m->run_id,
-                .run_public_key = m->public_key,
                 .owner = m->owner,
                 .user = rb_args_string(m->args, "user", user ? user : m->job.resources.ssh_user),
                 .port = (int)rb_args_int(m->args, "port", port ? atoi(port) : m->job.resources.ssh_port),
                 .poll_us = paced_cloud ? 250000 : 5 * RB_US_PER_S,
-                .boot_timeout_us = (m->slurm      ? QUEUE_BOOT_S
-                                    : paced_cloud ? NEAR_BOOT_S
-                                                  : FAR_BOOT_S) *
+                .boot_timeout_us = (m->ops->waits_in_queue ? QUEUE_BOOT_S
+                                    : paced_cloud          ? NEAR_BOOT_S
+                                                           : FAR_BOOT_S) *
                                    RB_US_PER_S,
-                .hard_limit_min = HARD_LIMIT_MIN,
-                .script = m->slurm ? rb_buf_str(&m->script) : NULL,
+                .transport = m->transport,
+                .birth = &m->birth,
                 .n_nodes = n_nodes,
             },
-        .launcher = m->local   ? rb_launcher_local_create
-                    : m->slurm ? rb_launcher_slurm_create
-                               : rb_launcher_ssh_create,
         .run_dir = m->run_dir,
         .workdir = m->workdir,
         .gpus = m->gpus,
@@ -396,7 +385,6 @@ static void finish(struct rb_measurement *m)
     if (m->claim_fd > 0)
         close(m->claim_fd);
     rb_store_close(m->store);
-    rb_buf_finish(&m->script);
     rb_arena_finish(&m->arena);
 }
 
@@ -539,7 +527,7 @@ static bool measure(const struct rb_args *args, bool (*with)(struct rb_measureme
     struct rb_measurement *m = rb_xcalloc(1, sizeof *m);
     m->args = args;
     rb_arena_init(&m->arena);
-    describe_owner(m->owner, sizeof m->owner);
+    rb_run_owner(m->owner, sizeof m->owner);
     bool ok = with(m, err), interrupted = m->interrupted;
     finish(m);
     free(m);

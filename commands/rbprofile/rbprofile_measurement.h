@@ -25,15 +25,16 @@ struct rb_measurement {
     const struct rb_offer *offer;
     const struct rb_provider_ops *ops;
     const char *infra;
-    bool local, loopback, slurm;
+    const struct rb_transport *transport; // how its nodes are reached
+    struct rb_birth birth;
+    bool local, loopback;
     char region[64];
-    char run_id[128], run_dir[4096], workdir[4096], public_key[256], owner[160];
+    char run_id[128], run_dir[4096], workdir[4096], owner[160];
     int gpus[RB_GPU_COUNTS_MAX];
     int shares[RB_GPU_COUNTS_MAX], n_shares; // trials at once on one GPU, each > 1
     struct rb_loop_uv *uv;
     struct rb_http *http;
     struct rb_provider provider;
-    struct rb_buf script; // slurm: what an allocation runs
     struct rb_campaign *campaign;
     struct rb_err outcome;
     bool finished, interrupted;

@@ -718,7 +718,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
                    .held_up = on_held_up,
                    .switched = on_switched},
     };
-    if (!config->launcher(&l, &c->launcher, err)) {
+    if (!config->pool.transport->create_launcher(&l, &c->launcher, err)) {
         free(c);
         return false;
     }

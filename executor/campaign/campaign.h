@@ -36,8 +36,6 @@ struct rb_campaign_run {
 
 struct rb_campaign_config {
     struct rb_pool_config pool;      // ready, gone and ctx are the campaign's own
-    // How the nodes are reached: rb_launcher_ssh_create, rb_launcher_local_create or rb_launcher_slurm_create.
-    bool (*launcher)(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
     const char *run_dir, *workdir;
     const int *gpus;                 // counts to measure, ascending, [n_gpus]
     int n_gpus, n_configs;

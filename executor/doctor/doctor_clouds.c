@@ -6,9 +6,6 @@
 #include "executor/controller/lease.h"
 #include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
-#include "providers/aws/aws_endpoint.h"
-#include "providers/aws/aws_identity.h"
-#include "providers/gcp/google_client.h"
 #include "providers/provider.h"
 #include "providers/wire/http.h"
 
@@ -21,17 +18,13 @@
 
 struct visit {
     struct rb_doctor *doctor;
-    const char *infra;
+    const char *infra, *region;
+    const struct rb_provider_ops *ops;
     struct rb_loop_uv *uv;
     struct rb_http *http;
     struct rb_provider provider;
     bool welcome; // the cloud answered whom it knows
 };
-
-static bool is_aws(const char *infra)
-{
-    return strncmp(infra, "aws/", 4) == 0 || strncmp(infra, "mock/", 5) == 0;
-}
 
 static void failed(struct rb_doctor *d, const char *check, const char *subject, const struct rb_err *err)
 {
@@ -67,24 +60,13 @@ static void answered(void *arg, const struct rb_http_response *response)
         snprintf(f->remedy, sizeof f->remedy, "set the clock, such as with chrony");
 }
 
-static bool is_gcp(const char *infra)
-{
-    return strncmp(infra, "gcp/", 4) == 0;
-}
-
-static bool endpoint_of(const char *infra, char *out, size_t size, struct rb_err *err)
-{
-    return is_aws(infra) ? rb_aws_endpoint("ec2", strchr(infra, '/') + 1, infra[0] == 'm', out, size, err)
-                         : rb_google_endpoint(RB_GOOGLE_COMPUTE, out, size, err);
-}
-
 // Any answer will do, a refusal as well: it is the Date that counts.
 static void check_clock(struct visit *v)
 {
     char url[520];
     struct rb_err err;
     const struct rb_http_request request = {.method = "GET", .url = url};
-    if (endpoint_of(v->infra, url, sizeof url, &err) && rb_http_send(v->http, &request, answered, v, &err))
+    if (v->ops->endpoint(v->region, url, sizeof url, &err) && rb_http_send(v->http, &request, answered, v, &err))
         rb_loop_uv_run(v->uv);
     else
         failed(v->doctor, "endpoint", v->infra, &err);
@@ -141,48 +123,40 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
 
 static void check_account(struct visit *v)
 {
-    const struct rb_provider_ops *ops;
-    char region[64];
     struct rb_err err;
-    if (!rb_provider_find(v->infra, &ops, region, &err)) {
-        failed(v->doctor, "infra", v->infra, &err);
-        return;
-    }
     const struct rb_provider_config config = {.loop = rb_loop_uv_loop(v->uv),
                                               .http = v->http,
-                                              .region = region,
+                                              .region = v->region,
                                               .loopback_only = rb_infra_within(v->infra, "mock"),
                                               .slurm = v->doctor->job ? &v->doctor->job->resources.slurm : NULL};
-    if (!ops->create(&config, &v->provider, &err)) {
+    if (!v->ops->create(&config, &v->provider, &err)) {
         failed(v->doctor, err.code == RB_ERR_DENIED ? "credentials" : "infra", v->infra, &err);
         return;
     }
-    ops->list(&v->provider, NULL, listed, v);
+    v->ops->list(&v->provider, NULL, listed, v);
     rb_loop_uv_run(v->uv);
     if (v->welcome)
         rb_doctor_quotas(v->doctor, v->infra, &v->provider, v->uv);
-    ops->destroy(&v->provider);
+    v->ops->destroy(&v->provider);
 }
 
-static void tell_source(struct rb_doctor *d, const char *infra)
+static void tell_source(const struct visit *v)
 {
-    struct rb_aws_identity identity;
-    if (!is_aws(infra) || !rb_aws_identity_find(rb_clock_unix_us(), &identity, NULL))
-        return; // whoever signs will say why
-    rb_doctor_find(d, "identity", infra, RB_VERDICT_OK, "%s", identity.source);
-    rb_aws_identity_wipe(&identity);
+    char source[128];
+    if (v->ops->find_credentials && v->ops->find_credentials(source, NULL)) // else whoever signs will say why
+        rb_doctor_find(v->doctor, "identity", v->infra, RB_VERDICT_OK, "%s", source);
 }
 
-static void visit(struct rb_doctor *d, const char *infra)
+static void visit(struct rb_doctor *d, const char *infra, const struct rb_provider_ops *ops, const char *region)
 {
-    struct visit v = {.doctor = d, .infra = infra, .uv = rb_loop_uv_create()};
+    struct visit v = {.doctor = d, .infra = infra, .region = region, .ops = ops, .uv = rb_loop_uv_create()};
     struct rb_err err;
     if (!rb_http_create(rb_loop_uv_loop(v.uv), &v.http, &err)) {
         failed(d, "endpoint", infra, &err);
     } else {
-        if (is_aws(infra) || is_gcp(infra)) // of the others the listing says whether they answer
+        if (ops->endpoint) // of the others the listing says whether they answer
             check_clock(&v);
-        tell_source(d, infra);
+        tell_source(&v);
         check_account(&v);
     }
     rb_http_destroy(v.http);
@@ -246,7 +220,7 @@ void rb_doctor_clouds(struct rb_doctor *d)
             continue;
         }
         if (!ops->is_in_process)
-            visit(d, d->infras[i]);
+            visit(d, d->infras[i], ops, region);
         n_asked += ops->preflight != NULL;
     }
     if (n_asked == 0)

@@ -144,7 +144,7 @@ bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, const struct rb
 static bool copy_keys(const struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
 {
     static const char *const names[] = {"id_ed25519", "id_ed25519.pub"};
-    for (int i = 0; i < 2 && !p->on_this_machine; i++) {
+    for (int i = 0; i < 2 && p->transport->prepare; i++) { // else there are none
         RB_AUTO(rb_buf_finish) struct rb_buf from = RB_BUF_INIT, to = RB_BUF_INIT;
         RB_AUTO(rb_auto_free) char *bytes = NULL;
         size_t n;

@@ -35,13 +35,11 @@ static void owner_finished(void *ctx)
 
 static bool begin_owner(struct rb_pool_run *p, struct rb_err *err)
 {
-    char infra[1][64];
-    rb_run_infras(&p->files.plan, infra, 1);
-    p->on_this_machine = strcmp(infra[0], "local") == 0;
     const struct rb_session_host host = {
         .uv = p->uv, .label = "pool: ", .observe = owner_observed, .finished = owner_finished, .ctx = p};
     if (!rb_session_begin(&p->files, p->journal, &p->options, p->show, &host, &p->session, err))
         return false;
+    p->transport = rb_session_transport(p->session);
     rb_lender_own(p->lender, rb_session_controller(p->session));
     rb_arbiter_own(p->arbiter, rb_session_controller(p->session));
     return true;
@@ -120,7 +118,7 @@ static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
         .label = m->label,
         .resume_as = m->pool->files.run_id,
         .lender = m->lent,
-        .on_this_machine = m->pool->on_this_machine,
+        .transport = m->pool->transport,
         .reach = reach,
         .observe = member_observed,
         .finished = member_finished,

@@ -31,7 +31,7 @@ struct rb_pool_run {
     struct rb_arbiter *arbiter;
     struct rb_pool_member *members; // [n]
     int n;
-    bool on_this_machine; // the nodes are
+    const struct rb_transport *transport; // how the nodes are reached
     bool owner_over, ending, left;
     int interrupts;
     struct rb_err failure; // of a member that could not even begin

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "providers/aws/aws_identity.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>
@@ -126,13 +125,10 @@ bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err)
 
 static bool check_credentials(const char *infra, struct rb_err *err)
 {
-    struct rb_aws_identity identity;
-    if (strncmp(infra, "aws/", 4) != 0 && strncmp(infra, "mock/", 5) != 0)
-        return true;
-    if (!rb_aws_identity_find(rb_clock_unix_us(), &identity, err))
-        return rb_err_prefix(err, "%s", infra);
-    rb_aws_identity_wipe(&identity);
-    return true;
+    const struct rb_provider_ops *ops;
+    char region[64], source[128];
+    return !rb_provider_find(infra, &ops, region, NULL) || !ops->find_credentials ||
+           ops->find_credentials(source, err) || rb_err_prefix(err, "%s", infra);
 }
 
 bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err)

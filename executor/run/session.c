@@ -11,13 +11,11 @@
 #include "executor/run/standing.h"
 #include "engine/core/policy.h"
 #include "executor/controller/placement_group.h"
-#include "executor/launcher/bootstrap.h"
 #include "executor/transport/loop_uv.h"
-#include "executor/transport/slurm_mailbox.h"
 #include "executor/transport/ssh_command.h"
-#include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
 #include "simulator/forecast/forecast.h"
+#include "executor/transport/transport.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +31,7 @@ enum {
     FAR_POLL_US = 5000000, // a real one: far below its request limits
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
-    QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing, and deadline or user say when it was too long
+    QUEUE_BOOT_S = 7 * 86400, // in a queue waiting costs nothing, and deadline or user say when it was too long
     NEAR_RECONNECTS = 5,      // some 8 s: what does not answer on loopback is gone
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: a minute or so
@@ -51,12 +49,13 @@ struct rb_session {
     char infras[RB_RUN_INFRAS][64];
     const char *infra_names[RB_RUN_INFRAS];
     struct rb_provider providers[RB_RUN_INFRAS];
-    int n_infras, n_providers; // n_providers: created
-    bool local, slurm, near;
+    int n_infras, n_providers;            // n_providers: created
+    const struct rb_transport *transport; // of all its nodes
+    bool in_process, queues, near;
     int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
-    char public_key[256];
-    struct rb_scenario scenario;     // of the forecasts
-    struct rb_forecaster forecaster; // scenario NULL: its policy asks nobody
+    struct rb_birth birth;            // of its nodes
+    struct rb_scenario scenario;      // of the forecasts
+    struct rb_forecaster forecaster;  // scenario NULL: its policy asks nobody
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     int events_fd;               // events.jsonl
@@ -75,6 +74,25 @@ void rb_run_show_wipe(const struct rb_run_show *show)
         show->wipe(show->ctx);
 }
 
+// One transport for all: nodes of one run are reached in one way.
+static bool find_transport(struct rb_session *s, struct rb_err *err)
+{
+    for (int i = 0; i < s->n_infras; i++) {
+        const struct rb_provider_ops *ops;
+        char region[64];
+        if (!rb_provider_find(s->infras[i], &ops, region, err))
+            return false;
+        const struct rb_transport *transport = rb_transport_find(ops->transport);
+        if (s->transport && s->transport != transport)
+            return rb_err_set(err, RB_E_NOT_SUPPORTED,
+                              "not supported yet: resources.infra: local or slurm beside clouds");
+        s->transport = transport;
+        s->queues = s->queues || ops->waits_in_queue;
+        s->in_process = ops->is_in_process;
+    }
+    return true;
+}
+
 static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
 {
     const char *accelerator;
@@ -83,7 +101,7 @@ static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
     const struct rb_provider_config config = {
         .loop = s->loop,
         .http = s->http,
-        .local_slots = s->local ? rb_local_slots(&accelerator) : 0,
+        .local_slots = s->in_process ? rb_local_slots(&accelerator) : 0,
         .slurm = &s->files->plan.job->resources.slurm,
     };
     if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))
@@ -98,8 +116,9 @@ static void open_lender(struct rb_session *s)
     s->infra_names[0] = s->infras[0];
     s->providers[0] = s->host.lender;
     s->n_infras = s->n_providers = 1;
-    s->local = s->host.on_this_machine;
-    s->near = true; // asking this process costs nothing
+    s->transport = s->host.transport;
+    s->queues = true; // for GPUs
+    s->near = true;   // asking this process costs nothing
 }
 
 static bool open_providers(struct rb_session *s, struct rb_err *err)
@@ -109,15 +128,7 @@ static bool open_providers(struct rb_session *s, struct rb_err *err)
         return true;
     }
     s->n_infras = rb_run_infras(&s->files->plan, s->infras, RB_RUN_INFRAS);
-    int n_slurm = 0;
-    for (int i = 0; i < s->n_infras; i++) {
-        s->local = s->local || strcmp(s->infras[i], "local") == 0;
-        n_slurm += rb_infra_within(s->infras[i], "slurm");
-    }
-    s->slurm = n_slurm > 0;
-    if ((s->local && s->n_infras > 1) || (s->slurm && n_slurm < s->n_infras))
-        return rb_err_set(err, RB_E_NOT_SUPPORTED, "not supported yet: resources.infra: local or slurm beside clouds");
-    if (!s->local && !rb_http_create(s->loop, &s->http, err))
+    if (!find_transport(s, err) || (!s->in_process && !rb_http_create(s->loop, &s->http, err)))
         return false;
     s->near = true;
     for (int i = 0; i < s->n_infras; i++) {
@@ -141,10 +152,7 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
         .events = *events,
     };
     struct rb_launcher *launcher;
-    const bool ok = s->local   ? rb_launcher_local_create(&config, &launcher, err)
-                    : s->slurm ? rb_launcher_slurm_create(&config, &launcher, err)
-                               : rb_launcher_ssh_create(&config, &launcher, err);
-    if (!ok)
+    if (!s->transport->create_launcher(&config, &launcher, err))
         return false;
     if (s->host.reach)
         return s->host.reach(s->host.ctx, launcher, out, err);
@@ -152,26 +160,10 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
     return true;
 }
 
-static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+static bool make_user_data(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
 {
-    struct rb_session *s = ctx;
-    struct rb_host_key key;
-    if (!rb_bootstrap_host_key(&key, err))
-        return false;
-    memcpy(host_key, key.public_line, sizeof key.public_line);
-    const bool ok = rb_bootstrap_user_data(s->public_key, &key, RB_SESSION_HARD_LIMIT_MIN, out, err);
-    explicit_bzero(&key, sizeof key);
-    return ok;
-}
-
-static bool slurm_birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
-{
-    (void)err;
-    struct rb_session *s = ctx;
-    host_key[0] = '\0'; // who may write into the mailbox is the filesystem's to say
-    rb_slurm_mailbox_script(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id,
-                            RB_SESSION_HARD_LIMIT_MIN * 60, out);
-    return true;
+    const struct rb_session *s = ctx;
+    return s->transport->make_user_data(&s->birth, out, host_key, err);
 }
 
 static const char *secret(void *ctx, const char *name)
@@ -339,17 +331,15 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .n_providers = s->n_providers,
         .launcher = make_launcher,
         .launcher_ctx = s,
-        .birth = s->local || s->host.lender.ops ? NULL
-                 : s->slurm                     ? slurm_birth
-                                                : birth,
+        .birth = s->transport->make_user_data && !s->host.lender.ops ? make_user_data : NULL,
         .birth_ctx = s,
         .secret = secret,
         .ssh_user = user && user[0] ? user : resources->ssh_user,
         .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
         .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
-        .boot_timeout_us = (s->slurm || s->host.lender.ops ? QUEUE_BOOT_S
-                            : s->near                      ? NEAR_BOOT_S
-                                                           : FAR_BOOT_S) *
+        .boot_timeout_us = (s->queues ? QUEUE_BOOT_S
+                            : s->near ? NEAR_BOOT_S
+                                      : FAR_BOOT_S) *
                            RB_US_PER_S,
         .lease_us = lease_us(),
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
@@ -368,8 +358,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
     if (!open_providers(s, err) || !open_events(s, err) ||
-        (s->slurm && !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
-        (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)) || !open_forecaster(s, err))
+        (s->transport->prepare && !s->transport->prepare(&s->birth, err)) || !open_forecaster(s, err))
         return false;
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
@@ -538,6 +527,11 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
     return true;
 }
 
+const struct rb_transport *rb_session_transport(const struct rb_session *s)
+{
+    return s->transport;
+}
+
 struct rb_controller *rb_session_controller(struct rb_session *s)
 {
     return s->controller;
@@ -549,6 +543,10 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
 {
     struct rb_session *s = rb_xcalloc(1, sizeof *s);
     *s = (struct rb_session){.files = files, .journal = journal, .options = options, .show = show, .events_fd = -1};
+    s->birth = (struct rb_birth){.job = files->plan.job,
+                                 .run_id = files->run_id,
+                                 .run_dir = files->dir,
+                                 .hard_limit_min = RB_SESSION_HARD_LIMIT_MIN};
     if (host)
         s->host = *host;
     const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)

@@ -7,6 +7,7 @@
 #include "executor/journal/run_files.h"
 #include "executor/run/progress.h"
 #include "executor/transport/loop_uv.h"
+#include "executor/transport/transport.h"
 
 enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // until a node that never hears from us is to end itself
 
@@ -37,7 +38,7 @@ struct rb_session_host {
     // Nodes that are lent, not bought: the only provider, taken over, and what makes a launcher reach them. ops NULL: the
     // clouds that the plan names.
     struct rb_provider lender;
-    bool on_this_machine;       // the lent nodes are; else ssh reaches them
+    const struct rb_transport *transport; // how the lent nodes are reached
     bool (*reach)(void *ctx, struct rb_launcher *over_nodes, struct rb_launcher **out, struct rb_err *err);
     void (*observe)(void *ctx, const struct rb_event *event); // after every turn
     void (*finished)(void *ctx);                              // the run is over; close the session later, from outside
@@ -54,6 +55,7 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
 void rb_session_run(struct rb_session *s); // one without a host, until its end
 bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err); // frees it, also on failure
 struct rb_controller *rb_session_controller(struct rb_session *s);
+const struct rb_transport *rb_session_transport(const struct rb_session *s); // how its nodes are reached
 void rb_session_foresee(struct rb_session *s); // a few milliseconds for how it will end; about twice a second
 void rb_session_progress(struct rb_session *s, struct rb_progress *out); // where the run stands now
 

@@ -4,7 +4,16 @@
 #define RB_EXECUTOR_TRANSPORT_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "executor/launcher/launcher.h"
+
+// What the nodes of a run or of a campaign are launched with, so that they can be reached.
+struct rb_birth {
+    const struct rb_job *job;
+    const char *run_id, *run_dir;
+    int64_t hard_limit_min; // until a node that never hears from us is to end itself
+    char public_key[256];   // of the run; made by prepare where nodes know one
+};
 
 struct rb_transport {
     const char *name;  // "ssh", "local", "slurm"
@@ -17,8 +26,17 @@ struct rb_transport {
     // argv that closes what is kept open to the node; NULL: nothing is.
     const char *const *(*leave)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                 struct rb_arena *arena);
+    bool (*create_launcher)(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
+    // Before the first launch: keys, mailboxes. NULL: nothing to do.
+    bool (*prepare)(struct rb_birth *birth, struct rb_err *err);
+    // User data of one node, and the host key that it will have ("": it needs none). NULL: nodes are launched with none.
+    bool (*make_user_data)(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
+                           struct rb_err *err);
+    bool by_shared_dir; // nodes are reached through resources.slurm.shared_dir
 };
 
 extern const struct rb_transport rb_transport_ssh, rb_transport_local, rb_transport_slurm;
+// The one that a provider's nodes are reached by (rb_provider_ops.transport).
+const struct rb_transport *rb_transport_find(const char *name);
 
 #endif

@@ -18,6 +18,8 @@
 #include "providers/listing.h"
 #include "providers/refusal.h"
 #include "providers/wire/http.h"
+#include "providers/aws/aws_identity.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -509,9 +511,30 @@ static bool create_mock(const struct rb_provider_config *config, struct rb_provi
     return create(config, &rb_provider_mock, true, out, err);
 }
 
+static bool aws_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    return rb_aws_endpoint("ec2", region, false, out, size, err);
+}
+
+static bool mock_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    return rb_aws_endpoint("ec2", region, true, out, size, err);
+}
+
+static bool find_credentials(char out_source[static 128], struct rb_err *err)
+{
+    struct rb_aws_identity identity;
+    if (!rb_aws_identity_find(rb_clock_unix_us(), &identity, err))
+        return false;
+    snprintf(out_source, 128, "%s", identity.source);
+    rb_aws_identity_wipe(&identity);
+    return true;
+}
+
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",
     .summary = "Amazon EC2",
+    .transport = "ssh",
     .launches_gangs = true,
     .create = create_aws,
     .destroy = ec2_destroy,
@@ -525,6 +548,8 @@ const struct rb_provider_ops rb_provider_aws = {
     .clock_us = ec2_clock_us,
     .groups = ec2_groups,
     .end_group = ec2_end_group,
+    .endpoint = aws_endpoint,
+    .find_credentials = find_credentials,
     .is_harmless = aws_is_harmless,
     .regions = ec2_regions,
     .offers = ec2_offers,
@@ -533,6 +558,8 @@ const struct rb_provider_ops rb_provider_aws = {
 const struct rb_provider_ops rb_provider_mock = {
     .name = "mock",
     .summary = "a mock cloud on loopback (rbmock)",
+    .transport = "ssh",
+    .priced_as = "aws",
     .launches_gangs = true,
     .create = create_mock,
     .destroy = ec2_destroy,
@@ -546,6 +573,8 @@ const struct rb_provider_ops rb_provider_mock = {
     .clock_us = ec2_clock_us,
     .groups = ec2_groups,
     .end_group = ec2_end_group,
+    .endpoint = mock_endpoint,
+    .find_credentials = find_credentials,
     .is_harmless = mock_is_harmless,
     .regions = ec2_regions,
     .offers = ec2_offers,
