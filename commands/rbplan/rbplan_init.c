@@ -4,7 +4,7 @@
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
-#include "commands/rbplan/rbplan_draft.h"
+#include "profiles/draft/script_draft.h"
 
 #include <stdlib.h>
 #include <string.h>

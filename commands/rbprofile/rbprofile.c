@@ -1,7 +1,7 @@
 // rbprofile: what is measured about training and clouds goes in, fitted models come out.
 #include "commands/rbprofile/rbprofile_command.h"
 #include "commands/rbprofile/rbprofile_measure.h"
-#include "commands/rbprofile/rbprofile_show.h"
+#include "views/tables/profile_table.h"
 #include "base/open_files.h"
 #include "commands/version.h"
 

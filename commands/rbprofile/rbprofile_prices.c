@@ -1,6 +1,6 @@
 // rbprofile prices: what the store knows, and newer ones from a file or from the clouds themselves.
 #include "commands/rbprofile/rbprofile_command.h"
-#include "commands/rbprofile/rbprofile_show.h"
+#include "views/tables/profile_table.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 // What an option is for, by its name, and what may be searched of it, by its name, type and default.
 #include "base/number.h"
-#include "commands/rbplan/rbplan_draft.h"
+#include "profiles/draft/script_draft.h"
 
 #include <ctype.h>
 #include <math.h>

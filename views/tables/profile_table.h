@@ -1,6 +1,6 @@
 // What rbprofile prints: fits, names and prices, as tables for people and as JSON for programs.
-#ifndef RB_COMMANDS_RBPROFILE_SHOW_H
-#define RB_COMMANDS_RBPROFILE_SHOW_H
+#ifndef RB_VIEWS_PROFILE_TABLE_H
+#define RB_VIEWS_PROFILE_TABLE_H
 
 #include "base/buf.h"
 #include "profiles/store/store.h"

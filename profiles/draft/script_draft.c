@@ -1,4 +1,4 @@
-#include "commands/rbplan/rbplan_draft.h"
+#include "profiles/draft/script_draft.h"
 
 #include "base/limits.h"
 #include "base/number.h"

@@ -1,4 +1,4 @@
-#include "commands/rbprofile/rbprofile_show.h"
+#include "views/tables/profile_table.h"
 
 #include "base/json.h"
 #include "profiles/catalog/infra.h"

@@ -1,7 +1,7 @@
 // A job drafted of a Python script: what it takes becomes parameters and words of `run`, what it prints becomes the metric. What
 // is not found is said in comments, never made up.
-#ifndef RB_COMMANDS_RBPLAN_DRAFT_H
-#define RB_COMMANDS_RBPLAN_DRAFT_H
+#ifndef RB_PROFILES_SCRIPT_DRAFT_H
+#define RB_PROFILES_SCRIPT_DRAFT_H
 
 #include "profiles/job/job_draft.h"
 #include "profiles/script/script.h"
