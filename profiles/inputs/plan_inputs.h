@@ -39,6 +39,8 @@ bool rb_plan_inputs_job_again(struct rb_plan_inputs *in, const char *const *over
 // Then the profile and the prices; says on stderr which files were used.
 bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_sources *from,
                          rb_local_slots_fn *local_slots, struct rb_err *err);
+// Was the profile measured of another command, other parameters or other scripts than the job has now? A warning on stderr.
+void rb_plan_inputs_warn_stale(struct rb_plan_inputs *in, rb_digest_fn *digest);
 void rb_plan_inputs_finish(struct rb_plan_inputs *in); // accepts a zeroed one
 
 #endif

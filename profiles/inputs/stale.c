@@ -1,9 +1,9 @@
 // A profile of something else: what was measured is not what the job would run now. What it was measured of is kept as digests
 // (profiles/store/measured.h); a profile that was written by hand has none.
-#include "commands/rbplan/rbplan.h"
+#include "profiles/inputs/plan_inputs.h"
 
 #include "base/log.h"
-#include "providers/wire/digest.h"
+#include "profiles/store/measured.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const char *find_workdir(const struct rb_plan_inputs *in, char out[static
     return realpath(rb_buf_str(&path), out);
 }
 
-void rb_plan_warn_stale(struct rb_plan_inputs *in)
+void rb_plan_inputs_warn_stale(struct rb_plan_inputs *in, rb_digest_fn *digest)
 {
     char workdir[PATH_MAX];
     const char *changes[RB_MEASURED_FILES + 2];
@@ -28,7 +28,7 @@ void rb_plan_warn_stale(struct rb_plan_inputs *in)
     RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
     if (!in->profile.has_measured)
         return;
-    rb_measured_of_job(&in->job, find_workdir(in, workdir), rb_digest_sha256, &in->arena, &now);
+    rb_measured_of_job(&in->job, find_workdir(in, workdir), digest, &in->arena, &now);
     const int n = rb_measured_changes(&in->profile.measured.of, &now, changes);
     for (int i = 0; i < n; i++)
         rb_buf_printf(&list, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", changes[i]);

@@ -1,44 +1,12 @@
-// rbplan --pareto: the frontier into a file, and as a table with what more or less time is worth.
-#include "commands/rbplan/rbplan.h"
+#include "views/tables/pareto_table.h"
 
-#include "base/file.h"
-#include "base/log.h"
-#include "planner/questions/pareto.h"
-#include "views/pages/picture.h"
 #include "views/tables/plan_table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const planners[] = {"optimal", "greedy", "static", "naive"};
 #define N_PLANNERS (sizeof planners / sizeof planners[0])
-
-static void write_json(const struct rb_pareto *pareto, bool pretty, struct rb_buf *out)
-{
-    struct rb_json j;
-    rb_json_init(&j, out, pretty);
-    rb_pareto_write(pareto, &j);
-    rb_buf_putc(out, '\n');
-}
-
-// As JSON, or drawn: the same chart as on a page, of a document that has the frontier alone.
-static bool save(const struct rb_pareto *pareto, const char *path, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    RB_AUTO(rb_buf_finish) struct rb_buf picture = RB_BUF_INIT;
-    if (rb_has_ending(path, ".json")) {
-        write_json(pareto, true, &text);
-        return rb_write_file(path, rb_buf_str(&text), text.len, err);
-    }
-    rb_buf_puts(&text, "{\"frontier\":");
-    write_json(pareto, false, &text);
-    rb_buf_puts(&text, "}");
-    return rb_picture_write("frontier", rb_buf_str(&text), &picture, err) &&
-           rb_write_file(path, rb_buf_str(&picture), picture.len, err);
-}
-
-// --- as text
 
 static void add_row(const struct rb_pareto *pareto, int64_t deadline_us, bool asked, struct rb_text_table *t)
 {
@@ -50,11 +18,11 @@ static void add_row(const struct rb_pareto *pareto, int64_t deadline_us, bool as
     }
 }
 
-static void write_table(const struct rb_pareto *pareto, int64_t asked_us, struct rb_buf *out)
+static void write_table(const struct rb_pareto *pareto, int64_t asked_us, const struct rb_text_style *style,
+                        struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {
         {"deadline", true, 0}, {"optimal", true, 0}, {"greedy", true, 0}, {"static", true, 0}, {"naive", true, 0}};
-    struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_text_table t;
     int64_t before_us = -1;
     rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
@@ -64,7 +32,7 @@ static void write_table(const struct rb_pareto *pareto, int64_t asked_us, struct
             add_row(pareto, deadline_us, deadline_us == asked_us, &t);
         before_us = deadline_us;
     }
-    rb_text_table_write(&t, &style, out);
+    rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
 }
 
@@ -119,7 +87,7 @@ static void write_less(const struct rb_marginal *m, struct rb_buf *out)
     }
 }
 
-void rb_plan_marginal_write(const struct rb_marginal *m, struct rb_buf *out)
+void rb_marginal_write(const struct rb_marginal *m, struct rb_buf *out)
 {
     char text[32];
     rb_buf_printf(out, "at %s: ", rb_format_duration(m->deadline_us, text));
@@ -128,15 +96,16 @@ void rb_plan_marginal_write(const struct rb_marginal *m, struct rb_buf *out)
     write_less(m, out);
 }
 
-static void write_text(const struct rb_plan_request *req, const struct rb_pareto *pareto, struct rb_buf *out)
+void rb_pareto_table_write(const struct rb_plan_request *req, const struct rb_pareto *pareto,
+                           const struct rb_text_style *style, struct rb_buf *out)
 {
     char text[32];
     rb_buf_printf(out, "%s, mean cost of each planner's plan, confidence %.10g\n\n", req->job->name,
                   pareto->confidence);
-    write_table(pareto, req->deadline_us, out);
+    write_table(pareto, req->deadline_us, style, out);
     rb_buf_putc(out, '\n');
     if (pareto->marginal.exists) {
-        rb_plan_marginal_write(&pareto->marginal, out);
+        rb_marginal_write(&pareto->marginal, out);
         rb_buf_putc(out, '\n');
         write_next_saving(pareto, out);
     } else if (req->deadline_us >= 0) {
@@ -150,23 +119,4 @@ static void write_text(const struct rb_plan_request *req, const struct rb_pareto
     }
     rb_buf_printf(out, "optimal is proved to be the cheapest at %d of %d deadlines\n", pareto->n_proved,
                   pareto->n_deadlines);
-}
-
-bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
-{
-    const char *path = rb_args_string(args, "pareto", NULL);
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct rb_pareto pareto;
-    rb_arena_init(&arena);
-    if (!rb_pareto_find(req, &arena, &pareto, err) || !save(&pareto, path, err))
-        return false;
-    rb_plan_wipe_line();
-    if (pareto.cut)
-        rb_warn("a search was cut at its node, time or memory limit: cheaper plans may exist");
-    struct rb_buf out = RB_BUF_INIT;
-    if (rb_args_flag(args, "json"))
-        write_json(&pareto, false, &out);
-    else
-        write_text(req, &pareto, &out);
-    return rb_plan_print(&out, err);
 }

@@ -1,13 +1,10 @@
-// rbplan --what-if, --sensitivity: scenarios beside the request as it is, one row each.
-#include "commands/rbplan/rbplan.h"
+#include "views/tables/what_if_table.h"
 
-#include "planner/questions/sensitivity.h"
 #include "views/tables/plan_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct rb_text_column columns[] = {
     {"what if", false, 0}, {"cost", true, 0},   {"change", true, 0},
@@ -95,11 +92,9 @@ static void warning_lines(const char *what, const struct rb_what_if_row *row, bo
     }
 }
 
-// order: what the rows are ordered by, "": as they were asked for.
-static void write_text(const struct rb_plan_request *req, const char *planner, const char *order,
-                       const struct rb_what_if_table *table, struct rb_buf *out)
+void rb_what_if_table_write(const struct rb_plan_request *req, const char *planner, const char *order,
+                            const struct rb_what_if_table *table, const struct rb_text_style *style, struct rb_buf *out)
 {
-    struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_text_table t;
     rb_buf_printf(out, "%s, planned by %s; %smeans, and P that deadline and budget are kept\n\n", req->job->name,
                   planner, order);
@@ -107,7 +102,7 @@ static void write_text(const struct rb_plan_request *req, const char *planner, c
     add_row(&t, "as it is", &table->base, NULL);
     for (int i = 0; i < table->n; i++)
         add_row(&t, table->scenarios[i].text, &table->rows[i], &table->base);
-    rb_text_table_write(&t, &style, out);
+    rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
     bool blank = false, claims = strcmp(planner, "optimal") == 0;
     nearest_line("as it is", &table->base, &blank, out);
@@ -119,53 +114,4 @@ static void write_text(const struct rb_plan_request *req, const char *planner, c
         proof_line(table->scenarios[i].text, &table->rows[i], &blank, out);
     for (int i = 0; i < table->n; i++)
         warning_lines(table->scenarios[i].text, &table->rows[i], &blank, out);
-}
-
-static bool print_table(const struct rb_args *args, struct rb_buf *out, struct rb_err *err)
-{
-    if (rb_args_flag(args, "json"))
-        rb_buf_putc(out, '\n');
-    return rb_plan_print(out, err);
-}
-
-bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
-{
-    const char *planner = rb_args_string(args, "planner", rb_planner_default(req->job));
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct rb_what_if_table table;
-    int n = 0;
-    rb_arena_init(&arena);
-    while (rb_args_nth(args, "what-if", n))
-        n++;
-    const char **texts = rb_arena_array(&arena, (size_t)n, sizeof *texts);
-    for (int i = 0; i < n; i++)
-        texts[i] = rb_args_nth(args, "what-if", i);
-    if (!rb_what_if_plan(req, planner, texts, n, &arena, &table, err))
-        return false;
-    struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    if (rb_args_flag(args, "json"))
-        rb_what_if_write(&table, &j);
-    else
-        write_text(req, planner, "", &table, &out);
-    return print_table(args, &out, err);
-}
-
-bool rb_plan_sensitivity(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
-{
-    const char *planner = rb_args_string(args, "planner", rb_planner_default(req->job));
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct rb_sensitivities s;
-    rb_arena_init(&arena);
-    if (!rb_sensitivity_plan(req, planner, &arena, &s, err))
-        return false;
-    struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    if (rb_args_flag(args, "json"))
-        rb_sensitivity_write(&s, &j);
-    else
-        write_text(req, planner, "each input changed by itself, largest effect on cost first; ", &s.what_if, &out);
-    return print_table(args, &out, err);
 }
