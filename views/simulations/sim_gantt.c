@@ -1,5 +1,5 @@
 // The first run of a simulation, watched and drawn: what the engine ordered and when it came to an end.
-#include "commands/rbsim/rbsim.h"
+#include "views/simulations/sim_gantt.h"
 
 #include "base/file.h"
 #include "base/limits.h"
@@ -186,7 +186,7 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
     end_phase(d, e, event->time_us);
 }
 
-static bool watch(struct rb_simulation *sim, const struct rb_sim_variant *v, struct drawing *d,
+static bool watch(const struct rb_simulation *sim, const struct rb_sim_variant *v, struct drawing *d,
                   struct rb_world_result *out, struct rb_err *err)
 {
     const struct rb_plan *plan = &v->plan;
@@ -196,7 +196,7 @@ static bool watch(struct rb_simulation *sim, const struct rb_sim_variant *v, str
     struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
     const struct rb_world_options opt = {
         .curve = rb_curves_metric,
-        .curve_ctx = &sim->curves,
+        .curve_ctx = (void *)&sim->curves, // only read
         .observe = observe,
         .observe_ctx = d,
         .deadline_us = stops ? plan->deadline_us : -1,
@@ -253,7 +253,7 @@ static void describe(const struct rb_simulation *sim, const struct rb_sim_varian
     };
 }
 
-bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err)
+bool rb_sim_gantt_save(const struct rb_simulation *sim, const char *path, struct rb_err *err)
 {
     const bool html = rb_has_ending(path, ".html");
     const int n = sim->n_variants;
@@ -262,8 +262,10 @@ bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err
     if (!html && n > 1)
         return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: several pictures need a page: FILE.html", path);
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
     RB_AUTO(rb_auto_free) struct drawing *drawings = rb_xcalloc((size_t)n, sizeof *drawings);
-    struct rb_gantt *pictures = rb_arena_array(&sim->in.arena, (size_t)n, sizeof *pictures);
+    rb_arena_init(&arena);
+    struct rb_gantt *pictures = rb_arena_array(&arena, (size_t)n, sizeof *pictures);
     bool ok = true;
     for (int i = 0; i < n && ok; i++) {
         struct rb_world_result r;
@@ -272,7 +274,7 @@ bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err
         drawings[i] = (struct drawing){.phase = -1, .plan = plan, .on_demand = tuner && tuner->on_demand};
         ok = watch(sim, &sim->variants[i], &drawings[i], &r, err);
         if (ok)
-            describe(sim, &sim->variants[i], &drawings[i], &r, &sim->in.arena, &pictures[i]);
+            describe(sim, &sim->variants[i], &drawings[i], &r, &arena, &pictures[i]);
     }
     if (ok && html)
         rb_gantt_write_html(pictures, n, &out);

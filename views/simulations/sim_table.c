@@ -1,7 +1,7 @@
-// What rbsim prints: of one variant, or of several compared replicate by replicate.
-#include "commands/rbsim/rbsim.h"
+#include "views/simulations/sim_table.h"
 
-#include "base/log.h"
+#include "base/arena.h"
+#include "base/json.h"
 #include "simulator/model/summary.h"
 #include "views/tables/text_table.h"
 
@@ -11,64 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-// ---- measures
-
 static const char *const measure_keys[RB_SIM_MEASURES] = {
     [RB_SIM_TIME] = "time_us",           [RB_SIM_COST] = "cost_uusd",   [RB_SIM_METRIC] = "best_metric",
     [RB_SIM_TRAINED] = "trials_trained", [RB_SIM_FULL] = "trials_full", [RB_SIM_FIRST_FULL] = "first_full_us",
     [RB_SIM_UNITS] = "units_trained",
 };
-
-double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measure)
-{
-    switch (measure) {
-    case RB_SIM_TIME:
-        return (double)r->time_us;
-    case RB_SIM_COST:
-        return (double)r->cost_uusd;
-    case RB_SIM_METRIC:
-        return r->best_trial >= 0 && isfinite(r->best_metric) ? r->best_metric : NAN;
-    case RB_SIM_TRAINED:
-        return r->n_trained;
-    case RB_SIM_FULL:
-        return r->n_full;
-    case RB_SIM_FIRST_FULL:
-        return r->first_full_us >= 0 ? (double)r->first_full_us : NAN;
-    case RB_SIM_UNITS:
-        return (double)r->n_units;
-    case RB_SIM_MEASURES:
-        break;
-    }
-    return NAN;
-}
-
-struct rb_mean rb_sim_mean(const struct rb_simulation *sim, const struct rb_sim_variant *v, enum rb_sim_measure measure)
-{
-    RB_AUTO(rb_auto_free) double *values = rb_xcalloc((size_t)sim->n, sizeof *values);
-    int n = 0;
-    for (int i = 0; i < sim->n; i++) {
-        const double value = rb_sim_measure(&v->results[i], measure);
-        if (isfinite(value))
-            values[n++] = value;
-    }
-    return n > 0 ? rb_mean_of(values, n) : (struct rb_mean){0};
-}
-
-// Of the replicates in which both have it.
-static bool paired(const struct rb_simulation *sim, int a, int b, enum rb_sim_measure measure, struct rb_paired *out)
-{
-    RB_AUTO(rb_auto_free) double *of_a = rb_xcalloc((size_t)sim->n, sizeof *of_a);
-    RB_AUTO(rb_auto_free) double *of_b = rb_xcalloc((size_t)sim->n, sizeof *of_b);
-    int n = 0;
-    for (int i = 0; i < sim->n; i++) {
-        of_a[n] = rb_sim_measure(&sim->variants[a].results[i], measure);
-        of_b[n] = rb_sim_measure(&sim->variants[b].results[i], measure);
-        n += isfinite(of_a[n]) && isfinite(of_b[n]);
-    }
-    if (n > 0)
-        *out = rb_paired_of(of_a, of_b, n);
-    return n > 0;
-}
 
 // ---- one variant
 
@@ -193,17 +140,12 @@ static void quantile_row(struct rb_text_table *t, const char *name, const struct
     }
 }
 
-static struct rb_text_style style(void)
-{
-    return (struct rb_text_style){.width = rb_text_width(STDOUT_FILENO), .colour = rb_colour(STDOUT_FILENO)};
-}
-
 static void write_table(const struct rb_simulation *sim, const struct distributions *d, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {{"", false, 0},   {"mean", true, 0}, {"p5", true, 2},
                                                     {"p50", true, 3}, {"p95", true, 4},  {"p99", true, 1}};
     const struct rb_plan *plan = &sim->variants[0].plan;
-    const struct rb_text_style text_style = style();
+    const struct rb_text_style text_style = rb_text_style_of(STDOUT_FILENO);
     const struct rb_mean metric = rb_sim_mean(sim, &sim->variants[0], RB_SIM_METRIC);
     struct rb_text_table table;
     rb_buf_printf(out, "%s: tuner %s, policy %s, %d simulated runs\n\n", plan->job->name, plan->job->scheduler.type,
@@ -236,10 +178,10 @@ static void write_table(const struct rb_simulation *sim, const struct distributi
     rb_buf_putc(out, '\n');
 }
 
-void rb_sim_show(const struct rb_simulation *sim, struct rb_buf *out)
+void rb_sim_show(const struct rb_simulation *sim, bool json, struct rb_buf *out)
 {
     const struct distributions d = distributions_of(sim, &sim->variants[0]);
-    if (sim->json)
+    if (json)
         write_one(sim, &d, out);
     else
         write_table(sim, &d, out);
@@ -260,7 +202,7 @@ static void write_variant(const struct rb_simulation *sim, const struct rb_sim_v
 static void write_difference(const struct rb_simulation *sim, int of, enum rb_sim_measure measure, struct rb_json *j)
 {
     struct rb_paired p;
-    if (!paired(sim, of, 0, measure, &p))
+    if (!rb_sim_paired(sim, of, 0, measure, &p))
         return;
     rb_json_begin_object(j);
     rb_json_kstring(j, "of", sim->variants[of].label);
@@ -309,7 +251,7 @@ static void write_comparison(const struct rb_simulation *sim, struct rb_buf *out
 
 static void table_of_means(const struct rb_simulation *sim, struct rb_buf *out)
 {
-    const struct rb_text_style text_style = style();
+    const struct rb_text_style text_style = rb_text_style_of(STDOUT_FILENO);
     const char *metric = sim->variants[0].plan.job->metric_name;
     const struct rb_text_column columns[] = {{"", false, 0},    {metric, true, 0}, {"sd", true, 5},
                                              {"time", true, 2}, {"cost", true, 1}, {"trials", true, 4},
@@ -344,12 +286,12 @@ static void table_of_differences(const struct rb_simulation *sim, struct rb_buf 
                                                     {"below", true, 3},
                                                     {"p (t)", true, 2},
                                                     {"p (signs)", true, 1}};
-    const struct rb_text_style text_style = style();
+    const struct rb_text_style text_style = rb_text_style_of(STDOUT_FILENO);
     struct rb_text_table table;
     rb_text_table_init(&table, columns, 7);
     for (int i = 1; i < sim->n_variants; i++) {
         struct rb_paired p;
-        if (!paired(sim, i, 0, RB_SIM_METRIC, &p))
+        if (!rb_sim_paired(sim, i, 0, RB_SIM_METRIC, &p))
             continue;
         rb_text_table_cell(&table, "%s", sim->variants[i].label);
         rb_text_table_cell(&table, "%+.4f", p.difference.mean);
@@ -363,11 +305,11 @@ static void table_of_differences(const struct rb_simulation *sim, struct rb_buf 
     rb_text_table_finish(&table);
 }
 
-void rb_sim_show_comparison(const struct rb_simulation *sim, struct rb_buf *out)
+void rb_sim_show_comparison(const struct rb_simulation *sim, bool json, struct rb_buf *out)
 {
     const struct rb_plan *plan = &sim->variants[0].plan;
     char deadline[32];
-    if (sim->json) {
+    if (json) {
         write_comparison(sim, out);
         return;
     }

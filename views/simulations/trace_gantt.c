@@ -1,5 +1,5 @@
 // The picture of a trace: every node is a row, every job a colour, deeper the further it is trained.
-#include "commands/rbsim/rbsim_trace.h"
+#include "views/simulations/trace_gantt.h"
 
 #include "base/file.h"
 
@@ -9,15 +9,16 @@
 #define MOST_BARS 200000 // a picture with more of them shows nothing
 #define SHADES    4
 
-struct rb_sim_trace_drawing {
+struct rb_trace_gantt {
     const struct rb_trace_run *run;
     struct rb_gantt_bar *bars; // in the order they start; lanes are found afterwards
     int n_bars, cap;
+    struct rb_trace_watcher watcher;
     int *open; // of each job: its first bar that has not ended, -1: it waits
     bool cut;
 };
 
-void rb_sim_trace_drawing_destroy(struct rb_sim_trace_drawing *d)
+void rb_trace_gantt_destroy(struct rb_trace_gantt *d)
 {
     if (!d)
         return;
@@ -28,7 +29,7 @@ void rb_sim_trace_drawing_destroy(struct rb_sim_trace_drawing *d)
 
 // ---- while it runs
 
-static void end_bars(struct rb_sim_trace_drawing *d, int job, int64_t now_us, enum rb_gantt_end how)
+static void end_bars(struct rb_trace_gantt *d, int job, int64_t now_us, enum rb_gantt_end how)
 {
     for (int i = d->open[job]; i >= 0 && i < d->n_bars && d->bars[i].trial == job && d->bars[i].end_us < 0; i++) {
         d->bars[i].end_us = now_us;
@@ -38,7 +39,7 @@ static void end_bars(struct rb_sim_trace_drawing *d, int job, int64_t now_us, en
     d->open[job] = -1;
 }
 
-static struct rb_gantt_bar *add_bar(struct rb_sim_trace_drawing *d)
+static struct rb_gantt_bar *add_bar(struct rb_trace_gantt *d)
 {
     if (d->n_bars == d->cap) {
         d->cap = d->cap ? 2 * d->cap : 1024;
@@ -49,7 +50,7 @@ static struct rb_gantt_bar *add_bar(struct rb_sim_trace_drawing *d)
 
 static void placed(void *ctx, int job, const int *row, int64_t now_us)
 {
-    struct rb_sim_trace_drawing *d = ctx;
+    struct rb_trace_gantt *d = ctx;
     const struct rb_trace_training *t = &d->run->jobs[job];
     end_bars(d, job, now_us, RB_GANTT_GAVE_WAY);
     for (int node = 0; node < d->run->cluster.n_nodes; node++) {
@@ -76,17 +77,19 @@ static void ended(void *ctx, int job, int64_t now_us)
     end_bars(ctx, job, now_us, RB_GANTT_DONE);
 }
 
-bool rb_sim_trace_watch(struct rb_sim_trace *t, const char *path, struct rb_err *err)
+bool rb_trace_gantt_create(const char *path, const struct rb_trace_run *run, const struct rb_trace *trace,
+                           struct rb_trace_options *options, struct rb_trace_gantt **out, struct rb_err *err)
 {
     if (!rb_has_ending(path, ".svg") && !rb_has_ending(path, ".html"))
         return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: expected a name that ends with .svg or .html", path);
-    t->drawing = rb_xcalloc(1, sizeof *t->drawing);
-    t->drawing->run = &t->run;
-    t->drawing->open = rb_xcalloc((size_t)t->trace.n, sizeof *t->drawing->open);
-    for (int j = 0; j < t->trace.n; j++)
-        t->drawing->open[j] = -1;
-    t->watcher = (struct rb_trace_watcher){placed, ended, t->drawing};
-    t->options.watcher = &t->watcher;
+    struct rb_trace_gantt *d = rb_xcalloc(1, sizeof *d);
+    d->run = run;
+    d->open = rb_xcalloc((size_t)trace->n, sizeof *d->open);
+    for (int j = 0; j < trace->n; j++)
+        d->open[j] = -1;
+    d->watcher = (struct rb_trace_watcher){placed, ended, d};
+    options->watcher = &d->watcher;
+    *out = d;
     return true;
 }
 
@@ -106,7 +109,7 @@ static uint64_t lowest_lanes(uint64_t used, int n)
 }
 
 // Drops bars that never lasted; the others get the lowest lanes of their node that are free.
-static void find_lanes(struct rb_sim_trace_drawing *d, int n_leases)
+static void find_lanes(struct rb_trace_gantt *d, int n_leases)
 {
     // Of each lease: its bars that may still run, as a chain of indices through `next`.
     RB_AUTO(rb_auto_free) int *first = rb_xcalloc((size_t)n_leases + 1, sizeof *first);
@@ -152,26 +155,26 @@ static struct rb_gantt_node *list_nodes(const struct rb_trace_run *run, struct r
     return nodes;
 }
 
-bool rb_sim_trace_draw(struct rb_sim_trace *t, const char *path, struct rb_err *err)
+bool rb_trace_gantt_save(struct rb_trace_gantt *d, const char *path, struct rb_err *err)
 {
-    struct rb_sim_trace_drawing *d = t->drawing;
+    const struct rb_trace_run *run = d->run;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     rb_arena_init(&arena);
-    find_lanes(d, t->run.nodes.n_leases);
+    find_lanes(d, run->nodes.n_leases);
     const struct rb_gantt g = {
-        .title = rb_arena_printf(&arena, "%d jobs under %s", t->trace.n, t->options.policy->name),
-        .subtitle = rb_arena_printf(&arena, "%d nodes of %d GPUs; a colour a job%s", t->options.n_nodes,
-                                    t->options.gpus_per_node, d->cut ? "; cut off: too many changes to draw" : ""),
+        .title = rb_arena_printf(&arena, "%d jobs under %s", run->trace->n, run->options.policy->name),
+        .subtitle = rb_arena_printf(&arena, "%d nodes of %d GPUs; a colour a job%s", run->options.n_nodes,
+                                    run->options.gpus_per_node, d->cut ? "; cut off: too many changes to draw" : ""),
         .what = "job",
         .unit = "epoch",
         .n_levels = SHADES,
         .has_colours = true,
-        .nodes = list_nodes(&t->run, &arena),
-        .n_nodes = t->run.nodes.n_leases,
+        .nodes = list_nodes(run, &arena),
+        .n_nodes = run->nodes.n_leases,
         .bars = d->bars,
         .n_bars = d->n_bars,
-        .end_us = t->run.nodes.leases[0].ended_us > 0 ? t->run.now_us : 1,
+        .end_us = run->nodes.leases[0].ended_us > 0 ? run->now_us : 1,
     };
     if (rb_has_ending(path, ".html"))
         rb_gantt_write_html(&g, 1, &out);

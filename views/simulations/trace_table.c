@@ -1,18 +1,15 @@
-// What rbsim --trace prints.
-#include "commands/rbsim/rbsim_trace.h"
+#include "views/simulations/trace_table.h"
 
 #include "base/json.h"
-#include "base/log.h"
 #include "simulator/cluster/trace_fairness.h"
 #include "views/tables/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-static const char *rules_name(const struct rb_sim_trace *t)
+static const char *rules_name(const struct rb_trace_run *run)
 {
-    return t->options.rules == RB_TRACE_OSDI21 ? "osdi21" : "events";
+    return run->options.rules == RB_TRACE_OSDI21 ? "osdi21" : "events";
 }
 
 // ---- JSON
@@ -72,26 +69,26 @@ static void write_prices(const struct rb_trace_run *run, struct rb_json *j)
     rb_json_end_array(j);
 }
 
-static void write_cluster(const struct rb_sim_trace *t, const struct rb_trace_summary *s, struct rb_json *j)
+static void write_cluster(const struct rb_trace_run *run, const struct rb_trace_summary *s, struct rb_json *j)
 {
     rb_json_key(j, "cluster");
     rb_json_begin_object(j);
-    rb_json_kint(j, "nodes", t->options.n_nodes);
-    rb_json_kint(j, "gpus_per_node", t->options.gpus_per_node);
+    rb_json_kint(j, "nodes", run->options.n_nodes);
+    rb_json_kint(j, "gpus_per_node", run->options.gpus_per_node);
     rb_json_end_object(j);
     rb_json_kdouble(j, "gpu_hours", s->gpu_hours);
     rb_json_kdouble(j, "node_hours", s->node_hours);
     rb_json_kint_or_null(j, "cost_uusd", s->cost_uusd);
     rb_json_kint_or_null(j, "idle_uusd", s->idle_uusd);
-    write_prices(&t->run, j);
+    write_prices(run, j);
 }
 
-static void write_jobs(const struct rb_sim_trace *t, const double *fairness, struct rb_json *j)
+static void write_jobs(const struct rb_trace_run *run, const double *fairness, struct rb_json *j)
 {
     rb_json_key(j, "jobs");
     rb_json_begin_array(j);
-    for (int i = 0; i < t->trace.n; i++) {
-        const struct rb_trace_training *job = &t->run.jobs[i];
+    for (int i = 0; i < run->trace->n; i++) {
+        const struct rb_trace_training *job = &run->jobs[i];
         if (job->skipped)
             continue;
         rb_json_begin_object(j);
@@ -101,39 +98,39 @@ static void write_jobs(const struct rb_sim_trace *t, const double *fairness, str
         rb_json_kdouble(j, "gpu_s", (double)job->gpu_us / (double)RB_US_PER_S);
         rb_json_kint(j, "restarts", job->restarts - 1);
         write_double_or_null(j, "fairness", fairness[i]);
-        rb_json_kint_or_null(j, "cost_uusd", rb_trace_job_uusd(&t->run, i));
+        rb_json_kint_or_null(j, "cost_uusd", rb_trace_job_uusd(run, i));
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
 }
 
-static void write_skipped(const struct rb_sim_trace *t, struct rb_json *j)
+static void write_skipped(const struct rb_trace_run *run, struct rb_json *j)
 {
     rb_json_key(j, "skipped");
     rb_json_begin_array(j);
-    for (int i = 0; i < t->trace.n; i++) {
-        if (!t->run.jobs[i].skipped)
+    for (int i = 0; i < run->trace->n; i++) {
+        if (!run->jobs[i].skipped)
             continue;
         rb_json_begin_object(j);
-        rb_json_kstring(j, "name", t->run.jobs[i].job->name);
-        rb_json_kstring(j, "why", t->run.jobs[i].skipped);
+        rb_json_kstring(j, "name", run->jobs[i].job->name);
+        rb_json_kstring(j, "why", run->jobs[i].skipped);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
 }
 
-void rb_sim_trace_write_json(const struct rb_sim_trace *t, struct rb_buf *out)
+void rb_trace_json_write(const struct rb_trace_run *run, int64_t wall_us, struct rb_buf *out)
 {
-    RB_AUTO(rb_auto_free) double *fairness = rb_xcalloc((size_t)t->trace.n, sizeof *fairness);
-    rb_trace_fairness(&t->run, fairness);
-    const struct rb_trace_summary s = rb_trace_summarise(&t->run, fairness);
+    RB_AUTO(rb_auto_free) double *fairness = rb_xcalloc((size_t)run->trace->n, sizeof *fairness);
+    rb_trace_fairness(run, fairness);
+    const struct rb_trace_summary s = rb_trace_summarise(run, fairness);
     struct rb_json j;
     rb_json_init(&j, out, false);
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "format", "rb-sim-trace/1");
-    rb_json_kstring(&j, "policy", t->options.policy->name);
-    rb_json_kstring(&j, "rules", rules_name(t));
-    rb_json_kstring(&j, "between", t->apps.apps[0].between ? "triangulation" : "grid");
+    rb_json_kstring(&j, "policy", run->options.policy->name);
+    rb_json_kstring(&j, "rules", rules_name(run));
+    rb_json_kstring(&j, "between", run->trace->apps->apps[0].between ? "triangulation" : "grid");
     rb_json_key(&j, "jct_s");
     rb_json_begin_object(&j);
     rb_json_kdouble(&j, "mean", s.jct_mean_s);
@@ -145,11 +142,11 @@ void rb_sim_trace_write_json(const struct rb_sim_trace *t, struct rb_buf *out)
     write_fairness(&s, &j);
     write_deadlines(&s, &j);
     rb_json_kdouble(&j, "restarts", s.restarts_mean);
-    write_cluster(t, &s, &j);
-    rb_json_kint(&j, "rounds", t->run.n_rounds);
-    write_jobs(t, fairness, &j);
-    write_skipped(t, &j);
-    rb_json_kdouble(&j, "wall_s", (double)t->wall_us / (double)RB_US_PER_S);
+    write_cluster(run, &s, &j);
+    rb_json_kint(&j, "rounds", run->n_rounds);
+    write_jobs(run, fairness, &j);
+    write_skipped(run, &j);
+    rb_json_kdouble(&j, "wall_s", (double)wall_us / (double)RB_US_PER_S);
     rb_json_end_object(&j);
     rb_buf_putc(out, '\n');
 }
@@ -196,30 +193,29 @@ static void fill_table(const struct rb_trace_summary *s, struct rb_text_table *t
     }
 }
 
-static void list_skipped(const struct rb_sim_trace *t, struct rb_buf *out)
+static void list_skipped(const struct rb_trace_run *run, struct rb_buf *out)
 {
-    if (t->run.n_skipped > 0)
+    if (run->n_skipped > 0)
         rb_buf_printf(out, "\n%d of %d jobs cannot run here and were skipped; the figures are of the others:\n",
-                      t->run.n_skipped, t->trace.n);
-    for (int i = 0; i < t->trace.n; i++) {
-        if (t->run.jobs[i].skipped)
-            rb_buf_printf(out, "  %s: %s\n", t->run.jobs[i].job->name, t->run.jobs[i].skipped);
+                      run->n_skipped, run->trace->n);
+    for (int i = 0; i < run->trace->n; i++) {
+        if (run->jobs[i].skipped)
+            rb_buf_printf(out, "  %s: %s\n", run->jobs[i].job->name, run->jobs[i].skipped);
     }
 }
 
-void rb_sim_trace_write_table(const struct rb_sim_trace *t, struct rb_buf *out)
+void rb_trace_table_write(const struct rb_trace_run *run, const struct rb_text_style *style, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {{"of the trace", false, 0}, {"", true, 0}};
-    const struct rb_text_style style = {.width = rb_text_width(STDOUT_FILENO), .colour = rb_colour(STDOUT_FILENO)};
-    RB_AUTO(rb_auto_free) double *fairness = rb_xcalloc((size_t)t->trace.n, sizeof *fairness);
-    rb_trace_fairness(&t->run, fairness);
-    const struct rb_trace_summary s = rb_trace_summarise(&t->run, fairness);
+    RB_AUTO(rb_auto_free) double *fairness = rb_xcalloc((size_t)run->trace->n, sizeof *fairness);
+    rb_trace_fairness(run, fairness);
+    const struct rb_trace_summary s = rb_trace_summarise(run, fairness);
     RB_AUTO(rb_text_table_finish) struct rb_text_table table;
     rb_buf_printf(out, "%d jobs on %d GPUs, %d a node, under %s; rules %s, %lld rounds\n\n",
-                  t->trace.n - t->run.n_skipped, t->options.n_nodes * t->options.gpus_per_node,
-                  t->options.gpus_per_node, t->options.policy->name, rules_name(t), (long long)t->run.n_rounds);
+                  run->trace->n - run->n_skipped, run->options.n_nodes * run->options.gpus_per_node,
+                  run->options.gpus_per_node, run->options.policy->name, rules_name(run), (long long)run->n_rounds);
     rb_text_table_init(&table, columns, 2);
     fill_table(&s, &table);
-    rb_text_table_write(&table, &style, out);
-    list_skipped(t, out);
+    rb_text_table_write(&table, style, out);
+    list_skipped(run, out);
 }
