@@ -811,3 +811,11 @@ const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int nod
 {
     return rb_pool_node(c->pool, node);
 }
+
+double rb_campaign_unit_s(const struct rb_campaign_run *r)
+{
+    double sum = 0;
+    for (int i = 0; i < r->n_units; i++)
+        sum += r->unit_s[i];
+    return sum / r->n_units;
+}

@@ -1,6 +1,7 @@
-// What one measuring campaign holds, shared by the file that runs it and the file that stores and shows what it found.
-#ifndef RB_COMMANDS_RBPROFILE_MEASUREMENT_H
-#define RB_COMMANDS_RBPROFILE_MEASUREMENT_H
+// One measuring campaign from what is asked for to what is stored: place, machine and numbers of GPUs are chosen, nodes are
+// launched, the user's command runs on them, or only their own times are taken.
+#ifndef RB_EXECUTOR_MEASUREMENT_H
+#define RB_EXECUTOR_MEASUREMENT_H
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -11,13 +12,24 @@
 
 #define RB_GPU_COUNTS_MAX 16 // of --gpus
 
-struct rb_args;
 struct rb_http;
 struct rb_loop_uv;
 
+// As the command line has it; NULL, 0: the job's, or what is usual.
+struct rb_measurement_options {
+    const char *db, *state_dir;
+    const char *infra, *instance_type;
+    const char *user;                 // login on the nodes
+    int port;
+    const char *gpus, *share;         // "1,2,4": ascending
+    int configs, batches;
+    int64_t resource;                 // units a run
+    bool exclusive, fresh;
+};
+
 // Everything one campaign needs, from the command line to the store.
 struct rb_measurement {
-    const struct rb_args *args;
+    struct rb_measurement_options options;
     struct rb_arena arena;
     struct rb_store *store;
     struct rb_job job;
@@ -41,14 +53,24 @@ struct rb_measurement {
     int claim_fd; // tells others that we are at work; 0: not yet
 };
 
+// Each fails before anything is bought. The job is there; then in this order:
+bool rb_measurement_choose_place(struct rb_measurement *m, struct rb_err *err);
+bool rb_measurement_choose_offer(struct rb_measurement *m, struct rb_err *err);
+bool rb_measurement_choose_gpus(struct rb_measurement *m, int *out_n, struct rb_err *err);
+bool rb_measurement_choose_shares(struct rb_measurement *m, struct rb_err *err);
+bool rb_measurement_find_workdir(struct rb_measurement *m, const char *job_path, struct rb_err *err);
+bool rb_measurement_open_provider(struct rb_measurement *m, struct rb_err *err);
+// Everything is checked and agreed to: from here on there is something on disk, and Ctrl-C cleans up.
+bool rb_measurement_begin(struct rb_measurement *m, struct rb_err *err);
+bool rb_measurement_empty_workdir(struct rb_measurement *m, struct rb_err *err); // without a job there is none: an empty bundle
+// n_gpus 0: only the nodes' own times.
+bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct rb_err *err);
+void rb_measurement_finish(struct rb_measurement *m);
+
+int rb_measurement_count_ok(const struct rb_measurement *m); // runs
+int rb_measurement_count_nodes(const struct rb_measurement *m, int n_nodes, enum rb_pool_outcome outcome);
+bool rb_measurement_nothing(const struct rb_measurement *m, int n_nodes, struct rb_err *err); // why; always false
 // Into the profile store: nodes of the first n_nodes, and the runs under a profile's name (NULL: there are none).
 bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_nodes, struct rb_err *err);
-
-// For people, and as one rb-campaign/1 document.
-void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *out);
-// What was noticed of the training script, with what to do about it; nothing where nothing was.
-void rb_measurement_print_script(const struct rb_measurement *m, struct rb_buf *out);
-void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, struct rb_buf *out);
-void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb_buf *out);
 
 #endif
