@@ -1,7 +1,6 @@
 #include "library/pool_plan.h"
 
 #include "base/limits.h"
-#include "base/log.h"
 #include "planner/search/planner.h"
 #include "providers/wire/digest.h"
 

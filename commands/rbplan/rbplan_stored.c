@@ -1,7 +1,6 @@
 // rbplan explain, rbplan diff: what plans that were written say.
 #include "commands/rbplan/rbplan.h"
 
-#include "base/limits.h"
 #include "providers/wire/digest.h"
 #include "views/pages/error_catalog.h"
 #include "views/tables/plan_table.h"

@@ -6,7 +6,6 @@
 #include "engine/plan/plan.h"
 #include "executor/journal/journal.h"
 #include "executor/journal/run_files.h"
-#include "views/tables/text_table.h"
 
 #define RB_RUN_COMMON_OPTIONS                                                                                  \
     {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where runs live (default: the user's state directory)",     \

@@ -4,7 +4,6 @@
 #define RB_EXECUTOR_MEASUREMENT_H
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "executor/campaign/campaign.h"
 #include "profiles/job/job.h"
 #include "profiles/store/store.h"

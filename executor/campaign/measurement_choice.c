@@ -2,7 +2,6 @@
 #include "executor/campaign/measurement.h"
 
 #include "base/limits.h"
-#include "profiles/catalog/infra.h"
 #include "profiles/catalog/machine_names.h"
 
 #include <errno.h>

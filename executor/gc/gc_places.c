@@ -2,7 +2,6 @@
 // log where it did; what is there is found by its tag. It stays unknown all the same: that is told, and is no success.
 #include "executor/gc/gc.h"
 
-#include "base/limits.h"
 #include "executor/campaign/campaign_dir.h"
 #include "executor/journal/run_dir.h"
 #include "executor/launcher/launch_log.h"

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "executor/run/checks.h"
-#include "executor/journal/run_dir.h"
 #include "executor/report/report.h"
 #include "profiles/job/keys.h"
 

@@ -1,7 +1,5 @@
 #include "executor/pool/pool_report.h"
 
-#include "base/units.h"
-
 #include <math.h>
 
 static double lent_gpu_s(const struct rb_pool_report *r)

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "executor/report/report.h"
-#include "executor/run/infras.h"
 
 #include <signal.h>
 #include <stdio.h>

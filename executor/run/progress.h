@@ -2,7 +2,6 @@
 #ifndef RB_EXECUTOR_PROGRESS_H
 #define RB_EXECUTOR_PROGRESS_H
 
-#include "base/buf.h"
 #include "engine/core/engine.h"
 
 struct rb_progress {

@@ -1,7 +1,6 @@
 // The wiring between a run on disk and the real world.
 #include "executor/run/session.h"
 
-#include "base/clock.h"
 #include "base/exit_codes.h"
 #include "base/file.h"
 #include "base/log.h"

@@ -1,8 +1,6 @@
 #include "views/live/progress.h"
 
 #include "engine/core/advice.h"
-#include "engine/core/policy.h"
-#include "engine/core/tuner.h"
 #include "views/tables/report_table.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 #include "views/simulations/trace_gantt.h"
 
 #include "base/file.h"
+#include "views/tables/gantt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #define RB_VIEWS_TRACE_GANTT_H
 
 #include "simulator/cluster/trace_run.h"
-#include "views/tables/gantt.h"
 
 struct rb_trace_gantt;
 

@@ -1,21 +1,10 @@
-// What rbrun's subcommands share: command lines, runs on disk, printing.
+// What rbrun's subcommands share: command lines and questions.
 #include "commands/rbrun/rbrun.h"
 
-#include "base/file.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/number.h"
-#include "executor/campaign/campaign_dir.h"
-#include "executor/journal/run_dir.h"
-#include "executor/journal/run_lock.h"
-#include "executor/report/report.h"
-#include "providers/wire/digest.h"
-#include "views/tables/report_table.h"
 
-#include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
