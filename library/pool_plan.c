@@ -190,7 +190,7 @@ bool rb_pool_plan_job(const struct rb_plan *nodes, struct rb_plan_inputs *in, st
         .job = lent_job(&in->job, n_nodes, &in->arena),
         .profile = lent_profile(&in->profile, &in->arena),
         .catalog = catalog,
-        .deadline_us = -1, // alone it might keep its own; among others nobody knows
+        .deadline_us = -1, // alone it might keep its own; among others that is unknown
         .budget_uusd = -1,
         .confidence = in->job.confidence,
         .objective = RB_OBJECTIVE_MIN_TIME,

@@ -8,7 +8,7 @@
 #include "profiles/job/pool_file.h"
 
 // The nodes: `resources.max_nodes` of the machine that is cheapest a GPU, of those the pool may have. `in`: any of the jobs,
-// whose prices and provisioning count. Nobody predicts what the pool takes: that depends on its jobs.
+// whose prices and provisioning count. What the pool takes is not predicted: that depends on its jobs.
 bool rb_pool_plan_nodes(const struct rb_pool_file *pool, struct rb_plan_inputs *in, struct rb_plan *out,
                         struct rb_err *err);
 

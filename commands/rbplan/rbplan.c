@@ -220,7 +220,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 
 // --- the command
 
-// Options that make many plans, compare them and keep none. explains: --explain tells what the plans share.
+// Options that make many plans, compare them and keep none. explains: --explain says what the plans share.
 static const struct comparison {
     const char *option;
     bool explains;

@@ -197,7 +197,7 @@ static bool script_broken(const struct rb_measurement *m, int run, struct rb_err
         m->run_dir);
 }
 
-// Without a single node the cloud's own answer tells more than that of the runs, and decides the exit code.
+// Without a single node the cloud's own answer says more than those of the runs, and decides the exit code.
 bool rb_measurement_nothing(const struct rb_measurement *m, int n_nodes, struct rb_err *err)
 {
     const struct rb_err *why = rb_campaign_failure(m->campaign);

@@ -49,7 +49,7 @@ struct rb_measurement {
     struct rb_campaign *campaign;
     struct rb_err outcome;
     bool finished, interrupted;
-    int claim_fd; // tells others that we are at work; 0: not yet
+    int claim_fd; // its lock shows that we are at work; 0: not yet
 };
 
 // Each fails before anything is bought. The job is there; then in this order:

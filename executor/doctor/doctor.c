@@ -82,7 +82,7 @@ static void check_ssh(struct rb_doctor *d)
         check_host_keys(d);
 }
 
-// Runs hold keys and checkpoints: nobody else's to look into.
+// Runs hold keys and checkpoints, which no other user may read.
 static void check_state_dir(struct rb_doctor *d)
 {
     char root[4096];

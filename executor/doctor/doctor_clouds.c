@@ -143,7 +143,7 @@ static void check_account(struct visit *v)
 static void tell_source(const struct visit *v)
 {
     char source[128];
-    if (v->ops->find_credentials && v->ops->find_credentials(source, NULL)) // else whoever signs will say why
+    if (v->ops->find_credentials && v->ops->find_credentials(source, NULL)) // else the first signed request says why
         rb_doctor_find(v->doctor, "identity", v->infra, RB_VERDICT_OK, "%s", source);
 }
 

@@ -11,7 +11,7 @@ struct inquiry {
     struct rb_loop_uv *uv;
 };
 
-// The quota that most often ends a first run says 0: nobody asked for it yet.
+// The quota that most often ends a first run says 0: the user has not asked for it yet.
 static void judge(struct rb_doctor *d, const char *infra, const struct rb_quota *q)
 {
     char subject[128], used[64];

@@ -197,7 +197,7 @@ void rb_gc_end_groups(struct rb_gc *gc, bool dry)
                                                  .dry = dry});
 }
 
-// Of runs and campaigns that were killed and that nobody has resumed.
+// Of runs and campaigns that were killed and not resumed.
 static void leave_control_dir(void *ctx, const char *run_id, const char *dir)
 {
     const struct rb_gc *gc = ctx;
@@ -228,7 +228,7 @@ void rb_gc_finish(struct rb_gc *gc)
     free(gc->found);
 }
 
-// As the instances' tags say it. Of another one nobody here can see which runs are at work: so none is chosen by a pattern.
+// As the instances' tags have it. Which runs of another owner are at work cannot be seen here, so no pattern chooses one.
 bool rb_gc_choose_owner(struct rb_gc *gc, const char *given, struct rb_err *err)
 {
     const char *at = given ? strchr(given, '@') : NULL;

@@ -57,7 +57,7 @@ bool rb_gc_look(struct rb_gc *gc, bool all_regions, struct rb_err *err);
 bool rb_gc_check_named(const struct rb_gc *gc, struct rb_err *err);
 void rb_gc_end_instances(struct rb_gc *gc); // those that rb_gc_ends
 void rb_gc_end_groups(struct rb_gc *gc, bool dry);
-// ssh control directories of runs and campaigns that were killed and that nobody has resumed.
+// ssh control directories of runs and campaigns that were killed and not resumed.
 bool rb_gc_leave_control_dirs(struct rb_gc *gc, struct rb_err *err);
 void rb_gc_finish(struct rb_gc *gc);
 

@@ -24,7 +24,7 @@ static int64_t cloud_clock_us(const struct rb_gc *gc, int infra)
     return p->ops->clock_us ? p->ops->clock_us(p) : -1;
 }
 
-// Where instances carry no leases nobody can say so of a run that is not known here: they end by themselves, or by name.
+// Where instances carry no leases, a run that is not known here counts as in use: its instances end by themselves, or by name.
 static bool is_in_use(struct rb_gc *gc, int infra, const struct rb_instance *i)
 {
     if (!gc->providers[infra].ops->renew)

@@ -1,5 +1,5 @@
 // A run's journal says where it launched. Of a run whose journal is not whole its plan says where it may have, and its launch
-// log where it did; what is there is found by its tag. It stays unknown all the same: that is told, and is no success.
+// log where it did; what is there is found by its tag. The run stays unknown all the same: gc reports it, and does not succeed.
 #include "executor/gc/gc.h"
 
 #include "executor/campaign/campaign_dir.h"

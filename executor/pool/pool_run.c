@@ -66,7 +66,7 @@ static void match_lost(void *ctx, const struct rb_launch_row *row)
         l->owners = rb_lender_node(&l->m->lent, row->instance_id);
 }
 
-// A machine that is dead but not gone is seen by whoever trains on it, and the owner trains nothing.
+// A machine that is dead but not gone is noticed by the job that trains on it: the owner trains nothing.
 static void tell_owner(const struct rb_pool_member *m, int node)
 {
     struct lost l = {.m = m, .node = node, .owners = -1};
@@ -85,7 +85,7 @@ static void member_observed(void *ctx, const struct rb_event *event)
 
 static void stop_all(struct rb_pool_run *p);
 
-// What a job without a journal has started trains on with nobody to hear it, on GPUs that would be lent to others: its nodes
+// What a job without a journal has started trains on unheard, on GPUs that would be lent to others: its nodes
 // have to go, and the others with them.
 static void member_finished(void *ctx)
 {
@@ -346,7 +346,7 @@ bool rb_pool_run_report(struct rb_pool_run *p, struct rb_pool_report *out, struc
 
 // ---- the end of it
 
-// The worst end of any of its runs is the pool's. Each job's error is told; the one that is returned is that of the run that
+// The worst end of any of its runs is the pool's. Each job's error is printed; the one that is returned is that of the run that
 // owns the nodes, if it has one: it knows what is left of them.
 static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *err)
 {

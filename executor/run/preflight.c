@@ -1,5 +1,5 @@
 // One dry run per infra and instance type, all at once on a loop of its own: the session's loop begins with the journal,
-// and whoever is refused here should not find a run that never was.
+// and a user who is refused here should not find a run that never was.
 #include "executor/run/preflight.h"
 #include "executor/journal/run_files.h"
 #include "executor/run/infras.h"

@@ -54,11 +54,11 @@ struct rb_session {
     int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
     struct rb_birth birth;            // of its nodes
     struct rb_scenario scenario;      // of the forecasts
-    struct rb_forecaster forecaster;  // scenario NULL: its policy asks nobody
+    struct rb_forecaster forecaster;  // scenario NULL: its policy asks for no forecasts
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     int events_fd;               // events.jsonl
-    bool interrupted, left;      // once: clean up; twice: leave
+    bool interrupted, left;      // the first time: clean up; the second: leave
     bool finished;
     enum rb_job_outcome outcome;
     enum rb_stop_reason reason;
@@ -375,7 +375,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
 static void finish(struct rb_session *s)
 {
     rb_run_show_wipe(s->show);
-    for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped, nobody is told any more
+    for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped without an answer
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
     rb_controller_destroy(s->controller);
@@ -389,7 +389,7 @@ static void finish(struct rb_session *s)
         close(s->events_fd);
 }
 
-// Printed even if there is no room to keep it: the journal can tell it again.
+// Printed even if there is no room to keep it: the journal has all of it.
 static bool save_report(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;

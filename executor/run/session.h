@@ -30,7 +30,7 @@ struct rb_run_show {
 };
 void rb_run_show_wipe(const struct rb_run_show *show); // NULL is fine
 
-// What a session on a shared loop is given by whoever runs them all: signals, progress and the end are theirs.
+// What a session on a shared loop gets from the caller, who handles signals, progress and the end of all of them.
 struct rb_session_host {
     struct rb_loop_uv *uv;
     const char *label;          // before each line; NULL: none

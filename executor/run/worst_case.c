@@ -3,7 +3,7 @@
 #include "executor/controller/spend.h"
 #include "executor/controller/stand_in.h"
 
-// The dearest that may run for it, to its own end.
+// The most expensive offer that may stand in for it, for the whole life of a node.
 static bool most_of_node(const struct rb_plan *plan, int offer, int64_t life_us, int64_t *out_uusd, struct rb_err *err)
 {
     int64_t most_uusd = 0;

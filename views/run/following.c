@@ -125,7 +125,7 @@ static bool take_nodes(struct rb_following *f, const struct rb_spend_now *now, s
     return true;
 }
 
-// Where nobody is at work, what is known ends with the last event.
+// Where no process is at work, what is known ends with the last event.
 static struct rb_spend_now now_of(const struct rb_following *f, const struct rb_journal_meta *meta)
 {
     int64_t run_us = f->last_us;

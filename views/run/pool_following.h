@@ -16,11 +16,11 @@ struct rb_pool_following_job {
 struct rb_pool_following {
     const char *state_dir;
     struct rb_following owner;
-    struct rb_arena arena; // of the last look: what pool.json says, and what is told of it
+    struct rb_arena arena; // of the last look: what pool.json says, and what is shown of it
     struct rb_pool_file file;
     struct rb_pool_following_job *jobs; // [n]
     int n;                              // 0: the run is no pool
-    bool ended;                         // the caller knows that nobody is to arrive any more
+    bool ended;                         // the caller knows that no job is to arrive any more
     struct rb_pool_progress progress;   // of the last look
 };
 
@@ -30,7 +30,7 @@ bool rb_pool_following_open(struct rb_pool_following *p, const char *state_dir, 
                             struct rb_err *err);
 void rb_pool_following_finish(struct rb_pool_following *p);
 
-// rb_following_look of the owner, and of every job that has begun: p->owner.screen tells of the pool.
+// rb_following_look of the owner, and of every job that has begun: p->owner.screen describes the pool.
 bool rb_pool_following_look(struct rb_pool_following *p, bool settle, struct rb_err *err);
 // One job alone, for a look at that; NOT_FOUND: it has not begun.
 bool rb_pool_following_take_in(struct rb_pool_following *p, int job, struct rb_err *err);

@@ -1,4 +1,4 @@
-// The one line on a terminal that says where something stands and is drawn anew twice a second. Whoever prints anything else
+// The one line on a terminal that says where something stands and is redrawn twice a second. Code that prints anything else
 // meanwhile wipes it first; it comes back by itself.
 #ifndef RB_VIEWS_RUN_LINE_H
 #define RB_VIEWS_RUN_LINE_H
@@ -7,7 +7,7 @@
 #include "executor/transport/loop_uv.h"
 
 struct rb_run_line {
-    void (*write)(void *ctx, int width, struct rb_buf *out); // what it says now, at most so many columns
+    void (*write)(void *ctx, int width, struct rb_buf *out); // what it says now, at most `width` columns
     void *ctx;
     const struct rb_loop *loop;
     bool drawn; // it stands on the screen

@@ -1,6 +1,6 @@
-// Documents and pages of what goes on, made anew when somebody asks, but never so often that it takes more than a small part
+// Documents and pages of what goes on, made again when a page asks, but never so often that it takes more than a small part
 // of a core. The server's thread has its own journals, plans and engines; with the main thread it shares two flags (and inside
-// libraries cJSON's last error, which nobody reads).
+// libraries cJSON's last error, which is not read).
 #include "views/run/run_serve.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 
 enum {
-    LEAST_AGE_US = 1000000, // of a document that is made anew
+    LEAST_AGE_US = 1000000, // of a document that is made again
     SHARE = 20,             // it is made at most this part of the time
     FAREWELL_US = 4000000,  // a page asks every other second
     FAREWELL_STEP_US = 50000,

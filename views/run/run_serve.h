@@ -1,4 +1,4 @@
-// rbrun --serve: what goes on as pages in a browser, on this machine's loopback, for whoever has their address. Journals are
+// rbrun --serve: what goes on as pages in a browser, on this machine's loopback, for those who have their address. Journals are
 // read as any other looker reads them, in a thread of its own: no run ever waits for it, and when it fails the run goes on
 // with a warning.
 #ifndef RB_VIEWS_RUN_SERVE_H
@@ -10,7 +10,7 @@
 struct rb_run_serve_source {
     int n_pages; // views/live/live_server.h
     // A page and its document (rb-live/1) as of now. over: nothing more will happen to any of them. NOT_FOUND: there is nothing
-    // to be shown there yet; any other error is told, and what was made last stands still.
+    // to be shown there yet; any other error is a warning, and what was made last stays.
     bool (*make)(void *ctx, int number, bool over, struct rb_buf *page, struct rb_buf *data, struct rb_err *err);
     void (*finish)(void *ctx);
     void *ctx;
@@ -28,7 +28,7 @@ typedef bool rb_run_serve_open_fn(const char *state_dir, const char *id, struct 
                                   struct rb_err *err);
 struct rb_run_serve *rb_run_serve_begin_with(const char *address, const char *state_dir, const char *id,
                                              rb_run_serve_open_fn *open);
-// over: the run has ended, not just this process. Whoever looks is let see how, within seconds.
+// over: the run has ended, not just this process. Pages that are open get to show how, within seconds.
 void rb_run_serve_end(struct rb_run_serve *s, bool over);
 
 // The page and the document of one run, for sources.

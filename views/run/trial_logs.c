@@ -17,7 +17,7 @@
 
 enum { MAX_LOGS = 4096, FOLLOW_US = 200000, BUFFER_BYTES = 4 * RB_LIMIT_METRIC_LINE };
 
-// What one process of a start has printed, and how far it was told.
+// What one process of a start has printed, and how far it was shown.
 struct log_file {
     char *name;
     int trial, stage, start, rank;
@@ -95,7 +95,7 @@ static void print_line(const struct logs *l, const struct log_file *f, const cha
     puts(rb_buf_str(&out));
 }
 
-// Whole lines only: the rest is still being written. Returns the bytes that were told.
+// Whole lines only: the rest is still being written. Returns the bytes that were printed.
 static size_t print_lines(struct logs *l, const struct log_file *f, size_t n)
 {
     static_assert(BUFFER_BYTES > RB_LIMIT_METRIC_LINE + 1, "the launcher cuts lines at that");

@@ -4,7 +4,7 @@
 
 #include "views/run/following.h"
 
-// On a terminal: the alternate screen, drawn anew every second; q, ^C and SIGTERM leave. What stood there before comes back
+// On a terminal: the alternate screen, redrawn every second; q, ^C and SIGTERM leave. What stood there before comes back
 // on every way out, a crash of this process included. Prints where the run stands at last.
 bool rb_watch_screen(struct rb_following *f, struct rb_err *err);
 // Anywhere else: where the run stands, printed each time something has happened.
