@@ -3,17 +3,13 @@
 
 #include "base/limits.h"
 #include "profiles/catalog/machine_names.h"
+#include "profiles/inputs/plan_inputs.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static void close_store(struct rb_store **s)
-{
-    rb_store_close(*s);
-}
 
 static bool parse_counts(const char *flag, const char *expected, int most, const char *text,
                          int out[static RB_GPU_COUNTS_MAX], int *out_n, struct rb_err *err)
@@ -92,19 +88,6 @@ bool rb_measurement_choose_place(struct rb_measurement *m, struct rb_err *err)
     return true;
 }
 
-// No store yet: no prices. It is made only when there is something to write.
-static bool read_prices(struct rb_measurement *m, struct rb_err *err)
-{
-    RB_AUTO(close_store) struct rb_store *store = NULL;
-    struct rb_err why;
-    if (rb_store_open(m->options.db, true, &store, &why))
-        return rb_store_prices(store, &m->arena, &m->catalog, err);
-    if (why.code == RB_ERR_NOT_FOUND)
-        return true;
-    *err = why;
-    return false;
-}
-
 static bool no_price(struct rb_measurement *m, const char *type, struct rb_err *err)
 {
     const char **known = rb_arena_array(&m->arena, (size_t)m->catalog.n_offers + 1, sizeof *known);
@@ -122,7 +105,7 @@ static bool no_price(struct rb_measurement *m, const char *type, struct rb_err *
 bool rb_measurement_choose_offer(struct rb_measurement *m, struct rb_err *err)
 {
     const struct rb_resources *r = &m->job.resources;
-    if (!read_prices(m, err))
+    if (!rb_stored_prices(m->options.db, &m->arena, &m->catalog, err))
         return false;
     if (m->local) {
         const char *accelerator;

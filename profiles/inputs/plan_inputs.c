@@ -203,3 +203,17 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
         *err = (struct rb_err){0};
     return ok;
 }
+
+bool rb_stored_prices(const char *db, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err)
+{
+    struct rb_store *store = NULL;
+    struct rb_err why = {0};
+    if (!rb_store_open(db, true, &store, &why)) {
+        if (why.code != RB_ERR_NOT_FOUND)
+            *err = why;
+        return why.code == RB_ERR_NOT_FOUND;
+    }
+    const bool ok = rb_store_prices(store, arena, out, err);
+    rb_store_close(store);
+    return ok;
+}

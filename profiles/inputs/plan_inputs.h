@@ -43,4 +43,7 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
 void rb_plan_inputs_warn_stale(struct rb_plan_inputs *in, rb_digest_fn *digest);
 void rb_plan_inputs_finish(struct rb_plan_inputs *in); // accepts a zeroed one
 
+// Prices of the store alone; where there is no store yet, there are none. db NULL: the user's own.
+bool rb_stored_prices(const char *db, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
+
 #endif
