@@ -170,19 +170,12 @@ bool rb_measurement_choose_shares(struct rb_measurement *m, struct rb_err *err)
 
 // ---- the work directory
 
-// The job's workdir is relative to the job file.
 bool rb_measurement_find_workdir(struct rb_measurement *m, const char *job_path, struct rb_err *err)
 {
-    char path[4096];
-    const char *slash = job_path ? strrchr(job_path, '/') : NULL;
-    const char *dir = m->job.workdir ? m->job.workdir : ".";
-    if (dir[0] == '/' || !slash)
-        snprintf(path, sizeof path, "%s", dir);
-    else
-        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - job_path), job_path, dir);
-    if (!realpath(path, m->workdir))
-        return rb_err_set(err, RB_E_WORKDIR, "workdir %s: %s", path, strerror(errno));
-    return true;
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_inputs_workdir(&m->job, job_path, &path);
+    return realpath(rb_buf_str(&path), m->workdir) ||
+           rb_err_set(err, RB_E_WORKDIR, "workdir %s: %s", rb_buf_str(&path), strerror(errno));
 }
 
 // No job, no work directory: an empty bundle.

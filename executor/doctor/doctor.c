@@ -170,10 +170,7 @@ static bool wish(struct rb_doctor *d, struct rb_plan *out, struct rb_err *err)
                     .infra = r->infra.items[i], .instance_type = r->instance_types.items[k / 2], .market = market};
         }
         char infra[64];
-        snprintf(infra, sizeof infra, "%s", r->infra.items[i]);
-        char *zone = strchr(infra, '/') ? strchr(strchr(infra, '/') + 1, '/') : NULL;
-        if (zone)
-            *zone = '\0';
+        rb_infra_without_zone(r->infra.items[i], infra);
         add_infra(d, infra);
     }
     d->wishes = out->n_offers > 0 ? out : NULL;

@@ -30,11 +30,7 @@ void rb_gc_add_infra(struct rb_gc *gc, const char *infra)
 {
     char name[64];
     struct rb_err err;
-    snprintf(name, sizeof name, "%s", infra);
-    char *slash = strchr(name, '/');
-    slash = slash ? strchr(slash + 1, '/') : NULL;
-    if (slash)
-        *slash = '\0';
+    rb_infra_without_zone(infra, name);
     for (int i = 0; i < gc->n_infras; i++)
         if (is_same_place(gc->infras[i], name))
             return;

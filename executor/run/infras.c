@@ -5,16 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+void rb_infra_without_zone(const char *infra, char out[static 64])
+{
+    snprintf(out, 64, "%s", infra);
+    char *slash = strchr(out, '/');
+    slash = slash ? strchr(slash + 1, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+}
+
 int rb_run_infras(const struct rb_plan *plan, char out[][64], int max)
 {
     int n = 0;
     for (int i = 0; i < plan->n_offers; i++) {
         char infra[64];
-        snprintf(infra, sizeof infra, "%s", plan->offers[i].infra);
-        char *slash = strchr(infra, '/');
-        slash = slash ? strchr(slash + 1, '/') : NULL;
-        if (slash)
-            *slash = '\0'; // without the zone
+        rb_infra_without_zone(plan->offers[i].infra, infra);
         bool known = false;
         for (int k = 0; k < n; k++)
             known = known || strcmp(out[k], infra) == 0;

@@ -7,6 +7,7 @@
 
 enum { RB_RUN_INFRAS = 32 }; // of one plan
 
+void rb_infra_without_zone(const char *infra, char out[static 64]); // "aws/us-east-1/us-east-1a": "aws/us-east-1"
 // Infras of a plan: "aws/us-east-1" without zones, each once. Returns how many were written, at most `max`.
 int rb_run_infras(const struct rb_plan *plan, char out[][64], int max);
 // Is nothing of this infra bought for real money: this machine, or a cloud on loopback?

@@ -43,6 +43,8 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
 void rb_plan_inputs_warn_stale(struct rb_plan_inputs *in, rb_digest_fn *digest);
 void rb_plan_inputs_finish(struct rb_plan_inputs *in); // accepts a zeroed one
 
+// The job's work directory, which is relative to the job file; job_path NULL: to the current directory.
+void rb_inputs_workdir(const struct rb_job *job, const char *job_path, struct rb_buf *out);
 // Prices of the store alone; where there is no store yet, there are none. db NULL: the user's own.
 bool rb_stored_prices(const char *db, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
 

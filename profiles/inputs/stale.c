@@ -4,20 +4,18 @@
 
 #include "base/log.h"
 #include "profiles/store/measured.h"
+#include "base/buf.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-// The job's workdir is relative to the job file; NULL: there is none.
-static const char *find_workdir(const struct rb_plan_inputs *in, char out[static PATH_MAX])
+void rb_inputs_workdir(const struct rb_job *job, const char *job_path, struct rb_buf *out)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    const char *slash = strrchr(in->job_path, '/'), *dir = in->job.workdir ? in->job.workdir : ".";
+    const char *slash = job_path ? strrchr(job_path, '/') : NULL, *dir = job->workdir ? job->workdir : ".";
     if (dir[0] != '/' && slash)
-        rb_buf_printf(&path, "%.*s/", (int)(slash - in->job_path), in->job_path);
-    rb_buf_puts(&path, dir);
-    return realpath(rb_buf_str(&path), out);
+        rb_buf_printf(out, "%.*s/", (int)(slash - job_path), job_path);
+    rb_buf_puts(out, dir);
 }
 
 void rb_plan_inputs_warn_stale(struct rb_plan_inputs *in, rb_digest_fn *digest)
@@ -25,10 +23,11 @@ void rb_plan_inputs_warn_stale(struct rb_plan_inputs *in, rb_digest_fn *digest)
     char workdir[PATH_MAX];
     const char *changes[RB_MEASURED_FILES + 2];
     struct rb_measured_of now;
-    RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT, path = RB_BUF_INIT;
     if (!in->profile.has_measured)
         return;
-    rb_measured_of_job(&in->job, find_workdir(in, workdir), digest, &in->arena, &now);
+    rb_inputs_workdir(&in->job, in->job_path, &path);
+    rb_measured_of_job(&in->job, realpath(rb_buf_str(&path), workdir), digest, &in->arena, &now);
     const int n = rb_measured_changes(&in->profile.measured.of, &now, changes);
     for (int i = 0; i < n; i++)
         rb_buf_printf(&list, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", changes[i]);
