@@ -2,9 +2,8 @@
 #ifndef RB_LIBRARY_POOL_PLAN_H
 #define RB_LIBRARY_POOL_PLAN_H
 
-#include "base/options.h"
-#include "profiles/inputs/plan_inputs.h"
 #include "engine/plan/plan.h"
+#include "profiles/inputs/plan_inputs.h"
 #include "profiles/job/pool_file.h"
 
 // The nodes: `resources.max_nodes` of the machine that is cheapest a GPU, of those the pool may have. `in`: any of the jobs,

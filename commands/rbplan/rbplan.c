@@ -1,18 +1,18 @@
 // rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
 #include "commands/rbplan/rbplan.h"
-#include "commands/rbplan/rbplan_infeasible.h"
-#include "base/open_files.h"
-#include "commands/version.h"
 
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/open_files.h"
+#include "commands/rbplan/rbplan_infeasible.h"
+#include "commands/version.h"
 #include "library/time_limit.h"
 #include "planner/request/memory.h"
 #include "planner/scores/sharing.h"
 #include "profiles/job/job_lint.h"
-#include "views/live/waiting_line.h"
 #include "providers/wire/digest.h"
+#include "views/live/waiting_line.h"
 #include "views/tables/job_check.h"
 
 #include <errno.h>

@@ -1,13 +1,12 @@
 // rbprofile: what is measured about training and clouds goes in, fitted models come out.
-#include "commands/rbprofile/rbprofile_command.h"
-#include "commands/rbprofile/rbprofile_measure.h"
-#include "views/tables/profile_table.h"
-#include "base/open_files.h"
-#include "commands/version.h"
-
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/open_files.h"
+#include "commands/rbprofile/rbprofile_command.h"
+#include "commands/rbprofile/rbprofile_measure.h"
+#include "commands/version.h"
+#include "views/tables/profile_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,10 +2,9 @@
 // happened in the profile store.
 #include "commands/rbprofile/rbprofile_measure.h"
 
-#include "commands/rbprofile/rbprofile_command.h"
-
 #include "base/exit_codes.h"
 #include "base/log.h"
+#include "commands/rbprofile/rbprofile_command.h"
 #include "executor/journal/run_files.h"
 #include "profiles/catalog/billing.h"
 #include "views/tables/campaign_table.h"

@@ -1,12 +1,12 @@
 // rbprofile prices: what the store knows, and newer ones from a file or from the clouds themselves.
 #include "commands/rbprofile/rbprofile_command.h"
-#include "views/tables/profile_table.h"
 
 #include "base/clock.h"
-#include "profiles/catalog/infra.h"
-#include "executor/campaign/price_fetch.h"
-#include "profiles/inputs/plan_inputs.h"
 #include "base/log.h"
+#include "executor/campaign/price_fetch.h"
+#include "profiles/catalog/infra.h"
+#include "profiles/inputs/plan_inputs.h"
+#include "views/tables/profile_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

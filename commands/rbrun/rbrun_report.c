@@ -1,11 +1,10 @@
 // rbrun report: what a run did and cost, as text, JSON, CSV, a page or a picture.
-#include "views/run/run_document.h"
-
 #include "base/file.h"
 #include "base/log.h"
-#include "views/tables/report_csv.h"
 #include "commands/rbrun/rbrun.h"
 #include "executor/report/report.h"
+#include "views/run/run_document.h"
+#include "views/tables/report_csv.h"
 
 static const struct rb_option report_options[] = {
     {"csv", 0, RB_OPT_STRING, false, "TABLE", "print " RB_REPORT_CSV_TABLES " as CSV", 0, 0},

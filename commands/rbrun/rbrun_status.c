@@ -1,9 +1,8 @@
 // rbrun status: how a run stands, once or watched.
+#include "commands/rbrun/rbrun.h"
+#include "views/live/terminal.h"
 #include "views/run/pool_following.h"
 #include "views/run/watch.h"
-
-#include "views/live/terminal.h"
-#include "commands/rbrun/rbrun.h"
 
 #include <unistd.h>
 

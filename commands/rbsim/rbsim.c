@@ -1,12 +1,12 @@
 // rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
 // rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
 #include "commands/rbsim/rbsim.h"
-#include "base/open_files.h"
-#include "commands/version.h"
 
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/open_files.h"
+#include "commands/version.h"
 #include "engine/core/policy.h"
 #include "views/live/waiting_line.h"
 #include "views/simulations/sim_gantt.h"

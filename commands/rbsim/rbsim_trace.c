@@ -2,10 +2,10 @@
 #include "commands/rbsim/rbsim_trace.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "commands/rbsim/rbsim.h"
 #include "engine/sharing/autoscales.h"
-#include "base/file.h"
 #include "views/simulations/trace_table.h"
 
 #include <errno.h>

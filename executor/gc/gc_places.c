@@ -3,11 +3,11 @@
 #include "executor/gc/gc.h"
 
 #include "executor/campaign/campaign_dir.h"
+#include "executor/journal/journal.h"
 #include "executor/journal/run_dir.h"
 #include "executor/launcher/launch_log.h"
-#include "profiles/catalog/infra.h"
 #include "executor/run/infras.h"
-#include "executor/journal/journal.h"
+#include "profiles/catalog/infra.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 #include "executor/journal/run_files.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -8,7 +9,6 @@
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_lock.h"
 #include "providers/wire/digest.h"
-#include "base/clock.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "executor/pool/pool_run.h"
 
 #include "base/file.h"
-#include "executor/run/checks.h"
 #include "executor/report/report.h"
+#include "executor/run/checks.h"
 #include "profiles/job/keys.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 #ifndef RB_EXECUTOR_POOL_RUN_H
 #define RB_EXECUTOR_POOL_RUN_H
 
-#include "executor/run/session.h"
 #include "executor/pool/arbiter.h"
 #include "executor/pool/pool_report.h"
+#include "executor/run/session.h"
 #include "executor/transport/loop_uv.h"
 #include "profiles/inputs/plan_inputs.h"
 #include "profiles/job/pool_file.h"

@@ -1,15 +1,16 @@
 // One dry run per infra and instance type, all at once on a loop of its own: the session's loop begins with the journal,
 // and a user who is refused here should not find a run that never was.
 #include "executor/run/preflight.h"
+
 #include "executor/journal/run_files.h"
 #include "executor/run/infras.h"
 
+#include "base/log.h"
 #include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
 #include "providers/provider.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"
-#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

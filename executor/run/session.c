@@ -4,17 +4,17 @@
 #include "base/exit_codes.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "engine/core/policy.h"
+#include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
 #include "executor/report/report.h"
 #include "executor/run/infras.h"
 #include "executor/run/standing.h"
-#include "engine/core/policy.h"
-#include "executor/controller/placement_group.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
+#include "executor/transport/transport.h"
 #include "providers/wire/http.h"
 #include "simulator/forecast/forecast.h"
-#include "executor/transport/transport.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 #include "executor/transport/transport.h"
 
 #include "base/arena.h"
-#include "executor/transport/ssh_command.h"
 #include "executor/launcher/bootstrap.h"
+#include "executor/transport/ssh_command.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 // (profiles/store/measured.h); a profile that was written by hand has none.
 #include "profiles/inputs/plan_inputs.h"
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "profiles/store/measured.h"
-#include "base/buf.h"
 
 #include <limits.h>
 #include <stdlib.h>

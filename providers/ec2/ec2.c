@@ -2,8 +2,10 @@
 // read so far; whether the call comes back or is dropped, the operation is freed exactly once.
 #include "providers/ec2/ec2.h"
 
+#include "base/clock.h"
 #include "providers/aws/aws_client.h"
 #include "providers/aws/aws_endpoint.h"
+#include "providers/aws/aws_identity.h"
 #include "providers/aws/aws_price_list.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
@@ -18,8 +20,6 @@
 #include "providers/listing.h"
 #include "providers/refusal.h"
 #include "providers/wire/http.h"
-#include "providers/aws/aws_identity.h"
-#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 #ifndef RB_VIEWS_POOL_FOLLOWING_H
 #define RB_VIEWS_POOL_FOLLOWING_H
 
-#include "views/run/following.h"
 #include "executor/pool/pool_report.h"
 #include "profiles/job/pool_file.h"
 #include "views/live/pool_progress.h"
+#include "views/run/following.h"
 
 struct rb_pool_following_job {
     struct rb_following following;

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "views/run/run_document.h"
 #include "views/live/live_server.h"
 #include "views/pages/run_page.h"
+#include "views/run/run_document.h"
 
 #include <errno.h>
 #include <stdatomic.h>

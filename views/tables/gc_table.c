@@ -1,8 +1,8 @@
 #include "views/tables/gc_table.h"
 
-#include "base/log.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "views/tables/text_table.h"
 
