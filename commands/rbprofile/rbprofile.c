@@ -22,15 +22,13 @@ static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *er
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_fit_report report;
     rb_arena_init(&arena);
-    if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err)) {
+    if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err))
         return false;
-    }
     struct rb_buf out = RB_BUF_INIT;
-    if (rb_args_flag(args, "json")) {
+    if (rb_args_flag(args, "json"))
         rb_show_fit_json(&report, &out);
-    } else {
+    else
         rb_show_fit(&report, &out);
-    }
     return rb_print(&out, err);
 }
 
@@ -87,15 +85,13 @@ static bool run_list(const struct rb_args *args, struct rb_err *err)
     struct rb_profile_name *names;
     int n;
     rb_arena_init(&arena);
-    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_list(store, &arena, &names, &n, err)) {
+    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_list(store, &arena, &names, &n, err))
         return false;
-    }
     struct rb_buf out = RB_BUF_INIT;
-    if (rb_args_flag(args, "json")) {
+    if (rb_args_flag(args, "json"))
         rb_show_names_json(names, n, &out);
-    } else {
+    else
         rb_show_names(names, n, &out);
-    }
     return rb_print(&out, err);
 }
 
@@ -140,9 +136,8 @@ static bool run_export(const struct rb_args *args, struct rb_err *err)
     const char *path = rb_args_string(args, "output", "-");
     rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) ||
-        !rb_store_profile(store, args->args[0], &arena, &profile, err)) {
+        !rb_store_profile(store, args->args[0], &arena, &profile, err))
         return false;
-    }
     write_profile(&profile, rb_args_flag(args, "json"), &out);
     return rb_write_file(path, rb_buf_str(&out), out.len, err);
 }

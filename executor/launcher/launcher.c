@@ -170,27 +170,14 @@ static void destroy(struct rb_launcher *base)
     free(l);
 }
 
-static const struct rb_launcher_ops ssh_ops = {
-    .name = "ssh",
-    .prepare = rb_launcher_prepare,
-    .start = rb_launcher_start,
-    .save = rb_launcher_save,
-    .yield = rb_launcher_yield,
-    .end = rb_launcher_end,
-    .kill = rb_launcher_kill,
-    .forget = rb_launcher_forget,
-    .heartbeat = rb_launcher_heartbeat,
-    .destroy = destroy,
-};
-
 // This machine is not ours to shut down.
 static void no_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
 {
     (void)base, (void)node, (void)shutdown_in_s;
 }
 
-static const struct rb_launcher_ops local_ops = {
-    .name = "local",
+// Launchers differ in how they reach a node, and in what a heartbeat is.
+static const struct rb_launcher_ops common_ops = {
     .prepare = rb_launcher_prepare,
     .start = rb_launcher_start,
     .save = rb_launcher_save,
@@ -198,28 +185,19 @@ static const struct rb_launcher_ops local_ops = {
     .end = rb_launcher_end,
     .kill = rb_launcher_kill,
     .forget = rb_launcher_forget,
-    .heartbeat = no_heartbeat,
     .destroy = destroy,
 };
 
-static const struct rb_launcher_ops slurm_ops = {
-    .name = "slurm",
-    .prepare = rb_launcher_prepare,
-    .start = rb_launcher_start,
-    .save = rb_launcher_save,
-    .yield = rb_launcher_yield,
-    .end = rb_launcher_end,
-    .kill = rb_launcher_kill,
-    .forget = rb_launcher_forget,
-    .heartbeat = rb_launcher_slurm_heartbeat,
-    .destroy = destroy,
-};
+typedef void heartbeat_fn(struct rb_launcher *l, int node, int64_t shutdown_in_s);
 
-static struct rb_launcher_impl *create(const struct rb_launcher_config *config, const struct rb_launcher_ops *ops,
-                                       const struct rb_transport *transport)
+static struct rb_launcher *create(const struct rb_launcher_config *config, const struct rb_transport *transport,
+                                  heartbeat_fn *heartbeat)
 {
     struct rb_launcher_impl *l = rb_xcalloc(1, sizeof *l);
-    l->base.ops = ops;
+    l->ops = common_ops;
+    l->ops.name = transport->name;
+    l->ops.heartbeat = heartbeat;
+    l->base.ops = &l->ops;
     l->config = *config;
     l->config.run_id = rb_xstrdup(config->run_id);
     l->config.run_dir = rb_xstrdup(config->run_dir);
@@ -227,7 +205,7 @@ static struct rb_launcher_impl *create(const struct rb_launcher_config *config, 
     if (l->config.reconnects == 0)
         l->config.reconnects = RB_RECONNECTS;
     l->transport = transport;
-    return l;
+    return &l->base;
 }
 
 bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
@@ -235,14 +213,14 @@ bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_l
     char dir[RB_SSH_CONTROL_DIR_BYTES];
     if (!rb_ssh_control_dir(config->run_dir, dir, err))
         return false;
-    *out = &create(config, &ssh_ops, &rb_transport_ssh)->base;
+    *out = create(config, &rb_transport_ssh, rb_launcher_heartbeat);
     return true;
 }
 
 bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
 {
     (void)err;
-    *out = &create(config, &local_ops, &rb_transport_local)->base;
+    *out = create(config, &rb_transport_local, no_heartbeat);
     return true;
 }
 
@@ -251,6 +229,6 @@ bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb
     if (!config->job->resources.slurm.shared_dir)
         return rb_err_set(err, RB_E_SHARED_DIRECTORY,
                           "resources.slurm.shared_dir: expected a directory shared with the nodes");
-    *out = &create(config, &slurm_ops, &rb_transport_slurm)->base;
+    *out = create(config, &rb_transport_slurm, rb_launcher_slurm_heartbeat);
     return true;
 }

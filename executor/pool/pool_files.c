@@ -205,11 +205,7 @@ bool rb_pool_remember(const struct rb_pool_run *p, struct rb_err *err)
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "format", "rb-pool-run/1");
     rb_json_kstring(&j, "policy", p->file.policy);
-    rb_json_key(&j, "fairness_p");
-    if (isnan(p->file.fairness_p))
-        rb_json_null(&j);
-    else
-        rb_json_double(&j, p->file.fairness_p);
+    rb_json_kdouble_or_null(&j, "fairness_p", p->file.fairness_p);
     rb_json_kint(&j, "interval_us", p->file.interval_us);
     rb_json_kint(&j, "restart_us", p->file.restart_us);
     rb_json_kint(&j, "seed", (int64_t)p->file.seed);

@@ -421,11 +421,7 @@ static void write_leak_check(const struct rb_report *r, struct rb_json *j)
     }
     rb_json_begin_object(j);
     rb_json_kint(j, "at_us", r->leak_checked_at_us);
-    rb_json_key(j, "instances_left");
-    if (r->instances_left >= 0)
-        rb_json_int(j, r->instances_left);
-    else
-        rb_json_null(j); // unknown is not zero
+    rb_json_kint_or_null(j, "instances_left", r->instances_left); // unknown is not zero
     rb_json_end_object(j);
 }
 

@@ -14,16 +14,6 @@ static const char *rules_name(const struct rb_trace_run *run)
 
 // ---- JSON
 
-static void write_double_or_null(struct rb_json *j, const char *key, double value)
-{
-    if (isfinite(value)) {
-        rb_json_kdouble(j, key, value);
-    } else {
-        rb_json_key(j, key);
-        rb_json_null(j);
-    }
-}
-
 static void write_fairness(const struct rb_trace_summary *s, struct rb_json *j)
 {
     rb_json_key(j, "fairness");
@@ -97,7 +87,7 @@ static void write_jobs(const struct rb_trace_run *run, const double *fairness, s
         rb_json_kdouble(j, "wait_s", rb_trace_wait_s(job));
         rb_json_kdouble(j, "gpu_s", (double)job->gpu_us / (double)RB_US_PER_S);
         rb_json_kint(j, "restarts", job->restarts - 1);
-        write_double_or_null(j, "fairness", fairness[i]);
+        rb_json_kdouble_or_null(j, "fairness", fairness[i]);
         rb_json_kint_or_null(j, "cost_uusd", rb_trace_job_uusd(run, i));
         rb_json_end_object(j);
     }

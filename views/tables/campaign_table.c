@@ -3,6 +3,7 @@
 #include "base/json.h"
 
 #include <stdio.h>
+#include <math.h>
 
 static const char *outcome_name(enum rb_pool_outcome outcome)
 {
@@ -75,11 +76,7 @@ void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, str
 
 static void write_number(struct rb_json *j, const char *key, bool known, double s)
 {
-    rb_json_key(j, key);
-    if (known)
-        rb_json_double(j, s);
-    else
-        rb_json_null(j);
+    rb_json_kdouble_or_null(j, key, known ? s : NAN);
 }
 
 // What it trained with and told of its steps; null where the job does not tune its batch.
@@ -122,23 +119,14 @@ static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
     rb_json_end_object(j);
 }
 
-static void write_instant(struct rb_json *j, const char *key, int64_t us)
-{
-    rb_json_key(j, key);
-    if (us >= 0)
-        rb_json_int(j, us);
-    else
-        rb_json_null(j);
-}
-
 static void write_node(struct rb_json *j, const struct rb_pool_node *n)
 {
     rb_json_begin_object(j);
     rb_json_kstring(j, "instance", n->instance_id[0] ? n->instance_id : NULL);
     rb_json_kstring(j, "outcome", outcome_name(n->outcome));
-    write_instant(j, "requested_us", n->requested_us);
-    write_instant(j, "running_us", n->running_us);
-    write_instant(j, "ready_us", n->prepared_us);
+    rb_json_kint_or_null(j, "requested_us", n->requested_us);
+    rb_json_kint_or_null(j, "running_us", n->running_us);
+    rb_json_kint_or_null(j, "ready_us", n->prepared_us);
     rb_json_end_object(j);
 }
 

@@ -11,9 +11,8 @@ static const struct rb_fit_cell *cell_of(const struct rb_fit_report *r, const ch
 {
     for (int i = 0; i < r->n_cells; i++) {
         const struct rb_fit_cell *c = &r->cells[i];
-        if (c->gpus == gpus && c->nodes == nodes && strcmp(c->accelerator, accelerator) == 0) {
+        if (c->gpus == gpus && c->nodes == nodes && strcmp(c->accelerator, accelerator) == 0)
             return c;
-        }
     }
     return NULL;
 }
@@ -26,11 +25,10 @@ static void show_layouts(const struct rb_fit_report *r, const struct rb_training
         const struct rb_layout *l = &t->layouts[i];
         const struct rb_fit_cell *c = cell_of(r, t->accelerator, l->gpus, l->nodes);
         rb_buf_printf(out, "  %-16s %5d %6d ", i == 0 ? t->accelerator : "", l->gpus, l->nodes);
-        if (c) {
+        if (c)
             rb_buf_printf(out, "%6d %7d %#10.4g s %#10.2g s", c->n_runs, c->n_units, c->mean_s, c->se_s);
-        } else {
+        else
             rb_buf_printf(out, "%6s %7s %#10.4g s %12s", "-", "-", t->base_s / l->speedup, "-");
-        }
         rb_buf_printf(out, " %9.3f\n", l->speedup);
     }
 }
@@ -40,12 +38,12 @@ static void show_throughput(const struct rb_fit_report *r, const struct rb_train
     const struct rb_throughput *p = &t->throughput;
     rb_buf_printf(out, "  %s: throughput model, batch %g per GPU, %g iterations a unit, %.4g s a unit on 1 GPU",
                   t->accelerator, t->batch, t->units_per_epoch, t->base_s);
-    if (r->throughput_error >= 0) {
+    if (r->throughput_error >= 0)
         rb_buf_printf(out, ", mean error %.1f %%", 100 * r->throughput_error);
-    }
-    rb_buf_printf(out, "\n    gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU, over "
-                       "nodes %.4g s + %.4g s a GPU; overlap exponent %.3g\n", p->alpha_c, p->beta_c, p->alpha_r,
-                  p->beta_r, p->alpha_n, p->beta_n, p->gamma);
+    rb_buf_printf(out,
+                  "\n    gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU, over "
+                  "nodes %.4g s + %.4g s a GPU; overlap exponent %.3g\n",
+                  p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->alpha_n, p->beta_n, p->gamma);
 }
 
 // What all of them do together is what sharing is for.
@@ -53,28 +51,30 @@ static void show_sharing(const struct rb_training *t, struct rb_buf *out)
 {
     for (int i = 0; i < t->n_sharing; i++) {
         const struct rb_sharing_cost *c = &t->sharing[i];
-        rb_buf_printf(out, "  %d trials on one %s: each takes %.3g times as long, together they do %.3g times the work\n",
+        rb_buf_printf(out,
+                      "  %d trials on one %s: each takes %.3g times as long, together they do %.3g times the work\n",
                       c->trials, t->accelerator, c->slowdown, c->trials / c->slowdown);
     }
 }
 
 static const struct rb_fit_goodput *goodput_fit_of(const struct rb_fit_report *r, const char *accelerator)
 {
-    for (int i = 0; i < r->n_goodputs; i++) {
-        if (strcmp(r->goodputs[i].accelerator, accelerator) == 0) {
+    for (int i = 0; i < r->n_goodputs; i++)
+        if (strcmp(r->goodputs[i].accelerator, accelerator) == 0)
             return &r->goodputs[i];
-        }
-    }
     return NULL;
 }
 
 static void show_steps(const struct rb_throughput *p, const struct rb_fit_goodput *f, struct rb_buf *out)
 {
-    rb_buf_printf(out, "    a step: gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU; "
-                       "overlap exponent %.3g", p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->gamma);
+    rb_buf_printf(out,
+                  "    a step: gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU; "
+                  "overlap exponent %.3g",
+                  p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->gamma);
     if (f) {
         rb_buf_printf(out, " (%d placements and batches, mean error %.1f %%%s)", f->n_placements, 100 * f->step_error,
-                      f->several_batches ? "" : "; one batch size per GPU: fixed and per-sample time split by assumption");
+                      f->several_batches ? ""
+                                         : "; one batch size per GPU: fixed and per-sample time split by assumption");
     }
     rb_buf_putc(out, '\n');
 }
@@ -87,37 +87,32 @@ static void show_goodput(const struct rb_fit_report *r, const struct rb_training
     if (g->has_noise) {
         rb_buf_printf(out, "    gradient noise: |g|^2 %.4g, trace of the covariance %.4g, noise scale %.4g samples",
                       g->noise.sqr, g->noise.var, rb_grad_noise_scale(&g->noise, g->batch));
-        if (f) {
+        if (f)
             rb_buf_printf(out, " (%d runs)", f->n_noises);
-        }
         rb_buf_putc(out, '\n');
     }
-    if (g->has_steps) {
+    if (g->has_steps)
         show_steps(&g->steps, f, out);
-    }
 }
 
 // "lognormal, mean 8.02 s, cv 0.30"; factors have no unit.
 static void put_dist(struct rb_buf *out, const struct rb_dist *d, const char *unit)
 {
     rb_buf_printf(out, "%s, mean %.4g%s", rb_dist_kind_name(d->kind), rb_dist_mean(d), unit);
-    if (d->kind != RB_DIST_CONSTANT) {
+    if (d->kind != RB_DIST_CONSTANT)
         rb_buf_printf(out, ", cv %.3g", d->cv);
-    }
 }
 
 static void show_noise(const struct rb_fit_report *r, struct rb_buf *out)
 {
     rb_buf_puts(out, "  between runs   ");
     put_dist(out, &r->profile.between, "");
-    if (r->noise.n_runs > 0 && isfinite(r->noise.between_se)) {
+    if (r->noise.n_runs > 0 && isfinite(r->noise.between_se))
         rb_buf_printf(out, " (standard error %.2g, %d runs)", r->noise.between_se, r->noise.n_runs);
-    }
     rb_buf_puts(out, "\n  within a run   ");
     put_dist(out, &r->profile.within, "");
-    if (r->noise.n_runs > 0) {
+    if (r->noise.n_runs > 0)
         rb_buf_printf(out, " (%d units)", r->noise.n_units);
-    }
     rb_buf_putc(out, '\n');
 }
 
@@ -130,14 +125,12 @@ static void show_latency(const char *what, const struct rb_dist *d, const struct
 {
     rb_buf_printf(out, "  %-13s  ", what);
     put_dist(out, d, " s");
-    if (d->relative_error > 0) {
+    if (d->relative_error > 0)
         rb_buf_printf(out, ", mean off by %.0f %%", 100 * d->relative_error);
-    }
     if (f && f->n > 0) {
         rb_buf_printf(out, " (n %d", f->n);
-        if (has_likelihood(f)) {
+        if (has_likelihood(f))
             rb_buf_printf(out, ", Kolmogorov-Smirnov %.3f, p %.2g", f->ks, f->ks_p);
-        }
         rb_buf_putc(out, ')');
     }
     rb_buf_putc(out, '\n');
@@ -148,9 +141,8 @@ static const struct rb_fit_provision *sample_of(const struct rb_fit_report *r, c
 {
     for (int i = 0; i < r->n_provisions; i++) {
         const struct rb_fit_provision *p = &r->provisions[i];
-        if (p->infra == v->infra && p->instance_type == v->instance_type && p->market == v->market) {
+        if (p->infra == v->infra && p->instance_type == v->instance_type && p->market == v->market)
             return p; // entries made from samples borrow their names
-        }
     }
     return NULL;
 }
@@ -165,14 +157,12 @@ static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
         show_latency("queueing", &v->queue_s, p ? &p->queue : NULL, out);
         show_latency("start of node", &v->init_s, p ? &p->init : NULL, out);
         rb_buf_printf(out, "  no capacity    %.3g of requests", v->capacity_failure);
-        if (p) {
+        if (p)
             rb_buf_printf(out, " (%d of %d)", p->n_capacity + p->n_timeout, p->n_capacity + p->n_timeout + p->queue.n);
-        }
         if (v->has_preemption) {
             rb_buf_printf(out, "\n  preemptions    %.3g an hour", v->preemption_per_hour);
-            if (p && p->exposure_h > 0) {
+            if (p && p->exposure_h > 0)
                 rb_buf_printf(out, " (%d in %.4g h)", p->n_preempted, p->exposure_h);
-            }
         }
         rb_buf_putc(out, '\n');
     }
@@ -183,19 +173,18 @@ static void hide_controls(struct rb_buf *out)
 {
     for (size_t i = 0; i < out->len; i++) {
         const unsigned char c = (unsigned char)out->data[i];
-        if ((c < 0x20 && c != '\n') || c == 0x7f) {
+        if ((c < 0x20 && c != '\n') || c == 0x7f)
             out->data[i] = '?';
-        }
     }
 }
 
 void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
 {
     const struct rb_profile *p = &r->profile;
-    rb_buf_printf(out, "profile %s (%s), unit of resource: %s\n", p->name, r->imported ? "imported" : "measured", p->unit);
-    if (p->source && p->source[0] != '\0') {
+    rb_buf_printf(out, "profile %s (%s), unit of resource: %s\n", p->name, r->imported ? "imported" : "measured",
+                  p->unit);
+    if (p->source && p->source[0] != '\0')
         rb_buf_printf(out, "source: %s\n", p->source);
-    }
     if (p->has_measured) {
         rb_buf_puts(out, "rests on: ");
         rb_measured_text(&p->measured, out);
@@ -203,15 +192,13 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
     }
     rb_buf_puts(out, "training\n");
     for (int i = 0; i < p->n_training; i++) {
-        if (p->training[i].has_throughput) {
+        if (p->training[i].has_throughput)
             show_throughput(r, &p->training[i], out);
-        } else {
+        else
             show_layouts(r, &p->training[i], out);
-        }
         show_sharing(&p->training[i], out);
-        if (p->training[i].has_goodput) {
+        if (p->training[i].has_goodput)
             show_goodput(r, &p->training[i], out);
-        }
     }
     rb_buf_puts(out, "noise\n");
     show_noise(r, out);
@@ -219,12 +206,10 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
     show_latency("start-up", &p->startup_s, r->imported ? NULL : &r->startup, out);
     show_latency("checkpoint", &p->checkpoint_s, r->imported ? NULL : &r->checkpoint, out);
     show_provisioning(r, out);
-    for (int i = 0; i < r->n_limits; i++) {
+    for (int i = 0; i < r->n_limits; i++)
         rb_buf_printf(out, "not covered: %s\n", r->limits[i]);
-    }
-    for (int i = 0; i < r->n_warnings; i++) {
+    for (int i = 0; i < r->n_warnings; i++)
         rb_buf_printf(out, "warning: %s\n", r->warnings[i]);
-    }
     hide_controls(out);
 }
 
@@ -239,15 +224,12 @@ static void put_dist_fit(struct rb_json *j, const char *key, const struct rb_dis
     rb_json_key(j, "fit");
     rb_dist_write(&f->dist, j);
     rb_json_kint(j, "n", f->n);
-    const struct { const char *key; double value; } goodness[] = {
-        {"log_likelihood", f->log_likelihood}, {"aic", f->aic}, {"ks", f->ks}, {"ks_p", f->ks_p}};
+    const struct {
+        const char *key;
+        double value;
+    } goodness[] = {{"log_likelihood", f->log_likelihood}, {"aic", f->aic}, {"ks", f->ks}, {"ks_p", f->ks_p}};
     for (int i = 0; i < 4; i++) {
-        rb_json_key(j, goodness[i].key);
-        if (has_likelihood(f)) {
-            rb_json_double(j, goodness[i].value);
-        } else {
-            rb_json_null(j);
-        }
+        rb_json_kdouble_or_null(j, goodness[i].key, has_likelihood(f) ? goodness[i].value : NAN);
     }
     rb_json_kbool(j, "poor", f->poor);
     rb_json_end_object(j);
@@ -281,12 +263,7 @@ static void put_goodputs(struct rb_json *j, const struct rb_fit_report *r)
         rb_json_begin_object(j);
         rb_json_kstring(j, "accelerator", f->accelerator);
         rb_json_kint(j, "placements", f->n_placements);
-        rb_json_key(j, "step_error");
-        if (f->n_placements > 0) {
-            rb_json_double(j, f->step_error);
-        } else {
-            rb_json_null(j);
-        }
+        rb_json_kdouble_or_null(j, "step_error", f->n_placements > 0 ? f->step_error : NAN);
         rb_json_kbool(j, "several_batches", f->several_batches);
         rb_json_kint(j, "noises", f->n_noises);
         rb_json_end_object(j);
@@ -303,12 +280,7 @@ static void put_noise(struct rb_json *j, const struct rb_noise_fit *n)
     }
     rb_json_begin_object(j);
     rb_json_kdouble(j, "between_cv", n->between_cv);
-    rb_json_key(j, "between_se");
-    if (isfinite(n->between_se)) {
-        rb_json_double(j, n->between_se);
-    } else {
-        rb_json_null(j);
-    }
+    rb_json_kdouble_or_null(j, "between_se", n->between_se);
     rb_json_kdouble(j, "within_cv", n->within_cv);
     rb_json_kint(j, "runs", n->n_runs);
     rb_json_kint(j, "units", n->n_units);
@@ -341,9 +313,8 @@ static void put_texts(struct rb_json *j, const char *key, const char *const *tex
 {
     rb_json_key(j, key);
     rb_json_begin_array(j);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         rb_json_string(j, texts[i]);
-    }
     rb_json_end_array(j);
 }
 
@@ -369,12 +340,7 @@ void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
     rb_json_kstring(&j, "name", r->profile.name);
     rb_json_kbool(&j, "imported", r->imported);
     put_cells(&j, r);
-    rb_json_key(&j, "throughput_error");
-    if (r->throughput_error >= 0) {
-        rb_json_double(&j, r->throughput_error);
-    } else {
-        rb_json_null(&j);
-    }
+    rb_json_kdouble_or_null(&j, "throughput_error", r->throughput_error >= 0 ? r->throughput_error : NAN);
     put_goodputs(&j, r);
     put_noise(&j, &r->noise);
     put_dist_fit(&j, "startup_s", &r->startup);
@@ -397,7 +363,8 @@ static const char *instant_or(int64_t unix_us, const char *unknown, char out[sta
 
 void rb_show_names(const struct rb_profile_name *names, int n, struct rb_buf *out)
 {
-    rb_buf_printf(out, "%-28s %-9s %6s %7s %11s  %s\n", "profile", "imported", "runs", "units", "iterations", "changed");
+    rb_buf_printf(out, "%-28s %-9s %6s %7s %11s  %s\n", "profile", "imported", "runs", "units", "iterations",
+                  "changed");
     for (int i = 0; i < n; i++) {
         char when[32];
         rb_buf_printf(out, "%-28s %-9s %6d %7d %11d  %s\n", names[i].name, names[i].imported ? "yes" : "no",
@@ -474,14 +441,12 @@ void rb_show_prices(const struct rb_catalog *c, const char *infra, int64_t now_u
         {"GPUs", true, 0},   {"USD an hour", true, 0},    {"age", false, 0},    {"source", false, 0}};
     struct rb_text_table table;
     rb_text_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (int i = 0; i < c->n_offers; i++) {
+    for (int i = 0; i < c->n_offers; i++)
         if (wanted(c->offers[i].infra, infra))
             offer_row(&c->offers[i], now_us, &table);
-    }
-    for (int i = 0; i < c->n_disks; i++) {
+    for (int i = 0; i < c->n_disks; i++)
         if (wanted(c->disks[i].infra, infra))
             disk_row(&c->disks[i], &table);
-    }
     rb_text_table_write(&table, &(struct rb_text_style){0}, out);
     rb_text_table_finish(&table);
     hide_controls(out);
@@ -512,11 +477,9 @@ void rb_show_prices_json(const struct rb_catalog *c, const char *infra, struct r
     rb_json_kstring(&j, "format", "rb-prices/1");
     rb_json_key(&j, "prices");
     rb_json_begin_array(&j);
-    for (int i = 0; i < c->n_offers; i++) {
-        if (wanted(c->offers[i].infra, infra)) {
+    for (int i = 0; i < c->n_offers; i++)
+        if (wanted(c->offers[i].infra, infra))
             put_offer(&j, &c->offers[i]);
-        }
-    }
     rb_json_end_array(&j);
     rb_json_key(&j, "disks");
     rb_json_begin_array(&j);
