@@ -106,7 +106,7 @@ struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
     bool launches_gangs;          // a launch may be of more than one machine
-    const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h
+    const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h; NULL: ssh
     const char *priced_as;        // a provider whose prices hold in its regions; NULL: it has its own
     bool waits_in_queue;          // a launch may wait for a machine as long as it takes, at no cost
     bool is_in_process;           // asked by a call and not over a network: no copy of a request arrives after its answer

@@ -84,7 +84,7 @@ const struct rb_transport *rb_transport_find(const char *name)
 {
     static const struct rb_transport *const all[] = {&rb_transport_ssh, &rb_transport_local, &rb_transport_slurm};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strcmp(all[i]->name, name) == 0)
+        if (!name || strcmp(all[i]->name, name) == 0)
             return all[i];
     assert(!"a provider names a transport that there is not");
     return NULL;

@@ -36,7 +36,7 @@ struct rb_transport {
 };
 
 extern const struct rb_transport rb_transport_ssh, rb_transport_local, rb_transport_slurm;
-// The one that a provider's nodes are reached by (rb_provider_ops.transport).
+// The one that a provider's nodes are reached by (rb_provider_ops.transport); NULL: ssh.
 const struct rb_transport *rb_transport_find(const char *name);
 
 #endif

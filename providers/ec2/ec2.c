@@ -534,7 +534,6 @@ static bool find_credentials(char out_source[static 128], struct rb_err *err)
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",
     .summary = "Amazon EC2",
-    .transport = "ssh",
     .launches_gangs = true,
     .create = create_aws,
     .destroy = ec2_destroy,
@@ -558,7 +557,6 @@ const struct rb_provider_ops rb_provider_aws = {
 const struct rb_provider_ops rb_provider_mock = {
     .name = "mock",
     .summary = "a mock cloud on loopback (rbmock)",
-    .transport = "ssh",
     .priced_as = "aws",
     .launches_gangs = true,
     .create = create_mock,

@@ -264,7 +264,6 @@ static bool gcp_endpoint(const char *region, char *out, size_t size, struct rb_e
 const struct rb_provider_ops rb_provider_gcp = {
     .name = "gcp",
     .summary = "Google Compute Engine",
-    .transport = "ssh",
     .launches_gangs = true,
     .create = gcp_create,
     .destroy = gcp_destroy,
