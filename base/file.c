@@ -2,7 +2,6 @@
 #include "base/file.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/full.h"
 
 #include <errno.h>
@@ -166,6 +165,13 @@ bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err 
         return false;
     sync_directory_of(path);
     return true;
+}
+
+bool rb_print(struct rb_buf *out, struct rb_err *err)
+{
+    const bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
+    rb_buf_finish(out);
+    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 // Asking takes a shared lock for a moment. Only a holder refuses to share.

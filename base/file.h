@@ -2,6 +2,7 @@
 #ifndef RB_BASE_FILE_H
 #define RB_BASE_FILE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -12,6 +13,8 @@
 bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err);
 // Writes to path.tmp, fsyncs, renames; several writers of one path take turns. "-" writes to stdout.
 bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err);
+// To stdout, flushed; frees. Errors: a full disk, a closed pipe.
+bool rb_print(struct rb_buf *out, struct rb_err *err);
 // Does the file's name end so? ending: ".json".
 bool rb_has_ending(const char *path, const char *ending);
 // Locks the file by flock, which the kernel releases when the process dies; held until fd is closed. False: another process

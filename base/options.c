@@ -349,6 +349,14 @@ void rb_args_help_word(int argc, char **argv)
     argv[argc - 1] = option;
 }
 
+bool rb_args_ask_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name)
 {
     for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++) {

@@ -53,6 +53,8 @@ void rb_args_finish(struct rb_args *a);
 void rb_args_help(const struct rb_args *a); // to stdout, for people or as JSON
 // `rbplan help import` is `rbplan import --help`: rewrites argv where its first word is help. For mains.
 void rb_args_help_word(int argc, char **argv);
+// Does --json stand anywhere on the command line? For errors of a line that cannot be parsed.
+bool rb_args_ask_for_json(int argc, char **argv);
 // The subcommand of that name; NULL: none.
 const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name);
 

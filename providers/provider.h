@@ -109,6 +109,9 @@ struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
     bool launches_gangs;          // a launch may have more than one machine
+    const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h; NULL: ssh
+    const char *priced_as;        // a provider whose prices hold in its regions; NULL: it has its own
+    bool waits_in_queue;          // a launch may wait for a machine as long as it takes, at no cost
     bool is_in_process;           // called directly, not over a network: no copy of a request arrives after its answer
     bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
     void (*destroy)(struct rb_provider *p); // before config.http; pending calls are dropped without an answer
@@ -141,6 +144,10 @@ struct rb_provider_ops {
     void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
     // Compares the demands with the account's quotas. NULL: the cloud has no quotas, or none that can be read.
     void (*quotas)(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+    // The URL of its API, which answers with a Date without credentials. NULL: it answers only with them.
+    bool (*endpoint)(const char *region, char *out, size_t size, struct rb_err *err);
+    // Are there credentials, and where from? NULL: that is known only once they are used.
+    bool (*find_credentials)(char out_source[static 128], struct rb_err *err);
     // True if launches cost no real money: this machine, or a cloud on loopback.
     bool (*is_harmless)(const char *region);
     // Lists the regions that this account may use. NULL: one region shows all instances, or there are no regions.

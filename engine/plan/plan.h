@@ -135,4 +135,7 @@ int rb_plan_stage_node_count(const struct rb_plan_stage *stage);
 #define RB_PLAN_WARNS_CUT "planner %s was cut at the time limit"
 bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name);
 
+// Does nothing cost anything, as on machines of one's own?
+bool rb_plan_is_free(const struct rb_plan *plan);
+
 #endif

@@ -82,6 +82,7 @@ struct rb_launcher_pending {
 
 struct rb_launcher_impl {
     struct rb_launcher base;
+    struct rb_launcher_ops ops; // of this one
     struct rb_launcher_config config; // strings owned
     const struct rb_transport *transport;
     char *bundle_path;             // work directory and node script, made once

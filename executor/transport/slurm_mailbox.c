@@ -61,4 +61,26 @@ static void slurm_beat(int64_t shutdown_in_s, struct rb_buf *out_command, struct
     rb_buf_puts(out_command, "end=$(cat .expires) && echo \"rb-switch armed $((end - $(date +%s)))\"");
 }
 
-const struct rb_transport rb_transport_slurm = {false, slurm_argv, NULL, NULL, slurm_beat};
+static bool slurm_prepare(struct rb_birth *birth, struct rb_err *err)
+{
+    return rb_slurm_mailbox_make(birth->job->resources.slurm.shared_dir, birth->run_id, err);
+}
+
+static bool slurm_user_data(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
+                            struct rb_err *err)
+{
+    (void)err;
+    host_key[0] = '\0'; // the filesystem says who may write into the mailbox
+    rb_slurm_mailbox_script(birth->job->resources.slurm.shared_dir, birth->run_id, birth->hard_limit_min * 60, out);
+    return true;
+}
+
+const struct rb_transport rb_transport_slurm = {
+    .name = "slurm",
+    .argv = slurm_argv,
+    .beat = slurm_beat,
+    .create_launcher = rb_launcher_slurm_create,
+    .prepare = slurm_prepare,
+    .make_user_data = slurm_user_data,
+    .by_shared_dir = true,
+};

@@ -2,8 +2,10 @@
 // read so far; whether the call comes back or is dropped, the operation is freed exactly once.
 #include "providers/ec2/ec2.h"
 
+#include "base/clock.h"
 #include "providers/aws/aws_client.h"
 #include "providers/aws/aws_endpoint.h"
+#include "providers/aws/aws_identity.h"
 #include "providers/aws/aws_price_list.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
@@ -465,17 +467,38 @@ static bool create_mock(const struct rb_provider_config *config, struct rb_provi
     return create(config, &rb_provider_mock, true, out, err);
 }
 
+static bool aws_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    return rb_aws_endpoint("ec2", region, false, out, size, err);
+}
+
+static bool mock_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    return rb_aws_endpoint("ec2", region, true, out, size, err);
+}
+
+static bool find_credentials(char out_source[static 128], struct rb_err *err)
+{
+    struct rb_aws_identity identity;
+    if (!rb_aws_identity_find(rb_clock_unix_us(), &identity, err))
+        return false;
+    snprintf(out_source, 128, "%s", identity.source);
+    rb_aws_identity_wipe(&identity);
+    return true;
+}
+
 // What the two have in common.
 #define EC2_OPS                                                                                               \
     .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = ec2_preflight,         \
     .quotas = ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = ec2_renew, \
     .clock_us = ec2_clock_us, .groups = ec2_groups, .end_group = ec2_end_group, .regions = ec2_regions,       \
-    .offers = ec2_offers
+    .offers = ec2_offers, .find_credentials = find_credentials
 
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",
     .summary = "Amazon EC2",
     .create = create_aws,
+    .endpoint = aws_endpoint,
     .is_harmless = aws_is_harmless,
     EC2_OPS,
 };
@@ -483,7 +506,9 @@ const struct rb_provider_ops rb_provider_aws = {
 const struct rb_provider_ops rb_provider_mock = {
     .name = "mock",
     .summary = "a mock cloud on loopback (rbmock)",
+    .priced_as = "aws",
     .create = create_mock,
+    .endpoint = mock_endpoint,
     .is_harmless = mock_is_harmless,
     EC2_OPS,
 };

@@ -215,6 +215,12 @@ static bool gcp_create(const struct rb_provider_config *config, struct rb_provid
     return true;
 }
 
+static bool gcp_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    (void)region; // one for all
+    return rb_google_endpoint(RB_GOOGLE_COMPUTE, out, size, err);
+}
+
 const struct rb_provider_ops rb_provider_gcp = {
     .name = "gcp",
     .summary = "Google Compute Engine",
@@ -229,6 +235,7 @@ const struct rb_provider_ops rb_provider_gcp = {
     .terminate = gcp_terminate,
     .renew = gcp_renew,
     .clock_us = gcp_clock_us,
+    .endpoint = gcp_endpoint,
     .is_harmless = gcp_is_harmless,
     .offers = gcp_offers,
 };

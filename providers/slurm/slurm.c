@@ -411,6 +411,8 @@ static bool slurm_create(const struct rb_provider_config *config, struct rb_prov
 const struct rb_provider_ops rb_provider_slurm = {
     .name = "slurm",
     .summary = "Slurm, through slurmrestd",
+    .transport = "slurm",
+    .waits_in_queue = true,
     .create = slurm_create,
     .destroy = slurm_destroy,
     .launch = slurm_launch,

@@ -115,8 +115,7 @@ int rb_child_start(const char *const *argv, char *const *env, const int fds[3], 
     int report[2], why = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
         return errno;
-    *out_pid =
-        fork(); // not posix_spawn: what was registered for a child's sake is done in it (commands/rbrun/open_files.c)
+    *out_pid = fork(); // not posix_spawn: what was registered for a child's sake is done in it (base/open_files.c)
     if (*out_pid == 0)
         become(argv, env, fds, report[1]);
     const int failed = *out_pid < 0 ? errno : 0;
