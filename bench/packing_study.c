@@ -1,5 +1,5 @@
 // Packings of random groups: Fluid as published and as released, one GPU each, and ours; their lengths over Fluid's lower bound,
-// and whether what is promised holds. Prints tables for docs/RESULTS.md; ends with 1 where a promise of ours is broken.
+// and whether what is promised holds. Prints tables for bench/results/packing.md; ends with 1 where a promise of ours is broken.
 #include "packing_check.h"
 #include "packing_groups.h"
 
