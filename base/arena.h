@@ -1,5 +1,5 @@
-// A region of memory freed whole. Parsed input lives in one arena and is const ever after.
-// Out of memory aborts; a size that overflows aborts.
+// An arena is a region of memory that is freed as a whole. Parsed input lives in one arena and is
+// const from then on. Running out of memory, or a size that overflows, aborts.
 #ifndef RB_BASE_ARENA_H
 #define RB_BASE_ARENA_H
 
@@ -15,7 +15,7 @@ struct rb_arena {
 void rb_arena_init(struct rb_arena *a);
 void rb_arena_finish(struct rb_arena *a); // frees everything; a is as after init
 
-// As after init, but the memory is kept for what comes next: for work that is repeated.
+// Empties the arena but keeps its memory, for work that is repeated.
 void rb_arena_reset(struct rb_arena *a);
 
 // Zeroed memory, aligned for any type, valid until rb_arena_reset or _finish.

@@ -1,4 +1,4 @@
-// A growable byte string, always NUL-terminated after the first append.
+// A buffer is a byte string that grows. It is NUL-terminated after the first append.
 #ifndef RB_BASE_BUF_H
 #define RB_BASE_BUF_H
 

@@ -1,4 +1,5 @@
-// The only readers of the clock. Engine, simulator and planner never include this: time comes to them in events.
+// These are the only functions that read the clock. Engine, simulator and planner never include this
+// header: they get the time from events.
 #ifndef RB_BASE_CLOCK_H
 #define RB_BASE_CLOCK_H
 

@@ -5,6 +5,13 @@
 
 #define MAX_LEN 64 // longer words are not misspelt names
 
+bool rb_is_one_of(const char *word, const char *const *names)
+{
+    while (*names && strcmp(word, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
 static int fold(char c)
 {
     return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;

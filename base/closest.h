@@ -1,9 +1,12 @@
-// "Did you mean": the closest of the names that would have been right.
+// Finds the valid name that is closest to a misspelt one, for "did you mean" in messages.
 #ifndef RB_BASE_CLOSEST_H
 #define RB_BASE_CLOSEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+// Is the word among the names? names ends with NULL.
+bool rb_is_one_of(const char *word, const char *const *names);
 
 // Of n names the shortest that begins with the word, if that has three letters; else the closest by edit distance, or NULL
 // if none is close. NULL names are no candidates.

@@ -1,4 +1,4 @@
-// CSV with a header line (RFC 4180 quoting). Columns are found by name; unknown and duplicate columns, ragged rows
+// Reads CSV with a header line (RFC 4180 quoting). Columns are found by name; unknown and duplicate columns, ragged rows
 // and NUL bytes are errors with file and line. Empty lines are skipped. Reads .gz through zlib when the name ends
 // in .gz. An error names the column as its key.
 #ifndef RB_BASE_CSV_H

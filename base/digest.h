@@ -1,4 +1,4 @@
-// What makes a digest of bytes. Passed in by whoever has one, because cryptography is fenced to providers/.
+// The type of a digest function. Callers pass one in, because only providers/ may use cryptography.
 #ifndef RB_BASE_DIGEST_H
 #define RB_BASE_DIGEST_H
 

@@ -29,7 +29,8 @@ bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err)
     if (!rb_read_file(path, is_json ? RB_LIMIT_PLAN_BYTES : RB_LIMIT_DOC_BYTES, &bytes, &n, err))
         return suggest_file(path, err);
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    const size_t mark = n >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; // byte order mark: Windows' editors write one
+    const size_t mark =
+        n >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; // byte order mark: Windows' editors write one
     return is_json ? rb_doc_parse_json(out, name, bytes + mark, n - mark, err)
                    : rb_doc_parse_yaml(out, name, bytes + mark, n - mark, err);
 }
@@ -237,6 +238,45 @@ bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, 
     rb_node_path(m->node, path, sizeof path);
     snprintf(full, sizeof full, "%s%s%s", path, path[0] ? "." : "", key);
     return rb_err_set_at(err, RB_E_KEY_MISSING, rb_node_place(m->node), full, "this key is required and missing");
+}
+
+bool rb_map_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_int(node, min, max, out, err);
+}
+
+bool rb_map_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err)
+{
+    int64_t value;
+    if (!rb_map_need_int(m, key, min, max, &value, err))
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+bool rb_map_need_double(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
+}
+
+bool rb_map_need_bool(struct rb_map *m, const char *key, bool *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_bool(node, out, err);
+}
+
+bool rb_map_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err)
+{
+    return rb_map_need(m, key, out, err) && rb_node_list(*out, err);
+}
+
+bool rb_map_need_choice(struct rb_map *m, const char *key, const char *const *names, int n, int *out,
+                        struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_choice(node, names, n, out, err);
 }
 
 bool rb_map_end(struct rb_map *m, struct rb_err *err)

@@ -1,5 +1,5 @@
-// Documents people and programs write (YAML, JSON) as one immutable tree, with the place of every value so that
-// an error can name file, line, column and the path of the key. YAML: 1.2 core rules by our own typed scalars
+// Reads YAML and JSON documents into one immutable tree. Every value keeps its place, so that an error can name file,
+// line, column and the path of the key. YAML: 1.2 core rules by our own typed scalars
 // (`1e-4` is a float, `no` is a string); aliases, anchors, tags, duplicate keys, NaN, several documents,
 // depth > 64 and size > limits.h are refused. JSON: duplicate keys, NaN, trailing bytes refused likewise.
 // Readers built on this reject what they do not know, with "did you mean".
@@ -68,8 +68,8 @@ bool rb_node_list(const struct rb_node *node, struct rb_err *err);              
 // One of n names -> its index.
 bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err);
 
-// Reading a map strictly: begin, get each known key, end. end fails on the first key nobody asked for, with
-// "did you mean" from the keys that were asked for.
+// Reads a map strictly: begin, get each known key, end. rb_map_end fails on the first key that was not asked for, and
+// suggests the closest of those that were.
 struct rb_map {
     const struct rb_node *node;
     const char *asked[64]; // keys asked for so far
@@ -78,6 +78,13 @@ struct rb_map {
 bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *err);
 const struct rb_node *rb_map_get(struct rb_map *m, const char *key);                     // NULL if absent
 bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
+// Required members by type.
+bool rb_map_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err);
+bool rb_map_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err);
+bool rb_map_need_double(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err);
+bool rb_map_need_bool(struct rb_map *m, const char *key, bool *out, struct rb_err *err);
+bool rb_map_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
+bool rb_map_need_choice(struct rb_map *m, const char *key, const char *const *names, int n, int *out, struct rb_err *err);
 bool rb_map_end(struct rb_map *m, struct rb_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-// Building a document, for its parsers only: nodes are added in file order below the container open last. Depth,
-// number of nodes and duplicate keys are checked here, once for all formats.
+// Builds a document; only the parsers use this. Nodes are added in file order below the container that was opened last.
+// Depth, number of nodes and duplicate keys are checked here, once for all formats.
 #ifndef RB_BASE_DOC_BUILD_H
 #define RB_BASE_DOC_BUILD_H
 

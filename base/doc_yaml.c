@@ -27,14 +27,6 @@ static bool error_at(struct reader *r, yaml_mark_t mark, const char *what)
     return rb_doc_builder_error(&r->builder, from_one(mark.line), from_one(mark.column), r->err, "%s", what);
 }
 
-static bool is_one_of(const char *s, const char *const *words)
-{
-    for (; *words; words++)
-        if (strcmp(s, *words) == 0)
-            return true;
-    return false;
-}
-
 // Digits after "0x" or "0o". False if there is none or one is not of the base.
 static bool parse_based(const char *digits, int base, struct rb_node *node)
 {
@@ -75,12 +67,12 @@ static bool resolve_plain(const struct reader *r, struct rb_node *node)
     static const char *const not_finite[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF", "-.inf",
                                              "-.Inf", "-.INF", "+.inf", "+.Inf", "+.INF", NULL};
     const char *s = node->text;
-    if (is_one_of(s, nulls)) {
+    if (rb_is_one_of(s, nulls)) {
         node->kind = RB_NODE_NULL;
-    } else if (is_one_of(s, trues) || is_one_of(s, falses)) {
+    } else if (rb_is_one_of(s, trues) || rb_is_one_of(s, falses)) {
         node->kind = RB_NODE_BOOL;
-        node->boolean = is_one_of(s, trues);
-    } else if (is_one_of(s, not_finite)) {
+        node->boolean = rb_is_one_of(s, trues);
+    } else if (rb_is_one_of(s, not_finite)) {
         return rb_node_refuse(node, r->err, RB_E_NOT_FINITE, "NaN and infinity are not accepted; give a finite number");
     } else if ((strncmp(s, "0x", 2) == 0 && parse_based(s + 2, 16, node)) ||
                (strncmp(s, "0o", 2) == 0 && parse_based(s + 2, 8, node))) {

@@ -45,7 +45,7 @@ static void drop_half_character(char *s, size_t size)
         s[start - 1] = '\0';
 }
 
-// One error is one line, whatever the user's file held: control characters become '?'.
+// An error is always one line: control characters from the user's file become '?'.
 static void make_one_line(char *s, size_t size)
 {
     drop_half_character(s, size);

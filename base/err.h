@@ -1,6 +1,6 @@
-// The one error value. Fallible functions return bool and take `struct rb_err *err` last; on failure their
-// outputs are untouched. Each level may add one prefix while the error climbs; the command prints it once.
-// Programming errors are asserts, never errors.
+// struct rb_err is the only error value. Functions that can fail return bool and take `struct rb_err *err` last; on failure
+// their outputs are untouched. Each caller may add one prefix; the command prints the error once. Programming errors are
+// asserts, never errors.
 #ifndef RB_BASE_ERR_H
 #define RB_BASE_ERR_H
 
@@ -37,11 +37,11 @@ bool rb_err_set_at(struct rb_err *err, int number, struct rb_place place, const 
 // Puts "prefix: " before the message; keeps number and place. Returns false.
 bool rb_err_prefix(struct rb_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-// Gives an error another number, and with it its class: what a reply means is known only to who asked. Message and place
+// Gives an error another number, and with it another class: only the caller knows what a reply means. Message and place
 // stay.
 void rb_err_renumber(struct rb_err *err, int number);
 
-// The number of an error that is one: the general number of its class where it has none of its own.
+// The number of an error; the general number of its class where it has none of its own.
 int rb_err_number(const struct rb_err *err);
 
 // The exit code of a command that ends with this error (base/exit_codes.h).

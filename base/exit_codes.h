@@ -1,5 +1,5 @@
-// How commands end: the one table of exit codes. Errors end with the code of their class (base/err.c); --help and the man pages
-// show the table, docs/formats/json.md repeats it beside the classes.
+// Lists the exit codes of all commands. An error ends a command with the code of its class (base/err.c); --help and the man
+// pages show the table, and docs/formats/json.md repeats it beside the classes.
 #ifndef RB_BASE_EXIT_CODES_H
 #define RB_BASE_EXIT_CODES_H
 

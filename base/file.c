@@ -1,8 +1,7 @@
-// Reading never trusts the size that stat tells; writing goes to a temporary name, fsync, rename.
+// Reading never trusts the size that stat reports; writing goes to a temporary name, fsync, rename.
 #include "base/file.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/full.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ static bool cannot_read(const char *path, int why, struct rb_err *err)
     return rb_err_set(err, missing ? RB_E_FILE_MISSING : RB_E_FILE_READ, "cannot read %s: %s", path, strerror(why));
 }
 
-// Reads until the end, never more than max_bytes + 1: sizes told by stat may be wrong (/proc, pipes, growing files).
+// Reads until the end, never more than max_bytes + 1: sizes from stat may be wrong (/proc, pipes, growing files).
 static bool read_bounded(int fd, const char *path, size_t max_bytes, struct rb_buf *into, struct rb_err *err)
 {
     char chunk[65536];
@@ -119,8 +118,8 @@ static bool is_named(int fd, const char *name)
            mine.st_ino == named.st_ino;
 }
 
-// One at a time writes to the name, and keeps the lock until it has renamed it: whoever waited for it looks again. What
-// somebody left there who was killed is written over. Where locks or inodes say nothing, as if alone.
+// One at a time writes to the name, and keeps the lock until it has renamed it: a process that waited for it looks again. What
+// a killed process left there is overwritten. Where locks or inodes say nothing, as if alone.
 static int open_temporary(const char *tmp)
 {
     for (int looks = 1;; looks++) {
@@ -166,6 +165,13 @@ bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err 
         return false;
     sync_directory_of(path);
     return true;
+}
+
+bool rb_print(struct rb_buf *out, struct rb_err *err)
+{
+    const bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
+    rb_buf_finish(out);
+    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 // Asking takes a shared lock for a moment. Only a holder refuses to share.

@@ -222,6 +222,26 @@ void rb_json_node(struct rb_json *j, const struct rb_node *node)
     }
 }
 
+void rb_json_kobject(struct rb_json *j, const char *key)
+{
+    rb_json_key(j, key);
+    rb_json_begin_object(j);
+}
+
+void rb_json_karray(struct rb_json *j, const char *key)
+{
+    rb_json_key(j, key);
+    rb_json_begin_array(j);
+}
+
+void rb_json_kstrings(struct rb_json *j, const char *key, const char *const *items, int n)
+{
+    rb_json_karray(j, key);
+    for (int i = 0; i < n; i++)
+        rb_json_string(j, items[i]);
+    rb_json_end_array(j);
+}
+
 void rb_json_kstring(struct rb_json *j, const char *key, const char *s)
 {
     rb_json_key(j, key);

@@ -1,4 +1,4 @@
-// Canonical JSON writing: the caller's key order, no spaces unless pretty, integers exact, doubles in the shortest
+// Writes canonical JSON: the caller's key order, no spaces unless pretty, integers exact, doubles in the shortest
 // form that reads back to the same value, strings escaped as RFC 8259 asks (control bytes, invalid UTF-8 replaced).
 #ifndef RB_BASE_JSON_H
 #define RB_BASE_JSON_H
@@ -29,7 +29,21 @@ void rb_json_bool(struct rb_json *j, bool v);
 void rb_json_null(struct rb_json *j);
 void rb_json_node(struct rb_json *j, const struct rb_node *node); // a parsed value, as it was
 
-// key + value in one line
+// Writes what a template describes; the parts of one document may come from several calls and other functions.
+//   {  }  [  ]   begin and end an object or an array
+//   name:        a key; 'text %s': and %s: are keys, too
+//   'text %s'    a string with %s, %d, %jd, %ju and %.*s replaced; it holds no single quote
+//   %s           a string; where it is NULL, neither it nor the key before it is written
+//   %d %jd %g    an int, an int64_t, a double; %i is a bool
+//   12 true false   literals
+// Spaces and commas mean nothing. Example: rb_json_put(j, "{kind: 'instance', id: '%ju', name: %s, tags: [%s]}", ...)
+void rb_json_put(struct rb_json *j, const char *template, ...) __attribute__((format(printf, 2, 3)));
+
+// A key, and the beginning of its object or list.
+void rb_json_kobject(struct rb_json *j, const char *key);
+void rb_json_karray(struct rb_json *j, const char *key);
+// A key and its value.
+void rb_json_kstrings(struct rb_json *j, const char *key, const char *const *items, int n);
 void rb_json_kstring(struct rb_json *j, const char *key, const char *s);
 void rb_json_kint(struct rb_json *j, const char *key, int64_t v);
 void rb_json_kint_or_null(struct rb_json *j, const char *key, int64_t v); // null where v is negative: unknown, or none

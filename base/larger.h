@@ -1,5 +1,5 @@
-// The larger and the smaller of two doubles in one instruction. fmax and fmin are calls, for the sake of NaN: these are for
-// numbers, in loops that do little else.
+// The larger and the smaller of two doubles in one instruction, for hot loops. fmax and fmin are calls because they handle
+// NaN; here neither argument may be NaN.
 #ifndef RB_BASE_LARGER_H
 #define RB_BASE_LARGER_H
 

@@ -1,4 +1,4 @@
-// Every limit of the program, each with its reason. Going past one is an error that names it.
+// Lists every limit of the program with its reason. Exceeding a limit is an error that names it.
 #ifndef RB_BASE_LIMITS_H
 #define RB_BASE_LIMITS_H
 
@@ -19,7 +19,7 @@
 #define RB_LIMIT_STAGES         64          // eta >= 2 and R/r <= 2^63 cannot give more
 #define RB_LIMIT_NODES          16384       // nodes ever requested in one run
 #define RB_LIMIT_GPUS_PER_NODE  64          // largest node sold has 16; bit masks are 64 wide
-#define RB_LIMIT_TRIALS_PER_GPU 10         // a GPU shared by more gives nobody enough; shares are counted in 2520ths of a GPU
+#define RB_LIMIT_TRIALS_PER_GPU 10         // with more, no trial gets enough of the GPU; shares are counted in 2520ths of a GPU
 #define RB_LIMIT_PARAMETERS     256
 #define RB_LIMIT_INSTANCE_TYPES 256         // offers considered in one plan
 #define RB_LIMIT_LAYOUTS        256         // measured (gpus, nodes) points of one accelerator

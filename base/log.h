@@ -1,5 +1,5 @@
-// Talk on stderr, and decision traces. RB_TRACE=planner,provider prints turns of those areas. Nothing that may hold
-// a secret is ever passed here. Bytes that came from a node go through rb_log_sanitise first.
+// Prints diagnostics and decision traces on stderr. RB_TRACE=planner,provider prints the decisions of those areas. Never pass
+// anything that may hold a secret. Bytes that came from a node go through rb_log_sanitise first.
 #ifndef RB_BASE_LOG_H
 #define RB_BASE_LOG_H
 
@@ -11,7 +11,7 @@ void rb_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // "wa
 void rb_trace(const char *area, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool rb_trace_on(const char *area);
 
-// True if stderr is a terminal that takes colour (NO_COLOR, TERM=dumb honoured).
+// True if fd is a terminal that shows colour (NO_COLOR and TERM=dumb are honoured).
 bool rb_colour(int fd);
 
 // Copies at most size-1 bytes of untrusted text; control characters and what is not UTF-8 become '?'.

@@ -1,5 +1,5 @@
-// What code that waits needs of an event loop, as a table of functions: the executor implements it over libuv, tests
-// over a virtual clock. Single-threaded; callbacks run from the loop, never from inside the call that registers them.
+// The interface of an event loop, as a table of functions. The executor implements it with libuv, tests with a virtual clock.
+// It is single-threaded; callbacks run from the loop, never from inside the call that registers them.
 #ifndef RB_BASE_LOOP_H
 #define RB_BASE_LOOP_H
 
@@ -23,8 +23,8 @@ struct rb_loop {
     void (*timer_cancel)(void *ctx, uint64_t id);
     // Replaces the watch of fd; events 0 removes it.
     void (*watch)(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg);
-    // What can be inferred from silence (base/silence.h). The loop's time without its gaps: it stands still while nobody
-    // looks at descriptors because the process was stopped, the machine was suspended, or both were too busy. NULL: no gaps.
+    // For inferences from silence (base/silence.h): the loop's time without its gaps. It stands still while the loop does not
+    // look at its descriptors because the process was stopped, the machine was suspended, or both were too busy. NULL: no gaps.
     int64_t (*attended_us)(void *ctx);
     // Attended time at the end of the last gap of RB_LOOP_LONG_GAP_US or more, INT64_MIN: none; *out_gap_us its length.
     int64_t (*back_us)(void *ctx, int64_t *out_gap_us);

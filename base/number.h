@@ -1,4 +1,4 @@
-// Numbers as text, the same in every locale. Grammar: an optional sign, decimal digits with at most one point, an
+// Reads and writes numbers as text, the same in every locale. Grammar: an optional sign, decimal digits with at most one point, an
 // optional exponent; no spaces, no hexadecimal, no NaN, no infinity.
 #ifndef RB_BASE_NUMBER_H
 #define RB_BASE_NUMBER_H

@@ -169,7 +169,7 @@ static bool check_count(const struct rb_args *a, struct rb_err *err)
     return true;
 }
 
-// Wherever it stands: whoever asks for help may have the rest wrong.
+// --help is found anywhere on the line: a user who asks for help may have the rest wrong.
 static bool asks_for_help(struct rb_args *a, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -297,8 +297,7 @@ static void exit_codes_as_json(const struct rb_command *command, struct rb_json 
 {
     if (!is_program(command))
         return;
-    rb_json_key(j, "exit_codes");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "exit_codes");
     for (const struct rb_exit_meaning *m = rb_exit_meanings; m->meaning; m++) {
         rb_json_begin_object(j);
         rb_json_kint(j, "code", m->code);
@@ -317,13 +316,11 @@ static void help_as_json(const struct rb_command *command, struct rb_buf *out)
     rb_json_kstring(&j, "usage", command->usage);
     rb_json_kstring(&j, "summary", command->summary);
     rb_json_kstring(&j, "examples", command->examples);
-    rb_json_key(&j, "options");
-    rb_json_begin_array(&j);
+    rb_json_karray(&j, "options");
     for (const struct rb_option *o = command->options; o && o->name; o++)
         option_as_json(o, &j);
     rb_json_end_array(&j);
-    rb_json_key(&j, "subcommands");
-    rb_json_begin_array(&j);
+    rb_json_karray(&j, "subcommands");
     for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++) {
         rb_json_begin_object(&j);
         rb_json_kstring(&j, "name", s->name);
@@ -350,6 +347,14 @@ void rb_args_help_word(int argc, char **argv)
         return;
     memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof *argv);
     argv[argc - 1] = option;
+}
+
+bool rb_args_ask_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
 }
 
 const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name)

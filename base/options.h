@@ -1,4 +1,4 @@
-// Command lines. A command is a table of options and positionals; --help is generated from it, examples first.
+// Parses command lines. A command is a table of options and positionals; --help is generated from it, examples first.
 // Long options only, `--name value` or `--name=value`; a flag may be repeated only where the row says so.
 // Unknown options get "did you mean" and exit 2.
 #ifndef RB_BASE_OPTIONS_H
@@ -21,7 +21,7 @@ struct rb_option {
     double min, max;          // INT and DOUBLE: range (both 0: any)
 };
 
-// Commands that stand behind the first word. A name that begins with "--" is an option that makes another command of it.
+// Commands that the first word selects. A name that begins with "--" is an option that selects another command.
 struct rb_subcommand {
     const char *name, *summary; // summary: for --help, a few words. name NULL ends the table
     int (*run)(int argc, char **argv); // argv[0]: the subcommand; returns the exit code
@@ -53,6 +53,8 @@ void rb_args_finish(struct rb_args *a);
 void rb_args_help(const struct rb_args *a); // to stdout, for people or as JSON
 // `rbplan help import` is `rbplan import --help`: rewrites argv where its first word is help. For mains.
 void rb_args_help_word(int argc, char **argv);
+// Does --json stand anywhere on the command line? For errors of a line that cannot be parsed.
+bool rb_args_ask_for_json(int argc, char **argv);
 // The subcommand of that name; NULL: none.
 const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name);
 

@@ -1,4 +1,4 @@
-// Extended regular expressions (regex(7)) that the program itself writes.
+// Matches extended regular expressions (regex(7)) that are written in the program itself.
 #ifndef RB_BASE_PATTERN_H
 #define RB_BASE_PATTERN_H
 

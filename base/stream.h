@@ -1,4 +1,4 @@
-// Named random streams. A draw depends on its key (seed, purpose, stage, index, attempt, replicate) and on nothing
+// Draws random numbers from streams that are named by keys. A draw depends on its key (seed, purpose, stage, index, attempt, replicate) and on nothing
 // else: not on call order, not on the plan, not on the number of threads. Counter-based generator (Philox 4x32-10,
 // Salmon et al., SC'11, "Parallel random numbers: as easy as 1, 2, 3").
 #ifndef RB_BASE_STREAM_H

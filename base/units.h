@@ -1,6 +1,6 @@
-// Time is int64_t microseconds (names end in _us), money int64_t micro-dollars (_uusd). Rates are a type of
-// their own and become money only in profiles/billing. Decimals typed by people are parsed exactly, never
-// through double. Overflow and nonsense are errors.
+// Parses and formats time and money. Time is int64_t microseconds (names end in _us), money int64_t micro-dollars (_uusd).
+// Rates are a type of their own and become money only in profiles/catalog/billing. Decimals that people type are parsed
+// exactly, never through double. Overflow and malformed text are errors.
 #ifndef RB_BASE_UNITS_H
 #define RB_BASE_UNITS_H
 
@@ -38,7 +38,7 @@ char *rb_format_money(int64_t uusd, char out[static 32]);        // "$18.40"; be
 char *rb_format_money_exact(int64_t uusd, char out[static 32]);  // "18.4", "0.000001": parses back
 char *rb_format_size_exact(int64_t bytes, char out[static 32]);  // "150GB"
 char *rb_format_probability(double p, char out[static 32]);      // "0.950", and all digits where three would round it to 1
-// Two that are compared: three digits, or as many as tell them apart where they differ.
+// Two probabilities to be compared: three digits, or as many as show that they differ.
 void rb_format_probabilities(double p, double q, char out_p[static 32], char out_q[static 32]);
 char *rb_format_instant(int64_t unix_us, char out[static 32]);   // "2026-08-01T12:00:00Z" (fraction only if not 0)
 

@@ -1,4 +1,4 @@
-// UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+// Recognises UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 #ifndef RB_BASE_UTF8_H
 #define RB_BASE_UTF8_H
 

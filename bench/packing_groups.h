@@ -2,7 +2,7 @@
 #ifndef RB_BENCH_PACKING_GROUPS_H
 #define RB_BENCH_PACKING_GROUPS_H
 
-#include "engine/packing/fluid.h"
+#include "engine/packing/fluid_widths.h"
 
 #define RB_STUDY_MOST_TRIALS 64
 #define RB_STUDY_MOST_WIDTHS 14

@@ -1,9 +1,9 @@
 // Packings of random groups: Fluid as published and as released, one GPU each, and ours; their lengths over Fluid's lower bound,
-// and whether what is promised holds. Prints tables for docs/RESULTS.md; ends with 1 where a promise of ours is broken.
+// and whether what is promised holds. Prints tables for bench/results/packing.md; ends with 1 where a promise of ours is broken.
+#include "packing_check.h"
 #include "packing_groups.h"
 
 #include "base/arena.h"
-#include "engine/packing/pack.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void judge_equal_areas(struct study *study, const struct rb_study_group *
 {
     struct rb_study_group s = *drawn;
     struct rb_pack_answer ours;
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     int widths[RB_STUDY_MOST_TRIALS], order[RB_STUDY_MOST_TRIALS];
     s.group.n_widths = 0;
     for (int p = 4; p > 1; p--)
@@ -81,7 +81,7 @@ static void judge(struct study *study, const struct rb_study_group *s, const str
     const bool sound = rb_packing_check(&s->group, &ours->packing, &err);
     const int64_t makespan_us = ours->packing.makespan_us;
     if (!sound || makespan_us > ours->certified_us || makespan_us < ours->bound_us ||
-        ours->bound_us < ours->simple_bound_us) {
+        ours->bound_us < rb_packing_simple_bound_us(&s->group)) {
         fprintf(stderr, "a promise is broken: %s\n", sound ? "bounds" : err.message);
         study->n_broken++;
     }
@@ -91,9 +91,9 @@ static void judge(struct study *study, const struct rb_study_group *s, const str
     if (s->curve != RB_CURVE_NO_FREE_LUNCH)
         study->n_fluid_above += (double)makespans_us[FLUID] >=
                                 rb_fluid_published_bound_us(&s->group, (double)makespan_us, s->alpha, s->beta);
-    study->n_optimal += ours->optimal;
+    study->n_optimal += rb_packing_is_optimal(ours);
     study->n_small += s->group.n_trials <= 8;
-    study->n_small_optimal += s->group.n_trials <= 8 && ours->optimal;
+    study->n_small_optimal += s->group.n_trials <= 8 && rb_packing_is_optimal(ours);
 }
 
 static void pack_one(struct study *study, uint64_t seed, int i, int most_trials)
@@ -101,16 +101,16 @@ static void pack_one(struct study *study, uint64_t seed, int i, int most_trials)
     struct rb_study_group s;
     struct rb_pack_answer ours;
     int64_t makespans_us[N_METHODS];
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     rb_study_group_draw(seed, (uint32_t)i, most_trials, &s);
     rb_pack(&s.group, &options, &ours);
     for (int m = 0; m < OURS; m++)
         makespans_us[m] = list_method(&study->lister, &s, (enum method)m);
     makespans_us[OURS] = ours.packing.makespan_us;
     for (int m = 0; m < N_METHODS; m++)
-        study->ratios[m][i] = (double)makespans_us[m] / (double)ours.simple_bound_us;
-    study->reached[i] = rb_pack_reached_ratio(&ours);
-    study->proved[i] = rb_pack_proved_ratio(&ours);
+        study->ratios[m][i] = (double)makespans_us[m] / (double)rb_packing_simple_bound_us(&s.group);
+    study->reached[i] = rb_packing_reached_ratio(&ours);
+    study->proved[i] = rb_packing_proved_ratio(&ours);
     study->curves[i] = s.curve;
     judge(study, &s, &ours, makespans_us);
     if (i % 10 == 0)

@@ -1,6 +1,6 @@
 // Planners on random jobs: how far from the proved optimum, and how long they take.
 //
-//     bench/planning gaps  [N] [SEED]...            Markdown tables for docs/RESULTS.md
+//     bench/planning gaps  [N] [SEED]...            Markdown tables for bench/results/gaps.md
 //     bench/planning speed [N] [SEED] [TYPES] [MARKETS]     and the slowest jobs, with what was made for them
 //
 // The deadline of a job lies between the tightest that any plan keeps at 95 % (Dmin) and the one that the cheapest plan

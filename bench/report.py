@@ -1,5 +1,5 @@
 """What the measuring commands share: running a program that prints `name value` pairs, lines that state a goal beside what
-was reached, and sections of docs/RESULTS.md between markers. Not a command."""
+was reached, and what stands between markers in a page of bench/results. Not a command."""
 import datetime
 import json
 import os

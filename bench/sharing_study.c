@@ -143,9 +143,27 @@ static void run_relatives(const struct study *s, const char *path)
 
 // ---- arguments
 
+// NULL: there is none.
+static double *rule_by_name(struct rb_goodput_rules *r, const char *name)
+{
+    const struct {
+        const char *name;
+        double *value;
+    } known[] = {
+        {"fairness_p", &r->fairness_p},     {"least", &r->least},       {"rank_power", &r->rank_power},
+        {"rank_offset", &r->rank_offset},   {"declared", &r->declared}, {"restart_count", &r->restart_count},
+        {"restart_cost", &r->restart_cost}, {"urgency", &r->urgency},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].value;
+    }
+    return NULL;
+}
+
 static void set_rule(struct study *s, const char *key, double value)
 {
-    double *rule = rb_goodput_rule(&s->rules, key);
+    double *rule = rule_by_name(&s->rules, key);
     if (!rule) {
         fprintf(stderr, "sharing_study: no rule '%s'\n", key);
         exit(2);

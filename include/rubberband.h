@@ -1,5 +1,5 @@
-/* librubberband: what a hyperparameter tuning job will take and cost on a cloud, and the cheapest plan that keeps its
- * deadline and budget. What the command rbplan answers, for programs.
+/* librubberband predicts how long a hyperparameter tuning job takes and what it costs on a cloud, and finds the cheapest plan
+ * that keeps its deadline and budget. It gives programs what the command rbplan gives people.
  *
  *     load job, profile, prices  ->  request  ->  rubberband_find_plan       the cheapest plan
  *                                             ->  rubberband_estimate_plan   what a plan of yours takes and costs
@@ -16,8 +16,8 @@
  *            used by one thread at a time; it makes threads of its own where rubberband_request_set_threads allows it.
  * Same bytes The same inputs and seed give the same answer, whatever the number of threads, unless a time limit cut the
  *            search.
- * Talk       Nothing is printed and no environment variable is read, but for RB_TRACE=planner, which has the planner tell its
- *            turns on stderr. No file is looked for that was not named.
+ * Output     Nothing is printed and no environment variable is read, except RB_TRACE=planner, which prints the planner's
+ *            decisions on stderr. No file is opened that was not named.
  *
  * What is declared here stays source and binary compatible until the library's major version changes (soname). */
 #ifndef RUBBERBAND_H
@@ -34,7 +34,7 @@ extern "C" {
 #define RUBBERBAND_VERSION_MINOR 1
 #define RUBBERBAND_VERSION_PATCH 0
 
-/* Of the library that runs, "0.1.0"; the macros are of the one compiled against. */
+/* The version of the library that runs, "0.1.0"; the macros are of the one compiled against. */
 const char *rubberband_version(void);
 
 /* ---- Errors */
@@ -50,7 +50,7 @@ enum rubberband_status {
 
 struct rubberband_error;
 
-/* An empty one. Every function that it is passed to and that fails writes it anew; success leaves it as it is. */
+/* An empty error. Every function that fails overwrites the error passed to it; success leaves it as it is. */
 struct rubberband_error *rubberband_error_new(void);
 void rubberband_error_free(struct rubberband_error *error);
 
@@ -99,24 +99,24 @@ struct rubberband_prices *rubberband_prices_new(void);
 int rubberband_prices_load(struct rubberband_prices *prices, const char *path, struct rubberband_error *error);
 int rubberband_prices_parse(struct rubberband_prices *prices, const char *name, const char *bytes, size_t n_bytes,
                             struct rubberband_error *error);
-/* This machine, for jobs whose `resources.infra` names local: so many GPUs of that kind ("CPU": slots), price 0.
+/* This machine, for jobs whose `resources.infra` names local: `gpus` GPUs of that kind ("CPU": slots), price 0.
  * RUBBERBAND_INVALID: not 1..64. */
 int rubberband_prices_add_local(struct rubberband_prices *prices, const char *accelerator, int gpus);
 void rubberband_prices_free(struct rubberband_prices *prices);
 int rubberband_prices_count(const struct rubberband_prices *prices); /* machines that have a price */
 
-/* ---- A request: what is asked, and of what. */
+/* ---- A request: the question, and the inputs it is about. */
 
 struct rubberband_request;
 
-/* With the constraints, the confidence and the seed of the job; one thread, no limits. The three handles are borrowed and must
- * outlive it. */
+/* A request with the constraints, the confidence and the seed of the job; one thread, no limits. The three handles are borrowed
+ * and must outlive it. */
 struct rubberband_request *rubberband_request_new(const struct rubberband_job *job,
                                                   const struct rubberband_profile *profile,
                                                   const struct rubberband_prices *prices);
 void rubberband_request_free(struct rubberband_request *request);
 
-/* Each says RUBBERBAND_INVALID for a value outside its range, and changes nothing then. Deadline, budget, confidence and seed
+/* Each returns RUBBERBAND_INVALID for a value outside its range, and then changes nothing. Deadline, budget, confidence and seed
  * are the job's: give them as overrides when it is loaded. */
 int rubberband_request_set_samples(struct rubberband_request *request, int samples);             /* 32..1000000 */
 int rubberband_request_set_threads(struct rubberband_request *request, int threads);             /* 1..256 */
@@ -124,7 +124,7 @@ int rubberband_request_set_threads(struct rubberband_request *request, int threa
 int rubberband_request_set_planner(struct rubberband_request *request, const char *planner);
 /* An answer by then, counted from the call that asks for it; it may differ between runs. 0: none. */
 int rubberband_request_set_time_limit_us(struct rubberband_request *request, int64_t time_limit_us);
-/* The reproducible cut: so many nodes of the search. 0: the planner's own. */
+/* A limit that gives the same plan on every machine: the number of nodes of the search. 0: the planner's own. */
 int rubberband_request_set_node_limit(struct rubberband_request *request, int64_t node_limit);
 
 /* ---- Allocations: for each stage of the job (one a rung), on which nodes and with how many GPUs a trial trains. */
@@ -152,8 +152,8 @@ enum rubberband_figure { RUBBERBAND_MEAN, RUBBERBAND_P5, RUBBERBAND_P50, RUBBERB
 
 struct rubberband_estimate;
 
-/* What the allocation takes and costs, and how probably it keeps the request's deadline and budget; those make nothing
- * infeasible here. Errors: the number of stages is not that of the job's rungs; nodes without a price, or that the job does
+/* Predicts what the allocation takes and costs, and the probability that it keeps the request's deadline and budget; those
+ * make nothing infeasible here. Errors: the number of stages is not that of the job's rungs; nodes without a price, or that the job does
  * not allow; a size or a number of nodes that it cannot be trained on; RUBBERBAND_INFEASIBLE: spot nodes
  * that are taken back before a trial ends. */
 int rubberband_estimate_plan(const struct rubberband_request *request, const struct rubberband_allocation *allocation,
@@ -162,8 +162,8 @@ void rubberband_estimate_free(struct rubberband_estimate *estimate);
 
 int64_t rubberband_estimate_time_us(const struct rubberband_estimate *estimate, enum rubberband_figure figure);
 int64_t rubberband_estimate_cost_uusd(const struct rubberband_estimate *estimate, enum rubberband_figure figure);
-/* Probabilities are NaN where every time in the profile is a constant and it does not say `exact: true`: nothing is known of how
- * far times vary then. */
+/* Probabilities are NaN where every time in the profile is a constant and it does not say `exact: true`: it is then unknown how
+ * far times vary. */
 double rubberband_estimate_p_deadline(const struct rubberband_estimate *estimate); /* 1 without a deadline */
 double rubberband_estimate_p_budget(const struct rubberband_estimate *estimate);   /* 1 without a budget */
 double rubberband_estimate_p_both(const struct rubberband_estimate *estimate);
@@ -190,9 +190,9 @@ int rubberband_find_plan(const struct rubberband_request *request, struct rubber
 void rubberband_plan_free(struct rubberband_plan *plan);
 
 const struct rubberband_estimate *rubberband_plan_estimate(const struct rubberband_plan *plan);
-/* rubberband_estimate_plan of it says what the plan's own estimate says, within the `error` that its JSON states; but for
- * what no allocation does: to request nodes before a stage needs them, and to start no more configurations of an asynchronous
- * job after a while. */
+/* rubberband_estimate_plan of it agrees with the plan's own estimate, within the `error` that its JSON states, except for what
+ * no allocation does: request nodes before a stage needs them, and stop starting configurations of an asynchronous job after
+ * a while. */
 const struct rubberband_allocation *rubberband_plan_allocation(const struct rubberband_plan *plan);
 /* A proven lower bound of the mean cost over all plans; -1: none is claimed. */
 int64_t rubberband_plan_bound_uusd(const struct rubberband_plan *plan);

@@ -1,4 +1,4 @@
-// What is behind the opaque structs of rubberband.h. Internal to library/.
+// Defines the opaque structs of rubberband.h. Internal to library/.
 #ifndef RB_LIBRARY_HANDLES_H
 #define RB_LIBRARY_HANDLES_H
 

@@ -1,4 +1,4 @@
-// --time-limit: a request's clock. The planner reads none itself; who asks it brings one.
+// The clock of a request with --time-limit. The planner reads no clock itself; its caller passes one.
 #ifndef RB_LIBRARY_TIME_LIMIT_H
 #define RB_LIBRARY_TIME_LIMIT_H
 

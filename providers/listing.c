@@ -2,37 +2,112 @@
 
 #include <stdlib.h>
 
-enum { MAX_PAGES = 1000 };
+enum { MAX_PAGES = 1000, LIST_TRIES = 3 };
 
-void rb_listing_init(struct rb_listing *l, const char *run_id, rb_list_fn *fn, void *arg)
-{
-    *l = (struct rb_listing){.complete = true, .fn = fn, .arg = arg};
-    l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
-}
+struct listing {
+    struct rb_arena arena; // of all pages
+    const struct rb_list_source *source;
+    void *cloud;
+    const char *run_id;           // NULL: any
+    struct rb_instance_page page; // read last
+    struct rb_instance *instances;
+    int n, n_pages;
+    bool incomplete;
+    rb_list_fn *fn;
+    void *arg;
+};
 
-void rb_listing_finish(struct rb_listing *l)
+static void destroy(void *arg)
 {
-    rb_arena_finish(&l->arena);
+    struct listing *l = arg;
     free(l->instances);
+    rb_api_state_free(l);
 }
 
-void rb_listing_add(struct rb_listing *l, const struct rb_instance *page, int n, bool complete)
+static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 {
-    l->instances = rb_xrealloc(l->instances, (size_t)(l->n + n) + 1, sizeof *l->instances);
-    for (int i = 0; i < n; i++)
-        l->instances[l->n++] = page[i];
-    l->complete = l->complete && complete;
+    struct listing *l = arg;
+    return l->source->decode(l->cloud, l->run_id, body, n, &l->arena, &l->page, err);
 }
 
-bool rb_listing_turn(struct rb_listing *l, const char *call_name, const struct rb_err *failed, const char *next)
+static void add_page(struct listing *l)
 {
+    l->instances = rb_xrealloc(l->instances, (size_t)(l->n + l->page.n) + 1, sizeof *l->instances);
+    for (int i = 0; i < l->page.n; i++)
+        l->instances[l->n++] = l->page.instances[i];
+    l->incomplete = l->incomplete || !l->page.complete;
+}
+
+static void ask(struct listing *l);
+
+static void page_known(void *arg, const struct rb_err *failed)
+{
+    struct listing *l = arg;
     struct rb_err endless;
-    if (!failed && next) {
-        if (++l->n_pages < MAX_PAGES)
-            return true;
-        rb_err_set(&endless, RB_E_ENDLESS, "%s: no end after %d pages", call_name, MAX_PAGES);
+    if (!failed)
+        add_page(l);
+    if (!failed && l->page.next_page) {
+        if (++l->n_pages < MAX_PAGES) {
+            ask(l);
+            return;
+        }
+        rb_err_set(&endless, RB_E_ENDLESS, "%s: no end after %d pages", l->source->call_name, MAX_PAGES);
         failed = &endless;
     }
-    l->fn(l->arg, failed, l->instances, l->n, !failed && l->complete);
-    return false;
+    l->fn(l->arg, failed, l->instances, l->n, !failed && !l->incomplete);
+    destroy(l);
+}
+
+static void ask(struct listing *l)
+{
+    struct rb_api_call call = {.name = l->source->call_name,
+                               .max_tries = LIST_TRIES,
+                               .arg = l,
+                               .decode = decode,
+                               .done = page_known,
+                               .drop = destroy};
+    l->source->send(l->cloud, l->run_id, l->page.next_page, &call);
+}
+
+void rb_list_instances(const struct rb_list_source *source, void *cloud, const char *run_id, rb_list_fn *fn, void *arg)
+{
+    struct listing *l = rb_api_state_create(sizeof *l);
+    l->source = source;
+    l->cloud = cloud;
+    l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
+    l->fn = fn;
+    l->arg = arg;
+    ask(l);
+}
+
+struct rb_renewal *rb_renewal_create(const char *const *ids, int n, const struct rb_tag *lease, const char *right,
+                                     rb_terminate_fn *fn, void *arg)
+{
+    struct rb_renewal *r = rb_api_state_create(sizeof *r);
+    r->ids = rb_arena_array(&r->arena, (size_t)n, sizeof *r->ids);
+    for (r->n = 0; r->n < n; r->n++)
+        r->ids[r->n] = rb_arena_strdup(&r->arena, ids[r->n]);
+    r->lease = (struct rb_tag){rb_arena_strdup(&r->arena, lease->key), rb_arena_strdup(&r->arena, lease->value)};
+    r->right = right;
+    r->fn = fn;
+    r->arg = arg;
+    return r;
+}
+
+void rb_renewal_note(struct rb_renewal *r, const struct rb_err *err)
+{
+    if (!err || err->code == RB_ERR_NOT_FOUND || r->err.code != RB_ERR_NONE)
+        return;
+    r->err = *err;
+    if (err->code == RB_ERR_DENIED)
+        rb_err_set(&r->err, RB_E_PERMISSION, "%s; allow %s", err->message, r->right);
+}
+
+void rb_renewal_close(struct rb_renewal *r, bool dropped)
+{
+    if (--r->n_open > 0)
+        return;
+    if (!dropped)
+        r->fn(r->arg, r->err.code ? &r->err : NULL);
+    rb_api_state_free(r);
 }

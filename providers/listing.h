@@ -1,24 +1,46 @@
-// A listing on its way: instances gathered page by page, told once, whole or as far as it came.
+// Lists the instances of a cloud page by page, and the shared part of renewing their leases.
 #ifndef RB_PROVIDERS_LISTING_H
 #define RB_PROVIDERS_LISTING_H
 
 #include "providers/provider.h"
+#include "providers/wire/api_call.h"
 
-struct rb_listing {
-    struct rb_arena arena; // of all pages
-    const char *run_id;    // NULL: any
-    struct rb_instance *instances;
-    int n, n_pages;
-    bool complete; // so far
-    rb_list_fn *fn;
-    void *arg;
+struct rb_instance_page {
+    struct rb_instance *instances; // [n]
+    int n;
+    bool complete;                 // false: a part of the cloud did not answer
+    const char *next_page;         // NULL: this was the last
 };
 
-void rb_listing_init(struct rb_listing *l, const char *run_id, rb_list_fn *fn, void *arg); // copies the run's id
-void rb_listing_finish(struct rb_listing *l);
-void rb_listing_add(struct rb_listing *l, const struct rb_instance *page, int n, bool complete);
-// After each page. failed: it did not come. True: `next` (NULL: there is none) is to be asked for, which is not without end.
-// False: all is told; what was read before a failure, too, but as incomplete: absence proves nothing then.
-bool rb_listing_turn(struct rb_listing *l, const char *call_name, const struct rb_err *failed, const char *next);
+struct rb_list_source {
+    const char *call_name;
+    bool (*decode)(void *cloud, const char *run_id, const char *body, size_t n, struct rb_arena *arena,
+                   struct rb_instance_page *out, struct rb_err *err);
+    // Adds the request to the call and sends it. page NULL: the first.
+    void (*send)(void *cloud, const char *run_id, const char *page, struct rb_api_call *call);
+};
+// The provider's list: gathers all pages and calls fn once. When a page does not come, what was read before it is
+// reported as incomplete: absence proves nothing then. source and cloud outlive the listing.
+void rb_list_instances(const struct rb_list_source *source, void *cloud, const char *run_id, rb_list_fn *fn, void *arg);
+
+// The lease of some instances, written in several requests.
+struct rb_renewal {
+    struct rb_arena arena;
+    const char **ids; // [n]
+    int n;
+    struct rb_tag lease;
+    int n_open;        // requests, or series of them
+    struct rb_err err; // the first failure; code NONE: none failed
+    const char *right; // what DENIED asks for
+    rb_terminate_fn *fn;
+    void *arg;
+};
+struct rb_renewal *rb_renewal_create(const char *const *ids, int n, const struct rb_tag *lease, const char *right,
+                                     rb_terminate_fn *fn, void *arg);
+// Instances that do not exist any more are no failure. err NULL: none.
+void rb_renewal_note(struct rb_renewal *r, const struct rb_err *err);
+// One of the open requests has ended (dropped: the client goes); the last one calls fn, unless dropped, and frees the
+// renewal.
+void rb_renewal_close(struct rb_renewal *r, bool dropped);
 
 #endif

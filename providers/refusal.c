@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static void tell(void *arg, const struct rb_err *err)
+static void report(void *arg, const struct rb_err *err)
 {
     struct rb_refusal *r = arg;
     (void)err; // prefixed with the name of a call that was never made
@@ -26,5 +26,5 @@ struct rb_api_call rb_refusal_call(const struct rb_refusal *refusal)
 {
     struct rb_refusal *r = rb_xcalloc(1, sizeof *r);
     *r = *refusal;
-    return (struct rb_api_call){.name = "question", .arg = r, .done = tell, .drop = free};
+    return (struct rb_api_call){.name = "question", .arg = r, .done = report, .drop = free};
 }

@@ -1,5 +1,5 @@
-// A question that is refused before it costs a request: it is answered on the next turn all the same, never from inside the
-// call that asked it.
+// Reports a refusal that needs no request: the callback is called on the next turn of the loop, never from inside the
+// call.
 #ifndef RB_PROVIDERS_REFUSAL_H
 #define RB_PROVIDERS_REFUSAL_H
 
@@ -17,7 +17,7 @@ struct rb_refusal {
     void *arg;
 };
 
-// A call for rb_api_refuse, or a client's own, that tells it. Copies the refusal.
+// Returns a call that reports the refusal, for rb_api_refuse or the refuse function of a client. Copies the refusal.
 struct rb_api_call rb_refusal_call(const struct rb_refusal *refusal);
 
 #endif

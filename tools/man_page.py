@@ -114,8 +114,8 @@ def library(version, header):
             ".SH SYNOPSIS", "\\fB#include <rubberband.h>\\fR", ".PP", "cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs "
             "rubberband)", ".SH DESCRIPTION", "The header, rubberband.h, is the reference; this is what it says.", ".PP",
             ".nf"]
-    for line in text[:text.index("#ifndef RUBBERBAND_H")].splitlines() + text[text.index("/* Of the library"):text.index(
-            "#ifdef __cplusplus", text.index("/* Of the library"))].splitlines():
+    for line in text[:text.index("#ifndef RUBBERBAND_H")].splitlines() + text[text.index("/* The version of the library"):text.index(
+            "#ifdef __cplusplus", text.index("/* The version of the library"))].splitlines():
         line = roff.escape(line)
         out.append("\\&" + line if line[:1] in (".", "'") or not line else line)
     out += [".fi", ".SH EXAMPLES", "examples/library/estimate.c, with its Makefile.", ".SH SEE ALSO",

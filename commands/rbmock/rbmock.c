@@ -1,10 +1,9 @@
 // rbmock: a cloud on loopback.
-#include "commands/rbrun/open_files.h"
-#include "commands/version.h"
-
 #include "base/file.h"
 #include "base/log.h"
+#include "base/open_files.h"
 #include "base/options.h"
+#include "commands/version.h"
 #include "providers/mock/server/server.h"
 
 #include <stdio.h>

@@ -1,17 +1,19 @@
 // rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
 #include "commands/rbplan/rbplan.h"
-#include "commands/rbplan/rbplan_infeasible.h"
-#include "commands/rbrun/open_files.h"
-#include "commands/version.h"
 
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/open_files.h"
+#include "commands/rbplan/rbplan_infeasible.h"
+#include "commands/version.h"
 #include "library/time_limit.h"
 #include "planner/request/memory.h"
 #include "planner/scores/sharing.h"
 #include "profiles/job/job_lint.h"
+#include "providers/wire/digest.h"
 #include "views/live/waiting_line.h"
+#include "views/tables/job_check.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -121,20 +123,11 @@ static bool is_given(const struct rb_args *args, const char *name)
     return false;
 }
 
-static bool asks_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    }
-    return false;
-}
-
 int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv)
 {
     struct rb_args args = {0};
     struct rb_err err = {0};
-    bool ok = rb_args_parse(&args, command, argc, argv, &err), json = asks_for_json(argc, argv);
+    bool ok = rb_args_parse(&args, command, argc, argv, &err), json = rb_args_ask_for_json(argc, argv);
     if (ok && args.help)
         rb_args_help(&args);
     else
@@ -147,17 +140,10 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
     return ok ? 0 : rb_err_exit_code(&err);
 }
 
-struct rb_text_style rb_plan_style(void)
-{
-    return (struct rb_text_style){.width = rb_text_width(STDOUT_FILENO), .colour = rb_colour(STDOUT_FILENO)};
-}
-
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
 {
     end_line();
-    bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
-    rb_buf_finish(out);
-    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
+    return rb_print(out, err);
 }
 
 // --- --check, --print-config
@@ -172,55 +158,6 @@ static bool print_config(const struct rb_job *job, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-static void write_warning(const struct rb_err *w, struct rb_json *j)
-{
-    char number[8];
-    snprintf(number, sizeof number, "RB%04d", rb_err_number(w));
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "number", number);
-    rb_json_kstring(j, "message", w->message);
-    rb_json_kstring(j, "file", w->file[0] ? w->file : NULL);
-    rb_json_kint_or_null(j, "line", w->line > 0 ? w->line : -1);
-    rb_json_kint_or_null(j, "column", w->column > 0 ? w->column : -1);
-    rb_json_kstring(j, "key", w->key[0] ? w->key : NULL);
-    rb_json_end_object(j);
-}
-
-static bool print_checked_json(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings,
-                               struct rb_err *err)
-{
-    struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-check/1");
-    rb_json_kstring(&j, "path", in->job_path);
-    rb_json_kstring(&j, "name", in->job.name);
-    rb_json_key(&j, "warnings");
-    rb_json_begin_array(&j);
-    for (int i = 0; i < warnings->n; i++)
-        write_warning(&warnings->items[i], &j);
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
-    rb_buf_putc(&out, '\n');
-    return rb_plan_print(&out, err);
-}
-
-static bool print_checked(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings, struct rb_err *err)
-{
-    struct rb_buf out = RB_BUF_INIT;
-    for (int i = 0; i < warnings->n; i++) {
-        RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-        rb_err_write(&warnings->items[i], &line);
-        rb_warn("%s", rb_buf_str(&line));
-    }
-    if (warnings->n > 0)
-        rb_buf_printf(&out, "%s: ok, with %d warning%s\n", in->job_path, warnings->n, warnings->n == 1 ? "" : "s");
-    else
-        rb_buf_printf(&out, "%s: ok\n", in->job_path);
-    return rb_plan_print(&out, err);
-}
-
 // The file is read once more, for the places of what is warned of. stdin and pipes are empty by now: then there are none.
 static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
 {
@@ -231,7 +168,9 @@ static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
     if (strcmp(in->job_path, "-") != 0 && rb_read_file(in->job_path, RB_LIMIT_DOC_BYTES, &text, &n, NULL))
         rb_doc_read(&doc, in->job_path, NULL);
     rb_job_lint(&in->job, doc.root, text, in->job_path, &in->arena, &warnings);
-    return json ? print_checked_json(in, &warnings, err) : print_checked(in, &warnings, err);
+    struct rb_buf out = RB_BUF_INIT;
+    (json ? rb_job_check_write_json : rb_job_check_write)(in->job_path, in->job.name, &warnings, &out);
+    return rb_plan_print(&out, err);
 }
 
 // --- the request
@@ -281,7 +220,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 
 // --- the command
 
-// Options that make many plans, compare them and keep none. explains: --explain tells what the plans share.
+// Options that make many plans, compare them and keep none. explains: --explain says what the plans share.
 static const struct comparison {
     const char *option;
     bool explains;
@@ -358,9 +297,9 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return false;
     const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
-        !rb_plan_inputs_find(in, args, err))
+        !rb_args_find_inputs(args, in, err))
         return false;
-    rb_plan_warn_stale(in);
+    rb_plan_inputs_warn_stale(in, rb_digest_sha256);
     struct rb_plan_request req = request(args, in, &limit);
     if (!memory_limit(args, &req.memory_limit_bytes, err))
         return false;
@@ -389,7 +328,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (!check_options(args, err))
         return false;
     RB_AUTO(rb_plan_inputs_finish) struct rb_plan_inputs in = {0};
-    if (!rb_plan_inputs_job(&in, args, err))
+    if (!rb_args_job(args, NULL, 0, &in, err))
         return false;
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);

@@ -18,8 +18,6 @@ int rb_plan_init(int argc, char **argv);
 
 // Fills what the planner could not know: the tool, the job's path as seen from `output` (NULL: from here), the digests.
 void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output);
-// Was the profile measured of another command, other parameters or other scripts than the job has now? A warning on stderr.
-void rb_plan_warn_stale(struct rb_plan_inputs *in);
 // How old the prices behind the plan are: with --max-price-age an error (exit 7) where one is older or of unknown age, else
 // a warning on stderr.
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
@@ -41,8 +39,6 @@ bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struc
 // --pareto FILE.json, FILE.svg: the frontier, saved or drawn there and printed as a table, or as it is with --json.
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
 
-// "at 2 h 0 m: 10 minutes more would save $3.20 ($0.32 a minute), 10 minutes less would cost $1.10 more ($0.11 a minute)"
-void rb_plan_marginal_write(const struct rb_marginal *marginal, struct rb_buf *out);
 // --what-if K=V[,K=V], each a row beside the request as it is.
 bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
 // --sensitivity: the same with each input changed a little by itself.
@@ -51,8 +47,7 @@ bool rb_plan_sensitivity(const struct rb_args *args, const struct rb_plan_reques
 // While plans are made, a line on the terminal says for how long. Before anything else is printed it is wiped; it comes back.
 void rb_plan_wipe_line(void);
 
-// How stdout wants its text. print: everything to stdout, and planning is over; frees.
-struct rb_text_style rb_plan_style(void);
+// Everything to stdout, and planning is over; frees.
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err);
 
 #endif

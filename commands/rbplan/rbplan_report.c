@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // How to reach `to` from the directory of `from`; absolute where they share nothing but the root.
 static const char *relative_path(const char *to, const char *from, struct rb_arena *arena)
@@ -66,7 +67,7 @@ static void next_step(const char *output, struct rb_buf *out)
 
 static void write_table(const struct rb_plan *plan, const struct rb_marginal *m, struct rb_buf *out)
 {
-    const struct rb_text_style style = rb_plan_style();
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     const struct rb_plan_slack slack = {m->step_us, -m->more_uusd};
     rb_plan_table_write(plan, m->exists ? &slack : NULL, &style, out);
 }

@@ -1,12 +1,12 @@
 // rbplan explain, rbplan diff: what plans that were written say.
 #include "commands/rbplan/rbplan.h"
 
-#include "base/limits.h"
 #include "providers/wire/digest.h"
 #include "views/pages/error_catalog.h"
 #include "views/tables/plan_table.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define DB_OPTION                                                                                                   \
     {                                                                                                               \
@@ -73,7 +73,7 @@ static bool run_explain(const struct rb_args *args, struct rb_err *err)
     struct rb_buf out = RB_BUF_INIT;
     if (!read_stored(args->args[0], &s, err))
         return false;
-    struct rb_text_style style = rb_plan_style();
+    struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     rb_plan_explain_write(&s.plan, &style, &out);
     return rb_plan_print(&out, err);
 }
@@ -108,7 +108,7 @@ static bool run_diff(const struct rb_args *args, struct rb_err *err)
     if (!read_stored(args->args[0], &a, err) || !read_stored(args->args[1], &b, err))
         return false;
     bool same_base = strcmp(base_name(args->args[0]), base_name(args->args[1])) == 0;
-    struct rb_text_style style = rb_plan_style();
+    struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_buf out = RB_BUF_INIT;
     rb_plan_diff_write(&a.plan, same_base ? args->args[0] : base_name(args->args[0]), &b.plan,
                        same_base ? args->args[1] : base_name(args->args[1]), &style, &out);

@@ -5,6 +5,7 @@
 #include "planner/questions/verification.h"
 #include "simulator/world/world.h"
 #include "simulator/world/world_evaluate.h"
+#include "views/tables/verification_table.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -44,51 +45,6 @@ static double mean_z(double stated, double stated_error, double sum, double squa
     return rb_z_score(stated, mean, variance + own * own, 1);
 }
 
-// ---- what is printed
-
-static void write_row(struct rb_text_table *t, const char *name, const struct rb_verified *z)
-{
-    const double values[] = {z->mean, z->p5, z->p50, z->p95, z->p99};
-    rb_text_table_cell(t, "%s", name);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        rb_text_table_cell(t, "%+.2f", values[i]);
-}
-
-static double largest(const struct rb_verification *v)
-{
-    const double values[] = {v->time_z.mean, v->time_z.p5,  v->time_z.p50,  v->time_z.p95, v->time_z.p99,
-                             v->cost_z.mean, v->cost_z.p5,  v->cost_z.p50,  v->cost_z.p95, v->cost_z.p99,
-                             v->p_both_z,    v->p_budget_z, v->p_deadline_z};
-    double most = 0;
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        most = fmax(most, fabs(values[i]));
-    return most;
-}
-
-static void write_verification(const struct rb_verification *v, const struct rb_plan *plan, struct rb_buf *out)
-{
-    static const struct rb_text_column columns[] = {{"z", false, 0},  {"mean", true, 0}, {"p5", true, 0},
-                                                    {"p50", true, 0}, {"p95", true, 0},  {"p99", true, 0}};
-    const struct rb_text_style plain = {0};
-    struct rb_text_table t;
-    rb_buf_printf(out, "\nverified by %lld runs, trial by trial, that the estimate has not seen:\n",
-                  (long long)v->samples);
-    rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
-    write_row(&t, "time", &v->time_z);
-    write_row(&t, "cost", &v->cost_z);
-    rb_text_table_write(&t, &plain, out);
-    rb_text_table_finish(&t);
-    if (plan->deadline_us >= 0)
-        rb_buf_printf(out, "P(on time) %.4f, z = %+.2f\n", v->simulated.p_deadline, v->p_deadline_z);
-    if (plan->budget_uusd >= 0)
-        rb_buf_printf(out, "P(within budget) %.4f, z = %+.2f\n", v->simulated.p_budget, v->p_budget_z);
-    if (plan->deadline_us >= 0 && plan->budget_uusd >= 0)
-        rb_buf_printf(out, "P(both) %.4f, z = %+.2f\n", v->simulated.p_both, v->p_both_z);
-    if (largest(v) > RB_SURE_SIGMA + 1)
-        rb_buf_printf(out, "the largest |z| is %.1f: more than chance explains. The estimate is wrong there\n",
-                      largest(v));
-}
-
 static void write_worlds(const struct worlds *w, const struct rb_estimate *e, struct rb_buf *out)
 {
     char time[32], cost[32];
@@ -111,14 +67,14 @@ static bool verify(const struct rb_scenario *s, const struct rb_plan *plan, int 
         n = rb_world_affordable_runs(plan, n);
         if (!rb_verify_by_engine(s, plan, n, threads, &verification, err))
             return false;
-        write_verification(&verification, plan, out);
+        rb_verification_write(&verification, plan, out);
         return true;
     }
     if (!rb_verify(s, plan->stages, plan->n_stages, &plan->estimate, plan->deadline_us, plan->budget_uusd, n, threads,
                    &verification, err) ||
         !run_worlds(s, plan, n < MOST_WORLDS ? n : MOST_WORLDS, &worlds, err))
         return false;
-    write_verification(&verification, plan, out);
+    rb_verification_write(&verification, plan, out);
     write_worlds(&worlds, &plan->estimate, out);
     return true;
 }

@@ -1,13 +1,12 @@
 // rbprofile: what is measured about training and clouds goes in, fitted models come out.
-#include "commands/rbprofile/rbprofile_command.h"
-#include "commands/rbprofile/rbprofile_measure.h"
-#include "commands/rbprofile/rbprofile_show.h"
-#include "commands/rbrun/open_files.h"
-#include "commands/version.h"
-
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/open_files.h"
+#include "commands/rbprofile/rbprofile_command.h"
+#include "commands/rbprofile/rbprofile_measure.h"
+#include "commands/version.h"
+#include "views/tables/profile_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,16 +22,14 @@ static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *er
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_fit_report report;
     rb_arena_init(&arena);
-    if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err)) {
+    if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err))
         return false;
-    }
     struct rb_buf out = RB_BUF_INIT;
-    if (rb_args_flag(args, "json")) {
+    if (rb_args_flag(args, "json"))
         rb_show_fit_json(&report, &out);
-    } else {
+    else
         rb_show_fit(&report, &out);
-    }
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static const struct rb_command show_command = {
@@ -88,16 +85,14 @@ static bool run_list(const struct rb_args *args, struct rb_err *err)
     struct rb_profile_name *names;
     int n;
     rb_arena_init(&arena);
-    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_list(store, &arena, &names, &n, err)) {
+    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_list(store, &arena, &names, &n, err))
         return false;
-    }
     struct rb_buf out = RB_BUF_INIT;
-    if (rb_args_flag(args, "json")) {
+    if (rb_args_flag(args, "json"))
         rb_show_names_json(names, n, &out);
-    } else {
+    else
         rb_show_names(names, n, &out);
-    }
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static int list(int argc, char **argv)
@@ -141,9 +136,8 @@ static bool run_export(const struct rb_args *args, struct rb_err *err)
     const char *path = rb_args_string(args, "output", "-");
     rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) ||
-        !rb_store_profile(store, args->args[0], &arena, &profile, err)) {
+        !rb_store_profile(store, args->args[0], &arena, &profile, err))
         return false;
-    }
     write_profile(&profile, rb_args_flag(args, "json"), &out);
     return rb_write_file(path, rb_buf_str(&out), out.len, err);
 }

@@ -3,6 +3,7 @@
 #define RB_COMMANDS_RBPROFILE_COMMAND_H
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "profiles/import/import.h"
 #include "profiles/store/store.h"
@@ -18,9 +19,6 @@ int rb_profile_carry_out(const struct rb_command *command, rb_profile_run_fn *ru
 // The store that --db names. Owns: RB_AUTO(rb_profile_close_store), or rb_store_close.
 bool rb_profile_open_store(const struct rb_args *args, bool read_only, struct rb_store **out, struct rb_err *err);
 void rb_profile_close_store(struct rb_store **s);
-
-// To stdout; frees. Errors: a full disk, a closed pipe.
-bool rb_profile_print(struct rb_buf *out, struct rb_err *err);
 
 // Dispatch to command->subcommands: options before the name of a subcommand count as if they stood behind it.
 int rb_profile_dispatch(const struct rb_command *command, int argc, char **argv);

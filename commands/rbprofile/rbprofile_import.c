@@ -51,7 +51,7 @@ static bool print_imports(const struct rb_import *imports, int n, const char *co
     rb_json_end_array(&j);
     rb_json_end_object(&j);
     rb_buf_putc(&out, '\n');
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool say_imports(const struct rb_import *imports, int n, const char *const *paths, struct rb_err *err)
@@ -68,7 +68,7 @@ static bool say_imports(const struct rb_import *imports, int n, const char *cons
         }
         rb_buf_putc(&out, '\n');
     }
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool store_all(const struct rb_import *imports, int n, struct rb_store *store, struct rb_err *err)

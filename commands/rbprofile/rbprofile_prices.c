@@ -1,13 +1,12 @@
 // rbprofile prices: what the store knows, and newer ones from a file or from the clouds themselves.
 #include "commands/rbprofile/rbprofile_command.h"
-#include "commands/rbprofile/rbprofile_show.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "executor/transport/loop_uv.h"
+#include "executor/campaign/price_fetch.h"
 #include "profiles/catalog/infra.h"
-#include "providers/provider.h"
-#include "providers/wire/http.h"
+#include "profiles/inputs/plan_inputs.h"
+#include "views/tables/profile_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ static bool print_prices(const struct rb_args *args, const struct rb_catalog *pr
         rb_show_prices_json(prices, infra, &out);
     else
         rb_show_prices(prices, infra, rb_clock_unix_us(), &out);
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool has_prices(const struct rb_catalog *prices, const char *infra)
@@ -99,22 +98,7 @@ struct update {
     const char *infra;
     const char **types; // [n_types]
     int n_types;
-    struct rb_loop_uv *uv;
-    struct rb_http *http;
-    struct rb_provider provider;
-    bool ok;
-    struct rb_err err; // where not ok
 };
-
-static void update_finish(struct update *u)
-{
-    if (u->provider.ops)
-        u->provider.ops->destroy(&u->provider);
-    rb_http_destroy(u->http);
-    if (u->uv)
-        rb_loop_uv_destroy(u->uv);
-    rb_arena_finish(&u->arena);
-}
 
 static void add_type(struct update *u, const char *type)
 {
@@ -124,24 +108,12 @@ static void add_type(struct update *u, const char *type)
     u->types[u->n_types++] = type;
 }
 
-// No store yet: no prices. It is made only when there is something to write.
-static bool read_known(struct update *u, struct rb_catalog *out, struct rb_err *err)
-{
-    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    struct rb_err why = {0};
-    if (rb_profile_open_store(u->args, true, &store, &why))
-        return rb_store_prices(store, &u->arena, out, err);
-    if (why.code != RB_ERR_NOT_FOUND)
-        *err = why;
-    return why.code == RB_ERR_NOT_FOUND;
-}
-
 // Those on the command line, else those that the store has prices of, which are asked for afresh.
 static bool choose_types(struct update *u, struct rb_err *err)
 {
     struct rb_catalog known = {0};
     int n = 0;
-    if (!read_known(u, &known, err))
+    if (!rb_stored_prices(rb_args_string(u->args, "db", NULL), &u->arena, &known, err))
         return false;
     while (rb_args_nth(u->args, "instance-type", n))
         n++;
@@ -154,30 +126,6 @@ static bool choose_types(struct update *u, struct rb_err *err)
     return true;
 }
 
-static bool open_provider(struct update *u, struct rb_err *err)
-{
-    const struct rb_provider_ops *ops;
-    char region[64];
-    if (!rb_provider_find(u->infra, &ops, region, err))
-        return false;
-    if (!ops->offers || strcmp(ops->name, "local") == 0)
-        return rb_err_set(err, RB_E_NOBODY_SELLS,
-                          "--infra %s: nobody sells it; prices of your own come with --from FILE", u->infra);
-    if (strcmp(u->infra + strlen(ops->name) + 1, region) != 0)
-        return rb_err_set(err, RB_E_NOBODY_SELLS, "--infra %s: expected a whole region, such as %s/%s", u->infra,
-                          ops->name, region);
-    u->uv = rb_loop_uv_create();
-    if (!rb_http_create(rb_loop_uv_loop(u->uv), &u->http, err))
-        return false;
-    const struct rb_provider_config config = {
-        .loop = rb_loop_uv_loop(u->uv),
-        .http = u->http,
-        .region = rb_arena_strdup(&u->arena, region),
-        .loopback_only = strcmp(ops->name, "mock") == 0,
-    };
-    return ops->create(&config, &u->provider, err);
-}
-
 static bool print_update(struct update *u, const struct rb_catalog *c, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
@@ -187,11 +135,12 @@ static bool print_update(struct update *u, const struct rb_catalog *c, struct rb
     for (int i = 0; i < c->n_offers; i++)
         n_spot += c->offers[i].market == RB_MARKET_SPOT;
     rb_buf_printf(&out, "%s: %d on-demand and %d spot prices\n", u->infra, c->n_offers - n_spot, n_spot);
-    return rb_profile_print(&out, err);
+    return rb_print(&out, err);
 }
 
-static bool keep(struct update *u, const struct rb_catalog *c, struct rb_err *err)
+static bool keep(void *ctx, const struct rb_catalog *c, struct rb_err *err)
 {
+    struct update *u = ctx;
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
     if (c->n_offers == 0)
         return rb_err_set(err, RB_E_CLOUD_PRICES, "%s: the cloud names no price; nothing was changed", u->infra);
@@ -204,27 +153,15 @@ static bool keep(struct update *u, const struct rb_catalog *c, struct rb_err *er
     return print_update(u, c, err);
 }
 
-static void offered(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
-{
-    struct update *u = arg;
-    if (err)
-        u->err = *err;
-    u->ok = !err && keep(u, catalog, &u->err);
-    rb_loop_uv_stop(u->uv);
-}
-
 static bool ask_cloud(const struct rb_args *args, const char *infra, struct rb_err *err)
 {
-    RB_AUTO(update_finish) struct update u = {.args = args, .infra = infra};
+    struct update u = {.args = args, .infra = infra};
     if (!rb_infra_check(infra, err))
         return rb_err_prefix(err, "--infra");
-    if (!choose_types(&u, err) || !open_provider(&u, err))
-        return false;
-    u.provider.ops->offers(&u.provider, u.types, u.n_types, offered, &u);
-    rb_loop_uv_run(u.uv);
-    if (!u.ok)
-        *err = u.err;
-    return u.ok;
+    rb_arena_init(&u.arena);
+    const bool ok = choose_types(&u, err) && rb_prices_fetch(infra, u.types, u.n_types, keep, &u, err);
+    rb_arena_finish(&u.arena);
+    return ok;
 }
 
 static bool run_update(const struct rb_args *args, struct rb_err *err)

@@ -1,11 +1,11 @@
 // rbrun: carries a plan out, and looks after runs.
 #include "commands/rbrun/rbrun.h"
-#include "commands/rbrun/open_files.h"
-#include "commands/rbrun/rbrun_pool.h"
-#include "commands/version.h"
 
 #include "base/closest.h"
 #include "base/file.h"
+#include "base/open_files.h"
+#include "commands/rbrun/rbrun_pool.h"
+#include "commands/version.h"
 
 #include <signal.h>
 #include <stdio.h>

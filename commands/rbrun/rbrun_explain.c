@@ -7,7 +7,7 @@ static bool explain(const struct rb_args *args, int *out_code, struct rb_err *er
 {
     (void)out_code;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    return rb_error_explain_write(args->args[0], &out, err) && rb_run_print(&out, err);
+    return rb_error_explain_write(args->args[0], &out, err) && rb_print(&out, err);
 }
 
 static const struct rb_option options[] = {

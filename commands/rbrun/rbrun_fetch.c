@@ -62,7 +62,7 @@ static bool print_json(const char *run_id, int trial, const char *checkpoint, co
     rb_json_kstring(&j, "directory", dir);
     rb_json_end_object(&j);
     rb_buf_putc(&out, '\n');
-    return rb_run_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool fetch_from(const struct rb_args *args, struct rb_journal *journal, struct rb_run_files *f,
@@ -94,7 +94,8 @@ static bool fetch(const struct rb_args *args, int *out_code, struct rb_err *err)
     RB_AUTO(rb_run_files_finish) struct rb_run_files f;
     struct rb_journal *journal;
     (void)out_code;
-    if (!rb_run_files_open_newest(&f, args, args->args[0], err) || !rb_journal_open_reader(f.journal, &journal, err))
+    if (!rb_run_files_open_newest(&f, rb_run_state_dir(args), args->args[0], err) ||
+        !rb_journal_open_reader(f.journal, &journal, err))
         return false;
     const bool ok = fetch_from(args, journal, &f, err);
     rb_journal_close(journal);

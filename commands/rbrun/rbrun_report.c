@@ -1,8 +1,9 @@
 // rbrun report: what a run did and cost, as text, JSON, CSV, a page or a picture.
-#include "commands/rbrun/rbrun_page.h"
-
 #include "base/file.h"
 #include "base/log.h"
+#include "commands/rbrun/rbrun.h"
+#include "executor/report/report.h"
+#include "views/run/run_document.h"
 #include "views/tables/report_csv.h"
 
 static const struct rb_option report_options[] = {
@@ -46,9 +47,9 @@ static bool print_csv(struct rb_journal *j, const struct rb_plan *plan, bool at_
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     RB_AUTO(rb_buf_finish) struct rb_buf csv = RB_BUF_INIT;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    return rb_run_report_json(j, plan, at_work, false, &text, err) &&
+    return rb_report_json(j, plan, at_work, false, &text, err) &&
            rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, err) &&
-           rb_report_csv_write(doc.root, table, &csv, err) && rb_run_print(&csv, err);
+           rb_report_csv_write(doc.root, table, &csv, err) && rb_print(&csv, err);
 }
 
 // Before anything is read: a name that says something else than what would be in it is a mistake.
@@ -80,7 +81,7 @@ static bool report(const struct rb_args *args, int *out_code, struct rb_err *err
     (void)out_code;
     rb_arena_init(&f.arena);
     if (!check_name(args, "html", ".html", err) || !check_name(args, "gantt", ".svg", err) ||
-        !rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
+        !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
         !rb_journal_open_reader(f.journal, &journal, err))
         return false;
     const bool ok = report_of(journal, &f, args, err);

@@ -1,23 +1,22 @@
 // rbrun plan.json, and rbrun resume.
-#include "commands/rbrun/rbrun_checks.h"
-#include "commands/rbrun/rbrun_dry_run.h"
 #include "commands/rbrun/rbrun_pool.h"
-#include "commands/rbrun/rbrun_preflight.h"
-#include "commands/rbrun/rbrun_serve.h"
-#include "commands/rbrun/rbrun_session.h"
 
-#include "base/clock.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/log.h"
-#include "executor/controller/spend.h"
-#include "executor/controller/stand_in.h"
 #include "executor/journal/run_dir.h"
-#include "providers/wire/digest.h"
+#include "executor/pool/pool_run.h"
+#include "executor/run/checks.h"
+#include "executor/run/infras.h"
+#include "executor/run/limits.h"
+#include "executor/run/preflight.h"
+#include "executor/run/worst_case.h"
+#include "views/run/dry_run.h"
+#include "views/run/run_serve.h"
+#include "views/run/terminal_run.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // --- rbrun plan.json
 
@@ -63,52 +62,14 @@ static int most_nodes(const struct rb_plan *plan)
     return most;
 }
 
-// The dearest that may run for it, to its own end.
-static bool most_of_node(const struct rb_plan *plan, int offer, int64_t *out_uusd, struct rb_err *err)
-{
-    int64_t most_uusd = 0;
-    for (int k = 0, other; (other = rb_stand_in(plan, offer, k)) >= 0; k++) {
-        struct rb_billing billing;
-        if (!rb_spend_billing(plan, other, &billing, err)) {
-            if (k == 0)
-                return false;
-            continue; // what has no price is not launched
-        }
-        billing.data_uusd = 0; // read once, with or without us
-        const int64_t uusd = rb_bill_node(&billing, 0, RB_SESSION_HARD_LIMIT_MIN * 60 * RB_US_PER_S).total_uusd;
-        most_uusd = uusd > most_uusd ? uusd : most_uusd;
-    }
-    *out_uusd = most_uusd;
-    return true;
-}
-
-// If this process and this machine never came back: the most that nodes can still cost before their own switches end them.
-static bool most_without_us(const struct rb_plan *plan, int64_t *out_uusd, struct rb_err *err)
-{
-    int64_t most_uusd = 0;
-    for (int i = 0; i < plan->n_stages; i++) {
-        int64_t stage_uusd = 0;
-        for (int k = 0; k < plan->stages[i].n_nodes; k++) {
-            const struct rb_plan_nodes *nodes = &plan->stages[i].nodes[k];
-            int64_t node_uusd;
-            if (!most_of_node(plan, nodes->offer, &node_uusd, err))
-                return false;
-            stage_uusd += nodes->count * node_uusd;
-        }
-        most_uusd = stage_uusd > most_uusd ? stage_uusd : most_uusd;
-    }
-    *out_uusd = most_uusd;
-    return true;
-}
-
 static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct rb_err *err)
 {
     char infras[32][64], most[32], budget[32];
     int64_t most_uusd;
-    const int n = rb_session_infras(plan, infras, 32);
+    const int n = rb_run_infras(plan, infras, 32);
     if (n == 1 && strcmp(infras[0], "local") == 0)
         return true;
-    if (!most_without_us(plan, &most_uusd, err))
+    if (!rb_run_worst_case(plan, RB_SESSION_HARD_LIMIT_MIN * 60 * RB_US_PER_S, &most_uusd, err))
         return false;
     rb_info(
         "at most %s is spent; were this machine lost for good, at most %s more, if every node's dead man's switch is "
@@ -120,67 +81,17 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
 
 // --- before anything is bought
 
-static void judge_preflight(void *ctx, const char *infra, const char *instance_type, bool stands_in,
-                            const struct rb_err *err, const char *image)
-{
-    struct rb_err *refusal = ctx;
-    (void)image;
-    if (!err || refusal->code)
-        return;
-    if (stands_in) {
-        rb_warn("%s in %s cannot stand in when others are sold out: %s", instance_type, infra, err->message);
-    } else if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND ||
-               rb_err_number(err) == RB_E_UNREACHABLE) { // once begun, a run would ask again and again
-        *refusal = *err;
-        rb_err_prefix(refusal, "%s in %s", instance_type, infra);
-    } else {
-        rb_warn("%s in %s: whether it may be launched could not be asked: %s", instance_type, infra, err->message);
-    }
-}
-
-// The plan of the run is the one with the images it will boot: a resumed run boots the same.
-static void pin(struct rb_run_files *f, struct rb_buf *out)
-{
-    struct rb_json j;
-    rb_json_init(&j, out, true);
-    rb_plan_write(&f->plan, &j);
-    rb_buf_putc(out, '\n');
-    rb_digest_sha256(rb_buf_str(out), out->len, f->plan_sha256);
-}
-
-static bool preflight(struct rb_run_files *f, struct rb_buf *out_pinned, struct rb_err *err)
-{
-    struct rb_err refusal = {0};
-    bool pinned;
-    if (!rb_run_preflight(&f->plan, &f->arena, judge_preflight, &refusal, &pinned, err))
-        return false;
-    if (refusal.code) {
-        *err = refusal;
-        return false;
-    }
-    if (pinned)
-        pin(f, out_pinned);
-    return true;
-}
-
 static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
 {
     char infras[32][64], what[256], mean[32], p95[32];
-    const int n = rb_session_infras(plan, infras, 32);
+    const int n = rb_run_infras(plan, infras, 32);
     bool harmless = true;
     for (int i = 0; i < n; i++)
-        harmless = harmless && rb_session_is_harmless(infras[i]);
+        harmless = harmless && rb_infra_is_harmless(infras[i]);
     snprintf(what, sizeof what, "rents up to %d nodes at once in %s%s, for about %s (95 %% of runs cost up to %s)",
              most_nodes(plan), infras[0], n > 1 ? " and elsewhere" : "",
              rb_format_money(plan->estimate.cost_uusd.mean, mean), rb_format_money(plan->estimate.cost_uusd.p95, p95));
     return harmless || rb_run_confirm(yes, what, err);
-}
-
-static bool keep(const struct rb_run_files *f, const char *name, const char *bytes, size_t n, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    rb_buf_printf(&path, "%s/%s", f->dir, name);
-    return rb_write_file(rb_buf_str(&path), bytes, n, err);
 }
 
 // pinned: the plan as it is kept; empty: as the file has it.
@@ -188,45 +99,38 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
                          const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *bytes = NULL;
-    char job_path[4096];
+    char job_path[4096], root[4096];
     size_t n;
     if (!rb_run_places(&f->plan, plan_path, job_path, f->workdir, err) ||
-        !rb_run_dir_root(rb_args_string(args, "state-dir", NULL), f->root, sizeof f->root, err) ||
-        !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err) ||
-        !rb_run_dir_create(f->root, f->plan.job->name, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, err))
+        !rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, err) ||
+        !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
         return false;
-    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
-    return keep(f, "plan.json", pinned->len ? pinned->data : bytes, pinned->len ? pinned->len : n, err) &&
-           keep(f, "workdir", f->workdir, strlen(f->workdir), err);
+    return rb_run_files_create(f, root, f->plan.job->name, pinned->len ? pinned->data : bytes,
+                               pinned->len ? pinned->len : n, err);
 }
 
 static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const struct rb_args *args,
                       const struct rb_session_options *options, int *out_code, struct rb_err *err)
 {
-    struct rb_run_serve *serve = rb_run_serve_begin(args, f->run_id);
-    const bool ok = rb_session_carry_out(f, journal, options, out_code, err);
+    struct rb_run_serve *serve =
+        rb_run_serve_begin(rb_args_string(args, "serve", NULL), rb_run_state_dir(args), f->run_id);
+    const bool ok = rb_terminal_run(f, journal, options, out_code, err);
     rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
     return ok;
 }
 
 static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out_code, struct rb_err *err)
 {
-    char owner[160];
     int64_t deadline_us, budget_uusd;
     struct rb_journal *journal;
     RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
-    if (!rb_run_limits(&f->plan, args, &deadline_us, &budget_uusd, err) || !tell_bound(&f->plan, budget_uusd, err) ||
-        !confirm(&f->plan, rb_args_flag(args, "yes"), err) || !preflight(f, &pinned, err) ||
-        !make_run_dir(f, args->args[0], &pinned, args, err))
+    if (!rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
+                       rb_args_money_uusd(args, "budget", f->plan.budget_uusd),
+                       rb_args_money_uusd(args, "max-cost", -1), &deadline_us, &budget_uusd, err) ||
+        !tell_bound(&f->plan, budget_uusd, err) || !confirm(&f->plan, rb_args_flag(args, "yes"), err) ||
+        !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, args->args[0], &pinned, args, err))
         return false;
-    rb_run_owner(owner, sizeof owner);
-    const struct rb_journal_meta meta = {.run_id = f->run_id,
-                                         .plan_sha256 = f->plan_sha256,
-                                         .owner = owner,
-                                         .started_unix_us = rb_clock_unix_us(),
-                                         .deadline_us = deadline_us,
-                                         .budget_uusd = budget_uusd};
-    if (!rb_journal_create(f->journal, &meta, &journal, err))
+    if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
     rb_info("run %s", f->run_id);
     const struct rb_session_options options = {.json = rb_args_flag(args, "json")};
@@ -242,8 +146,8 @@ static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *e
     if (!rb_run_read_plan(&f, args->args[0], err))
         return false;
     if (rb_args_flag(args, "dry-run"))
-        return rb_run_dry(&f.plan, args, err);
-    return rb_run_serve_check(args, err) && rb_run_check(&f.plan, args->args[0], err) &&
+        return rb_run_dry(&f.plan, (uint32_t)rb_args_int(args, "replicate", 0), rb_args_flag(args, "json"), err);
+    return rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
            run_new(&f, args, out_code, err);
 }
 
@@ -274,64 +178,29 @@ static const struct rb_command resume_command = {
     .max_args = 1,
 };
 
-static bool raise_deadline(const char *text, int64_t now_us, int64_t *deadline_us, struct rb_err *err)
-{
-    int64_t given;
-    if (!text)
-        return true;
-    if (!rb_parse_duration(text + (text[0] == '+'), &given, err))
-        return rb_err_prefix(err, "--deadline");
-    const int64_t from = *deadline_us > now_us ? *deadline_us : now_us;
-    *deadline_us = text[0] == '+' ? from + given : given;
-    return true;
-}
-
-static bool raise_budget(const char *text, int64_t *budget_uusd, struct rb_err *err)
-{
-    int64_t given;
-    if (!text)
-        return true;
-    if (!rb_parse_money(text + (text[0] == '+'), &given, err))
-        return rb_err_prefix(err, "--budget");
-    *budget_uusd = text[0] == '+' && *budget_uusd >= 0 ? *budget_uusd + given : given;
-    return true;
-}
-
-static bool set_limits(const struct rb_args *args, struct rb_journal *journal, struct rb_err *err)
-{
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct rb_journal_meta meta;
-    rb_arena_init(&arena);
-    if (!rb_journal_meta(journal, &arena, &meta, err))
-        return false;
-    const int64_t now_us = rb_clock_unix_us() - meta.started_unix_us;
-    if (!raise_deadline(rb_args_string(args, "deadline", NULL), now_us, &meta.deadline_us, err) ||
-        !raise_budget(rb_args_string(args, "budget", NULL), &meta.budget_uusd, err))
-        return false;
-    if (meta.deadline_us >= 0 && meta.deadline_us <= now_us)
-        rb_warn("the deadline of this run has passed: what is left of it will be cleaned up; more time: "
-                "--deadline +1h");
-    return rb_journal_set_limits(journal, meta.deadline_us, meta.budget_uusd, err);
-}
-
 static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
     rb_arena_init(&f.arena);
-    if (!rb_run_serve_check(args, err) || !rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
+    if (!rb_run_serve_check(rb_args_string(args, "serve", NULL), err) ||
+        !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
         !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
         return false;
     if (rb_pool_is_one(f.dir))
-        return set_limits(args, journal, err) ? rb_pool_resume(&f, journal, args, out_code, err)
-                                              : (rb_journal_close(journal), false);
+        return rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
+                                   rb_args_string(args, "budget", NULL), err)
+                   ? rb_pool_resume(&f, journal, args, out_code, err)
+                   : (rb_journal_close(journal), false);
     if (!rb_run_check_open_files(&f.plan, 1, err)) {
         rb_journal_close(journal);
         return false;
     }
     rb_info("run %s", f.run_id);
     const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json")};
-    const bool ok = set_limits(args, journal, err) && carry_out(&f, journal, args, &options, out_code, err);
+    const bool ok = rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
+                                        rb_args_string(args, "budget", NULL), err) &&
+                    carry_out(&f, journal, args, &options, out_code, err);
     rb_journal_close(journal);
     return ok;
 }

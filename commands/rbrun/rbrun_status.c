@@ -1,8 +1,8 @@
 // rbrun status: how a run stands, once or watched.
-#include "commands/rbrun/rbrun_pool_following.h"
-#include "commands/rbrun/rbrun_watch.h"
-
+#include "commands/rbrun/rbrun.h"
 #include "views/live/terminal.h"
+#include "views/run/pool_following.h"
+#include "views/run/watch.h"
 
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ static const struct rb_command status_command = {
 static bool print_once(struct rb_following *f, bool json, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_json j;
     if (!rb_following_look(f, true, err))
         return false;
@@ -40,7 +40,7 @@ static bool print_once(struct rb_following *f, bool json, struct rb_err *err)
     } else {
         rb_run_screen_block(&f->screen, &style, &out);
     }
-    return rb_run_print(&out, err);
+    return rb_print(&out, err);
 }
 
 static bool status(const struct rb_args *args, int *out_code, struct rb_err *err)
@@ -48,7 +48,7 @@ static bool status(const struct rb_args *args, int *out_code, struct rb_err *err
     RB_AUTO(rb_pool_following_finish) struct rb_pool_following p;
     const bool json = rb_args_flag(args, "json");
     (void)out_code;
-    if (!rb_pool_following_open(&p, args, args->n_args ? args->args[0] : NULL, err))
+    if (!rb_pool_following_open(&p, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err))
         return false;
     if (!rb_args_flag(args, "watch"))
         return print_once(&p.owner, json, err);

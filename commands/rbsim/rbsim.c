@@ -1,14 +1,16 @@
 // rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
 // rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
 #include "commands/rbsim/rbsim.h"
-#include "commands/rbrun/open_files.h"
-#include "commands/version.h"
 
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/open_files.h"
+#include "commands/version.h"
 #include "engine/core/policy.h"
 #include "views/live/waiting_line.h"
+#include "views/simulations/sim_gantt.h"
+#include "views/simulations/sim_table.h"
 
 #include <errno.h>
 #include <math.h>
@@ -86,46 +88,6 @@ static const struct rb_command command = {
     .max_args = 1,
 };
 
-// ---- running
-
-static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, struct rb_err *err)
-{
-    const struct rb_plan *plan = &v->plan;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct rb_scenario scenario;
-    const struct rb_world_runs runs = {
-        .samples = sim->n,
-        .threads = cores > 0 ? (int)cores : 1,
-        .deadline_us = plan->deadline_us,
-        .stop_at_deadline = sim->stop_at_deadline,
-        .budget_uusd = plan->budget_uusd,
-        .curve = rb_curves_metric,
-        .curve_ctx = &sim->curves,
-    };
-    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
-                          err))
-        return false;
-    v->results = rb_xcalloc((size_t)sim->n, sizeof *v->results);
-    const bool ok = rb_world_replicates(&scenario, plan, &runs, v->results, NULL, err);
-    rb_scenario_finish(&scenario);
-    return ok;
-}
-
-// A deadline is the end of a run only where a policy works towards one, and then for all that are compared with it, or
-// where that is asked for. Else the whole distribution is shown.
-static bool run_all(struct rb_simulation *sim, struct rb_err *err)
-{
-    for (int i = 0; i < sim->n_variants; i++) {
-        const struct rb_policy *policy = rb_policy_find(sim->variants[i].plan.policy);
-        sim->stop_at_deadline |= policy && policy->anytime && sim->n_variants > 1;
-    }
-    for (int i = 0; i < sim->n_variants; i++) {
-        if (!run_variant(sim, &sim->variants[i], err))
-            return sim->n_variants > 1 ? rb_err_prefix(err, "%s", sim->variants[i].label) : false;
-    }
-    return true;
-}
-
 // ---- the command
 
 static bool check_names(const struct rb_args *args, struct rb_err *err)
@@ -177,67 +139,62 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
             rb_err_set(err, RB_E_OPERANDS, "expected a job file: rbsim job.yaml (see rbsim --help)"));
 }
 
-static void say_curves(const struct rb_simulation *sim)
+static void say_curves(const struct rb_sim_command *c)
 {
-    const struct rb_job *job = sim->variants[0].plan.job;
-    const bool given = rb_args_string(sim->args, "curves", NULL) != NULL;
-    rb_info("learning curves are %s%s", sim->curves.says, given ? "" : ": no --curves were given");
-    if (sim->curves.n > 0 && sim->curves.shortest < job->scheduler.max_resource)
+    const struct rb_job *job = c->sim.variants[0].plan.job;
+    const bool given = rb_args_string(c->args, "curves", NULL) != NULL;
+    rb_info("learning curves are %s%s", c->sim.curves.says, given ? "" : ": no --curves were given");
+    if (c->sim.curves.n > 0 && c->sim.curves.shortest < job->scheduler.max_resource)
         rb_warn("a curve ends at %lld, trials train to %lld: beyond its end it stays as it was",
-                (long long)sim->curves.shortest, (long long)job->scheduler.max_resource);
+                (long long)c->sim.curves.shortest, (long long)job->scheduler.max_resource);
 }
 
-static bool print(const struct rb_buf *out, struct rb_err *err)
-{
-    if (fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0)
-        return true;
-    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
-}
-
-static bool run_and_show(struct rb_simulation *sim, struct rb_err *err)
+static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    const char *gantt = rb_args_string(sim->args, "gantt", NULL);
-    if (!rb_curves_open(rb_args_string(sim->args, "curves", NULL), sim->seed, sim->variants[0].plan.job->goal,
-                        &sim->in.arena, &sim->curves, err))
+    const char *gantt = rb_args_string(c->args, "gantt", NULL);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!rb_curves_open(rb_args_string(c->args, "curves", NULL), c->sim.seed, c->sim.variants[0].plan.job->goal,
+                        &c->in.arena, &c->sim.curves, err))
         return false;
-    say_curves(sim);
+    say_curves(c);
     struct rb_waiting_line *waiting = rb_waiting_line_begin("simulating", "fewer --replicates take less");
-    const bool ok = run_all(sim, err) && (!gantt || rb_sim_draw(sim, gantt, err));
+    const bool ok =
+        rb_simulate(&c->sim, cores > 0 ? (int)cores : 1, err) && (!gantt || rb_sim_gantt_save(&c->sim, gantt, err));
     rb_waiting_line_end(waiting);
     if (!ok)
         return false;
-    if (sim->n_variants > 1)
-        rb_sim_show_comparison(sim, &out);
+    if (c->sim.n_variants > 1)
+        rb_sim_show_comparison(&c->sim, c->json, &out);
     else
-        rb_sim_show(sim, &out);
-    return print(&out, err);
+        rb_sim_show(&c->sim, c->json, &out);
+    return rb_print(&out, err);
 }
 
 // --tuner and --policy are keys of the job, read with it: defaults of others follow from them.
-static bool load_job(struct rb_simulation *sim, struct rb_err *err)
+static bool load_job(struct rb_sim_command *c, struct rb_err *err)
 {
-    const char *tuner = rb_args_string(sim->args, "tuner", NULL), *policy = rb_args_string(sim->args, "policy", NULL);
+    const char *tuner = rb_args_string(c->args, "tuner", NULL), *policy = rb_args_string(c->args, "policy", NULL);
     const char *overrides[2];
     char type[64], name[64];
     int n = 0;
-    if (rb_args_nth(sim->args, "plan", 0))
-        return rb_plan_inputs_job(&sim->in, sim->args, err); // the plan's own job is simulated
+    if (rb_args_nth(c->args, "plan", 0))
+        return rb_args_job(c->args, NULL, 0, &c->in, err); // the plan's own job is simulated
     snprintf(type, sizeof type, "scheduler.type=%s", tuner ? tuner : "");
     snprintf(name, sizeof name, "policy=%s", policy ? policy : "");
     if (tuner)
         overrides[n++] = type;
     if (policy)
         overrides[n++] = name;
-    return rb_plan_inputs_job_with(&sim->in, sim->args, overrides, n, err);
+    return rb_args_job(c->args, overrides, n, &c->in, err);
 }
 
-static void finish(struct rb_simulation *sim)
+static void finish(struct rb_sim_command *c)
 {
-    for (int i = 0; i < sim->n_variants; i++)
-        free(sim->variants[i].results);
-    rb_doc_finish(&sim->plan_doc);
-    rb_plan_inputs_finish(&sim->in);
+    for (int i = 0; i < c->sim.n_variants; i++)
+        free(c->sim.variants[i].results);
+    rb_doc_finish(&c->plan_doc);
+    rb_plan_inputs_finish(&c->in);
 }
 
 static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
@@ -247,24 +204,14 @@ static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
     if (!check_options(args, err))
         return false;
     RB_AUTO(finish)
-    struct rb_simulation sim = {
+    struct rb_sim_command c = {
         .args = args,
-        .n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
+        .sim = {.n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
+                .stop_at_deadline = rb_args_flag(args, "stop-at-deadline")},
         .json = rb_args_flag(args, "json"),
-        .stop_at_deadline = rb_args_flag(args, "stop-at-deadline"),
         .out_told = out_told,
     };
-    return load_job(&sim, err) && rb_sim_name_variants(&sim, err) && rb_sim_make_plans(&sim, err) &&
-           run_and_show(&sim, err);
-}
-
-static bool asks_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    }
-    return false;
+    return load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
 }
 
 int main(int argc, char **argv)
@@ -284,7 +231,7 @@ int main(int argc, char **argv)
     else
         ok = ok && run(&args, &told, &err);
     if (!ok && !told)
-        rb_err_print(&err, command.name, asks_for_json(argc, argv));
+        rb_err_print(&err, command.name, rb_args_ask_for_json(argc, argv));
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);
 }

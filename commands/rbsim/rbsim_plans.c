@@ -30,62 +30,66 @@ static bool is_policy_key(const char *text)
 }
 
 // "asha:hypersched:policy_options.admission=false"
-static bool name_variant(struct rb_simulation *sim, const char *text, size_t len, struct rb_err *err)
+static bool name_variant(struct rb_sim_command *c, const char *text, size_t len, struct rb_err *err)
 {
-    struct rb_arena *arena = &sim->in.arena;
-    struct rb_sim_variant *v = &sim->variants[sim->n_variants];
+    struct rb_arena *arena = &c->in.arena;
+    struct rb_sim_variant *v = &c->sim.variants[c->sim.n_variants];
     char *copy = rb_arena_printf(arena, "%.*s", (int)len, text), *rest = NULL;
     const char **overrides = rb_arena_array(arena, len + 2, sizeof *overrides);
-    *v = (struct rb_sim_variant){.label = rb_arena_strdup(arena, copy), .overrides = overrides};
+    struct rb_sim_overrides *o = &c->overrides[c->sim.n_variants];
+    *v = (struct rb_sim_variant){.label = rb_arena_strdup(arena, copy)};
+    *o = (struct rb_sim_overrides){.items = overrides};
     const char *tuner = strtok_r(copy, ":", &rest), *policy = strtok_r(NULL, ":", &rest), *key;
     if (!tuner || !policy || !rb_tuner_find(tuner) || !rb_policy_find_alone(policy))
         return rb_err_set(
             err, RB_E_OPTION_VALUE,
             "--compare: expected TUNER:POLICY[:KEY=VALUE]..., as in asha:static,asha:hypersched; got %.80s", v->label);
-    overrides[v->n_overrides++] = rb_arena_printf(arena, "scheduler.type=%s", tuner);
-    overrides[v->n_overrides++] = rb_arena_printf(arena, "policy=%s", policy);
+    overrides[o->n++] = rb_arena_printf(arena, "scheduler.type=%s", tuner);
+    overrides[o->n++] = rb_arena_printf(arena, "policy=%s", policy);
     while ((key = strtok_r(NULL, ":", &rest))) {
         if (!is_policy_key(key))
             return rb_err_set(
                 err, RB_E_OPTION_VALUE,
                 "--compare %.80s: expected a key of scheduler, policy_options or trial = its value, got %.60s",
                 v->label, key);
-        overrides[v->n_overrides++] = key;
+        overrides[o->n++] = key;
     }
-    sim->n_variants++;
+    c->sim.n_variants++;
     return true;
 }
 
-static bool name_compared(struct rb_simulation *sim, const char *list, struct rb_err *err)
+static bool name_compared(struct rb_sim_command *c, const char *list, struct rb_err *err)
 {
     for (const char *at = list; *at;) {
         const size_t len = strcspn(at, ",");
-        if (sim->n_variants == RB_SIM_VARIANTS)
+        if (c->sim.n_variants == RB_SIM_VARIANTS)
             return rb_err_set(err, RB_E_OPTION_VALUE, "--compare: more than %d at once", RB_SIM_VARIANTS);
-        if (!name_variant(sim, at, len, err))
+        if (!name_variant(c, at, len, err))
             return false;
         at += len + (at[len] == ',');
     }
     return true;
 }
 
-bool rb_sim_name_variants(struct rb_simulation *sim, struct rb_err *err)
+bool rb_sim_name_variants(struct rb_sim_command *c, struct rb_err *err)
 {
     const char *list;
-    sim->variants = rb_arena_array(&sim->in.arena, RB_SIM_VARIANTS, sizeof *sim->variants);
-    sim->variants[0] = (struct rb_sim_variant){0};
-    if (!rb_args_nth(sim->args, "compare", 0)) {
-        sim->n_variants = 1; // the job as --tuner and --policy made it
+    c->sim.variants = rb_arena_array(&c->in.arena, RB_SIM_VARIANTS, sizeof *c->sim.variants);
+    c->sim.variants[0] = (struct rb_sim_variant){0};
+    c->overrides = rb_arena_array(&c->in.arena, RB_SIM_VARIANTS, sizeof *c->overrides);
+    c->overrides[0] = (struct rb_sim_overrides){0};
+    if (!rb_args_nth(c->args, "compare", 0)) {
+        c->sim.n_variants = 1; // the job as --tuner and --policy made it
         return true;
     }
-    if (rb_args_nth(sim->args, "tuner", 0) || rb_args_nth(sim->args, "policy", 0) || rb_args_nth(sim->args, "plan", 0))
+    if (rb_args_nth(c->args, "tuner", 0) || rb_args_nth(c->args, "policy", 0) || rb_args_nth(c->args, "plan", 0))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                           "--compare names the tuners and policies: leave out --tuner, --policy and --plan");
-    for (int i = 0; (list = rb_args_nth(sim->args, "compare", i)); i++) {
-        if (!name_compared(sim, list, err))
+    for (int i = 0; (list = rb_args_nth(c->args, "compare", i)); i++) {
+        if (!name_compared(c, list, err))
             return false;
     }
-    return sim->n_variants > 1 || rb_err_set(err, RB_E_OPTION_VALUE, "--compare: expected two variants at least");
+    return c->sim.n_variants > 1 || rb_err_set(err, RB_E_OPTION_VALUE, "--compare: expected two variants at least");
 }
 
 // ---- a plan from a file
@@ -98,11 +102,11 @@ static void write_config(const struct rb_job *job, struct rb_buf *out)
 }
 
 // The plan carries its own copy of the job, and that is what runs. Constraints may have come from rbplan's flags.
-static void warn_if_changed(const struct rb_simulation *sim, const struct rb_plan *plan)
+static void warn_if_changed(const struct rb_sim_command *c, const struct rb_plan *plan)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf file = RB_BUF_INIT;
     RB_AUTO(rb_buf_finish) struct rb_buf planned = RB_BUF_INIT;
-    struct rb_job job = sim->in.job;
+    struct rb_job job = c->in.job;
     job.deadline_us = plan->job->deadline_us;
     job.deadline_at_us = plan->job->deadline_at_us;
     job.budget_uusd = plan->job->budget_uusd;
@@ -111,35 +115,35 @@ static void warn_if_changed(const struct rb_simulation *sim, const struct rb_pla
     write_config(&job, &file);
     write_config(plan->job, &planned);
     if (strcmp(rb_buf_str(&file), rb_buf_str(&planned)) != 0)
-        rb_warn("%s is not the job that the plan was made for; the plan's own copy is simulated", sim->in.job_path);
+        rb_warn("%s is not the job that the plan was made for; the plan's own copy is simulated", c->in.job_path);
 }
 
 // A plan's stages are those of its tuner.
-static bool check_tuner(const struct rb_simulation *sim, const struct rb_plan *plan, struct rb_err *err)
+static bool check_tuner(const struct rb_sim_command *c, const struct rb_plan *plan, struct rb_err *err)
 {
-    const char *planned = plan->job->scheduler.type, *name = rb_args_string(sim->args, "tuner", planned);
+    const char *planned = plan->job->scheduler.type, *name = rb_args_string(c->args, "tuner", planned);
     if (strcmp(name, planned) == 0)
         return rb_job_check_supported(plan->job, err);
     return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                       "--tuner %.40s: the plan was made for %s; leave out --plan to plan anew", name, planned);
 }
 
-static bool read_plan(struct rb_simulation *sim, const char *path, struct rb_plan *out, struct rb_err *err)
+static bool read_plan(struct rb_sim_command *c, const char *path, struct rb_plan *out, struct rb_err *err)
 {
     for (size_t i = 0; i < sizeof planning_only / sizeof planning_only[0]; i++) {
-        if (rb_args_nth(sim->args, planning_only[i], 0))
+        if (rb_args_nth(c->args, planning_only[i], 0))
             return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                               "--%s changes what is planned: leave out --plan, or make the plan anew",
                               planning_only[i]);
     }
-    if (!rb_doc_read(&sim->plan_doc, path, err) ||
-        !rb_plan_read(sim->plan_doc.root, rb_digest_sha256, &sim->in.arena, out, err))
+    if (!rb_doc_read(&c->plan_doc, path, err) ||
+        !rb_plan_read(c->plan_doc.root, rb_digest_sha256, &c->in.arena, out, err))
         return false;
-    if (!rb_args_string(sim->args, "seed", NULL))
-        sim->seed = out->seed;
-    warn_if_changed(sim, out);
-    out->policy = rb_args_string(sim->args, "policy", out->policy);
-    return check_tuner(sim, out, err);
+    if (!rb_args_string(c->args, "seed", NULL))
+        c->sim.seed = out->seed;
+    warn_if_changed(c, out);
+    out->policy = rb_args_string(c->args, "policy", out->policy);
+    return check_tuner(c, out, err);
 }
 
 // ---- a fixed cluster, without planning
@@ -150,10 +154,10 @@ static bool dearer(const struct rb_offer *a, const struct rb_offer *b)
 }
 
 // The cheapest of the offers, of one type where it is named; spot only where the job has nothing else.
-static bool choose_offer(const struct rb_simulation *sim, const struct rb_job *job, const struct rb_offer *offers,
-                         int n, const struct rb_offer **out, struct rb_err *err)
+static bool choose_offer(const struct rb_sim_command *c, const struct rb_job *job, const struct rb_offer *offers, int n,
+                         const struct rb_offer **out, struct rb_err *err)
 {
-    const char *type = rb_args_string(sim->args, "instance-type", NULL);
+    const char *type = rb_args_string(c->args, "instance-type", NULL);
     const struct rb_offer *best = NULL;
     for (int i = 0; i < n; i++) {
         if ((type && strcmp(offers[i].instance_type, type) != 0) ||
@@ -169,35 +173,35 @@ static bool choose_offer(const struct rb_simulation *sim, const struct rb_job *j
     return true;
 }
 
-static bool fixed_plan(struct rb_simulation *sim, const struct rb_job *job, struct rb_plan *out, struct rb_err *err)
+static bool fixed_plan(struct rb_sim_command *c, const struct rb_job *job, struct rb_plan *out, struct rb_err *err)
 {
-    struct rb_arena *arena = &sim->in.arena;
+    struct rb_arena *arena = &c->in.arena;
     struct rb_rung_table rungs;
     struct rb_offer *offers;
     const struct rb_offer *offer = NULL;
     int n_offers;
-    if (!rb_planner_offers(job, &sim->in.catalog, arena, &offers, &n_offers, err) ||
-        !choose_offer(sim, job, offers, n_offers, &offer, err) || !rb_rungs_of_job(job, &rungs, err))
+    if (!rb_planner_offers(job, &c->in.catalog, arena, &offers, &n_offers, err) ||
+        !choose_offer(c, job, offers, n_offers, &offer, err) || !rb_rungs_of_job(job, &rungs, err))
         return false;
     struct rb_plan_stage *stages = rb_arena_array(arena, (size_t)rungs.n, sizeof *stages);
     struct rb_plan_nodes *nodes = rb_arena_array(arena, 1, sizeof *nodes);
-    *nodes = (struct rb_plan_nodes){.offer = 0, .count = (int)rb_args_int(sim->args, "nodes", 0)};
+    *nodes = (struct rb_plan_nodes){.offer = 0, .count = (int)rb_args_int(c->args, "nodes", 0)};
     for (int i = 0; i < rungs.n; i++)
         stages[i] = (struct rb_plan_stage){
             .trials = rungs.rungs[i].trials,
             .resource_start = rungs.rungs[i].resource_start,
             .resource_end = rungs.rungs[i].resource_end,
-            .gpus_per_trial = (int)rb_args_int(sim->args, "gpus-per-trial", job->trial.sizes[0]),
+            .gpus_per_trial = (int)rb_args_int(c->args, "gpus-per-trial", job->trial.sizes[0]),
             .trials_per_gpu = 1,
             .nodes = nodes,
             .n_nodes = 1,
         };
     *out = (struct rb_plan){
         .tool = "rbsim " RB_VERSION,
-        .seed = sim->seed,
+        .seed = c->sim.seed,
         .job_path = "",
         .job = job,
-        .profile = &sim->in.profile,
+        .profile = &c->in.profile,
         .policy = job->policy,
         .planner = "none",
         .deadline_us = job->deadline_us,
@@ -208,27 +212,27 @@ static bool fixed_plan(struct rb_simulation *sim, const struct rb_job *job, stru
         .n_stages = rungs.n,
         .offers = offer,
         .n_offers = 1,
-        .catalog = &sim->in.catalog,
+        .catalog = &c->in.catalog,
     };
     return true;
 }
 
 // ---- a plan made now
 
-static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct rb_plan *out, struct rb_err *err)
+static bool planned(struct rb_sim_command *c, const struct rb_job *job, struct rb_plan *out, struct rb_err *err)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct rb_plan_result result;
-    struct rb_plan_request request = rb_plan_request_of(job, &sim->in.profile, &sim->in.catalog);
+    struct rb_plan_request request = rb_plan_request_of(job, &c->in.profile, &c->in.catalog);
     request.samples = PLAN_SAMPLES;
     request.threads = cores > 0 ? (int)cores : 1;
     request.early = false;
     request.alone = true;
     struct rb_waiting_line *waiting = rb_waiting_line_begin("planning", "a plan of yours comes with --plan FILE");
-    const bool ok = rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err);
+    const bool ok = rb_make_plan(&request, rb_planner_default(job), &c->in.arena, out, &result, err);
     if (!ok && err->code == RB_ERR_INFEASIBLE) {
-        rb_infeasible_explain(&request, rb_planner_default(job), &result, sim->json, &sim->in.arena, err);
-        *sim->out_told = sim->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
+        rb_infeasible_explain(&request, rb_planner_default(job), &result, c->json, &c->in.arena, err);
+        *c->out_told = c->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
     }
     rb_waiting_line_end(waiting);
     return ok;
@@ -236,18 +240,18 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
 
 // ---- all of them
 
-static bool make_plan(struct rb_simulation *sim, struct rb_sim_variant *v, struct rb_err *err)
+static bool make_plan(struct rb_sim_command *c, struct rb_sim_variant *v, const struct rb_sim_overrides *o,
+                      struct rb_err *err)
 {
-    v->job = sim->in.job;
-    if (v->n_overrides > 0 &&
-        !rb_plan_inputs_job_again(&sim->in, sim->args, v->overrides, v->n_overrides, &v->job, err))
+    v->job = c->in.job;
+    if (o->n > 0 && !rb_args_job_again(c->args, o->items, o->n, &c->in, &v->job, err))
         return false;
     if (!rb_job_check_supported(&v->job, err))
         return false;
     if (!v->label)
-        v->label = rb_arena_printf(&sim->in.arena, "%s:%s", v->job.scheduler.type, v->job.policy);
-    return rb_args_nth(sim->args, "nodes", 0) ? fixed_plan(sim, &v->job, &v->plan, err)
-                                              : planned(sim, &v->job, &v->plan, err);
+        v->label = rb_arena_printf(&c->in.arena, "%s:%s", v->job.scheduler.type, v->job.policy);
+    return rb_args_nth(c->args, "nodes", 0) ? fixed_plan(c, &v->job, &v->plan, err)
+                                            : planned(c, &v->job, &v->plan, err);
 }
 
 static bool check_cluster_options(const struct rb_args *args, struct rb_err *err)
@@ -264,21 +268,21 @@ static bool check_cluster_options(const struct rb_args *args, struct rb_err *err
     return true;
 }
 
-bool rb_sim_make_plans(struct rb_simulation *sim, struct rb_err *err)
+bool rb_sim_make_plans(struct rb_sim_command *c, struct rb_err *err)
 {
-    const char *plan = rb_args_string(sim->args, "plan", NULL);
-    sim->seed = sim->in.job.seed;
-    if (!check_cluster_options(sim->args, err))
+    const char *plan = rb_args_string(c->args, "plan", NULL);
+    c->sim.seed = c->in.job.seed;
+    if (!check_cluster_options(c->args, err))
         return false;
     if (plan) {
-        sim->variants[0].label = "";
-        return read_plan(sim, plan, &sim->variants[0].plan, err);
+        c->sim.variants[0].label = "";
+        return read_plan(c, plan, &c->sim.variants[0].plan, err);
     }
-    if (!rb_plan_inputs_find(&sim->in, sim->args, err))
+    if (!rb_args_find_inputs(c->args, &c->in, err))
         return false;
-    for (int i = 0; i < sim->n_variants; i++) {
-        if (!make_plan(sim, &sim->variants[i], err))
-            return sim->n_variants > 1 ? rb_err_prefix(err, "%s", sim->variants[i].label) : false;
+    for (int i = 0; i < c->sim.n_variants; i++) {
+        if (!make_plan(c, &c->sim.variants[i], &c->overrides[i], err))
+            return c->sim.n_variants > 1 ? rb_err_prefix(err, "%s", c->sim.variants[i].label) : false;
     }
     return true;
 }

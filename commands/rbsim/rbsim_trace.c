@@ -2,20 +2,23 @@
 #include "commands/rbsim/rbsim_trace.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "commands/rbsim/rbsim.h"
 #include "engine/sharing/autoscales.h"
+#include "views/simulations/trace_table.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PROVISION_US (120 * RB_US_PER_S)
 
 static void finish(struct rb_sim_trace *t)
 {
-    rb_sim_trace_drawing_destroy(t->drawing);
+    rb_trace_gantt_destroy(t->drawing);
     rb_trace_run_finish(&t->run);
     rb_trace_finish(&t->trace);
     free(t->rates);
@@ -145,27 +148,21 @@ static bool run(struct rb_sim_trace *t, struct rb_err *err)
     return true;
 }
 
-static bool print(const struct rb_buf *out, struct rb_err *err)
-{
-    if (fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0)
-        return true;
-    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
-}
-
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(finish) struct rb_sim_trace t = {.args = args};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     const char *gantt = rb_args_string(args, "gantt", NULL);
     if (!read_options(&t, err) || !rb_apps_load(&t.apps, rb_args_string(args, "apps", NULL), err) ||
         !rb_trace_read(&t.trace, rb_args_string(args, "trace", NULL), &t.apps, err))
         return false;
-    if ((gantt && !rb_sim_trace_watch(&t, gantt, err)) || !run(&t, err) ||
-        (gantt && !rb_sim_trace_draw(&t, gantt, err)))
+    if ((gantt && !rb_trace_gantt_create(gantt, &t.run, &t.trace, &t.options, &t.drawing, err)) || !run(&t, err) ||
+        (gantt && !rb_trace_gantt_save(t.drawing, gantt, err)))
         return false;
     if (rb_args_flag(args, "json"))
-        rb_sim_trace_write_json(&t, &out);
+        rb_trace_json_write(&t.run, t.wall_us, &out);
     else
-        rb_sim_trace_write_table(&t, &out);
-    return print(&out, err);
+        rb_trace_table_write(&t.run, &style, &out);
+    return rb_print(&out, err);
 }

@@ -51,25 +51,14 @@ void rb_actions_seal(struct rb_actions *a)
     }
 }
 
+static const char *const kind_names[] = {
+    [RB_ACTION_PROVISION] = "provision",     [RB_ACTION_TERMINATE] = "terminate",
+    [RB_ACTION_START_TRIAL] = "start_trial", [RB_ACTION_KILL_TRIAL] = "kill_trial",
+    [RB_ACTION_YIELD_TRIAL] = "yield_trial", [RB_ACTION_WAKE] = "wake",
+    [RB_ACTION_ADVISE] = "advise",           [RB_ACTION_DONE] = "done",
+};
+
 const char *rb_action_kind_name(enum rb_action_kind kind)
 {
-    switch (kind) {
-    case RB_ACTION_PROVISION:
-        return "provision";
-    case RB_ACTION_TERMINATE:
-        return "terminate";
-    case RB_ACTION_START_TRIAL:
-        return "start_trial";
-    case RB_ACTION_KILL_TRIAL:
-        return "kill_trial";
-    case RB_ACTION_YIELD_TRIAL:
-        return "yield_trial";
-    case RB_ACTION_WAKE:
-        return "wake";
-    case RB_ACTION_ADVISE:
-        return "advise";
-    case RB_ACTION_DONE:
-        return "done";
-    }
-    return "unknown";
+    return kind_names[kind];
 }

@@ -1,4 +1,4 @@
-// Everything the engine may ask of its world. Actions are orders, already decided; each says why.
+// Lists everything that the engine may order its world to do. Each action is decided and carries its reason.
 #ifndef RB_ENGINE_ACTION_H
 #define RB_ENGINE_ACTION_H
 
@@ -15,7 +15,7 @@ enum rb_action_kind {
     RB_ACTION_YIELD_TRIAL, // trial, attempt: let it checkpoint and give way; TRIAL_ENDED says YIELDED (or what came first)
     RB_ACTION_WAKE,        // at_us: send RB_EVENT_TIME then
     RB_ACTION_ADVISE,      // stage: a decision wants a forecast; answer with RB_EVENT_FORECAST or never
-    RB_ACTION_DONE,        // the job is over; every node has been told to terminate before
+    RB_ACTION_DONE,        // the job is over; RB_ACTION_TERMINATE was sent for every node before
 };
 
 struct rb_action {
@@ -26,7 +26,7 @@ struct rb_action {
     int64_t resource_start, resource_end;
     int gpus;                      // of the trial, over all its slots
     struct rb_trial_batch with;    // START_TRIAL
-    int sharers;                   // trials that may sit on its GPU, itself included; 1: nobody else
+    int sharers;                   // trials that may sit on its GPU, itself included; 1: it has the GPU to itself
     const struct rb_slot *slots;   // valid until the next step; [n_slots]
     int n_slots;
     int64_t at_us;

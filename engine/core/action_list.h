@@ -1,4 +1,4 @@
-// Filling a list of actions, for engine/ only.
+// Fills lists of actions; for engine/ only.
 #ifndef RB_ENGINE_ACTION_LIST_H
 #define RB_ENGINE_ACTION_LIST_H
 

@@ -13,8 +13,7 @@ static void write_trial(const struct rb_advised_trial *t, struct rb_json *j)
 void rb_advice_write(const struct rb_advice *advice, struct rb_json *j)
 {
     rb_json_begin_object(j);
-    rb_json_key(j, "trials");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "trials");
     for (int i = 0; i < advice->n_trials; i++)
         write_trial(&advice->trials[i], j);
     rb_json_end_array(j);
@@ -41,14 +40,9 @@ const struct rb_advice *rb_advice_copy(const struct rb_advice *advice, struct rb
 static bool read_trial(const struct rb_node *node, struct rb_advised_trial *out, struct rb_err *err)
 {
     struct rb_map m;
-    const struct rb_node *trial, *gpus;
-    int64_t id, n;
-    if (!rb_map_begin(&m, node, err) || !rb_map_need(&m, "trial", &trial, err) ||
-        !rb_node_int(trial, 0, RB_LIMIT_TRIALS - 1, &id, err) || !rb_map_need(&m, "gpus", &gpus, err) ||
-        !rb_node_int(gpus, 0, RB_LIMIT_NODES * RB_LIMIT_GPUS_PER_NODE, &n, err) || !rb_map_end(&m, err))
-        return false;
-    *out = (struct rb_advised_trial){.trial = (int)id, .gpus = (int)n};
-    return true;
+    return rb_map_begin(&m, node, err) && rb_map_need_count(&m, "trial", 0, RB_LIMIT_TRIALS - 1, &out->trial, err) &&
+           rb_map_need_count(&m, "gpus", 0, RB_LIMIT_NODES * RB_LIMIT_GPUS_PER_NODE, &out->gpus, err) &&
+           rb_map_end(&m, err);
 }
 
 static bool read_trials(const struct rb_node *node, struct rb_arena *arena, struct rb_advice *out, struct rb_err *err)

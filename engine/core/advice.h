@@ -1,5 +1,5 @@
-// What a world forecasts when a policy asks for it (RB_ACTION_ADVISE): sizes for trials and for the pool. It travels in
-// an event and is journalled like any other, so a replay needs nobody who can forecast.
+// Advice is what a world forecasts when a policy asks for it (RB_ACTION_ADVISE): sizes for trials and for the pool. It
+// arrives in an event, which is journalled like any other, so a replay needs no forecaster.
 #ifndef RB_ENGINE_ADVICE_H
 #define RB_ENGINE_ADVICE_H
 

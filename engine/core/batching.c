@@ -50,7 +50,7 @@ static struct rb_batch_limits limits_of(const struct rb_trial_spec *spec)
                                     .max_per_gpu = (int)spec->batch_max_per_gpu};
 }
 
-// Of the smallest total that so many GPUs can be given. More GPUs than the largest batch, which a campaign may ask for and
+// Of the smallest total that `gpus` GPUs can train with. More GPUs than the largest batch, which a campaign may ask for and
 // no trial: a sample each.
 static struct rb_batch smallest(const struct rb_batch_limits *limits, int gpus)
 {
@@ -164,13 +164,13 @@ static bool profile_steps(const struct rb_training *t, struct known_steps *out)
     return true;
 }
 
-// Local batches that are close to each other hardly tell the fixed time of a step from the time per sample: until they
+// Local batches that are close to each other hardly separate the fixed time of a step from the time per sample: until they
 // are apart, a profile that knows both is the better judge.
 static bool steps_for(const struct rb_batching *b, const char *accelerator, struct known_steps *out)
 {
     const struct accelerator *a = find(b, accelerator);
     const bool known = profile_steps(rb_profile_training(b->profile, accelerator), out);
-    if (a && a->log.n > 0 && (!known || rb_throughput_log_tells_batches(&a->log))) {
+    if (a && a->log.n > 0 && (!known || rb_throughput_log_separates_batches(&a->log))) {
         *out = (struct known_steps){a->log.fit, a->log.max_local_batch};
         return true;
     }

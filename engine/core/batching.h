@@ -1,6 +1,6 @@
-// Which batch a trial starts with, where the job lets it be tuned (trial.batch): what the run's own reports say about
-// the time of a step and about the noise of each trial's gradients, made into the largest goodput on the trial's GPUs.
-// Pure, like the engine: it depends on what was reported and in which order.
+// Chooses the batch that a trial starts with, where the job lets it be tuned (trial.batch): the one with the largest goodput
+// on the trial's GPUs. It uses the step times and the gradient noise that the run's trials have reported. Pure, like the
+// engine: the choice depends only on what was reported and in which order.
 // Source: Pollux (OSDI'21), section 4.1: its agent, at the starts of a trial.
 #ifndef RB_ENGINE_BATCHING_H
 #define RB_ENGINE_BATCHING_H
@@ -17,10 +17,10 @@ struct rb_trial_batch {
 
 struct rb_batching;
 
-// What a job begins with on so many GPUs: the smallest total that holds the initial batch, on each at least a sample.
+// The batch a job begins with on `gpus` GPUs: the smallest total that holds the initial batch, at least one sample on each.
 struct rb_trial_batch rb_batching_initial(const struct rb_job *job, int gpus);
 
-// NULL: the job's batch is not tuned. The plan is borrowed; its profile's figures count until reports tell more.
+// NULL: the job's batch is not tuned. The plan is borrowed; its profile's figures count until reports replace them.
 struct rb_batching *rb_batching_create(const struct rb_plan *plan);
 void rb_batching_destroy(struct rb_batching *b); // NULL is fine
 

@@ -81,13 +81,12 @@ void rb_engine_request(struct rb_engine *e, int offer, bool allocated, const cha
     request_as(e, offer, e->stage, e->next_ordinal[e->stage]++, 0, allocated, reason);
 }
 
-static void end_node(struct rb_engine *e, int node, const char *reason)
+static void end_node(struct rb_engine *e, int node)
 {
     struct rb_owned_node *n = &e->nodes[node].pub;
     assert(n->state != RB_OWNED_ENDED && n->busy == 0);
     n->state = RB_OWNED_ENDED;
     n->ended_us = e->now_us;
-    n->end_reason = reason;
     if (e->nodes[node].draining)
         e->n_drained--;
     e->nodes[node].draining = false;
@@ -96,7 +95,7 @@ static void end_node(struct rb_engine *e, int node, const char *reason)
 
 void rb_engine_terminate(struct rb_engine *e, int node, const char *reason)
 {
-    end_node(e, node, reason);
+    end_node(e, node);
     rb_actions_add(e->out, &(struct rb_action){.kind = RB_ACTION_TERMINATE, .node = node, .reason = reason});
 }
 
@@ -156,7 +155,7 @@ void rb_engine_on_node_lost(struct rb_engine *e, const struct rb_event *event)
         return;
     rb_engine_lose_trials_on(e, event->node);
     const struct node lost = e->nodes[event->node];
-    end_node(e, event->node, "lost");
+    end_node(e, event->node);
     rb_engine_forget_ended(e);
     if (lost.draining)
         return;

@@ -246,7 +246,7 @@ int rb_engine_n_gpus(const struct rb_engine *e)
     return rb_engine_capacity(e, 1);
 }
 
-// Nodes that nobody else uses are all alike, and need not be looked at one by one.
+// Nodes that are not shared with other jobs are all alike, and need not be looked at one by one.
 int rb_engine_capacity(const struct rb_engine *e, int gpus)
 {
     if (e->places.n_held == 0)

@@ -1,5 +1,5 @@
-// The decision core. One call: an event in, a plain list of things the world must now do out. No I/O, no clock, no
-// random number, no global: given the same events in the same order it returns the same actions.
+// The engine decides what a run does. One call takes an event and returns a plain list of actions that the world must carry
+// out. It uses no I/O, clock, random number or global: the same events in the same order give the same actions.
 #ifndef RB_ENGINE_ENGINE_H
 #define RB_ENGINE_ENGINE_H
 
@@ -22,8 +22,8 @@ struct rb_trial {
     int attempt;              // of the current or last start in this stage, from 0
     int failures;             // restarts charged against trial.max_restarts
     int gpus;                 // while WAITING or RUNNING
-    int sharers;              // trials that may sit on its GPU, itself included; 1: nobody else
-    int next_gpus;            // what it was asked to give way for: to start again with so many; 0: to pause; else `gpus`
+    int sharers;              // trials that may sit on its GPU, itself included; 1: it has the GPU to itself
+    int next_gpus;            // GPUs it will start again with, where it was asked to give way; 0: it will pause; else `gpus`
     int next_sharers;         // likewise; else `sharers`
     int64_t started_us;       // of the current or last start, -1: never
     int64_t resource;         // trained and reported so far
@@ -42,7 +42,6 @@ struct rb_owned_node {
     uint64_t usable;          // bit mask: all GPUs, but of a node that is shared with other jobs
     uint64_t busy;            // bit mask
     int64_t requested_us, running_us, ready_us, ended_us; // -1: not yet
-    const char *end_reason;   // static text
 };
 
 enum rb_job_outcome {
@@ -52,7 +51,7 @@ enum rb_job_outcome {
     RB_JOB_STOPPED,    // it may go on (RB_EVENT_RESUME)
     RB_JOB_INCOMPLETE, // all is done that can be, and no trial was trained to the end with a result
 };
-// Has it come to an end that nothing goes on from?
+// Is the job over for good?
 static inline bool rb_job_is_final(enum rb_job_outcome o)
 {
     return o == RB_JOB_COMPLETE || o == RB_JOB_TARGET || o == RB_JOB_INCOMPLETE;
@@ -67,7 +66,7 @@ void rb_engine_destroy(struct rb_engine *e);
 // One turn. Late and duplicate events about ended nodes, old attempts and lower resources are ignored by design.
 void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb_actions *out);
 
-// What is, for reports and status. Borrowed until the next step.
+// The current state, for reports and status. Borrowed until the next step.
 int rb_engine_n_trials(const struct rb_engine *e);
 const struct rb_trial *rb_engine_trial(const struct rb_engine *e, int trial);
 int rb_engine_n_nodes(const struct rb_engine *e);
@@ -83,9 +82,9 @@ int rb_engine_claimed_gpus(const struct rb_engine *e);          // that trials h
 // What the policy keeps of the run, for the adviser it asks; NULL: the engine follows another one.
 const void *rb_engine_policy_state(const struct rb_engine *e, const struct rb_policy *policy);
 int rb_engine_n_gpus(const struct rb_engine *e);                // that trials may be placed on now, busy or free
-// How many trials of so many GPUs each the usable GPUs can hold at once, were all of them free.
+// The number of trials of `gpus` GPUs each that the usable GPUs could hold at once if all of them were free.
 int rb_engine_capacity(const struct rb_engine *e, int gpus);
-// Could the trial, waiting or running, have so many GPUs now, its own given back?
+// Could the trial, waiting or running, have `gpus` GPUs now, if it gave its own back?
 bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus);
 int rb_engine_stage(const struct rb_engine *e);                 // the tuner's phase, -1 before START
 int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage); // -1: not started

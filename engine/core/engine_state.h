@@ -1,4 +1,4 @@
-// What an engine holds, and the moves its parts share. Included by the engine's own files alone:
+// Defines the state of an engine and the functions that its parts share. Only the engine's own files include it:
 //   engine.c        life, the step switch, what can be asked
 //   stage.c         groups and phases: ask the tuner and the policy; keep, release and request nodes
 //   cluster.c       nodes: request, terminate, what clouds say of them
@@ -22,11 +22,11 @@ struct trial {
     struct rb_trial pub;
     int slots_cap;
     struct rb_width wanted;  // pub.gpus are as many, or what the phase's nodes can hold
-    bool handed_out;         // by the tuner, and not told back to it yet
+    bool handed_out;         // by the tuner, and its end not reported back yet
     enum giving_way giving_way;
     int64_t checkpoint;      // resource of its last safe checkpoint: where it starts again
     int64_t started_from;    // resource_start of the current or last start
-    int64_t order;           // place in the queue: by group, then by position; kept until the tuner is told
+    int64_t order;           // place in the queue: by group, then by position; kept until its end is reported to the tuner
     int running_at;          // index in `running`, -1: does not run
     int64_t ranked_resource; // what it was trained to when it last ended a stage with a score, -1: never
     double ranked_score;
@@ -79,7 +79,7 @@ struct rb_engine {
     int stage;               // the tuner's phase: its nodes are owned; -1 before START
     int64_t phase_start_us;
     int64_t stage_start_us[RB_LIMIT_STAGES], stage_end_us[RB_LIMIT_STAGES];
-    int n_live[RB_LIMIT_STAGES];       // trials of the stage that the tuner has handed out and not been told of
+    int n_live[RB_LIMIT_STAGES];       // trials of the stage that the tuner has handed out and that have not ended
     int n_joined[RB_LIMIT_STAGES];     // trials of the stage that were ever handed out
     int next_ordinal[RB_LIMIT_STAGES]; // of the stage's node requests
     int n_live_total;
@@ -146,7 +146,6 @@ void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n)
 
 // trials.c
 void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, struct rb_width width);
-void rb_engine_want(struct rb_engine *e, int trial, struct rb_width width); // of one that does not run
 void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width); // of one in the queue
 void rb_engine_plan_resize(struct rb_engine *e, int trial, struct rb_width next); // of one that runs; 0 GPUs: it is to pause
 void rb_engine_refit_waiting(struct rb_engine *e); // after a change of what shall be owned
@@ -162,7 +161,6 @@ void rb_engine_clear_unusable(struct rb_engine *e, int node); // trials on GPUs 
 void rb_engine_resume_trials(struct rb_engine *e);
 
 // results.c
-void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score);
 void rb_engine_end_paused(struct rb_engine *e, int trial); // it gave way, at its checkpoint
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);

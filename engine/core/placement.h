@@ -1,5 +1,5 @@
-// The one placement rule: which GPUs of which nodes the next waiting trial gets. Source: design section 10. A GPU may be
-// shared by trials that have the same share of it: what sharing costs is measured for equals.
+// Places trials: decides which GPUs of which nodes the next waiting trial gets. Source: design section 10. A GPU may be
+// shared by trials that have the same share of it, because the cost of sharing is measured for equal shares only.
 // The nodes trials may be placed on (owned, ready, not leaving) are kept indexed by how many of their GPUs are free, so
 // that a placement costs the same on ten nodes and on ten thousand.
 #ifndef RB_ENGINE_PLACEMENT_H
@@ -66,7 +66,7 @@ bool rb_places_take_width(struct rb_places *p, struct rb_width width, struct rb_
 bool rb_places_would_fit_share(const struct rb_places *p, int sharers);
 // The place is free again; the GPU too, when it was the last. No-op if the node is not held.
 void rb_places_give_share(struct rb_places *p, const struct rb_slot *slot);
-// A GPU of a held node that is not free is shared so. For who keeps the books of nodes that come and go.
+// Records that a busy GPU of a held node is shared so. For callers that keep account of nodes that come and go.
 void rb_places_set_shared(struct rb_places *p, const struct rb_shared_gpu *gpu);
 
 // How many trials of g GPUs run at once on n nodes of G GPUs.

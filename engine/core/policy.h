@@ -1,7 +1,7 @@
-// Who gets how many GPUs and how many nodes to own. The engine asks a policy for the size of every group and for the
-// cluster of every phase; one that watches the run is told of every result besides and may resize trials, close the
-// tuner or change the pool. Pure, like the engine: what it answers depends on what it was told alone.
-// One policy is one file under policies/ and one line in policies.c.
+// A policy decides how many GPUs each trial gets and how many nodes to own. The engine asks it for the size of every group and
+// for the cluster of every phase. A policy that watches the run also receives every result and may resize trials, close the
+// tuner or change the pool. Pure, like the engine: its answers depend only on its inputs.
+// A policy is one file under policies/ and one line in policies.c.
 #ifndef RB_ENGINE_POLICY_H
 #define RB_ENGINE_POLICY_H
 
@@ -29,16 +29,16 @@ struct rb_resize {
 // What a watching policy wants done now. Zeroed by the engine before each call; lists are the engine's, grown by
 // rb_decide_resize.
 struct rb_decisions {
-    struct rb_resize *resizes;          // trials that shall checkpoint, give way and start again with so many GPUs
+    struct rb_resize *resizes;          // trials that shall checkpoint, give way and start again with another size
     int n_resizes, resizes_cap;
     bool in_order;                      // those of them that wait shall start in the order of the list
     bool close;                         // hand out no more: what says
     enum rb_tuner_close close_what;
-    int pool_nodes;                     // own so many nodes of the phase's first entry; -1: as before
+    int pool_nodes;                     // number of nodes of the phase's first entry to own; -1: as before
     bool advise;                        // ask the world for a forecast: the engine's answer is on_advice
     const char *reason;                 // static text, of all of the above
 };
-void rb_decide_resize(struct rb_decisions *d, int trial, int gpus); // nobody else on its GPUs
+void rb_decide_resize(struct rb_decisions *d, int trial, int gpus); // GPUs of its own
 void rb_decide_width(struct rb_decisions *d, int trial, struct rb_width width);
 
 struct rb_policy {
@@ -47,9 +47,9 @@ struct rb_policy {
     bool on_lent_gpus;                  // its nodes are shared with other jobs: of each it may use what RB_EVENT_LENT says
     bool keeps_cluster;                 // owns the first stage's nodes throughout: only static plans are what it carries out
     bool needs_on_demand;               // makes sense under asynchronous tuners alone
-    int estimate_runs;                  // estimates rest on so many simulated runs at most, as each takes long; 0: on any number
-    // A clause: what whoever foresees the end of a run has to take to stay as it is, as it is decided while the run goes on.
-    // NULL: nothing.
+    int estimate_runs;                  // the most simulated runs that an estimate uses, because each takes long; 0: no limit
+    // A clause for forecasts of the end of a run: the assumption that they make because it is decided during the run. NULL:
+    // none.
     const char *foreseen_if;
     // GPUs of each trial of the group. Pure function of its inputs.
     int (*size)(const struct rb_plan *plan, const struct rb_group *group);
@@ -69,7 +69,7 @@ struct rb_policy {
     // GPUs became free or trials became waiting: who starts next, with how much, and whom to resize. Before any of those that
     // wait starts.
     void (*arrange)(void *state, const struct rb_engine *e, struct rb_decisions *out);
-    // What the run may use has changed. Trials on GPUs it may no longer use are asked to give way, whatever is decided here.
+    // What the run may use has changed. Trials on GPUs it may no longer use are asked to give way in any case.
     void (*on_lent)(void *state, const struct rb_engine *e, struct rb_decisions *out);
     // The world's answer to `advise`; may come late or never.
     void (*on_advice)(void *state, const struct rb_engine *e, const struct rb_advice *advice, struct rb_decisions *out);

@@ -1,6 +1,8 @@
 // Who waits: a binary heap of trial ids by their order, so that a trial which lost its node comes back to its place.
 #include "engine/core/engine_state.h"
 
+#include "base/order.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -50,12 +52,6 @@ void rb_engine_dequeue_first(struct rb_engine *e)
     e->queue[at] = last;
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const int64_t *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n)
 {
     RB_AUTO(rb_auto_free) int64_t *orders = rb_xcalloc((size_t)n, sizeof *orders);
@@ -64,7 +60,7 @@ void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n)
         if (e->trials[list[i].trial].pub.state == RB_TRIAL_WAITING)
             orders[n_listed++] = order(e, list[i].trial);
     }
-    qsort(orders, (size_t)n_listed, sizeof *orders, ascending);
+    qsort(orders, (size_t)n_listed, sizeof *orders, rb_order_int64s);
     for (int i = 0; i < n; i++) {
         if (e->trials[list[i].trial].pub.state == RB_TRIAL_WAITING)
             e->trials[list[i].trial].order = orders[next++];

@@ -117,7 +117,7 @@ static void finish_at_target(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     t->ranked_score = t->pub.score;
-    t->ranked_resource = e->plan->job->scheduler.max_resource; // whatever others were trained to: it wins
+    t->ranked_resource = e->plan->job->scheduler.max_resource; // it wins even if others were trained further
     rb_engine_finish_job(e, RB_JOB_TARGET, "metric.target was reached");
     t->pub.state = RB_TRIAL_COMPLETED;
 }
@@ -189,7 +189,7 @@ void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
 
 // ---- ends
 
-void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score)
+static void end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score)
 {
     struct trial *t = &e->trials[trial];
     t->pub.state = state;
@@ -203,7 +203,7 @@ void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state sta
     if (state == RB_TRIAL_FAILED && e->rules >= RB_RULES_REPLACE && e->tuner->failed)
         e->tuner->failed(e->tuner_state, trial);
     else
-        e->tuner->told(e->tuner_state, trial, resource, score);
+        e->tuner->ended(e->tuner_state, trial, resource, score);
 }
 
 // One that has not reported yet is below all that have; -INFINITY would end it for good.
@@ -212,7 +212,7 @@ void rb_engine_end_paused(struct rb_engine *e, int trial)
     struct trial *t = &e->trials[trial];
     const double score = t->pub.resource > 0 ? t->pub.score : -DBL_MAX;
     t->pub.resource = t->checkpoint;
-    rb_engine_end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, score);
+    end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, score);
 }
 
 // In the same way as when it was started before, and no further: what its configuration does, not bad luck.
@@ -231,7 +231,7 @@ static void charge_failure(struct rb_engine *e, int trial, uint64_t signature)
     t->pub.failures++;
     t->failed_alike = fails_again(t, signature);
     if (t->failed_alike || t->pub.failures > e->plan->job->trial.max_restarts)
-        rb_engine_end_trial(e, trial, RB_TRIAL_FAILED, t->pub.resource, -INFINITY);
+        end_trial(e, trial, RB_TRIAL_FAILED, t->pub.resource, -INFINITY);
     else
         rb_engine_wait_again(e, trial);
 }
@@ -270,7 +270,7 @@ static void on_yielded(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     const enum giving_way why = t->giving_way;
-    // Without progress a trial that nobody asked would give way for ever.
+    // Without progress a trial that was not asked to would give way for ever.
     if (why == GIVES_NO_WAY && t->pub.resource <= t->started_from) {
         charge_failure(e, trial, 0);
         return;
@@ -308,8 +308,7 @@ void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event)
     rb_engine_vacate(e, event->trial);
     switch (event->outcome) {
     case RB_OUTCOME_REACHED:
-        rb_engine_end_trial(e, event->trial, RB_TRIAL_PAUSED, t->pub.resource_end,
-                            rb_score(e->plan->job->goal, t->pub.metric));
+        end_trial(e, event->trial, RB_TRIAL_PAUSED, t->pub.resource_end, rb_score(e->plan->job->goal, t->pub.metric));
         break;
     case RB_OUTCOME_YIELDED:
         on_yielded(e, event->trial);

@@ -1,4 +1,4 @@
-// The rung rule, and the stages of a synchronous job that follow from it. Source: design section 10, "Rungs".
+// Computes rungs, and the stages of a synchronous job that follow from them. Source: design section 10, "Rungs".
 #ifndef RB_ENGINE_RUNGS_H
 #define RB_ENGINE_RUNGS_H
 

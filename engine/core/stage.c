@@ -36,7 +36,7 @@ static const char surplus[] = "the stage lists fewer nodes of this offer than ar
 
 static void release_surplus(struct rb_engine *e)
 {
-    e->n_drained = 0; // below, whatever drains is at work
+    e->n_drained = 0; // below, every draining node still has work
     for (int i = e->n_owned - 1; i >= 0; i--) {
         struct node *n = &e->nodes[e->owned[i]];
         n->draining = !n->allocated && n->pub.busy != 0;
@@ -166,7 +166,7 @@ void rb_engine_advance(struct rb_engine *e)
 
 // ---- tuners that are asked when a trial could start
 
-// Where nobody trains and the policy admits nobody, nothing would ever happen again.
+// If no trial trains and the policy admits none, nothing would ever happen again.
 static bool may_ask(struct rb_engine *e)
 {
     if (!e->policy->admits || e->policy->admits(e->policy_state, e))

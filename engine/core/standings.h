@@ -1,6 +1,5 @@
-// Trials in the order of their scores, and at which place each stands: a treap by (score, id) with the sizes of its
-// subtrees, so that a report costs a logarithm of how many train. What is deterministic stays so: the priorities are a hash
-// of the id.
+// Keeps trials in the order of their scores, and finds the place of each: a treap by (score, id) with the sizes of its
+// subtrees, so that a report costs O(log n) of n running trials. It is deterministic: the priorities are a hash of the id.
 #ifndef RB_ENGINE_STANDINGS_H
 #define RB_ENGINE_STANDINGS_H
 

@@ -1,6 +1,8 @@
 // Trials on their way through the cluster: handed out, waiting, running, giving way, waiting again.
 #include "engine/core/engine_state.h"
 
+#include "base/order.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +58,7 @@ static int fitting_gpus(const struct rb_engine *e, int wanted)
     return wanted;
 }
 
-void rb_engine_want(struct rb_engine *e, int trial, struct rb_width width)
+static void want_width(struct rb_engine *e, int trial, struct rb_width width)
 {
     struct trial *t = &e->trials[trial];
     t->wanted = width;
@@ -72,7 +74,7 @@ static int claim_of(const struct trial *t)
 void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width)
 {
     e->claimed_gpus -= e->trials[trial].pub.gpus;
-    rb_engine_want(e, trial, width);
+    want_width(e, trial, width);
     e->claimed_gpus += e->trials[trial].pub.gpus;
 }
 
@@ -99,7 +101,7 @@ static void join(struct rb_engine *e, const struct rb_group *group, int index, s
     t->pub.attempt = group->stage == t->pub.stage ? t->pub.attempt + 1 : 0;
     t->pub.stage = group->stage;
     t->pub.position = e->tuner->on_demand ? group->trials[index] : e->n_joined[group->stage] + index;
-    rb_engine_want(e, group->trials[index], width);
+    want_width(e, group->trials[index], width);
     t->pub.resource = group->resource_start;
     t->pub.resource_end = group->resource_end;
     t->handed_out = true;
@@ -267,7 +269,7 @@ void rb_engine_wait_again(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     const struct rb_width next = {t->pub.next_gpus, t->pub.next_sharers};
-    rb_engine_want(e, trial, t->giving_way == GIVES_WAY_TO_RESIZE ? next : t->wanted);
+    want_width(e, trial, t->giving_way == GIVES_WAY_TO_RESIZE ? next : t->wanted);
     t->giving_way = GIVES_NO_WAY;
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt++;
@@ -329,12 +331,6 @@ void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const cha
     e->n_waiting = 0;
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const int *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 static void lose_trial(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
@@ -365,7 +361,7 @@ static int trials_on(const struct rb_engine *e, int node, uint64_t gpus, int *ou
         if (here)
             out[n++] = e->running[i];
     }
-    qsort(out, (size_t)n, sizeof *out, ascending);
+    qsort(out, (size_t)n, sizeof *out, rb_order_ints);
     for (int i = 0; i < n; i++) {
         if (kept == 0 || out[i] != out[kept - 1])
             out[kept++] = out[i];

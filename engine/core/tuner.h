@@ -1,6 +1,6 @@
-// Which trial trains next and how far. A tuner hands out trial groups and learns of results at any time: synchronous
-// rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, no random number (configurations
-// are drawn by profiles/space from the job's seed). One tuner is one file under tuners/ and one line in tuners.c.
+// A tuner decides which trials train next and how far. It hands out groups of trials and receives results at any time:
+// synchronous rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, no random number
+// (profiles/job/space draws configurations from the job's seed). A tuner is one file under tuners/ and one line in tuners.c.
 #ifndef RB_ENGINE_TUNER_H
 #define RB_ENGINE_TUNER_H
 
@@ -24,7 +24,7 @@ enum rb_tuner_next { RB_TUNER_GROUP, RB_TUNER_WAIT, RB_TUNER_DONE };
 // What becomes of a trial that has reported and is not at the end of its budget.
 enum rb_verdict {
     RB_VERDICT_CONTINUE,
-    RB_VERDICT_PAUSE,       // checkpoint and give way; `told` says when and where it did; it may be handed out again
+    RB_VERDICT_PAUSE,       // checkpoint and give way; `ended` says when and where it did; it may be handed out again
     RB_VERDICT_STOP,        // for good; the tuner counts it as ended from now on
 };
 
@@ -54,10 +54,10 @@ struct rb_tuner {
     // Trial `trial` no longer trains. It has finished its group's budget with `score` (higher is better), or it was
     // paused at `resource`, or it diverged: -INFINITY, and then it is never handed out again, even where that leaves a
     // place empty.
-    void (*told)(void *state, int trial, int64_t resource, double score);
+    void (*ended)(void *state, int trial, int64_t resource, double score);
     // Trial `trial` failed for good before it came to the end of its group's budget. Where it was promoted, the next best of
     // the rung below takes its place while there is one.
-    // NULL, and in runs by RB_RULES_OLDEST: told with -INFINITY instead.
+    // NULL, and in runs by RB_RULES_OLDEST: ended with -INFINITY instead.
     void (*failed)(void *state, int trial);
     void (*close)(void *state, enum rb_tuner_close what); // NULL: not on_demand
 };

@@ -1,5 +1,5 @@
-// The one event vocabulary: everything the engine may learn. Events carry their own time; the journal stores them in
-// order and replaying them into a fresh engine is the crash recovery.
+// Defines the events: everything that the engine may learn. Events carry their own time. The journal stores them in order;
+// replaying them into a fresh engine recovers a crashed run.
 #ifndef RB_ENGINE_EVENT_H
 #define RB_ENGINE_EVENT_H
 
@@ -36,7 +36,7 @@ enum rb_event_kind {
     RB_EVENT_STOP,            // reason
     RB_EVENT_LENT,            // node, gpus: of a node that others use as well, these may be used from now on; trials on any
                               // other GPU of it must give way. Only where the policy lives on lent GPUs
-    RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, nodes anew
+    RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, on new nodes
 };
 
 enum rb_outcome {
@@ -50,7 +50,7 @@ enum rb_outcome {
                               // lost, but not held against it
 };
 
-// So many distinct trials that fail in the same way before any has reported: a broken script.
+// A script is broken when this many distinct trials fail in the same way before any has reported.
 enum { RB_BROKEN_TRIALS = 3 };
 
 enum rb_stop_reason {
@@ -88,5 +88,6 @@ bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb
 const char *rb_event_kind_name(enum rb_event_kind kind);
 const char *rb_outcome_name(enum rb_outcome o);
 const char *rb_stop_reason_name(enum rb_stop_reason r);
+extern const char *const rb_event_kind_names[], *const rb_outcome_names[], *const rb_stop_reason_names[]; // the same, by enum
 
 #endif

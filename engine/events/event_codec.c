@@ -21,8 +21,7 @@ static void write_metric(struct rb_json *j, double metric)
 
 static void write_gpus(struct rb_json *j, uint64_t gpus)
 {
-    rb_json_key(j, "gpus");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "gpus");
     for (int i = 0; i < RB_LIMIT_GPUS_PER_NODE; i++) {
         if (gpus >> i & 1)
             rb_json_int(j, i);
@@ -30,7 +29,7 @@ static void write_gpus(struct rb_json *j, uint64_t gpus)
     rb_json_end_array(j);
 }
 
-// What was not told is left out.
+// What was not reported is left out.
 static void write_steps(struct rb_json *j, const struct rb_step_stats *s)
 {
     if (s->has_noise) {
@@ -106,28 +105,6 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static bool read_int(struct rb_map *m, const char *key, int64_t max, int64_t *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_int(node, 0, max, out, err);
-}
-
-static bool read_index(struct rb_map *m, const char *key, int max, int *out, struct rb_err *err)
-{
-    int64_t value;
-    if (!read_int(m, key, max, &value, err))
-        return false;
-    *out = (int)value;
-    return true;
-}
-
-static bool read_choice(struct rb_map *m, const char *key, const char *const *names, int n, int *out,
-                        struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_choice(node, names, n, out, err);
-}
-
 static bool read_metric(struct rb_map *m, double *out, struct rb_err *err)
 {
     static const char *const names[] = {"nan", "inf", "-inf"};
@@ -168,21 +145,20 @@ static bool read_steps(struct rb_map *m, struct rb_step_stats *out, struct rb_er
 
 static bool read_node_event(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    return read_index(m, "node", RB_LIMIT_NODES - 1, &e->node, err) &&
-           read_index(m, "attempt", INT32_MAX, &e->attempt, err);
+    return rb_map_need_count(m, "node", 0, RB_LIMIT_NODES - 1, &e->node, err) &&
+           rb_map_need_count(m, "attempt", 0, INT32_MAX, &e->attempt, err);
 }
 
 static bool read_trial_event(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    return read_index(m, "trial", RB_LIMIT_TRIALS - 1, &e->trial, err) &&
-           read_index(m, "attempt", INT32_MAX, &e->attempt, err);
+    return rb_map_need_count(m, "trial", 0, RB_LIMIT_TRIALS - 1, &e->trial, err) &&
+           rb_map_need_count(m, "attempt", 0, INT32_MAX, &e->attempt, err);
 }
 
 static bool read_outcome(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    static const char *const names[] = {"reached", "yielded", "failed", "hung", "evicted"};
     int which;
-    if (!read_choice(m, "outcome", names, 5, &which, err))
+    if (!rb_map_need_choice(m, "outcome", rb_outcome_names, RB_OUTCOME_EVICTED + 1, &which, err))
         return false;
     e->outcome = (enum rb_outcome)which;
     return true;
@@ -224,11 +200,8 @@ static bool read_rules(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 
 static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    const char *names[RB_STOP_RELEASED + 1];
-    int which;
-    for (int reason = 0; reason <= RB_STOP_RELEASED; reason++)
-        names[reason] = rb_stop_reason_name((enum rb_stop_reason)reason);
-    if (!read_choice(m, "reason", names, RB_STOP_RELEASED + 1, &which, err))
+    int which; // RB_STOP_BROKEN_SCRIPT is the engine's own: no event has it
+    if (!rb_map_need_choice(m, "reason", rb_stop_reason_names, RB_STOP_RELEASED + 1, &which, err))
         return false;
     e->reason = (enum rb_stop_reason)which;
     return true;
@@ -270,16 +243,16 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
     case RB_EVENT_NODE_LOST:
         return read_node_event(m, e, err);
     case RB_EVENT_REPORT:
-        return read_trial_event(m, e, err) && read_int(m, "resource", INT64_C(1) << 53, &e->resource, err) &&
+        return read_trial_event(m, e, err) && rb_map_need_int(m, "resource", 0, INT64_C(1) << 53, &e->resource, err) &&
                read_metric(m, &e->metric, err) && read_steps(m, &e->steps, err);
     case RB_EVENT_TRIAL_ENDED:
         return read_trial_event(m, e, err) && read_outcome(m, e, err) && read_failure(m, arena, e, err);
     case RB_EVENT_ADVICE:
-        return read_index(m, "stage", RB_LIMIT_STAGES - 1, &e->stage, err);
+        return rb_map_need_count(m, "stage", 0, RB_LIMIT_STAGES - 1, &e->stage, err);
     case RB_EVENT_FORECAST:
         return read_advice(m, arena, e, err);
     case RB_EVENT_LENT:
-        return read_index(m, "node", RB_LIMIT_NODES - 1, &e->node, err) && read_gpus(m, e, err);
+        return rb_map_need_count(m, "node", 0, RB_LIMIT_NODES - 1, &e->node, err) && read_gpus(m, e, err);
     case RB_EVENT_STOP:
         return read_reason(m, e, err);
     }
@@ -288,14 +261,11 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
 
 bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb_event *out, struct rb_err *err)
 {
-    static const char *const names[] = {"start",  "node_running", "node_ready", "node_refused", "node_lost",
-                                        "report", "trial_ended",  "time",       "advice",       "forecast",
-                                        "stop",   "lent",         "resume"};
     struct rb_map m;
     struct rb_event e = {0};
     int kind;
-    if (!rb_map_begin(&m, node, err) || !read_int(&m, "time_us", RB_LIMIT_TIME_US, &e.time_us, err) ||
-        !read_choice(&m, "event", names, 13, &kind, err))
+    if (!rb_map_begin(&m, node, err) || !rb_map_need_int(&m, "time_us", 0, RB_LIMIT_TIME_US, &e.time_us, err) ||
+        !rb_map_need_choice(&m, "event", rb_event_kind_names, RB_EVENT_RESUME + 1, &kind, err))
         return false;
     e.kind = (enum rb_event_kind)kind;
     if (!read_fields(&m, arena, &e, err) || !rb_map_end(&m, err))

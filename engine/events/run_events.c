@@ -22,7 +22,7 @@ static void stop_admitting(struct rb_engine *e)
         return;
     rb_engine_close_tuner(e, RB_CLOSE_NEW);
     rb_engine_advance(e);
-    e->places_changed = true; // if nobody trains any more, that is the end
+    e->places_changed = true; // if no trial trains any more, that is the end
 }
 
 void rb_engine_on_time(struct rb_engine *e)
@@ -59,28 +59,16 @@ void rb_engine_on_advice(struct rb_engine *e, const struct rb_event *event)
     e->plan = event->plan;
 }
 
-static const char *stop_text(enum rb_stop_reason reason)
-{
-    switch (reason) {
-    case RB_STOP_USER:
-        return "stopped by the user";
-    case RB_STOP_DEADLINE:
-        return "the deadline was reached";
-    case RB_STOP_BUDGET:
-        return "the budget was reached";
-    case RB_STOP_CAPACITY:
-        return "no capacity was left";
-    case RB_STOP_DRIFT:
-        return "the run drifted from its prediction";
-    case RB_STOP_FAILURE:
-        return "the run could not go on";
-    case RB_STOP_RELEASED:
-        return "its pool needs the nodes no more";
-    case RB_STOP_BROKEN_SCRIPT:
-        return "the script is broken";
-    }
-    return "stopped";
-}
+static const char *const stop_texts[] = {
+    [RB_STOP_USER] = "stopped by the user",
+    [RB_STOP_DEADLINE] = "the deadline was reached",
+    [RB_STOP_BUDGET] = "the budget was reached",
+    [RB_STOP_CAPACITY] = "no capacity was left",
+    [RB_STOP_DRIFT] = "the run drifted from its prediction",
+    [RB_STOP_FAILURE] = "the run could not go on",
+    [RB_STOP_RELEASED] = "its pool needs the nodes no more",
+    [RB_STOP_BROKEN_SCRIPT] = "the script is broken",
+};
 
 void rb_engine_on_stop(struct rb_engine *e, enum rb_stop_reason reason)
 {
@@ -93,7 +81,7 @@ void rb_engine_on_stop(struct rb_engine *e, enum rb_stop_reason reason)
         return;
     }
     e->stop_reason = reason;
-    rb_engine_finish_job(e, RB_JOB_STOPPED, stop_text(reason));
+    rb_engine_finish_job(e, RB_JOB_STOPPED, stop_texts[reason]);
 }
 
 // What was mended meanwhile may not fail in that way any more.

@@ -1,12 +1,13 @@
-// A packing whose length is bounded before it is made, whatever the table holds.
+// Makes a packing whose length is bounded before it is made, for every table of heights.
 //
-// Lists in turn, the widest first, leave no GPU idle while somebody waits, if every width divides the next wider one and
-// nodes too (a chain) and GPUs are shared by one number of trials alone: whoever waits is no wider than all who run, so what
-// is free would be a multiple of its width. So the last to end starts by load = areas / GPUs and takes no longer than
+// Lists in turn, the widest first, leave no GPU idle while a trial waits, if every width divides the next wider one and the
+// nodes (a chain) and all shared GPUs have the same number of sharers: a waiting trial is no wider than those that run, so the
+// free GPUs would be a multiple of its width. So the last trial to end starts by load = areas / GPUs and takes no longer than
 // `longest`: makespan <= load + longest <= 2 max(load, longest).
-// Widths that are no chain leave less than half idle (who runs is as wide, what is free is narrower): <= 3 max(load, longest).
-// Greedy lists on one node, nobody sharing: <= 2 max(load, longest) (Turek, Wolf, Yu; Ludwig, Tiwari): who runs a `longest`
-// later did not fit now, so both together fill the node.
+// Widths that are no chain leave less than half idle (running trials are as wide, the free part is narrower):
+// <= 3 max(load, longest).
+// Greedy lists on one node without sharing: <= 2 max(load, longest) (Turek, Wolf, Yu; Ludwig, Tiwari): a trial that runs a
+// `longest` later did not fit now, so both together fill the node.
 // `longest` counts tails. GPUs that others hold at first delay the first two by as long as the last of them; the third then
 // promises nothing, nor with tails.
 // The allotment bound minimises max(load, longest) over the widths admitted, and no packing is shorter than its value over all

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static bool check_width(const struct rb_pack_group *g, int i, struct rb_err *err
     return true;
 }
 
-// The largest sum anybody forms here: every trial at its largest area, times the parts of a GPU.
+// The largest sum formed here: every trial at its largest area, times the parts of a GPU.
 static bool check_trial(const struct rb_pack_group *g, int trial, int64_t *sum, struct rb_err *err)
 {
     int64_t largest = 0;
@@ -145,26 +146,6 @@ static int64_t mean_load_us(const struct rb_pack_group *g, int64_t limit_us, con
     return area / parts + (area % parts > 0);
 }
 
-int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g)
-{
-    int64_t bound_us = mean_load_us(g, RB_PACK_NEVER - 1, NULL);
-    for (int i = 0; i < g->n_trials; i++) {
-        int64_t shortest_us = RB_PACK_NEVER;
-        for (int w = 0; w < g->n_widths; w++) {
-            if (can_take(g, i, w) && rb_pack_needs_us(g, i, w) < shortest_us)
-                shortest_us = rb_pack_needs_us(g, i, w);
-        }
-        bound_us = shortest_us > bound_us ? shortest_us : bound_us;
-    }
-    return bound_us;
-}
-
-static int ascending(const void *pa, const void *pb)
-{
-    const int64_t *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 static int64_t at_least(int64_t a_us, int64_t b_us)
 {
     return a_us > b_us ? a_us : b_us;
@@ -179,7 +160,7 @@ int64_t rb_pack_allotment_bound_us(const struct rb_pack_group *g, const bool *al
         const int trial = i / g->n_widths, width = i % g->n_widths;
         limits[i] = can_take(g, trial, width) ? rb_pack_needs_us(g, trial, width) : RB_PACK_NEVER;
     }
-    qsort(limits, (size_t)n, sizeof *limits, ascending);
+    qsort(limits, (size_t)n, sizeof *limits, rb_order_int64s);
     int low = 0, high = n - 1;
     while (low < high) {
         const int middle = low + (high - low) / 2;

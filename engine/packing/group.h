@@ -1,6 +1,6 @@
-// A group of trials to be packed: strips (GPUs), malleable rectangles (trials), and what no packing can beat.
-// A trial takes one of a list of widths, shares of a GPU or whole GPUs, and how long it takes at each stands in a table:
-// measured, remaining time, whatever it costs to get there included. Nothing is assumed of the table but that it is true.
+// Describes a group of trials to be packed, as strips (GPUs) and malleable rectangles (trials), and computes lower bounds on
+// the length of any packing. A trial takes one of a list of widths, shares of a GPU or whole GPUs. A table has its remaining
+// time at each width, as measured, including the cost of changing to it. The table may have any form.
 // Source: Fluid (MLSys'21) sections 3 and 4; lower bound by allotments: Turek, Wolf, Yu (SPAA'92), Ludwig, Tiwari (SODA'94).
 #ifndef RB_ENGINE_PACKING_GROUP_H
 #define RB_ENGINE_PACKING_GROUP_H
@@ -16,7 +16,7 @@
 
 struct rb_pack_group {
     int n_trials;
-    const struct rb_width *widths; // narrowest first, [n_widths]; the single GPU, if it is among them, tells sizes apart
+    const struct rb_width *widths; // narrowest first, [n_widths]; trials are ranked by their time on the single GPU, if it is listed
     int n_widths;
     const int64_t *height_us;      // [n_trials * n_widths], > 0, or RB_PACK_NEVER
     int n_nodes, node_gpus;        // a width beyond node_gpus takes whole nodes
@@ -39,11 +39,9 @@ bool rb_pack_fits(const struct rb_pack_group *g, int width); // on these nodes a
 #define RB_PACK_PARTS 2520 // least common multiple of 1..RB_LIMIT_TRIALS_PER_GPU
 int64_t rb_pack_parts(const struct rb_pack_group *g, int width); // that one trial holds; whole nodes beyond one node
 
-// The end of a packing is that of its last trial, tails included. No packing ends sooner.
-//   simple: max(total of the least areas / GPUs, longest of the least heights), as in Fluid's analysis
-//   allotment: the least, over all choices of a width for each trial, of max(their areas / GPUs, longest): at least `simple`.
+// The end of a packing is that of its last trial, tails included. No packing ends sooner than this bound: the least, over all
+// choices of a width for each trial, of max(total of their areas / GPUs, longest).
 // out_widths [n_trials], may be NULL: a choice that attains it. allowed [n_widths], NULL: all widths.
-int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g);
 int64_t rb_pack_allotment_bound_us(const struct rb_pack_group *g, const bool *allowed, int *out_widths);
 
 // The width of least area (ties: narrowest) with which the trial and its tail end within limit_us; -1: none.

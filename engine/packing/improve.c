@@ -1,7 +1,7 @@
 #include "engine/packing/improve.h"
 
 #include "base/arena.h"
-#include "engine/packing/fluid.h"
+#include "engine/packing/fluid_widths.h"
 
 #include <stdlib.h>
 #include <string.h>

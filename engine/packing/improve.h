@@ -1,5 +1,5 @@
-// Better lists, found by trying: allotments between the bound and what is known, in several orders, then one trial's width at
-// a time. No promise comes from here; the certificate's list is never given up for a longer one.
+// Searches for shorter lists: allotments between the bound and the best length known, in several orders, then one trial's
+// width at a time. This gives no guarantee, but never replaces the certificate's list by a longer one.
 #ifndef RB_ENGINE_PACKING_IMPROVE_H
 #define RB_ENGINE_PACKING_IMPROVE_H
 

@@ -177,7 +177,7 @@ static void set_nodes(struct rb_lister *l, const struct rb_pack_group *g)
         l->busy[i] = held[i].gpu;
 }
 
-// When the next GPU becomes free of anybody; INT64_MAX: all are.
+// When the next GPU that others hold becomes free; INT64_MAX: all are free.
 static int64_t next_us(const struct rb_lister *l, const struct rb_pack_group *g, const struct rb_packing *p)
 {
     const int64_t trial_us = l->n_ends > 0 ? p->trials[l->ends[0]].end_us : INT64_MAX;

@@ -1,5 +1,5 @@
-// List scheduling of a group whose trials have their widths: who is first in the list and fits, starts. Where trials go is
-// engine/core/placement.h's rule, so a packing is one that the engine can carry out.
+// Schedules a group whose trials have their widths by a list: the first trial in the list that fits starts. Places follow
+// engine/core/placement.h, so the engine can carry every packing out.
 #ifndef RB_ENGINE_PACKING_LIST_H
 #define RB_ENGINE_PACKING_LIST_H
 
@@ -23,8 +23,8 @@ struct rb_packing {
 void rb_packing_finish(struct rb_packing *p);
 
 enum rb_list_rule {
-    RB_LIST_GREEDY,  // whoever is first among those that fit
-    RB_LIST_IN_TURN, // nobody before all ahead in the list have started
+    RB_LIST_GREEDY,  // the first among those that fit starts
+    RB_LIST_IN_TURN, // a trial starts only after all ahead of it in the list
 };
 
 // Work space, reused from one list to the next. Zero-initialised is valid.
@@ -44,9 +44,5 @@ void rb_lister_finish(struct rb_lister *l);
 // is wanted.
 int64_t rb_pack_list(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order,
                      enum rb_list_rule rule, struct rb_packing *out);
-
-// Is every trial in it once, in a width it can take, for as long as that takes, within its nodes, and no GPU in two trials'
-// hands at once beyond what they share? The words of the problem, not of the algorithm: for tests and studies.
-bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p, struct rb_err *err);
 
 #endif

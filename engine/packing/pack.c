@@ -2,18 +2,12 @@
 
 #include "base/arena.h"
 #include "engine/packing/certificate.h"
-#include "engine/packing/exact.h"
+#include "engine/packing/branch.h"
 #include "engine/packing/improve.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct rb_pack_options rb_pack_defaults(void)
-{
-    return (struct rb_pack_options){.most_branches = 50000, .most_placements = 100000};
-}
 
 void rb_pack_answer_finish(struct rb_pack_answer *a)
 {
@@ -38,11 +32,10 @@ static void take_list(struct rb_lister *l, const struct rb_pack_group *g, const 
 static void search_exactly(struct rb_lister *l, const struct rb_pack_group *g, int64_t most_branches,
                            struct rb_best_list *best, struct rb_pack_answer *out)
 {
-    struct rb_exact exact;
+    struct rb_branching exact;
     if (best->makespan_us <= out->bound_us ||
-        !rb_pack_exact(g, best->makespan_us, out->bound_us, most_branches, &exact))
+        !rb_pack_branch(g, best->makespan_us, out->bound_us, most_branches, &exact))
         return;
-    out->n_branches = exact.n_explored;
     if (exact.complete && exact.best_us > out->bound_us)
         out->bound_us = exact.best_us;
     if (exact.improved)
@@ -53,8 +46,7 @@ void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *option
 {
     struct rb_certificate certificate;
     RB_AUTO(rb_lister_finish) struct rb_lister lister = {0};
-    *out = (struct rb_pack_answer){.simple_bound_us = rb_pack_simple_bound_us(g),
-                                   .bound_us = rb_pack_allotment_bound_us(g, NULL, NULL)};
+    *out = (struct rb_pack_answer){.bound_us = rb_pack_allotment_bound_us(g, NULL, NULL)};
     rb_certificate_make(g, &certificate);
     out->certified_us = certificate.within_us;
     out->certificate = certificate.how;
@@ -67,16 +59,5 @@ void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *option
     if (options->most_branches > 0)
         search_exactly(&lister, g, options->most_branches, &best, out);
     rb_pack_list(&lister, g, best.widths, best.order, best.rule, &out->packing);
-    out->optimal = out->packing.makespan_us == out->bound_us;
     rb_certificate_finish(&certificate);
-}
-
-double rb_pack_proved_ratio(const struct rb_pack_answer *a)
-{
-    return a->certificate ? (double)a->certified_us / (double)a->bound_us : INFINITY;
-}
-
-double rb_pack_reached_ratio(const struct rb_pack_answer *a)
-{
-    return (double)a->packing.makespan_us / (double)a->bound_us;
 }

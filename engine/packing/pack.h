@@ -1,31 +1,24 @@
-// Our packing of a group: what it promises, what it reached, and what nobody can beat.
+// Packs a group, and reports the length guaranteed, the length reached and a lower bound.
 #ifndef RB_ENGINE_PACKING_PACK_H
 #define RB_ENGINE_PACKING_PACK_H
 
 #include "engine/packing/list.h"
 
 struct rb_pack_options {
-    int64_t most_branches;   // of the exact search, for groups it can take (engine/packing/exact.h); 0: not tried
+    int64_t most_branches;   // of the exact search, for groups it can take (engine/packing/branch.h); 0: not tried
     int64_t most_placements; // that lists on trial may make
     const int *widths, *order; // a list to begin from, [n_trials] each; NULL: none. Nothing longer is answered
 };
-struct rb_pack_options rb_pack_defaults(void);
 
 struct rb_pack_answer {
     struct rb_packing packing;
-    int64_t simple_bound_us; // Fluid's lower bound
-    int64_t bound_us;        // the best lower bound proved for this group
+    int64_t bound_us;        // the best lower bound proved; a packing of this length is optimal
     int64_t certified_us;    // proved before packing: no longer than this. INT64_MAX: no theorem applies
     const char *certificate; // the theorem; NULL: none
-    bool optimal;            // nothing is shorter: bound_us is attained
-    int64_t n_branches;
 };
 
 // The group must have passed rb_pack_group_check. Owns: rb_pack_answer_finish.
 void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *options, struct rb_pack_answer *out);
 void rb_pack_answer_finish(struct rb_pack_answer *a);
-
-double rb_pack_proved_ratio(const struct rb_pack_answer *a);  // certified over bound; infinity: none
-double rb_pack_reached_ratio(const struct rb_pack_answer *a); // makespan over bound
 
 #endif

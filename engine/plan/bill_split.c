@@ -70,7 +70,7 @@ static void add_spell(const struct rb_gpu_spell *spell, const int64_t span[2], i
     add_time(&weights[CHECKPOINT], gpus, overlap(spell->saving_us, spell->to_us, span[0], span[1]));
 }
 
-// GPU time during which anybody was on a GPU: trials that share one do not count twice.
+// GPU time during which a trial was on a GPU: trials that share one do not count twice.
 static int64_t occupied(const struct rb_gpu_spell *spells, int n, int gpus, const int64_t span[2])
 {
     int64_t sum = 0;

@@ -1,5 +1,5 @@
-// Where a node's bill went: split by GPU time, without loss of a micro-dollar. One rule for what a run did cost
-// (executor/report/report.h) and for what a plan is expected to (simulator/world/timeline.h).
+// Splits a node's bill by GPU time, exactly to the micro-dollar. What a run cost (executor/report/report.h) and what a plan is
+// expected to cost (simulator/world/timeline.h) are split by the same rule.
 #ifndef RB_ENGINE_BILL_SPLIT_H
 #define RB_ENGINE_BILL_SPLIT_H
 

@@ -8,7 +8,7 @@ static const char *const method_names[] = {
 };
 #define N_METHODS ((int)(sizeof method_names / sizeof method_names[0]))
 
-const char *rb_estimate_method_name(enum rb_estimate_method method)
+static const char *method_name(enum rb_estimate_method method)
 {
     return method_names[method];
 }
@@ -35,8 +35,7 @@ void rb_quantiles_write(const struct rb_quantiles *q, struct rb_json *j)
 
 static void write_margin(struct rb_json *j, const char *key, const struct rb_estimate_margin *m)
 {
-    rb_json_key(j, key);
-    rb_json_begin_object(j);
+    rb_json_kobject(j, key);
     rb_json_kint(j, "time_mean_us", m->time_mean_us);
     rb_json_kint(j, "cost_mean_uusd", m->cost_mean_uusd);
     rb_json_kdouble(j, "p_deadline", m->p_deadline);
@@ -66,25 +65,12 @@ void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
     write_probability(j, "p_both", e, e->p_both);
     rb_json_kint(j, "samples", e->samples);
     write_margin(j, "stderr", &e->stderr_);
-    rb_json_key(j, "method");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "time", rb_estimate_method_name(e->time_method));
-    rb_json_kstring(j, "cost", rb_estimate_method_name(e->cost_method));
+    rb_json_kobject(j, "method");
+    rb_json_kstring(j, "time", method_name(e->time_method));
+    rb_json_kstring(j, "cost", method_name(e->cost_method));
     rb_json_end_object(j);
     write_margin(j, "error", &e->error);
     rb_json_end_object(j);
-}
-
-static bool need_amount(struct rb_map *m, const char *key, int64_t *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_int(node, 0, INT64_MAX, out, err);
-}
-
-static bool need_probability(struct rb_map *m, const char *key, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_double(node, 0, 1, out, err);
 }
 
 static bool read_quantiles(struct rb_map *parent, const char *key, struct rb_quantiles *out, struct rb_err *err)
@@ -95,7 +81,8 @@ static bool read_quantiles(struct rb_map *parent, const char *key, struct rb_qua
     if (!rb_map_need(parent, key, &node, err) || !rb_map_begin(&m, node, err))
         return false;
     for (size_t i = 0; i < N_QUANTILE_FIELDS; i++) {
-        if (!need_amount(&m, quantile_fields[i].key, (int64_t *)((char *)&q + quantile_fields[i].offset), err))
+        if (!rb_map_need_int(&m, quantile_fields[i].key, 0, INT64_MAX,
+                             (int64_t *)((char *)&q + quantile_fields[i].offset), err))
             return false;
     }
     if (!rb_map_end(&m, err))
@@ -111,18 +98,17 @@ static bool read_margin(struct rb_map *parent, const char *key, struct rb_estima
     const struct rb_node *node;
     struct rb_map m;
     return rb_map_need(parent, key, &node, err) && rb_map_begin(&m, node, err) &&
-           need_amount(&m, "time_mean_us", &out->time_mean_us, err) &&
-           need_amount(&m, "cost_mean_uusd", &out->cost_mean_uusd, err) &&
-           need_probability(&m, "p_deadline", &out->p_deadline, err) &&
-           need_probability(&m, "p_budget", &out->p_budget, err) && need_probability(&m, "p_both", &out->p_both, err) &&
-           rb_map_end(&m, err);
+           rb_map_need_int(&m, "time_mean_us", 0, INT64_MAX, &out->time_mean_us, err) &&
+           rb_map_need_int(&m, "cost_mean_uusd", 0, INT64_MAX, &out->cost_mean_uusd, err) &&
+           rb_map_need_double(&m, "p_deadline", 0, 1, &out->p_deadline, err) &&
+           rb_map_need_double(&m, "p_budget", 0, 1, &out->p_budget, err) &&
+           rb_map_need_double(&m, "p_both", 0, 1, &out->p_both, err) && rb_map_end(&m, err);
 }
 
 static bool need_method(struct rb_map *m, const char *key, enum rb_estimate_method *out, struct rb_err *err)
 {
-    const struct rb_node *node;
     int method;
-    if (!rb_map_need(m, key, &node, err) || !rb_node_choice(node, method_names, N_METHODS, &method, err))
+    if (!rb_map_need_choice(m, key, method_names, N_METHODS, &method, err))
         return false;
     *out = (enum rb_estimate_method)method;
     return true;
@@ -164,7 +150,7 @@ bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struc
     struct rb_estimate e = {0};
     if (!rb_map_begin(&m, node, err) || !read_quantiles(&m, "time_us", &e.time_us, err) ||
         !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) || !read_probabilities(&m, &e, err) ||
-        !need_amount(&m, "samples", &e.samples, err) || !read_margin(&m, "stderr", &e.stderr_, err) ||
+        !rb_map_need_int(&m, "samples", 0, INT64_MAX, &e.samples, err) || !read_margin(&m, "stderr", &e.stderr_, err) ||
         !read_methods(&m, &e, err) || !read_margin(&m, "error", &e.error, err) || !rb_map_end(&m, err))
         return false;
     *out = e;

@@ -52,3 +52,8 @@ void rb_plan_digest(struct rb_plan *plan, rb_digest_fn *digest)
     rb_plan_digest_job(plan->job, digest, plan->job_sha256);
     rb_plan_digest_profile(plan->profile, digest, plan->profile_sha256);
 }
+
+bool rb_plan_is_free(const struct rb_plan *plan)
+{
+    return plan->estimate.cost_uusd.mean == 0 && plan->estimate.cost_uusd.p99 == 0;
+}

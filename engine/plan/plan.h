@@ -1,5 +1,5 @@
-// A plan: per stage, how many GPUs each trial gets and which nodes the cluster owns; with what was predicted for it.
-// A value: engine, simulator, planner and executor mean the same thing by it (design section 10).
+// A plan says for each stage how many GPUs each trial gets and which nodes the cluster owns, and what was predicted for it.
+// It is a plain value; engine, simulator, planner and executor share this definition (design section 10).
 #ifndef RB_ENGINE_PLAN_H
 #define RB_ENGINE_PLAN_H
 
@@ -20,7 +20,6 @@ enum rb_estimate_method {
     RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage/stage_time.h)
     RB_ESTIMATE_TABLES,     // one draw a trial from the table of its law (simulator/sampler/sampler.h)
 };
-const char *rb_estimate_method_name(enum rb_estimate_method method); // "replicates", "laws", "tables"
 
 // How far off the figures of an estimate are.
 struct rb_estimate_margin {
@@ -97,7 +96,7 @@ struct rb_plan {
     int64_t budget_uusd;               // -1: none
     int64_t admit_until_us;            // asynchronous: no configuration is started after; 0: as long as there are any
     double confidence;
-    bool unpredicted;                  // nobody has said what it will take: no estimate, of no stage either, as of the run
+    bool unpredicted;                  // no estimate was made, neither of the whole nor of its stages, as for the run
                                        // that owns the nodes of a pool
     struct rb_estimate estimate;
     struct rb_plan_bound bound;
@@ -133,8 +132,11 @@ bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struc
 int rb_plan_stage_gpus_per_node(const struct rb_plan *plan, const struct rb_plan_stage *stage);
 int rb_plan_stage_node_count(const struct rb_plan_stage *stage);
 
-// The warning of a baseline whose search the time limit ended. Where it exists is told by the baseline.
+// The warning about a baseline whose search the time limit ended; the baseline says whether it exists.
 #define RB_PLAN_WARNS_CUT "planner %s was cut at the time limit"
 bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name);
+
+// Does nothing cost anything, as on machines of one's own?
+bool rb_plan_is_free(const struct rb_plan *plan);
 
 #endif

@@ -12,11 +12,7 @@ static void write_instant(struct rb_json *j, const char *key, int64_t unix_us)
 
 static void write_strings(struct rb_json *j, const char *key, const char *const *items, int n)
 {
-    rb_json_key(j, key);
-    rb_json_begin_array(j);
-    for (int i = 0; i < n; i++)
-        rb_json_string(j, items[i]);
-    rb_json_end_array(j);
+    rb_json_kstrings(j, key, items, n);
 }
 
 static void write_offer_name(struct rb_json *j, const struct rb_offer *offer)
@@ -28,23 +24,20 @@ static void write_offer_name(struct rb_json *j, const struct rb_offer *offer)
 
 static void write_origin(const struct rb_plan *plan, struct rb_json *j)
 {
-    rb_json_key(j, "job");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "job");
     rb_json_kstring(j, "name", plan->job->name);
     rb_json_kstring(j, "path", plan->job_path);
     rb_json_kstring(j, "sha256", plan->job_sha256);
     rb_json_key(j, "config");
     rb_job_write(plan->job, j);
     rb_json_end_object(j);
-    rb_json_key(j, "profile");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "profile");
     rb_json_kstring(j, "name", plan->profile->name);
     rb_json_kstring(j, "sha256", plan->profile_sha256);
     rb_json_key(j, "model");
     rb_profile_write(plan->profile, j);
     rb_json_end_object(j);
-    rb_json_key(j, "images");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "images");
     for (int i = 0; i < plan->n_images; i++)
         rb_json_kstring(j, plan->images[i].key, plan->images[i].value);
     rb_json_end_object(j);
@@ -73,8 +66,7 @@ static void write_double_or_null(struct rb_json *j, const char *key, bool is_kno
 // Without a bound both figures are null; a bound of 0 has no relative gap.
 static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
 {
-    rb_json_key(j, "bound");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "bound");
     rb_json_kint_or_null(j, "cost_uusd", b->present ? b->cost_uusd : -1);
     write_double_or_null(j, "gap", b->present && isfinite(b->gap), b->gap);
     rb_json_kbool(j, "proved", b->proved);
@@ -103,8 +95,7 @@ static void write_stage_quantiles(const struct rb_plan *plan, struct rb_json *j,
 
 static void write_stage_nodes(const struct rb_plan *plan, const struct rb_plan_stage *s, struct rb_json *j)
 {
-    rb_json_key(j, "early");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "early");
     for (int i = 0; i < s->n_early; i++) {
         rb_json_begin_object(j);
         write_offer_name(j, &plan->offers[s->early[i].offer]);
@@ -113,8 +104,7 @@ static void write_stage_nodes(const struct rb_plan *plan, const struct rb_plan_s
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
-    rb_json_key(j, "nodes");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "nodes");
     for (int i = 0; i < s->n_nodes; i++) {
         rb_json_begin_object(j);
         write_offer_name(j, &plan->offers[s->nodes[i].offer]);
@@ -126,8 +116,7 @@ static void write_stage_nodes(const struct rb_plan *plan, const struct rb_plan_s
 
 static void write_stages(const struct rb_plan *plan, struct rb_json *j)
 {
-    rb_json_key(j, "stages");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "stages");
     for (int i = 0; i < plan->n_stages; i++) {
         const struct rb_plan_stage *s = &plan->stages[i];
         rb_json_begin_object(j);
@@ -160,8 +149,7 @@ static void write_baseline(const struct rb_plan *plan, const char *name, struct 
 
 static void write_prices(const struct rb_plan *plan, struct rb_json *j)
 {
-    rb_json_key(j, "prices");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "prices");
     for (int i = 0; i < plan->n_offers; i++) {
         const struct rb_offer *offer = &plan->offers[i];
         rb_json_begin_object(j);
@@ -190,8 +178,7 @@ static void write_disks(const struct rb_plan *plan, struct rb_json *j)
 {
     if (plan->job->resources.disk_bytes == 0 || !plan->catalog)
         return;
-    rb_json_key(j, "disks");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "disks");
     for (int i = 0; i < plan->n_offers; i++) {
         struct rb_rate rate;
         if (infra_seen_before(plan, i) || !rb_catalog_disk_rate(plan->catalog, plan->offers[i].infra, &rate, NULL))
@@ -206,8 +193,7 @@ static void write_disks(const struct rb_plan *plan, struct rb_json *j)
 
 static void write_fallbacks(const struct rb_plan *plan, struct rb_json *j)
 {
-    rb_json_key(j, "fallbacks");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "fallbacks");
     for (int i = 0; i < plan->n_fallbacks; i++) {
         rb_json_begin_object(j);
         write_offer_name(j, &plan->offers[plan->fallbacks[i]]);
@@ -233,8 +219,7 @@ void rb_plan_write(const struct rb_plan *plan, struct rb_json *j)
         rb_estimate_write(&plan->estimate, j);
     write_bound(&plan->bound, j);
     write_stages(plan, j);
-    rb_json_key(j, "baselines");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "baselines");
     write_baseline(plan, "static", j);
     write_baseline(plan, "greedy", j);
     write_baseline(plan, "naive", j);

@@ -16,26 +16,6 @@ struct reader {
 
 // ---- members by type
 
-bool rb_plan_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_int(node, min, max, out, err);
-}
-
-bool rb_plan_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err)
-{
-    int64_t value;
-    if (!rb_plan_need_int(m, key, min, max, &value, err))
-        return false;
-    *out = (int)value;
-    return true;
-}
-
-bool rb_plan_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err)
-{
-    return rb_map_need(m, key, out, err) && rb_node_list(*out, err);
-}
-
 bool rb_plan_need_string(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out,
                          struct rb_err *err)
 {
@@ -101,7 +81,7 @@ static bool check_digest(const struct reader *r, const struct rb_node *stated, c
         return false;
     return strcmp(hex, actual) == 0 ||
            rb_node_refuse(stated, r->err, RB_E_PLAN_CHANGED,
-                          "expected %s, the digest of what stands beside it: the plan was changed after it was "
+                          "expected %s, the digest of the content beside it: the plan was changed after it was "
                           "made; make it again with rbplan",
                           actual);
 }
@@ -218,7 +198,7 @@ static bool read_bound(struct reader *r, const struct rb_node *node)
         !read_gap(&m, &b->gap, r->err) || !rb_map_need(&m, "proved", &proved, r->err) ||
         !rb_node_bool(proved, &b->proved, r->err) ||
         !read_share(&m, "tolerance", &b->tolerance, r->err) || !read_share(&m, "risk", &b->risk, r->err) ||
-        !rb_plan_need_int(&m, "nodes_explored", 0, INT64_MAX, &b->nodes_explored, r->err) ||
+        !rb_map_need_int(&m, "nodes_explored", 0, INT64_MAX, &b->nodes_explored, r->err) ||
         !rb_map_need(&m, "relaxations", &relaxations, r->err) ||
         !read_strings(relaxations, r->arena, &b->relaxations, &b->n_relaxations, r->err) ||
         !read_why_not(r, &m, &b->why_not) || !rb_map_end(&m, r->err))
@@ -295,14 +275,14 @@ static bool read_origin(struct reader *r, struct rb_map *m)
     const struct rb_node *job, *profile, *images;
     int64_t seed;
     if (!rb_plan_need_string(m, "tool", r->arena, &r->plan.tool, r->err) ||
-        !rb_plan_need_int(m, "seed", 0, MAX_SEED, &seed, r->err) || !rb_map_need(m, "job", &job, r->err) ||
+        !rb_map_need_int(m, "seed", 0, MAX_SEED, &seed, r->err) || !rb_map_need(m, "job", &job, r->err) ||
         !rb_map_need(m, "profile", &profile, r->err) || !rb_map_need(m, "images", &images, r->err))
         return false;
     r->plan.seed = (uint64_t)seed;
     return read_job(r, job) && read_profile(r, profile) && read_images(r, images);
 }
 
-// Prices come before what refers to them, whatever the order in the file.
+// Prices are read before what refers to them, in any order of the file.
 static bool read_offers_and_stages(struct reader *r, const struct rb_node *root, struct rb_map *m)
 {
     const struct rb_node *stages, *prices, *fallbacks;

@@ -1,14 +1,11 @@
-// Reading rb-plan/1 in three files, for those alone: plan_read.c (the document), plan_read_prices.c (what can be
-// bought), plan_read_stages.c (stages, which must agree with the job).
+// Shared by the three files that read rb-plan/1, and only by them: plan_read.c (the document), plan_read_prices.c (offers and
+// prices), plan_read_stages.c (stages, which must agree with the job).
 #ifndef RB_ENGINE_PLAN_READ_H
 #define RB_ENGINE_PLAN_READ_H
 
 #include "engine/plan/plan.h"
 
-// Required members, by type.
-bool rb_plan_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err);
-bool rb_plan_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err);
-bool rb_plan_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
+// A required text, copied into `arena`; may be empty.
 bool rb_plan_need_string(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out,
                          struct rb_err *err);
 bool rb_plan_read_instant(const struct rb_node *node, int64_t *out_us, struct rb_err *err); // unix, after 1970

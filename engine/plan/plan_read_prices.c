@@ -45,7 +45,7 @@ bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, 
     return true;
 }
 
-// Only where nobody bills.
+// Only where nodes are free.
 static int64_t least_rate(const char *infra)
 {
     return rb_infra_may_be_free(infra) ? 0 : 1;
@@ -53,7 +53,7 @@ static int64_t least_rate(const char *infra)
 
 static bool read_rate(struct rb_map *m, struct rb_offer *o, struct rb_err *err)
 {
-    if (!rb_plan_need_int(m, "uusd_per_hour", least_rate(o->infra), MAX_UUSD_PER_H, &o->rate.uusd_per_hour, err))
+    if (!rb_map_need_int(m, "uusd_per_hour", least_rate(o->infra), MAX_UUSD_PER_H, &o->rate.uusd_per_hour, err))
         return false;
     o->declared_free = o->rate.uusd_per_hour == 0;
     return true;
@@ -87,7 +87,7 @@ static bool read_price(const struct rb_node *node, struct rb_arena *arena, const
     o.infra = rb_arena_strdup(arena, infra);
     o.instance_type = rb_arena_strdup(arena, type);
     if (!rb_plan_need_string(&m, "accelerator", arena, &o.accelerator, err) ||
-        !rb_plan_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, err) || !read_rate(&m, &o, err) ||
+        !rb_map_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, err) || !read_rate(&m, &o, err) ||
         !rb_plan_need_string(&m, "source", arena, &o.source, err) || !read_fetched_at(&m, &o.fetched_at_us, err) ||
         !rb_map_end(&m, err))
         return false;
@@ -117,8 +117,8 @@ static bool read_disk(const struct rb_node *node, struct rb_arena *arena, struct
     struct rb_map m;
     struct rb_disk_price disk;
     if (!rb_map_begin(&m, node, err) || !rb_plan_need_string(&m, "infra", arena, &disk.infra, err) ||
-        !rb_plan_need_int(&m, "uusd_per_gb_hour", least_rate(disk.infra), MAX_UUSD_PER_H, &disk.per_gb.uusd_per_hour,
-                          err) ||
+        !rb_map_need_int(&m, "uusd_per_gb_hour", least_rate(disk.infra), MAX_UUSD_PER_H, &disk.per_gb.uusd_per_hour,
+                         err) ||
         !rb_map_end(&m, err))
         return false;
     *out = disk;

@@ -16,9 +16,9 @@ static bool read_summary(struct rb_map *parent, const struct rb_plan *plan, cons
     if (plan->unpredicted)
         return node->kind == RB_NODE_NULL ||
                rb_node_refuse(node, err, RB_E_PLAN_ESTIMATE, "expected null, as the plan has no estimate");
-    if (!rb_map_begin(&m, node, err) || !rb_plan_need_int(&m, "mean", 0, INT64_MAX, &q.mean, err) ||
-        !rb_plan_need_int(&m, "p50", 0, INT64_MAX, &q.p50, err) ||
-        !rb_plan_need_int(&m, "p95", 0, INT64_MAX, &q.p95, err) || !rb_map_end(&m, err))
+    if (!rb_map_begin(&m, node, err) || !rb_map_need_int(&m, "mean", 0, INT64_MAX, &q.mean, err) ||
+        !rb_map_need_int(&m, "p50", 0, INT64_MAX, &q.p50, err) ||
+        !rb_map_need_int(&m, "p95", 0, INT64_MAX, &q.p95, err) || !rb_map_end(&m, err))
         return false;
     if (q.p50 > q.p95)
         return rb_node_refuse(node, err, RB_E_PLAN_ESTIMATE, "expected p50, p95 in ascending order");
@@ -34,8 +34,8 @@ static bool read_early(const struct rb_node *list, struct rb_arena *arena, const
     for (const struct rb_node *item = list->first; item; item = item->next, n++) {
         struct rb_map m;
         if (!rb_map_begin(&m, item, err) || !rb_plan_need_offer(&m, plan, &early[n].offer, err) ||
-            !rb_plan_need_count(&m, "count", 1, plan->job->resources.max_nodes, &early[n].count, err) ||
-            !rb_plan_need_int(&m, "at_us", 0, INT64_MAX / 4, &early[n].at_us, err) || !rb_map_end(&m, err))
+            !rb_map_need_count(&m, "count", 1, plan->job->resources.max_nodes, &early[n].count, err) ||
+            !rb_map_need_int(&m, "at_us", 0, INT64_MAX / 4, &early[n].at_us, err) || !rb_map_end(&m, err))
             return false;
         if (n > 0 && early[n].at_us < early[n - 1].at_us)
             return rb_node_refuse(item, err, RB_E_ORDER, "expected at_us in ascending order");
@@ -84,7 +84,7 @@ static bool read_nodes(const struct rb_node *list, struct rb_arena *arena, const
     for (const struct rb_node *item = list->first; item; item = item->next, n++) {
         struct rb_map m;
         if (!rb_map_begin(&m, item, err) || !rb_plan_need_offer(&m, plan, &nodes[n].offer, err) ||
-            !rb_plan_need_count(&m, "count", 1, max_nodes, &nodes[n].count, err) || !rb_map_end(&m, err) ||
+            !rb_map_need_count(&m, "count", 1, max_nodes, &nodes[n].count, err) || !rb_map_end(&m, err) ||
             !check_entry(item, plan, nodes, n, err))
             return false;
         if (nodes[n].count > max_nodes - total)
@@ -106,11 +106,11 @@ static bool read_rung(struct rb_map *m, int index, const struct rb_rung *rung, s
     if (!rb_map_need(m, "stage", &node, err) || !rb_node_int(node, 0, RB_LIMIT_STAGES - 1, &stage, err))
         return false;
     if (stage != index)
-        return rb_node_refuse(node, err, RB_E_PLAN_STAGES, "expected %d, got %d: stages stand in order", index,
+        return rb_node_refuse(node, err, RB_E_PLAN_STAGES, "expected %d, got %d: stages must be in order", index,
                               (int)stage);
-    if (!rb_plan_need_count(m, "trials", 1, RB_LIMIT_TRIALS, &out->trials, err) ||
-        !rb_plan_need_int(m, "resource_start", 0, INT64_MAX, &out->resource_start, err) ||
-        !rb_plan_need_int(m, "resource_end", 0, INT64_MAX, &out->resource_end, err))
+    if (!rb_map_need_count(m, "trials", 1, RB_LIMIT_TRIALS, &out->trials, err) ||
+        !rb_map_need_int(m, "resource_start", 0, INT64_MAX, &out->resource_start, err) ||
+        !rb_map_need_int(m, "resource_end", 0, INT64_MAX, &out->resource_end, err))
         return false;
     if (out->trials == rung->trials && out->resource_start == rung->resource_start &&
         out->resource_end == rung->resource_end)
@@ -149,11 +149,11 @@ static bool read_stage(const struct rb_node *node, int index, const struct rb_ru
     const struct rb_node *early, *nodes;
     struct rb_plan_stage s = {0};
     if (!rb_map_begin(&m, node, err) || !read_rung(&m, index, rung, &s, err) ||
-        !rb_plan_need_count(&m, "gpus_per_trial", 1, RB_LIMIT_NODES, &s.gpus_per_trial, err) ||
-        !rb_plan_need_count(&m, "trials_per_gpu", 1, 1, &s.trials_per_gpu, err) ||
-        !rb_plan_need_count(&m, "waves", 1, RB_LIMIT_TRIALS, &s.waves, err) ||
-        !rb_plan_need_list(&m, "early", &early, err) || !read_early(early, arena, plan, &s, err) ||
-        !rb_plan_need_list(&m, "nodes", &nodes, err) || !read_nodes(nodes, arena, plan, &s, err) ||
+        !rb_map_need_count(&m, "gpus_per_trial", 1, RB_LIMIT_NODES, &s.gpus_per_trial, err) ||
+        !rb_map_need_count(&m, "trials_per_gpu", 1, 1, &s.trials_per_gpu, err) ||
+        !rb_map_need_count(&m, "waves", 1, RB_LIMIT_TRIALS, &s.waves, err) ||
+        !rb_map_need_list(&m, "early", &early, err) || !read_early(early, arena, plan, &s, err) ||
+        !rb_map_need_list(&m, "nodes", &nodes, err) || !read_nodes(nodes, arena, plan, &s, err) ||
         !read_summary(&m, plan, "time_us", &s.time_us, err) ||
         !read_summary(&m, plan, "cost_uusd", &s.cost_uusd, err) || !rb_map_end(&m, err) ||
         !check_size(node, plan, &s, err))

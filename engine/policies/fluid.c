@@ -1,5 +1,5 @@
 // Fluid, as published: StaticFluid when a group of trials arrives, on the GPUs that are idle then; DynamicFluid when GPUs
-// become free and nobody waits, on all of them, a trial's change carried out at its next report. What a change costs is the
+// become free and no trial waits, on all of them, a trial's change carried out at its next report. What a change costs is the
 // profile's start-up and checkpoint. An asynchronous tuner hands out groups of one, which get 1/c of a GPU; growing is left to
 // DynamicFluid. Sources: Fluid (MLSys'21), Algorithms 1 and 2; docs/MODEL.md, "Trial groups as packing".
 #include "engine/policies/policies.h"
@@ -96,13 +96,6 @@ static void decide(void *state, const struct rb_engine *e, int trial, struct rb_
         rb_widths_carry_out(&f->wanted, &f->widths, e, trial, "DynamicFluid: it ends sooner, or uses less", out);
 }
 
-static int size(const struct rb_plan *plan, const struct rb_group *group)
-{
-    (void)plan;
-    (void)group;
-    return 1;
-}
-
 // Synchronous groups are sized when they arrive.
 static int sharers(const struct rb_plan *plan, const struct rb_group *group)
 {
@@ -122,7 +115,7 @@ static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation 
 const struct rb_policy rb_policy_fluid = {
     .name = "fluid",
     .keeps_cluster = true,
-    .size = size,
+    .size = rb_size_of_one,
     .sharers = sharers,
     .cluster = cluster,
     .create = create,

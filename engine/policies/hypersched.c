@@ -97,7 +97,7 @@ static bool admits(void *state, const struct rb_engine *e)
 
 // ---- who gets how much
 
-// Before anybody has reported all weigh the same.
+// Before any trial has reported, all weigh the same.
 static double softmax_weight(double score, double best)
 {
     return best > -INFINITY ? exp(score - best) : 1;
@@ -132,15 +132,15 @@ static int random_share(struct hypersched *h, int n, int at, int n_extra)
 static int extra_atoms(struct hypersched *h, const struct rb_engine *e, int n, int at, int n_extra)
 {
     switch (h->options->allocation) {
-    case RB_SHARING_UNIFORM:
+    case RB_SPARE_UNIFORM:
         return n_extra / n + (at < n_extra % n);
-    case RB_SHARING_BEST:
+    case RB_SPARE_BEST:
         return at == 0 ? n_extra : 0;
-    case RB_SHARING_SOFTMAX:
+    case RB_SPARE_SOFTMAX:
         return softmax_share(e, n, at, n_extra);
-    case RB_SHARING_RANDOM:
+    case RB_SPARE_RANDOM:
         return random_share(h, n, at, n_extra);
-    case RB_SHARING_NONE:
+    case RB_SPARE_NONE:
         return 0;
     }
     return 0;

@@ -1,6 +1,7 @@
 #include "engine/policies/live_group.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 #include "engine/policies/pool.h"
 
 #include <math.h>
@@ -202,12 +203,6 @@ static void add_trial(struct rb_live_group *g, const struct rb_plan *plan, const
     }
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const int *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 bool rb_live_group_collect(struct rb_live_group *g, const struct rb_plan *plan, const struct rb_live_widths *w,
                            const struct rb_paces *paces, const struct rb_engine *e, unsigned which)
 {
@@ -218,11 +213,11 @@ bool rb_live_group_collect(struct rb_live_group *g, const struct rb_plan *plan, 
         if (rb_engine_trial(e, running[i])->next_gpus > 0)
             ids[n++] = running[i];
     }
-    qsort(ids, (size_t)n, sizeof *ids, ascending);
+    qsort(ids, (size_t)n, sizeof *ids, rb_order_ints);
     const int n_first = n;
     for (int i = 0; (which & RB_LIVE_WAITING) && i < n_waiting; i++)
         ids[n++] = waiting[i];
-    qsort(ids + n_first, (size_t)(n - n_first), sizeof *ids, ascending);
+    qsort(ids + n_first, (size_t)(n - n_first), sizeof *ids, rb_order_ints);
     rb_live_group_reserve(g, n, w->n);
     g->pack = (struct rb_pack_group){.widths = w->widths,
                                      .n_widths = w->n,

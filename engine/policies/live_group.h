@@ -1,10 +1,10 @@
-// The trials of a run as a group to be packed: which widths the job allows and the profile knows, what remains of each
-// trial at each width, and what it would cost to change. For policies that pack (fluid, packing).
+// Makes the trials of a run a group to be packed: which widths the job allows and the profile knows, the remaining time of
+// each trial at each width, and what a change costs. For policies that pack (fluid, packing).
 #ifndef RB_ENGINE_POLICIES_LIVE_GROUP_H
 #define RB_ENGINE_POLICIES_LIVE_GROUP_H
 
 #include "engine/core/engine.h"
-#include "engine/packing/fluid.h"
+#include "engine/packing/fluid_widths.h"
 
 // What a trial may have, and how long a unit takes there over one GPU alone.
 struct rb_live_widths {
@@ -48,12 +48,12 @@ enum rb_live_which { RB_LIVE_WAITING = 1, RB_LIVE_RUNNING = 2 };
 bool rb_live_group_collect(struct rb_live_group *g, const struct rb_plan *plan, const struct rb_live_widths *w,
                            const struct rb_paces *paces, const struct rb_engine *e, unsigned which);
 
-// Room for so many trials, for those who add some of their own.
+// Makes room for n trials, for callers that add some of their own.
 void rb_live_group_reserve(struct rb_live_group *g, int n, int n_widths);
-// Of a trial that has not started, by the profile: start-up, so many units, checkpoint. out [n of w].
+// The time of a trial that has not started, by the profile: start-up, `units` units, checkpoint. out_us [n of w].
 void rb_live_heights(const struct rb_plan *plan, const struct rb_live_widths *w, int64_t units, int64_t *out_us);
 
-// GPUs that are idle and that nobody who waits, or gives way to grow, counts on.
+// Idle GPUs that no trial needs that waits or gives way to grow.
 int rb_live_idle_gpus(const struct rb_engine *e);
 
 #endif

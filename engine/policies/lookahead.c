@@ -21,7 +21,7 @@ struct lookahead {
     bool advised;
     struct rb_timing timing;
     struct rb_seen_curves curves;
-    int *wanted;      // rb_lookahead_seen.wanted_gpus, [n_wanted]
+    int *wanted;      // GPUs that each trial will have from its next report on, -1: what it has; [n_wanted]
     int64_t *asks_at; // resource at which a trial's report asks, [n_wanted]
     int n_wanted;
     int64_t asked_us; // last, -1: never
@@ -249,8 +249,6 @@ bool rb_lookahead_seen(const struct rb_engine *e, struct rb_lookahead_seen *out)
     *out = (struct rb_lookahead_seen){
         .timing = &l->timing,
         .curves = &l->curves,
-        .wanted_gpus = l->wanted,
-        .n_wanted = l->n_wanted,
         .atom_gpus = rb_atom_gpus(l->plan),
         .admits = l->admits,
     };

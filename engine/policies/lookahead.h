@@ -1,4 +1,4 @@
-// What the policy lookahead has seen of a run, for whoever forecasts for it (simulator/forecast/forecast.h).
+// Gives the forecaster (simulator/forecast/forecast.h) what the policy lookahead has seen of a run.
 #ifndef RB_ENGINE_POLICIES_LOOKAHEAD_H
 #define RB_ENGINE_POLICIES_LOOKAHEAD_H
 
@@ -9,8 +9,6 @@
 struct rb_lookahead_seen {
     const struct rb_timing *timing;
     const struct rb_seen_curves *curves;
-    const int *wanted_gpus;  // by trial, [n_wanted]: what it is to have from its next report on, -1: what it has
-    int n_wanted;
     int atom_gpus;           // what a trial starts with
     bool admits;             // what was advised last
 };

@@ -1,5 +1,5 @@
-// What trials have reported, kept as the sums that least squares need: for each of a few shapes of a learning curve, of all
-// reports so far. O(1) memory a trial, O(1) time a report, however long curves are.
+// Keeps what trials have reported as the sums that least squares need, for each of a few shapes of a learning curve. It takes
+// O(1) memory a trial and O(1) time a report.
 //
 // A shape h(r) = -(r/R + s)^-c rises ever more slowly; scaled to x(r) = (h(r) - h(1)) / (h(R) - h(1)) it goes from 0 at the
 // first unit to 1 at R. A curve of that shape is u + v x(r): it begins at u and has risen by v at R.

@@ -1,6 +1,6 @@
 // Packing: this project's own answer to Fluid. Those that wait are packed around those that train, as shortly as
 // engine/packing finds, with what remains of each, what follows it (the rest of its bracket), and all groups at once; when
-// nobody waits, those that train are packed anew and change width where the whole then ends sooner, restarts counted.
+// no trial waits, those that train are packed again and change width where the whole then ends sooner, restarts counted.
 // docs/MODEL.md, "Trial groups as packing".
 #include "engine/policies/policies.h"
 
@@ -36,8 +36,8 @@ struct packing {
 
 // ---- what is known before the run
 
-// One trial on the widest place it can use, after the barrier for which all of its rung are waited for. Asynchronous: nobody is
-// waited for, and few go on.
+// One trial on the widest place it can use, after the barrier for which all of its rung are waited for. Asynchronous: there are no
+// barriers, and few go on.
 static void find_tails(struct packing *p)
 {
     const struct rb_plan *plan = p->plan;
@@ -101,7 +101,7 @@ static void hold(struct packing *p, const struct rb_engine *e, const int *rows, 
     }
 }
 
-// Nodes on their way count as there: the packing is made anew when they are. Of each node the row in the packing, -1: none.
+// Nodes that are booting count as ready: the packing is made again when they are. Of each node the row in the packing, -1: none.
 static int *number_nodes(const struct packing *p, const struct rb_engine *e)
 {
     const int n = rb_engine_n_nodes(e);
@@ -154,7 +154,7 @@ static void decide_starts(struct packing *p, const struct rb_packing *packing, i
     out->reason = "its place in the shortest packing found";
 }
 
-// How much longer than the mean the slowest of so many is likely to take.
+// How much longer than the mean the slowest of n trials is likely to take.
 static double overrun(const struct packing *p, int n)
 {
     const double slowest = rb_dist_quantile(&p->plan->profile->between, (double)n / (n + 1));
@@ -174,8 +174,8 @@ static int64_t late_us(const struct rb_live_group *g, const struct rb_engine *e,
     return (int64_t)fmin(so_us, late * (double)least_us + (double)g->resize_us[at]);
 }
 
-// What follows each trial: the later rungs of its bracket, and before them how much it may be late where nobody knows yet how
-// fast it is.
+// What follows each trial: the later rungs of its bracket, and before them how late it may be while its speed is
+// unknown.
 static void find_tails_of(struct packing *p, const struct rb_engine *e, struct rb_live_group *g)
 {
     const int n = g->pack.n_trials, n_widths = g->pack.n_widths;
@@ -200,8 +200,7 @@ static int count_later(const struct packing *p)
 }
 
 // Where groups overlap, what later rungs will need is no less work than what is known: without it, places that are wide and
-// wasteful look good. They are packed as trials of their own, which nobody waits for and nothing follows; what becomes of them
-// is not looked at. Returns how many there are behind the n that wait.
+// wasteful look good. They are packed as trials of their own without barriers and successors; their places are not used. Returns how many there are behind the n that wait.
 static int add_later_rungs(struct packing *p)
 {
     struct rb_live_group *g = &p->waiting;
@@ -224,7 +223,7 @@ static int add_later_rungs(struct packing *p)
     return n_later;
 }
 
-// What those that wait were given last, in that order; false: somebody has a width that was not of our choice.
+// What those that wait were given last, in that order; false: a trial has a width that was not chosen here.
 static bool last_packing(const struct packing *p, const struct rb_engine *e, int n_later, int *out_widths,
                          int *out_order)
 {
@@ -331,9 +330,9 @@ static void size_newcomers(struct packing *p, const struct rb_engine *e, struct 
     out->reason = "what its part of the work is worth";
 }
 
-// ---- those that train, when nobody waits
+// ---- those that train, when no trial waits
 
-// A change costs a restart. Returns how long all takes if nobody changes.
+// A change costs a restart. Returns how long all takes without changes.
 static int64_t charge_changes(struct rb_live_group *g)
 {
     int64_t longest_us = 0;
@@ -411,13 +410,6 @@ static void decide(void *state, const struct rb_engine *e, int trial, struct rb_
         rb_widths_carry_out(&p->wanted, &p->widths, e, trial, "all that train end sooner so", out);
 }
 
-static int size(const struct rb_plan *plan, const struct rb_group *group)
-{
-    (void)plan;
-    (void)group;
-    return 1;
-}
-
 // Of an asynchronous tuner as many on a GPU as do most together; synchronous groups are packed when they arrive.
 static int sharers(const struct rb_plan *plan, const struct rb_group *group)
 {
@@ -446,7 +438,7 @@ const struct rb_policy rb_policy_packing = {
     .name = "packing",
     .keeps_cluster = true,
     .estimate_runs = 64, // a run of 81 trials takes 0.1 s
-    .size = size,
+    .size = rb_size_of_one,
     .sharers = sharers,
     .cluster = cluster,
     .create = create,

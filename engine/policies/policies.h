@@ -1,4 +1,4 @@
-// The policies that exist; only policies.c needs to know them by name.
+// Declares every policy; only policies.c refers to them by name.
 #ifndef RB_ENGINE_POLICIES_POLICIES_H
 #define RB_ENGINE_POLICIES_POLICIES_H
 

@@ -14,6 +14,13 @@ int rb_size_of_atom(const struct rb_plan *plan, const struct rb_group *group)
     return rb_atom_gpus(plan);
 }
 
+int rb_size_of_one(const struct rb_plan *plan, const struct rb_group *group)
+{
+    (void)plan;
+    (void)group;
+    return 1;
+}
+
 int rb_unclaimed_gpus(const struct rb_engine *e)
 {
     return rb_engine_n_gpus(e) - rb_engine_claimed_gpus(e);

@@ -40,7 +40,7 @@ static int size(const struct rb_plan *plan, const struct rb_group *group)
     if (group->stage == 0 || (tuner && tuner->on_demand))
         return first->gpus_per_trial;
     const int gpus = gpus_per_trial(plan, first, group->n_trials);
-    // The first stage's size fits its own nodes, whatever the list of sizes says.
+    // The first stage's size fits its own nodes, even if it is not in the list of sizes.
     return gpus ? gpus : first->gpus_per_trial;
 }
 

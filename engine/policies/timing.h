@@ -1,6 +1,6 @@
-// What a policy that watches has seen training take: setups, units of resource, whole trials. Sources: HyperSched's
-// released code (systems study, section 3.2): startup is the 90th percentile of the setups, a unit the median of those
-// on one atom of GPUs, and the longest trial counts setups and units alike.
+// Measures how long training takes in a run: setups, units of resource, whole trials. For policies that watch. Source:
+// HyperSched's released code: startup is the 90th percentile of the setups, a unit the median of those on one atom of GPUs,
+// and the longest trial counts setups and units alike.
 #ifndef RB_ENGINE_POLICIES_TIMING_H
 #define RB_ENGINE_POLICIES_TIMING_H
 
@@ -27,7 +27,7 @@ struct rb_timing {
 void rb_timing_init(struct rb_timing *t);
 void rb_timing_finish(struct rb_timing *t);
 
-// To be told after every event about a trial: one that trains then has just reported, and that is what is returned.
+// Call this after every event about a trial. Returns whether the trial trains, that is, has just reported.
 // speedup: of the GPUs it trains on over one atom.
 bool rb_timing_see(struct rb_timing *t, const struct rb_engine *e, int trial, double speedup);
 const struct rb_seen_trial *rb_timing_of(const struct rb_timing *t, int trial); // of one that was seen

@@ -1,5 +1,5 @@
-// Widths that a packing wants running trials to have, carried out at each trial's next report, when a restart loses no work;
-// and which waiting trials have been sized. For policies that pack (fluid, packing).
+// Keeps the widths that a packing wants running trials to have, and which waiting trials have been sized. A change is carried
+// out at the trial's next report, when a restart loses no work. For policies that pack (fluid, packing).
 #ifndef RB_ENGINE_POLICIES_WIDTHS_WANTED_H
 #define RB_ENGINE_POLICIES_WIDTHS_WANTED_H
 
@@ -18,7 +18,7 @@ struct rb_widths_wanted {
 void rb_widths_wanted_finish(struct rb_widths_wanted *w);
 
 void rb_widths_want(struct rb_widths_wanted *w, int trial, int width);
-// true: somebody waits who has joined its stage or lost its place since the last call.
+// true: a trial waits that has joined its stage or lost its place since the last call.
 // n_joined [stages], may be NULL: counts those that have come to another stage.
 bool rb_widths_note_arrivals(struct rb_widths_wanted *w, const struct rb_engine *e, int *n_joined);
 

@@ -1,6 +1,6 @@
-// How large a shared cluster should be: asked at every round, before it is divided. Pure, like the division itself; the world
-// requests and releases nodes, waits for them and pays for them.
-// One rule is one file. Nothing is asked where a cluster is fixed.
+// An autoscaling rule decides how large a shared cluster should be. It is asked at every round before the cluster is divided,
+// unless the cluster's size is fixed. Pure, like the division itself: the world requests, releases and pays for nodes.
+// A rule is one file.
 #ifndef RB_ENGINE_SHARING_AUTOSCALE_H
 #define RB_ENGINE_SHARING_AUTOSCALE_H
 

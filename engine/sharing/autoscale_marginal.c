@@ -9,39 +9,13 @@
 #include "engine/sharing/size_price.h"
 #include "engine/sharing/size_speedup.h"
 
-#include "base/arena.h"
-
-#include <stdlib.h>
-
-struct marginal {
-    struct rb_autoscale_options options;
-    double *speedup; // by nodes, [max_nodes + 1]
-};
-
-static bool create(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err)
-{
-    (void)err;
-    struct marginal *m = rb_xcalloc(1, sizeof *m);
-    m->options = *options;
-    m->speedup = rb_xcalloc((size_t)options->max_nodes + 1, sizeof *m->speedup);
-    *out_state = m;
-    return true;
-}
-
-static void destroy(void *state)
-{
-    struct marginal *m = state;
-    free(m->speedup);
-    free(m);
-}
-
 // Speed-up less what it must be worth, per second.
-static double profit(const struct marginal *m, double worth, int n)
+static double profit(const struct rb_sizer *m, double worth, int n)
 {
     return m->speedup[n] - worth * m->options.gpus_per_node * rb_size_price(&m->options, n);
 }
 
-static int most_profitable(const struct marginal *m, double worth)
+static int most_profitable(const struct rb_sizer *m, double worth)
 {
     int best = m->options.min_nodes;
     for (int n = m->options.min_nodes + 1; n <= m->options.max_nodes; n++)
@@ -49,7 +23,7 @@ static int most_profitable(const struct marginal *m, double worth)
     return best;
 }
 
-static double cost_of_change(const struct marginal *m, double worth, int from, int to)
+static double cost_of_change(const struct rb_sizer *m, double worth, int from, int to)
 {
     const double moved = (double)m->options.restart_us / 1e6 * m->speedup[from];
     if (to <= from)
@@ -61,14 +35,14 @@ static double cost_of_change(const struct marginal *m, double worth, int from, i
 static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *view)
 {
     (void)now_us;
-    struct marginal *m = state;
+    struct rb_sizer *m = state;
     if (view->n_jobs == 0)
         return m->options.min_nodes;
     rb_size_speedup(view, m->options.max_nodes, m->options.gpus_per_node, m->speedup);
     const int owned = view->n_owned > m->options.min_nodes ? view->n_owned : m->options.min_nodes;
     const int needed = rb_size_for_deadlines(view, &m->options);
     if (needed > owned)
-        return needed; // whatever it costs
+        return needed; // at any price
     const double worth = rb_size_worth(&m->options, view, m->speedup);
     const int best = most_profitable(m, worth), size = best > needed ? best : needed;
     const double gain =
@@ -82,7 +56,7 @@ const struct rb_autoscale rb_autoscale_marginal = {
         "as long as one node more adds a quarter of what its price buys on the first GPU, or what jobs say an hour is "
         "worth, and the change pays",
     .least_worth = 0.25,
-    .create = create,
-    .destroy = destroy,
+    .create = rb_sizer_create,
+    .destroy = rb_sizer_destroy,
     .decide = decide,
 };

@@ -4,40 +4,14 @@
 #include "engine/sharing/autoscales.h"
 #include "engine/sharing/size_speedup.h"
 
-#include "base/arena.h"
-
-#include <stdlib.h>
-
 #define GROWS_ABOVE (4.0 / 3) // of the least worth
 
-struct utility {
-    struct rb_autoscale_options options;
-    double *speedup; // by nodes, [max_nodes + 1]
-};
-
-static bool create(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err)
-{
-    (void)err;
-    struct utility *u = rb_xcalloc(1, sizeof *u);
-    u->options = *options;
-    u->speedup = rb_xcalloc((size_t)options->max_nodes + 1, sizeof *u->speedup);
-    *out_state = u;
-    return true;
-}
-
-static void destroy(void *state)
-{
-    struct utility *u = state;
-    free(u->speedup);
-    free(u);
-}
-
-static double worth(const struct utility *u, int n)
+static double worth(const struct rb_sizer *u, int n)
 {
     return n > 0 ? u->speedup[n] / (n * u->options.gpus_per_node) : 1;
 }
 
-static int largest_worth(const struct utility *u, double least)
+static int largest_worth(const struct rb_sizer *u, double least)
 {
     for (int n = u->options.max_nodes; n > u->options.min_nodes; n--) {
         if (worth(u, n) >= least)
@@ -49,7 +23,7 @@ static int largest_worth(const struct utility *u, double least)
 static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *view)
 {
     (void)now_us;
-    struct utility *u = state;
+    struct rb_sizer *u = state;
     if (view->n_jobs == 0)
         return u->options.min_nodes;
     rb_size_speedup(view, u->options.max_nodes, u->options.gpus_per_node, u->speedup);
@@ -66,8 +40,8 @@ const struct rb_autoscale rb_autoscale_utility = {
     .name = "utility",
     .summary = "the published rule: grow above 2/3 of what one GPU is worth, to where it is 1/2",
     .least_worth = 0.5,
-    .create = create,
-    .destroy = destroy,
+    .create = rb_sizer_create,
+    .destroy = rb_sizer_destroy,
     .decide = decide,
 };
 
@@ -78,7 +52,7 @@ const struct rb_autoscale rb_autoscale_throughput = {
     .summary = "the published rule's baseline: the same by samples a second, whatever a sample is worth",
     .least_worth = 0.5,
     .by_throughput = true,
-    .create = create,
-    .destroy = destroy,
+    .create = rb_sizer_create,
+    .destroy = rb_sizer_destroy,
     .decide = decide,
 };

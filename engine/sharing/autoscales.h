@@ -1,4 +1,4 @@
-// The rules that exist; only autoscales.c needs to know them by name.
+// Declares every autoscaling rule; only autoscales.c refers to them by name.
 #ifndef RB_ENGINE_SHARING_AUTOSCALES_H
 #define RB_ENGINE_SHARING_AUTOSCALES_H
 

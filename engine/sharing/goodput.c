@@ -55,7 +55,7 @@ struct round {
     int n_jobs;
     int n_gpus, node_gpus; // of the cluster; of its largest node
     struct rb_job_values values;
-    struct rb_size_options *sizes; // of each job
+    struct rb_size_choices *sizes; // of each job
     bool *can_stay;                // option 1 is to go on as it is
     int *chosen;                   // option of each job
     int *out;
@@ -85,13 +85,13 @@ static int count(const int *row, int n_nodes, int *out_nodes)
 static void list_sizes(struct round *r, int j)
 {
     const struct rb_shared_job *job = &r->jobs[j];
-    struct rb_size_option *options = rb_arena_array(&r->g->arena, MAX_OPTIONS, sizeof *options);
+    struct rb_size_choice *options = rb_arena_array(&r->g->arena, MAX_OPTIONS, sizeof *options);
     int nodes, n = 0;
     const int held = count(job->held, r->cluster->n_nodes, &nodes);
-    options[n++] = (struct rb_size_option){0, rb_job_value_of_nothing(&r->values, j)};
+    options[n++] = (struct rb_size_choice){0, rb_job_value_of_nothing(&r->values, j)};
     r->can_stay[j] = held > 0 && held >= job->min_gpus && held <= job->max_gpus;
     if (r->can_stay[j])
-        options[n++] = (struct rb_size_option){held, rb_job_value_on(&r->values, j, nodes, held, false)};
+        options[n++] = (struct rb_size_choice){held, rb_job_value_on(&r->values, j, nodes, held, false)};
     const int most = job->max_gpus < r->n_gpus ? job->max_gpus : r->n_gpus;
     for (int gpus = 1; gpus <= most && n < MAX_OPTIONS; gpus = next_size(r, gpus)) {
         if (gpus < job->min_gpus)
@@ -99,9 +99,9 @@ static void list_sizes(struct round *r, int j)
         nodes = (gpus + r->node_gpus - 1) / r->node_gpus;
         const double value = rb_job_value_on(&r->values, j, nodes, gpus, true);
         if (value > -INFINITY)
-            options[n++] = (struct rb_size_option){gpus, value};
+            options[n++] = (struct rb_size_choice){gpus, value};
     }
-    r->sizes[j] = (struct rb_size_options){options, n};
+    r->sizes[j] = (struct rb_size_choices){options, n};
 }
 
 static int chosen_gpus(const struct round *r, int j)

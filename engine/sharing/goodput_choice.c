@@ -6,7 +6,7 @@
 #include <string.h>
 
 // best[g]: the most the jobs so far are worth on at most g GPUs; taken[g]: which option of this job that takes.
-static void add_job(const struct rb_size_options *job, int n_gpus, const double *before, double *best, uint8_t *taken)
+static void add_job(const struct rb_size_choices *job, int n_gpus, const double *before, double *best, uint8_t *taken)
 {
     for (int g = 0; g <= n_gpus; g++)
         best[g] = -INFINITY;
@@ -21,7 +21,7 @@ static void add_job(const struct rb_size_options *job, int n_gpus, const double 
     }
 }
 
-void rb_choose_sizes(struct rb_arena *arena, const struct rb_size_options *jobs, int n_jobs, int n_gpus,
+void rb_choose_sizes(struct rb_arena *arena, const struct rb_size_choices *jobs, int n_jobs, int n_gpus,
                      int *out_chosen)
 {
     const size_t n = (size_t)n_gpus + 1;

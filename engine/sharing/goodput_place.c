@@ -69,7 +69,7 @@ static bool is_freer(const struct rb_gaps *g, int a, int b)
     return g->free[a] != g->free[b] ? g->free[a] > g->free[b] : compare_rates(g, a, b) < 0;
 }
 
-// Of the cheapest nodes that still have so many free GPUs, the one with the fewest.
+// Of the cheapest nodes that still have `gpus` free GPUs, the one with the fewest.
 static int tightest(const struct rb_gaps *g, int gpus, bool spans, const int *row)
 {
     int best = -1;

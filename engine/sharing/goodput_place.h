@@ -1,5 +1,5 @@
-// From counts to nodes, for jobs that move: the fewest nodes each, of those the cheapest, in the tightest gaps, and no two
-// jobs that span nodes on one node where that is to be avoided.
+// Places jobs that move: each gets the fewest nodes, of those the cheapest, in the tightest gaps. Where interference is to be
+// avoided, no two jobs that span nodes share a node.
 #ifndef RB_ENGINE_SHARING_GOODPUT_PLACE_H
 #define RB_ENGINE_SHARING_GOODPUT_PLACE_H
 
@@ -9,7 +9,7 @@
 struct rb_gaps {
     int n_nodes;
     const struct rb_rate *rates; // of each node; NULL: alike
-    int *free;               // GPUs of each node nobody has yet
+    int *free;               // free GPUs of each node
     int *n_spanning;         // jobs that span nodes, on each node
     bool avoid_interference;
 };

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define US_PER_S 1e6
 
@@ -20,30 +19,13 @@ void rb_goodput_rules_defaults(struct rb_goodput_rules *rules)
     };
 }
 
-double *rb_goodput_rule(struct rb_goodput_rules *r, const char *name)
-{
-    const struct {
-        const char *name;
-        double *value;
-    } known[] = {
-        {"fairness_p", &r->fairness_p},     {"least", &r->least},       {"rank_power", &r->rank_power},
-        {"rank_offset", &r->rank_offset},   {"declared", &r->declared}, {"restart_count", &r->restart_count},
-        {"restart_cost", &r->restart_cost}, {"urgency", &r->urgency},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(known[i].name, name) == 0)
-            return known[i].value;
-    }
-    return NULL;
-}
-
-// A job nobody has seen training scales perfectly.
+// A job that has not trained yet is taken to scale perfectly.
 static double rate(const struct rb_shared_job *job, int nodes, int gpus)
 {
     return job->rate ? job->rate(job->arg, nodes, gpus) : gpus;
 }
 
-// On one node however many GPUs that has: in the unit of Pollux's speed-ups. A model that refuses so many is asked for fewer.
+// On one node however many GPUs that has: in the unit of Pollux's speed-ups. A model that refuses that number is asked for fewer.
 static double fair_rate(const struct rb_shared_job *job, int fair_gpus)
 {
     for (int gpus = fair_gpus; gpus >= 1; gpus /= 2) {

@@ -1,4 +1,4 @@
-// What a job is worth on an allocation: weight x u(speed-up over its fair share), less for a restart.
+// Computes what a job is worth on an allocation: weight x u(speed-up over its fair share), less for a restart.
 #ifndef RB_ENGINE_SHARING_GOODPUT_VALUE_H
 #define RB_ENGINE_SHARING_GOODPUT_VALUE_H
 

@@ -1,6 +1,6 @@
 // Optimus (EuroSys'18) with an oracle for its predictions, as in the comparison of Pollux (OSDI'21): every job one GPU while
 // there are any, then GPU after GPU to the job whose remaining time it shortens most. A job whose count does not change stays
-// where it is; the others, fewest GPUs first, are placed anew.
+// where it is; the others, fewest GPUs first, are placed again.
 #include "engine/sharing/place.h"
 #include "engine/sharing/sharings.h"
 
@@ -25,7 +25,7 @@ static void destroy(void *state)
 // What one job gets, while GPUs are handed out.
 struct share {
     int gpus;
-    double left_s; // on so many GPUs
+    double left_s; // on `gpus` GPUs
     double next_s; // on one more; INFINITY: it cannot use one
     double gain_s; // by it
 };

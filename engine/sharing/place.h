@@ -1,5 +1,5 @@
-// From counts to nodes: the placement that Optimus and Tiresias have in common. Who keeps its GPUs keeps its nodes; the others
-// take theirs from the freest node first, which spreads a job over the fewest nodes while some are whole.
+// Places jobs as Optimus and Tiresias do. A job that keeps its number of GPUs keeps its nodes; the others take theirs from the
+// freest node first, which spreads a job over the fewest nodes while some are whole.
 #ifndef RB_ENGINE_SHARING_PLACE_H
 #define RB_ENGINE_SHARING_PLACE_H
 

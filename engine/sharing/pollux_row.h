@@ -1,4 +1,4 @@
-// One job's GPUs on every node, a byte a node, eight nodes in a word: the genetic search works on whole words. A node has
+// Packs one job's GPUs on every node, a byte a node, eight nodes in a word: the genetic search works on whole words. A node has
 // at most RB_LIMIT_GPUS_PER_NODE = 64 GPUs, so the top bit of every byte is free for the comparisons.
 #ifndef RB_ENGINE_SHARING_POLLUX_ROW_H
 #define RB_ENGINE_SHARING_POLLUX_ROW_H

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define CROSSOVER 0.9
-#define TRIES     100 // to fill a generation with members nobody has seen
+#define TRIES     100 // to fill a generation with new members
 
 void rb_pollux_search_init(struct rb_pollux_search *s, struct rb_arena *arena, const struct rb_pollux_problem *problem)
 {
@@ -92,7 +92,7 @@ static void know_all(struct rb_pollux_search *s)
         *place_of(s, &s->members[i]) = (uint8_t)(i + 1);
 }
 
-// Repairs the member behind the n that are known, and takes it in if nobody is like it.
+// Repairs the member behind the n that are known, and takes it in if it is new.
 static bool take_in(struct rb_pollux_search *s, struct rb_stream *draws)
 {
     struct rb_pollux_member *m = &s->members[s->n_members];
@@ -115,8 +115,8 @@ bool rb_pollux_search_add(struct rb_pollux_search *s, struct rb_stream *draws, c
 
 // ---- mating
 
-// Contestants come from permutations of the population laid end to end, so everybody is in as many tournaments as
-// everybody else.
+// Contestants come from permutations of the population laid end to end, so all members are in equally
+// many tournaments.
 struct contestants {
     int order[RB_POLLUX_POPULATION];
     int n, n_used;

@@ -1,4 +1,4 @@
-// The genetic search of Pollux (OSDI'21 artifact) over divisions of a cluster: NSGA-II (Deb et al., 2002) on two objectives,
+// Searches divisions of a cluster by the genetic search of Pollux (OSDI'21 artifact): NSGA-II (Deb et al., 2002) on two objectives,
 // the power mean of the jobs' speed-ups and the cluster's utility. One division is a matrix of jobs x nodes, a row a job.
 #ifndef RB_ENGINE_SHARING_POLLUX_SEARCH_H
 #define RB_ENGINE_SHARING_POLLUX_SEARCH_H
@@ -42,7 +42,7 @@ struct rb_pollux_search {
     uint64_t *scratch;            // two rows
     struct rb_pollux_member members[RB_POLLUX_SLOTS]; // the first n_members live; the others lend their slots
     int n_members;
-    int n_front;                  // after a search: the first so many are not dominated by any
+    int n_front;                  // after a search: the first n_front are not dominated by any
     uint8_t known[RB_POLLUX_KNOWN]; // by hash: 1 + index of a member, 0 none
 };
 

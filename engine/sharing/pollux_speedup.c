@@ -33,8 +33,8 @@ static double restart_factor(const struct rb_shared_job *job, double delay_s)
     return fmax(age_s - n_restarts * delay_s, 0) / (age_s + delay_s);
 }
 
-// What the job would do on its fair share: on one node, as published, even where no node has so many GPUs. A model that
-// refuses so many is asked for fewer.
+// What the job would do on its fair share: on one node, as published, even where no node has that many GPUs. A model that
+// refuses that number is asked for fewer.
 static double fair_rate(const struct rb_shared_job *job, int fair_gpus)
 {
     for (int gpus = fair_gpus; job->rate && gpus >= 1; gpus = gpus > 1 ? gpus / 2 : 0) {

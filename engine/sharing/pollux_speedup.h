@@ -1,4 +1,4 @@
-// SPEEDUP_j(N, K) of every job over its fair share, and what it adds to the power mean when its placement stays and when
+// Computes SPEEDUP_j(N, K) of every job over its fair share, and what it adds to the power mean when its placement stays and when
 // it changes (Pollux, OSDI'21, section 4.2). Asked of the job's model once for each (nodes, GPUs) and round.
 #ifndef RB_ENGINE_SHARING_POLLUX_SPEEDUP_H
 #define RB_ENGINE_SHARING_POLLUX_SPEEDUP_H
@@ -20,7 +20,7 @@ struct rb_pollux_speedups {
     const struct rb_shared_job *const *jobs;
     int n_jobs;
     int fair_gpus;                    // ceil(GPUs / jobs)
-    struct rb_pollux_speedup nothing; // of no GPU at all, the same for everybody
+    struct rb_pollux_speedup nothing; // of no GPU at all, the same for every job
     struct rb_pollux_row {
         double fair_rate;             // on fair_gpus of one node, however many that node has: as published
         double restart_factor;        // max(T - R * delay, 0) / (T + delay)

@@ -1,4 +1,4 @@
-// Who survives a generation: non-dominated sorting and crowding of NSGA-II (Deb et al., 2002), with two objectives.
+// Chooses the members that survive a generation: non-dominated sorting and crowding of NSGA-II (Deb et al., 2002), with two objectives.
 #ifndef RB_ENGINE_SHARING_POLLUX_SURVIVAL_H
 #define RB_ENGINE_SHARING_POLLUX_SURVIVAL_H
 

@@ -67,7 +67,7 @@ static void grow(const struct rb_pollux_problem *p, struct rb_stream *draws, uin
 }
 
 // On a node with GPUs free every job grows with probability 1 / jobs, and those that hold GPUs there once more with
-// 1 / holders; nobody grows twice.
+// 1 / holders; no job grows twice.
 static void grow_on(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *rows, int node)
 {
     int holders[RB_LIMIT_GPUS_PER_NODE], n_holders = 0, n_grown = 0;
@@ -111,7 +111,7 @@ static bool spans_nodes(const uint64_t *row, int n_words)
     return n > 1;
 }
 
-// Of the jobs that span nodes the first on a node keeps it. As published, the second closes the node to whoever comes later,
+// Of the jobs that span nodes the first on a node keeps it. As published, the second closes the node to later jobs,
 // whether it spans nodes or not. `scratch`: two rows.
 static void keep_apart(const struct rb_pollux_problem *p, uint64_t *rows, uint64_t *scratch)
 {

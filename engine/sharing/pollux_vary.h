@@ -1,4 +1,4 @@
-// The operators of Pollux's genetic search (OSDI'21 artifact): crossover over jobs, three mutations, and the repair that
+// Varies divisions by the operators of Pollux's genetic search (OSDI'21 artifact): crossover over jobs, three mutations, and the repair that
 // makes any matrix a division the cluster can carry out.
 #ifndef RB_ENGINE_SHARING_POLLUX_VARY_H
 #define RB_ENGINE_SHARING_POLLUX_VARY_H

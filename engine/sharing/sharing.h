@@ -1,7 +1,7 @@
-// How a cluster is divided between jobs that train side by side: once a round, who holds how many GPUs of which node
-// until the next one. Pure, like the rest of the engine: no clock, no I/O; a policy that searches at random draws from
-// the seed it was given and the number of the round.
-// One policy is one file and one line in sharing.c. Sources: Pollux (OSDI'21), Optimus (EuroSys'18), Tiresias (NSDI'19),
+// Divides a cluster between jobs that train side by side: once a round, it decides how many GPUs of which node each job holds
+// until the next round. Pure, like the rest of the engine: no clock, no I/O; a policy that searches at random draws from its
+// seed and the number of the round.
+// A policy is one file and one line in sharing.c. Sources: Pollux (OSDI'21), Optimus (EuroSys'18), Tiresias (NSDI'19),
 // Sia (SOSP'23).
 #ifndef RB_ENGINE_SHARING_H
 #define RB_ENGINE_SHARING_H
@@ -15,7 +15,7 @@
 struct rb_shared_cluster {
     int n_nodes;
     const int *gpus;            // of each node, [n_nodes]
-    const struct rb_rate *rates; // likewise; NULL: all nodes cost the same, or nobody knows
+    const struct rb_rate *rates; // likewise; NULL: all nodes cost the same, or prices are unknown
 };
 
 // One job as a policy sees it at a round. Rates are asked, not stored: the policy decides which placements it wants to
@@ -31,13 +31,13 @@ struct rb_shared_job {
     const int *held;            // GPUs it holds on each node, [n_nodes]
     // What it was submitted with, for policies that do not tune: GPUs, and whether it has one batch size for good.
     int asked_gpus;
-    // Progress per second its own model predicts on so many GPUs of so many nodes, batch size chosen for the best; any unit,
-    // the same for one job. 0: it cannot run there. NULL: no model yet.
+    // Progress per second that its own model predicts on `gpus` GPUs of `nodes` nodes with the best batch size, in any unit that
+    // stays the same for one job. 0: it cannot run there. NULL: no model yet.
     double (*rate)(const void *arg, int nodes, int gpus);
-    // Progress in that unit until it has trained as long as it declared to, by what it reported. 0: nobody knows.
+    // Progress in that unit until it has trained as long as it declared to, by what it reported. 0: unknown.
     double left;
-    // Seconds of work that are left on so many GPUs, batch size as submitted, by somebody who knows the truth: for the
-    // oracle policies alone. INFINITY: it cannot run there. NULL: nobody knows.
+    // True remaining seconds of work on `gpus` GPUs with the batch size as submitted: for the oracle policies alone.
+    // INFINITY: it cannot run there. NULL: unknown.
     double (*oracle_s)(const void *arg, int gpus);
     const void *arg;
     int64_t deadline_us;        // from its submission; INT64_MAX: none

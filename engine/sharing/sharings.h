@@ -1,4 +1,4 @@
-// The ways to divide a cluster that exist; only sharing.c needs to know them by name.
+// Declares every policy that divides a cluster; only sharing.c refers to them by name.
 #ifndef RB_ENGINE_SHARING_SHARINGS_H
 #define RB_ENGINE_SHARING_SHARINGS_H
 

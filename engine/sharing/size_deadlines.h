@@ -1,4 +1,5 @@
-// The fewest nodes on which jobs with a deadline keep it, by the work they declared and the rates their models predict.
+// Computes the fewest nodes on which jobs with a deadline keep it, by the work they declared and the rates their models
+// predict.
 #ifndef RB_ENGINE_SHARING_SIZE_DEADLINES_H
 #define RB_ENGINE_SHARING_SIZE_DEADLINES_H
 

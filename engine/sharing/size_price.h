@@ -1,4 +1,4 @@
-// What nodes cost, and what a dollar must buy, in one unit: the price of the cheapest node.
+// Computes what nodes cost, and what a dollar must buy, in one unit: the price of the cheapest node.
 #ifndef RB_ENGINE_SHARING_SIZE_PRICE_H
 #define RB_ENGINE_SHARING_SIZE_PRICE_H
 
@@ -8,7 +8,7 @@
 double rb_size_price(const struct rb_autoscale_options *options, int n);
 
 // The speed-up that a GPU must add for the price of the cheapest. speedup: of n nodes, [max_nodes + 1].
-//   nobody says what time is worth   least_worth: so much of what that price buys on the first GPU
+//   no job says what time is worth   least_worth: that share of what the price buys on the first GPU
 //   every job says it                max over n of speedup[n] / (value + price(n)) / gpus_per_node, value: of an hour sooner
 //                                    of all jobs together, an hour's price being 1
 // Then the size that gains most, max of speedup - worth x gpus_per_node x price, is the one at which the work costs least, nodes

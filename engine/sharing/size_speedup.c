@@ -75,3 +75,20 @@ void rb_size_speedup(const struct rb_autoscale_view *view, int max_nodes, int gp
         out[n] = sum;
     }
 }
+
+bool rb_sizer_create(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err)
+{
+    (void)err;
+    struct rb_sizer *s = rb_xcalloc(1, sizeof *s);
+    s->options = *options;
+    s->speedup = rb_xcalloc((size_t)options->max_nodes + 1, sizeof *s->speedup);
+    *out_state = s;
+    return true;
+}
+
+void rb_sizer_destroy(void *state)
+{
+    struct rb_sizer *s = state;
+    free(s->speedup);
+    free(s);
+}

@@ -1,6 +1,6 @@
 // Tiresias (NSDI'19), two queues by attained service: a job starts in the first and sinks to the second for good once its GPU
 // time has reached a threshold; within a queue first come, first served. Every job runs on as many GPUs as it was submitted
-// with or not at all: one that does not fit is passed over, and whoever runs gives way to those before it.
+// with or not at all: one that does not fit is passed over, and a running job gives way to those before it.
 #include "engine/sharing/place.h"
 #include "engine/sharing/sharings.h"
 
@@ -106,7 +106,7 @@ static void demote(struct state *s, const struct rb_shared_job *jobs, int n_jobs
     first->n = n;
 }
 
-// Who runs: down the queues, whatever fits into what is left.
+// Decides which jobs run: down the queues, each that fits into the remaining GPUs.
 static void admit(const struct state *s, const struct rb_shared_job *jobs, int n_jobs, int n_gpus, bool *runs)
 {
     for (int q = 0; q < N_QUEUES; q++) {

@@ -1,4 +1,4 @@
-// Asynchronous successive halving: nobody waits for a rung to fill; whoever gets there is compared with those that got
+// Asynchronous successive halving: no trial waits for a rung to fill; one that gets there is compared with those that got
 // there before. Three rules say when a trial gives way to others.
 // Source: Li et al., "A system for massively parallel hyperparameter tuning", MLSys'20, algorithm 2 (promote); Liaw et al.,
 // "HyperSched", SoCC'19 (speculate). `stop` makes the comparison of speculate once a rung, and means it.
@@ -70,7 +70,7 @@ static int last_level(const struct asha *a)
     return a->levels.n - 1;
 }
 
-// The levels that its brackets share, with the trials that would come to each, were num_trials all started and nobody
+// The levels that its brackets share, with the trials that would come to each, were num_trials all started and none
 // promoted too soon.
 static bool asha_stages(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err)
 {
@@ -153,7 +153,7 @@ static int failed_among_best(const struct asha *a, const struct rung *r, int lev
     return -1;
 }
 
-// Those that failed go on in name where nobody else can.
+// Failed trials keep their places where no other trial can take them.
 static void pass_failed(struct asha *a, int bracket)
 {
     if (a->n_failed == 0 || a->rule != RB_RULE_PROMOTE)
@@ -163,7 +163,7 @@ static void pass_failed(struct asha *a, int bracket)
             record(a, id, -INFINITY);
 }
 
-// The first score at or beyond a rung is the result there. Nobody is compared at R.
+// The first score at or beyond a rung is the result there. Trials are not compared at R.
 static void record_passed(struct asha *a, int id, int64_t resource, double score)
 {
     struct trial *t = &a->trials[id];
@@ -352,7 +352,7 @@ static enum rb_verdict asha_reported(void *state, int id, int64_t resource, doub
     return verdict;
 }
 
-static void asha_told(void *state, int id, int64_t resource, double score)
+static void asha_ended(void *state, int id, int64_t resource, double score)
 {
     struct asha *a = state;
     struct trial *t = training(a, id);
@@ -373,13 +373,13 @@ static void asha_told(void *state, int id, int64_t resource, double score)
     wait_to_go_on(a, id, score);
 }
 
-// By `stop` nobody waits who could take its place: it counts like one that diverged.
+// By `stop` no trial waits that could take its place: it counts like one that diverged.
 static void asha_failed(void *state, int id)
 {
     struct asha *a = state;
     struct trial *t = training(a, id);
     if (!t || a->rule == RB_RULE_STOP) {
-        asha_told(state, id, 0, -INFINITY);
+        asha_ended(state, id, 0, -INFINITY);
         return;
     }
     const bool promoted = t->level > t->bracket;
@@ -412,7 +412,7 @@ const struct rb_tuner rb_tuner_asha = {
     .next = asha_next,
     .phase = asha_phase,
     .reported = asha_reported,
-    .told = asha_told,
+    .ended = asha_ended,
     .failed = asha_failed,
     .close = asha_close,
 };

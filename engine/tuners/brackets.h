@@ -1,4 +1,4 @@
-// The brackets of Hyperband and ASHA: bracket b = 0, 1, ... is Hyperband's s = s_max - b and starts at level b.
+// Computes the brackets of Hyperband and ASHA: bracket b = 0, 1, ... is Hyperband's s = s_max - b and starts at level b.
 // Source: Li et al., "Hyperband", JMLR 18 (2018), algorithm 1.
 #ifndef RB_ENGINE_TUNERS_BRACKETS_H
 #define RB_ENGINE_TUNERS_BRACKETS_H
@@ -16,7 +16,7 @@ struct rb_levels {
 void rb_levels_of(const struct rb_scheduler *s, struct rb_levels *out);
 
 // The stages of brackets that share their levels; n_trials, one for each bracket, begin. Trials that come to each level:
-// floor(n / eta^i) of each bracket's n, and at least one: somebody may get there.
+// floor(n / eta^i) of each bracket's n, and at least one: a trial may get there.
 void rb_levels_shared(const struct rb_scheduler *s, const int64_t *n_trials, struct rb_rung_table *out);
 
 // r eta^b: what bracket b trains to first (but at most R).

@@ -161,9 +161,9 @@ static void *rungs_of(const struct hyperband *h, int trial)
     return h->brackets[b].rungs;
 }
 
-static void hyperband_told(void *state, int trial, int64_t resource, double score)
+static void hyperband_ended(void *state, int trial, int64_t resource, double score)
 {
-    rb_rung_state_told(rungs_of(state, trial), trial, resource, score);
+    rb_rung_state_ended(rungs_of(state, trial), trial, resource, score);
 }
 
 static void hyperband_failed(void *state, int trial)
@@ -179,6 +179,6 @@ const struct rb_tuner rb_tuner_hyperband = {
     .destroy = hyperband_destroy,
     .next = hyperband_next,
     .phase = hyperband_phase,
-    .told = hyperband_told,
+    .ended = hyperband_ended,
     .failed = hyperband_failed,
 };

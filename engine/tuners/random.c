@@ -17,6 +17,6 @@ const struct rb_tuner rb_tuner_random = {
     .destroy = rb_rung_state_destroy,
     .next = rb_rung_state_next,
     .phase = rb_rung_state_phase,
-    .told = rb_rung_state_told,
+    .ended = rb_rung_state_ended,
     .failed = rb_rung_state_failed,
 };

@@ -1,4 +1,4 @@
-// Scores in order, as far as a rung needs it: heaps, and a growing set of results split into the best few and the rest.
+// Keeps scores in the order that a rung needs: heaps, and a growing set of results split into the best few and the rest.
 // Order: rb_score_compare. Every operation is O(log n) but the amortised growth of memory.
 #ifndef RB_ENGINE_TUNERS_RANKING_H
 #define RB_ENGINE_TUNERS_RANKING_H

@@ -1,6 +1,7 @@
 #include "engine/tuners/rung_state.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -22,7 +23,7 @@ struct rung_state {
     int n_fit;              // the first of them, which reported there: they take the places of those that fail
     int n_taken;            // of these, that have one
     int n_replaced;         // of these, that were handed out
-    struct result *results; // told so far
+    struct result *results; // received so far
     int n_results;
 };
 
@@ -64,12 +65,6 @@ static int best_first(const void *pa, const void *pb)
     return rb_score_compare(a->score, a->trial, b->score, b->trial);
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const int *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 // The best of the rung, ascending by id. Trials that failed or diverged are never promoted, even into an empty place:
 // there is nothing to resume from, or nothing worth paying for.
 static void promote(struct rung_state *s, int n_wanted)
@@ -83,7 +78,7 @@ static void promote(struct rung_state *s, int n_wanted)
         s->n_fit += s->results[i].score > -INFINITY;
         s->dropped[s->n_dropped++] = s->results[i].trial;
     }
-    qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
+    qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, rb_order_ints);
 }
 
 // The rung that trains, a group of one.
@@ -135,12 +130,12 @@ enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out)
     return RB_TUNER_GROUP;
 }
 
-void rb_rung_state_told(void *state, int trial, int64_t resource, double score)
+void rb_rung_state_ended(void *state, int trial, int64_t resource, double score)
 {
     struct rung_state *s = state;
     assert(s->rung >= 0 && s->n_results < s->n_trials);
     assert(resource == s->table.rungs[s->rung].resource_end || !(score > -INFINITY));
-    assert(bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending));
+    assert(bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, rb_order_ints));
     s->results[s->n_results++] = (struct result){.trial = trial, .score = score};
 }
 
@@ -149,13 +144,13 @@ void rb_rung_state_failed(void *state, int trial)
 {
     struct rung_state *s = state;
     if (s->n_taken == s->n_fit) {
-        rb_rung_state_told(s, trial, 0, -INFINITY);
+        rb_rung_state_ended(s, trial, 0, -INFINITY);
         return;
     }
-    int *place = bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
+    int *place = bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, rb_order_ints);
     assert(place);
     *place = s->dropped[s->n_taken++];
-    qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
+    qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, rb_order_ints);
 }
 
 int rb_rung_state_phase(const void *state)

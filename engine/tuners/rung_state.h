@@ -1,4 +1,4 @@
-// State of a tuner whose stages are a rung table: the trials of the current rung and what they scored. Shared by sha
+// Keeps the state of a tuner whose stages are a rung table: the trials of the current rung and their scores. Shared by sha
 // (several rungs), random and grid (one), and the brackets of hyperband.
 #ifndef RB_ENGINE_TUNERS_RUNG_STATE_H
 #define RB_ENGINE_TUNERS_RUNG_STATE_H
@@ -11,7 +11,7 @@ bool rb_rung_state_create(const struct rb_job *job, void **out_state, struct rb_
 void rb_rung_state_destroy(void *state);
 int rb_rung_state_phase(const void *state);
 enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out);
-void rb_rung_state_told(void *state, int trial, int64_t resource, double score);
+void rb_rung_state_ended(void *state, int trial, int64_t resource, double score);
 void rb_rung_state_failed(void *state, int trial);
 
 #endif

@@ -1,4 +1,4 @@
-// The tuners that exist; only tuners.c needs to know them by name.
+// Declares every tuner; only tuners.c refers to them by name.
 #ifndef RB_ENGINE_TUNERS_TUNERS_H
 #define RB_ENGINE_TUNERS_TUNERS_H
 

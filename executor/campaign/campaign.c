@@ -718,7 +718,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
                    .held_up = on_held_up,
                    .switched = on_switched},
     };
-    if (!config->launcher(&l, &c->launcher, err)) {
+    if (!config->pool.transport->create_launcher(&l, &c->launcher, err)) {
         free(c);
         return false;
     }
@@ -810,4 +810,12 @@ const struct rb_err *rb_campaign_failure(const struct rb_campaign *c)
 const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node)
 {
     return rb_pool_node(c->pool, node);
+}
+
+double rb_campaign_unit_s(const struct rb_campaign_run *r)
+{
+    double sum = 0;
+    for (int i = 0; i < r->n_units; i++)
+        sum += r->unit_s[i];
+    return sum / r->n_units;
 }

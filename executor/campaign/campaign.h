@@ -36,8 +36,6 @@ struct rb_campaign_run {
 
 struct rb_campaign_config {
     struct rb_pool_config pool;      // ready, gone and ctx are the campaign's own
-    // How the nodes are reached: rb_launcher_ssh_create, rb_launcher_local_create or rb_launcher_slurm_create.
-    bool (*launcher)(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
     const char *run_dir, *workdir;
     const int *gpus;                 // counts to measure, ascending, [n_gpus]
     int n_gpus, n_configs;
@@ -68,6 +66,7 @@ const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i
 char *rb_campaign_printed(const struct rb_campaign *c, int i, char *out, size_t size);
 // Configurations that failed in the same way as the run did.
 int rb_campaign_n_failed_alike(const struct rb_campaign *c, int i);
+double rb_campaign_unit_s(const struct rb_campaign_run *r); // mean of its units
 bool rb_campaign_has_measured(const struct rb_campaign *c); // one run at least
 // Does the script go on from a checkpoint? One that was saved is started again for one more unit, and its first report tells.
 enum rb_campaign_resumed {

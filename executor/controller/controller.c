@@ -1,15 +1,12 @@
-// The controller's turns: event in, journal, engine, orders out; and how a run comes to its end.
+// The controller's turns: an event comes in, is journalled, the engine decides, its orders go out. And how a run ends.
 #include "executor/controller/controller_private.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// Time.
 
 int64_t rb_controller_now_us(const struct rb_controller *c)
 {
@@ -18,12 +15,14 @@ int64_t rb_controller_now_us(const struct rb_controller *c)
     return now > c->last_event_us ? now : c->last_event_us;
 }
 
-// The end.
+const char *rb_controller_resume_name(const struct rb_controller *c)
+{
+    return c->config.resume_as ? c->config.resume_as : c->config.run_id;
+}
 
 bool rb_controller_running(const struct rb_controller *c)
 {
-    enum rb_stop_reason reason;
-    return rb_engine_outcome(c->engine, &reason) == RB_JOB_RUNNING;
+    return rb_engine_outcome(c->engine, &(enum rb_stop_reason){0}) == RB_JOB_RUNNING;
 }
 
 static void call_finished(void *arg)
@@ -35,37 +34,42 @@ static void call_finished(void *arg)
     c->config.finished(c->config.ctx, outcome, reason, c->failure.code ? &c->failure : NULL);
 }
 
+static void disarm_all(struct rb_controller *c)
+{
+    uint64_t *const timers[] = {&c->wake_timer,      &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
+                                &c->heartbeat_timer, &c->finish_timer, &c->rescue.timer};
+    for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
+        rb_controller_disarm(c, timers[i]);
+    rb_silence_end(&c->end);
+}
+
 static void finish(struct rb_controller *c)
 {
-    if (c->over)
+    if (c->phase == RB_PHASE_OVER)
         return;
-    c->over = true;
-    rb_controller_disarm(c, &c->poll_timer);
-    rb_controller_disarm(c, &c->deadline_timer);
-    rb_controller_disarm(c, &c->last_stretch_timer);
-    rb_controller_disarm(c, &c->wake_timer);
-    rb_controller_disarm(c, &c->heartbeat_timer);
-    rb_silence_end(&c->end);
+    RB_ENTER(rb_phases, c->phase, RB_PHASE_OVER);
+    disarm_all(c);
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
-void rb_controller_leave(struct rb_controller *c, const struct rb_err *err)
+void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err)
 {
     c->dead = true;
     c->failure = *err;
     finish(c);
 }
 
-void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err)
+bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *err)
 {
-    if (c->dead)
-        return;
+    if (ok || c->dead)
+        return ok;
     c->dead = true;
     c->failure = *err;
     if (rb_journal_plays_dead(c->journal))
         finish(c);
     else
         rb_controller_rescue(c);
+    return false;
 }
 
 bool rb_controller_lost_journal(const struct rb_controller *c)
@@ -76,10 +80,8 @@ bool rb_controller_lost_journal(const struct rb_controller *c)
 static void record_leak_check(struct rb_controller *c, int left)
 {
     struct rb_err err;
-    if (!rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err)) {
-        rb_controller_journal_failed(c, &err);
+    if (!rb_controller_wrote(c, rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err), &err))
         return;
-    }
     if (left < 0 && !c->failure.code)
         rb_err_set(&c->failure, RB_E_INSTANCES_LEFT,
                    "the last listing never became complete, so instances may be left; look with "
@@ -89,15 +91,15 @@ static void record_leak_check(struct rb_controller *c, int left)
 
 static void begin_closing(struct rb_controller *c)
 {
-    c->closing = true;
-    c->believe_after = c->n_listings; // a listing asked for before the last node went proves nothing
+    RB_ENTER(rb_phases, c->phase, RB_PHASE_CLOSING);
+    c->believe_after = c->n_listings; // a listing asked for before the last node ended proves nothing
     for (int i = 0; i < c->config.n_providers; i++)
-        c->listed[i] = c->listing[i] = false;
+        c->clouds[i].listed = c->clouds[i].listing = false;
     rb_controller_list_all(c);
 }
 
-// Once for every launch that makes the end wait.
-static void say_lingering(struct rb_controller *c)
+// Notes it once for every launch that makes the end wait.
+static void note_lingering(struct rb_controller *c)
 {
     const int64_t left_us = c->linger_until_us - rb_controller_now_us(c);
     if (c->lingering_until_us == c->linger_until_us)
@@ -109,22 +111,22 @@ static void say_lingering(struct rb_controller *c)
                        ceil((double)left_us / 1e6));
 }
 
-bool rb_controller_all_settled(const struct rb_controller *c)
+bool rb_controller_is_all_over(const struct rb_controller *c)
 {
-    return rb_controller_nodes_settled(c) && rb_controller_tasks_settled(c) && rb_controller_orphans_settled(c);
+    return rb_controller_nodes_are_over(c) && c->n_tasks == 0 && rb_controller_orphans_are_over(c);
 }
 
 static int count_launches(const struct rb_controller *c, enum rb_launch_state from, enum rb_launch_state to)
 {
     int n = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *node = rb_controller_launch_at(c, i);
-        n += node->has_row && node->row.state >= from && node->row.state <= to;
+        const struct rb_run_node *node = rb_controller_launch_at(c, i);
+        n += rb_run_node_has_row(node) && node->row.state >= from && node->row.state <= to;
     }
     return n;
 }
 
-// In the order in which it happens; the last of it is always waited for.
+// In the order in which it happens. The last listing is always waited for.
 static void write_waits(const struct rb_controller *c, struct rb_buf *out)
 {
     const int undecided = count_launches(c, RB_LAUNCH_SENT, RB_LAUNCH_AMBIGUOUS);
@@ -140,14 +142,14 @@ static void write_waits(const struct rb_controller *c, struct rb_buf *out)
 
 bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us)
 {
-    if (c->over || c->dead || !rb_silence_counts(&c->end))
+    if (c->phase == RB_PHASE_OVER || c->dead || !rb_silence_counts(&c->end))
         return false;
     write_waits(c, out_what);
     *out_at_most_us = c->end.patience_us - rb_quiet_us(c->config.loop, c->end.since_us);
     return true;
 }
 
-// The clouds have not shown in time that nothing is left. The journal has what is open: `rbrun stop` goes on from it.
+// The clouds have not shown in time that nothing is left. The journal knows what is open: `rbrun stop` continues from it.
 static void end_is_late(void *arg)
 {
     struct rb_controller *c = arg;
@@ -157,9 +159,8 @@ static void end_is_late(void *arg)
     rb_err_set(&err, RB_E_INSTANCES_LEFT,
                "the run is over, and after %d minutes this is still missing: %s; instances may be left and billed: "
                "look with `rbrun gc --dry-run`, end them with `rbrun stop %s`",
-               RB_CONTROLLER_END_S / 60, rb_buf_str(&waits),
-               c->config.resume_as ? c->config.resume_as : c->config.run_id);
-    rb_controller_leave(c, &err);
+               RB_CONTROLLER_END_S / 60, rb_buf_str(&waits), rb_controller_resume_name(c));
+    rb_controller_leave_run(c, &err);
 }
 
 static void bound_end(struct rb_controller *c)
@@ -173,27 +174,27 @@ static void bound_end(struct rb_controller *c)
 
 void rb_controller_check_over(struct rb_controller *c)
 {
-    if (c->over || c->dead || c->in_transaction)
+    if (c->phase == RB_PHASE_OVER || c->dead || c->in_transaction)
         return;
     bound_end(c);
-    if (c->recovering || rb_controller_running(c))
+    if (c->phase == RB_PHASE_RECOVERING || rb_controller_running(c))
         return;
-    if (!rb_controller_all_settled(c)) {
-        c->closing = false;
+    if (!rb_controller_is_all_over(c)) {
+        RB_ENTER(rb_phases, c->phase, RB_PHASE_RUNNING);
         return;
     }
-    if (!c->closing) {
+    if (c->phase != RB_PHASE_CLOSING) {
         if (rb_controller_now_us(c) >= c->linger_until_us)
             begin_closing(c);
         else
-            say_lingering(c); // the next listing comes back to this
+            note_lingering(c); // the next listing comes back to this
         return;
     }
     int left = 0;
     bool complete = true;
     for (int i = 0; i < c->config.n_providers; i++) {
-        left += c->left[i];
-        complete = complete && c->listed[i];
+        left += c->clouds[i].left;
+        complete = complete && c->clouds[i].listed;
     }
     if (complete && left == 0)
         record_leak_check(c, 0);
@@ -201,7 +202,12 @@ void rb_controller_check_over(struct rb_controller *c)
         record_leak_check(c, -1);
 }
 
-// Notes.
+bool rb_controller_says_first(unsigned *said, unsigned what)
+{
+    const bool first = (*said & what) == 0;
+    *said |= what;
+    return first;
+}
 
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
 {
@@ -213,11 +219,9 @@ void rb_controller_note(struct rb_controller *c, const char *kind, const char *f
     if (c->config.talk && !c->dead)
         c->config.talk(c->config.ctx, kind, text);
     struct rb_err err;
-    if (!c->dead && !rb_journal_note(c->journal, rb_controller_now_us(c), kind, text, &err))
-        rb_controller_journal_failed(c, &err);
+    if (!c->dead)
+        rb_controller_wrote(c, rb_journal_note(c->journal, rb_controller_now_us(c), kind, text, &err), &err);
 }
-
-// Turns.
 
 bool rb_controller_begin(struct rb_controller *c)
 {
@@ -225,10 +229,8 @@ bool rb_controller_begin(struct rb_controller *c)
     if (c->dead)
         return false;
     assert(!c->in_transaction);
-    if (!rb_journal_begin(c->journal, &err)) {
-        rb_controller_journal_failed(c, &err);
+    if (!rb_controller_wrote(c, rb_journal_begin(c->journal, &err), &err))
         return false;
-    }
     c->in_transaction = true;
     return true;
 }
@@ -237,76 +239,66 @@ bool rb_controller_commit(struct rb_controller *c)
 {
     struct rb_err err;
     c->in_transaction = false;
-    if (c->dead)
-        return false;
-    if (!rb_journal_commit(c->journal, &err)) {
-        rb_controller_journal_failed(c, &err);
-        return false;
-    }
-    return true;
+    return !c->dead && rb_controller_wrote(c, rb_journal_commit(c->journal, &err), &err);
 }
 
 static void record_order(struct rb_controller *c, const struct rb_action *a)
 {
-    struct rb_controller_task *t;
+    struct rb_run_task *t;
     switch (a->kind) {
     case RB_ACTION_TERMINATE:
-        rb_controller_record_end(c, rb_controller_node_at(c, a->node));
+        rb_run_node_record_end(c, rb_run_node_at(c, a->node));
         break;
     case RB_ACTION_START_TRIAL:
-        rb_controller_record_start(c, a);
+        rb_run_task_record_start(c, a);
         break;
     case RB_ACTION_KILL_TRIAL:
-        t = rb_controller_running_task(c, a->trial);
+        t = rb_run_task_find_live(c, a->trial);
         if (t)
-            rb_controller_record_kill(c, t);
+            rb_run_task_record_kill(c, t);
         break;
     case RB_ACTION_YIELD_TRIAL: // the event that led to it is its record
-        rb_controller_trial_at(c, a->trial)->asked = true;
+        rb_run_trial_at(c, a->trial)->asked = true;
         break;
-    case RB_ACTION_PROVISION: // rb_controller_record_launches
-    case RB_ACTION_WAKE:
-    case RB_ACTION_ADVISE:
-    case RB_ACTION_DONE:
+    default: // PROVISION: rb_controller_record_launches
         break;
     }
 }
 
 // Orders that are states of rows (kill, terminate) are carried out by what the rows say now.
-static void carry_out(struct rb_controller *c, const struct rb_action *a)
+void rb_controller_carry_out(struct rb_controller *c, const struct rb_action *a)
 {
-    struct rb_controller_node *n;
-    struct rb_controller_task *t;
+    struct rb_run_node *n;
+    struct rb_run_task *t;
     switch (a->kind) {
     case RB_ACTION_PROVISION:
-        n = rb_controller_node_at(c, a->node);
-        if (!c->recovering && n->has_row && n->row.state == RB_LAUNCH_INTENT)
-            rb_controller_send_launch(n->gang);
+        n = rb_run_node_at(c, a->node);
+        if (c->phase != RB_PHASE_RECOVERING && rb_run_node_has_row(n) && n->row.state == RB_LAUNCH_INTENT)
+            rb_run_gang_send(n->gang);
         break;
     case RB_ACTION_TERMINATE:
-        n = rb_controller_node_at(c, a->node);
-        if (n->has_row && n->row.state == RB_LAUNCH_TERMINATING)
-            rb_controller_end_node(n);
+        n = rb_run_node_at(c, a->node);
+        if (rb_run_node_has_row(n) && n->row.state == RB_LAUNCH_TERMINATING)
+            rb_run_node_terminate(n);
         break;
     case RB_ACTION_KILL_TRIAL:
         for (int i = c->n_tasks - 1; i >= 0; i--)
             if (c->tasks[i]->row.trial == a->trial && c->tasks[i]->row.state == RB_TASK_KILLING)
-                rb_controller_kill(c->tasks[i]);
+                rb_run_task_kill(c->tasks[i]);
         break;
     case RB_ACTION_WAKE:
         rb_controller_add_wake(c, a->at_us);
         rb_controller_arm_wake(c);
         break;
     case RB_ACTION_YIELD_TRIAL:
-        t = rb_controller_running_task(c, a->trial);
+        t = rb_run_task_find_live(c, a->trial);
         if (t)
-            rb_controller_yield(t);
+            rb_run_task_yield(t);
         break;
     case RB_ACTION_ADVISE:
         c->advice_wanted = c->config.advise != NULL;
         break;
-    case RB_ACTION_START_TRIAL: // rb_controller_pump
-    case RB_ACTION_DONE:
+    default: // START_TRIAL: rb_controller_start_tasks
         break;
     }
 }
@@ -320,7 +312,7 @@ static void stop_if_wanted(struct rb_controller *c)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_STOP, .reason = c->stop_reason});
 }
 
-// The answer is an event like any other: a replay needs nobody who can forecast.
+// The answer is an event like any other, so a replay needs no forecaster.
 void rb_controller_give_advice(struct rb_controller *c)
 {
     if (!c->advice_wanted || c->in_transaction || c->dead)
@@ -333,7 +325,7 @@ void rb_controller_give_advice(struct rb_controller *c)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_FORECAST, .advice = &advice});
 }
 
-void rb_controller_fail(struct rb_controller *c, const struct rb_err *err)
+void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err)
 {
     if (c->failure.code == RB_ERR_NONE)
         c->failure = *err;
@@ -343,16 +335,14 @@ void rb_controller_fail(struct rb_controller *c, const struct rb_err *err)
     stop_if_wanted(c);
 }
 
-// Journals the events and asks the engine what to do; false: the journal failed.
+// Journals the events and steps the engine; false: the journal failed.
 static bool step(struct rb_controller *c, struct rb_event *events, int n, struct rb_actions *out)
 {
     struct rb_err err;
     for (int k = 0; k < n; k++) {
         events[k].time_us = rb_controller_now_us(c);
-        if (!rb_journal_event(c->journal, &events[k], &err)) {
-            rb_controller_journal_failed(c, &err);
+        if (!rb_controller_wrote(c, rb_journal_event(c->journal, &events[k], &err), &err))
             return false;
-        }
         c->last_event_us = events[k].time_us;
         rb_engine_step(c->engine, &events[k], &out[k]);
     }
@@ -386,8 +376,8 @@ static void turn(struct rb_controller *c, struct rb_event *events, int n, struct
         c->config.observe(c->config.ctx, &events[k], &actions[k]);
     for (int k = 0; k < n; k++)
         for (int i = 0; i < actions[k].n && !c->dead; i++)
-            carry_out(c, &actions[k].items[i]);
-    rb_controller_pump(c);
+            rb_controller_carry_out(c, &actions[k].items[i]);
+    rb_controller_start_tasks(c);
     rb_controller_give_advice(c);
     stop_if_wanted(c);
     rb_controller_check_over(c);
@@ -398,7 +388,7 @@ void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n
     if (c->dead || (!c->in_transaction && !rb_controller_begin(c)))
         return;
     struct rb_actions *actions =
-        rb_xcalloc((size_t)n, sizeof *actions); // ours: carrying them out may lead to other turns
+        rb_xcalloc((size_t)n, sizeof *actions); // ours: carrying them out may cause other turns
     turn(c, events, n, actions);
     for (int k = 0; k < n; k++)
         rb_actions_finish(&actions[k]);
@@ -418,63 +408,33 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus)
 
 void rb_controller_give_up_node(struct rb_controller *c, int node)
 {
-    rb_controller_unreachable(c, node, "a run that borrowed it lost it");
+    rb_run_node_unreachable(c, node, "a run that borrowed it lost it");
 }
-
-// Spending.
-
-struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c)
-{
-    return (struct rb_spend_now){c->config.loop->unix_us(c->config.loop->ctx), rb_controller_now_us(c)};
-}
-
-void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd)
-{
-    const struct rb_spend_now now = rb_controller_spend_now(c);
-    int64_t spent = 0, reserved = 0;
-    for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
-        if (!n->has_row)
-            continue;
-        spent +=
-            n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd : rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
-        reserved += rb_spend_reserved_uusd(&n->billing, &n->row, c->meta.started_unix_us, &now);
-    }
-    *out_spent_uusd = spent;
-    *out_reserved_uusd = reserved;
-}
-
-// Start and stop.
 
 static struct rb_launcher_events launcher_events(struct rb_controller *c)
 {
     return (struct rb_launcher_events){
         .ctx = c,
-        .prepared = rb_controller_prepared,
-        .line = rb_controller_line,
-        .exited = rb_controller_exited,
-        .saved = rb_controller_saved,
-        .linked = rb_controller_linked,
-        .held_up = rb_controller_held_up,
-        .killed = rb_controller_killed,
-        .unreachable = rb_controller_unreachable,
-        .waiting = rb_controller_waiting,
-        .switched = rb_controller_switched,
+        .prepared = rb_run_node_prepared,
+        .line = rb_run_task_line,
+        .exited = rb_run_task_exited,
+        .saved = rb_run_task_saved,
+        .linked = rb_run_task_linked,
+        .held_up = rb_run_task_held_up,
+        .killed = rb_run_task_killed,
+        .unreachable = rb_run_node_unreachable,
+        .waiting = rb_run_node_waiting,
+        .switched = rb_run_node_switched,
     };
 }
 
 bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err)
 {
     struct rb_controller *c = rb_xcalloc(1, sizeof *c);
-    const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
     c->config = *config;
     c->journal = config->journal;
     c->last_event_us = c->held_up_us = -1;
-    c->listing = rb_xcalloc(n, sizeof *c->listing);
-    c->listed = rb_xcalloc(n, sizeof *c->listed);
-    c->left = rb_xcalloc(n, sizeof *c->left);
-    c->list_failures = rb_xcalloc(n, sizeof *c->list_failures);
-    c->heard_us = rb_xcalloc(n, sizeof *c->heard_us);
+    c->clouds = rb_xcalloc((size_t)config->n_providers + 1, sizeof *c->clouds);
     c->offers = rb_xcalloc((size_t)config->plan->n_offers, sizeof *c->offers);
     for (int i = 0; i < config->plan->n_offers; i++)
         c->offers[i].sold_out_us = -1;
@@ -484,7 +444,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
         rb_controller_destroy(c);
         return false;
     }
-    // The wall clock is asked once: from here on only the monotonic one counts, and events never go back.
+    // The wall clock is read once. From here on only the monotonic one counts, so event times never decrease.
     const int64_t since = config->loop->unix_us(config->loop->ctx) - c->meta.started_unix_us;
     c->base_us = since > c->last_event_us ? since : c->last_event_us;
     c->base_us = c->base_us > 0 ? c->base_us : 0;
@@ -504,18 +464,20 @@ void rb_controller_start(struct rb_controller *c)
     if (rb_controller_running(c))
         rb_controller_arm_deadline(c);
     rb_controller_beat(c);
-    rb_controller_begin_leases(c);
-    for (int i = 0; i < c->config.n_providers; i++)
-        c->heard_us[i] = rb_attended_us(c->config.loop);
-    c->recovering = c->last_event_us >= 0;
-    if (!c->recovering)
+    for (int i = 0; i < c->config.n_providers; i++) {
+        c->clouds[i] = (struct rb_run_cloud){.c = c, .heard_us = rb_attended_us(c->config.loop)};
+        rb_run_cloud_begin_leases(&c->clouds[i]);
+    }
+    if (c->last_event_us >= 0)
+        RB_ENTER(rb_phases, c->phase, RB_PHASE_RECOVERING);
+    else
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
     rb_controller_poll(c);
 }
 
 void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason)
 {
-    c->config.go_on = false; // asked to stop while still coming back
+    c->config.go_on = false; // a stop during the recovery
     c->stop_wanted = true;
     c->stop_reason = reason;
     stop_if_wanted(c);
@@ -525,39 +487,19 @@ void rb_controller_destroy(struct rb_controller *c)
 {
     if (!c)
         return;
-    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
-                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
-    rb_silence_end(&c->end);
-    for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
-        rb_controller_disarm(c, timers[i]);
-    rb_controller_end_leases(c);
+    disarm_all(c);
+    for (int i = 0; i < c->config.n_providers; i++)
+        rb_lease_keeper_destroy(c->clouds[i].leases);
     if (c->launcher)
         c->launcher->ops->destroy(c->launcher);
-    rb_controller_rescue_free(c);
     rb_controller_free_tasks(c);
     rb_controller_free_calls(c);
-    for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        struct rb_controller_node *n = rb_controller_launch_at(c, i);
-        rb_controller_disarm(c, &n->retry_timer);
-        rb_silence_end(&n->boot);
-        free(n);
-    }
-    for (int i = 0; i < c->n_gangs; i++) {
-        rb_controller_disarm(c, &c->gangs[i]->timer);
-        free(c->gangs[i]->members);
-        free(c->gangs[i]);
-    }
-    free(c->gangs);
-    free(c->nodes);
-    free(c->superseded);
+    rb_controller_free_nodes(c);
+    rb_controller_free_gangs(c);
     free(c->trials);
     free(c->orphans);
     free(c->offers);
-    free(c->listing);
-    free(c->listed);
-    free(c->left);
-    free(c->list_failures);
-    free(c->heard_us);
+    free(c->clouds);
     free(c->wakes);
     rb_engine_destroy(c->engine);
     rb_arena_finish(&c->arena);
@@ -574,9 +516,9 @@ int rb_controller_each_open_launch(const struct rb_controller *c,
 {
     int n = 0;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
-        const struct rb_controller_node *launch = rb_controller_launch_at(c, i);
+        const struct rb_run_node *launch = rb_controller_launch_at(c, i);
         const struct rb_launch_row *row = &launch->row;
-        if (!launch->has_row || row->state == RB_LAUNCH_GONE || row->state == RB_LAUNCH_REFUSED)
+        if (!rb_run_node_has_row(launch) || rb_run_node_has_ended(launch))
             continue;
         fn(ctx, row);
         n++;

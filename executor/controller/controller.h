@@ -1,7 +1,6 @@
-// Carries a plan out: turns the engine's actions into cloud calls and processes, and what happens into
-// events; journals both before every side effect. Knows no libuv, no ssh, no HTTP: loop, providers and
-// launcher are handed in, so the same code runs against the real world and, in tests, against a fake one in
-// virtual time that dies after every write.
+// Carries a plan out: turns the engine's actions into cloud calls and processes, and what happens into events; journals both
+// before every side effect. Knows no libuv, no ssh, no HTTP: loop, providers and launcher are passed in, so the same code runs
+// against the real world and, in tests, against a fake one in virtual time that dies after every write.
 #ifndef RB_EXECUTOR_CONTROLLER_H
 #define RB_EXECUTOR_CONTROLLER_H
 
@@ -17,14 +16,14 @@ struct rb_controller_config {
     const struct rb_plan *plan;
     struct rb_journal *journal;
     const char *run_id, *run_dir;  // run_dir absolute
-    const char *resume_as;         // what `rbrun resume` and `rbrun stop` are told to go on with it; NULL: run_id
+    const char *resume_as;         // the argument of `rbrun resume` and `rbrun stop`; NULL: run_id
     struct rb_provider *providers; // [n_providers], one per infra used
     const char *const *infras;     // same order: "aws/us-east-1"
     int n_providers;
     // Made once the events are known; destroyed by the controller.
     bool (*launcher)(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out, struct rb_err *err);
     void *launcher_ctx;
-    // What a node is born with: user-data and the public half of its host key. NULL: nothing (local nodes).
+    // Creates a node's user data and the public half of its host key. NULL: nothing (local nodes).
     bool (*birth)(void *ctx, struct rb_buf *out_user_data, char out_host_key[static 128], struct rb_err *err);
     void *birth_ctx;
     const char *(*secret)(void *ctx, const char *name); // value of one of job.secrets, NULL: none
@@ -41,25 +40,22 @@ struct rb_controller_config {
     void *advise_ctx;
     // Called after every turn, for progress and events.jsonl; may be NULL.
     void (*observe)(void *ctx, const struct rb_event *event, const struct rb_actions *actions);
-    // One line for the user about what went wrong or is waited for; journalled as a note of that kind. May be
-    // NULL.
+    // One line for the user about what went wrong or is waited for; journalled as a note of that kind. May be NULL.
     void (*talk)(void *ctx, const char *kind, const char *text);
-    // Called once, from the loop, when the run is over and no instance is left; or, err set, why it ended
-    // otherwise. With an err of the journal's nothing more can be done: instances may be left, `rbrun resume`
-    // takes care of them.
+    // Called once, from the loop, when the run is over and no instance is left; or, err set, why it ended otherwise. After an
+    // error of the journal instances may be left: `rbrun resume` takes care of them.
     void (*finished)(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err);
     void *ctx; // of observe, talk and finished
 };
 
 struct rb_controller;
 
-// Fresh or resumed: replays the journal, then says again every order that has no outcome yet, and reconciles
-// with a listing of every infra ever named in the journal before anything new is launched.
+// Fresh or resumed: replays the journal, then repeats every order that has no outcome yet, and compares with a listing of every
+// infra ever named in the journal before anything new is launched.
 bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err);
 void rb_controller_destroy(struct rb_controller *c); // providers must not call back any more
 void rb_controller_start(struct rb_controller *c);
-void rb_controller_stop(struct rb_controller *c,
-                        enum rb_stop_reason reason); // graceful: kill, terminate, confirm
+void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason); // graceful: kill, terminate, confirm
 
 // The run is over but has not finished: what it waits for ("2 instances to end, a listing that shows no instance"), and for
 // how long at most before it leaves with an error. False: it is not over, or has finished.
@@ -68,17 +64,17 @@ bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what,
 // Of a node shared with other runs, what this one may use from now on (engine/events/event.h: LENT).
 void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
-// Somebody else who uses the node can reach it no more: it is replaced, as if this run's own launcher had said so.
+// Another run that uses the node cannot reach it any more: it is replaced, as if this run's own launcher had reported it.
 void rb_controller_give_up_node(struct rb_controller *c, int node);
 
-// Its journal took no more writes: nothing it does is written down any more.
+// Its journal took no more writes: nothing is recorded any more.
 bool rb_controller_lost_journal(const struct rb_controller *c);
 
 const struct rb_engine *rb_controller_engine(const struct rb_controller *c);
 int64_t rb_controller_now_us(const struct rb_controller *c); // since the start of the run
 // Dollars so far (bills of ended nodes, running ones to now) and the worst case still reserved.
 void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd);
-// Launches that may have an instance that is not known to have ended. Returns how many.
+// Launches that may have an instance that is not known to have ended. Returns their number.
 int rb_controller_each_open_launch(const struct rb_controller *c,
                                    void (*fn)(void *ctx, const struct rb_launch_row *row), void *ctx);
 

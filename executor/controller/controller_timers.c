@@ -1,5 +1,7 @@
-// Timers: wake-ups the engine asked for, the deadline, heartbeats of nodes.
+// Timers: wake-ups the engine asked for, the deadline, heartbeats of nodes. And the calls of providers.
 #include "executor/controller/controller_private.h"
+
+#include <stdlib.h>
 
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg)
 {
@@ -49,7 +51,7 @@ void rb_controller_arm_wake(struct rb_controller *c)
     int64_t first = INT64_MAX;
     for (int i = 0; i < c->n_wakes; i++)
         first = c->wakes[i] < first ? c->wakes[i] : first;
-    if (c->n_wakes > 0 && !c->over)
+    if (c->n_wakes > 0 && c->phase != RB_PHASE_OVER)
         rb_controller_arm(c, &c->wake_timer, first - rb_controller_now_us(c), wake, c);
 }
 
@@ -93,7 +95,45 @@ void rb_controller_beat(void *arg)
 {
     struct rb_controller *c = arg;
     for (int i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i]->prepared && c->nodes[i]->row.state == RB_LAUNCH_READY)
+        if (c->nodes[i]->link == RB_LINK_PREPARED && c->nodes[i]->row.state == RB_LAUNCH_READY)
             c->launcher->ops->heartbeat(c->launcher, i, RB_CONTROLLER_DEAD_MAN_S);
     rb_controller_arm(c, &c->heartbeat_timer, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, rb_controller_beat, c);
+}
+
+struct rb_run_call *rb_run_call_begin(struct rb_controller *c, enum rb_run_call_kind kind, struct rb_run_node *node,
+                                      int infra)
+{
+    struct rb_run_call *call = rb_xcalloc(1, sizeof *call);
+    *call = (struct rb_run_call){.c = c,
+                                 .next = c->calls,
+                                 .kind = kind,
+                                 .node = node,
+                                 .attempt = node ? node->row.attempt : 0,
+                                 .infra = infra,
+                                 .asked_us = rb_controller_now_us(c)};
+    c->calls = call;
+    return call;
+}
+
+void rb_run_call_end(struct rb_run_call *call)
+{
+    struct rb_run_call **at = &call->c->calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    free(call);
+}
+
+void rb_controller_free_calls(struct rb_controller *c)
+{
+    while (c->calls)
+        rb_run_call_end(c->calls);
+}
+
+bool rb_run_call_is_open(const struct rb_run_node *n, enum rb_run_call_kind kind)
+{
+    const struct rb_run_call *call = n->c->calls;
+    while (call && (call->node != n || call->kind != kind || call->attempt != n->row.attempt))
+        call = call->next;
+    return call != NULL;
 }

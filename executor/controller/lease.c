@@ -1,4 +1,4 @@
-// The wall clock says when a renewal is due, asked often: timers stand still while a machine sleeps, leases do not.
+// Whether a renewal is due is looked up on the wall clock, often: timers stop while a machine sleeps, leases do not.
 #include "executor/controller/lease.h"
 
 #include "base/arena.h"
@@ -21,8 +21,6 @@ struct rb_lease_keeper {
     int n;
 };
 
-// --- reading and writing
-
 void rb_lease_format(int64_t until_us, char out[static 32])
 {
     rb_format_instant(until_us / RB_US_PER_S * RB_US_PER_S, out);
@@ -40,8 +38,6 @@ enum rb_lease_state rb_lease_state(const char *expires_at, int64_t clock_us)
         return RB_LEASE_NONE;
     return until_us > clock_us ? RB_LEASE_FRESH : RB_LEASE_LAPSED;
 }
-
-// --- keeping
 
 static int64_t unix_us(const struct rb_lease_keeper *k)
 {

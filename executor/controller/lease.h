@@ -1,7 +1,7 @@
-// Leases: how anybody, anywhere, can see that the run of an instance is carried out. Every instance carries an instant as a
-// tag (RB_LEASE_TAG), half an hour ahead, and whoever carries the run out moves it on every ten minutes, for all instances that
-// may exist. A lease that has lapsed says that this process has gone; `rbrun gc` then ends the instance, from whichever machine
-// or container it is called. Leases are written and judged by the cloud's clock where it shows one: clocks of machines differ.
+// Leases show on any machine whether the run of an instance is alive. Every instance carries a time as a tag (RB_LEASE_TAG),
+// half an hour ahead; the controller moves it on every ten minutes, for all instances that may exist. A lapsed lease means that
+// the controller has gone: `rbrun gc` then ends the instance, on any machine or in any container. Leases are written and judged
+// by the cloud's clock where it shows one, because clocks of machines differ.
 #ifndef RB_EXECUTOR_LEASE_H
 #define RB_EXECUTOR_LEASE_H
 
@@ -16,10 +16,10 @@ enum {
 
 // What is read off an instance's lease.
 enum rb_lease_state {
-    RB_LEASE_FRESH,   // somebody carries its run out
-    RB_LEASE_LAPSED,  // the one who did has gone
-    RB_LEASE_NONE,    // there is none, or one that no version with leases wrote
-    RB_LEASE_UNKNOWN, // the cloud does not show its clock: to be taken for fresh
+    RB_LEASE_FRESH,   // its run is alive
+    RB_LEASE_LAPSED,  // its controller has gone
+    RB_LEASE_NONE,    // none, or one from a version without leases
+    RB_LEASE_UNKNOWN, // the cloud does not show its clock: counts as fresh
 };
 // expires_at: as in struct rb_instance, NULL: none. clock_us: the cloud's, -1: unknown.
 enum rb_lease_state rb_lease_state(const char *expires_at, int64_t clock_us);
@@ -35,7 +35,7 @@ struct rb_lease_keeper_config {
     int64_t length_us;  // of a lease; 0: RB_LEASE_S
     // Calls add for every instance that may exist.
     void (*each)(void *ctx, void (*add)(void *to, const char *instance_id), void *to);
-    // A sentence about what went wrong; once, whatever goes wrong later.
+    // A sentence about what went wrong; called once at most.
     void (*warn)(void *ctx, const char *text);
     void *ctx;
 };
@@ -44,8 +44,8 @@ struct rb_lease_keeper;
 // Renews at once, and then in time. NULL: instances of this provider carry no lease.
 struct rb_lease_keeper *rb_lease_keeper_create(const struct rb_lease_keeper_config *config);
 void rb_lease_keeper_destroy(struct rb_lease_keeper *k); // NULL is fine; the provider must not call back any more
-// An instance is known from now on, launched with the lease until then: the first one, and one that has not much left, is
-// seen to at once. NULL is fine.
+// An instance is known from now on, launched with a lease until then. The first one, and one with little time left, is renewed
+// at once. NULL is fine.
 void rb_lease_keeper_add(struct rb_lease_keeper *k, int64_t until_us);
 
 #endif

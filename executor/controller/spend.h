@@ -1,4 +1,4 @@
-// What a run has cost so far and what it is bound to cost still, through the one billing function.
+// What a run has cost so far and what it must still cost, through the one billing function.
 #ifndef RB_EXECUTOR_SPEND_H
 #define RB_EXECUTOR_SPEND_H
 
@@ -10,7 +10,7 @@
 // unknown.
 bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *out, struct rb_err *err);
 
-// Now, twice: by the host's wall clock, which may be wrong or jump, and by the run's own, which only goes on.
+// The present, twice: by the host's wall clock, which may be wrong or jump, and by the run's own, which only advances.
 struct rb_spend_now {
     int64_t unix_us;
     int64_t run_us; // since the start of the run, as the other times of a row
@@ -24,8 +24,8 @@ int64_t rb_spend_end_unix_us(const struct rb_launch_row *row, const struct rb_sp
 struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row,
                              const struct rb_spend_now *now);
 
-// What the launch may still add although the decision to end it were taken now: the grace, the minimum, and
-// the whole time since the request where nobody knows yet whether it was launched.
+// What the launch may still add if it is ended now: the grace, the minimum, and the whole time since the request where it is
+// unknown whether it was launched.
 int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb_launch_row *row,
                                int64_t started_unix_us, const struct rb_spend_now *now);
 

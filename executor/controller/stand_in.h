@@ -1,6 +1,6 @@
 // Which offers may be asked for a node of the plan when its own is sold out: those of the plan's fallback list with
-// the same accelerator and GPUs. The plan, its stages and the engine go on thinking in the plan's offer; what runs is
-// billed and reported by what its launch says.
+// the same accelerator and GPUs. The plan, its stages and the engine keep the plan's offer; what runs
+// is billed and reported by the offer of its launch.
 #ifndef RB_EXECUTOR_STAND_IN_H
 #define RB_EXECUTOR_STAND_IN_H
 

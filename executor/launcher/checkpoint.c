@@ -25,7 +25,7 @@ static void tell_save_failed(struct rb_launcher_task *t, const struct rb_err *er
 {
     free(t->save_to); // it may be tried again
     t->save_to = NULL;
-    rb_launcher_tell(t->l, RB_TELL_SAVED, t->trial, t->attempt)->err = *err;
+    rb_launcher_report(t->l, RB_EVENT_SAVED, t->trial, t->attempt)->err = *err;
 }
 
 static void trial_words(const struct rb_launcher_task *t, char trial[16], char attempt[16])
@@ -34,7 +34,8 @@ static void trial_words(const struct rb_launcher_task *t, char trial[16], char a
     snprintf(attempt, 16, "%d", t->attempt);
 }
 
-// --- save ---------------------------------------------------------------------------------------------------------------
+// --- save
+// ---------------------------------------------------------------------------------------------------------------
 
 static bool keep_archive(struct rb_launcher_task *t, struct rb_err *err)
 {
@@ -78,7 +79,7 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
         return;
     }
     if (code == 255) {
-        rb_launcher_tell_unreachable(r, stderr_tail);
+        rb_launcher_report_unreachable(r, stderr_tail);
         return;
     }
     if (code != 0)
@@ -171,16 +172,17 @@ void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const ch
     spawn_save(r);
 }
 
-// --- load ---------------------------------------------------------------------------------------------------------------
+// --- load
+// ---------------------------------------------------------------------------------------------------------------
 
 static void spawn_load(void *arg);
 
 static void load_failed(struct rb_launcher_task *t)
 {
-    // The trial cannot go on from its checkpoint: that is a failure of this attempt, told like any other.
+    // The trial cannot resume from its checkpoint: that is a failure of this attempt, reported like any other.
     if (!t->exited) {
         t->exited = true;
-        rb_launcher_tell(t->l, RB_TELL_EXITED, t->trial, t->attempt);
+        rb_launcher_report(t->l, RB_EVENT_EXITED, t->trial, t->attempt);
     }
 }
 
@@ -195,7 +197,7 @@ static void on_loaded(void *arg, int code, const char *stderr_tail)
     if (code == 255 && r->tries < RB_RECONNECTS) {
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_load, r);
     } else if (code == 255) {
-        rb_launcher_tell_unreachable(r, stderr_tail);
+        rb_launcher_report_unreachable(r, stderr_tail);
     } else if (code != 0) {
         struct rb_buf text RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
         rb_buf_printf(&text, "rubberband: the checkpoint could not be brought to the node: %s", stderr_tail);
@@ -256,7 +258,8 @@ void rb_launcher_load(struct rb_launcher_task *t, void (*next)(struct rb_launche
         spawn_load(&t->ranks[i]);
 }
 
-// --- extract --------------------------------------------------------------------------------------------------------------
+// --- extract
+// --------------------------------------------------------------------------------------------------------------
 
 // One line of `tar -tv`: type letter first, name last; only plain files and directories with tame names may pass.
 static bool entry_is_tame(const char *line)

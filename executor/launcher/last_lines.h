@@ -1,7 +1,7 @@
-// The last lines that a process printed, and whether two processes failed in the same way.
+// Keeps the last lines that a process printed, and decides whether two processes failed in the same way.
 //
-// Two failures are alike when the exit code and the last three lines are equal after what differs from one start to the next is
-// taken out of the lines (rb_last_lines_normalise):
+// Two failures are alike when the exit code and the last three lines are equal after what differs from one start to the
+// next is taken out of the lines (rb_last_lines_normalise):
 //   directories of a path        /tmp/run-7/trials/3/train.py -> train.py
 //   numbers, times, versions     12, -0.5, 1e-05, 12:34:56.789, 2.1.0 -> #
 //   addresses                    0x7f3a00 -> #

@@ -1,7 +1,7 @@
-// Which launches of a run may have been sent: the file `launches` in its directory, a line for each, on the disk before the
-// first byte of the request goes out. The journal has every one of them already, so it is there for the day on which the
-// journal is not whole: a lost -wal or an older copy reads well and lacks rows, and only this file shows it. It also says
-// where to look when the journal cannot be read at all.
+// Logs which launches of a run may have been sent: the file `launches` in its directory, one line per launch, written
+// to disk before the first byte of the request is sent. The journal has all of them too; the file is needed when the
+// journal is not whole: a journal without its -wal, or an older copy, can be read but lacks rows, and only this file
+// shows it. It also shows where to look when the journal cannot be read at all.
 #ifndef RB_EXECUTOR_LAUNCH_LOG_H
 #define RB_EXECUTOR_LAUNCH_LOG_H
 
@@ -15,8 +15,8 @@ enum { RB_LAUNCH_ID_MAX = 39 }; // hexadecimal digits
 bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *infra, bool durable, struct rb_err *err);
 
 typedef bool rb_launch_log_fn(void *ctx, const char *launch_id, const char *infra, struct rb_err *err);
-// Calls fn for every line, until it returns false. No file: none, as of runs of older versions. A last line that was not
-// written to its end does not count: nothing was sent. DAMAGED: a line is not of our making.
+// Calls fn for every line, until it returns false. No file: none, as of runs of older versions. A last line that was
+// not written to its end does not count: nothing was sent. DAMAGED: a line is not of our making.
 bool rb_launch_log_each(const char *run_dir, rb_launch_log_fn *fn, void *ctx, struct rb_err *err);
 
 #endif

@@ -50,7 +50,7 @@ void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *o
     }
 }
 
-void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said)
+void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said)
 {
     const struct rb_launcher_events *events = &r->task->l->config.events;
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
@@ -75,46 +75,46 @@ void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *
     }
 }
 
-static void unlink_tell(struct rb_launcher_tell *t)
+static void unlink_event(struct rb_launcher_pending *t)
 {
-    struct rb_launcher_tell **p = &t->l->tells;
+    struct rb_launcher_pending **p = &t->l->events;
     while (*p != t)
         p = &(*p)->next;
     *p = t->next;
 }
 
-static void tell(void *arg)
+static void report_event(void *arg)
 {
-    struct rb_launcher_tell t = *(struct rb_launcher_tell *)arg;
+    struct rb_launcher_pending t = *(struct rb_launcher_pending *)arg;
     const struct rb_launcher_events *events = &t.l->config.events;
-    unlink_tell(arg);
+    unlink_event(arg);
     free(arg);
     switch (t.what) {
-    case RB_TELL_PREPARED:
+    case RB_EVENT_PREPARED:
         events->prepared(events->ctx, t.node, &t.err);
         break;
-    case RB_TELL_EXITED:
+    case RB_EVENT_EXITED:
         events->exited(events->ctx, t.trial, t.attempt, RB_EXIT_VANISHED); // not by the script's own doing
         break;
-    case RB_TELL_SAVED:
+    case RB_EVENT_SAVED:
         events->saved(events->ctx, t.trial, t.attempt, NULL, &t.err);
         break;
-    case RB_TELL_KILLED:
+    case RB_EVENT_KILLED:
         events->killed(events->ctx, t.trial, t.attempt);
         break;
-    case RB_TELL_HELD_UP:
+    case RB_EVENT_HELD_UP:
         if (events->held_up)
             events->held_up(events->ctx, t.trial, &t.err);
         break;
     }
 }
 
-struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt)
+struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int what, int trial, int attempt)
 {
-    struct rb_launcher_tell *t = rb_xcalloc(1, sizeof *t);
-    *t = (struct rb_launcher_tell){.next = l->tells, .l = l, .what = what, .trial = trial, .attempt = attempt};
-    l->tells = t;
-    t->timer = l->config.loop->timer_start(l->config.loop->ctx, 0, tell, t);
+    struct rb_launcher_pending *t = rb_xcalloc(1, sizeof *t);
+    *t = (struct rb_launcher_pending){.next = l->events, .l = l, .what = what, .trial = trial, .attempt = attempt};
+    l->events = t;
+    t->timer = l->config.loop->timer_start(l->config.loop->ctx, 0, report_event, t);
     return t;
 }
 
@@ -123,7 +123,7 @@ bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, i
 {
     if (rb_err_number(err) != RB_E_MACHINE_FULL)
         return false;
-    rb_launcher_tell(l, RB_TELL_HELD_UP, trial, -1)->err = *err;
+    rb_launcher_report(l, RB_EVENT_HELD_UP, trial, -1)->err = *err;
     *timer = l->config.loop->timer_start(l->config.loop->ctx, HELD_UP_US, fn, arg);
     return true;
 }
@@ -132,7 +132,7 @@ bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said,
                          rb_loop_fn *fn, void *arg)
 {
     const bool is_ours =
-        code == 255 || (code != 0 && l->transport->is_users_shell); // another machine speaks for itself
+        code == 255 || (code != 0 && l->transport->is_users_shell); // the output of another machine explains itself
     struct rb_err err = {0};
     if (!is_ours || !rb_says_full(said))
         return false;
@@ -155,14 +155,14 @@ static void destroy(struct rb_launcher *base)
     }
     while (l->nodes)
         rb_launcher_forget(base, l->nodes->spec.node);
-    while (l->tells) {
-        struct rb_launcher_tell *t = l->tells;
-        l->tells = t->next;
+    while (l->events) {
+        struct rb_launcher_pending *t = l->events;
+        l->events = t->next;
         l->config.loop->timer_cancel(l->config.loop->ctx, t->timer);
         free(t);
     }
-    l->config.loop->timer_cancel(l->config.loop->ctx, l->burial);
-    rb_launcher_bury(l);
+    l->config.loop->timer_cancel(l->config.loop->ctx, l->free_timer);
+    rb_launcher_free_dropped(l);
     free(l->bundle_path);
     free((char *)l->config.run_id);
     free((char *)l->config.run_dir);
@@ -170,8 +170,7 @@ static void destroy(struct rb_launcher *base)
     free(l);
 }
 
-static const struct rb_launcher_ops ssh_ops = {
-    .name = "ssh",
+static const struct rb_launcher_ops launcher_ops = {
     .prepare = rb_launcher_prepare,
     .start = rb_launcher_start,
     .save = rb_launcher_save,
@@ -183,43 +182,10 @@ static const struct rb_launcher_ops ssh_ops = {
     .destroy = destroy,
 };
 
-// This machine is not ours to shut down.
-static void no_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
-{
-    (void)base, (void)node, (void)shutdown_in_s;
-}
-
-static const struct rb_launcher_ops local_ops = {
-    .name = "local",
-    .prepare = rb_launcher_prepare,
-    .start = rb_launcher_start,
-    .save = rb_launcher_save,
-    .yield = rb_launcher_yield,
-    .end = rb_launcher_end,
-    .kill = rb_launcher_kill,
-    .forget = rb_launcher_forget,
-    .heartbeat = no_heartbeat,
-    .destroy = destroy,
-};
-
-static const struct rb_launcher_ops slurm_ops = {
-    .name = "slurm",
-    .prepare = rb_launcher_prepare,
-    .start = rb_launcher_start,
-    .save = rb_launcher_save,
-    .yield = rb_launcher_yield,
-    .end = rb_launcher_end,
-    .kill = rb_launcher_kill,
-    .forget = rb_launcher_forget,
-    .heartbeat = rb_launcher_slurm_heartbeat,
-    .destroy = destroy,
-};
-
-static struct rb_launcher_impl *create(const struct rb_launcher_config *config, const struct rb_launcher_ops *ops,
-                                       const struct rb_transport *transport)
+static struct rb_launcher *create(const struct rb_launcher_config *config, const struct rb_transport *transport)
 {
     struct rb_launcher_impl *l = rb_xcalloc(1, sizeof *l);
-    l->base.ops = ops;
+    l->base.ops = &launcher_ops;
     l->config = *config;
     l->config.run_id = rb_xstrdup(config->run_id);
     l->config.run_dir = rb_xstrdup(config->run_dir);
@@ -227,7 +193,7 @@ static struct rb_launcher_impl *create(const struct rb_launcher_config *config, 
     if (l->config.reconnects == 0)
         l->config.reconnects = RB_RECONNECTS;
     l->transport = transport;
-    return l;
+    return &l->base;
 }
 
 bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
@@ -235,14 +201,14 @@ bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_l
     char dir[RB_SSH_CONTROL_DIR_BYTES];
     if (!rb_ssh_control_dir(config->run_dir, dir, err))
         return false;
-    *out = &create(config, &ssh_ops, &rb_transport_ssh)->base;
+    *out = create(config, &rb_transport_ssh);
     return true;
 }
 
 bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
 {
     (void)err;
-    *out = &create(config, &local_ops, &rb_transport_local)->base;
+    *out = create(config, &rb_transport_local);
     return true;
 }
 
@@ -251,6 +217,6 @@ bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb
     if (!config->job->resources.slurm.shared_dir)
         return rb_err_set(err, RB_E_SHARED_DIRECTORY,
                           "resources.slurm.shared_dir: expected a directory shared with the nodes");
-    *out = &create(config, &slurm_ops, &rb_transport_slurm)->base;
+    *out = create(config, &rb_transport_slurm);
     return true;
 }

@@ -1,6 +1,7 @@
-// How work gets onto nodes: prepare a node, start a trial's processes on its slots, follow their output, save their
-// checkpoint, kill the gang. Three of them: ssh (any cloud), local (this machine) and slurm (allocations). Every call is
-// idempotent, so that a controller that comes back simply says it again: a task already running is followed from its first line.
+// Runs work on nodes: prepares a node, starts a trial's processes on its slots, follows their output, saves their
+// checkpoint and kills the gang. There are three launchers: ssh (any cloud), local (this machine) and slurm
+// (allocations). Every call is idempotent, so that a restarted controller repeats it: a task that already runs is
+// followed from its first line.
 #ifndef RB_EXECUTOR_LAUNCHER_H
 #define RB_EXECUTOR_LAUNCHER_H
 
@@ -34,25 +35,28 @@ struct rb_task {
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
 };
 
-// What happens, told from the loop. Bytes are untrusted. Late events of killed or forgotten tasks do not come.
+// Events, reported from the loop. Bytes are untrusted. Late events of killed or forgotten tasks do not come.
 struct rb_launcher_events {
     void *ctx;
     void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up
     void (*line)(void *ctx, int trial, int attempt, const char *bytes, size_t n); // rank 0: stdout or RB_METRICS_FILE; cut at
-                                                                        // RB_LIMIT_METRIC_LINE; replayed from the first after a reconnect
+                                                                        // RB_LIMIT_METRIC_LINE; replayed from the first
+                                                                        // after a reconnect
     void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins, 75 only over 0;
-                                                                        // comes after its last line, once per start call
+                                                                        // comes after its last line, once per start
+                                                                        // call
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
     void (*unreachable)(void *ctx, int node, const char *why);         // gave up after reconnect attempts
-    // Not ready yet, and being worked on: what the last try said and what may help, or what is under way.
+    // The node is not ready yet: why the last try failed and what may help, or what the launcher is doing.
     void (*waiting)(void *ctx, int node, const char *why);
-    // What a heartbeat found about the node's dead man's switch. Launchers whose nodes have none say nothing. May be NULL.
+    // What a heartbeat found about the node's dead man's switch. Not called where nodes have none. May be NULL.
     void (*switched)(void *ctx, int node, const struct rb_switch_report *report);
-    // This machine is full (RB_E_MACHINE_FULL): a command for that trial (-1: for a node) could not be started here, and will be
-    // tried again until it can. Neither trial nor node has anything to do with it. May be NULL.
+    // This machine is full (RB_E_MACHINE_FULL): a command for that trial (-1: for a node) could not be started here,
+    // and is tried again until it can be. Neither the trial nor the node causes it. May be NULL.
     void (*held_up)(void *ctx, int trial, const struct rb_err *err);
-    // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May be NULL.
+    // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May
+    // be NULL.
     void (*linked)(void *ctx, int trial, const char *name);
 };
 
@@ -68,21 +72,20 @@ struct rb_launcher_config {
 
 struct rb_launcher;
 struct rb_launcher_ops {
-    const char *name; // "ssh", "local", "slurm"
     void (*prepare)(struct rb_launcher *l, const struct rb_launch_node *node);
     void (*start)(struct rb_launcher *l, const struct rb_task *task);
-    // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or goes
-    // to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
+    // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or
+    // goes to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
-    // Its RB_PREEMPT_FILE appears on every node of the gang, and nothing else: whether and when it gives way is the script's.
+    // Creates its RB_PREEMPT_FILE on every node of the gang; the script decides whether and when it stops.
     void (*yield)(struct rb_launcher *l, int trial, int attempt);
-    // Ends its processes on every node, and tells `exited` with whatever code they ended with; it can be saved then.
+    // Ends its processes on every node and reports `exited` with their exit code; after that it can be saved.
     void (*end)(struct rb_launcher *l, int trial, int attempt);
     void (*kill)(struct rb_launcher *l, int trial, int attempt);
-    // The node is going or gone: close its connection, drop its tasks; what a gang has elsewhere is killed.
+    // The node is ending or has ended: closes its connection, drops its tasks and kills the rest of their gangs.
     void (*forget)(struct rb_launcher *l, int node);
-    // The dead man's switch: the node ends itself in so many seconds (0: when it would anyway) unless another heartbeat
-    // comes; `switched` says whether that is so.
+    // Sets the dead man's switch: the node ends itself in this many seconds (0: at its present deadline) unless another
+    // heartbeat comes; `switched` reports whether that is so.
     void (*heartbeat)(struct rb_launcher *l, int node, int64_t shutdown_in_s);
     void (*destroy)(struct rb_launcher *l);           // closes connections; processes on nodes go on
 };
@@ -90,9 +93,9 @@ struct rb_launcher {
     const struct rb_launcher_ops *ops; // first member of every implementation
 };
 
-// How many files this process may have open at once while it follows so many ranks (processes of trials) on so many nodes: per
-// rank stdout, stderr and log, and one more while it is started or asked to give way; per node two commands; and what a run
-// has besides (standard streams, event loop, journal, connections to clouds and to who watches).
+// How many files this process may have open at once while it follows n_ranks processes of trials on n_nodes nodes: per
+// rank stdout, stderr and log, and one more while it is started or asked to stop; per node two commands; and the files
+// of the run itself (standard streams, event loop, journal, connections to clouds and to viewers).
 enum { RB_LAUNCHER_FILES_OF_RUN = 112, RB_LAUNCHER_FILES_OF_RANK = 4, RB_LAUNCHER_FILES_OF_NODE = 2 };
 int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes);
 

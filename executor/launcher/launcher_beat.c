@@ -1,4 +1,4 @@
-// Heartbeats: a node's dead man's switch is moved, and what it says of itself is passed on.
+// Sends heartbeats: moves the deadline of a node's dead man's switch and reports the state of the switch.
 #include "executor/launcher/launcher_private.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static void on_text(void *arg, const char *bytes, size_t n)
     rb_buf_append(&node->beat_text, bytes, n < room ? n : room);
 }
 
-static void pass_on(const struct rb_launcher_node *node, const char *said)
+static void report_switch(const struct rb_launcher_node *node, const char *said)
 {
     const struct rb_launcher_events *events = &node->l->config.events;
     struct rb_switch_report report;
@@ -21,13 +21,13 @@ static void pass_on(const struct rb_launcher_node *node, const char *said)
         events->switched(events->ctx, node->spec.node, &report);
 }
 
-// Where ssh did not get through, nothing was learned: the next heartbeat asks again.
+// If ssh fails, the state stays unknown until the next heartbeat.
 static void on_answered(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
     node->beating = NULL;
     if (code != 255)
-        pass_on(node, stderr_tail);
+        report_switch(node, stderr_tail);
 }
 
 static void send(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *command,
@@ -49,24 +49,9 @@ void rb_launcher_heartbeat(struct rb_launcher *base, int number, int64_t shutdow
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     struct rb_launcher_node *node = rb_launcher_find_node(l, number);
-    if (!node || !node->prepared)
+    if (!node || !node->prepared || !l->transport->beat)
         return;
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    rb_node_switch_beat(shutdown_in_s, &command, &input);
+    l->transport->beat(shutdown_in_s, &command, &input);
     send(l, node, rb_buf_str(&command), &input);
-}
-
-// The agent ends its own allocation once the time is past; its clock alone counts. That it answers shows that it watches.
-void rb_launcher_slurm_heartbeat(struct rb_launcher *base, int number, int64_t shutdown_in_s)
-{
-    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
-    struct rb_launcher_node *node = rb_launcher_find_node(l, number);
-    if (!node || !node->prepared)
-        return;
-    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, nothing RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    if (shutdown_in_s > 0)
-        rb_buf_printf(&command, "echo $(($(date +%%s) + %lld)) >.expires.new && mv .expires.new .expires; ",
-                      (long long)shutdown_in_s);
-    rb_buf_puts(&command, "end=$(cat .expires) && echo \"rb-switch armed $((end - $(date +%s)))\"");
-    send(l, node, rb_buf_str(&command), &nothing);
 }

@@ -1,6 +1,6 @@
-// Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c starts,
-// follows and ends tasks; launcher_yield.c asks them to give way; launcher_beat.c sends heartbeats; checkpoint.c moves
-// checkpoints.
+// Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c
+// starts, follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c
+// moves checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
 
@@ -69,27 +69,29 @@ struct rb_launcher_task {
     int save_fd;
 };
 
-// An event to be told from the loop, never from inside the call that caused it: who is told may call again at once.
-struct rb_launcher_tell {
-    struct rb_launcher_tell *next;
+// An event that is reported from the loop, never from inside the call that caused it: its receiver may call again at
+// once.
+struct rb_launcher_pending {
+    struct rb_launcher_pending *next;
     struct rb_launcher_impl *l;
     uint64_t timer;
-    enum { RB_TELL_PREPARED, RB_TELL_EXITED, RB_TELL_SAVED, RB_TELL_KILLED, RB_TELL_HELD_UP } what; // the first three: failed
+    enum { RB_EVENT_PREPARED, RB_EVENT_EXITED, RB_EVENT_SAVED, RB_EVENT_KILLED, RB_EVENT_HELD_UP } what; // the first three: failed
     int node, trial, attempt;
     struct rb_err err;
 };
 
 struct rb_launcher_impl {
     struct rb_launcher base;
+    struct rb_launcher_ops ops; // of this one
     struct rb_launcher_config config; // strings owned
     const struct rb_transport *transport;
     char *bundle_path;             // work directory and node script, made once
     char bundle_digest[65];
     struct rb_launcher_node *nodes;
     struct rb_launcher_task *tasks;
-    struct rb_launcher_tell *tells; // on their way
+    struct rb_launcher_pending *events; // on their way
     struct rb_launcher_task *graves; // dropped tasks
-    uint64_t burial;               // timer
+    uint64_t free_timer;               // timer
 };
 
 struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node);
@@ -101,15 +103,15 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
 // "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list.
 void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
 // The returned value may be filled in until the loop goes on.
-struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt);
-// If the error is that this machine is full: true, it is told, and fn will try again. trial -1: a node's.
+struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int what, int trial, int attempt);
+// True if the error is that this machine is full: it is reported, and fn will try again. trial -1: a node's command.
 bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
 // Likewise if that is what ended a command which could be started: ssh, or on this machine the node's own shell.
 bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
 // The rank's node is given up: what ssh said last goes with it.
-void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said);
+void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said);
 // Delay before try n: 0.25 s doubling to 8 s.
 int64_t rb_launcher_backoff_us(int tries);
 // Appends `export NAME='value'` lines.
@@ -118,7 +120,6 @@ void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *
 void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec);
 void rb_launcher_forget(struct rb_launcher *base, int node);
 void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
-void rb_launcher_slurm_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
 void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
@@ -129,7 +130,7 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
 // Ends everything of the task at once; its memory goes when no callback of its own can be on the stack.
 void rb_launcher_drop_task(struct rb_launcher_task *task);
-void rb_launcher_bury(void *l); // the dropped ones
+void rb_launcher_free_dropped(void *l); // the dropped ones
 
 void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest);
 // Brings the task's checkpoint to every rank's node, then calls next (or reports the task exited on failure).

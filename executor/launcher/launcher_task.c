@@ -50,10 +50,10 @@ static void free_task(struct rb_launcher_task *task)
     free(task);
 }
 
-void rb_launcher_bury(void *arg)
+void rb_launcher_free_dropped(void *arg)
 {
     struct rb_launcher_impl *l = arg;
-    l->burial = 0;
+    l->free_timer = 0;
     while (l->graves) {
         struct rb_launcher_task *t = l->graves;
         l->graves = t->next;
@@ -72,8 +72,8 @@ void rb_launcher_drop_task(struct rb_launcher_task *task)
     task->dead = true;
     task->next = l->graves;
     l->graves = task;
-    if (!l->burial)
-        l->burial = l->config.loop->timer_start(l->config.loop->ctx, 0, rb_launcher_bury, l);
+    if (!l->free_timer)
+        l->free_timer = l->config.loop->timer_start(l->config.loop->ctx, 0, rb_launcher_free_dropped, l);
 }
 
 static void unlink_task(struct rb_launcher_task *task)
@@ -98,7 +98,7 @@ static bool open_log(struct rb_rank *r, struct rb_err *err)
     int n = snprintf(path, sizeof path, "%s/logs/trial-%04d.stage-%d.attempt-%d", t->l->config.run_dir, t->trial,
                      t->stage, t->attempt);
     snprintf(path + n, sizeof path - (size_t)n, r->index ? ".rank-%d.log" : ".log", r->index);
-    // Everything is told again from the first line after a reconnect, so the file starts again too.
+    // After a reconnect every line is reported again from the first, so the file starts again too.
     r->log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     r->logged_bytes = 0;
     return r->log_fd >= 0 || !rb_is_full(errno) || rb_err_set_full(err, errno, path);
@@ -160,7 +160,8 @@ static void on_output(void *arg, const char *bytes, size_t n)
     }
 }
 
-// --- the gang ---------------------------------------------------------------------------------------------------------
+// --- the gang
+// ---------------------------------------------------------------------------------------------------------
 
 static void end_task_if_done(struct rb_launcher_task *t)
 {
@@ -240,14 +241,14 @@ static void rank_ended(struct rb_rank *r, int code)
     r->exit_code = code;
     if (code != 0 && (t->first_failure == 0 || t->first_failure == RB_EXIT_YIELDED))
         t->first_failure = code;
-    // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it. A gang gives way
-    // together, and its checkpoint is the first rank's: the others wait for that one.
+    // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it. A gang gives
+    // way together, and its checkpoint is the first rank's: the others wait for that one.
     if (code != 0 && !t->breaking && (code != RB_EXIT_YIELDED || r->index == 0))
         break_gang(t);
     end_task_if_done(t);
 }
 
-// Nobody there ends what it has started any more: we do, before its end is told.
+// No process there ends what it has started any more: we do, before its end is reported.
 static void vanished(struct rb_launcher_task *t)
 {
     if (t->first_failure == 0 || t->first_failure == RB_EXIT_YIELDED)
@@ -271,7 +272,7 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
         rb_trace("launcher", "trial %d attempt %d: no exit line (%s)", t->trial, t->attempt, stderr_tail);
         vanished(t);
     } else if (r->tries >= t->l->config.reconnects) {
-        rb_launcher_tell_unreachable(r, stderr_tail);
+        rb_launcher_report_unreachable(r, stderr_tail);
     } else {
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
     }
@@ -282,8 +283,8 @@ static void add_env(struct rb_buf *out, const char *name, const char *value)
     rb_launcher_env_text(&(struct rb_key_value){name, value}, 1, out);
 }
 
-// An unquoted $RB_ARGS of the command stands for the parameters, each a word of its own: the shell would split the variable's
-// text at every blank and keep its quotes.
+// An unquoted $RB_ARGS of the command becomes the parameters, each a word of its own: the shell would split the
+// variable's text at every blank and keep its quotes.
 static void add_command(const struct rb_launcher_task *t, struct rb_buf *out)
 {
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
@@ -405,7 +406,8 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
         follow_all(t);
 }
 
-// --- kill -------------------------------------------------------------------------------------------------------------
+// --- kill
+// -------------------------------------------------------------------------------------------------------------
 
 static void kill_ended(struct rb_rank *r)
 {
@@ -440,8 +442,8 @@ static void on_killed(void *arg, int code, const char *stderr_tail)
         return;
     if (code == 255 && r->tries < c->reconnects)
         r->timer = c->loop->timer_start(c->loop->ctx, rb_launcher_backoff_us(r->tries++), kill_again, r);
-    else if (code == 255) // nobody knows what still runs there
-        rb_launcher_tell_unreachable(r, stderr_tail);
+    else if (code == 255) // it is unknown what still runs there
+        rb_launcher_report_unreachable(r, stderr_tail);
     else
         kill_ended(r);
 }
@@ -469,7 +471,7 @@ static void bury_killed(struct rb_launcher_task *t)
     int trial = t->trial, attempt = t->attempt;
     unlink_task(t);
     rb_launcher_drop_task(t);
-    rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
+    rb_launcher_report(l, RB_EVENT_KILLED, trial, attempt);
 }
 
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
@@ -477,7 +479,7 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     struct rb_launcher_task *t = rb_launcher_find_task(l, trial, attempt);
     if (!t) {
-        rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
+        rb_launcher_report(l, RB_EVENT_KILLED, trial, attempt);
         return;
     }
     if (t->killing)
@@ -487,7 +489,8 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
         bury_killed(t);
 }
 
-// --- a node leaves ----------------------------------------------------------------------------------------------------
+// --- a node leaves
+// ----------------------------------------------------------------------------------------------------
 
 // Whatever ran there is dead, or will be with its node. Returns false if the rank is elsewhere.
 static bool leave(struct rb_rank *r, const struct rb_launcher_node *node)

@@ -11,7 +11,7 @@ static void on_asked(void *arg, int code, const char *stderr_tail)
     const struct rb_loop *loop = r->task->l->config.loop;
     (void)stderr_tail;
     r->asking = NULL;
-    // One that cannot be reached is noticed, and told, by who follows it.
+    // The process that follows a node notices and reports that it cannot be reached.
     if (code != 0 && !r->ended && r->ask_tries < r->task->l->config.reconnects)
         r->ask_timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->ask_tries++), ask_rank, r);
 }

@@ -37,7 +37,7 @@ static bool is_resource(double v)
     return v >= 0 && v <= 0x1p53 && v - floor(v) <= 0;
 }
 
-// What one line has told so far.
+// What one line has reported so far.
 struct found {
     const char *unit, *metric_name;
     bool has_resource, has_metric, has_sqr, has_var;
@@ -49,7 +49,7 @@ static bool is_name(const char *name, size_t n, const char *wanted)
     return strlen(wanted) == n && memcmp(name, wanted, n) == 0;
 }
 
-// What is not a finite number in its range was not told.
+// A value that is not a finite number in its range counts as not reported.
 static void take_step(struct found *f, const char *name, size_t name_len, double value)
 {
     struct rb_step_stats *steps = &f->line.steps;
@@ -178,7 +178,7 @@ void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const c
 void rb_step_lines_take(struct rb_step_lines *l, struct rb_metric_line *line, double scale)
 {
     if (!line->is_report && line->steps.has_noise)
-        rb_grad_noise_mean_add(&l->noise, &line->steps.noise, scale, false);
+        rb_grad_noise_mean_add(&l->noise, &line->steps.noise, scale);
     if (!line->is_report)
         return;
     if (!line->steps.has_noise)

@@ -1,4 +1,4 @@
-// One line of a training script: `epoch=4 val_acc=0.81 ...` or a JSON object {"epoch": 4, "val_acc": 0.81}.
+// Parses one line of a training script: `epoch=4 val_acc=0.81 ...` or a JSON object {"epoch": 4, "val_acc": 0.81}.
 // The bytes come from a node and are untrusted: a line that is not a report is ordinary output, never an
 // error.
 #ifndef RB_EXECUTOR_METRIC_LINE_H
@@ -23,8 +23,8 @@ struct rb_metric_line {
 void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const char *metric_name,
                           struct rb_metric_line *out);
 
-// Lines of single steps tell their gradients' noise without the metric. Their mean since the last report becomes that of
-// the next one, unless it tells one itself. Zero-initialised is valid.
+// Lines of single steps report their gradients' noise without the metric. Their mean since the last report becomes that
+// of the next one, unless that reports one itself. Zero-initialised is valid.
 struct rb_step_lines {
     struct rb_grad_noise_mean noise;
 };

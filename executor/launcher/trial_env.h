@@ -1,6 +1,5 @@
-// The RB_* environment of a start order (design section 7): everything that is the same on all ranks of the
-// gang. What differs by rank or by node (RB_NODE_RANK, CUDA_VISIBLE_DEVICES, directories and files) is the
-// launcher's.
+// Builds the RB_* environment of a start order (design section 7) as far as it is the same on all ranks of the gang.
+// The launcher adds what differs by rank or node (RB_NODE_RANK, CUDA_VISIBLE_DEVICES, directories and files).
 #ifndef RB_EXECUTOR_TRIAL_ENV_H
 #define RB_EXECUTOR_TRIAL_ENV_H
 
@@ -19,7 +18,7 @@ struct rb_trial_order {
                                  // joins them by commas
     int n_nodes;
     int gpus;                    // over all nodes
-    int sharers;                 // trials that may sit on its GPU, itself included; 0: its GPUs are not shared, and not told
+    int sharers;                 // trials that may sit on its GPU, itself included; 0: its GPUs are not shared
     struct rb_trial_batch batch; // per_gpu 0: not tuned; its variables are then left out
     int64_t deadline_unix_us; // -1: none; RB_DEADLINE is then empty
     const char *(*secret)(void *ctx,

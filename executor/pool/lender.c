@@ -412,7 +412,6 @@ static void reach_destroy(struct rb_launcher *l)
 }
 
 static const struct rb_launcher_ops reach_ops = {
-    .name = "lent",
     .prepare = reach_prepare,
     .start = reach_start,
     .save = reach_save,

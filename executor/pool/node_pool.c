@@ -21,8 +21,9 @@ struct pool_node {
     struct rb_pool *pool;
     int index;
     struct rb_pool_node seen;
-    int64_t awaited_us; // attended time (base/silence.h) of its request
-    struct rb_host_key host;
+    int64_t awaited_us;      // attended time (base/silence.h) of its request
+    struct rb_buf user_data; // may hold the private half of its host key
+    char host_key[128];
     char token[65], launch_id[33];
     int64_t lease_until_us; // as its launch says; unix
     int tries;
@@ -110,25 +111,10 @@ static void on_launched(void *arg, const struct rb_err *err, const struct rb_ins
     }
 }
 
-static bool write_user_data(const struct pool_node *n, struct rb_buf *out, struct rb_err *err)
-{
-    const struct rb_pool_config *c = &n->pool->config;
-    if (!c->script)
-        return rb_bootstrap_user_data(c->run_public_key, &n->host, c->hard_limit_min, out, err);
-    rb_buf_puts(out, c->script);
-    return true;
-}
-
 static void launch(struct pool_node *n)
 {
     struct rb_pool *p = n->pool;
     const struct rb_resources *r = &p->config.job->resources;
-    struct rb_buf user_data = RB_BUF_INIT;
-    struct rb_err err = {0};
-    if (!write_user_data(n, &user_data, &err)) {
-        tell(n, RB_POOL_FAILED, &err);
-        return;
-    }
     char place[160], *save; // provider[/region[/zone]]
     snprintf(place, sizeof place, "%s", p->config.infra);
     strtok_r(place, "/", &save);
@@ -147,9 +133,9 @@ static void launch(struct pool_node *n)
         .zone = zone,
         .instance_type = p->config.offer->instance_type,
         .market = p->config.offer->market,
-        .user_data = user_data.data,
+        .user_data = n->user_data.data,
         .disk_gb = (r->disk_bytes + 999999999) / 1000000000,
-        .max_lifetime_s = p->config.hard_limit_min * 60,
+        .max_lifetime_s = p->config.birth->hard_limit_min * 60,
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
         .security_groups = r->security_groups.items,
@@ -162,8 +148,6 @@ static void launch(struct pool_node *n)
             l.image_id = r->image_ids[i].value;
     n->launch_pending = true;
     p->config.provider->ops->launch(p->config.provider, &l, on_launched, n);
-    explicit_bzero(user_data.data, user_data.len);
-    rb_buf_finish(&user_data);
 }
 
 static void make_token(struct pool_node *n)
@@ -217,7 +201,7 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
         .address = n->seen.address,
         .user = p->config.user,
         .port = p->config.port,
-        .host_key = n->host.public_line,
+        .host_key = n->host_key,
         .gpus = p->config.offer->gpus,
     };
     p->launcher->ops->prepare(p->launcher, &node);
@@ -363,8 +347,12 @@ void rb_pool_destroy(struct rb_pool *p)
         return;
     p->config.loop->timer_cancel(p->config.loop->ctx, p->poll_timer);
     rb_lease_keeper_destroy(p->leases);
-    for (int k = 0; k < p->config.n_nodes; k++)
-        explicit_bzero(&p->nodes[k].host, sizeof p->nodes[k].host);
+    for (int k = 0; k < p->config.n_nodes; k++) {
+        struct rb_buf *user_data = &p->nodes[k].user_data;
+        if (user_data->len)
+            explicit_bzero(user_data->data, user_data->len);
+        rb_buf_finish(user_data);
+    }
     free(p->nodes);
     free(p);
 }
@@ -372,8 +360,9 @@ void rb_pool_destroy(struct rb_pool *p)
 bool rb_pool_start(struct rb_pool *p, struct rb_launcher *launcher, struct rb_err *err)
 {
     p->launcher = launcher;
-    for (int k = 0; k < p->config.n_nodes && !p->config.script; k++)
-        if (!rb_bootstrap_host_key(&p->nodes[k].host, err))
+    const struct rb_transport *transport = p->config.transport;
+    for (int k = 0; k < p->config.n_nodes && transport->make_user_data; k++)
+        if (!transport->make_user_data(p->config.birth, &p->nodes[k].user_data, p->nodes[k].host_key, err))
             return false;
     const struct rb_loop *loop = p->config.loop;
     begin_leases(p);

@@ -4,8 +4,7 @@
 #ifndef RB_EXECUTOR_NODE_POOL_H
 #define RB_EXECUTOR_NODE_POOL_H
 
-#include "executor/launcher/bootstrap.h"
-#include "executor/launcher/launcher.h"
+#include "executor/transport/transport.h"
 #include "profiles/catalog/catalog.h"
 #include "providers/provider.h"
 
@@ -15,14 +14,13 @@ struct rb_pool_config {
     const char *infra;              // "aws/us-east-1"
     const struct rb_offer *offer;
     const struct rb_job *job;       // image, disk, subnets, ...
-    const char *run_id, *run_public_key, *owner;
+    const char *run_id, *owner;
     const char *user;
     int port;
     int64_t poll_us;                // listing period
     int64_t boot_timeout_us;
-    int64_t hard_limit_min;         // dead man's switch
-    // What every node runs instead of a #cloud-config with a host key of its own: a Slurm job's script. NULL: that.
-    const char *script;
+    const struct rb_transport *transport; // how the nodes are reached
+    const struct rb_birth *birth;   // what they are launched with
     int n_nodes;
     // A node is ready, or never will be (err set). The pool goes on either way.
     void (*ready)(void *ctx, int node, const struct rb_err *err);

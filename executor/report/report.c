@@ -421,11 +421,7 @@ static void write_leak_check(const struct rb_report *r, struct rb_json *j)
     }
     rb_json_begin_object(j);
     rb_json_kint(j, "at_us", r->leak_checked_at_us);
-    rb_json_key(j, "instances_left");
-    if (r->instances_left >= 0)
-        rb_json_int(j, r->instances_left);
-    else
-        rb_json_null(j); // unknown is not zero
+    rb_json_kint_or_null(j, "instances_left", r->instances_left); // unknown is not zero
     rb_json_end_object(j);
 }
 
@@ -485,4 +481,20 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     write_notes(r, "faults", "fault", j);
     write_notes(r, "warnings", "warning", j);
     rb_json_end_object(j);
+}
+
+bool rb_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
+                    struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_report report;
+    struct rb_json json;
+    rb_arena_init(&arena);
+    if (!rb_report_make(j, plan, &arena, &report, err))
+        return false;
+    report.at_work = at_work;
+    rb_json_init(&json, out, pretty);
+    rb_report_write(&report, &json);
+    rb_buf_putc(out, '\n');
+    return true;
 }

@@ -79,6 +79,9 @@ struct rb_report {
 bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
+// Both, as a document of its own. at_work: some process carries the run on. pretty: for files.
+bool rb_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
+                    struct rb_err *err);
 
 // "complete", "target", "incomplete", "stopped: deadline"; of a run that is not over "running", or "interrupted": nobody is at work.
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,

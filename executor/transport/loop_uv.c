@@ -11,7 +11,7 @@
 enum {
     ECHO_US = 500000,
     TICK_MS = 250,    // how often the loop looks at its descriptors at least
-    GAP_US = 1250000, // between two looks, from which on nobody has listened
+    GAP_US = 1250000, // between two turns of the loop, from which on the process did not run
 };
 
 struct timer {
@@ -53,10 +53,10 @@ struct rb_loop_uv {
     int64_t (*clock_us)(void);
     uv_timer_t tick;
     uv_check_t after_look;
-    uint64_t n_looks;        // at all descriptors
-    uint64_t look_first;     // no timer fires before that many: what arrived over a gap is told before what is late
-    int64_t looked_us;       // loop time of the last
-    int64_t away_us;         // the length of all gaps so far
+    uint64_t n_looks;    // at all descriptors
+    uint64_t look_first; // no timer fires before that many: what arrived during a gap is reported before what is late
+    int64_t looked_us;   // loop time of the last
+    int64_t away_us;     // the length of all gaps so far
     int64_t back_us, gap_us; // of the last long one
 };
 
@@ -95,7 +95,7 @@ static void aim(struct timer *t, int64_t delay_us)
     uv_timer_start(&t->handle, on_timer, delay_us <= 0 ? 0 : (uint64_t)(delay_us + 999) / 1000 + 1, 0);
 }
 
-// libuv's clock stands still while the machine sleeps, ours does not: what is due is due.
+// libuv's clock stops while the machine sleeps, ours does not: timers that are due fire.
 static void aim_again(struct rb_loop_uv *l)
 {
     uv_update_time(&l->uv);
@@ -206,7 +206,8 @@ static void free_watch(uv_handle_t *handle)
     free(handle->data);
 }
 
-// An error shows at the next read or write. libuv stops watching then; the loop's contract is to go on until told.
+// An error shows at the next read or write. libuv stops watching then; the loop's contract is to continue until it is
+// stopped.
 static void on_ready(uv_poll_t *handle, int status, int events)
 {
     struct watch *w = handle->data;
@@ -325,7 +326,7 @@ void rb_loop_uv_destroy(struct rb_loop_uv *l)
     }
     uv_close((uv_handle_t *)&l->tick, NULL);
     uv_close((uv_handle_t *)&l->after_look, NULL);
-    // Children being killed or told to leave get a moment to be reaped.
+    // Children that were killed or asked to exit get a moment to be reaped.
     uint64_t until = uv_now(&l->uv) + 2000;
     while (uv_run(&l->uv, UV_RUN_NOWAIT) && (uv_update_time(&l->uv), uv_now(&l->uv) < until))
         uv_sleep(1);

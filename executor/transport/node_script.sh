@@ -7,7 +7,7 @@
 #   save TRIAL ATTEMPT DIR   tar of the checkpoint directory on stdout
 #   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
 #   upload TRIAL ATTEMPT DIR URI, download TRIAL DIGEST URI   the same through the bucket's own client
-# stdin of run and setup is a sh fragment of quoted exports: it never stands in an argv, and is deleted once read.
+# stdin of run and setup is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read.
 set -eu
 umask 077
 base=$(cd "$(dirname "$0")" && pwd -P) # one name of it, whatever it was reached by: see end_strays
@@ -26,7 +26,7 @@ task() {
     dir=$base/trials/$1/$2
 }
 
-# Is that number still our supervisor's, or nobody's? Numbers are given again, at the latest after a restart of the machine.
+# Is that number still our supervisor's? Process ids are reused, at the latest after a restart of the machine.
 leads() {
     [ ! -e "/proc/$1" ] || grep -qsF "$base/node" "/proc/$1/cmdline"
 }

@@ -1,6 +1,6 @@
 // The dead man's switch of a node (node_switch.sh): a watchdog that powers the node off at a deadline. User data starts
 // it at every boot, before there is a bus or an sshd; every heartbeat moves the deadline and reads back whether the
-// watchdog runs. Nothing else tells whether a node ends itself.
+// watchdog runs. Nothing else shows whether a node ends itself.
 #ifndef RB_EXECUTOR_NODE_SWITCH_H
 #define RB_EXECUTOR_NODE_SWITCH_H
 
@@ -20,7 +20,7 @@ struct rb_switch_report {
 
 // Shell text for the boot: installs the switch and arms it. Newlines at the ends of lines, no indentation.
 void rb_node_switch_boot(int64_t limit_s, struct rb_buf *out);
-// A command for the login user, and what it reads: the deadline becomes so many seconds from now (0: it stays), a
+// A command for the login user, and what it reads: the deadline becomes this many seconds from now (0: it stays), a
 // watchdog that is not there is started, and a report is printed.
 void rb_node_switch_beat(int64_t limit_s, struct rb_buf *out_command, struct rb_buf *out_input);
 // text: what such a command has printed, untrusted; said: stderr's last bytes, for a report without an answer.

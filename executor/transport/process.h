@@ -1,4 +1,5 @@
-// Child processes on the libuv loop: argv arrays only, never a shell; input from memory or a file, output by callback.
+// Runs child processes on the libuv loop: argv arrays only, never a shell; input from memory or a file, output by
+// callback.
 #ifndef RB_EXECUTOR_PROCESS_H
 #define RB_EXECUTOR_PROCESS_H
 
@@ -21,15 +22,16 @@ struct rb_process_options {
     int input_fd;                 // instead of input; -1: none. Borrowed: may be closed once spawn returns
     int output_fd;                // stdout goes there; -1: to `output`
     void (*output)(void *arg, const char *bytes, size_t n); // NULL: discarded
-    rb_process_exit_fn *exited;   // exactly once, after both outputs reached their end; NULL: nobody cares
+    rb_process_exit_fn *exited;   // exactly once, after both outputs reached their end; NULL: not needed
     void *arg;
 };
 
 // Zeroed options with the descriptors set to -1.
 struct rb_process_options rb_process_defaults(void);
 
-// The loop must be a libuv one. On success the process frees itself after `exited`. Errors: RB_E_MACHINE_FULL, which passes;
-// RB_E_PROCESS_START. Open files: 1 for stderr, 1 for stdout if it goes to `output`, 1 for input until it was written.
+// The loop must be a libuv one. On success the process frees itself after `exited`. Errors: RB_E_MACHINE_FULL, which
+// passes; RB_E_PROCESS_START. Open files: 1 for stderr, 1 for stdout if it goes to `output`, 1 for input until it was
+// written.
 bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_options *options, struct rb_process **out,
                       struct rb_err *err);
 void rb_process_kill(struct rb_process *p, int signal);

@@ -7,7 +7,7 @@
 # Whole files appear by renaming. Commands run in a directory of the node's own disk, as they would after a login.
 set -u
 umask 077
-[ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] || exit 1 # started again by Slurm: nobody waits for this one any more
+[ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] || exit 1 # started again by Slurm: no controller waits for this one any more
 box=$rb_mailboxes/$SLURM_JOB_ID
 home=$(mktemp -d "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/rb-$SLURM_JOB_ID.XXXXXX") || exit 1
 export HOME="${HOME:-$home}" RB_NODE_HOME="$home" RB_NODE_DEVICES="${CUDA_VISIBLE_DEVICES:-}"
@@ -46,7 +46,7 @@ ship() { # what the command has printed since the last time becomes the next chu
     chunk=$((chunk + 1))
 }
 
-abandoned() { # nobody has read for a minute: the caller is dead
+abandoned() { # no one has read for a minute: the caller is dead
     looks=$((looks + 1))
     [ $((looks % 25)) -eq 0 ] || return 1
     now=$(cat "$call/beat" 2>/dev/null) || now=

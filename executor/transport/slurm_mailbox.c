@@ -51,4 +51,36 @@ static const char *const *slurm_argv(const struct rb_launcher_config *config, co
     return argv;
 }
 
-const struct rb_transport rb_transport_slurm = {"slurm", false, slurm_argv, NULL, NULL};
+// The agent ends its own allocation after the deadline, by its own clock. Its answer shows that it watches.
+static void slurm_beat(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input)
+{
+    (void)out_input;
+    if (shutdown_in_s > 0)
+        rb_buf_printf(out_command, "echo $(($(date +%%s) + %" PRId64 ")) >.expires.new && mv .expires.new .expires; ",
+                      shutdown_in_s);
+    rb_buf_puts(out_command, "end=$(cat .expires) && echo \"rb-switch armed $((end - $(date +%s)))\"");
+}
+
+static bool slurm_prepare(struct rb_birth *birth, struct rb_err *err)
+{
+    return rb_slurm_mailbox_make(birth->job->resources.slurm.shared_dir, birth->run_id, err);
+}
+
+static bool slurm_user_data(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
+                            struct rb_err *err)
+{
+    (void)err;
+    host_key[0] = '\0'; // the filesystem says who may write into the mailbox
+    rb_slurm_mailbox_script(birth->job->resources.slurm.shared_dir, birth->run_id, birth->hard_limit_min * 60, out);
+    return true;
+}
+
+const struct rb_transport rb_transport_slurm = {
+    .name = "slurm",
+    .argv = slurm_argv,
+    .beat = slurm_beat,
+    .create_launcher = rb_launcher_slurm_create,
+    .prepare = slurm_prepare,
+    .make_user_data = slurm_user_data,
+    .by_shared_dir = true,
+};

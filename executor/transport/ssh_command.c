@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// How long a master that was told to exit may take to do so.
+// How long a master may take to exit when it is asked to.
 enum { EXIT_CHECKS = 200, EXIT_CHECK_NS = 5000000 };
 
 // A socket's path is "<dir>/n<node>", and while ssh makes it, that with ".<16 characters>" behind it.
@@ -43,7 +43,7 @@ static void __attribute__((format(printf, 2, 3))) add_dir(struct control_dirs *d
 static void list_dirs(const char *run_dir, struct control_dirs *out)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a: only has to tell the runs of one user apart
+    uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a: only has to distinguish the runs of one user
     for (const char *c = run_dir; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
     const unsigned tag = (unsigned)(hash ^ hash >> 32);
@@ -54,7 +54,7 @@ static void list_dirs(const char *run_dir, struct control_dirs *out)
     add_dir(out, "/tmp/rb-%ld-%08x", (long)geteuid(), tag);
 }
 
-// In /tmp others may have made what has this name: only a directory that nobody else can look into is ours.
+// In /tmp others may have made what has this name: only a directory that no one else can read is ours.
 static bool is_ours(const char *dir)
 {
     struct stat st;
@@ -93,7 +93,7 @@ static bool is_listened_at(const char *path)
     return listened;
 }
 
-// A master that is told to exit says yes first and removes its socket then; one that was killed never does.
+// A master that is asked to exit answers first and removes its socket then; one that was killed never removes it.
 static void end_master(const char *path)
 {
     char control_path[160];

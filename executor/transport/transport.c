@@ -1,7 +1,11 @@
 #include "executor/transport/transport.h"
 
 #include "base/arena.h"
+#include "executor/launcher/bootstrap.h"
 #include "executor/transport/ssh_command.h"
+
+#include <assert.h>
+#include <string.h>
 
 // Without a directory ssh says what is wrong with it.
 static const char *const *command(const struct rb_launcher_config *config, const struct rb_launch_node *node,
@@ -29,9 +33,35 @@ static const char *const *ssh_leave(const struct rb_launcher_config *config, con
     return command(config, node, "exit", NULL, arena);
 }
 
-const struct rb_transport rb_transport_ssh = {"ssh", false, ssh_argv, ssh_meet, ssh_leave};
+static bool ssh_prepare(struct rb_birth *birth, struct rb_err *err)
+{
+    return rb_bootstrap_run_key(birth->run_dir, birth->public_key, err);
+}
 
-// This machine stands for the node: its home is a directory of the run.
+static bool ssh_user_data(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
+                          struct rb_err *err)
+{
+    struct rb_host_key key;
+    if (!rb_bootstrap_host_key(&key, err))
+        return false;
+    memcpy(host_key, key.public_line, sizeof key.public_line);
+    const bool ok = rb_bootstrap_user_data(birth->public_key, &key, birth->hard_limit_min, out, err);
+    explicit_bzero(&key, sizeof key);
+    return ok;
+}
+
+const struct rb_transport rb_transport_ssh = {
+    .name = "ssh",
+    .argv = ssh_argv,
+    .meet = ssh_meet,
+    .leave = ssh_leave,
+    .beat = rb_node_switch_beat,
+    .create_launcher = rb_launcher_ssh_create,
+    .prepare = ssh_prepare,
+    .make_user_data = ssh_user_data,
+};
+
+// This machine is the node: its home is a directory of the run.
 static const char *const *local_argv(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                      const char *remote, struct rb_arena *arena)
 {
@@ -44,4 +74,20 @@ static const char *const *local_argv(const struct rb_launcher_config *config, co
     return argv;
 }
 
-const struct rb_transport rb_transport_local = {"local", true, local_argv, NULL, NULL};
+// Without `beat`: this machine is not ours to shut down.
+const struct rb_transport rb_transport_local = {
+    .name = "local",
+    .is_users_shell = true,
+    .argv = local_argv,
+    .create_launcher = rb_launcher_local_create,
+};
+
+const struct rb_transport *rb_transport_find(const char *name)
+{
+    static const struct rb_transport *const all[] = {&rb_transport_ssh, &rb_transport_local, &rb_transport_slurm};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (!name || strcmp(all[i]->name, name) == 0)
+            return all[i];
+    assert(!"a provider names a transport that there is not");
+    return NULL;
+}

@@ -1,13 +1,22 @@
-// How a command line reaches a node: over ssh, straight on this machine, or through a mailbox on a
-// filesystem shared with a Slurm allocation. The launcher knows no more of any of them.
+// Runs a command line on a node: over ssh, directly on this machine, or through a mailbox on a filesystem shared with a
+// Slurm allocation. The launcher does not depend on which of them it is.
 #ifndef RB_EXECUTOR_TRANSPORT_H
 #define RB_EXECUTOR_TRANSPORT_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "executor/launcher/launcher.h"
 
+// What the nodes of a run or of a campaign are launched with, so that they can be reached.
+struct rb_birth {
+    const struct rb_job *job;
+    const char *run_id, *run_dir;
+    int64_t hard_limit_min; // until a node that never hears from us is to end itself
+    char public_key[256];   // of the run; made by prepare where nodes know one
+};
+
 struct rb_transport {
-    const char *name;  // "ssh", "local", "slurm"
+    const char *name; // as a provider names it
     bool is_users_shell; // what argv starts is the user's command on this machine: it sees the user's environment
     // argv that runs `remote` (a POSIX shell command line) in the node's home; NULL-terminated, in the arena.
     const char *const *(*argv)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
@@ -17,8 +26,20 @@ struct rb_transport {
     // argv that closes what is kept open to the node; NULL: nothing is.
     const char *const *(*leave)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                 struct rb_arena *arena);
+    // A command that moves the deadline of the node's dead man's switch (0: leaves it), and its input; it prints the
+    // switch's state (rb_node_switch_read). NULL: nodes have no switch.
+    void (*beat)(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input);
+    bool (*create_launcher)(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
+    // Before the first launch: keys, mailboxes. NULL: nothing to do.
+    bool (*prepare)(struct rb_birth *birth, struct rb_err *err);
+    // User data of one node, and the host key that it will have ("": it needs none). NULL: nodes are launched with none.
+    bool (*make_user_data)(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
+                           struct rb_err *err);
+    bool by_shared_dir; // nodes are reached through resources.slurm.shared_dir
 };
 
 extern const struct rb_transport rb_transport_ssh, rb_transport_local, rb_transport_slurm;
+// The one that a provider's nodes are reached by (rb_provider_ops.transport); NULL: ssh.
+const struct rb_transport *rb_transport_find(const char *name);
 
 #endif

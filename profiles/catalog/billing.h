@@ -1,5 +1,5 @@
-// The one billing function. Everything that says what a node costs (simulator, planner bounds, executor, the mock
-// cloud's ledger) calls it. Source: EC2 and GCP per-second billing, 60 s minimum, from running to termination accepted.
+// Computes what a node costs. Simulator, planner bounds, executor and the mock cloud's ledger all call this one function.
+// Source: EC2 and GCP per-second billing, 60 s minimum, from running to termination accepted.
 #ifndef RB_PROFILES_BILLING_H
 #define RB_PROFILES_BILLING_H
 
@@ -27,13 +27,13 @@ struct rb_bill {
 // all zero. Overflow: assert.
 struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int64_t terminated_us);
 
-// A node cannot be stopped at once: between the decision to end it and the provider's acceptance it is billed on, and a hard
-// budget keeps that free.
+// A node cannot be stopped at once. It is billed until the provider accepts the request to end it, and a hard budget reserves
+// money for that time.
 #define RB_BILLING_GRACE_US (10 * RB_US_PER_S)
 // The least a node of this billing costs once it runs.
 int64_t rb_bill_least_uusd(const struct rb_billing *b);
-// What a node is bound to cost in the end although the decision to end it is taken now: what a hard budget is compared with,
-// by rbrun, by the simulator and by forecasts. running_us < 0: requested, and not running yet.
+// What a node will cost at least if it is decided now to end it. rbrun, the simulator and forecasts compare it with a hard
+// budget. running_us < 0: requested, and not running yet.
 int64_t rb_bill_bound_uusd(const struct rb_billing *b, int64_t running_us, int64_t now_us);
 
 // data_bytes x price per GB (10^9 bytes), rounded up.

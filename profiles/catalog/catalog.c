@@ -311,66 +311,6 @@ bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struc
     return true;
 }
 
-// --- writing ---
-
-static void write_text(struct rb_buf *out, const char *s, char end)
-{
-    const bool quoted = s[strcspn(s, ",\"\r\n")] != '\0';
-    if (quoted)
-        rb_buf_putc(out, '"');
-    for (; *s; s++) {
-        if (*s == '"')
-            rb_buf_putc(out, '"');
-        rb_buf_putc(out, *s);
-    }
-    rb_buf_puts(out, quoted ? "\"" : "");
-    rb_buf_putc(out, end);
-}
-
-static void write_number(struct rb_buf *out, double v)
-{
-    char text[32];
-    write_text(out, rb_format_double(v, text), ',');
-}
-
-static void write_rate(struct rb_buf *out, struct rb_rate rate)
-{
-    char text[32];
-    write_text(out, rb_format_money_exact(rate.uusd_per_hour, text), ',');
-}
-
-static void write_offer(const struct rb_offer *o, struct rb_buf *out)
-{
-    char fetched_at[32] = "";
-    write_text(out, o->infra, ',');
-    write_text(out, o->instance_type, ',');
-    write_text(out, o->accelerator, ',');
-    rb_buf_printf(out, "%d,", o->gpus);
-    write_number(out, o->gpu_memory_gb);
-    write_number(out, o->vcpus);
-    write_number(out, o->memory_gb);
-    write_text(out, rb_market_name(o->market), ',');
-    write_rate(out, o->rate);
-    write_text(out, o->source ? o->source : "", ',');
-    if (o->fetched_at_us >= 0)
-        rb_format_instant(o->fetched_at_us, fetched_at);
-    write_text(out, fetched_at, '\n');
-}
-
-void rb_catalog_write_csv(const struct rb_catalog *c, struct rb_buf *out)
-{
-    for (int i = 0; i < N_COLUMNS; i++)
-        write_text(out, column_names[i], i + 1 < N_COLUMNS ? ',' : '\n');
-    for (int i = 0; i < c->n_offers; i++)
-        write_offer(&c->offers[i], out);
-    for (int i = 0; i < c->n_disks; i++) {
-        write_text(out, c->disks[i].infra, ',');
-        rb_buf_puts(out, "disk,,,,,,,");
-        write_rate(out, c->disks[i].per_gb);
-        rb_buf_puts(out, ",\n");
-    }
-}
-
 // --- this machine, and disks ---
 
 void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots)

@@ -1,4 +1,4 @@
-// Instance types and their prices, from price CSV files or the store. Unknown price: no row, never 0.
+// Lists instance types and their prices, from price CSV files or the store. An unknown price is a missing row, never 0.
 #ifndef RB_PROFILES_CATALOG_H
 #define RB_PROFILES_CATALOG_H
 
@@ -25,8 +25,8 @@ struct rb_offer {
     int64_t fetched_at_us;     // unix microseconds; -1 unknown
 };
 
-// Has the price had time to change since it was fetched? On-demand prices change a few times a year (30 days), spot prices
-// several times a day (1 day). Never where it is declared free, or where nobody says when it was fetched.
+// May the price have changed since it was fetched? On-demand prices change a few times a year (30 days), spot prices several
+// times a day (1 day). False where it is declared free, or where the time of fetching is unknown.
 enum { RB_OLD_ON_DEMAND_DAYS = 30, RB_OLD_SPOT_DAYS = 1 };
 bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us);
 
@@ -40,7 +40,6 @@ struct rb_catalog {
 
 // Header: infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour[,source,fetched_at]
 bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
-void rb_catalog_write_csv(const struct rb_catalog *c, struct rb_buf *out);
 // Adds the built-in row for this machine: infra "local", instance_type "local", `slots` GPUs, price 0 declared. A row
 // that is there already is kept.
 void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots);

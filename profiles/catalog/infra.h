@@ -1,5 +1,5 @@
-// Where machines come from: "provider[/region[/zone]]", such as "aws/us-east-1/us-east-1a" or "local".
-// Regions end up in host names, so their form is checked before anything is built from them.
+// Checks and compares names of infrastructure: "provider[/region[/zone]]", such as "aws/us-east-1/us-east-1a" or "local".
+// Regions become parts of host names, so their form is checked first.
 #ifndef RB_PROFILES_INFRA_H
 #define RB_PROFILES_INFRA_H
 
@@ -13,8 +13,8 @@ extern const char *const rb_infra_providers[]; // sorted by name, NULL-terminate
 bool rb_infra_check(const char *infra, struct rb_err *err);
 // Does it say all that a price depends on? aws, gcp and mock need a region.
 bool rb_infra_is_priceable(const char *infra);
-// May a machine there cost nothing by declaration? This machine, those of a cluster that is there anyway, and
-// those that are lent: whoever lends them has the bill.
+// May a machine there be declared free? This machine, the nodes of an existing cluster, and nodes that a pool lends, because
+// the pool's own run is billed for them.
 bool rb_infra_may_be_free(const char *infra);
 // "aws/us-east-1/us-east-1a" is within "aws/us-east-1", "aws" and "*", and within itself.
 bool rb_infra_within(const char *infra, const char *pattern);

@@ -240,7 +240,7 @@ static double longest_step(const struct descent *d, const double *direction)
         const double until = time_to_bound(d, i, direction[i]);
         longest = fmin(longest, fmax(until, 0));
     }
-    return fmax(longest, 1); // the direction ends inside the bounds, whatever rounding says
+    return fmax(longest, 1); // the direction ends inside the bounds in spite of rounding
 }
 
 struct step {

@@ -1,4 +1,4 @@
-// Minimum of a smooth function of a few variables with bounds: L-BFGS-B (Byrd, Lu, Nocedal, Zhu, SIAM J. Sci. Comput. 16,
+// Minimises a smooth function of a few variables with bounds by L-BFGS-B (Byrd, Lu, Nocedal, Zhu, SIAM J. Sci. Comput. 16,
 // 1995; Morales and Nocedal, ACM TOMS 38, 2011), its matrix written out since there are only a few variables. It takes the
 // steps of the reference implementation, up to rounding: where a function has no single minimum, or a kink, the published
 // fits are where those steps end.

@@ -1,6 +1,6 @@
-// Distributions of latencies, drawn by inversion so that one uniform number makes one draw whatever the family.
+// Distributions of latencies. They are drawn by inversion, so that one uniform number makes one draw in every family.
 // A value type: empirical samples are borrowed from the arena they were read into.
-// Whatever the family, cv 0 or mean 0 is a constant.
+// In every family, cv 0 or mean 0 is a constant.
 #ifndef RB_PROFILES_DIST_H
 #define RB_PROFILES_DIST_H
 
@@ -32,7 +32,7 @@ struct rb_dist {
     const double *values; // EMPIRICAL: sorted, [n_values]
     int n_values;
     double relative_error; // measured: standard error of the mean over the mean, 0 where it is taken as exact. Draws, moments
-                           // and CDF know nothing of it: whoever predicts draws it once for all (simulator/model/draws.h)
+                           // and CDF ignore it: a prediction draws it once (simulator/model/draws.h)
 };
 
 // Fills a, b, c from mean and cv (EMPIRICAL: mean and cv from the values). Errors: mean or cv negative, not finite or

@@ -1,6 +1,7 @@
 // A distribution in a file: a bare number, or a family with mean and cv or with its own parameters.
 #include "profiles/fit/dist.h"
 
+#include "base/order.h"
 #include "profiles/job/keys.h"
 
 #include <math.h>
@@ -14,17 +15,11 @@
 static const char *const kind_names[] = {"constant", "normal",      "lognormal", "gamma",
                                          "weibull",  "exponential", "empirical"};
 #define ERROR_KEY "relative_error"
-#define N_KINDS ((int)(sizeof kind_names / sizeof kind_names[0]))
+#define N_KINDS   ((int)(sizeof kind_names / sizeof kind_names[0]))
 
 const char *rb_dist_kind_name(enum rb_dist_kind kind)
 {
     return kind_names[kind];
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static bool read_values(struct rb_map *m, struct rb_arena *arena, struct rb_dist *d, struct rb_err *err)
@@ -40,21 +35,15 @@ static bool read_values(struct rb_map *m, struct rb_arena *arena, struct rb_dist
     for (const struct rb_node *child = list->first; child; child = child->next)
         if (!rb_node_double(child, 0, RB_DIST_MAX_MEAN, &values[n++], err))
             return false;
-    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    qsort(values, (size_t)n, sizeof *values, rb_order_doubles);
     d->values = values;
     d->n_values = n;
     return true;
 }
 
-static bool need(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
-}
-
 static bool need_positive(struct rb_map *m, const char *key, double max, double *out, struct rb_err *err)
 {
-    return need(m, key, 0, max, out, err) &&
+    return rb_map_need_double(m, key, 0, max, out, err) &&
            (*out > 0 || rb_node_refuse(rb_map_get(m, key), err, RB_E_OUT_OF_RANGE, "expected a number above 0"));
 }
 
@@ -70,7 +59,8 @@ static bool read_own_parameters(struct rb_map *m, struct rb_dist *d, struct rb_e
     double first, second;
     switch (d->kind) {
     case RB_DIST_LOGNORMAL:
-        if (!need(m, "mu", -100, 100, &first, err) || !need(m, "sigma", 0, 10, &second, err))
+        if (!rb_map_need_double(m, "mu", -100, 100, &first, err) ||
+            !rb_map_need_double(m, "sigma", 0, 10, &second, err))
             return false;
         d->mean = exp(first + second * second / 2);
         d->cv = sqrt(expm1(second * second));
@@ -99,8 +89,8 @@ static bool read_own_parameters(struct rb_map *m, struct rb_dist *d, struct rb_e
 static bool read_mean_and_cv(struct rb_map *m, struct rb_dist *d, struct rb_err *err)
 {
     const bool has_cv = d->kind != RB_DIST_CONSTANT && d->kind != RB_DIST_EXPONENTIAL;
-    return need(m, "mean", 0, RB_DIST_MAX_MEAN, &d->mean, err) &&
-           (!has_cv || need(m, "cv", 0, RB_DIST_MAX_CV, &d->cv, err));
+    return rb_map_need_double(m, "mean", 0, RB_DIST_MAX_MEAN, &d->mean, err) &&
+           (!has_cv || rb_map_need_double(m, "cv", 0, RB_DIST_MAX_CV, &d->cv, err));
 }
 
 // What a family may be given by: mean and cv, or the alternative.
@@ -187,8 +177,7 @@ void rb_dist_write(const struct rb_dist *d, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kstring(j, "distribution", kind_names[d->kind]);
     if (d->kind == RB_DIST_EMPIRICAL) {
-        rb_json_key(j, "values");
-        rb_json_begin_array(j);
+        rb_json_karray(j, "values");
         for (int i = 0; i < d->n_values; i++)
             rb_json_double(j, d->values[i]);
         rb_json_end_array(j);

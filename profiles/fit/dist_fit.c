@@ -2,6 +2,8 @@
 // Source: Law, "Simulation Modeling and Analysis", chapter 6 (likelihood equations); Stephens (1970) for the p-value.
 #include "profiles/fit/dist_fit.h"
 
+#include "base/order.h"
+
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
@@ -27,18 +29,11 @@ struct sample {
     double mean_error; // of the mean, over it
 };
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // Source: Student (1908), "The probable error of a mean".
 double rb_mean_error(double variance, int degrees)
 {
-    if (degrees < 1 || !(variance > 0)) {
+    if (degrees < 1 || !(variance > 0))
         return 0;
-    }
     const double wider = gsl_cdf_tdist_Pinv(JUDGED_LEVEL, degrees) / gsl_cdf_ugaussian_Pinv(JUDGED_LEVEL);
     return fmin(1, sqrt(variance) * wider);
 }
@@ -46,9 +41,8 @@ double rb_mean_error(double variance, int degrees)
 static double mean_error(const double *x, int n, double mean)
 {
     double sum_sq = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         sum_sq += (x[i] - mean) * (x[i] - mean);
-    }
     return n > 1 ? rb_mean_error(sum_sq / (n - 1) / n / (mean * mean), n - 1) : 0;
 }
 
@@ -60,9 +54,8 @@ static struct sample summarise(const double *sorted, int n)
         s.mean_log += log(sorted[i]) / n;
     }
     double sum_sq = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         sum_sq += (log(sorted[i]) - s.mean_log) * (log(sorted[i]) - s.mean_log);
-    }
     s.sd_log = sqrt(sum_sq / n);
     s.mean_error = mean_error(sorted, n, s.mean);
     return s;
@@ -71,25 +64,20 @@ static struct sample summarise(const double *sorted, int n)
 // Root of an increasing function between low and high, both > 0, widened until they straddle it.
 static bool root_of(double (*f)(double, void *), void *params, double low, double high, double *out)
 {
-    for (int i = 0; i < 60 && f(low, params) >= 0; i++) {
+    for (int i = 0; i < 60 && f(low, params) >= 0; i++)
         low /= 2;
-    }
-    for (int i = 0; i < 60 && f(high, params) <= 0; i++) {
+    for (int i = 0; i < 60 && f(high, params) <= 0; i++)
         high *= 2;
-    }
-    if (!(f(low, params) < 0) || !(f(high, params) > 0)) {
+    if (!(f(low, params) < 0) || !(f(high, params) > 0))
         return false;
-    }
     gsl_function function = {f, params};
     gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
     gsl_root_fsolver_set(solver, &function, low, high);
-    for (int i = 0; i < MAX_ROOT_STEPS; i++) {
+    for (int i = 0; i < MAX_ROOT_STEPS; i++)
         if (gsl_root_fsolver_iterate(solver) != GSL_SUCCESS ||
             gsl_root_test_interval(gsl_root_fsolver_x_lower(solver), gsl_root_fsolver_x_upper(solver), 0,
-                                   ROOT_TOLERANCE) == GSL_SUCCESS) {
+                                   ROOT_TOLERANCE) == GSL_SUCCESS)
             break;
-        }
-    }
     *out = gsl_root_fsolver_root(solver);
     gsl_root_fsolver_free(solver);
     return true;
@@ -118,9 +106,8 @@ static double gamma_equation(double shape, void *params)
 static bool fit_gamma(const struct sample *s, struct rb_dist *out)
 {
     double spread = log(s->mean) - s->mean_log, shape;
-    if (!(spread > 0) || !root_of(gamma_equation, &spread, 0.5 / spread, 1 / spread, &shape)) {
+    if (!(spread > 0) || !root_of(gamma_equation, &spread, 0.5 / spread, 1 / spread, &shape))
         return false;
-    }
     *out = (struct rb_dist){.kind = RB_DIST_GAMMA, .mean = s->mean, .cv = 1 / sqrt(shape)};
     return true;
 }
@@ -144,14 +131,12 @@ static bool fit_weibull(const struct sample *s, struct rb_dist *out)
     struct sample params = *s;
     const double guess = 1.2825 / s->sd_log; // sd of the log of a Weibull variable is pi / (sqrt(6) shape)
     double shape;
-    if (!root_of(weibull_equation, &params, guess / 2, guess * 2, &shape)) {
+    if (!root_of(weibull_equation, &params, guess / 2, guess * 2, &shape))
         return false;
-    }
     double sum = 0;
     const double largest = s->x[s->n - 1];
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < s->n; i++)
         sum += pow(s->x[i] / largest, shape);
-    }
     int sign;
     const double scale = largest * pow(sum / s->n, 1 / shape);
     const double log_first = lgamma_r(1 + 1 / shape, &sign), log_second = lgamma_r(1 + 2 / shape, &sign);
@@ -168,9 +153,8 @@ static const struct family {
 static double log_likelihood(const struct rb_dist *d, const struct sample *s)
 {
     double sum = 0;
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < s->n; i++)
         sum += rb_dist_log_density(d, s->x[i]);
-    }
     return sum;
 }
 
@@ -189,12 +173,10 @@ static double ks_p_value(double distance, int n)
 {
     const double root_n = sqrt(n), lambda = (root_n + 0.12 + 0.11 / root_n) * distance;
     double sum = 0;
-    if (lambda < 0.2) {
+    if (lambda < 0.2)
         return 1.0; // the series converges too slowly there, and its value is 1 to ten digits
-    }
-    for (int j = 1; j <= 100; j++) {
+    for (int j = 1; j <= 100; j++)
         sum += (j % 2 ? 2 : -2) * exp(-2.0 * j * j * lambda * lambda);
-    }
     return fmin(1.0, fmax(0.0, sum));
 }
 
@@ -204,9 +186,8 @@ static bool choose_family(const struct sample *s, struct rb_dist_fit *out)
     bool found = false;
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         struct rb_dist d;
-        if (!families[i].fit(s, &d) || !isfinite(d.mean) || !isfinite(d.cv) || !rb_dist_prepare(&d, NULL)) {
+        if (!families[i].fit(s, &d) || !isfinite(d.mean) || !isfinite(d.cv) || !rb_dist_prepare(&d, NULL))
             continue;
-        }
         const double likelihood = log_likelihood(&d, s), aic = 2 * families[i].n_params - 2 * likelihood;
         if (isfinite(aic) && (!found || aic < out->aic)) {
             *out = (struct rb_dist_fit){.dist = d, .n = s->n, .log_likelihood = likelihood, .aic = aic};
@@ -225,9 +206,8 @@ static struct rb_dist empirical(const struct sample *s, struct rb_arena *arena)
 
 static bool check_values(const double *values, int n, struct rb_err *err)
 {
-    if (n < 1) {
+    if (n < 1)
         return rb_err_set(err, RB_E_FIT_SAMPLES, "distribution fit: expected at least one value, got none");
-    }
     for (int i = 0; i < n; i++) {
         if (!(values[i] > 0 && values[i] <= RB_DIST_MAX_MEAN)) {
             return rb_err_set(err, RB_E_FIT_SAMPLES, "distribution fit: value %d: expected a number in (0, %g], got %g",
@@ -239,12 +219,11 @@ static bool check_values(const double *values, int n, struct rb_err *err)
 
 bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_dist_fit *out, struct rb_err *err)
 {
-    if (!check_values(values, n, err)) {
+    if (!check_values(values, n, err))
         return false;
-    }
     RB_AUTO(rb_auto_free) double *sorted = rb_xcalloc((size_t)n, sizeof(*sorted));
     memcpy(sorted, values, (size_t)n * sizeof(*sorted));
-    qsort(sorted, (size_t)n, sizeof(*sorted), by_value);
+    qsort(sorted, (size_t)n, sizeof(*sorted), rb_order_doubles);
     const struct sample s = summarise(sorted, n);
     struct rb_dist_fit fit = {.n = n, .ks_p = 1};
     if (n < MIN_SAMPLE) {
@@ -259,9 +238,8 @@ bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_
     } else {
         fit.dist = empirical(&s, arena);
     }
-    if (!rb_dist_prepare(&fit.dist, err)) {
+    if (!rb_dist_prepare(&fit.dist, err))
         return false;
-    }
     fit.dist.relative_error = fit.dist.kind == RB_DIST_CONSTANT ? 0 : s.mean_error;
     *out = fit;
     return true;

@@ -1,4 +1,4 @@
-// Chooses a family for a sample by likelihood (AIC) and says how well it fits.
+// Chooses a family of distributions for a sample by likelihood (AIC), and reports how well it fits.
 #ifndef RB_PROFILES_DIST_FIT_H
 #define RB_PROFILES_DIST_FIT_H
 

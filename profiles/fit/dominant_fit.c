@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MIN_CONFIGS     3    // two points lie on every line
-#define MIN_BETWEEN_CV  0.02 // below this the spread does not matter, whatever explains it
+#define MIN_BETWEEN_CV  0.02 // a smaller spread does not matter
 #define DOMINANT_SHARE  0.5
 #define LOG_SCALE_RATIO 10.0 // positive values spread wider than this are compared by their logarithms
 
@@ -26,19 +26,16 @@ struct configs {
 
 static void finish_configs(struct configs *c)
 {
-    for (int i = 0; i < c->n; i++) {
+    for (int i = 0; i < c->n; i++)
         rb_doc_finish(&c->items[i].doc);
-    }
     free(c->items);
 }
 
 static struct config *config_of(struct configs *c, const char *json)
 {
-    for (int i = 0; i < c->n; i++) {
-        if (strcmp(c->items[i].json, json) == 0) {
+    for (int i = 0; i < c->n; i++)
+        if (strcmp(c->items[i].json, json) == 0)
             return &c->items[i];
-        }
-    }
     c->items[c->n] = (struct config){.json = json};
     return &c->items[c->n++];
 }
@@ -56,9 +53,8 @@ static bool gather_configs(const struct rb_samples *s, const double *log_deviati
         struct config *config = &c->items[i];
         config->deviation /= config->n_runs;
         if (!rb_doc_parse_json(&config->doc, "configuration of a measured run", config->json, strlen(config->json),
-                               err)) {
+                               err))
             return false;
-        }
     }
     return true;
 }
@@ -66,23 +62,19 @@ static bool gather_configs(const struct rb_samples *s, const double *log_deviati
 static const struct rb_node *value_of(const struct config *c, const char *param)
 {
     const struct rb_node *root = c->doc.root;
-    for (const struct rb_node *v = root->kind == RB_NODE_MAP ? root->first : NULL; v; v = v->next) {
-        if (strcmp(v->key, param) == 0) {
+    for (const struct rb_node *v = root->kind == RB_NODE_MAP ? root->first : NULL; v; v = v->next)
+        if (strcmp(v->key, param) == 0)
             return v;
-        }
-    }
     return NULL;
 }
 
 static double total_sq(const struct configs *c)
 {
     double mean = 0, sum_sq = 0;
-    for (int i = 0; i < c->n; i++) {
+    for (int i = 0; i < c->n; i++)
         mean += c->items[i].deviation / c->n;
-    }
-    for (int i = 0; i < c->n; i++) {
+    for (int i = 0; i < c->n; i++)
         sum_sq += (c->items[i].deviation - mean) * (c->items[i].deviation - mean);
-    }
     return sum_sq;
 }
 
@@ -114,16 +106,14 @@ static bool numbers_of(const struct configs *c, const char *param, double *x)
     double smallest = INFINITY, largest = 0;
     for (int i = 0; i < c->n; i++) {
         const struct rb_node *v = value_of(&c->items[i], param);
-        if (!v || (v->kind != RB_NODE_INT && v->kind != RB_NODE_FLOAT)) {
+        if (!v || (v->kind != RB_NODE_INT && v->kind != RB_NODE_FLOAT))
             return false;
-        }
         x[i] = v->number;
         smallest = fmin(smallest, v->number);
         largest = fmax(largest, v->number);
     }
-    for (int i = 0; i < c->n && smallest > 0 && largest / smallest >= LOG_SCALE_RATIO; i++) {
+    for (int i = 0; i < c->n && smallest > 0 && largest / smallest >= LOG_SCALE_RATIO; i++)
         x[i] = log(x[i]);
-    }
     return true;
 }
 
@@ -158,12 +148,10 @@ bool rb_dominant_fit(const struct rb_samples *s, const double *log_deviation, st
                      struct rb_fit_report *report, struct rb_err *err)
 {
     RB_AUTO(finish_configs) struct configs c = {0};
-    if (!gather_configs(s, log_deviation, &c, err)) {
+    if (!gather_configs(s, log_deviation, &c, err))
         return false;
-    }
-    if (c.n < MIN_CONFIGS || report->noise.between_cv < MIN_BETWEEN_CV || c.items[0].doc.root->kind != RB_NODE_MAP) {
+    if (c.n < MIN_CONFIGS || report->noise.between_cv < MIN_BETWEEN_CV || c.items[0].doc.root->kind != RB_NODE_MAP)
         return true;
-    }
     RB_AUTO(rb_auto_free) double *x = rb_xcalloc((size_t)c.n, sizeof(*x));
     for (const struct rb_node *v = c.items[0].doc.root->first; v; v = v->next) {
         const double share = numbers_of(&c, v->key, x) ? share_of_line(&c, x) : share_of_groups(&c, v->key);

@@ -36,9 +36,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct sayings *s, const c
 static const char *const *keep(struct sayings *s, int *out_n)
 {
     const char **kept = rb_arena_array(s->arena, (size_t)s->n, sizeof(*kept));
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < s->n; i++)
         kept[i] = s->items[i];
-    }
     free(s->items);
     *out_n = s->n;
     return kept;
@@ -59,20 +58,18 @@ static void limit_nodes(const struct rb_training *t, int nodes, struct sayings *
             most = t->layouts[i].gpus;
         }
     }
-    if (most == 0) {
+    if (most == 0)
         say(limits, "%s: a trial on %d node%s, which was not measured", t->accelerator, nodes, plural(nodes));
-    } else if (nodes == 1) {
+    else if (nodes == 1)
         say(limits, "%s: more than %d GPU%s on 1 node", t->accelerator, most, plural(most));
-    } else {
+    else
         say(limits, "%s: fewer than %d or more than %d GPUs on %d nodes", t->accelerator, fewest, most, nodes);
-    }
 }
 
 static void limit_layouts(const struct rb_training *t, struct sayings *limits)
 {
-    for (int nodes = 1; nodes <= t->max_nodes; nodes++) {
+    for (int nodes = 1; nodes <= t->max_nodes; nodes++)
         limit_nodes(t, nodes, limits);
-    }
     say(limits, "%s: a trial over more than %d node%s", t->accelerator, t->max_nodes, plural(t->max_nodes));
 }
 
@@ -95,9 +92,8 @@ static void limit_training(const struct rb_profile *p, struct sayings *limits)
 
 static void limit_provisioning(const struct rb_profile *p, struct sayings *limits)
 {
-    if (p->n_provisioning == 0) {
+    if (p->n_provisioning == 0)
         say(limits, "how long a node takes to arrive, on any cloud (run `rbprofile provision`)");
-    }
     for (int i = 0; i < p->n_provisioning; i++) {
         const struct rb_provisioning *v = &p->provisioning[i];
         if (strcmp(v->market, rb_market_name(RB_MARKET_SPOT)) == 0 && !v->has_preemption) {
@@ -152,9 +148,8 @@ static void doubt_provision(const struct rb_fit_provision *p, struct sayings *wa
             p->n_capacity, p->n_timeout);
         return;
     }
-    if (p->queue.n < FEW_PROVISIONS) {
+    if (p->queue.n < FEW_PROVISIONS)
         say(warnings, "%s: its delays rest on %d node%s", name, p->queue.n, plural(p->queue.n));
-    }
     if (p->n_timeout > 0) {
         say(warnings, "%s: %d request%s timed out; counted as lack of capacity", name, p->n_timeout,
             plural(p->n_timeout));
@@ -185,12 +180,10 @@ static void doubt_mixtures(const struct rb_samples *s, struct sayings *warnings)
             : commands          ? "commands"
                                 : "commits");
     }
-    if (machines) {
+    if (machines)
         say(warnings, "runs on different machines are mixed: their difference counts as noise between runs");
-    }
-    if (units) {
+    if (units)
         say(warnings, "runs that call their unit of resource by different names are mixed");
-    }
 }
 
 static void doubt_throughput(const struct rb_fit_report *r, struct sayings *warnings)
@@ -221,9 +214,8 @@ static void doubt_runs(const struct rb_samples *s, const struct rb_fit_report *r
     doubt_mixtures(s, warnings);
     doubt_fit("start-up", &r->startup, warnings);
     doubt_fit("checkpoint", &r->checkpoint, warnings);
-    if (r->checkpoint.n == 0) {
+    if (r->checkpoint.n == 0)
         say(warnings, "no checkpoint was measured: its time is taken as 0");
-    }
     if (r->dominant_param) {
         say(warnings,
             "hyperparameter %s explains %.0f %% of the spread between configurations: trials will be faster "
@@ -242,15 +234,12 @@ void rb_fit_judge(const struct rb_samples *s, struct rb_arena *arena, struct rb_
             "an imported profile hides %d measured runs of the same name (`rbprofile fit %s` shows their fit)",
             s->n_runs, s->profile);
     }
-    if (!report->imported) {
+    if (!report->imported)
         doubt_throughput(report, &warnings);
-    }
-    if (report->n_cells > 0) {
+    if (report->n_cells > 0)
         doubt_runs(s, report, &warnings);
-    }
-    for (int i = 0; i < report->n_provisions; i++) {
+    for (int i = 0; i < report->n_provisions; i++)
         doubt_provision(&report->provisions[i], &warnings);
-    }
     report->limits = keep(&limits, &report->n_limits);
     report->warnings = keep(&warnings, &report->n_warnings);
 }

@@ -40,9 +40,8 @@ static int best_of(const struct rb_goodput *g, int nodes, int gpus, const struct
     const int first = best;
     double best_value = rb_goodput_at(g, nodes, gpus, &batches[best]);
     for (int i = 0; i < n; i++) {
-        if (i == first || bounds[i] < best_value) {
+        if (i == first || bounds[i] < best_value)
             continue;
-        }
         const double value = rb_goodput_at(g, nodes, gpus, &batches[i]);
         if (value > best_value || (value >= best_value && i < best)) {
             best_value = value;
@@ -62,9 +61,8 @@ double rb_goodput_best(const struct rb_goodput *g, int nodes, int gpus, struct r
         n = rb_batch_candidates(&g->limits, gpus, listed);
         batches = listed;
     }
-    if (n == 0) {
+    if (n == 0)
         return 0;
-    }
     double value;
     *out = batches[best_of(g, nodes, gpus, batches, n, &value)];
     return value;

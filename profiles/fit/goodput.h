@@ -1,4 +1,4 @@
-// Goodput: throughput times statistical efficiency, and the batch size that makes it largest on an allocation.
+// Computes goodput, throughput times statistical efficiency, and the batch size that makes it largest on an allocation.
 //   M = K m (s + 1)    GOODPUT(N, K, m, s) = M / T_iter(N, K, m, s) * EFF(M)
 // N nodes, K GPUs, m samples per GPU and gradient, s further gradients accumulated before a step.
 // Source: Pollux (OSDI'21), sections 3.2-3.3 and its released GoodputFunction.
@@ -20,7 +20,7 @@ struct rb_goodput {
 double rb_goodput_at(const struct rb_goodput *g, int nodes, int gpus, const struct rb_batch *batch);
 
 // The largest goodput on `gpus` GPUs of `nodes` nodes, and the batch that reaches it; of equal ones the smallest total.
-// 0, and *out untouched: no batch within the limits fits so many GPUs.
+// 0, and *out untouched: no batch within the limits fits these GPUs.
 double rb_goodput_best(const struct rb_goodput *g, int nodes, int gpus, struct rb_batch *out);
 
 #endif

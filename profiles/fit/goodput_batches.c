@@ -23,9 +23,8 @@ double rb_batch_total(const struct rb_batch *b, int gpus)
 
 struct rb_batch rb_batch_within(const struct rb_batch_limits *limits, int gpus, struct rb_batch b)
 {
-    while (b.accumulation > 0 && (long long)gpus * (b.accumulation + 1) > limits->max) {
+    while (b.accumulation > 0 && (long long)gpus * (b.accumulation + 1) > limits->max)
         b.accumulation--; // not even one sample for each gradient
-    }
     const int largest = (int)(limits->max / ((long long)gpus * (b.accumulation + 1)));
     b.per_gpu = b.per_gpu < largest ? b.per_gpu : largest;
     return b;
@@ -35,9 +34,8 @@ struct rb_batch rb_batch_within(const struct rb_batch_limits *limits, int gpus, 
 static void space_geometrically(double from, double to, double out[RB_N_TOTALS])
 {
     const double start = log10(from), step = (log10(to) - start) / (RB_N_TOTALS - 1);
-    for (int i = 1; i < RB_N_TOTALS - 1; i++) {
+    for (int i = 1; i < RB_N_TOTALS - 1; i++)
         out[i] = pow(10.0, i * step + start);
-    }
     out[0] = from;
     out[RB_N_TOTALS - 1] = to;
 }
@@ -46,9 +44,8 @@ static struct rb_batch split(const struct rb_batch_limits *limits, int gpus, dou
 {
     const double local = total / gpus;
     double accumulation = ceil(local / limits->max_per_gpu - ROUNDING) - 1;
-    if (gpus == 1 && local > limits->initial + ROUNDING) {
+    if (gpus == 1 && local > limits->initial + ROUNDING)
         accumulation = fmax(accumulation, 1); // one gradient alone would not show its noise
-    }
     accumulation = fmax(accumulation, 0);
     return (struct rb_batch){.per_gpu = (int)ceil(local / (accumulation + 1) - ROUNDING),
                              .accumulation = (int)accumulation};
@@ -59,9 +56,8 @@ int rb_batch_candidates(const struct rb_batch_limits *limits, int gpus, struct r
     assert(limits->initial >= 1 && limits->max >= limits->initial && gpus >= 1);
     assert(limits->min_per_gpu >= 1 && limits->max_per_gpu >= limits->min_per_gpu);
     const double smallest = fmax(limits->initial, (double)limits->min_per_gpu * gpus);
-    if (smallest > limits->max) {
+    if (smallest > limits->max)
         return 0;
-    }
     double totals[RB_N_TOTALS];
     space_geometrically(smallest, limits->max, totals);
     int n = 0;
@@ -69,9 +65,8 @@ int rb_batch_candidates(const struct rb_batch_limits *limits, int gpus, struct r
         const struct rb_batch b = split(limits, gpus, totals[i]);
         const bool allowed = b.per_gpu >= limits->min_per_gpu && b.per_gpu <= limits->max_per_gpu;
         const bool seen = n > 0 && out[n - 1].per_gpu == b.per_gpu && out[n - 1].accumulation == b.accumulation;
-        if (allowed && !seen) {
+        if (allowed && !seen)
             out[n++] = b;
-        }
     }
     return n;
 }
@@ -102,9 +97,8 @@ void rb_goodput_batches_destroy(struct rb_goodput_batches *b)
 const struct rb_batch *rb_goodput_batches_of(const struct rb_goodput_batches *b, int gpus, int *out_n)
 {
     assert(gpus >= 1);
-    if (gpus > b->max_gpus) {
+    if (gpus > b->max_gpus)
         return NULL;
-    }
     *out_n = b->first[gpus + 1] - b->first[gpus];
     return &b->batches[b->first[gpus]];
 }

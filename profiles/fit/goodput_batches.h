@@ -1,5 +1,5 @@
-// The batch sizes a job may train with, and which of them are tried on so many GPUs: RB_N_TOTALS totals in geometric
-// steps between the smallest and the largest, each split into samples per GPU and accumulated gradients.
+// Lists the batch sizes that are tried on a number of GPUs: RB_N_TOTALS totals in geometric steps between the smallest and the
+// largest that the job allows, each split into samples per GPU and accumulated gradients.
 // Source: Pollux's released GoodputFunction.optimize.
 #ifndef RB_PROFILES_GOODPUT_BATCHES_H
 #define RB_PROFILES_GOODPUT_BATCHES_H

@@ -6,18 +6,15 @@
 #define MAX_BATCH   1e9
 #define MAX_NOISE   1e300 // squared lengths have no scale of their own; infinity is no measurement
 
-static bool need(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
-}
-
 bool rb_throughput_read(struct rb_map *m, struct rb_throughput *t, struct rb_err *err)
 {
-    return need(m, "alpha_c", 0, MAX_SECONDS, &t->alpha_c, err) && need(m, "beta_c", 0, MAX_SECONDS, &t->beta_c, err) &&
-           need(m, "alpha_n", 0, MAX_SECONDS, &t->alpha_n, err) && need(m, "beta_n", 0, MAX_SECONDS, &t->beta_n, err) &&
-           need(m, "alpha_r", 0, MAX_SECONDS, &t->alpha_r, err) && need(m, "beta_r", 0, MAX_SECONDS, &t->beta_r, err) &&
-           need(m, "gamma", 1, 10, &t->gamma, err);
+    return rb_map_need_double(m, "alpha_c", 0, MAX_SECONDS, &t->alpha_c, err) &&
+           rb_map_need_double(m, "beta_c", 0, MAX_SECONDS, &t->beta_c, err) &&
+           rb_map_need_double(m, "alpha_n", 0, MAX_SECONDS, &t->alpha_n, err) &&
+           rb_map_need_double(m, "beta_n", 0, MAX_SECONDS, &t->beta_n, err) &&
+           rb_map_need_double(m, "alpha_r", 0, MAX_SECONDS, &t->alpha_r, err) &&
+           rb_map_need_double(m, "beta_r", 0, MAX_SECONDS, &t->beta_r, err) &&
+           rb_map_need_double(m, "gamma", 1, 10, &t->gamma, err);
 }
 
 static bool read_steps(const struct rb_node *node, struct rb_training_goodput *g, struct rb_err *err)
@@ -38,8 +35,8 @@ static bool read_noise(struct rb_map *m, struct rb_training_goodput *g, struct r
     if (!rb_keys_given(m, "grad_sqr") && !rb_keys_given(m, "grad_var"))
         return true;
     g->has_noise = true;
-    return need(m, "grad_sqr", 0, MAX_NOISE, &g->noise.sqr, err) &&
-           need(m, "grad_var", 0, MAX_NOISE, &g->noise.var, err);
+    return rb_map_need_double(m, "grad_sqr", 0, MAX_NOISE, &g->noise.sqr, err) &&
+           rb_map_need_double(m, "grad_var", 0, MAX_NOISE, &g->noise.var, err);
 }
 
 bool rb_training_goodput_read(const struct rb_node *node, struct rb_training_goodput *out, struct rb_err *err)
@@ -47,7 +44,7 @@ bool rb_training_goodput_read(const struct rb_node *node, struct rb_training_goo
     static const char *const keys[] = {"batch", "grad_sqr", "grad_var", "steps", NULL};
     struct rb_training_goodput g = {0};
     struct rb_map m;
-    if (!rb_keys_begin(&m, node, keys, err) || !need(&m, "batch", 1, MAX_BATCH, &g.batch, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need_double(&m, "batch", 1, MAX_BATCH, &g.batch, err) ||
         !read_noise(&m, &g, err))
         return false;
     const struct rb_node *steps = rb_keys_given(&m, "steps");
@@ -86,8 +83,7 @@ void rb_training_goodput_write(const struct rb_training_goodput *g, struct rb_js
         rb_json_kdouble(j, "grad_var", g->noise.var);
     }
     if (g->has_steps) {
-        rb_json_key(j, "steps");
-        rb_json_begin_object(j);
+        rb_json_kobject(j, "steps");
         rb_throughput_write(&g->steps, j);
         if (g->max_per_gpu > 0)
             rb_json_kint(j, "max_per_gpu", g->max_per_gpu);

@@ -1,4 +1,5 @@
-// `goodput:` of a profile's training entry: what tuning a trial's batch size rests on until its own reports tell more.
+// Reads and writes `goodput:` of a profile's training entry. A trial's batch size is tuned by it until the trial has reported
+// enough itself.
 #ifndef RB_PROFILES_GOODPUT_CODEC_H
 #define RB_PROFILES_GOODPUT_CODEC_H
 

@@ -1,4 +1,4 @@
-// What the runs of a profile told about their steps, made into `goodput:` of its training entries.
+// Fits `goodput:` of a profile's training entries from what its runs reported about their steps.
 #include "profiles/store/samples.h"
 
 #include "profiles/fit/throughput_log.h"
@@ -71,11 +71,12 @@ static void fit_entry(const struct rb_samples *s, struct rb_training *t, struct 
     t->has_goodput = g.has_noise || g.has_steps;
     if (t->has_goodput) {
         t->goodput = g;
-        *new_report(report, arena) = (struct rb_fit_goodput){.accelerator = t->accelerator,
-                                                             .n_placements = log.n,
-                                                             .step_error = log.error,
-                                                             .several_batches = rb_throughput_log_tells_batches(&log),
-                                                             .n_noises = n_noises};
+        *new_report(report, arena) =
+            (struct rb_fit_goodput){.accelerator = t->accelerator,
+                                    .n_placements = log.n,
+                                    .step_error = log.error,
+                                    .several_batches = rb_throughput_log_separates_batches(&log),
+                                    .n_noises = n_noises};
     }
     rb_throughput_log_finish(&log);
 }

@@ -40,38 +40,18 @@ double rb_lr_factor(enum rb_lr_scaling rule, const struct rb_grad_noise *g, doub
 
 // ---- measuring it
 
-struct rb_grad_noise rb_grad_noise_of_step(const struct rb_grad_norms *n)
+void rb_grad_noise_mean_add(struct rb_grad_noise_mean *m, const struct rb_grad_noise *step, double scale)
 {
-    assert(n->count >= 2);
-    return (struct rb_grad_noise){
-        .sqr = (n->count * n->sqr_of_mean - n->mean_of_sqr) / (n->count - 1),
-        .var = (n->mean_of_sqr - n->sqr_of_mean) * n->scale / (n->count - 1),
-    };
-}
-
-struct rb_grad_norms rb_grad_norms_of_pair(double sqr_1, double sqr_2, double sqr_of_sum, double scale)
-{
-    return (struct rb_grad_norms){
-        .count = 2, .mean_of_sqr = (sqr_1 + sqr_2) / 2, .sqr_of_mean = sqr_of_sum / 4, .scale = 2 * scale};
-}
-
-void rb_grad_noise_mean_add(struct rb_grad_noise_mean *m, const struct rb_grad_noise *step, double scale, bool of_pair)
-{
-    if (m->of_pairs && !of_pair) {
-        *m = (struct rb_grad_noise_mean){0};
-    }
     const double kept = pow(SMOOTHING, scale);
     m->sqr = kept * m->sqr + (1 - kept) * step->sqr;
     m->var = kept * m->var + (1 - kept) * step->var;
     m->weight = kept * m->weight + (1 - kept);
-    m->of_pairs = of_pair;
 }
 
 bool rb_grad_noise_mean_get(const struct rb_grad_noise_mean *m, struct rb_grad_noise *out)
 {
-    if (!(m->weight > 0)) {
+    if (!(m->weight > 0))
         return false;
-    }
     *out = (struct rb_grad_noise){.sqr = fmax(m->sqr / m->weight, 0), .var = fmax(m->var / m->weight, MIN_VAR)};
     return true;
 }

@@ -1,5 +1,5 @@
-// A step along a descent direction that decreases a function enough and flattens its slope: the search of More and Thuente
-// (ACM TOMS 20, 1994) in the form of MINPACK-2's dcsrch, which asks for values and slopes from outside.
+// Finds a step along a descent direction that decreases a function enough and flattens its slope, by the search of More and
+// Thuente (ACM TOMS 20, 1994) in the form of MINPACK-2's dcsrch, whose caller supplies values and slopes.
 #ifndef RB_PROFILES_LINE_SEARCH_H
 #define RB_PROFILES_LINE_SEARCH_H
 

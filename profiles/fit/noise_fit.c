@@ -25,39 +25,34 @@ struct log_sample {
 static int by_cell_and_run(const void *a, const void *b)
 {
     const struct log_sample *x = a, *y = b;
-    if (x->cell != y->cell) {
+    if (x->cell != y->cell)
         return x->cell < y->cell ? -1 : 1;
-    }
-    if (x->run != y->run) {
+    if (x->run != y->run)
         return x->run < y->run ? -1 : 1;
-    }
     return (x->log_s > y->log_s) - (x->log_s < y->log_s); // sums do not depend on the order of the input
 }
 
 static double mean_log(const struct log_sample *s, int n)
 {
     double sum = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         sum += s[i].log_s;
-    }
     return sum / n;
 }
 
 static int run_length(const struct log_sample *s, int n)
 {
     int length = 1;
-    while (length < n && s[length].cell == s[0].cell && s[length].run == s[0].run) {
+    while (length < n && s[length].cell == s[0].cell && s[length].run == s[0].run)
         length++;
-    }
     return length;
 }
 
 static int cell_length(const struct log_sample *s, int n)
 {
     int length = 1;
-    while (length < n && s[length].cell == s[0].cell) {
+    while (length < n && s[length].cell == s[0].cell)
         length++;
-    }
     return length;
 }
 
@@ -68,9 +63,8 @@ static void add_cell(struct anova *a, const struct log_sample *s, int n)
     for (int i = 0, length; i < n; i += length) {
         length = run_length(s + i, n - i);
         const double run_mean = mean_log(s + i, length);
-        for (int u = i; u < i + length; u++) {
+        for (int u = i; u < i + length; u++)
             a->ss_within += (s[u].log_s - run_mean) * (s[u].log_s - run_mean);
-        }
         a->ss_between += length * (run_mean - cell_mean) * (run_mean - cell_mean);
         sum_run_sq += (double)length * length;
         a->n_runs++;
@@ -92,7 +86,7 @@ static void estimate(const struct anova *a, struct rb_noise_fit *out)
     const double ms_within = a->ss_within / df_within;
     *out = (struct rb_noise_fit){.within_cv = cv_of(ms_within), .n_runs = a->n_runs, .n_units = a->n_units};
     if (df_between == 0) {
-        out->between_se = INFINITY; // one run per cell: its deviation and the cell's mean cannot be told apart
+        out->between_se = INFINITY; // one run per cell: its deviation and the cell's mean cannot be separated
         return;
     }
     const double ms_between = a->ss_between / df_between;
@@ -121,9 +115,10 @@ bool rb_noise_fit(const struct rb_unit_sample *samples, int n, struct rb_noise_f
         add_cell(&a, logs + i, length);
     }
     if (a.n_units == a.n_runs) {
-        return rb_err_set(err, RB_E_FIT_SAMPLES,
-                          "noise fit: no run has two units, so noise within a run cannot be told from noise between "
-                          "runs: measure longer runs (`rbprofile train JOB.yaml --resource 3`)");
+        return rb_err_set(
+            err, RB_E_FIT_SAMPLES,
+            "noise fit: no run has two units, so noise within a run cannot be separated from noise between "
+            "runs: measure longer runs (`rbprofile train JOB.yaml --resource 3`)");
     }
     estimate(&a, out);
     return true;

@@ -1,5 +1,5 @@
-// Two layers of noise separated: what stays with a run for a whole stage (between) and what varies from unit to unit
-// (within). Random-effects analysis of variance on log unit times, after removing each (accelerator, layout) mean.
+// Separates two layers of noise: the part that stays with a run for a whole stage (between) and the part that varies from unit
+// to unit (within). Random-effects analysis of variance on log unit times, after removing each (accelerator, layout) mean.
 #ifndef RB_PROFILES_NOISE_FIT_H
 #define RB_PROFILES_NOISE_FIT_H
 

@@ -48,18 +48,15 @@ bool rb_provision_fit(const struct rb_samples *s, struct rb_arena *arena, struct
     report->provisions = rb_arena_array(arena, (size_t)s->n_provisions, sizeof(*report->provisions));
     for (int i = 0, n; i < s->n_provisions; i += n) {
         const struct rb_provision_sample *first = &s->provisions[i];
-        for (n = 1; i + n < s->n_provisions && same_machine(first, &s->provisions[i + n]);) {
+        for (n = 1; i + n < s->n_provisions && same_machine(first, &s->provisions[i + n]);)
             n++;
-        }
         struct rb_fit_provision *p = &report->provisions[report->n_provisions++];
         *p = (struct rb_fit_provision){
             .infra = first->infra, .instance_type = first->instance_type, .market = first->market};
-        if (!fit_times(first, n, arena, p, err)) {
+        if (!fit_times(first, n, arena, p, err))
             return rb_err_prefix(err, "provisioning of %s %s %s", p->infra, p->instance_type, p->market);
-        }
-        if (strcmp(p->market, rb_market_name(RB_MARKET_SPOT)) == 0) {
+        if (strcmp(p->market, rb_market_name(RB_MARKET_SPOT)) == 0)
             watch_preemptions(s, p);
-        }
     }
     return true;
 }
@@ -72,9 +69,8 @@ struct rb_provisioning *rb_provision_entries(const struct rb_fit_report *report,
         const struct rb_fit_provision *p = &report->provisions[i];
         const int n_failed = p->n_capacity + p->n_timeout, n_ok = p->queue.n;
         const bool on_demand = strcmp(p->market, rb_market_name(RB_MARKET_ON_DEMAND)) == 0;
-        if (n_ok == 0) {
+        if (n_ok == 0)
             continue;
-        }
         entries[(*out_n)++] = (struct rb_provisioning){
             .infra = p->infra,
             .instance_type = p->instance_type,

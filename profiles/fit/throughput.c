@@ -15,9 +15,8 @@ double rb_throughput_grad_s(const struct rb_throughput *t, double local_batch)
 double rb_throughput_sync_s(const struct rb_throughput *t, int nodes, int gpus)
 {
     const double extra_gpus = fmax(gpus - 2, MIN_EXTRA_GPUS);
-    if (gpus == 1) {
+    if (gpus == 1)
         return 0.0;
-    }
     return nodes == 1 ? t->alpha_r + t->beta_r * extra_gpus : t->alpha_n + t->beta_n * extra_gpus;
 }
 

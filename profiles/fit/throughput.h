@@ -1,4 +1,4 @@
-// The seven-parameter throughput model of Pollux (OSDI'21, section 3.2) and its fit.
+// Computes and fits the seven-parameter throughput model of Pollux (OSDI'21, section 3.2).
 //   T_grad(m) = alpha_c + beta_c m
 //   T_sync    = 0 (K = 1) | alpha_r + beta_r max(K-2, 1e-8) (one node) | alpha_n + beta_n max(K-2, 1e-8) (several)
 //   T_iter    = s T_grad + (T_grad^gamma + T_sync^gamma)^(1/gamma)
@@ -30,13 +30,13 @@ struct rb_throughput_sample {
     bool sync_unknown; // sync_s was not measured: of the step only the whole is known (on one GPU: all of it is gradient)
 };
 
-// Plausible at all? What training scripts report is untrusted.
+// Is the sample plausible? What training scripts report is untrusted.
 bool rb_throughput_sample_is_valid(const struct rb_throughput_sample *s);
 
 // Fit by bounded minimisation of the log errors (RMSLE of gradient time plus RMSLE of step time, priors as published),
 // several starts, deterministic. Needs at least one sample. out_error: mean |relative error| of step time.
-// Quick enough (some 0.2 ms for a dozen samples) to be made anew, from nothing, at every new placement of a running job:
-// what a fit says never depends on the fits before it.
+// A fit takes some 0.2 ms for a dozen samples, so it is repeated from the beginning at every new placement of a running job and
+// never depends on the fits before it.
 bool rb_throughput_fit(const struct rb_throughput_sample *samples, int n, struct rb_throughput *out,
                        double *out_error, struct rb_err *err);
 

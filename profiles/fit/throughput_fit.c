@@ -1,4 +1,4 @@
-// Fit of the throughput model to measured steps: what the samples can tell, the priors for what they cannot, and the
+// Fits the throughput model to measured steps: parameters that the samples determine, priors for the others, and the
 // best of several descents. Deterministic: fixed starts, no random numbers.
 // Source: Pollux (OSDI'21), section 4.1, and the priors of its released fit.
 #include "profiles/fit/throughput.h"
@@ -24,9 +24,8 @@ bool rb_throughput_sample_is_valid(const struct rb_throughput_sample *s)
 
 static bool check_samples(const struct rb_throughput_sample *samples, int n, struct rb_err *err)
 {
-    if (n < 1) {
+    if (n < 1)
         return rb_err_set(err, RB_E_FIT_SAMPLES, "throughput fit: expected at least one sample, got none");
-    }
     for (int i = 0; i < n; i++) {
         const struct rb_throughput_sample *s = &samples[i];
         if (!rb_throughput_sample_is_valid(s)) {
@@ -53,7 +52,7 @@ static bool knows_grad(const struct rb_throughput_sample *s)
     return !s->sync_unknown || s->gpus == 1;
 }
 
-// What the samples can tell apart.
+// Which parameters the samples determine.
 struct coverage {
     bool several_batches, several_nodes, several_gpus_on_one_node, more_than_two_gpus;
     double mean_grad_s, mean_grad_s_per_sample;
@@ -79,9 +78,8 @@ static struct coverage look_at(const struct rb_throughput_sample *samples, int n
             n_sync[over_nodes]++;
         }
     }
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++)
         c.mean_sync_s[k] /= n_sync[k] > 0 ? n_sync[k] : 1;
-    }
     return c;
 }
 
@@ -102,9 +100,8 @@ static void fix(struct search *s, int param, double value)
 // Parameters that the samples say nothing about are fixed, as published.
 static void fix_unmeasured(struct search *s, const struct coverage *c)
 {
-    if (!c->several_batches) {
+    if (!c->several_batches)
         fix(s, RB_ALPHA_C, fmax(c->mean_grad_s / 2, RB_FIT_FLOOR));
-    }
     if (!c->several_nodes) {
         fix(s, RB_ALPHA_N, RB_FIT_FLOOR);
         fix(s, RB_BETA_N, RB_FIT_FLOOR);
@@ -118,11 +115,9 @@ static void fix_unmeasured(struct search *s, const struct coverage *c)
         fix(s, RB_BETA_R, RB_FIT_FLOOR);
     }
     s->problem.free_params = s->free_params;
-    for (int i = 0; i < RB_N_FIT_PARAMS; i++) {
-        if (!s->fixed[i]) {
+    for (int i = 0; i < RB_N_FIT_PARAMS; i++)
+        if (!s->fixed[i])
             s->free_params[s->problem.n_free++] = i;
-        }
-    }
 }
 
 static struct rb_fit_point *read_points(const struct rb_throughput_sample *samples, int n)
@@ -152,9 +147,8 @@ static void choose_start(const struct coverage *c, int k, double theta[RB_N_FIT_
     const double scaled[RB_N_FIT_PARAMS] = {
         c->mean_grad_s / 2, c->mean_grad_s_per_sample / 2,      c->mean_sync_s[1], c->mean_sync_s[1] * slope_fracs[k],
         c->mean_sync_s[0],  c->mean_sync_s[0] * slope_fracs[k], gammas[k]};
-    for (int i = 0; i < RB_N_FIT_PARAMS; i++) {
+    for (int i = 0; i < RB_N_FIT_PARAMS; i++)
         theta[i] = fmax(k == 0 ? published[i] : scaled[i], 10 * RB_FIT_FLOOR);
-    }
 }
 
 static void minimise(const struct search *s, const struct coverage *c, double best[RB_N_FIT_PARAMS])
@@ -163,9 +157,8 @@ static void minimise(const struct search *s, const struct coverage *c, double be
     for (int k = 0; k < N_STARTS; k++) {
         double theta[RB_N_FIT_PARAMS];
         choose_start(c, k, theta);
-        for (int i = 0; i < RB_N_FIT_PARAMS; i++) {
+        for (int i = 0; i < RB_N_FIT_PARAMS; i++)
             theta[i] = s->fixed[i] ? s->fixed_at[i] : theta[i];
-        }
         const double value = rb_throughput_fit_descend(&s->problem, theta);
         if (k == 0 || value < best_value) {
             best_value = value;
@@ -187,15 +180,13 @@ static double mean_relative_error(const struct rb_throughput *t, const struct rb
 bool rb_throughput_fit(const struct rb_throughput_sample *samples, int n, struct rb_throughput *out, double *out_error,
                        struct rb_err *err)
 {
-    if (!check_samples(samples, n, err)) {
+    if (!check_samples(samples, n, err))
         return false;
-    }
     const struct coverage c = look_at(samples, n);
     struct rb_fit_point *points = read_points(samples, n);
     struct search s = {.problem = {.points = points, .n = n}};
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         s.problem.n_grads += points[i].grad_known;
-    }
     fix_unmeasured(&s, &c);
     double theta[RB_N_FIT_PARAMS] = {0};
     minimise(&s, &c, theta);

@@ -39,9 +39,8 @@ static void add_square(struct squares *s, double residual, const double by[N], c
     s->sum += residual * residual;
     for (int i = 0; i < n_params; i++) {
         s->slope[params[i]] += residual * by[params[i]];
-        for (int k = 0; k <= i; k++) {
+        for (int k = 0; k <= i; k++)
             s->curvature[params[i]][params[k]] += by[params[i]] * by[params[k]];
-        }
     }
 }
 
@@ -72,18 +71,15 @@ static void add_errors(const double theta[N], const double derivative[N], const 
     by[RB_ALPHA_C] = by_alpha;
     by[RB_BETA_C] = by_beta;
     int params[] = {RB_ALPHA_C, RB_BETA_C, at->sync, at->sync + 1, RB_GAMMA};
-    if (at->grad_known) {
+    if (at->grad_known)
         add_square(grad, log_grad - at->log_grad_s, by, params, 2);
-    }
-    if (at->sync >= 0) {
+    if (at->sync >= 0)
         log_step = log_last_s(theta, derivative, at, log_grad, by);
-    }
     const int n_params = at->sync >= 0 ? 5 : 2;
     if (at->accumulation > 0) {
         const double last_s = exp(log_step), step_s = at->accumulation * grad_s + last_s, last_share = last_s / step_s;
-        for (int i = 0; i < n_params; i++) {
+        for (int i = 0; i < n_params; i++)
             by[params[i]] *= last_share;
-        }
         by[RB_ALPHA_C] += (1 - last_share) * by_alpha;
         by[RB_BETA_C] += (1 - last_share) * by_beta;
         log_step = log(step_s);
@@ -112,9 +108,8 @@ static void add_weighted(struct place *to, const struct rb_fit_problem *p, const
     for (int i = 0; i < p->n_free; i++) {
         const int row = p->free_params[i];
         to->slope[i] += weight * s->slope[row];
-        for (int k = 0; k <= i; k++) {
+        for (int k = 0; k <= i; k++)
             to->curvature[i][k] += weight * s->curvature[row][p->free_params[k]];
-        }
     }
 }
 
@@ -153,13 +148,11 @@ static double from_coordinate(int param, double x, double *out_derivative)
 static struct place look(const struct rb_fit_problem *p, const double x[N], double smoothing, double theta[N])
 {
     double derivative[N] = {0};
-    for (int i = 0; i < p->n_free; i++) {
+    for (int i = 0; i < p->n_free; i++)
         theta[p->free_params[i]] = from_coordinate(p->free_params[i], x[i], &derivative[p->free_params[i]]);
-    }
     struct squares grad = {0}, step = {0}, priors = {0};
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0; i < p->n; i++)
         add_errors(theta, derivative, &p->points[i], &grad, &step);
-    }
     add_priors(theta, derivative, &priors);
     struct place place = {.value = priors.sum};
     add_weighted(&place, p, &priors, 1);
@@ -175,26 +168,22 @@ static bool solve(const struct place *at, int n, double damping, double step[N])
     for (int i = 0; i < n; i++) {
         for (int k = 0; k <= i; k++) {
             double sum = at->curvature[i][k] + (i == k ? damping * (at->curvature[i][i] + MIN_DAMPING) : 0);
-            for (int j = 0; j < k; j++) {
+            for (int j = 0; j < k; j++)
                 sum -= l[i][j] * l[k][j];
-            }
-            if (i == k && !(sum > 0)) {
+            if (i == k && !(sum > 0))
                 return false;
-            }
             l[i][k] = i == k ? sqrt(sum) : sum / l[k][k];
         }
     }
     for (int i = 0; i < n; i++) {
         step[i] = -at->slope[i];
-        for (int k = 0; k < i; k++) {
+        for (int k = 0; k < i; k++)
             step[i] -= l[i][k] * step[k];
-        }
         step[i] /= l[i][i];
     }
     for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) {
+        for (int k = i + 1; k < n; k++)
             step[i] -= l[k][i] * step[k];
-        }
         step[i] /= l[i][i];
     }
     return true;
@@ -239,11 +228,9 @@ double rb_throughput_fit_descend(const struct rb_fit_problem *p, double theta[RB
 {
     static const double smoothings[N_SMOOTHINGS] = {1e-2, 1e-4, 1e-6, 1e-8};
     double x[N], value = INFINITY;
-    for (int i = 0; i < p->n_free; i++) {
+    for (int i = 0; i < p->n_free; i++)
         x[i] = to_coordinate(p->free_params[i], theta[p->free_params[i]]);
-    }
-    for (int k = 0; k < N_SMOOTHINGS; k++) {
+    for (int k = 0; k < N_SMOOTHINGS; k++)
         value = descend(p, x, smoothings[k], theta);
-    }
     return value;
 }

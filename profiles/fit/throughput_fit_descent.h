@@ -1,5 +1,4 @@
-// The published objective of a throughput fit, and the descent that minimises it from one start. Only throughput_fit.c
-// includes this.
+// Minimises the published objective of a throughput fit from one start. Only throughput_fit.c includes this.
 //   RMS(log T_grad / measured) + RMS(log T_iter / measured), each over the samples that measured it
 //     + 1e-3 (gamma - 1)^2 + 1e-2 ((beta_n / alpha_n)^2 + (beta_r / alpha_r)^2)
 #ifndef RB_PROFILES_THROUGHPUT_FIT_DESCENT_H

@@ -104,7 +104,7 @@ static double objective(const void *arg, const double *x, double *out_gradient)
            add_slope_penalty(x, RB_ALPHA_N, out_gradient) + add_slope_penalty(x, RB_ALPHA_R, out_gradient);
 }
 
-// What the samples cannot tell is fixed.
+// Parameters that the samples do not determine are fixed.
 struct bounds {
     double start[RB_N_FIT_PARAMS], low[RB_N_FIT_PARAMS], high[RB_N_FIT_PARAMS];
     bool several_nodes;

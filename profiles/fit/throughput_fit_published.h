@@ -1,6 +1,6 @@
-// The throughput fit of Pollux's released simulator, step for step. Where samples are few its result is not the minimum of
-// its objective but the point where its descent stops at the kink of an exact fit, with what is left of the starting values:
-// schedulers were compared with those, so a comparison has to start from them. Everybody else takes rb_throughput_fit.
+// Repeats the throughput fit of Pollux's released simulator step by step, for `rbsim --rules osdi21` only. Where samples are
+// few, its result is not the minimum of its objective but the point where its descent stops at the kink of an exact fit. The
+// published comparison of schedulers used those results. Everything else calls rb_throughput_fit.
 #ifndef RB_PROFILES_THROUGHPUT_FIT_PUBLISHED_H
 #define RB_PROFILES_THROUGHPUT_FIT_PUBLISHED_H
 

@@ -18,7 +18,7 @@ void rb_throughput_log_finish(struct rb_throughput_log *log)
     rb_throughput_log_init(log);
 }
 
-bool rb_throughput_log_tells_batches(const struct rb_throughput_log *log)
+bool rb_throughput_log_separates_batches(const struct rb_throughput_log *log)
 {
     return log->n > 0 && log->max_local_batch >= 2 * log->min_local_batch;
 }
@@ -33,9 +33,8 @@ static int find(const struct rb_throughput_log *log, const struct rb_throughput_
     for (int i = 0; i < log->n; i++) {
         const struct rb_throughput_sample *known = &log->samples[i];
         if (known->nodes == s->nodes && known->gpus == s->gpus && known->accumulation == s->accumulation &&
-            is_same(known->local_batch, s->local_batch)) {
+            is_same(known->local_batch, s->local_batch))
             return i;
-        }
     }
     return -1;
 }
@@ -43,7 +42,7 @@ static int find(const struct rb_throughput_log *log, const struct rb_throughput_
 static void count_in(struct rb_throughput_log *log, int i, const struct rb_throughput_sample *s)
 {
     struct rb_throughput_sample *known = &log->samples[i];
-    if (known->sync_unknown && !s->sync_unknown) { // this one tells more: it begins the means
+    if (known->sync_unknown && !s->sync_unknown) { // this one has more: it begins the means
         *known = *s;
         log->n_reports[i] = 1;
     } else if (known->sync_unknown || !s->sync_unknown) {
@@ -69,17 +68,15 @@ static void append(struct rb_throughput_log *log, const struct rb_throughput_sam
 
 bool rb_throughput_log_add(struct rb_throughput_log *log, const struct rb_throughput_sample *s)
 {
-    if (!rb_throughput_sample_is_valid(s)) {
+    if (!rb_throughput_sample_is_valid(s))
         return false;
-    }
     const int known = find(log, s);
     if (known >= 0) {
         count_in(log, known, s);
         return false;
     }
-    if (log->n >= RB_LIMIT_THROUGHPUT_SAMPLES) {
+    if (log->n >= RB_LIMIT_THROUGHPUT_SAMPLES)
         return false;
-    }
     append(log, s);
     return rb_throughput_log_refit(log);
 }

@@ -1,6 +1,6 @@
-// The throughput model of a job that runs, learnt from its own reports: one observation for each placement and batch it
-// has trained with, fitted anew whenever there is a new one, as Pollux does (OSDI'21, section 4.1). What it says depends
-// on what was reported and in which order, on nothing else.
+// Learns the throughput model of a running job from its own reports. It keeps one observation for each placement and batch the
+// job has trained with, and fits the model again when there is a new one, as Pollux does (OSDI'21, section 4.1). The result
+// depends only on what was reported and in which order.
 #ifndef RB_PROFILES_THROUGHPUT_LOG_H
 #define RB_PROFILES_THROUGHPUT_LOG_H
 
@@ -10,14 +10,14 @@ struct rb_throughput_log {
     struct rb_throughput_sample *samples; // each (nodes, gpus, local_batch, accumulation) once, times are means, [n]
     int *n_reports;                       // of each sample, [n]
     int n, cap;
-    int max_gpus;                         // largest number trained on so far; nothing much beyond should be asked
+    int max_gpus;                         // largest number trained on so far; do not ask the model far beyond it
     double min_local_batch, max_local_batch; // seen so far
     struct rb_throughput fit;             // n > 0: of the samples when the last one was new
     double error;                         // mean |relative error| of step time, then
 };
 
-// Are there local batches a factor of two apart? Else a fit can hardly tell the fixed time from the time per sample.
-bool rb_throughput_log_tells_batches(const struct rb_throughput_log *log);
+// Are there local batches a factor of two apart? Otherwise a fit can hardly separate the fixed time from the time per sample.
+bool rb_throughput_log_separates_batches(const struct rb_throughput_log *log);
 
 void rb_throughput_log_init(struct rb_throughput_log *log);
 void rb_throughput_log_finish(struct rb_throughput_log *log);

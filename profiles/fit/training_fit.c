@@ -11,18 +11,16 @@
 static double mean_of(const double *x, int n)
 {
     double sum = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         sum += x[i];
-    }
     return sum / n;
 }
 
 static double standard_error(const double *x, int n, double mean)
 {
     double sum_sq = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         sum_sq += (x[i] - mean) * (x[i] - mean);
-    }
     return n > 1 ? sqrt(sum_sq / (n - 1) / n) : 0;
 }
 
@@ -32,7 +30,7 @@ static bool same_cell(const struct rb_run_sample *a, const struct rb_run_sample 
 }
 
 // One cell from its runs. Every run counts the same, however many units it trained: runs are what varies. With one
-// run there is only the scatter of its units to tell the error by.
+// run the error is estimated from the scatter of its units.
 static struct rb_fit_cell make_cell(const struct rb_run_sample *runs, int n)
 {
     struct rb_fit_cell cell = {
@@ -53,9 +51,8 @@ static void make_cells(const struct rb_samples *s, int *cell_of_run, struct rb_a
 {
     report->cells = rb_arena_array(arena, (size_t)s->n_runs, sizeof(*report->cells));
     for (int i = 0, n; i < s->n_runs; i += n) {
-        for (n = 0; i + n < s->n_runs && same_cell(&s->runs[i], &s->runs[i + n]); n++) {
+        for (n = 0; i + n < s->n_runs && same_cell(&s->runs[i], &s->runs[i + n]); n++)
             cell_of_run[i + n] = report->n_cells;
-        }
         report->cells[report->n_cells++] = make_cell(&s->runs[i], n);
     }
 }
@@ -63,9 +60,8 @@ static void make_cells(const struct rb_samples *s, int *cell_of_run, struct rb_a
 static bool one_gpu_missing(const struct rb_samples *s, const struct rb_fit_cell *cells, int n, struct rb_err *err)
 {
     struct rb_buf measured = RB_BUF_INIT;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         rb_buf_printf(&measured, "%s%d", i > 0 ? "," : "", cells[i].gpus);
-    }
     rb_err_set(err, RB_E_FIT_SAMPLES,
                "profile %s: %s was not measured on 1 GPU, only on %s, so there is nothing to compare with: run "
                "`rbprofile train JOB.yaml --gpus 1,%s`",
@@ -78,13 +74,11 @@ static bool one_gpu_missing(const struct rb_samples *s, const struct rb_fit_cell
 static bool table_entry(const struct rb_samples *s, const struct rb_fit_cell *cells, int n, struct rb_arena *arena,
                         struct rb_training *out, struct rb_err *err)
 {
-    if (cells[0].gpus != 1) {
+    if (cells[0].gpus != 1)
         return one_gpu_missing(s, cells, n, err);
-    }
     struct rb_layout *layouts = rb_arena_array(arena, (size_t)n, sizeof(*layouts));
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         layouts[i] = (struct rb_layout){cells[i].gpus, cells[i].nodes, cells[0].mean_s / cells[i].mean_s};
-    }
     struct rb_training t = {
         .accelerator = cells[0].accelerator, .base_s = cells[0].mean_s, .layouts = layouts, .n_layouts = n};
     for (int i = 0; i < n; i++) {
@@ -102,9 +96,8 @@ static bool throughput_entry(const struct rb_throughput_set *set, struct rb_trai
                             .has_throughput = true,
                             .batch = set->batch,
                             .units_per_epoch = set->units_per_epoch};
-    if (!rb_throughput_fit(set->samples, set->n, &t.throughput, out_error, err)) {
+    if (!rb_throughput_fit(set->samples, set->n, &t.throughput, out_error, err))
         return rb_err_prefix(err, "accelerator %s", set->accelerator);
-    }
     for (int i = 0; i < set->n; i++) {
         t.max_gpus = set->samples[i].gpus > t.max_gpus ? set->samples[i].gpus : t.max_gpus;
         t.max_nodes = set->samples[i].nodes > t.max_nodes ? set->samples[i].nodes : t.max_nodes;
@@ -116,11 +109,9 @@ static bool throughput_entry(const struct rb_throughput_set *set, struct rb_trai
 
 static const struct rb_throughput_set *throughput_of(const struct rb_samples *s, const char *accelerator)
 {
-    for (int i = 0; i < s->n_throughputs; i++) {
-        if (strcmp(s->throughputs[i].accelerator, accelerator) == 0) {
+    for (int i = 0; i < s->n_throughputs; i++)
+        if (strcmp(s->throughputs[i].accelerator, accelerator) == 0)
             return &s->throughputs[i];
-        }
-    }
     return NULL;
 }
 
@@ -132,20 +123,16 @@ static bool fit_entries(const struct rb_samples *s, struct rb_arena *arena, stru
     int n_entries = 0;
     for (int i = 0; i < s->n_throughputs; i++) {
         double error;
-        if (!throughput_entry(&s->throughputs[i], &entries[n_entries++], &error, err)) {
+        if (!throughput_entry(&s->throughputs[i], &entries[n_entries++], &error, err))
             return false;
-        }
         report->throughput_error = fmax(report->throughput_error, error);
     }
     for (int i = 0, n; i < report->n_cells; i += n) {
         const char *accelerator = report->cells[i].accelerator;
-        for (n = 1; i + n < report->n_cells && strcmp(report->cells[i + n].accelerator, accelerator) == 0;) {
+        for (n = 1; i + n < report->n_cells && strcmp(report->cells[i + n].accelerator, accelerator) == 0;)
             n++;
-        }
-        if (!throughput_of(s, accelerator) &&
-            !table_entry(s, &report->cells[i], n, arena, &entries[n_entries++], err)) {
+        if (!throughput_of(s, accelerator) && !table_entry(s, &report->cells[i], n, arena, &entries[n_entries++], err))
             return false;
-        }
     }
     *out = entries;
     report->profile.training = entries;
@@ -172,15 +159,12 @@ static bool fit_noise(const struct rb_samples *s, const int *cell_of_run, struct
                       struct rb_err *err)
 {
     int n_units = 0;
-    for (int i = 0; i < s->n_runs; i++) {
+    for (int i = 0; i < s->n_runs; i++)
         n_units += s->runs[i].n_units;
-    }
     RB_AUTO(rb_auto_free) struct rb_unit_sample *units = rb_xcalloc((size_t)n_units, sizeof(*units));
-    for (int i = 0, n = 0; i < s->n_runs; i++) {
-        for (int u = 0; u < s->runs[i].n_units; u++) {
+    for (int i = 0, n = 0; i < s->n_runs; i++)
+        for (int u = 0; u < s->runs[i].n_units; u++)
             units[n++] = (struct rb_unit_sample){cell_of_run[i], i, s->runs[i].unit_s[u]};
-        }
-    }
     return (rb_noise_fit(units, n_units, &report->noise, err) &&
             make_factor(report->noise.between_cv, &report->profile.between, err) &&
             make_factor(report->noise.within_cv, &report->profile.within, err)) ||
@@ -213,16 +197,13 @@ static bool fit_overheads(const struct rb_samples *s, struct rb_arena *arena, st
     int n_checkpoints = 0;
     for (int i = 0; i < s->n_runs; i++) {
         startup[i] = s->runs[i].startup_s;
-        if (s->runs[i].checkpoint_s >= 0) {
+        if (s->runs[i].checkpoint_s >= 0)
             checkpoint[n_checkpoints++] = s->runs[i].checkpoint_s;
-        }
     }
-    if (!rb_dist_fit_latency(startup, s->n_runs, arena, &report->startup, err)) {
+    if (!rb_dist_fit_latency(startup, s->n_runs, arena, &report->startup, err))
         return rb_err_prefix(err, "start-up times of profile %s", s->profile);
-    }
-    if (n_checkpoints > 0 && !rb_dist_fit_latency(checkpoint, n_checkpoints, arena, &report->checkpoint, err)) {
+    if (n_checkpoints > 0 && !rb_dist_fit_latency(checkpoint, n_checkpoints, arena, &report->checkpoint, err))
         return rb_err_prefix(err, "checkpoint times of profile %s", s->profile);
-    }
     return true;
 }
 
@@ -237,8 +218,8 @@ static bool fit_dominant(const struct rb_samples *s, const int *cell_of_run, str
     return rb_dominant_fit(s, log_deviation, arena, report, err);
 }
 
-// How far a cell's mean may be off, over the mean, from the two pooled noise layers (a cell by itself has too few runs to
-// tell): root mean square over the accelerator's cells.
+// How far a cell's mean may be off, over the mean, from the two pooled noise layers (a single cell has too few
+// runs): root mean square over the accelerator's cells.
 static double relative_error(const struct rb_fit_report *report, const char *accelerator)
 {
     const double between = report->noise.between_cv, within = report->noise.within_cv;
@@ -259,20 +240,17 @@ static double relative_error(const struct rb_fit_report *report, const char *acc
 // Measured means are not the true ones, and all trials of a run share the error: a prediction has to say so.
 static void fit_errors(struct rb_training *entries, struct rb_fit_report *report)
 {
-    for (int i = 0; i < report->profile.n_training; i++) {
-        if (!entries[i].has_throughput) {
+    for (int i = 0; i < report->profile.n_training; i++)
+        if (!entries[i].has_throughput)
             entries[i].relative_error = relative_error(report, entries[i].accelerator);
-        }
-    }
 }
 
 static bool fit_runs(const struct rb_samples *s, const int *cell_of_run, struct rb_training *entries,
                      struct rb_arena *arena, struct rb_fit_report *report, struct rb_err *err)
 {
     if (!fit_noise(s, cell_of_run, report, err) || !fit_overheads(s, arena, report, err) ||
-        !fit_dominant(s, cell_of_run, arena, report, err)) {
+        !fit_dominant(s, cell_of_run, arena, report, err))
         return false;
-    }
     fit_errors(entries, report);
     report->profile.startup_s = report->startup.dist;
     report->profile.checkpoint_s = report->checkpoint.n > 0 ? report->checkpoint.dist : rb_dist_constant(0);
@@ -285,14 +263,12 @@ bool rb_training_fit(const struct rb_samples *s, struct rb_arena *arena, struct 
     RB_AUTO(rb_auto_free) int *cell_of_run = rb_xcalloc((size_t)s->n_runs + 1, sizeof(*cell_of_run));
     struct rb_training *entries;
     make_cells(s, cell_of_run, arena, report);
-    if (!fit_entries(s, arena, report, &entries, err)) {
+    if (!fit_entries(s, arena, report, &entries, err))
         return false;
-    }
-    rb_sharing_fit(s, entries, report->profile.n_training, arena);
+    rb_gpu_sharing_fit(s, entries, report->profile.n_training, arena);
     rb_goodput_fit(s, entries, arena, report);
-    if (s->n_runs > 0) {
+    if (s->n_runs > 0)
         return fit_runs(s, cell_of_run, entries, arena, report, err);
-    }
     report->profile.startup_s = rb_dist_constant(0);
     report->profile.checkpoint_s = rb_dist_constant(0);
     return noise_from_residuals(s, report, err);

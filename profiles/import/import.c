@@ -29,9 +29,8 @@ static const char *cell(const struct row *r, int column)
 
 static bool needed_text(const struct row *r, int column, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
-    if (cell(r, column)[0] == '\0') {
+    if (cell(r, column)[0] == '\0')
         return rb_csv_error(r->csv, r->number, r->columns[column], err, "expected a text, got nothing");
-    }
     *out = rb_arena_strdup(arena, cell(r, column));
     return true;
 }
@@ -45,9 +44,8 @@ static bool cell_error(const struct row *r, int column, const struct rb_err *cau
 static bool needed_infra(const struct row *r, int column, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
     struct rb_err cause;
-    if (!rb_infra_check(cell(r, column), &cause)) {
+    if (!rb_infra_check(cell(r, column), &cause))
         return cell_error(r, column, &cause, err);
-    }
     *out = rb_arena_strdup(arena, cell(r, column));
     return true;
 }
@@ -72,9 +70,8 @@ static bool read_placement(const struct row *r, struct rb_throughput_sample *out
         }
         gpus += *c - '0';
     }
-    if (nodes == 0) {
+    if (nodes == 0)
         return rb_csv_error(r->csv, r->number, r->columns[PLACEMENT], err, "expected at least one digit, got nothing");
-    }
     out->nodes = nodes;
     out->gpus = gpus;
     return true;
@@ -85,9 +82,8 @@ static bool read_throughput(const struct row *r, struct rb_import *import, struc
     struct rb_throughput_sample s = {0};
     if (!read_placement(r, &s, err) || !needed_double(r, LOCAL_BSZ, 1e-9, MAX_BATCH, &s.local_batch, err) ||
         !needed_double(r, STEP_TIME, 1e-9, MAX_TIME_S, &s.step_s, err) ||
-        !needed_double(r, SYNC_TIME, 0, MAX_TIME_S, &s.sync_s, err)) {
+        !needed_double(r, SYNC_TIME, 0, MAX_TIME_S, &s.sync_s, err))
         return false;
-    }
     if (s.sync_s >= s.step_s) {
         return rb_csv_error(r->csv, r->number, r->columns[SYNC_TIME], err,
                             "expected less than step_time, of which it is a part, got %g of %g s", s.sync_s, s.step_s);
@@ -115,9 +111,8 @@ static bool read_outcome(const struct row *r, const char **out, struct rb_err *e
 
 static bool read_provision_time(const struct row *r, int column, bool ok, double *out, struct rb_err *err)
 {
-    if (ok) {
+    if (ok)
         return needed_double(r, column, 0, MAX_TIME_S, out, err);
-    }
     *out = -1;
     return cell(r, column)[0] == '\0' ||
            rb_csv_error(r->csv, r->number, r->columns[column], err,
@@ -130,17 +125,14 @@ static bool read_provision(const struct row *r, struct rb_import *import, struct
     enum rb_market market;
     struct rb_err cause;
     if (!needed_infra(r, P_INFRA, &import->arena, &p.infra, err) ||
-        !needed_text(r, P_TYPE, &import->arena, &p.instance_type, err) || !read_outcome(r, &p.outcome, err)) {
+        !needed_text(r, P_TYPE, &import->arena, &p.instance_type, err) || !read_outcome(r, &p.outcome, err))
         return false;
-    }
-    if (!rb_market_parse(cell(r, P_MARKET), &market, &cause)) {
+    if (!rb_market_parse(cell(r, P_MARKET), &market, &cause))
         return cell_error(r, P_MARKET, &cause, err);
-    }
     p.market = rb_market_name(market);
     const bool ok = strcmp(p.outcome, "ok") == 0;
-    if (!read_provision_time(r, P_QUEUE, ok, &p.queue_s, err) || !read_provision_time(r, P_INIT, ok, &p.init_s, err)) {
+    if (!read_provision_time(r, P_QUEUE, ok, &p.queue_s, err) || !read_provision_time(r, P_INIT, ok, &p.init_s, err))
         return false;
-    }
     import->provisions[r->number] = p;
     return true;
 }
@@ -153,15 +145,12 @@ static bool read_spot(const struct row *r, struct rb_import *import, struct rb_e
     struct rb_spot_price s;
     struct rb_err cause;
     if (!needed_infra(r, S_INFRA, &import->arena, &s.infra, err) ||
-        !needed_text(r, S_TYPE, &import->arena, &s.instance_type, err)) {
+        !needed_text(r, S_TYPE, &import->arena, &s.instance_type, err))
         return false;
-    }
-    if (!rb_parse_instant(cell(r, S_TIMESTAMP), &s.at_us, &cause)) {
+    if (!rb_parse_instant(cell(r, S_TIMESTAMP), &s.at_us, &cause))
         return cell_error(r, S_TIMESTAMP, &cause, err);
-    }
-    if (!rb_parse_rate(cell(r, S_PRICE), false, &s.rate, &cause)) {
+    if (!rb_parse_rate(cell(r, S_PRICE), false, &s.rate, &cause))
         return cell_error(r, S_PRICE, &cause, err);
-    }
     const char *preempted = cell(r, S_PREEMPTED);
     if (preempted[0] != '\0' && strcmp(preempted, "0") != 0 && strcmp(preempted, "1") != 0) {
         return rb_csv_error(r->csv, r->number, r->columns[S_PREEMPTED], err,
@@ -190,11 +179,9 @@ static const struct csv_format {
 
 static const struct csv_format *format_of(enum rb_import_format format)
 {
-    for (int i = 0; i < N_CSV_FORMATS; i++) {
-        if (csv_formats[i].format == format) {
+    for (int i = 0; i < N_CSV_FORMATS; i++)
+        if (csv_formats[i].format == format)
             return &csv_formats[i];
-        }
-    }
     return NULL;
 }
 
@@ -229,23 +216,20 @@ static bool detect(const struct rb_csv *csv, const struct csv_format **out, stru
         }
     }
     return rb_err_set_at(err, RB_E_IMPORT_KIND, (struct rb_place){csv->file, 1, 0}, NULL,
-                         "cannot tell what this CSV holds: expected a header with placement (throughput-csv), outcome "
-                         "(provision-csv), preempted (spot-csv) or gpu_memory_gb (prices-csv); or say --format");
+                         "this CSV is of no known kind: expected a header with placement (throughput-csv), outcome "
+                         "(provision-csv), preempted (spot-csv) or gpu_memory_gb (prices-csv); or give --format");
 }
 
 static bool find_columns(const struct rb_csv *csv, const struct csv_format *f, struct row *r, struct rb_err *err)
 {
     bool required[MAX_COLUMNS];
     int n = 0;
-    for (; f->columns[n]; n++) {
+    for (; f->columns[n]; n++)
         required[n] = true;
-    }
-    if (!rb_csv_check_columns(csv, f->columns, required, n, err)) {
+    if (!rb_csv_check_columns(csv, f->columns, required, n, err))
         return false;
-    }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         r->columns[i] = rb_csv_column(csv, f->columns[i]);
-    }
     return true;
 }
 
@@ -268,11 +252,9 @@ static bool check_throughput_options(const struct rb_import_options *o, const ch
 static bool check_name(const char *name, struct rb_err *err)
 {
     size_t n = 0;
-    for (; name[n] != '\0'; n++) {
-        if ((unsigned char)name[n] < 0x20 || name[n] == 0x7f || n == MAX_NAME) {
+    for (; name[n] != '\0'; n++)
+        if ((unsigned char)name[n] < 0x20 || name[n] == 0x7f || n == MAX_NAME)
             return rb_err_set(err, RB_E_OPTION_VALUE, "--name: expected 1..%d printable characters", MAX_NAME);
-        }
-    }
     return n > 0 ||
            rb_err_set(err, RB_E_OPTION_VALUE, "--name: expected 1..%d printable characters, got none", MAX_NAME);
 }
@@ -280,37 +262,32 @@ static bool check_name(const char *name, struct rb_err *err)
 static void make_array(struct rb_import *import)
 {
     const size_t n = (size_t)import->n_rows;
-    if (import->format == RB_IMPORT_THROUGHPUT) {
+    if (import->format == RB_IMPORT_THROUGHPUT)
         import->throughputs = rb_arena_array(&import->arena, n, sizeof(*import->throughputs));
-    } else if (import->format == RB_IMPORT_PROVISION) {
+    else if (import->format == RB_IMPORT_PROVISION)
         import->provisions = rb_arena_array(&import->arena, n, sizeof(*import->provisions));
-    } else {
+    else
         import->spots = rb_arena_array(&import->arena, n, sizeof(*import->spots));
-    }
 }
 
 static bool read_rows(const struct rb_csv *csv, const struct csv_format *f, struct rb_import *import,
                       struct rb_err *err)
 {
     struct row r = {.csv = csv};
-    if (!find_columns(csv, f, &r, err)) {
+    if (!find_columns(csv, f, &r, err))
         return false;
-    }
     import->n_rows = csv->n_rows;
     make_array(import);
-    for (; r.number < csv->n_rows; r.number++) {
-        if (!f->read_row(&r, import, err)) {
+    for (; r.number < csv->n_rows; r.number++)
+        if (!f->read_row(&r, import, err))
             return false;
-        }
-    }
     return true;
 }
 
 static bool read_prices(const struct rb_csv *csv, struct rb_import *import, struct rb_err *err)
 {
-    if (!rb_catalog_from_csv(csv, &import->arena, &import->prices, err)) {
+    if (!rb_catalog_from_csv(csv, &import->arena, &import->prices, err))
         return false;
-    }
     import->n_rows = import->prices.n_offers + import->prices.n_disks;
     return true;
 }
@@ -318,25 +295,21 @@ static bool read_prices(const struct rb_csv *csv, struct rb_import *import, stru
 static bool read_csv(const char *path, const struct rb_import_options *o, struct rb_import *import, struct rb_err *err)
 {
     RB_AUTO(rb_csv_finish) struct rb_csv csv = {0};
-    if (!rb_csv_read(&csv, path, err)) {
+    if (!rb_csv_read(&csv, path, err))
         return false;
-    }
     const struct csv_format *f = format_of(o->format);
-    if (!f && !detect(&csv, &f, err)) {
+    if (!f && !detect(&csv, &f, err))
         return false;
-    }
     import->format = f->format;
     if (csv.n_rows == 0) {
         return rb_err_set_at(err, RB_E_CSV_EMPTY, (struct rb_place){.file = path}, NULL,
                              "expected at least one row below the header, got none");
     }
-    if (f->format == RB_IMPORT_PRICES) {
+    if (f->format == RB_IMPORT_PRICES)
         return read_prices(&csv, import, err);
-    }
     if (f->format == RB_IMPORT_THROUGHPUT) {
-        if (!check_throughput_options(o, path, err) || !check_name(o->name, err)) {
+        if (!check_throughput_options(o, path, err) || !check_name(o->name, err))
             return false;
-        }
         import->profile_name = rb_arena_strdup(&import->arena, o->name);
         import->accelerator = rb_arena_strdup(&import->arena, o->accelerator);
         import->batch = o->batch;
@@ -351,10 +324,9 @@ static bool read_profile(const char *path, const struct rb_import_options *o, st
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     import->format = RB_IMPORT_PROFILE;
     import->n_rows = 1;
-    if (!rb_doc_read(&doc, path, err) ||
-        !rb_profile_read(doc.root, o->name, rb_profile_stem(path, &import->arena), &import->arena, &import->profile, err)) {
+    if (!rb_doc_read(&doc, path, err) || !rb_profile_read(doc.root, o->name, rb_profile_stem(path, &import->arena),
+                                                          &import->arena, &import->profile, err))
         return false;
-    }
     import->profile_name = import->profile.name;
     return true;
 }

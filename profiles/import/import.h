@@ -1,5 +1,5 @@
-// Files that people bring: measurements and prices as CSV, recognised by their header, and hand-written rb-profile/1.
-// A file is read and checked whole before anything is stored, so a bad one changes nothing.
+// Imports files into the profile store: measurements and prices as CSV, recognised by their header, and hand-written
+// rb-profile/1. The whole file is read and checked before anything is stored, so a bad one changes nothing.
 #ifndef RB_PROFILES_IMPORT_H
 #define RB_PROFILES_IMPORT_H
 

@@ -96,9 +96,8 @@ static bool read_typed(struct rb_importer *im, const char *name, const struct rb
                        bool grid, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"base", RB_KEY_READ, NULL},   {"count", RB_KEY_READ, NULL}, {"maxval", RB_KEY_READ, NULL},
-        {"minval", RB_KEY_READ, NULL}, {"type", RB_KEY_READ, NULL},  {"val", RB_KEY_READ, NULL},
-        {"vals", RB_KEY_READ, NULL},   {NULL, RB_KEY_READ, NULL},
+        {"base count maxval minval type val vals", RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *value;
     struct range range;
@@ -303,23 +302,13 @@ static bool read_search(struct rb_importer *im, const struct rb_node *root, stru
         "trials would start from a checkpoint of another experiment: let the script read it, and "
         "remove this key";
     static const struct rb_key_rule rules[] = {
-        {"bracket_rungs", RB_KEY_REFUSED,
-         "brackets of one's own choice have no equivalent; remove it, and `mode` chooses"},
-        {"divisor", RB_KEY_READ, NULL},
-        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
-        {"max_length", RB_KEY_READ, NULL},
-        {"max_rungs", RB_KEY_READ, NULL},
-        {"max_time", RB_KEY_READ, NULL},
-        {"max_trials", RB_KEY_READ, NULL},
-        {"metric", RB_KEY_READ, NULL},
-        {"mode", RB_KEY_READ, NULL},
-        {"name", RB_KEY_READ, NULL},
-        {"smaller_is_better", RB_KEY_READ, NULL},
-        {"source_checkpoint_uuid", RB_KEY_REFUSED, warm},
-        {"source_trial_id", RB_KEY_REFUSED, warm},
-        {"stop_once", RB_KEY_READ, NULL},
-        {"time_metric", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"divisor max_length max_rungs max_time max_trials metric mode name smaller_is_better stop_once "
+         "time_metric",
+         RB_KEY_READ, NULL},
+        {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
+        {"bracket_rungs", RB_KEY_REFUSED, "a list of brackets has no equivalent; remove it, and `mode` chooses them"},
+        {"source_checkpoint_uuid source_trial_id", RB_KEY_REFUSED, warm},
+        {0},
     };
     const struct rb_node *searcher, *space = rb_import_given(root, "hyperparameters");
     if (!rb_import_need(root, "searcher", "give how to search", &searcher, err) ||
@@ -334,16 +323,13 @@ static bool read_search(struct rb_importer *im, const struct rb_node *root, stru
 static bool read_resources(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"agent_label", RB_KEY_IGNORED, NULL},
+        {"slots_per_trial", RB_KEY_READ, NULL},
+        {"agent_label priority resource_pool weight", RB_KEY_IGNORED, NULL},
         {"devices", RB_KEY_DROPPED, "there are no containers here"},
         {"is_single_node", RB_KEY_DROPPED, "a trial stays on one node unless trial.max_nodes says more"},
         {"max_slots", RB_KEY_DROPPED, "resources.max_nodes bounds what is rented at once, in nodes"},
-        {"priority", RB_KEY_IGNORED, NULL},
-        {"resource_pool", RB_KEY_IGNORED, NULL},
         {"shm_size", RB_KEY_DROPPED, "there are no containers here: trials have the node's /dev/shm"},
-        {"slots_per_trial", RB_KEY_READ, NULL},
-        {"weight", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *resources = rb_import_given(root, "resources"),
                          *restarts = rb_import_given(root, "max_restarts"),
@@ -354,7 +340,7 @@ static bool read_resources(struct rb_importer *im, const struct rb_node *root, s
         return false;
     if (n == 0)
         rb_import_warn(im, RB_DRAFT_TRIAL, slots,
-                       "a trial has at least one GPU here; on `infra: local` a CPU may stand in");
+                       "a trial has at least one GPU here; on `infra: local` a CPU slot may take its place");
     rb_job_draft_set(&im->draft, RB_DRAFT_TRIAL, "gpus",
                      rb_arena_printf(&im->made.arena, "%lld", (long long)(n ? n : 1)),
                      "{min: 1, max: 8} lets the plan choose", slots);
@@ -399,16 +385,11 @@ static bool read_environment(struct rb_importer *im, const struct rb_node *root,
 {
     static const char containers[] = "there are no containers here: `setup` prepares a node";
     static const struct rb_key_rule rules[] = {
-        {"add_capabilities", RB_KEY_DROPPED, containers},
-        {"drop_capabilities", RB_KEY_DROPPED, containers},
         {"environment_variables", RB_KEY_READ, NULL},
-        {"force_pull_image", RB_KEY_DROPPED, containers},
-        {"image", RB_KEY_DROPPED, containers},
-        {"pod_spec", RB_KEY_DROPPED, containers},
-        {"ports", RB_KEY_DROPPED, containers},
-        {"proxy_ports", RB_KEY_DROPPED, containers},
-        {"registry_auth", RB_KEY_DROPPED, containers},
-        {NULL, RB_KEY_READ, NULL},
+        {"add_capabilities drop_capabilities force_pull_image image pod_spec ports proxy_ports "
+         "registry_auth",
+         RB_KEY_DROPPED, containers},
+        {0},
     };
     const struct rb_node *environment = rb_import_given(root, "environment"),
                          *variables = rb_import_given(environment, "environment_variables");
@@ -422,16 +403,10 @@ static bool read_storage(struct rb_importer *im, const struct rb_node *root, str
     static const char access[] = "not copied: nodes need access of their own, such as resources.instance_profile";
     static const char kept[] = "which checkpoints are kept cannot be chosen here";
     static const struct rb_key_rule rules[] = {
-        {"access_key", RB_KEY_DROPPED, access},
-        {"bucket", RB_KEY_READ, NULL},
-        {"endpoint_url", RB_KEY_DROPPED, access},
-        {"prefix", RB_KEY_READ, NULL},
-        {"save_experiment_best", RB_KEY_DROPPED, kept},
-        {"save_trial_best", RB_KEY_DROPPED, kept},
-        {"save_trial_latest", RB_KEY_DROPPED, kept},
-        {"secret_key", RB_KEY_DROPPED, access},
-        {"type", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"bucket prefix type", RB_KEY_READ, NULL},
+        {"access_key endpoint_url secret_key", RB_KEY_DROPPED, access},
+        {"save_experiment_best save_trial_best save_trial_latest", RB_KEY_DROPPED, kept},
+        {0},
     };
     const struct rb_node *storage = rb_import_given(root, "checkpoint_storage"),
                          *type = rb_import_given(storage, "type"), *bucket,
@@ -457,7 +432,10 @@ static bool read_storage(struct rb_importer *im, const struct rb_node *root, str
 
 static bool read_seed(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
-    static const struct rb_key_rule rules[] = {{"experiment_seed", RB_KEY_READ, NULL}, {NULL, RB_KEY_READ, NULL}};
+    static const struct rb_key_rule rules[] = {
+        {"experiment_seed", RB_KEY_READ, NULL},
+        {0},
+    };
     const struct rb_node *group = rb_import_given(root, "reproducibility"),
                          *seed = rb_import_given(group, "experiment_seed");
     int64_t n;
@@ -547,42 +525,25 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
 static bool read_experiment(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const char own_pace[] =
-        "the script itself says when it validates and saves; a checkpoint is needed at every rung";
+        "the script itself decides when it validates and saves; a checkpoint is needed at every rung";
     static const struct rb_key_rule rules[] = {
+        {"checkpoint_storage entrypoint environment hyperparameters max_restarts name reproducibility "
+         "resources searcher",
+         RB_KEY_READ, NULL},
+        {"debug description labels log_retention_days preemption_timeout profiling project "
+         "retention_policy scheduling_unit tensorboard_storage workspace",
+         RB_KEY_IGNORED, NULL},
         {"bind_mounts", RB_KEY_DROPPED, "there are no containers here: `setup` may mount what a node needs"},
-        {"checkpoint_policy", RB_KEY_DROPPED, own_pace},
-        {"checkpoint_storage", RB_KEY_READ, NULL},
-        {"data", RB_KEY_DROPPED,
-         "what the script reads from it, it must be told otherwise: by `envs`, or by constants"},
-        {"debug", RB_KEY_IGNORED, NULL},
-        {"description", RB_KEY_IGNORED, NULL},
-        {"entrypoint", RB_KEY_READ, NULL},
-        {"environment", RB_KEY_READ, NULL},
-        {"hyperparameters", RB_KEY_READ, NULL},
+        {"checkpoint_policy min_checkpoint_period min_validation_period perform_initial_validation", RB_KEY_DROPPED,
+         own_pace},
+        {"data", RB_KEY_DROPPED, "pass what the script reads from it in another way: by `envs`, or by constants"},
         {"integrations", RB_KEY_DROPPED, "no equivalent"},
-        {"labels", RB_KEY_IGNORED, NULL},
         {"log_policies", RB_KEY_DROPPED, "logs are not searched; a trial that fails is restarted up to max_restarts"},
-        {"log_retention_days", RB_KEY_IGNORED, NULL},
-        {"max_restarts", RB_KEY_READ, NULL},
-        {"min_checkpoint_period", RB_KEY_DROPPED, own_pace},
-        {"min_validation_period", RB_KEY_DROPPED, own_pace},
-        {"name", RB_KEY_READ, NULL},
         {"optimizations", RB_KEY_DROPPED, "options of Determined's own trainers"},
-        {"pbs", RB_KEY_DROPPED, "PBS is not spoken"},
-        {"perform_initial_validation", RB_KEY_DROPPED, own_pace},
-        {"preemption_timeout", RB_KEY_IGNORED, NULL},
-        {"profiling", RB_KEY_IGNORED, NULL},
-        {"project", RB_KEY_IGNORED, NULL},
+        {"pbs", RB_KEY_DROPPED, "PBS is not supported"},
         {"records_per_epoch", RB_KEY_DROPPED, "units are not converted; the script counts its own"},
-        {"reproducibility", RB_KEY_READ, NULL},
-        {"resources", RB_KEY_READ, NULL},
-        {"retention_policy", RB_KEY_IGNORED, NULL},
-        {"scheduling_unit", RB_KEY_IGNORED, NULL},
-        {"searcher", RB_KEY_READ, NULL},
-        {"slurm", RB_KEY_DROPPED, "infra: [slurm/PARTITION] and resources.slurm say it here"},
-        {"tensorboard_storage", RB_KEY_IGNORED, NULL},
-        {"workspace", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"slurm", RB_KEY_DROPPED, "use infra: [slurm/PARTITION] and resources.slurm"},
+        {0},
     };
     if (!rb_import_keys(im, root, rules, RB_DRAFT_RUN, err))
         return false;

@@ -30,7 +30,7 @@ static bool cannot_tell(const struct rb_node *root, int n, struct rb_err *err)
             rb_buf_printf(&told_by, " and `%s`", formats[i]->marks[1]);
     }
     return rb_node_refuse(root, err, RB_E_JOB_TOOL, "%s: %s; give --from determined, ray or wandb",
-                          n == 0 ? "this is no job of a known tool" : "this may be a job of more than one tool",
+                          n == 0 ? "this is not a job of a known tool" : "this may be a job of more than one tool",
                           rb_buf_str(&told_by));
 }
 
@@ -151,8 +151,7 @@ void rb_job_import_write(const struct rb_job_import *im, struct rb_json *j)
     rb_json_kstring(j, "from", im->from);
     rb_json_key(j, "config");
     rb_job_write(&im->job, j);
-    rb_json_key(j, "warnings");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "warnings");
     for (int i = 0; i < im->n_warnings; i++) {
         rb_json_begin_object(j);
         rb_json_kint(j, "line", im->warnings[i].line);
@@ -162,10 +161,6 @@ void rb_job_import_write(const struct rb_job_import *im, struct rb_json *j)
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
-    rb_json_key(j, "ignored");
-    rb_json_begin_array(j);
-    for (int i = 0; i < im->n_ignored; i++)
-        rb_json_string(j, im->ignored[i]);
-    rb_json_end_array(j);
+    rb_json_kstrings(j, "ignored", im->ignored, im->n_ignored);
     rb_json_end_object(j);
 }

@@ -1,14 +1,14 @@
-// Tuning jobs written for other tools, as a job.yaml to go on with. What has no equivalent here is never dropped silently: it
-// becomes a comment at its place and a warning; what would change the meaning is an error that says what to write instead.
+// Turns tuning jobs written for other tools into a job.yaml to edit. A key without an equivalent is never dropped silently: it
+// becomes a comment at its place and a warning. A key that would change the meaning is an error that says what to write instead.
 // Source: docs/formats/import.md, which lists every key; the formats' own pages are named in their files.
 #ifndef RB_PROFILES_IMPORT_JOB_H
 #define RB_PROFILES_IMPORT_JOB_H
 
 #include "profiles/job/job.h"
 
-// What the file does not say, or says in a way that only its tool understands. NULL, 0: not given.
+// What the file lacks, or gives in a form that only its tool understands. NULL, 0: not given.
 struct rb_job_import_options {
-    const char *from;     // a format's name; NULL: told by the keys of the file
+    const char *from;     // a format's name; NULL: recognised by the keys of the file
     const char *run;      // the command, as of job.yaml
     int64_t num_trials;
     int64_t max_resource; // what a trial trains to

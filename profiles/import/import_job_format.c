@@ -12,21 +12,53 @@
 
 // --- keys
 
-static const struct rb_key_rule *find_rule(const struct rb_key_rule *rules, const char *key)
+static void *grown(struct rb_arena *arena, void *items, int n, int *capacity, size_t size)
 {
-    for (; rules->key; rules++) {
-        if (strcmp(rules->key, key) == 0)
-            return rules;
-    }
-    return NULL;
+    if (n < *capacity)
+        return items;
+    *capacity = *capacity ? 2 * *capacity : 16;
+    void *more = rb_arena_array(arena, (size_t)*capacity, size);
+    if (n > 0)
+        memcpy(more, items, (size_t)n * size);
+    return more;
 }
 
-static bool unknown_key(const struct rb_node *node, const struct rb_key_rule *rules, struct rb_err *err)
+static void ignore_key(struct rb_importer *im, const struct rb_node *node)
+{
+    char path[PATH_BYTES];
+    im->ignored = grown(&im->made.arena, im->ignored, im->made.n_ignored, &im->ignored_capacity, sizeof *im->ignored);
+    im->ignored[im->made.n_ignored++] = rb_arena_strdup(&im->made.arena, rb_node_path(node, path, sizeof path));
+}
+
+static bool is_among(const char *words, const char *key)
+{
+    const size_t n = strlen(key);
+    for (; *words; words += *words == ' ') {
+        const size_t length = strcspn(words, " ");
+        if (length == n && strncmp(words, key, n) == 0)
+            return true;
+        words += length;
+    }
+    return false;
+}
+
+static const struct rb_key_rule *find_rule(const struct rb_key_rule *rules, const char *key)
+{
+    while (rules->keys && !is_among(rules->keys, key))
+        rules++;
+    return rules->keys ? rules : NULL;
+}
+
+static bool unknown_key(const struct rb_node *node, const struct rb_key_rule *rules, struct rb_arena *arena,
+                        struct rb_err *err)
 {
     const char *names[64];
     int n = 0;
-    for (; rules->key && n < 64; rules++)
-        names[n++] = rules->key;
+    for (; rules->keys; rules++) {
+        char *rest = rb_arena_strdup(arena, rules->keys);
+        for (char *word; (word = strtok_r(rest, " ", &rest)) && n < 64;)
+            names[n++] = word;
+    }
     const char *closest = rb_closest(node->key, names, n);
     const struct rb_place place = {node->doc->file, node->key_line, node->key_column};
     char path[PATH_BYTES];
@@ -44,13 +76,13 @@ bool rb_import_keys(struct rb_importer *im, const struct rb_node *map, const str
     for (const struct rb_node *child = map->first; child; child = child->next) {
         const struct rb_key_rule *rule = find_rule(rules, child->key);
         if (!rule)
-            return unknown_key(child, rules, err);
+            return unknown_key(child, rules, &im->made.arena, err);
         if (child->kind == RB_NODE_NULL || rule->use == RB_KEY_READ)
             continue;
         if (rule->use == RB_KEY_REFUSED)
             return rb_node_refuse(child, err, RB_E_JOB_FOREIGN, "%s", rule->why);
         if (rule->use == RB_KEY_IGNORED)
-            rb_import_ignore(im, child);
+            ignore_key(im, child);
         else
             rb_import_warn(im, section, child, "%s", rule->why);
     }
@@ -75,17 +107,6 @@ bool rb_import_need(const struct rb_node *map, const char *key, const char *hint
 
 // --- what is said
 
-static void *grown(struct rb_arena *arena, void *items, int n, int *capacity, size_t size)
-{
-    if (n < *capacity)
-        return items;
-    *capacity = *capacity ? 2 * *capacity : 16;
-    void *more = rb_arena_array(arena, (size_t)*capacity, size);
-    if (n > 0)
-        memcpy(more, items, (size_t)n * size);
-    return more;
-}
-
 // "method", "early_terminate.min_iter": a remark must say what it is about.
 void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const struct rb_node *node, const char *fmt,
                     ...)
@@ -106,13 +127,6 @@ void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const
         .text = rb_arena_strdup(arena, rb_buf_str(&text)),
     };
     rb_job_draft_remark(&im->draft, section, rb_arena_printf(arena, "%s: %s", path, rb_buf_str(&text)));
-}
-
-void rb_import_ignore(struct rb_importer *im, const struct rb_node *node)
-{
-    char path[PATH_BYTES];
-    im->ignored = grown(&im->made.arena, im->ignored, im->made.n_ignored, &im->ignored_capacity, sizeof *im->ignored);
-    im->ignored[im->made.n_ignored++] = rb_arena_strdup(&im->made.arena, rb_node_path(node, path, sizeof path));
 }
 
 // --- what is written
@@ -196,10 +210,9 @@ void rb_import_set_length(struct rb_importer *im, int64_t given, const char *uni
 {
     const int64_t length = im->options->max_resource > 0 ? im->options->max_resource : given;
     if (length <= 0)
-        rb_import_warn(
-            im, RB_DRAFT_SCHEDULER, at,
-            "nothing says how long a trial trains, so one unit is a whole run: --max-resource N says it in epochs, "
-            "and then trials may be stopped early");
+        rb_import_warn(im, RB_DRAFT_SCHEDULER, at,
+                       "the length of a trial is not given, so one unit is a whole run; with --max-resource N in "
+                       "epochs, trials may be stopped early");
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "max_resource", length > 0 ? length : 1, at);
     rb_import_set_text(im, RB_DRAFT_SCHEDULER, "unit", length > 0 ? unit : "run", at);
 }

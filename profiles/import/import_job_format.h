@@ -1,4 +1,4 @@
-// What the readers of other tools' formats have in common: one of them is one file and one line in the table of import_job.c.
+// Shared by the readers of other tools' formats. A reader is one file and one line in the table of import_job.c.
 #ifndef RB_PROFILES_IMPORT_JOB_FORMAT_H
 #define RB_PROFILES_IMPORT_JOB_FORMAT_H
 
@@ -18,7 +18,7 @@ struct rb_importer {
 struct rb_job_format {
     const char *name;     // --from
     const char *title;    // "a W&B sweep"
-    const char *marks[3]; // keys at the top that all must be there to tell it; ends with NULL
+    const char *marks[3]; // keys at the top that identify it, all of them; ends with NULL
     bool (*read)(struct rb_importer *im, const struct rb_node *root, struct rb_err *err);
 };
 
@@ -33,7 +33,7 @@ enum rb_key_use {
     RB_KEY_REFUSED, // would change the meaning: an error, with `why`
 };
 struct rb_key_rule {
-    const char *key; // NULL ends the table
+    const char *keys; // one or more, with spaces between them; NULL ends the table
     enum rb_key_use use;
     const char *why;
 };
@@ -51,7 +51,6 @@ bool rb_import_need(const struct rb_node *map, const char *key, const char *hint
 // A warning at a node, and a line of comment in that section of the draft.
 void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const struct rb_node *node, const char *fmt,
                     ...) __attribute__((format(printf, 4, 5)));
-void rb_import_ignore(struct rb_importer *im, const struct rb_node *node);
 
 // --- what is written
 
@@ -85,7 +84,7 @@ bool rb_import_scalar(struct rb_importer *im, const struct rb_node *node, const 
 bool rb_import_constant(struct rb_importer *im, const char *name, const struct rb_node *node, struct rb_err *err);
 bool rb_import_choice(struct rb_importer *im, const char *name, const struct rb_node *list,
                       const struct rb_node *probabilities, struct rb_err *err);
-// {distribution: uniform, min: 0.1, max: 1.0}. Numbers that were not reckoned keep their text.
+// {distribution: uniform, min: 0.1, max: 1.0}. Numbers that were not computed keep their text.
 struct rb_law_number {
     const char *key;
     const struct rb_node *node; // NULL: `value`

@@ -7,21 +7,13 @@
 // (defaults of the schedulers).
 #include "profiles/import/import_job_format.h"
 
+#include "base/closest.h"
 #include "base/number.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_LISTED_INTS 64 // of lograndint: a longer list says less to a reader than a choice of his own
-
-static bool is_one_of(const char *text, const char *const *names)
-{
-    for (; *names; names++) {
-        if (strcmp(text, *names) == 0)
-            return true;
-    }
-    return false;
-}
+#define MAX_LISTED_INTS 64 // of lograndint: a longer list is no help to a reader
 
 // --- distributions
 
@@ -191,7 +183,7 @@ static enum space_kind kind_of(const struct rb_node *node, const struct ray_law 
         return SPACE_CHOICE;
     if (strcmp(key, "grid_search") == 0)
         return SPACE_GRID;
-    return is_one_of(key, refused) ? SPACE_REFUSED : SPACE_NESTED;
+    return rb_is_one_of(key, refused) ? SPACE_REFUSED : SPACE_NESTED;
 }
 
 // Which kinds of search the space asks for.
@@ -241,7 +233,7 @@ static bool check_once(const struct rb_node *root, const char *group, struct rb_
     const struct rb_node *inside = rb_import_given(root, group);
     for (const struct rb_node *child = inside ? inside->first : NULL; child; child = child->next) {
         if (child->key && child->kind != RB_NODE_NULL && rb_import_given(root, child->key))
-            return rb_node_refuse(child, err, RB_E_KEYS_TOGETHER, "stands beside %s as well; keep one of the two",
+            return rb_node_refuse(child, err, RB_E_KEYS_TOGETHER, "is given together with %s; keep one of the two",
                                   group);
     }
     return true;
@@ -319,7 +311,7 @@ static bool whole_factor(const struct rb_node *node, int64_t fallback, int64_t *
     if (node->kind == RB_NODE_FLOAT &&
         !(node->number > 1 && node->number == floor(node->number) && node->number < 1024))
         return rb_node_refuse(node, err, RB_E_TEXT_FORM,
-                              "expected a whole number of at least 2, as one in so many survives a rung");
+                              "expected a whole number N of at least 2, as one in N trials survives a rung");
     *out = (int64_t)node->number;
     return node->kind == RB_NODE_FLOAT || rb_node_int(node, 2, 1024, out, err);
 }
@@ -358,7 +350,7 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *s, stru
     rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "hyperband", s);
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "eta", eta, factor ? factor : s);
     rb_import_warn(im, RB_DRAFT_SCHEDULER, s,
-                   "hyperband's brackets say how many trials there are; num_samples does not count");
+                   "hyperband's brackets determine the number of trials; num_samples is ignored");
     rb_import_set_length(im, length, unit, max_t ? max_t : s);
     return true;
 }
@@ -420,16 +412,9 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
     static const char *const hyperband[] = {"hyperband", "HyperBandScheduler", NULL};
     static const char *const fifo[] = {"fifo", "FIFOScheduler", NULL};
     static const struct rb_key_rule rules[] = {
-        {"brackets", RB_KEY_READ, NULL},
-        {"grace_period", RB_KEY_READ, NULL},
-        {"max_t", RB_KEY_READ, NULL},
-        {"metric", RB_KEY_READ, NULL},
-        {"mode", RB_KEY_READ, NULL},
-        {"reduction_factor", RB_KEY_READ, NULL},
+        {"brackets grace_period max_t metric mode reduction_factor time_attr type", RB_KEY_READ, NULL},
         {"stop_last_trials", RB_KEY_DROPPED, "every trial ends at max_t"},
-        {"time_attr", RB_KEY_READ, NULL},
-        {"type", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *s = setting(root, "tune_config", "scheduler"), *type = s;
     if (s && s->kind == RB_NODE_MAP &&
@@ -438,15 +423,15 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
         return false;
     if (type && type->kind != RB_NODE_STRING)
         return rb_node_refuse(type, err, RB_E_TEXT_FORM, "expected asha, hyperband or fifo");
-    const bool is_fifo = !type || is_one_of(type->text, fifo);
-    if (!is_fifo && !is_one_of(type->text, asha) && !is_one_of(type->text, hyperband))
+    const bool is_fifo = !type || rb_is_one_of(type->text, fifo);
+    if (!is_fifo && !rb_is_one_of(type->text, asha) && !rb_is_one_of(type->text, hyperband))
         return rb_node_refuse(type, err, RB_E_JOB_FOREIGN,
                               "there is no scheduler \"%.40s\" here; use asha, hyperband or fifo", type->text);
     if (demand->grid)
         return read_grid(im, root, demand, is_fifo ? NULL : s, err);
     if (is_fifo)
         return read_random(im, root, err);
-    if (is_one_of(type->text, hyperband))
+    if (rb_is_one_of(type->text, hyperband))
         return read_hyperband(im, s, err);
     return read_asha(im, s, err) && read_samples(im, root, err);
 }
@@ -456,10 +441,10 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
 static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"cpu", RB_KEY_DROPPED, "the instance type says how many CPUs stand beside a GPU"},
         {"gpu", RB_KEY_READ, NULL},
-        {"memory", RB_KEY_DROPPED, "the instance type says how much memory there is"},
-        {NULL, RB_KEY_READ, NULL},
+        {"cpu", RB_KEY_DROPPED, "the instance type determines the CPUs for each GPU"},
+        {"memory", RB_KEY_DROPPED, "the instance type determines the memory"},
+        {0},
     };
     const struct rb_node *resources = rb_import_given(root, "resources_per_trial"),
                          *gpu = rb_import_given(resources, "gpu");
@@ -472,7 +457,7 @@ static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct
         return rb_node_refuse(gpu, err, RB_E_TEXT_FORM, "expected a whole number of GPUs above 1");
     if (n == 0)
         rb_import_warn(im, RB_DRAFT_TRIAL, gpu ? gpu : resources,
-                       "a trial has at least one GPU here; on `infra: local` a CPU may stand in");
+                       "a trial has at least one GPU here; on `infra: local` a CPU slot may take its place");
     else if (n < 1)
         rb_import_warn(im, RB_DRAFT_TRIAL, gpu,
                        "a trial has a GPU of its own; trial.gpus.share and policy packing share one");
@@ -484,24 +469,19 @@ static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct
 static bool read_run_config(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"callbacks", RB_KEY_IGNORED, NULL},
-        {"checkpoint_config", RB_KEY_DROPPED, "the script says when it saves; a checkpoint is needed at every rung"},
-        {"failure_config", RB_KEY_READ, NULL},
-        {"log_to_file", RB_KEY_IGNORED, NULL},
-        {"name", RB_KEY_READ, NULL},
-        {"stop", RB_KEY_READ, NULL},
-        {"storage_path", RB_KEY_READ, NULL},
-        {"verbose", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"failure_config name stop storage_path", RB_KEY_READ, NULL},
+        {"callbacks log_to_file verbose", RB_KEY_IGNORED, NULL},
+        {"checkpoint_config", RB_KEY_DROPPED, "the script decides when it saves; a checkpoint is needed at every rung"},
+        {0},
     };
     const struct rb_node *run = rb_import_given(root, "run_config"),
                          *path = setting(root, "run_config", "storage_path"),
                          *failing = rb_import_given(run, "failure_config"),
                          *failures = rb_import_given(failing, "max_failures");
     static const struct rb_key_rule failing_rules[] = {
-        {"fail_fast", RB_KEY_DROPPED, "a trial that fails for good never ends the others"},
         {"max_failures", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"fail_fast", RB_KEY_DROPPED, "a trial that fails for good never ends the others"},
+        {0},
     };
     int64_t n;
     const char *text;
@@ -530,17 +510,11 @@ static bool read_run_config(struct rb_importer *im, const struct rb_node *root, 
 static bool read_tune_config(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
-        {"metric", RB_KEY_READ, NULL},
-        {"mode", RB_KEY_READ, NULL},
-        {"num_samples", RB_KEY_READ, NULL},
-        {"reuse_actors", RB_KEY_IGNORED, NULL},
-        {"scheduler", RB_KEY_READ, NULL},
+        {"metric mode num_samples scheduler time_budget_s", RB_KEY_READ, NULL},
+        {"reuse_actors trial_dirname_creator trial_name_creator", RB_KEY_IGNORED, NULL},
+        {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
         {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
-        {"time_budget_s", RB_KEY_READ, NULL},
-        {"trial_dirname_creator", RB_KEY_IGNORED, NULL},
-        {"trial_name_creator", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     const struct rb_node *tune = rb_import_given(root, "tune_config"),
                          *budget = setting(root, "tune_config", "time_budget_s");
@@ -566,7 +540,7 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
         return true;
     if (!entry)
         return rb_node_refuse(root, err, RB_E_JOB_LACKS,
-                              "nothing says what to run: a trainable is Python code, so give the command of a script "
+                              "the command is missing: a trainable is Python code, so give the command of a script "
                               "as `entrypoint` or as --run COMMAND");
     if (!rb_node_string(entry, &text, err))
         return false;
@@ -581,23 +555,13 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
 static bool read_experiment(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"entrypoint", RB_KEY_READ, NULL},
-        {"max_concurrent_trials", RB_KEY_DROPPED, "how many trials train at once is what the plan says"},
-        {"metric", RB_KEY_READ, NULL},
-        {"mode", RB_KEY_READ, NULL},
-        {"name", RB_KEY_READ, NULL},
-        {"num_samples", RB_KEY_READ, NULL},
-        {"param_space", RB_KEY_READ, NULL},
-        {"resources_per_trial", RB_KEY_READ, NULL},
-        {"run_config", RB_KEY_READ, NULL},
-        {"scheduler", RB_KEY_READ, NULL},
-        {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
-        {"stop", RB_KEY_READ, NULL},
-        {"storage_path", RB_KEY_READ, NULL},
-        {"time_budget_s", RB_KEY_READ, NULL},
-        {"tune_config", RB_KEY_READ, NULL},
+        {"entrypoint metric mode name num_samples param_space resources_per_trial run_config scheduler "
+         "stop storage_path time_budget_s tune_config",
+         RB_KEY_READ, NULL},
         {"verbose", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
+        {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
+        {0},
     };
     const struct rb_node *space;
     struct demand demand = {0};

@@ -61,7 +61,7 @@ static bool read_bounded(struct rb_importer *im, const char *name, const struct 
     return rb_import_law(im, name, law->ours, numbers, 2, node, err);
 }
 
-// round(x / q) * q of a uniform x: multiples of q, whatever min is.
+// round(x / q) * q of a uniform x: multiples of q for every min.
 static bool read_steps(struct rb_importer *im, const char *name, const struct rb_node *node, struct rb_err *err)
 {
     double min, max, q;
@@ -109,17 +109,8 @@ static bool read_parameters(struct rb_importer *im, const char *outer, const str
 static bool read_parameter(struct rb_importer *im, const char *name, const struct rb_node *node, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"distribution", RB_KEY_READ, NULL},
-        {"max", RB_KEY_READ, NULL},
-        {"min", RB_KEY_READ, NULL},
-        {"mu", RB_KEY_READ, NULL},
-        {"parameters", RB_KEY_READ, NULL},
-        {"probabilities", RB_KEY_READ, NULL},
-        {"q", RB_KEY_READ, NULL},
-        {"sigma", RB_KEY_READ, NULL},
-        {"value", RB_KEY_READ, NULL},
-        {"values", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"distribution max min mu parameters probabilities q sigma value values", RB_KEY_READ, NULL},
+        {0},
     };
     if (!rb_import_keys(im, node, rules, RB_DRAFT_PARAMETERS, err))
         return false;
@@ -161,10 +152,10 @@ static bool read_parameters(struct rb_importer *im, const char *outer, const str
 
 static bool read_metric(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
-    static const struct rb_key_rule rules[] = {{"goal", RB_KEY_READ, NULL},
-                                               {"name", RB_KEY_READ, NULL},
-                                               {"target", RB_KEY_READ, NULL},
-                                               {NULL, RB_KEY_READ, NULL}};
+    static const struct rb_key_rule rules[] = {
+        {"goal name target", RB_KEY_READ, NULL},
+        {0},
+    };
     static const char *const goals[] = {"minimize", "maximize"};
     const struct rb_node *metric, *name, *goal, *target;
     const char *text;
@@ -222,9 +213,9 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *early, 
     if (im->options->max_resource > 0)
         length = im->options->max_resource;
     if (length == 0)
-        return rb_node_refuse(early, err, RB_E_JOB_LACKS,
-                              "min_iter says where trials are first compared, and nothing how long they train: "
-                              "give --max-resource N");
+        return rb_node_refuse(
+            early, err, RB_E_JOB_LACKS,
+            "min_iter is where trials are first compared, but the length of a trial is missing: give --max-resource N");
     if (!min_iter && !first_bracket(early, length, eta, &first, err))
         return false;
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "min_resource", first, min_iter ? min_iter : max_iter);
@@ -244,13 +235,9 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *early, 
 static bool read_search(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"eta", RB_KEY_READ, NULL},
-        {"max_iter", RB_KEY_READ, NULL},
-        {"min_iter", RB_KEY_READ, NULL},
-        {"s", RB_KEY_READ, NULL},
+        {"eta max_iter min_iter s type", RB_KEY_READ, NULL},
         {"strict", RB_KEY_DROPPED, "trials are always stopped at the bracket itself"},
-        {"type", RB_KEY_READ, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {0},
     };
     static const char *const methods[] = {"bayes", "grid", "random"};
     const struct rb_node *method, *early = rb_import_given(root, "early_terminate"),
@@ -440,7 +427,7 @@ static bool read_command(struct rb_importer *im, const struct rb_node *root, str
     } else {
         if (!program)
             return rb_node_refuse(root, err, RB_E_JOB_LACKS,
-                                  "neither `program` nor `command` says what to run: give --run COMMAND");
+                                  "neither `program` nor `command` is given: give --run COMMAND");
         if (!rb_node_string(program, &text, err))
             return false;
         rb_buf_puts(&run, "python ");
@@ -463,25 +450,11 @@ static bool read_command(struct rb_importer *im, const struct rb_node *root, str
 static bool read_sweep(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"apiVersion", RB_KEY_IGNORED, NULL},
-        {"command", RB_KEY_READ, NULL},
-        {"controller", RB_KEY_IGNORED, NULL},
-        {"description", RB_KEY_IGNORED, NULL},
-        {"early_terminate", RB_KEY_READ, NULL},
-        {"entity", RB_KEY_IGNORED, NULL},
+        {"command early_terminate method metric name parameters program run_cap", RB_KEY_READ, NULL},
+        {"apiVersion controller description entity kind project settings tags", RB_KEY_IGNORED, NULL},
         {"image_uri", RB_KEY_DROPPED, "there are no containers here: `setup` prepares a node"},
-        {"job", RB_KEY_DROPPED, "a launch job is not looked up: `run` says what to run"},
-        {"kind", RB_KEY_IGNORED, NULL},
-        {"method", RB_KEY_READ, NULL},
-        {"metric", RB_KEY_READ, NULL},
-        {"name", RB_KEY_READ, NULL},
-        {"parameters", RB_KEY_READ, NULL},
-        {"program", RB_KEY_READ, NULL},
-        {"project", RB_KEY_IGNORED, NULL},
-        {"run_cap", RB_KEY_READ, NULL},
-        {"settings", RB_KEY_IGNORED, NULL},
-        {"tags", RB_KEY_IGNORED, NULL},
-        {NULL, RB_KEY_READ, NULL},
+        {"job", RB_KEY_DROPPED, "a launch job is not looked up; the command is `run`"},
+        {0},
     };
     const struct rb_node *parameters;
     if (!rb_import_keys(im, root, rules, RB_DRAFT_NAME, err) ||

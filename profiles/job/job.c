@@ -1,6 +1,7 @@
 // From a file to a job, and what of a valid job this version carries out.
 #include "profiles/job/job.h"
 
+#include "base/closest.h"
 #include "base/units.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/job/job_names.h"
@@ -49,27 +50,19 @@ bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *e
 
 // --- what is not carried out yet ---
 
-static bool is_one_of(const char *word, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(word, *names) == 0)
-            return true;
-    return false;
-}
-
 // Each says what was asked for and is not there, or NULL.
 
 static const char *several_brackets(const struct rb_job *job)
 {
     static const char *const have_brackets[] = {"hyperband", "asha", NULL};
-    return job->scheduler.brackets > 1 && !is_one_of(job->scheduler.type, have_brackets) ? "more than one bracket"
-                                                                                         : NULL;
+    return job->scheduler.brackets > 1 && !rb_is_one_of(job->scheduler.type, have_brackets) ? "more than one bracket"
+                                                                                            : NULL;
 }
 
 static const char *other_policy(const struct rb_job *job)
 {
     static const char *const carried_out[] = {"elastic", "static", "hypersched", "lookahead", "fluid", "packing", NULL};
-    return is_one_of(job->policy, carried_out) ? NULL : job->policy;
+    return rb_is_one_of(job->policy, carried_out) ? NULL : job->policy;
 }
 
 // They admit trials one by one.
@@ -82,7 +75,7 @@ static const char *shared_gpus(const struct rb_job *job)
 {
     static const char *const packs[] = {"fluid", "packing", NULL};
     const bool shares = job->trial.n_shares != 1 || job->trial.shares[0] != 1;
-    return shares && !is_one_of(job->policy, packs) ? "trials that share a GPU" : NULL;
+    return shares && !rb_is_one_of(job->policy, packs) ? "trials that share a GPU" : NULL;
 }
 
 static bool asks_slurm(const struct rb_job *job)

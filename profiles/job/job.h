@@ -1,4 +1,4 @@
-// A tuning job as the user wrote it (job.yaml), every key resolved to a value. Immutable after reading.
+// A tuning job as the user wrote it (job.yaml), with every key resolved to a value. Immutable after reading.
 // Source: docs/formats/job.md.
 #ifndef RB_PROFILES_JOB_H
 #define RB_PROFILES_JOB_H
@@ -13,7 +13,7 @@ enum rb_rungs { RB_RUNGS_CUMULATIVE, RB_RUNGS_ADDITIONAL };
 enum rb_brackets_run { RB_BRACKETS_IN_TURN, RB_BRACKETS_SIDE_BY_SIDE };
 enum rb_rule { RB_RULE_PROMOTE, RB_RULE_STOP, RB_RULE_SPECULATE };
 enum rb_scaling { RB_SCALING_MEASURED, RB_SCALING_LINEAR };
-enum rb_atom_sharing { RB_SHARING_UNIFORM, RB_SHARING_BEST, RB_SHARING_SOFTMAX, RB_SHARING_RANDOM, RB_SHARING_NONE };
+enum rb_spare_gpus { RB_SPARE_UNIFORM, RB_SPARE_BEST, RB_SPARE_SOFTMAX, RB_SPARE_RANDOM, RB_SPARE_NONE };
 enum rb_spot { RB_SPOT_NEVER, RB_SPOT_ALLOW, RB_SPOT_ONLY };
 enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
 enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
@@ -40,7 +40,7 @@ struct rb_scheduler {
     enum rb_rule rule;       // asha: when a trial gives way to others
 };
 
-// What hypersched does, each idea to be switched off. Other policies take no notice.
+// Parts of hypersched that can be switched off one by one. Other policies ignore them.
 struct rb_policy_options {
     bool speculation;        // the default of scheduler.rule is speculate; false: stop, the asha of the published comparison
     bool overhead;           // the cost of a restart counts; false: it is taken for 0
@@ -48,7 +48,7 @@ struct rb_policy_options {
     enum rb_scaling scaling; // of training with GPUs: as the profile says, or linear
     bool has_exploration;    // admit until a fixed fraction of the time has passed, instead of the rule
     double exploration;      // that fraction, 0..1
-    enum rb_atom_sharing allocation; // who gets the GPUs beyond one atom each
+    enum rb_spare_gpus allocation; // who gets the GPUs beyond one atom each
     int resize_interval;     // results of a trial between two of its resizes
     int atom_gpus;           // the bundle of GPUs that is handed out
 };

@@ -1,5 +1,6 @@
-// A job.yaml under way, for a person to go on with: sections in the order of docs/formats/job.md, comments beside what they
-// are about, and suggestions behind a # that only need uncommenting. Text alone: what keys mean is the job reader's to say.
+// Writes the draft of a job.yaml for a person to edit: sections in the order of docs/formats/job.md, comments beside the keys
+// they are about, and suggestions behind a # that only need uncommenting. It handles text only; the job reader knows what keys
+// mean.
 #ifndef RB_PROFILES_JOB_DRAFT_H
 #define RB_PROFILES_JOB_DRAFT_H
 
@@ -51,7 +52,7 @@ const char *rb_job_draft_name(const char *text, size_t n, struct rb_arena *arena
 // A text as one YAML scalar, quoted where it would be read as anything else.
 const char *rb_yaml_text(const char *text, struct rb_arena *arena);
 
-// What the script is told and how it reports, as lines of a head.
+// Describes what the script is given and how it reports, as lines of a head.
 extern const char rb_job_draft_contract[];
 
 #endif

@@ -1,5 +1,5 @@
-// Warnings about a job that is valid: what will most likely not do what its author means. Scripts that `run` names are looked
-// for in the job's workdir and read, never run. Where something is not certain nothing is said.
+// Warns about parts of a valid job that probably do not do what its author means. Scripts that `run` names are read from the
+// job's workdir, never run. Only what is certain is reported.
 #ifndef RB_PROFILES_JOB_LINT_H
 #define RB_PROFILES_JOB_LINT_H
 

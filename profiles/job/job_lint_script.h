@@ -1,4 +1,4 @@
-// One parameter of a job beside the options of the script that is given it.
+// Compares a parameter of a job with the options of its script.
 #ifndef RB_PROFILES_JOB_LINT_SCRIPT_H
 #define RB_PROFILES_JOB_LINT_SCRIPT_H
 
@@ -6,8 +6,8 @@
 #include "profiles/script/run_script.h"
 #include "profiles/script/script.h"
 
-// Why the script ends with an error when it is given the parameter as $RB_ARGS does: "has no option --batch_size; ...", to stand
-// behind its name. NULL: it takes it, or nothing is certain.
+// Why the script would end with an error when $RB_ARGS passes the parameter: "has no option --batch_size; ...", to be printed
+// behind its name. NULL: it accepts the parameter, or nothing is certain.
 const char *rb_script_refuses(const struct rb_script *s, const struct rb_param *p, struct rb_arena *arena);
 
 #endif

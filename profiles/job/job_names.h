@@ -1,4 +1,4 @@
-// The words of job.yaml, in the order of their enums. Each list ends with NULL.
+// Lists the words of job.yaml in the order of their enums. Each list ends with NULL.
 #ifndef RB_PROFILES_JOB_NAMES_H
 #define RB_PROFILES_JOB_NAMES_H
 
@@ -10,7 +10,7 @@ extern const char *const rb_rungs_names[];      // enum rb_rungs
 extern const char *const rb_brackets_run_names[]; // enum rb_brackets_run
 extern const char *const rb_rule_names[];       // enum rb_rule
 extern const char *const rb_scaling_names[];    // enum rb_scaling
-extern const char *const rb_sharing_names[];    // enum rb_atom_sharing
+extern const char *const rb_sharing_names[];    // enum rb_spare_gpus
 extern const char *const rb_spot_names[];       // enum rb_spot
 extern const char *const rb_objective_names[];  // enum rb_objective
 extern const char *const rb_drift_names[];      // enum rb_drift

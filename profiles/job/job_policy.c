@@ -14,7 +14,7 @@ static const struct rb_policy_options published = {
     .overhead = true,
     .admission = true,
     .scaling = RB_SCALING_MEASURED,
-    .allocation = RB_SHARING_UNIFORM,
+    .allocation = RB_SPARE_UNIFORM,
     .resize_interval = 6,
     .atom_gpus = 1,
 };
@@ -71,7 +71,7 @@ bool rb_policy_options_read(const struct rb_node *node, const char *policy, stru
         !rb_keys_count(&m, "atom", 1, MAX_ATOM_GPUS, o.atom_gpus, &o.atom_gpus, err))
         return false;
     o.scaling = (enum rb_scaling)scaling;
-    o.allocation = (enum rb_atom_sharing)allocation;
+    o.allocation = (enum rb_spare_gpus)allocation;
     *out = o;
     return true;
 }

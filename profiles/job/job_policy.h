@@ -1,4 +1,4 @@
-// `policy:` and `policy_options:` of job.yaml.
+// Reads and writes `policy:` and `policy_options:` of job.yaml.
 #ifndef RB_PROFILES_JOB_POLICY_H
 #define RB_PROFILES_JOB_POLICY_H
 

@@ -163,17 +163,12 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
 
 static void write_texts(struct rb_json *j, const char *key, const struct rb_string_list *list)
 {
-    rb_json_key(j, key);
-    rb_json_begin_array(j);
-    for (int i = 0; i < list->n; i++)
-        rb_json_string(j, list->items[i]);
-    rb_json_end_array(j);
+    rb_json_kstrings(j, key, list->items, list->n);
 }
 
 static void write_images(const struct rb_resources *r, struct rb_json *j)
 {
-    rb_json_key(j, "image_id");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "image_id");
     for (int i = 0; i < r->n_image_ids; i++)
         rb_json_kstring(j, r->image_ids[i].key, r->image_ids[i].value);
     rb_json_end_object(j);
@@ -208,8 +203,7 @@ void rb_resources_write(const struct rb_resources *r, struct rb_json *j)
     rb_json_kint(j, "max_nodes", r->max_nodes);
     write_images(r, j);
     rb_json_kstring(j, "disk_size", r->disk_bytes ? rb_format_size_exact(r->disk_bytes, disk) : NULL);
-    rb_json_key(j, "ssh");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "ssh");
     rb_json_kstring(j, "user", r->ssh_user);
     rb_json_kint(j, "port", r->ssh_port);
     rb_json_end_object(j);

@@ -1,4 +1,4 @@
-// `resources:` of job.yaml: which machines may be bought.
+// Reads and writes `resources:` of job.yaml: which machines may be launched.
 #ifndef RB_PROFILES_JOB_RESOURCES_H
 #define RB_PROFILES_JOB_RESOURCES_H
 

@@ -31,7 +31,7 @@ static bool read_type(struct rb_map *m, struct rb_scheduler *s, struct rb_err *e
     return true;
 }
 
-// grid has all points unless told otherwise.
+// grid has all points unless the job limits them.
 static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
     const struct rb_node *node, *given = rb_keys_given(m, "num_trials");

@@ -1,10 +1,10 @@
-// `scheduler:` of job.yaml: the tuner and what it counts by.
+// Reads and writes `scheduler:` of job.yaml: the tuner and its units.
 #ifndef RB_PROFILES_JOB_SCHEDULER_H
 #define RB_PROFILES_JOB_SCHEDULER_H
 
 #include "profiles/job/job.h"
 
-// rule: where asha is not told one.
+// rule: the one of asha where the job gives none.
 bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_arena *arena,
                        struct rb_scheduler *out, struct rb_err *err);
 void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j);

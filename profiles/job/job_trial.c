@@ -2,6 +2,7 @@
 #include "profiles/job/job_trial.h"
 
 #include "base/limits.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
@@ -12,12 +13,6 @@
 #define MAX_GPUS     4096 // of one trial
 #define MAX_RESTARTS 1000
 #define MAX_BATCH    (INT64_C(1) << 30) // samples
-
-static int compare_ints(const void *a, const void *b)
-{
-    const int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
 
 // A list of distinct whole numbers, any order in, ascending out.
 static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *arena, const int **out, int *out_n,
@@ -38,7 +33,7 @@ static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *are
                 return rb_node_refuse(child, err, RB_E_LIST_REPEATED, "%s is listed twice; remove one", child->text);
         sizes[i++] = (int)v;
     }
-    qsort(sizes, (size_t)n, sizeof *sizes, compare_ints);
+    qsort(sizes, (size_t)n, sizeof *sizes, rb_order_ints);
     *out = sizes;
     *out_n = n;
     return true;
@@ -122,9 +117,9 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
         !rb_keys_int(&m, "max_per_gpu", 1, t->batch_max, t->batch_max, &t->batch_max_per_gpu, err))
         return false;
     if (t->batch_max < t->max_gpus)
-        return rb_node_refuse(max, err, RB_E_TRIAL_GPUS,
-                              "expected %d or more: a trial may have so many GPUs, and each takes one sample at least",
-                              t->max_gpus);
+        return rb_node_refuse(
+            max, err, RB_E_TRIAL_GPUS,
+            "expected %d or more: a trial may have that many GPUs, and each takes at least one sample", t->max_gpus);
     const struct rb_node *scaling = rb_keys_given(&m, "lr_scaling");
     int choice = 0;
     if (scaling && !rb_node_choice(scaling, rb_lr_scaling_names, rb_names_count(rb_lr_scaling_names), &choice, err))
@@ -154,8 +149,7 @@ bool rb_trial_spec_read(const struct rb_node *node, struct rb_arena *arena, stru
 
 static void write_ints(struct rb_json *j, const char *key, const int *values, int n)
 {
-    rb_json_key(j, key);
-    rb_json_begin_array(j);
+    rb_json_karray(j, key);
     for (int i = 0; i < n; i++)
         rb_json_int(j, values[i]);
     rb_json_end_array(j);
@@ -163,8 +157,7 @@ static void write_ints(struct rb_json *j, const char *key, const int *values, in
 
 static void write_gpus(const struct rb_trial_spec *t, struct rb_json *j)
 {
-    rb_json_key(j, "gpus");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "gpus");
     rb_json_kint(j, "min", t->min_gpus);
     rb_json_kint(j, "max", t->max_gpus);
     write_ints(j, "sizes", t->sizes, t->n_sizes);

@@ -1,4 +1,4 @@
-// `trial:` of job.yaml: how many GPUs a trial may use, on how many nodes, with which batch.
+// Reads and writes `trial:` of job.yaml: how many GPUs a trial may use, on how many nodes, with which batch.
 #ifndef RB_PROFILES_JOB_TRIAL_H
 #define RB_PROFILES_JOB_TRIAL_H
 

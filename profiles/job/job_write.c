@@ -13,8 +13,7 @@
 
 static void write_metric(const struct rb_job *job, struct rb_json *j)
 {
-    rb_json_key(j, "metric");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "metric");
     rb_json_kstring(j, "name", job->metric_name);
     rb_json_kstring(j, "goal", rb_goal_names[job->goal]);
     rb_json_key(j, "target");
@@ -37,16 +36,11 @@ static void write_policy(const struct rb_job *job, struct rb_json *j)
 
 static void write_command(const struct rb_job *job, struct rb_json *j)
 {
-    rb_json_key(j, "envs");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "envs");
     for (int i = 0; i < job->n_envs; i++)
         rb_json_kstring(j, job->envs[i].key, job->envs[i].value);
     rb_json_end_object(j);
-    rb_json_key(j, "secrets");
-    rb_json_begin_array(j);
-    for (int i = 0; i < job->secrets.n; i++)
-        rb_json_string(j, job->secrets.items[i]);
-    rb_json_end_array(j);
+    rb_json_kstrings(j, "secrets", job->secrets.items, job->secrets.n);
     rb_json_kstring(j, "setup", job->setup);
     rb_json_kstring(j, "run", job->run);
 }
@@ -54,8 +48,7 @@ static void write_command(const struct rb_job *job, struct rb_json *j)
 static void write_checkpoint(const struct rb_job *job, struct rb_json *j)
 {
     char size[32];
-    rb_json_key(j, "checkpoint");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "checkpoint");
     rb_json_kstring(j, "dir", job->checkpoint_dir);
     rb_json_kstring(j, "uri", job->checkpoint_uri);
     rb_json_kstring(j, "size", job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
@@ -81,7 +74,7 @@ static void write_data(const struct rb_job *job, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-// An instant stays the instant that was written, whatever duration the main made of it.
+// An instant is written as it was given, although a main has turned it into a duration.
 static void write_deadline(const struct rb_job *job, struct rb_json *j)
 {
     char text[32];

@@ -1,4 +1,4 @@
-// Reading the keys of a map with their defaults and limits: the grammar that job.yaml and rb-profile/1 share.
+// Reads the keys of a map with their defaults and limits, by the grammar that job.yaml and rb-profile/1 share.
 // A key that is absent takes its default; so does one that is `null` where the header says "optional".
 #ifndef RB_PROFILES_KEYS_H
 #define RB_PROFILES_KEYS_H

@@ -1,4 +1,4 @@
-// A pool as the user wrote it (rb-pool/1): nodes that several jobs share, and how they are divided between them.
+// Reads a pool as the user wrote it (rb-pool/1): nodes that several jobs share, and how they are divided between them.
 // Source: docs/formats/pool.md.
 #ifndef RB_PROFILES_POOL_FILE_H
 #define RB_PROFILES_POOL_FILE_H

@@ -1,5 +1,5 @@
-// The search space: what a hyperparameter may be, and the drawing of configurations from it.
-// Order of parameters and a trial's index are the keys of its draws, so that a job's trials never depend on the plan.
+// The search space: describes hyperparameters and draws configurations of them. The order of parameters and a trial's index
+// are the keys of its draws, so a job's trials never depend on the plan.
 #ifndef RB_PROFILES_SPACE_H
 #define RB_PROFILES_SPACE_H
 

@@ -170,12 +170,6 @@ static bool read_flag(struct rb_map *m, struct rb_arena *arena, struct rb_param 
            (!probabilities || read_probabilities(probabilities, p->n_values, arena, &p->probabilities, err));
 }
 
-static bool need_number(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
-}
-
 static bool is_int(struct rb_map *m, const char *key)
 {
     const struct rb_node *node = rb_map_get(m, key);
@@ -187,8 +181,9 @@ static bool read_normal(struct rb_map *m, struct rb_param *p, struct rb_err *err
     static const char *const unwanted[] = {"min", "max", "q", NULL};
     const bool is_log = p->kind == RB_PARAM_LOG_NORMAL;
     const double limit = is_log ? MAX_LN / 2 : 1e300;
-    if (!refuse(m, unwanted, "for a normal distribution", err) || !need_number(m, "mu", -limit, limit, &p->mu, err) ||
-        !need_number(m, "sigma", 0, is_log ? MAX_LN / 20 : 1e300, &p->sigma, err))
+    if (!refuse(m, unwanted, "for a normal distribution", err) ||
+        !rb_map_need_double(m, "mu", -limit, limit, &p->mu, err) ||
+        !rb_map_need_double(m, "sigma", 0, is_log ? MAX_LN / 20 : 1e300, &p->sigma, err))
         return false;
     if (!(p->sigma > 0))
         return rb_node_refuse(rb_map_get(m, "sigma"), err, RB_E_PARAMETER_RANGE,
@@ -200,7 +195,8 @@ static bool read_bounds(struct rb_map *m, struct rb_param *p, struct rb_err *err
 {
     const bool is_int_law = p->kind == RB_PARAM_INT_UNIFORM;
     const double limit = is_int_law ? (double)EXACT_INT / 2 : 1e300;
-    if (!need_number(m, "min", -limit, limit, &p->min, err) || !need_number(m, "max", -limit, limit, &p->max, err))
+    if (!rb_map_need_double(m, "min", -limit, limit, &p->min, err) ||
+        !rb_map_need_double(m, "max", -limit, limit, &p->max, err))
         return false;
     if (!(p->min < p->max))
         return rb_node_refuse(rb_map_get(m, "max"), err, RB_E_PARAMETER_RANGE, "expected max above min (%s)",
@@ -333,8 +329,7 @@ bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb
 
 static void write_choice(const struct rb_param *p, struct rb_json *j)
 {
-    rb_json_key(j, "values");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "values");
     for (int i = 0; i < p->n_values; i++)
         rb_value_json(&p->values[i], j);
     rb_json_end_array(j);
@@ -342,8 +337,7 @@ static void write_choice(const struct rb_param *p, struct rb_json *j)
         rb_json_kbool(j, "flag", true);
     if (!p->probabilities)
         return;
-    rb_json_key(j, "probabilities");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "probabilities");
     for (int i = 0; i < p->n_values; i++)
         rb_json_double(j, p->probabilities[i]);
     rb_json_end_array(j);

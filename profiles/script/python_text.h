@@ -1,5 +1,5 @@
-// A Python source as tokens: enough to find calls, literals and assignments in it without running it. Comments are left out,
-// and so is every line end within brackets. Reads text, runs nothing, never fails: what is no Python gives tokens all the same.
+// Splits Python source into tokens, enough to find calls, literals and assignments without running it. Comments and line ends
+// within brackets are left out. It never fails: text that is not Python gives tokens as well.
 // Source: the Python language reference, 2 "Lexical analysis".
 #ifndef RB_PROFILES_PYTHON_TEXT_H
 #define RB_PROFILES_PYTHON_TEXT_H

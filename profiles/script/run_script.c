@@ -1,14 +1,8 @@
 #include "profiles/script/run_script.h"
 
-#include <string.h>
+#include "base/closest.h"
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-    for (; *words; words++)
-        if (strcmp(word, *words) == 0)
-            return true;
-    return false;
-}
+#include <string.h>
 
 static const char *base_name(const char *path)
 {
@@ -25,14 +19,14 @@ static bool starts_scripts(const char *program)
         "pipenv",   "pdm",        "conda",     "micromamba", "srun",     "mpirun",     "mpiexec",  "env",     "exec",
         "time",     "nice",       "nohup",     "timeout",    "numactl",  "xvfb-run",   "coverage", "ipython", NULL};
     const char *name = base_name(program);
-    return is_one_of(name, names) || strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0;
+    return rb_is_one_of(name, names) || strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0;
 }
 
 static bool is_script_name(const char *word)
 {
     static const char *const endings[] = {".py", ".sh", ".bash", ".R", ".r", ".jl", ".js", ".pl", ".rb", NULL};
     const char *dot = strrchr(base_name(word), '.');
-    return word[0] != '-' && !strchr(word, '=') && dot && dot != word && is_one_of(dot, endings);
+    return word[0] != '-' && !strchr(word, '=') && dot && dot != word && rb_is_one_of(dot, endings);
 }
 
 static const char *joined(const char *folder, const char *path, struct rb_arena *arena)
@@ -145,7 +139,7 @@ bool rb_run_brings_files(const char *command, const struct rb_shell_text *text, 
         "rsync", "scp",  "dvc",  "hf",  "huggingface-cli", "kaggle", "make", "docker", "cat", "tee",    NULL};
     for (int i = 0; i < text->n_words; i++) {
         const char *word = text->words[i].is_first ? rb_shell_plain(command, text->words[i], arena) : NULL;
-        if (word && is_one_of(word, programs))
+        if (word && rb_is_one_of(word, programs))
             return true;
     }
     return false;

@@ -1,5 +1,5 @@
-// Which scripts the `run` of a job starts, as far as its text says: `python3 train.py`, `torchrun ... train.py`,
-// `python -m pkg.train`, `./train.sh`. A name that the shell has to work out is not seen. Reads text, runs nothing.
+// Finds the scripts that the `run` of a job starts, from its text alone: `python3 train.py`, `torchrun ... train.py`,
+// `python -m pkg.train`, `./train.sh`. A name that the shell would have to expand is not found. Nothing is run.
 #ifndef RB_PROFILES_RUN_SCRIPT_H
 #define RB_PROFILES_RUN_SCRIPT_H
 

@@ -1,6 +1,6 @@
-// What a Python training script takes and prints, as far as it can be read without running it: options with literals, of
-// argparse, click, absl.flags, HfArgumentParser's dataclasses, LightningCLI, nanoGPT's configurator and sys.argv; print and
-// logging calls with format strings. What is computed, or stands in other files, is not seen. Reads text, runs nothing.
+// Finds out what a Python training script takes and prints without running it: options with literals, of argparse, click,
+// absl.flags, HfArgumentParser's dataclasses, LightningCLI, nanoGPT's configurator and sys.argv; print and logging calls with
+// format strings. What is computed, or is in other files, is not found.
 #ifndef RB_PROFILES_SCRIPT_H
 #define RB_PROFILES_SCRIPT_H
 

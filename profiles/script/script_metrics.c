@@ -3,6 +3,7 @@
 #include "profiles/script/script.h"
 
 #include "base/buf.h"
+#include "base/closest.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -25,14 +26,6 @@ static const struct rb_py_token *token(const struct reader *r, int i)
 static bool is(const struct reader *r, int i, const char *text)
 {
     return rb_py_is(token(r, i), text);
-}
-
-static bool is_one_of(const char *word, const char *const *words)
-{
-    for (; *words; words++)
-        if (strcmp(word, *words) == 0)
-            return true;
-    return false;
 }
 
 static void add(struct reader *r, struct rb_script_metric m)
@@ -62,13 +55,13 @@ static bool is_resource(const char *name)
 {
     static const char *const names[] = {"epoch",     "epochs", "step", "steps",       "iter",     "iters",
                                         "iteration", "round",  "ep",   "global_step", "resource", NULL};
-    return is_one_of(name, names);
+    return rb_is_one_of(name, names);
 }
 
 static bool is_validation_word(const char *word)
 {
     static const char *const words[] = {"val", "valid", "validation", "test", "eval", "evaluation", "dev", NULL};
-    return is_one_of(word, words);
+    return rb_is_one_of(word, words);
 }
 
 static bool is_validation(const char *name)
@@ -154,7 +147,7 @@ static const char *loose_name(const char *line, const char *mark, struct rb_aren
     return name;
 }
 
-// "Test set: ..." is about the test set, whatever its names say.
+// "Test set: ..." is about the test set, even if its names do not say so.
 static bool begins_with_validation(const char *line, struct rb_arena *arena)
 {
     line += strspn(line, " [=*#>-");
@@ -406,9 +399,9 @@ void rb_script_read_metrics(struct rb_script *s, struct rb_arena *arena)
         if (t->kind != RB_PY_NAME || t->n > 20 || !is(&r, i + 1, "(") || is(&r, i - 1, "def"))
             continue;
         const char *name = rb_arena_strndup(arena, t->at, t->n);
-        if (is_one_of(name, printing) || is_one_of(name, logging))
-            read_print(&r, i, is_one_of(name, logging));
-        else if (is_one_of(name, libraries) && is(&r, i - 1, "."))
+        if (rb_is_one_of(name, printing) || rb_is_one_of(name, logging))
+            read_print(&r, i, rb_is_one_of(name, logging));
+        else if (rb_is_one_of(name, libraries) && is(&r, i - 1, "."))
             read_logged(&r, i);
     }
 }

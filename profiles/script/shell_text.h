@@ -1,6 +1,6 @@
-// The text of a shell command, read without running it: which variables it uses and how, and the words of its commands.
-// POSIX sh as far as commands in job files go: quotes, escapes, comments, $(...), ${...}, $((...)), backquotes, here-documents
-// and case patterns. Reads text, runs nothing, never fails.
+// Reads the text of a shell command without running it: which variables it uses and how, and the words of its commands. It
+// knows the parts of POSIX sh that commands in job files use: quotes, escapes, comments, $(...), ${...}, $((...)), backquotes,
+// here-documents and case patterns. It never fails.
 // Source: POSIX.1-2017, XCU 2.2 (quoting), 2.3 (token recognition), 2.6 (expansions), 2.7.4 (here-documents).
 #ifndef RB_PROFILES_SHELL_TEXT_H
 #define RB_PROFILES_SHELL_TEXT_H

@@ -1,4 +1,4 @@
-// The variables that a trial is given, by name: docs/formats/trial.md.
+// Lists the environment variables that a trial gets: docs/formats/trial.md.
 #ifndef RB_PROFILES_TRIAL_VARIABLES_H
 #define RB_PROFILES_TRIAL_VARIABLES_H
 

@@ -66,10 +66,9 @@ static const char *digest_of_file(const char *workdir, const char *name, rb_dige
 
 static bool is_listed(const struct rb_measured_file *files, int n, const char *path)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (strcmp(files[i].path, path) == 0)
             return true;
-    }
     return false;
 }
 
@@ -116,10 +115,9 @@ void rb_measured_of_job(const struct rb_job *job, const char *workdir, rb_digest
 
 static const char *sha256_of(const struct rb_measured_of *of, const char *path)
 {
-    for (int i = 0; i < of->n_files; i++) {
+    for (int i = 0; i < of->n_files; i++)
         if (strcmp(of->files[i].path, path) == 0)
             return of->files[i].sha256;
-    }
     return NULL;
 }
 
@@ -197,10 +195,9 @@ bool rb_measured_of_read(const struct rb_node *node, struct rb_arena *arena, str
         return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d files, got %d", RB_MEASURED_FILES,
                               list->n_children);
     struct rb_measured_file *files = rb_arena_array(arena, (size_t)list->n_children, sizeof *files);
-    for (const struct rb_node *child = list->first; child; child = child->next) {
+    for (const struct rb_node *child = list->first; child; child = child->next)
         if (!read_file(child, arena, &files[of.n_files++], err))
             return false;
-    }
     of.files = files;
     *out = of;
     return true;
@@ -232,15 +229,11 @@ bool rb_measured_read(const struct rb_node *node, struct rb_arena *arena, struct
     static const char *const keys[] = {"configurations", "units", "at", "load", "cpus", "of", NULL};
     struct rb_measured made = {0};
     struct rb_map m;
-    const struct rb_node *configurations, *units;
-    int64_t n_configurations, n_units;
-    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "configurations", &configurations, err) ||
-        !rb_node_int(configurations, 1, MAX_COUNT, &n_configurations, err) || !rb_map_need(&m, "units", &units, err) ||
-        !rb_node_int(units, 1, MAX_COUNT, &n_units, err) || !read_instant(&m, arena, &made.at_us, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) ||
+        !rb_map_need_count(&m, "configurations", 1, MAX_COUNT, &made.configurations, err) ||
+        !rb_map_need_count(&m, "units", 1, MAX_COUNT, &made.units, err) || !read_instant(&m, arena, &made.at_us, err) ||
         !read_load(&m, &made, err))
         return false;
-    made.configurations = (int)n_configurations;
-    made.units = (int)n_units;
     const struct rb_node *of = rb_keys_given(&m, "of");
     if (of && !rb_measured_of_read(of, arena, &made.of, err))
         return false;
@@ -253,8 +246,7 @@ void rb_measured_of_write(const struct rb_measured_of *of, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kstring(j, "command", of->command);
     rb_json_kstring(j, "parameters", of->space);
-    rb_json_key(j, "files");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "files");
     for (int i = 0; i < of->n_files; i++) {
         rb_json_begin_object(j);
         rb_json_kstring(j, "path", of->files[i].path);

@@ -1,5 +1,5 @@
-// What the figures of a profile rest on: how much was measured, on how busy a machine, and of what. The last is kept as digests of
-// the command, the search space and the scripts, so that a profile of something else is noticed.
+// Records what the figures of a profile are based on: how much was measured, on how busy a machine, and digests of the
+// command, the search space and the scripts, so that a profile of something else is noticed.
 #ifndef RB_PROFILES_MEASURED_H
 #define RB_PROFILES_MEASURED_H
 
@@ -35,7 +35,7 @@ struct rb_job;
 // workdir NULL or unreadable: no files. Files beyond workdir, or larger than 4 MiB, are left out. Texts are the arena's.
 void rb_measured_of_job(const struct rb_job *job, const char *workdir, rb_digest_fn *digest, struct rb_arena *arena,
                         struct rb_measured_of *out);
-// What is not any more as it was measured: "the command", "parameters", "train.py". Returns how many, at most
+// What has changed since it was measured: "the command", "parameters", "train.py". Returns how many, at most
 // RB_MEASURED_FILES + 2; 0 where nothing is known of one of them. Borrowed.
 int rb_measured_changes(const struct rb_measured_of *then, const struct rb_measured_of *now,
                         const char *out[static RB_MEASURED_FILES + 2]);

@@ -111,7 +111,7 @@ static bool table_speedup(const struct rb_training *t, int gpus, int nodes, doub
 bool rb_training_speedup(const struct rb_training *t, int gpus, int nodes, double *out, struct rb_err *err)
 {
     if (gpus < 1 || nodes < 1 || nodes > gpus)
-        return rb_err_set(err, RB_E_NOT_MEASURED, "%d GPUs cannot stand on %d nodes", gpus, nodes);
+        return rb_err_set(err, RB_E_NOT_MEASURED, "%d GPUs cannot be spread over %d nodes", gpus, nodes);
     if (!t->has_throughput)
         return table_speedup(t, gpus, nodes, out, err);
     if (!within_measured(t, gpus, nodes, err))

@@ -1,4 +1,4 @@
-// What is known about a training job and about the clouds it may run on: rb-profile/1. Measured or written by hand.
+// A profile is what is known about a training job and about the clouds it may run on: rb-profile/1, measured or written by hand.
 // Immutable after reading; everything lives in one arena.
 #ifndef RB_PROFILES_PROFILE_H
 #define RB_PROFILES_PROFILE_H
@@ -18,7 +18,7 @@ struct rb_layout {
 };
 
 // Trials that sit on one GPU together.
-struct rb_sharing_cost {
+struct rb_gpu_sharing {
     int trials;      // > 1
     double slowdown; // of each of them over one that has the GPU to itself
 };
@@ -34,7 +34,7 @@ struct rb_training {
     double batch;                   // per GPU
     double units_per_epoch;         // iterations per unit of resource
     double relative_error;          // standard error of the mean unit times over the mean; 0: taken as exact
-    const struct rb_sharing_cost *sharing; // ascending by trials, [n_sharing]; none: never measured
+    const struct rb_gpu_sharing *sharing; // ascending by trials, [n_sharing]; none: never measured
     int n_sharing;
     bool has_goodput;
     struct rb_training_goodput goodput; // for jobs whose batch size is tuned
@@ -59,13 +59,13 @@ struct rb_profile {
     const struct rb_provisioning *provisioning; // first match wins
     int n_provisioning;
     bool restarts;                    // `resumes: false`: a trial trains from the beginning again in every stage
-    bool exact;                       // somebody has said that times never vary
-    bool has_measured;                // else nothing is said of what it rests on: written by hand
+    bool exact;                       // `exact: true`: times never vary
+    bool has_measured;                // else it was written by hand
     struct rb_measured measured;
 };
 
-// Does nothing in it vary, although nobody has said that times never do? Then nothing is known of how far a run may be from its
-// prediction, and no probability is.
+// Is everything in it constant although it does not say `exact: true`? Then it is unknown how far a run may be from its
+// prediction, and so is every probability.
 bool rb_profile_spread_is_unknown(const struct rb_profile *p);
 
 // name_override (--name) wins, else `name:`, else stem. Strings and samples are copied into `arena`.
@@ -86,7 +86,7 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
 // Speed-up of `gpus` over one GPU when spread over `nodes` nodes; interpolated in log-log among the entries with the
 // same `nodes`, never extrapolated upwards. false: that layout may not be asked of this profile (err says why).
 bool rb_training_speedup(const struct rb_training *t, int gpus, int nodes, double *out, struct rb_err *err);
-// How much longer each takes when so many sit on one GPU; 1 for one alone. Never interpolated: only what was measured.
+// How much longer each trial takes when `trials` share one GPU; 1 for one alone. Never interpolated: only what was measured.
 bool rb_training_slowdown(const struct rb_training *t, int trials, double *out, struct rb_err *err);
 
 #endif

@@ -65,16 +65,9 @@ static bool read_layout(const struct rb_node *node, struct rb_layout *out, struc
 {
     static const char *const keys[] = {"gpus", "nodes", "speedup", NULL};
     struct rb_map m;
-    const struct rb_node *gpus_node, *nodes_node;
-    int64_t gpus, nodes;
-    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "gpus", &gpus_node, err) ||
-        !rb_node_int(gpus_node, 1, MAX_GPUS, &gpus, err) || !rb_map_need(&m, "nodes", &nodes_node, err) ||
-        !rb_node_int(nodes_node, 1, gpus, &nodes, err) ||
-        !need_positive(&m, "speedup", MAX_SPEEDUP, &out->speedup, err))
-        return false;
-    out->gpus = (int)gpus;
-    out->nodes = (int)nodes;
-    return true;
+    return rb_keys_begin(&m, node, keys, err) && rb_map_need_count(&m, "gpus", 1, MAX_GPUS, &out->gpus, err) &&
+           rb_map_need_count(&m, "nodes", 1, out->gpus, &out->nodes, err) &&
+           need_positive(&m, "speedup", MAX_SPEEDUP, &out->speedup, err);
 }
 
 static bool check_layouts(const struct rb_node *list, const struct numbered_layout *rows, int n, struct rb_err *err)
@@ -125,12 +118,6 @@ static bool read_layouts(const struct rb_node *list, struct rb_arena *arena, str
 
 // --- throughput model ---
 
-static bool need_range(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
-}
-
 static bool read_throughput(const struct rb_node *node, struct rb_training *t, struct rb_err *err)
 {
     static const char *const keys[] = {"alpha_c", "beta_c", "alpha_n",         "beta_n",   "alpha_r",   "beta_r",
@@ -166,20 +153,16 @@ static bool read_base(struct rb_map *m, struct rb_training *t, struct rb_err *er
 
 #define MAX_SLOWDOWN 1000.0
 
-static bool read_share(const struct rb_node *node, int least, struct rb_sharing_cost *out, struct rb_err *err)
+static bool read_share(const struct rb_node *node, int least, struct rb_gpu_sharing *out, struct rb_err *err)
 {
     static const char *const keys[] = {"trials", "slowdown", NULL};
     struct rb_map m;
-    const struct rb_node *trials_node;
-    int64_t trials;
-    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "trials", &trials_node, err) ||
-        !rb_node_int(trials_node, 2, RB_LIMIT_TRIALS_PER_GPU, &trials, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) ||
+        !rb_map_need_count(&m, "trials", 2, RB_LIMIT_TRIALS_PER_GPU, &out->trials, err) ||
         !need_positive(&m, "slowdown", MAX_SLOWDOWN, &out->slowdown, err))
         return false;
-    if (trials < least)
-        return rb_node_refuse(trials_node, err, RB_E_ORDER, "expected more trials than in the entry before");
-    out->trials = (int)trials;
-    return true;
+    return out->trials >= least ||
+           rb_node_refuse(rb_map_get(&m, "trials"), err, RB_E_ORDER, "expected more trials than in the entry before");
 }
 
 static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
@@ -189,7 +172,7 @@ static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, str
         return true;
     if (!rb_node_list(list, err))
         return false;
-    struct rb_sharing_cost *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
+    struct rb_gpu_sharing *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
     t->sharing = rows;
     for (const struct rb_node *child = list->first; child; child = child->next, t->n_sharing++) {
         if (!read_share(child, least, &rows[t->n_sharing], err))
@@ -288,7 +271,7 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
         !read_pattern(&m, "market", check_market, arena, &p->market, err) ||
         !need_measured(&m, "queue_s", arena, &p->queue_s, err) ||
         !need_measured(&m, "init_s", arena, &p->init_s, err) ||
-        !need_range(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
+        !rb_map_need_double(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
         return false;
     const struct rb_node *preemption = rb_keys_given(&m, "preemption_per_hour");
     p->has_preemption = preemption != NULL;

@@ -6,8 +6,7 @@
 
 static void write_layouts(const struct rb_training *t, struct rb_json *j)
 {
-    rb_json_key(j, "layouts");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "layouts");
     for (int i = 0; i < t->n_layouts; i++) {
         rb_json_begin_object(j);
         rb_json_kint(j, "gpus", t->layouts[i].gpus);
@@ -20,8 +19,7 @@ static void write_layouts(const struct rb_training *t, struct rb_json *j)
 
 static void write_throughput(const struct rb_training *t, struct rb_json *j)
 {
-    rb_json_key(j, "throughput");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "throughput");
     rb_throughput_write(&t->throughput, j);
     rb_json_kdouble(j, "batch", t->batch);
     rb_json_kdouble(j, "units_per_epoch", t->units_per_epoch);
@@ -32,8 +30,7 @@ static void write_throughput(const struct rb_training *t, struct rb_json *j)
 
 static void write_sharing(const struct rb_training *t, struct rb_json *j)
 {
-    rb_json_key(j, "sharing");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "sharing");
     for (int i = 0; i < t->n_sharing; i++) {
         rb_json_begin_object(j);
         rb_json_kint(j, "trials", t->sharing[i].trials);
@@ -98,20 +95,17 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
     rb_json_kstring(j, "name", p->name);
     rb_json_kstring(j, "unit", p->unit);
     rb_json_kstring(j, "source", source_or_null(p));
-    rb_json_key(j, "training");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "training");
     for (int i = 0; i < p->n_training; i++)
         write_training(&p->training[i], j);
     rb_json_end_array(j);
-    rb_json_key(j, "noise");
-    rb_json_begin_object(j);
+    rb_json_kobject(j, "noise");
     write_dist(j, "between", &p->between);
     write_dist(j, "within", &p->within);
     rb_json_end_object(j);
     write_dist(j, "startup_s", &p->startup_s);
     write_dist(j, "checkpoint_s", &p->checkpoint_s);
-    rb_json_key(j, "provisioning");
-    rb_json_begin_array(j);
+    rb_json_karray(j, "provisioning");
     for (int i = 0; i < p->n_provisioning; i++)
         write_provisioning(&p->provisioning[i], j);
     rb_json_end_array(j);

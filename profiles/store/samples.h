@@ -1,4 +1,4 @@
-// Everything that was measured about one profile, in memory, and the fits made from it. Nothing here touches sqlite.
+// Holds everything that was measured about one profile in memory, and fits it. Nothing here touches sqlite.
 #ifndef RB_PROFILES_SAMPLES_H
 #define RB_PROFILES_SAMPLES_H
 
@@ -43,9 +43,9 @@ bool rb_training_fit(const struct rb_samples *s, struct rb_arena *arena, struct 
                      struct rb_err *err);
 
 // `sharing` of each training entry, for every number of trials that was measured. entries [n]: with their base_s.
-void rb_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int n, struct rb_arena *arena);
+void rb_gpu_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int n, struct rb_arena *arena);
 
-// What runs told about their steps, into the entries' `goodput` and report->goodputs. Nothing told: nothing there.
+// What runs reported about their steps, into the entries' `goodput` and report->goodputs. Without reports both stay empty.
 void rb_goodput_fit(const struct rb_samples *s, struct rb_training *entries, struct rb_arena *arena,
                     struct rb_fit_report *report);
 

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define APPLICATION_ID 0x72627066 // "rbpf": tells a profile store from any other sqlite file
+#define APPLICATION_ID 0x72627066 // "rbpf": marks a profile store among sqlite files
 #define BUSY_MS        5000       // another command's transaction is short
 
-// A null is what the run did not tell.
+// A null is what the run did not report.
 #define STEP_TABLE                                                                                         \
     "CREATE TABLE step(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,"                      \
     " initial_batch REAL NOT NULL CHECK(initial_batch > 0), per_gpu INTEGER NOT NULL CHECK(per_gpu >= 1)," \
@@ -94,12 +94,11 @@ static bool choose_path(const char *given, char **out, bool *out_ours, struct rb
     return true;
 }
 
-// Measurements name commands and machines: nobody else's business, so the file is 0600 from its first moment.
+// Measurements name commands and machines, which are private, so the file is created with mode 0600.
 static bool create_private_file(char *path, bool make_dirs, struct rb_err *err)
 {
-    if (make_dirs && !make_private_dirs(path, err)) {
+    if (make_dirs && !make_private_dirs(path, err))
         return false;
-    }
     const int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
         return rb_err_set_at(err, RB_E_STORE_FILE, (struct rb_place){.file = path}, NULL,
@@ -113,9 +112,8 @@ static bool read_int(struct rb_store *s, const char *sql, int64_t *out, struct r
 {
     RB_AUTO(rb_store_finalize) sqlite3_stmt *stmt = NULL;
     bool row;
-    if (!rb_store_prepare(s, sql, &stmt, err) || !rb_store_step(s, stmt, &row, err)) {
+    if (!rb_store_prepare(s, sql, &stmt, err) || !rb_store_step(s, stmt, &row, err))
         return false;
-    }
     *out = row ? sqlite3_column_int64(stmt, 0) : 0;
     return true;
 }
@@ -126,9 +124,8 @@ static bool check_schema(struct rb_store *s, int *out_version, struct rb_err *er
     int64_t application, version, n_objects;
     if (!read_int(s, "PRAGMA application_id", &application, err) ||
         !read_int(s, "PRAGMA user_version", &version, err) ||
-        !read_int(s, "SELECT count(*) FROM sqlite_schema", &n_objects, err)) {
+        !read_int(s, "SELECT count(*) FROM sqlite_schema", &n_objects, err))
         return false;
-    }
     const struct rb_place place = {.file = s->path};
     const bool ours = application == APPLICATION_ID;
     if (!ours && (application != 0 || (version == 0 && n_objects > 0))) {
@@ -161,9 +158,8 @@ static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
     char mark[80];
     snprintf(mark, sizeof(mark), "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, RB_STORE_SCHEMA);
     int version;
-    if (!rb_store_begin(s, err)) {
+    if (!rb_store_begin(s, err))
         return false;
-    }
     // checked again inside the transaction: another command may have been first
     const bool made =
         check_schema(s, &version, err) &&
@@ -187,13 +183,11 @@ static bool configure(struct rb_store *s, bool read_only, struct rb_err *err)
 static bool open_file(struct rb_store *s, bool read_only, struct rb_err *err)
 {
     // Read-only use opens for writing too where it may: a crashed command's journal must be rolled back first.
-    if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         return rb_store_sql_error(s, err);
-    }
     int version;
-    if (!configure(s, read_only, err) || !check_schema(s, &version, err)) {
+    if (!configure(s, read_only, err) || !check_schema(s, &version, err))
         return false;
-    }
     if (version == 0 && read_only) {
         return rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
                              "the profile store is empty: run `rbprofile train JOB.yaml` or `rbprofile import FILE`");

@@ -1,6 +1,6 @@
-// The profile store: one sqlite file with raw samples (and what they were measured on), prices, and imported profiles.
-// Fits are made from raw samples on demand, so a better fit never needs a new measurement. A file from a newer version
-// of the program is refused; nothing is changed on disk by a failed command (each command is one transaction).
+// The profile store is one sqlite file with raw samples (and what they were measured on), prices, and imported profiles.
+// Fits are made from raw samples on demand, so a better fit never needs a new measurement. A file from a newer version of the
+// program is refused. Each command is one transaction, so a failed command changes nothing on disk.
 #ifndef RB_PROFILES_STORE_H
 #define RB_PROFILES_STORE_H
 
@@ -12,7 +12,7 @@
 #include "profiles/fit/step_stats.h"
 #include "profiles/store/profile.h"
 
-#define RB_STORE_SCHEMA 2 // 2: what a run told about its steps
+#define RB_STORE_SCHEMA 2 // 2: what a run reported about its steps
 
 struct rb_store;
 
@@ -40,7 +40,7 @@ struct rb_run_sample {
     bool probe;                  // of a larger batch: says what its steps take, and nothing about units
     double initial_batch;        // trial.batch.size, 0: the job does not tune its batch
     struct rb_batch batch;       // what it trained with
-    struct rb_step_stats steps;  // means over its reports; what it did not tell is not there
+    struct rb_step_stats steps;  // means over its reports; what it did not report is absent
     double load;                 // median load average of the machine it ran on; cpus 0: not known
     int cpus;
     bool restarts;               // it does not go on from a checkpoint
@@ -118,8 +118,8 @@ struct rb_fit_report {
         const char *accelerator;
         int n_placements;             // and batches whose steps were timed: what `goodput.steps` was fitted to
         double step_error;            // mean |relative error| of that fit
-        bool several_batches;         // else fixed and per-sample time are told apart by a prior alone
-        int n_noises;                 // runs that told their gradients' noise
+        bool several_batches;         // else only a prior separates fixed time from time per sample
+        int n_noises;                 // runs that reported their gradients' noise
     } *goodputs;
     int n_goodputs;                   // one for each accelerator that has any
     const char *dominant_param;       // hyperparameter that explains most of `between`; NULL: none

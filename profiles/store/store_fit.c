@@ -2,6 +2,8 @@
 #include "profiles/store/samples.h"
 #include "profiles/store/store_sql.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +16,18 @@ static bool read_text(sqlite3_stmt *row, struct rb_arena *arena, void *out, stru
     return true;
 }
 
-// The imported profile of that name; *out_found tells whether there is one.
+// The imported profile of that name; *out_found: whether there is one.
 static bool load_imported(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_profile *out,
                           bool *out_found, struct rb_err *err)
 {
     void *documents;
     int n;
     if (!rb_store_select(s, "SELECT document FROM profile WHERE name = ?1", name, read_text, sizeof(char *), arena,
-                         &documents, &n, err)) {
+                         &documents, &n, err))
         return false;
-    }
     *out_found = n > 0;
-    if (n == 0) {
+    if (n == 0)
         return true;
-    }
     const char *text = *(const char **)documents;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return (rb_doc_parse_json(&doc, s->path, text, strlen(text), err) &&
@@ -39,9 +39,8 @@ static bool not_found(struct rb_store *s, const char *name, struct rb_arena *are
 {
     struct rb_profile_name *names;
     int n;
-    if (!rb_store_list(s, arena, &names, &n, err)) {
+    if (!rb_store_list(s, arena, &names, &n, err))
         return false;
-    }
     RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
     for (int i = 0; i < n; i++) {
         if (strcmp(names[i].name, name) == 0) {
@@ -51,9 +50,8 @@ static bool not_found(struct rb_store *s, const char *name, struct rb_arena *are
                                  name, name);
         }
     }
-    for (int i = 0; i < n && i < NAMES_IN_ERROR; i++) {
+    for (int i = 0; i < n && i < NAMES_IN_ERROR; i++)
         rb_buf_printf(&list, "%s%s", i > 0 ? ", " : "", names[i].name);
-    }
     return rb_err_set_at(
         err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
         "there is no profile %s (there %s: %s%s): run `rbprofile train JOB.yaml`, or `rbprofile import "
@@ -63,9 +61,8 @@ static bool not_found(struct rb_store *s, const char *name, struct rb_arena *are
 
 static const char *describe_source(const struct rb_samples *s, struct rb_arena *arena)
 {
-    if (s->n_runs == 0) {
+    if (s->n_runs == 0)
         return "fitted by rbprofile from imported iteration times";
-    }
     const struct rb_run_sample *last = &s->runs[0];
     int n_units = 0;
     for (int i = 0; i < s->n_runs; i++) {
@@ -77,15 +74,9 @@ static const char *describe_source(const struct rb_samples *s, struct rb_arena *
                            n_units, last->machine, rb_format_instant(last->measured_at_us, when), last->command);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof(*values), by_number);
+    qsort(values, (size_t)n, sizeof(*values), rb_order_doubles);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
@@ -94,9 +85,8 @@ static int count_configurations(const struct rb_samples *s)
     int n = 0;
     for (int i = 0; i < s->n_runs; i++) {
         bool seen = false;
-        for (int k = 0; k < i && !seen; k++) {
+        for (int k = 0; k < i && !seen; k++)
             seen = strcmp(s->runs[k].config_json, s->runs[i].config_json) == 0;
-        }
         n += !seen;
     }
     return n;
@@ -133,12 +123,10 @@ static void append_measured_provisioning(struct rb_fit_report *report, struct rb
     int n_measured;
     const struct rb_provisioning *measured = rb_provision_entries(report, arena, &n_measured);
     struct rb_provisioning *all = rb_arena_array(arena, (size_t)(p->n_provisioning + n_measured), sizeof(*all));
-    for (int i = 0; i < p->n_provisioning; i++) {
+    for (int i = 0; i < p->n_provisioning; i++)
         all[i] = p->provisioning[i];
-    }
-    for (int i = 0; i < n_measured; i++) {
+    for (int i = 0; i < n_measured; i++)
         all[p->n_provisioning + i] = measured[i];
-    }
     p->provisioning = all;
     p->n_provisioning += n_measured;
 }
@@ -149,26 +137,21 @@ static bool fit(struct rb_store *s, const char *name, bool use_imported, struct 
     struct rb_fit_report report = {.throughput_error = -1};
     struct rb_samples samples;
     if ((use_imported && !load_imported(s, name, arena, &report.profile, &report.imported, err)) ||
-        !rb_store_load_samples(s, name, arena, &samples, err)) {
+        !rb_store_load_samples(s, name, arena, &samples, err))
         return false;
-    }
-    if (!report.imported && samples.n_runs + samples.n_throughputs == 0) {
+    if (!report.imported && samples.n_runs + samples.n_throughputs == 0)
         return not_found(s, name, arena, err);
-    }
     if (!report.imported) {
         report.profile.name = samples.profile;
         report.profile.unit = samples.n_runs > 0 ? samples.runs[0].unit : "epoch";
         report.profile.source = describe_source(&samples, arena);
-        if (!rb_training_fit(&samples, arena, &report, err)) {
+        if (!rb_training_fit(&samples, arena, &report, err))
             return false;
-        }
-        if (samples.n_runs > 0) {
+        if (samples.n_runs > 0)
             describe_measuring(&samples, &report.profile);
-        }
     }
-    if (!rb_provision_fit(&samples, arena, &report, err)) {
+    if (!rb_provision_fit(&samples, arena, &report, err))
         return false;
-    }
     append_measured_provisioning(&report, arena);
     rb_fit_judge(&samples, arena, &report);
     *out = report;
@@ -191,9 +174,8 @@ bool rb_store_profile(struct rb_store *s, const char *name, struct rb_arena *are
                       struct rb_err *err)
 {
     struct rb_fit_report report;
-    if (!rb_store_fit(s, name, arena, &report, err)) {
+    if (!rb_store_fit(s, name, arena, &report, err))
         return false;
-    }
     *out = report.profile;
     return true;
 }

@@ -48,12 +48,10 @@ static bool read_run(sqlite3_stmt *row, struct rb_arena *arena, void *out, struc
                                 .measured_at_us = sqlite3_column_int64(row, 11),
                                 .startup_s = sqlite3_column_double(row, 12),
                                 .checkpoint_s = null_as(row, 13, -1)}};
-    if (r.run.nodes < 1 || r.run.gpus < r.run.nodes) {
+    if (r.run.nodes < 1 || r.run.gpus < r.run.nodes)
         return damaged(err, "run", r.id, "gpus >= nodes >= 1");
-    }
-    if (!is_time(r.run.startup_s) || !isfinite(r.run.checkpoint_s)) {
+    if (!is_time(r.run.startup_s) || !isfinite(r.run.checkpoint_s))
         return damaged(err, "run", r.id, "finite times");
-    }
     *(struct run_row *)out = r;
     return true;
 }
@@ -62,9 +60,8 @@ static bool read_unit(sqlite3_stmt *row, struct rb_arena *arena, void *out, stru
 {
     (void)arena;
     const struct unit_row u = {sqlite3_column_int64(row, 0), sqlite3_column_double(row, 1)};
-    if (!(u.unit_s > 0) || !isfinite(u.unit_s)) {
+    if (!(u.unit_s > 0) || !isfinite(u.unit_s))
         return damaged(err, "unit", u.run, "a positive unit time");
-    }
     *(struct unit_row *)out = u;
     return true;
 }
@@ -83,9 +80,8 @@ static bool join_units(const struct run_row *rows, int n_rows, const struct unit
             runs[i].n_units++;
             u++;
         }
-        if (runs[i].n_units == 0) {
+        if (runs[i].n_units == 0)
             return damaged(err, "run", rows[i].id, "at least one unit");
-        }
     }
     return true;
 }
@@ -119,14 +115,13 @@ static bool read_step(sqlite3_stmt *row, struct rb_arena *arena, void *out, stru
         .probe = sqlite3_column_int(row, 8) != 0};
     if (!(r.initial_batch >= 1) || !isfinite(r.initial_batch) || r.batch.per_gpu < 1 || r.batch.accumulation < 0 ||
         !is_time(r.steps.step_s) || !is_time(r.steps.sync_s) || !isfinite(r.steps.noise.sqr) ||
-        !isfinite(r.steps.noise.var)) {
+        !isfinite(r.steps.noise.var))
         return damaged(err, "step", r.run, "a batch of one or more, finite times and noise");
-    }
     *(struct step_row *)out = r;
     return true;
 }
 
-// Hands what runs told about their steps to them; both come in the same order.
+// Gives each run what it reported about its steps; both lists are in the same order.
 static bool load_steps(struct rb_store *s, const char *profile, const struct run_row *rows, struct rb_arena *arena,
                        struct rb_samples *out, struct rb_err *err)
 {
@@ -134,19 +129,16 @@ static bool load_steps(struct rb_store *s, const char *profile, const struct run
     int n, n_tables;
     // A store of an older program has no such table, and a command that only reads makes none.
     if (!rb_store_select(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'step'", NULL, read_nothing, 1,
-                         arena, &tables, &n_tables, err)) {
+                         arena, &tables, &n_tables, err))
         return false;
-    }
-    if (n_tables == 0) {
+    if (n_tables == 0)
         return true;
-    }
     if (!rb_store_select(s,
                          "SELECT run, initial_batch, per_gpu, accumulation, step_s, sync_s, grad_sqr, grad_var, probe"
                          " FROM step JOIN run ON run.id = step.run WHERE profile = ?1"
                          " ORDER BY accelerator, nodes, gpus, id",
-                         profile, read_step, sizeof(struct step_row), arena, &steps, &n, err)) {
+                         profile, read_step, sizeof(struct step_row), arena, &steps, &n, err))
         return false;
-    }
     const struct step_row *step = steps;
     for (int i = 0, k = 0; i < out->n_runs && k < n; i++) {
         if (rows[i].id == step[k].run) {
@@ -180,9 +172,8 @@ static bool read_condition(sqlite3_stmt *row, struct rb_arena *arena, void *out,
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (r.cpus < 0 || !isfinite(r.load) || (r.cpus > 0 && r.load < 0) ||
         (of[0] && (!rb_doc_parse_json(&doc, "conditions", of, strlen(of), &why) ||
-                   !rb_measured_of_read(doc.root, arena, &r.of, &why)))) {
+                   !rb_measured_of_read(doc.root, arena, &r.of, &why))))
         return damaged(err, "conditions", r.run, "a load of 0 or more, and digests of what was measured");
-    }
     *(struct condition_row *)out = r;
     return true;
 }
@@ -195,18 +186,15 @@ static bool load_conditions(struct rb_store *s, const char *profile, const struc
     int n, n_tables;
     // A store of an older program has no such table, and a command that only reads makes none.
     if (!rb_store_select(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'conditions'", NULL,
-                         read_nothing, 1, arena, &tables, &n_tables, err)) {
+                         read_nothing, 1, arena, &tables, &n_tables, err))
         return false;
-    }
-    if (n_tables == 0) {
+    if (n_tables == 0)
         return true;
-    }
     if (!rb_store_select(s,
                          "SELECT run, load, cpus, restarts, of_what FROM conditions JOIN run ON run.id ="
                          " conditions.run WHERE profile = ?1 ORDER BY accelerator, nodes, gpus, id",
-                         profile, read_condition, sizeof(struct condition_row), arena, &conditions, &n, err)) {
+                         profile, read_condition, sizeof(struct condition_row), arena, &conditions, &n, err))
         return false;
-    }
     const struct condition_row *condition = conditions;
     for (int i = 0, k = 0; i < out->n_runs && k < n; i++) {
         if (rows[i].id == condition[k].run) {
@@ -224,13 +212,11 @@ static void set_probes_aside(struct rb_samples *out, struct rb_arena *arena)
     const int n_all = out->n_runs;
     out->n_runs = 0;
     out->probes = rb_arena_array(arena, (size_t)n_all, sizeof(*out->probes));
-    for (int i = 0; i < n_all; i++) {
-        if (out->runs[i].probe) {
+    for (int i = 0; i < n_all; i++)
+        if (out->runs[i].probe)
             out->probes[out->n_probes++] = out->runs[i];
-        } else {
+        else
             out->runs[out->n_runs++] = out->runs[i];
-        }
-    }
 }
 
 static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
@@ -246,14 +232,12 @@ static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *
         !rb_store_select(s,
                          "SELECT run, unit_s FROM unit JOIN run ON run.id = unit.run WHERE profile = ?1"
                          " ORDER BY accelerator, nodes, gpus, id, ordinal",
-                         profile, read_unit, sizeof(struct unit_row), arena, &units, &n_units, err)) {
+                         profile, read_unit, sizeof(struct unit_row), arena, &units, &n_units, err))
         return false;
-    }
     out->runs = rb_arena_array(arena, (size_t)out->n_runs, sizeof(*out->runs));
     if (!join_units(rows, out->n_runs, units, n_units, arena, out->runs, err) ||
-        !load_steps(s, profile, rows, arena, out, err) || !load_conditions(s, profile, rows, arena, out, err)) {
+        !load_steps(s, profile, rows, arena, out, err) || !load_conditions(s, profile, rows, arena, out, err))
         return false;
-    }
     set_probes_aside(out, arena);
     return true;
 }
@@ -267,9 +251,8 @@ static bool read_shared(sqlite3_stmt *row, struct rb_arena *arena, void *out, st
                                             .machine = rb_store_text(row, 4, arena),
                                             .measured_at_us = sqlite3_column_int64(row, 5),
                                             .unit_s = sqlite3_column_double(row, 6)};
-    if (sample.trials < 2 || !(sample.unit_s > 0) || !isfinite(sample.unit_s)) {
+    if (sample.trials < 2 || !(sample.unit_s > 0) || !isfinite(sample.unit_s))
         return damaged(err, "shared", sqlite3_column_int64(row, 7), "two trials at least and a positive unit time");
-    }
     *(struct rb_shared_sample *)out = sample;
     return true;
 }
@@ -288,18 +271,15 @@ static bool load_shared(struct rb_store *s, const char *profile, struct rb_arena
     void *count, *rows;
     int n;
     if (!rb_store_select(s, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'shared'", NULL,
-                         read_count, sizeof(int), arena, &count, &n, err)) {
+                         read_count, sizeof(int), arena, &count, &n, err))
         return false;
-    }
-    if (n == 0 || *(int *)count == 0) {
+    if (n == 0 || *(int *)count == 0)
         return true;
-    }
     if (!rb_store_select(s,
                          "SELECT accelerator, trials, config, command, machine, measured_at_us, unit_s, id FROM shared"
                          " WHERE profile = ?1 ORDER BY accelerator, trials, id",
-                         profile, read_shared, sizeof(*out->shared), arena, &rows, &out->n_shared, err)) {
+                         profile, read_shared, sizeof(*out->shared), arena, &rows, &out->n_shared, err))
         return false;
-    }
     out->shared = rows;
     return true;
 }
@@ -320,9 +300,8 @@ static bool read_throughput(sqlite3_stmt *row, struct rb_arena *arena, void *out
                                                 .local_batch = sqlite3_column_double(row, 5),
                                                 .step_s = sqlite3_column_double(row, 6),
                                                 .sync_s = sqlite3_column_double(row, 7)}};
-    if (!(t.batch > 0) || !isfinite(t.batch) || !(t.units_per_epoch > 0) || !isfinite(t.units_per_epoch)) {
+    if (!(t.batch > 0) || !isfinite(t.batch) || !(t.units_per_epoch > 0) || !isfinite(t.units_per_epoch))
         return damaged(err, "throughput", sqlite3_column_int64(row, 8), "a positive batch and iterations per epoch");
-    }
     *(struct throughput_row *)out = t;
     return true;
 }
@@ -356,9 +335,8 @@ static bool load_throughputs(struct rb_store *s, const char *profile, struct rb_
     if (!rb_store_select(s,
                          "SELECT accelerator, batch, units_per_epoch, nodes, gpus, local_batch, step_s, sync_s, id"
                          " FROM throughput WHERE profile = ?1 ORDER BY accelerator, id",
-                         profile, read_throughput, sizeof(struct throughput_row), arena, &rows, &n, err)) {
+                         profile, read_throughput, sizeof(struct throughput_row), arena, &rows, &n, err))
         return false;
-    }
     group_throughputs(rows, n, arena, out);
     return true;
 }
@@ -373,12 +351,10 @@ static bool read_provision(sqlite3_stmt *row, struct rb_arena *arena, void *out,
                                           .outcome = rb_store_text(row, 5, arena),
                                           .measured_at_us = sqlite3_column_int64(row, 6)};
     enum rb_market market;
-    if (same_text(p.outcome, "ok") && (!is_time(p.queue_s) || !is_time(p.init_s))) {
+    if (same_text(p.outcome, "ok") && (!is_time(p.queue_s) || !is_time(p.init_s)))
         return damaged(err, "provision", sqlite3_column_int64(row, 7), "two times");
-    }
-    if (!rb_market_parse(p.market, &market, err)) {
+    if (!rb_market_parse(p.market, &market, err))
         return rb_err_prefix(err, "profile store: table provision");
-    }
     *(struct rb_provision_sample *)out = p;
     return true;
 }
@@ -403,9 +379,8 @@ static bool load_clouds(struct rb_store *s, struct rb_arena *arena, struct rb_sa
         !rb_store_select(s,
                          "SELECT infra, instance_type, at_us, preempted FROM spot WHERE preempted IS NOT NULL"
                          " ORDER BY infra, instance_type, at_us",
-                         NULL, read_spot, sizeof(*out->spots), arena, &spots, &out->n_spots, err)) {
+                         NULL, read_spot, sizeof(*out->spots), arena, &spots, &out->n_spots, err))
         return false;
-    }
     out->provisions = provisions;
     out->spots = spots;
     return true;
@@ -416,9 +391,8 @@ bool rb_store_load_samples(struct rb_store *s, const char *profile, struct rb_ar
 {
     struct rb_samples samples = {.profile = rb_arena_strdup(arena, profile)};
     if (!load_runs(s, profile, arena, &samples, err) || !load_shared(s, profile, arena, &samples, err) ||
-        !load_throughputs(s, profile, arena, &samples, err) || !load_clouds(s, arena, &samples, err)) {
+        !load_throughputs(s, profile, arena, &samples, err) || !load_clouds(s, arena, &samples, err))
         return false;
-    }
     *out = samples;
     return true;
 }

@@ -13,9 +13,8 @@ static bool check_run(const struct rb_run_sample *run, struct rb_err *err)
 {
     bool ok = run->gpus >= 1 && run->nodes >= 1 && run->gpus >= run->nodes && run->n_units >= 1 &&
               is_time(run->startup_s) && !isnan(run->checkpoint_s);
-    for (int i = 0; i < run->n_units && ok; i++) {
+    for (int i = 0; i < run->n_units && ok; i++)
         ok = run->unit_s[i] > 0 && is_time(run->unit_s[i]);
-    }
     return ok || rb_err_set(err, RB_E_FIT_SAMPLES,
                             "measured run on %d GPUs over %d nodes: expected at least one unit, each a positive number "
                             "of seconds, and a start-up time, got %d units",
@@ -27,7 +26,7 @@ static const char *text_or(const char *s, const char *fallback)
     return s && s[0] != '\0' ? s : fallback;
 }
 
-// NAN is bound as null: not told.
+// NAN is bound as null: not reported.
 static bool insert_steps(struct rb_store *s, int64_t id, const struct rb_run_sample *run, struct rb_err *err)
 {
     const struct rb_step_stats *steps = &run->steps;
@@ -68,24 +67,19 @@ static bool insert_run(struct rb_store *s, const char *profile, const struct rb_
                       "ssssiisssssIdd", profile, run->accelerator, run->infra, run->instance_type, run->gpus,
                       run->nodes, text_or(run->unit, "epoch"), text_or(run->config_json, "{}"), run->command,
                       run->commit, run->machine, run->measured_at_us, run->startup_s,
-                      run->checkpoint_s < 0 ? NAN : run->checkpoint_s)) {
+                      run->checkpoint_s < 0 ? NAN : run->checkpoint_s))
         return false;
-    }
     const int64_t id = sqlite3_last_insert_rowid(s->db);
-    for (int i = 0; i < run->n_units; i++) {
-        if (!rb_store_run(s, err, "INSERT INTO unit(run, ordinal, unit_s) VALUES(?,?,?)", "Iid", id, i,
-                          run->unit_s[i])) {
+    for (int i = 0; i < run->n_units; i++)
+        if (!rb_store_run(s, err, "INSERT INTO unit(run, ordinal, unit_s) VALUES(?,?,?)", "Iid", id, i, run->unit_s[i]))
             return false;
-        }
-    }
     return (run->initial_batch <= 0 || insert_steps(s, id, run, err)) && insert_conditions(s, id, run, err);
 }
 
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err)
 {
-    if (!check_run(run, err) || !rb_store_run(s, err, "SAVEPOINT one_run", "")) {
+    if (!check_run(run, err) || !rb_store_run(s, err, "SAVEPOINT one_run", ""))
         return false;
-    }
     const bool ok = insert_run(s, profile, run, err);
     const bool closed = (ok || rb_store_run(s, NULL, "ROLLBACK TO one_run", "")) &&
                         rb_store_run(s, ok ? err : NULL, "RELEASE one_run", "");
@@ -179,17 +173,13 @@ static bool put_offer(struct rb_store *s, const struct rb_offer *o, struct rb_er
 
 bool rb_store_put_prices(struct rb_store *s, const struct rb_catalog *c, struct rb_err *err)
 {
-    for (int i = 0; i < c->n_offers; i++) {
-        if (!put_offer(s, &c->offers[i], err)) {
+    for (int i = 0; i < c->n_offers; i++)
+        if (!put_offer(s, &c->offers[i], err))
             return false;
-        }
-    }
-    for (int i = 0; i < c->n_disks; i++) {
+    for (int i = 0; i < c->n_disks; i++)
         if (!rb_store_run(s, err, "INSERT OR REPLACE INTO disk_price(infra, uusd_per_gb_hour) VALUES(?,?)", "sI",
-                          c->disks[i].infra, c->disks[i].per_gb.uusd_per_hour)) {
+                          c->disks[i].infra, c->disks[i].per_gb.uusd_per_hour))
             return false;
-        }
-    }
     return true;
 }
 
@@ -206,9 +196,8 @@ static bool read_offer(sqlite3_stmt *row, struct rb_arena *arena, void *out, str
                          .declared_free = sqlite3_column_int(row, 9) != 0,
                          .source = rb_store_text(row, 10, arena),
                          .fetched_at_us = sqlite3_column_int64(row, 11)};
-    if (!rb_market_parse(rb_store_text(row, 2, arena), &o.market, err)) {
+    if (!rb_market_parse(rb_store_text(row, 2, arena), &o.market, err))
         return rb_err_prefix(err, "price of %s %s in the profile store", o.infra, o.instance_type);
-    }
     if (o.rate.uusd_per_hour <= 0 && !o.declared_free) {
         return rb_err_set(err, RB_E_PRICE_ABSURD,
                           "price of %s %s in the profile store: expected more than 0: import it again with "
@@ -236,9 +225,8 @@ bool rb_store_prices(struct rb_store *s, struct rb_arena *arena, struct rb_catal
                          " ORDER BY infra, instance_type, market",
                          NULL, read_offer, sizeof(*c.offers), arena, &offers, &c.n_offers, err) ||
         !rb_store_select(s, "SELECT infra, uusd_per_gb_hour FROM disk_price ORDER BY infra", NULL, read_disk,
-                         sizeof(*c.disks), arena, &disks, &c.n_disks, err)) {
+                         sizeof(*c.disks), arena, &disks, &c.n_disks, err))
         return false;
-    }
     c.offers = offers;
     c.disks = disks;
     *out = c;
@@ -270,9 +258,8 @@ bool rb_store_list(struct rb_store *s, struct rb_arena *arena, struct rb_profile
             " measured_at_us FROM run"
             " UNION ALL SELECT profile, 0, 0, 0, 1, added_at_us FROM throughput)"
             " GROUP BY name ORDER BY name",
-            NULL, read_name, sizeof(**out), arena, &names, out_n, err)) {
+            NULL, read_name, sizeof(**out), arena, &names, out_n, err))
         return false;
-    }
     *out = names;
     return true;
 }

@@ -36,9 +36,8 @@ bool rb_store_sql_error(struct rb_store *s, struct rb_err *err)
 bool rb_store_prepare(struct rb_store *s, const char *sql, sqlite3_stmt **out, struct rb_err *err)
 {
     sqlite3_stmt *stmt;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK)
         return rb_store_sql_error(s, err);
-    }
     *out = stmt;
     return true;
 }
@@ -79,9 +78,8 @@ void rb_store_bind(sqlite3_stmt *stmt, const char *types, ...)
 bool rb_store_step(struct rb_store *s, sqlite3_stmt *stmt, bool *out_row, struct rb_err *err)
 {
     const int rc = sqlite3_step(stmt);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return rb_store_sql_error(s, err);
-    }
     *out_row = rc == SQLITE_ROW;
     return true;
 }
@@ -89,19 +87,16 @@ bool rb_store_step(struct rb_store *s, sqlite3_stmt *stmt, bool *out_row, struct
 bool rb_store_run(struct rb_store *s, struct rb_err *err, const char *sql, const char *types, ...)
 {
     RB_AUTO(rb_store_finalize) sqlite3_stmt *stmt = NULL;
-    if (!rb_store_prepare(s, sql, &stmt, err)) {
+    if (!rb_store_prepare(s, sql, &stmt, err))
         return false;
-    }
     va_list values;
     va_start(values, types);
     bind_all(stmt, types, values);
     va_end(values);
     bool row = true;
-    while (row) {
-        if (!rb_store_step(s, stmt, &row, err)) {
+    while (row)
+        if (!rb_store_step(s, stmt, &row, err))
             return false;
-        }
-    }
     return true;
 }
 
@@ -124,9 +119,8 @@ static bool gather(struct rb_store *s, sqlite3_stmt *stmt, rb_store_row_fn *read
             capacity = capacity ? 2 * capacity : 64;
             *rows = rb_xrealloc(*rows, (size_t)capacity, row_size);
         }
-        if (!read(stmt, arena, *rows + (size_t)n * row_size, err)) {
+        if (!read(stmt, arena, *rows + (size_t)n * row_size, err))
             return false;
-        }
         n++;
     }
     return false;
@@ -138,17 +132,14 @@ bool rb_store_select(struct rb_store *s, const char *sql, const char *argument, 
     RB_AUTO(rb_store_finalize) sqlite3_stmt *stmt = NULL;
     RB_AUTO(rb_auto_free) char *rows = NULL;
     int n = 0;
-    if (!rb_store_prepare(s, sql, &stmt, err)) {
+    if (!rb_store_prepare(s, sql, &stmt, err))
         return false;
-    }
     rb_store_bind(stmt, argument ? "s" : "", argument);
-    if (!gather(s, stmt, read, row_size, arena, &rows, &n, err)) {
+    if (!gather(s, stmt, read, row_size, arena, &rows, &n, err))
         return false;
-    }
     void *copy = rb_arena_array(arena, (size_t)n, row_size);
-    if (n > 0) {
+    if (n > 0)
         memcpy(copy, rows, (size_t)n * row_size);
-    }
     *out_rows = copy;
     *out_n = n;
     return true;

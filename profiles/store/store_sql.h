@@ -1,4 +1,4 @@
-// How the store's own files talk to sqlite: prepared statements only, values always bound. Included by store*.c alone.
+// Runs the store's SQL: prepared statements only, with bound values. Only store*.c includes this.
 #ifndef RB_PROFILES_STORE_SQL_H
 #define RB_PROFILES_STORE_SQL_H
 

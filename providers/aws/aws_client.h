@@ -1,5 +1,5 @@
-// One service of AWS in one region: finds its endpoint and who we are, and signs every try of a call anew. Knows
-// signatures and clocks; trying again is api_call.h's.
+// Sends calls to one service of AWS in one region: finds its endpoint and our credentials, and signs every try. Retries
+// are in api_call.h.
 #ifndef RB_PROVIDERS_AWS_CLIENT_H
 #define RB_PROVIDERS_AWS_CLIENT_H
 
@@ -9,7 +9,7 @@ struct rb_aws_client_config {
     const struct rb_loop *loop;
     struct rb_http *http;      // outlives the client
     const char *service, *region;
-    const char *target_prefix; // of a service that speaks JSON ("AmazonSSM."): goes before the call's name; NULL: none
+    const char *target_prefix; // of a service with a JSON API ("AmazonSSM."): goes before the call's name; NULL: none
     bool loopback_only;
     rb_api_judge_fn *judge;
 };

@@ -1,5 +1,5 @@
-// The two files of the AWS tools: shared credentials (~/.aws/credentials) and config (~/.aws/config), read whole, wiped
-// on finish. Knows their sections and who may read them; what the settings mean is the callers' business.
+// Reads the two files of the AWS tools: shared credentials (~/.aws/credentials) and config (~/.aws/config). Checks
+// their sections and permissions and wipes them at the end; callers interpret the settings.
 #ifndef RB_PROVIDERS_AWS_CONFIG_H
 #define RB_PROVIDERS_AWS_CONFIG_H
 

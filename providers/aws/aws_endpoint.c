@@ -63,7 +63,7 @@ static bool check_url(const char *text, const char *origin, bool loopback_only, 
         rb_err_set(err, RB_E_ENDPOINT, "%s: '%.200s': expected no path after the host", origin, text);
     if (ok && loopback_only && !rb_http_url_is_loopback(url))
         ok = rb_err_set(err, RB_E_MOCK_ENDPOINT,
-                        "%s: '%.200s' is not on loopback, and infra mock/... talks to nothing else; start rbmock and "
+                        "%s: '%.200s' is not on loopback, and infra mock/... uses nothing else; start rbmock and "
                         "set AWS_ENDPOINT_URL to the address it prints",
                         origin, text);
     curl_url_cleanup(url);

@@ -1,5 +1,6 @@
-// The chain of sources, in the order of the AWS tools. Sources: botocore.credentials (HEAD of 2026-08), and "Assume role
-// credential provider", "Container credential provider" and "IMDS credential provider" of the SDKs' reference guide.
+// The chain of sources, in the order of the AWS tools. Sources: botocore.credentials (HEAD of 2026-08), and "Assume
+// role credential provider", "Container credential provider" and "IMDS credential provider" of the SDKs' reference
+// guide.
 #include "providers/aws/aws_identity.h"
 
 #include "base/file.h"
@@ -147,11 +148,10 @@ static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credenti
 
 static bool parse_process_output(const struct rb_buf *text, struct rb_aws_credentials *c, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "credential_process", rb_buf_str(text), text->len, err))
         return false;
     const bool ok = read_process_output(&doc, c, err);
-    rb_private_doc_finish(&doc);
     return ok || rb_err_prefix(err, "output of credential_process");
 }
 
@@ -274,7 +274,7 @@ static bool use_url(struct rb_aws_identity *o, const char *url, const char *orig
     return copy(o->url, sizeof o->url, url, origin, err);
 }
 
-// The file is read anew every time: EKS replaces the token in it.
+// The file is read again every time: EKS replaces the token in it.
 static bool use_container_token(struct rb_aws_identity *o, struct rb_err *err)
 {
     const char *path = env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"), *token = env("AWS_CONTAINER_AUTHORIZATION_TOKEN");
@@ -410,7 +410,7 @@ static enum found from_role(struct search *s, const char *profile)
         return setting_error(s, arn, "needs source_profile or credential_source beside it, one of the two");
     if (setting(s, profile, "mfa_serial"))
         return setting_error(s, setting(s, profile, "mfa_serial"),
-                             "nobody is there to type the code; run: eval \"$(aws configure export-credentials "
+                             "the code cannot be typed in here; run: eval \"$(aws configure export-credentials "
                              "--profile %s --format env)\" first",
                              profile);
     if (s->n_visited == RB_AWS_MAX_ROLES)
@@ -457,7 +457,7 @@ static bool check_profile(const struct search *s)
                       c->profile, c->credentials.path, c->config.path);
 }
 
-// A web identity in the environment stands between the profile's role and the rest of the profile.
+// A web identity in the environment comes between the profile's role and the rest of the profile.
 static enum found from_files(struct search *s)
 {
     if (!rb_aws_config_load(&s->config, s->err) || !check_profile(s))

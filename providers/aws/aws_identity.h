@@ -1,6 +1,6 @@
-// Who we are to AWS, as environment and files have it: keys, or where keys are had, and the roles to assume with them.
+// Finds our identity at AWS in environment and files: keys, or the source of keys, and the roles to assume with them.
 // Order of the AWS tools (botocore): environment; of the profile: role, web identity, single sign-on, keys of the
-// credentials file, credential_process, keys of the config file; container; instance. Asks nobody over the network.
+// credentials file, credential_process, keys of the config file; container; instance. Makes no request.
 #ifndef RB_PROVIDERS_AWS_IDENTITY_H
 #define RB_PROVIDERS_AWS_IDENTITY_H
 
@@ -37,7 +37,7 @@ struct rb_aws_identity {
 };
 
 // unix_us: now, against which a token's end is held. DENIED with what was looked at and the remedy. A source that is
-// configured but cannot be used is an error, not a fall-through: the next one would be somebody else.
+// configured but cannot be used is an error, not a fall-through: the next one would be another identity.
 bool rb_aws_identity_find(int64_t unix_us, struct rb_aws_identity *out, struct rb_err *err);
 void rb_aws_identity_wipe(struct rb_aws_identity *i);
 

@@ -53,12 +53,11 @@ static void text(const struct rb_node *root, const char *key, const char *other,
 
 enum rb_api_reaction rb_aws_json_judge(long status, const char *body, size_t n, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     char type[128] = "", message[480] = "";
     if (rb_doc_parse_json(&doc, "answer", body, n, NULL)) {
         text(doc.root, "__type", "code", type, sizeof type);
         text(doc.root, "message", "Message", message, sizeof message);
-        rb_doc_finish(&doc);
     }
     const char *hash = strrchr(type, '#'), *code = hash ? hash + 1 : type;
     const struct row row = classify(status, code);

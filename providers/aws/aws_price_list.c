@@ -1,4 +1,5 @@
-// Source: "GetProducts" (AWS Price List API reference), AWS JSON 1.1; the products' attributes as in the EC2 offer file.
+// Source: "GetProducts" (AWS Price List API reference), AWS JSON 1.1; the products' attributes as in the EC2 offer
+// file.
 #include "providers/aws/aws_price_list.h"
 
 #include "base/doc.h"
@@ -41,32 +42,20 @@ bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, 
 
 static void put_filter(struct rb_json *j, const char *field, const char *value)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "Type", "TERM_MATCH");
-    rb_json_kstring(j, "Field", field);
-    rb_json_kstring(j, "Value", value);
-    rb_json_end_object(j);
+    rb_json_put(j, "{Type: 'TERM_MATCH', Field: %s, Value: %s}", field, value);
 }
 
 void rb_aws_price_list_encode(const char *region, const char *instance_type, const char *page, struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "ServiceCode", "AmazonEC2");
-    rb_json_kstring(&j, "FormatVersion", "aws_v1");
-    rb_json_key(&j, "Filters");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "{ServiceCode: 'AmazonEC2', FormatVersion: 'aws_v1', Filters: [");
     put_filter(&j, "regionCode", region);
     if (instance_type)
         put_filter(&j, "instanceType", instance_type);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         put_filter(&j, wanted[i].attribute, wanted[i].value);
-    rb_json_end_array(&j);
-    rb_json_kint(&j, "MaxResults", 100);
-    if (page)
-        rb_json_kstring(&j, "NextToken", page);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "], MaxResults: 100, NextToken: %s}", page);
 }
 
 // --- the answer ---
@@ -88,8 +77,8 @@ static bool is_absent_or(const struct rb_node *attributes, const char *attribute
     return !*found || strcmp(found, value) == 0;
 }
 
-// Blocks of capacity bought ahead are listed beside the machines themselves, told apart by their market only, and what
-// stands in a Local Zone of the region by its kind of place.
+// Blocks of capacity bought ahead are listed beside the machines themselves, distinguished by their market only, and
+// what is in a Local Zone of the region by its kind of place.
 static bool is_wanted(const struct rb_node *attributes, const char *region)
 {
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
@@ -122,7 +111,7 @@ static bool read_dimension(const struct rb_node *dimension, const char *instance
     if (!rb_parse_rate(usd, false, &found, err))
         return rb_err_prefix(err, "price list: %.64s", instance_type);
     if (rate->uusd_per_hour > 0 && rate->uusd_per_hour != found.uusd_per_hour)
-        return odd(instance_type, "stands there twice, at different prices", err);
+        return odd(instance_type, "is listed twice, at different prices", err);
     *rate = found;
     return true;
 }
@@ -143,7 +132,7 @@ static bool keep(struct rb_aws_prices *page, const char *instance_type, struct r
     for (int i = 0; i < page->n; i++)
         if (strcmp(page->prices[i].instance_type, instance_type) == 0)
             return page->prices[i].rate.uusd_per_hour == rate.uusd_per_hour ||
-                   odd(instance_type, "stands there twice, at different prices", err);
+                   odd(instance_type, "is listed twice, at different prices", err);
     page->prices[page->n++] = (struct rb_aws_price){rb_arena_strdup(arena, instance_type), rate};
     return true;
 }
@@ -167,14 +156,12 @@ static bool read_product(const struct rb_node *root, const char *region, struct 
 static bool read_entry(const struct rb_node *entry, const char *region, struct rb_arena *arena,
                        struct rb_aws_prices *page, struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (entry->kind != RB_NODE_STRING)
         return rb_err_set(err, RB_E_ANSWER, "answer: PriceList[%d]: expected a document in a string", entry->index);
     if (!rb_doc_parse_json(&doc, "product", entry->text, entry->text_len, err))
         return rb_err_prefix(err, "answer: PriceList[%d]", entry->index);
-    const bool ok = read_product(doc.root, region, arena, page, err);
-    rb_doc_finish(&doc);
-    return ok;
+    return read_product(doc.root, region, arena, page, err);
 }
 
 static bool read_page(const struct rb_node *root, const char *region, struct rb_arena *arena,
@@ -195,12 +182,11 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
 bool rb_aws_price_list_decode(const char *body, size_t n, const char *region, struct rb_arena *arena,
                               struct rb_aws_prices *out, struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_aws_prices page = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     const bool ok = read_page(doc.root, region, arena, &page, err);
-    rb_doc_finish(&doc);
     if (ok)
         *out = page;
     return ok;

@@ -1,6 +1,5 @@
-// What EC2's machines cost on demand, from AWS's Price List. The query API (GetProducts) is asked, not the bulk files: a
-// region's file is hundreds of megabytes, here a page of a hundred machines is all that is ever held. Requests and answers
-// are pure; answers are untrusted.
+// Reads what EC2's machines cost on demand from AWS's Price List. It uses the query API (GetProducts), not the bulk
+// files: a region's file has hundreds of megabytes, a page of the API a hundred machines. Pure; answers are untrusted.
 #ifndef RB_PROVIDERS_AWS_PRICE_LIST_H
 #define RB_PROVIDERS_AWS_PRICE_LIST_H
 
@@ -8,8 +7,9 @@
 #include "profiles/catalog/catalog.h"
 #include "providers/aws/aws_client.h"
 
-// A client for GetProducts about that region: rb_aws_client_create with service, target and the list's own region filled
-// in. Errors, besides those: PRICE, a partition whose list is not sold in USD or not to be had with its credentials.
+// A client for GetProducts about that region: rb_aws_client_create with service, target and the list's own region
+// filled in. Errors, besides those: PRICE, a partition whose list is not sold in USD or not to be had with its
+// credentials.
 bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,
                                      struct rb_err *err);
 
@@ -25,9 +25,9 @@ struct rb_aws_prices {
     int n;
     const char *next_page;       // NULL: this was the last
 };
-// Values live in the arena. Products that are not what was asked for are passed over, and so are prices of 0, which stand
-// for capacity that is paid for elsewhere. Errors: IO, naming the element; PRICE: one type at two prices, or not in USD by
-// the hour.
+// Values live in the arena. Products that are not what was asked for are passed over, and so are prices of 0, which are
+// for capacity that is paid for elsewhere. Errors: IO, naming the element; PRICE: one type at two prices, or not in USD
+// by the hour.
 bool rb_aws_price_list_decode(const char *body, size_t n, const char *region, struct rb_arena *arena,
                               struct rb_aws_prices *out, struct rb_err *err);
 

@@ -134,7 +134,7 @@ static void forget_apis(struct rb_aws_session *s)
         rb_api_destroy(s->apis[--s->n_apis]);
 }
 
-// Files and environment are read anew: somebody may have logged in meanwhile.
+// Files and environment are read again: the user may have logged in meanwhile.
 static void begin_fetch(void *arg)
 {
     struct rb_aws_session *s = arg;

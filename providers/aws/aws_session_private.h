@@ -1,4 +1,4 @@
-// Inside a session only: the exchanges by which credentials are had, one request each.
+// Inside a session only: the requests that fetch credentials.
 #ifndef RB_PROVIDERS_AWS_SESSION_PRIVATE_H
 #define RB_PROVIDERS_AWS_SESSION_PRIVATE_H
 

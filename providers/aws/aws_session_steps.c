@@ -1,5 +1,5 @@
-// Sources: "Use IMDSv2" (EC2 user guide), "Container credential provider" (SDKs' reference guide), GetRoleCredentials (SSO
-// portal API), AssumeRole and AssumeRoleWithWebIdentity (STS API, version 2011-06-15).
+// Sources: "Use IMDSv2" (EC2 user guide), "Container credential provider" (SDKs' reference guide), GetRoleCredentials
+// (SSO portal API), AssumeRole and AssumeRoleWithWebIdentity (STS API, version 2011-06-15).
 #include "providers/aws/aws_session_private.h"
 
 #include "base/log.h"
@@ -186,12 +186,8 @@ static bool decode_json(const char *body, size_t n,
                         bool (*read)(const struct rb_doc *, struct rb_aws_session *, struct rb_err *),
                         struct rb_aws_session *s, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
-    if (!rb_doc_parse_json(&doc, "answer", body, n, err))
-        return false;
-    const bool ok = read(&doc, s, err);
-    rb_private_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_json(&doc, "answer", body, n, err) && read(&doc, s, err);
 }
 
 static bool read_keys(const struct rb_doc *doc, struct rb_aws_session *s, struct rb_err *err)

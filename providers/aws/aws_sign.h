@@ -1,4 +1,4 @@
-// The headers that prove who we are to a service of AWS: Signature Version 4 over one try of a call.
+// Writes the headers that prove our identity to a service of AWS: Signature Version 4 over one try of a call.
 #ifndef RB_PROVIDERS_AWS_SIGN_H
 #define RB_PROVIDERS_AWS_SIGN_H
 
@@ -7,7 +7,7 @@
 
 struct rb_aws_signing {
     const char *service, *region, *endpoint;
-    const char *target_prefix; // of the services that speak JSON: "AmazonSSM." before the call's name; NULL: a query service
+    const char *target_prefix; // of services with a JSON API: "AmazonSSM." before the call's name; NULL: a query service
     int64_t unix_us;           // now, as the peer has it
 };
 

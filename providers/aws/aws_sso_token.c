@@ -43,14 +43,11 @@ static bool read_token(const struct rb_doc *doc, int64_t unix_us, char *out, siz
 
 static bool read_file(const struct rb_private_file *file, int64_t unix_us, char *out, size_t size, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     if (!file->present)
         return rb_err_set(err, RB_E_CREDENTIALS_MISSING, "no token of single sign-on in %s; %s", file->path, remedy);
-    if (!rb_private_file_check(file, err) || !rb_doc_parse_json(&doc, file->path, file->text, file->len, err))
-        return false;
-    const bool ok = read_token(&doc, unix_us, out, size, err);
-    rb_private_doc_finish(&doc);
-    return ok;
+    return rb_private_file_check(file, err) && rb_doc_parse_json(&doc, file->path, file->text, file->len, err) &&
+           read_token(&doc, unix_us, out, size, err);
 }
 
 bool rb_aws_sso_token_read(const char *session, int64_t unix_us, char *out, size_t size, struct rb_err *err)

@@ -1,5 +1,5 @@
-// One set of AWS credentials: the keys that sign, and the JSON in which sources hand them out. Kept in memory only; wiped
-// after use. Which source is asked is aws_identity.h's, how it is asked over the network aws_session.h's.
+// One set of AWS credentials: the keys that sign, and the JSON in which sources hand them out. Kept in memory only;
+// wiped after use. aws_identity.h chooses the source, aws_session.h asks it over the network.
 #ifndef RB_PROVIDERS_CREDENTIALS_H
 #define RB_PROVIDERS_CREDENTIALS_H
 
@@ -20,7 +20,7 @@ struct rb_aws_credentials {
 bool rb_aws_credentials_set(struct rb_aws_credentials *c, const char *access, const char *secret, const char *token,
                             const char *source, struct rb_err *err);
 // {"AccessKeyId": .., "SecretAccessKey": .., <token_key>: .., "Expiration": ..}: a credential process (SessionToken), a
-// container or an instance (Token). Keys that nobody knows are ignored: this is their format.
+// container or an instance (Token). Unknown keys are ignored: the format is AWS's.
 bool rb_aws_credentials_read(const struct rb_node *node, const char *token_key, const char *source,
                              struct rb_aws_credentials *out, struct rb_err *err);
 void rb_aws_credentials_wipe(struct rb_aws_credentials *c);

@@ -2,8 +2,10 @@
 // read so far; whether the call comes back or is dropped, the operation is freed exactly once.
 #include "providers/ec2/ec2.h"
 
+#include "base/clock.h"
 #include "providers/aws/aws_client.h"
 #include "providers/aws/aws_endpoint.h"
+#include "providers/aws/aws_identity.h"
 #include "providers/aws/aws_price_list.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
@@ -39,8 +41,8 @@ struct ec2 {
 };
 
 struct launch {
-    struct ec2 *ec2;
     struct rb_arena arena;
+    struct ec2 *ec2;
     struct rb_launch what;              // deep copy
     const char *image_id, *root_device; // root_device: only when a disk size is asked for
     struct rb_instance *instances;      // [rb_launch_count(&what)]
@@ -48,24 +50,18 @@ struct launch {
     void *arg;
 };
 
-struct listing {
-    struct ec2 *ec2;
-    struct rb_listing all;
-    struct rb_ec2_instances page; // read last
-};
-
 struct look {
-    struct ec2 *ec2;
     struct rb_arena arena;
+    struct ec2 *ec2;
     const char *id;
-    struct rb_ec2_instances found; // that one
+    struct rb_instance_page found; // that one
     rb_launch_fn *fn;
     void *arg;
 };
 
 struct ending {
-    struct ec2 *ec2;
     struct rb_arena arena;
+    struct ec2 *ec2;
     const char *id;
     rb_terminate_fn *fn;
     void *arg;
@@ -87,11 +83,10 @@ static void launch_destroy(void *arg)
     struct launch *l = arg;
     if (l->what.user_data)
         explicit_bzero((char *)l->what.user_data, strlen(l->what.user_data)); // our own copy; may hold a host key
-    rb_arena_finish(&l->arena);
-    free(l);
+    rb_api_state_free(l);
 }
 
-// A placement group that is not found is made anew before the launch is asked for again.
+// A placement group that is not found is created again before the launch is repeated.
 static void launch_done(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
@@ -143,7 +138,7 @@ static void describe_image(struct launch *l)
     rb_aws_send(l->ec2->client, &call);
 }
 
-static void go_on(struct launch *l)
+static void continue_launch(struct launch *l)
 {
     if (l->what.disk_gb > 0)
         describe_image(l);
@@ -159,7 +154,7 @@ static void group_made(void *arg, const struct rb_err *err)
         return;
     }
     snprintf(l->ec2->group, sizeof l->ec2->group, "%s", l->what.placement_group);
-    go_on(l);
+    continue_launch(l);
 }
 
 static bool no_image(const struct ec2 *ec2, struct rb_err *err)
@@ -176,7 +171,7 @@ static bool check_launch(const struct launch *l, struct rb_err *err)
         return no_image(l->ec2, err);
     if (rb_ssm_parameter_of(l->image_id))
         return rb_err_set(err, RB_E_LAUNCH, "%s: image %s was not looked up before the launch", l->ec2->infra,
-                          l->image_id); // what it stands for may move between two tries
+                          l->image_id); // its image may change between two tries
     if (l->what.region && strcmp(l->what.region, l->ec2->region) != 0)
         return rb_err_set(err, RB_E_REGION, "%s: asked to launch in region %s", l->ec2->infra, l->what.region);
     return true;
@@ -193,7 +188,7 @@ static void refuse(struct ec2 *ec2, struct rb_api_call *call, const struct rb_er
 static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
 {
     struct ec2 *ec2 = p->state;
-    struct launch *l = rb_xcalloc(1, sizeof *l);
+    struct launch *l = rb_api_state_create(sizeof *l);
     l->ec2 = ec2;
     l->fn = fn;
     l->arg = arg;
@@ -209,20 +204,13 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
     } else if (l->what.placement_group && strcmp(l->what.placement_group, ec2->group) != 0) {
         rb_ec2_make_group(ec2->client, &l->what, group_made, launch_destroy, l);
     } else {
-        go_on(l);
+        continue_launch(l);
     }
 }
 
-static void listing_destroy(void *arg)
-{
-    struct listing *l = arg;
-    rb_listing_finish(&l->all);
-    free(l);
-}
-
-// EC2 gives every instance a launchTime. Those of which its answer to TerminateInstances said that they were pending have
-// none for us; where that answer was lost, an instance counts as having run: unknown is never free.
-static void forget_launch_times(const struct ec2 *ec2, struct rb_ec2_instances *page)
+// EC2 gives every instance a launchTime. Those of which its answer to TerminateInstances said that they were pending
+// have none for us; where that answer was lost, an instance counts as having run: unknown is never free.
+static void forget_launch_times(const struct ec2 *ec2, struct rb_instance_page *page)
 {
     for (int i = 0; i < page->n; i++)
         for (int k = 0; k < ec2->n_never_ran; k++)
@@ -230,60 +218,37 @@ static void forget_launch_times(const struct ec2 *ec2, struct rb_ec2_instances *
                 page->instances[i].running_at_us = -1;
 }
 
-static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
+static bool decode_page(void *cloud, const char *run_id, const char *body, size_t n, struct rb_arena *arena,
+                        struct rb_instance_page *out, struct rb_err *err)
 {
-    struct listing *l = arg;
-    if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->all.arena, &l->page, err))
+    (void)run_id; // the filter is exact
+    const struct ec2 *ec2 = cloud;
+    if (!rb_ec2_decode_list(body, n, ec2->region, arena, out, err))
         return false;
-    forget_launch_times(l->ec2, &l->page);
+    forget_launch_times(ec2, out);
     return true;
 }
 
-static void ask_page(struct listing *l, const char *page);
-
-static void page_done(void *arg, const struct rb_err *failed)
+static void send_page(void *cloud, const char *run_id, const char *page, struct rb_api_call *call)
 {
-    struct listing *l = arg;
-    if (!failed)
-        rb_listing_add(&l->all, l->page.instances, l->page.n, true);
-    if (rb_listing_turn(&l->all, "DescribeInstances", failed, l->page.next_page))
-        ask_page(l, l->page.next_page);
-    else
-        listing_destroy(l);
-}
-
-static void ask_page(struct listing *l, const char *page)
-{
-    struct rb_api_call call = new_call("DescribeInstances", false, l);
-    rb_ec2_encode_list(l->all.run_id, page, &call.body);
-    call.decode = decode_page;
-    call.done = page_done;
-    call.drop = listing_destroy;
-    rb_aws_send(l->ec2->client, &call);
+    const struct ec2 *ec2 = cloud;
+    call->content_type = RB_EC2_CONTENT_TYPE;
+    rb_ec2_encode_list(run_id, page, &call->body);
+    rb_aws_send(ec2->client, call);
 }
 
 static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
 {
-    struct listing *l = rb_xcalloc(1, sizeof *l);
-    l->ec2 = p->state;
-    rb_listing_init(&l->all, run_id, fn, arg);
-    ask_page(l, NULL);
-}
-
-static void look_destroy(void *arg)
-{
-    struct look *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l);
+    static const struct rb_list_source source = {"DescribeInstances", decode_page, send_page};
+    rb_list_instances(&source, p->state, run_id, fn, arg);
 }
 
 // An answer without the instance is no answer: EC2 says so when it does not know an id.
 static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct look *l = arg;
-    if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->found, err))
+    if (!decode_page(l->ec2, NULL, body, n, &l->arena, &l->found, err))
         return false;
-    forget_launch_times(l->ec2, &l->found);
     return (l->found.n == 1 && strcmp(l->found.instances[0].id, l->id) == 0) ||
            rb_err_set(err, RB_E_ANSWER, "answer: expected instance %s, got %d others", l->id, l->found.n);
 }
@@ -292,12 +257,12 @@ static void look_done(void *arg, const struct rb_err *err)
 {
     struct look *l = arg;
     l->fn(l->arg, err, err ? NULL : &l->found.instances[0]);
-    look_destroy(l);
+    rb_api_state_free(l);
 }
 
 static void ec2_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
 {
-    struct look *l = rb_xcalloc(1, sizeof *l);
+    struct look *l = rb_api_state_create(sizeof *l);
     l->ec2 = p->state;
     l->id = rb_arena_strdup(&l->arena, id);
     l->fn = fn;
@@ -306,15 +271,8 @@ static void ec2_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, vo
     rb_ec2_encode_look(id, &call.body);
     call.decode = decode_look;
     call.done = look_done;
-    call.drop = look_destroy;
+    call.drop = rb_api_state_free;
     rb_aws_send(l->ec2->client, &call);
-}
-
-static void ending_destroy(void *arg)
-{
-    struct ending *e = arg;
-    rb_arena_finish(&e->arena);
-    free(e);
 }
 
 static void remember_never_ran(struct ec2 *ec2, const char *id)
@@ -338,14 +296,14 @@ static void ending_done(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;
     e->fn(e->arg, err);
-    ending_destroy(e);
+    rb_api_state_free(e);
 }
 
 // One id per call: a single bad id in a longer list would save all the others.
 static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
     struct ec2 *ec2 = p->state;
-    struct ending *e = rb_xcalloc(1, sizeof *e);
+    struct ending *e = rb_api_state_create(sizeof *e);
     e->ec2 = ec2;
     e->id = rb_arena_strdup(&e->arena, id);
     e->fn = fn;
@@ -354,7 +312,7 @@ static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_ec2_encode_terminate(id, &call.body);
     call.decode = decode_ending;
     call.done = ending_done;
-    call.drop = ending_destroy;
+    call.drop = rb_api_state_free;
     rb_aws_send(ec2->client, &call);
 }
 
@@ -509,44 +467,48 @@ static bool create_mock(const struct rb_provider_config *config, struct rb_provi
     return create(config, &rb_provider_mock, true, out, err);
 }
 
+static bool aws_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    return rb_aws_endpoint("ec2", region, false, out, size, err);
+}
+
+static bool mock_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    return rb_aws_endpoint("ec2", region, true, out, size, err);
+}
+
+static bool find_credentials(char out_source[static 128], struct rb_err *err)
+{
+    struct rb_aws_identity identity;
+    if (!rb_aws_identity_find(rb_clock_unix_us(), &identity, err))
+        return false;
+    snprintf(out_source, 128, "%s", identity.source);
+    rb_aws_identity_wipe(&identity);
+    return true;
+}
+
+// What the two have in common.
+#define EC2_OPS                                                                                               \
+    .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = ec2_preflight,         \
+    .quotas = ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = ec2_renew, \
+    .clock_us = ec2_clock_us, .groups = ec2_groups, .end_group = ec2_end_group, .regions = ec2_regions,       \
+    .offers = ec2_offers, .find_credentials = find_credentials
+
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",
     .summary = "Amazon EC2",
-    .launches_gangs = true,
     .create = create_aws,
-    .destroy = ec2_destroy,
-    .launch = ec2_launch,
-    .preflight = ec2_preflight,
-    .quotas = ec2_quotas,
-    .list = ec2_list,
-    .look = ec2_look,
-    .terminate = ec2_terminate,
-    .renew = ec2_renew,
-    .clock_us = ec2_clock_us,
-    .groups = ec2_groups,
-    .end_group = ec2_end_group,
+    .endpoint = aws_endpoint,
     .is_harmless = aws_is_harmless,
-    .regions = ec2_regions,
-    .offers = ec2_offers,
+    EC2_OPS,
 };
 
 const struct rb_provider_ops rb_provider_mock = {
     .name = "mock",
     .summary = "a mock cloud on loopback (rbmock)",
-    .launches_gangs = true,
+    .priced_as = "aws",
     .create = create_mock,
-    .destroy = ec2_destroy,
-    .launch = ec2_launch,
-    .preflight = ec2_preflight,
-    .quotas = ec2_quotas,
-    .list = ec2_list,
-    .look = ec2_look,
-    .terminate = ec2_terminate,
-    .renew = ec2_renew,
-    .clock_us = ec2_clock_us,
-    .groups = ec2_groups,
-    .end_group = ec2_end_group,
+    .endpoint = mock_endpoint,
     .is_harmless = mock_is_harmless,
-    .regions = ec2_regions,
-    .offers = ec2_offers,
+    EC2_OPS,
 };

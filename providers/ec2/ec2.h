@@ -1,4 +1,4 @@
-// Amazon EC2, and the mock cloud that speaks its API.
+// The providers of Amazon EC2 and of the mock cloud, which has the same API.
 #ifndef RB_PROVIDERS_EC2_H
 #define RB_PROVIDERS_EC2_H
 

@@ -100,8 +100,8 @@ static bool decode_address(const struct rb_xml *item, const char *element, const
     return !*out || rb_is_ip_address(*out) || missing(element, "a numeric IP address", err);
 }
 
-// An instance that EC2 could not start ends without having run; launchTime, the request's second, stays. Source: StateReason
-// in the API reference.
+// An instance that EC2 could not start ends without having run; launchTime, the request's second, stays. Source:
+// StateReason in the API reference.
 static bool failed_to_start(const char *reason_code)
 {
     static const char *const codes[] = {"Server.InsufficientInstanceCapacity", "Client.VolumeLimitExceeded",
@@ -112,8 +112,9 @@ static bool failed_to_start(const char *reason_code)
     return false;
 }
 
-// The cloud's clock says when it was launched, in whole seconds; billing counts from running, which follows soon. What was
-// ended while it was pending looks the same as what ran: only the answer to TerminateInstances tells (ec2.c).
+// The cloud's clock says when it was launched, in whole seconds; billing counts from running, which follows soon. What
+// was ended while it was pending looks the same as what ran: only the answer to TerminateInstances shows the difference
+// (ec2.c).
 static bool decode_times(const struct rb_xml *item, struct rb_instance *out, struct rb_err *err)
 {
     const char *launched = text_or_null(item, "launchTime");
@@ -200,7 +201,7 @@ static int count_instances(const struct rb_xml *reservation)
 }
 
 bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                        struct rb_ec2_instances *out, struct rb_err *err)
+                        struct rb_instance_page *out, struct rb_err *err)
 {
     const struct rb_xml *root = open_answer(body, n, "DescribeInstancesResponse", arena, err);
     if (!root)
@@ -209,7 +210,7 @@ bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct r
         return missing("reservationSet", "a list, even if empty", err);
     const struct rb_xml *reservation = first_item(root, "reservationSet");
     const char *region_copy = rb_arena_strdup(arena, region);
-    struct rb_ec2_instances page = {.next_page = next_page(root)};
+    struct rb_instance_page page = {.complete = true, .next_page = next_page(root)};
     page.instances = rb_arena_array(arena, (size_t)count_instances(reservation), sizeof *page.instances);
     for (; reservation; reservation = rb_xml_next(reservation, "item"))
         for (const struct rb_xml *i = first_item(reservation, "instancesSet"); i; i = rb_xml_next(i, "item"))
@@ -337,9 +338,9 @@ static bool read_gpu_memory(const struct rb_xml *gpu, const struct override *o, 
 {
     const char *text = rb_xml_text(rb_xml_child(gpu, "memoryInfo"), "sizeInMiB");
     double mib = 0;
-    const bool told = text && rb_parse_double(text, &mib) && mib >= 0;
+    const bool is_known = text && rb_parse_double(text, &mib) && mib >= 0;
     *out_gb = o && o->gpu_memory_gb > 0 ? o->gpu_memory_gb : mib / 1024;
-    return told || (o && o->gpu_memory_gb > 0);
+    return is_known || (o && o->gpu_memory_gb > 0);
 }
 
 // False without an error: the GPUs are not described well enough to sell them (a fraction of a GPU has count 0).

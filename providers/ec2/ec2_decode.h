@@ -1,24 +1,19 @@
-// Answers of the EC2 Query API: values out of XML. Pure. Answers are untrusted: identifiers and addresses are checked
-// before anybody puts them on a command line.
+// Reads values from the XML answers of the EC2 Query API. Pure. Answers are untrusted: identifiers and addresses are
+// checked, because callers use them on command lines.
 #ifndef RB_PROVIDERS_EC2_DECODE_H
 #define RB_PROVIDERS_EC2_DECODE_H
 
 #include "base/arena.h"
-#include "providers/provider.h"
+#include "providers/listing.h"
 
 // Decoded values live in the arena. region is copied into the instances. Errors: IO, naming the element.
-// Exactly so many instances, each at its place in the launch.
+// Reads exactly `count` instances, in the order of their launch.
 bool rb_ec2_decode_run(const char *body, size_t n, int count, const char *region, struct rb_arena *arena,
                        struct rb_instance *out, struct rb_err *err);
 
-struct rb_ec2_instances {
-    struct rb_instance *instances; // [n]
-    int n;
-    const char *next_page;         // NULL: this was the last
-};
 bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                        struct rb_ec2_instances *out, struct rb_err *err);
-// Is the instance on its way out, as the answer has it? *out_never_ran: it was pending until this request.
+                        struct rb_instance_page *out, struct rb_err *err);
+// Does the answer say that the instance is being terminated? *out_never_ran: it was pending until this request.
 bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, bool *out_never_ran, struct rb_err *err);
 struct rb_ec2_groups {
     struct rb_placement_group *groups; // [n]; those that are being deleted are left out

@@ -1,4 +1,4 @@
-// Requests of the EC2 Query API (version 2016-11-15): form bodies out of values. Pure: no network, no clock.
+// Writes requests of the EC2 Query API (version 2016-11-15) as form bodies. Pure: no network, no clock.
 #ifndef RB_PROVIDERS_EC2_ENCODE_H
 #define RB_PROVIDERS_EC2_ENCODE_H
 
@@ -11,7 +11,8 @@
 
 // Is it something EC2 can be asked at all? INVALID: token, user-data, missing image, ...
 bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err);
-// As many instances as the launch counts, all or nothing. image_id: l's, or the default. root_device: what disk_gb is the size of; NULL if 0.
+// As many instances as the launch counts, all or nothing. image_id: l's, or the default. root_device: what disk_gb is
+// the size of; NULL if 0.
 void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const char *root_device, struct rb_buf *out);
 // run_id NULL: whatever carries our owner tag. page NULL: the first.
 void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// First match wins. A code that ends in '*' stands for all that start like it; text, where given, must be in the message.
+// First match wins. A code that ends in '*' matches all that start like it; text, where given, must be in the message.
 static const struct row {
     const char *code, *text;
     enum rb_err_number number;
@@ -61,7 +61,7 @@ static const struct row {
     {"Unavailable", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
     {"RequestTimeout", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
     {"RequestTimeoutException", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
-    // The token already stands for other parameters, and perhaps for an instance: to be looked up, not repeated.
+    // The token already belongs to other parameters, and perhaps for an instance: to be looked up, not repeated.
     {"IdempotentParameterMismatch", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL},
 
     // Who we are, and when.
@@ -84,8 +84,8 @@ static const struct row {
     {"Blocked", NULL, RB_E_PERMISSION, RB_API_FAIL},
     {"OperationNotPermitted", NULL, RB_E_PERMISSION, RB_API_FAIL}, // such as termination protection
 
-    // Placement groups. One that is asked for again is there already; instances that are just ending still stand in theirs;
-    // and one that is not found may have been made a moment ago.
+    // Placement groups. A request for one that exists is a duplicate; instances that are just ending still belong to
+    // theirs; and one that is not found may have been made a moment ago.
     {"InvalidPlacementGroup.Duplicate", NULL, RB_E_NONE, RB_API_FAIL},
     {"InvalidPlacementGroup.InUse", NULL, RB_E_CLOUD_STATE, RB_API_RETRY},
     {"InvalidPlacementGroup.Unknown", NULL, RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},

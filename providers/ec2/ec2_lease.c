@@ -1,5 +1,5 @@
-// One request for up to a thousand instances. EC2 refuses all of a request in which one id is unknown to it, so such a one is
-// halved until what is left is known, or is that id alone.
+// One request covers up to a thousand instances. EC2 refuses the whole request if it does not know one id, so such a
+// request is halved until its ids are known, or only the unknown id is left.
 #include "providers/ec2/ec2_lease.h"
 
 #include "providers/ec2/ec2_decode.h"
@@ -9,36 +9,18 @@
 
 enum { TRIES = 5 };
 
-struct renewal {
-    struct rb_aws_client *client;
-    struct rb_arena arena;
-    const char **ids;
-    struct rb_tag lease;
-    int n_parts;       // under way
-    struct rb_err err; // of the part that failed first; code NONE: none did
-    rb_terminate_fn *fn;
-    void *arg;
-};
-
-// ids[first .. first + n) in one request.
+// ids[first .. first + n) of the renewal in one request.
 struct part {
-    struct renewal *of;
+    struct rb_aws_client *client;
+    struct rb_renewal *of;
     int first, n;
 };
 
-static void renewal_destroy(struct renewal *r)
-{
-    rb_arena_finish(&r->arena);
-    free(r);
-}
-
 static void dropped(void *arg)
 {
-    struct part *part = arg;
-    struct renewal *r = part->of;
-    free(part);
-    if (--r->n_parts == 0)
-        renewal_destroy(r);
+    struct rb_renewal *r = ((struct part *)arg)->of;
+    free(arg);
+    rb_renewal_close(r, true);
 }
 
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -47,62 +29,43 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
     return rb_ec2_decode_tagged(body, n, err);
 }
 
-static void send_part(struct renewal *r, int first, int n);
-
-static void note_failure(struct renewal *r, const struct rb_err *err)
-{
-    if (r->err.code != RB_ERR_NONE)
-        return;
-    r->err = *err;
-    if (err->code == RB_ERR_DENIED)
-        rb_err_set(&r->err, RB_E_PERMISSION,
-                   "%s; allow ec2:CreateTags on instances that carry the tag rb:run-id (docs/policies/aws.json)",
-                   err->message);
-}
+static void send_part(const struct part *part);
 
 static void done(void *arg, const struct rb_err *err)
 {
     const struct part part = *(struct part *)arg;
-    struct renewal *r = part.of;
+    const int half = part.n / 2;
     free(arg);
     if (err && err->code == RB_ERR_NOT_FOUND && part.n > 1) {
-        send_part(r, part.first, part.n / 2);
-        send_part(r, part.first + part.n / 2, part.n - part.n / 2);
-    } else if (err && err->code != RB_ERR_NOT_FOUND) {
-        note_failure(r, err);
+        send_part(&(struct part){part.client, part.of, part.first, half});
+        send_part(&(struct part){part.client, part.of, part.first + half, part.n - half});
     }
-    if (--r->n_parts > 0)
-        return;
-    r->fn(r->arg, r->err.code ? &r->err : NULL);
-    renewal_destroy(r);
+    rb_renewal_note(part.of, err);
+    rb_renewal_close(part.of, false);
 }
 
-// Not mutating in the sense of api_call.h: an answer that is lost leaves nothing to be settled.
-static void send_part(struct renewal *r, int first, int n)
+// Not mutating in the sense of api_call.h: the caller repeats the request when the answer is lost.
+static void send_part(const struct part *part)
 {
-    struct part *part = rb_xcalloc(1, sizeof *part);
-    *part = (struct part){r, first, n};
-    r->n_parts++;
+    struct part *p = rb_xcalloc(1, sizeof *p);
     struct rb_api_call call = {.name = "CreateTags",
                                .content_type = RB_EC2_CONTENT_TYPE,
                                .max_tries = TRIES,
-                               .arg = part,
+                               .arg = p,
                                .decode = decode,
                                .done = done,
                                .drop = dropped};
-    rb_ec2_encode_tag(r->ids + first, n, &r->lease, &call.body);
-    rb_aws_send(r->client, &call);
+    *p = *part;
+    p->of->n_open++;
+    rb_ec2_encode_tag(p->of->ids + p->first, p->n, &p->of->lease, &call.body);
+    rb_aws_send(p->client, &call);
 }
 
 void rb_ec2_renew(struct rb_aws_client *client, const char *const *ids, int n, const struct rb_tag *lease,
                   rb_terminate_fn *fn, void *arg)
 {
-    struct renewal *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct renewal){.client = client, .fn = fn, .arg = arg};
-    r->ids = rb_arena_array(&r->arena, (size_t)n, sizeof *r->ids);
-    for (int i = 0; i < n; i++)
-        r->ids[i] = rb_arena_strdup(&r->arena, ids[i]);
-    r->lease = (struct rb_tag){rb_arena_strdup(&r->arena, lease->key), rb_arena_strdup(&r->arena, lease->value)};
+    static const char right[] = "ec2:CreateTags on instances that carry the tag rb:run-id (docs/policies/aws.json)";
+    struct rb_renewal *r = rb_renewal_create(ids, n, lease, right, fn, arg);
     for (int first = 0; first < n; first += RB_EC2_MAX_TAGGED)
-        send_part(r, first, n - first < RB_EC2_MAX_TAGGED ? n - first : RB_EC2_MAX_TAGGED);
+        send_part(&(struct part){client, r, first, n - first < RB_EC2_MAX_TAGGED ? n - first : RB_EC2_MAX_TAGGED});
 }

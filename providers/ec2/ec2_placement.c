@@ -1,5 +1,5 @@
-// None of these is a mutating call in the sense of api_call.h: said twice they do no more than said once, so an answer that is
-// lost leaves nothing to be settled.
+// None of these is a mutating call in the sense of api_call.h: a repetition changes nothing, so a request is repeated
+// when its answer is lost.
 #include "providers/ec2/ec2_placement.h"
 
 #include "providers/ec2/ec2_decode.h"
@@ -13,7 +13,7 @@ enum { TRIES = 5 };
 struct change {
     enum rb_err_code as_good; // as having done it: it is done already
     rb_terminate_fn *fn;
-    rb_loop_fn *drop; // NULL: nobody minds
+    rb_loop_fn *drop; // NULL: no one is called
     void *arg;
 };
 
@@ -63,7 +63,7 @@ static struct rb_api_call new_change(const char *name, const struct change *chan
     return call;
 }
 
-// Code NONE: there is one of this name, which nobody else has, as it holds the run's random id.
+// Code NONE: a group of this name exists, and it is ours: the name holds the run's random id.
 void rb_ec2_make_group(struct rb_aws_client *client, const struct rb_launch *launch, rb_ec2_group_fn *fn,
                        rb_loop_fn *drop, void *arg)
 {
@@ -83,13 +83,6 @@ void rb_ec2_end_group(struct rb_aws_client *client, const char *name, rb_termina
 
 // --- list ---
 
-static void listing_destroy(void *arg)
-{
-    struct listing *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l);
-}
-
 static bool decode_groups(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct listing *l = arg;
@@ -100,18 +93,18 @@ static void listed(void *arg, const struct rb_err *err)
 {
     struct listing *l = arg;
     l->fn(l->arg, err, l->found.groups, err ? 0 : l->found.n);
-    listing_destroy(l);
+    rb_api_state_free(l);
 }
 
 void rb_ec2_groups(struct rb_aws_client *client, const char *run_id, rb_groups_fn *fn, void *arg)
 {
-    struct listing *l = rb_xcalloc(1, sizeof *l);
+    struct listing *l = rb_api_state_create(sizeof *l);
     l->fn = fn;
     l->arg = arg;
     struct rb_api_call call = new_call("DescribePlacementGroups", l);
     rb_ec2_encode_groups(run_id, &call.body);
     call.decode = decode_groups;
     call.done = listed;
-    call.drop = listing_destroy;
+    call.drop = rb_api_state_free;
     rb_aws_send(client, &call);
 }

@@ -1,12 +1,12 @@
-// Cluster placement groups of EC2: made before the first launch that needs one, found again by the run's tags, deleted when
-// its instances are gone. They cost nothing; what they hold is a name, of which an account has 500 in a region.
+// Manages cluster placement groups of EC2: creates them before the first launch that needs one, finds them by the run's
+// tags and deletes them when their instances are gone. They cost nothing, but an account may have only 500 in a region.
 #ifndef RB_PROVIDERS_EC2_PLACEMENT_H
 #define RB_PROVIDERS_EC2_PLACEMENT_H
 
 #include "providers/aws/aws_client.h"
 #include "providers/provider.h"
 
-// The group that the launch names; one that is there already is as good as a new one. Calls back once, from the loop.
+// Creates the group that the launch names; an existing one is fine. Calls back once, from the loop.
 typedef void rb_ec2_group_fn(void *arg, const struct rb_err *err);
 // drop: instead of fn, when the client goes.
 void rb_ec2_make_group(struct rb_aws_client *client, const struct rb_launch *launch, rb_ec2_group_fn *fn,

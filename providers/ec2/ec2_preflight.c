@@ -1,6 +1,6 @@
-// Three questions in a row: GetParameter, RunInstances and TerminateInstances, the last two with DryRun. There is nothing
-// to end yet, so the last one is about an instance that cannot exist: a policy that allows to end only what carries our
-// tag has to name this one beside it (docs/policies/aws.json).
+// Sends GetParameter, RunInstances and TerminateInstances, the last two with DryRun. There is nothing to terminate yet,
+// so the last request names an instance that cannot exist: a policy that only allows to terminate what carries our tag
+// has to name this instance as well (docs/policies/aws.json).
 #include "providers/ec2/ec2_preflight.h"
 
 #include "providers/ec2/ec2_encode.h"
@@ -12,27 +12,20 @@
 
 enum { TRIES = 3 };
 
-static const char nobody[] = "i-00000000000000000";
+static const char no_instance[] = "i-00000000000000000";
 
 struct preflight {
-    struct rb_aws_client *ec2, *ssm;
     struct rb_arena arena;
+    struct rb_aws_client *ec2, *ssm;
     struct rb_launch what;
     rb_preflight_fn *fn;
     void *arg;
 };
 
-static void destroy(void *arg)
-{
-    struct preflight *p = arg;
-    rb_arena_finish(&p->arena);
-    free(p);
-}
-
 static void end(struct preflight *p, const struct rb_err *err)
 {
     p->fn(p->arg, err, err ? NULL : p->what.image_id);
-    destroy(p);
+    rb_api_state_free(p);
 }
 
 static bool cannot_succeed(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -51,13 +44,13 @@ static void ask(struct preflight *p, const char *name, struct rb_buf *body, void
         .arg = p,
         .decode = cannot_succeed,
         .done = done,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     rb_buf_puts(&call.body, "&DryRun=true");
     rb_aws_send(p->ec2, &call);
 }
 
-// Not found is an answer to somebody who was allowed to ask.
+// "Not found" proves that we were allowed to ask.
 static void ending_judged(void *arg, const struct rb_err *err)
 {
     struct preflight *p = arg;
@@ -67,15 +60,14 @@ static void ending_judged(void *arg, const struct rb_err *err)
         return;
     }
     if (err->code == RB_ERR_DENIED)
-        rb_err_set(
-            &denied, RB_E_PERMISSION,
-            "%s; nothing is launched that could not be ended: allow ec2:TerminateInstances, also on instance/%s, "
-            "which stands for those to come (docs/policies/aws.json)",
-            err->message, nobody);
+        rb_err_set(&denied, RB_E_PERMISSION,
+                   "%s; nothing is launched that could not be terminated: allow ec2:TerminateInstances, also on "
+                   "instance/%s, by which the dry run asks (docs/policies/aws.json)",
+                   err->message, no_instance);
     end(p, &denied);
 }
 
-// The job's key is told, so that nobody has to read EC2's words to know whose fault it is.
+// The error names the key of the job file, so that the user sees at once what to correct.
 static void end_for_image(struct preflight *p, const struct rb_err *err)
 {
     struct rb_err named = *err;
@@ -96,7 +88,7 @@ static void launch_judged(void *arg, const struct rb_err *err)
         end(p, err);
         return;
     }
-    rb_ec2_encode_terminate(nobody, &body);
+    rb_ec2_encode_terminate(no_instance, &body);
     ask(p, "TerminateInstances (dry run)", &body, ending_judged);
 }
 
@@ -133,7 +125,7 @@ static void image_known(void *arg, const struct rb_err *err, const char *value)
 void rb_ec2_preflight(struct rb_aws_client *ec2, struct rb_aws_client *ssm, const struct rb_launch *launch,
                       rb_preflight_fn *fn, void *arg)
 {
-    struct preflight *p = rb_xcalloc(1, sizeof *p);
+    struct preflight *p = rb_api_state_create(sizeof *p);
     p->ec2 = ec2;
     p->ssm = ssm;
     p->fn = fn;

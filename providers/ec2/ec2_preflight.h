@@ -1,4 +1,4 @@
-// Before the first launch: is the image there, and would EC2 let us launch and, above all, end what was launched?
+// Dry run before the first launch: does the image exist, and may we launch instances and terminate them?
 #ifndef RB_PROVIDERS_EC2_PREFLIGHT_H
 #define RB_PROVIDERS_EC2_PREFLIGHT_H
 

@@ -1,5 +1,5 @@
-// Source: "Amazon EC2 On-Demand Instance quotas" and "Spot Instance quotas" (EC2 User Guide), whose codes Service Quotas
-// lists; "ListServiceQuotas" (Service Quotas API reference), AWS JSON 1.1.
+// Source: "Amazon EC2 On-Demand Instance quotas" and "Spot Instance quotas" (EC2 User Guide), whose codes Service
+// Quotas lists; "ListServiceQuotas" (Service Quotas API reference), AWS JSON 1.1.
 #include "providers/ec2/ec2_quotas.h"
 
 #include "base/doc.h"
@@ -14,7 +14,7 @@
 
 enum { TRIES = 3, PAGE = 100, MAX_PAGES = 50 };
 
-// First match wins. A family is what stands before the first digit of a type ("g" of g5.xlarge), with the digits where the
+// First match wins. A family is the part before the first digit of a type ("g" of g5.xlarge), with the digits where the
 // generation counts.
 static const struct bucket {
     const char *families; // each between spaces
@@ -42,8 +42,8 @@ static const struct bucket {
 enum { N_BUCKETS = sizeof buckets / sizeof *buckets };
 
 struct survey {
-    struct rb_aws_client *ec2, *quotas;
     struct rb_arena arena;
+    struct rb_aws_client *ec2, *quotas;
     struct rb_demand *demands; // [n_demands], copies
     int n_demands;
     double limits[N_BUCKETS]; // -1: not listed so far
@@ -53,13 +53,6 @@ struct survey {
     rb_quotas_fn *fn;
     void *arg;
 };
-
-static void destroy(void *arg)
-{
-    struct survey *s = arg;
-    rb_arena_finish(&s->arena);
-    free(s);
-}
 
 // --- what counts against what
 
@@ -120,7 +113,7 @@ static void compare(struct survey *s)
     if (elsewhere > 0)
         quotas[n++] = (struct rb_quota){"families that no known quota counts", "vCPUs", -1, -1, elsewhere};
     s->fn(s->arg, NULL, quotas, n);
-    destroy(s);
+    rb_api_state_free(s);
 }
 
 static bool read_quota(struct survey *s, const struct rb_node *node, struct rb_err *err)
@@ -142,7 +135,7 @@ static bool read_quota(struct survey *s, const struct rb_node *node, struct rb_e
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct survey *s = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     const char *token = NULL;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -152,7 +145,6 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
         ok = read_quota(s, q, err);
     if (ok)
         s->next_page = token && *token ? rb_arena_strdup(&s->arena, token) : NULL;
-    rb_doc_finish(&doc);
     return ok;
 }
 
@@ -161,7 +153,7 @@ static void ask(struct survey *s);
 static void fail(struct survey *s, const struct rb_err *err)
 {
     s->fn(s->arg, err, NULL, 0);
-    destroy(s);
+    rb_api_state_free(s);
 }
 
 static void page_known(void *arg, const struct rb_err *failed)
@@ -192,16 +184,11 @@ static void ask(struct survey *s)
         .arg = s,
         .decode = decode,
         .done = page_known,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     struct rb_json j;
     rb_json_init(&j, &call.body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "ServiceCode", "ec2");
-    rb_json_kint(&j, "MaxResults", PAGE);
-    if (s->next_page)
-        rb_json_kstring(&j, "NextToken", s->next_page);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{ServiceCode: 'ec2', MaxResults: %d, NextToken: %s}", PAGE, s->next_page);
     rb_aws_send(s->quotas, &call);
 }
 
@@ -249,7 +236,7 @@ static void ask_machines(struct survey *s)
         .arg = s,
         .decode = decode_machines,
         .done = machines_known,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     const char *types[RB_EC2_MAX_TYPES];
     int n = 0;
@@ -267,7 +254,7 @@ static void ask_machines(struct survey *s)
 void rb_ec2_quotas(struct rb_aws_client *ec2, struct rb_aws_client *quotas, const struct rb_demand *demands, int n,
                    rb_quotas_fn *fn, void *arg)
 {
-    struct survey *s = rb_xcalloc(1, sizeof *s);
+    struct survey *s = rb_api_state_create(sizeof *s);
     s->ec2 = ec2;
     s->quotas = quotas;
     s->demands = rb_demands_copy(demands, n, &s->arena);

@@ -1,4 +1,4 @@
-// The quotas of an EC2 account that a plan counts against: vCPUs by family and market, from Service Quotas.
+// Reads the quotas of an EC2 account that a plan counts against: vCPUs by family and market, from Service Quotas.
 #ifndef RB_PROVIDERS_EC2_QUOTAS_H
 #define RB_PROVIDERS_EC2_QUOTAS_H
 
@@ -9,9 +9,10 @@
 bool rb_service_quotas_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,
                                      struct rb_err *err);
 
-// DescribeInstanceTypes, for vCPUs that the demands do not know; ListServiceQuotas, page by page; where one that is counted against was never changed, ListAWSDefaultServiceQuotas as well.
-// Service Quotas does not say how much is used: -1. A quota that neither lists, or of a family that is not known here, has
-// a limit of -1. NOT_FOUND: a type that EC2 does not describe. fn as in provider.h.
+// Asks DescribeInstanceTypes for vCPUs that the demands do not know, then ListServiceQuotas page by page, and
+// ListAWSDefaultServiceQuotas where a quota that counts was never changed.
+// Service Quotas does not say how much is used: -1. A quota that neither lists, or of a family that is not known here,
+// has a limit of -1. NOT_FOUND: a type that EC2 does not describe. fn as in provider.h.
 void rb_ec2_quotas(struct rb_aws_client *ec2, struct rb_aws_client *quotas, const struct rb_demand *demands, int n,
                    rb_quotas_fn *fn, void *arg);
 

@@ -39,23 +39,16 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
     return q->n > 0 || rb_err_set(err, RB_E_ANSWER, "regionInfo: expected at least one region");
 }
 
-static void destroy(void *arg)
-{
-    struct question *q = arg;
-    rb_arena_finish(&q->arena);
-    free(q);
-}
-
 static void done(void *arg, const struct rb_err *err)
 {
     struct question *q = arg;
     q->fn(q->arg, err, q->names, err ? 0 : q->n);
-    destroy(q);
+    rb_api_state_free(q);
 }
 
 void rb_ec2_regions(struct rb_aws_client *client, rb_regions_fn *fn, void *arg)
 {
-    struct question *q = rb_xcalloc(1, sizeof *q);
+    struct question *q = rb_api_state_create(sizeof *q);
     struct rb_api_call call = {
         .name = "DescribeRegions",
         .content_type = RB_EC2_CONTENT_TYPE,
@@ -63,7 +56,7 @@ void rb_ec2_regions(struct rb_aws_client *client, rb_regions_fn *fn, void *arg)
         .arg = q,
         .decode = decode,
         .done = done,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     q->fn = fn;
     q->arg = arg;

@@ -1,4 +1,4 @@
-// The regions that are switched on for this account.
+// Lists the regions that are enabled for this account.
 #ifndef RB_PROVIDERS_EC2_REGIONS_H
 #define RB_PROVIDERS_EC2_REGIONS_H
 

@@ -38,7 +38,7 @@ bool rb_ssm_client_create(const struct rb_aws_client_config *config, struct rb_a
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct question *q = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     const char *value;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -47,7 +47,6 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
         ok = rb_err_set(err, RB_E_ANSWER, "Parameter.Value: expected fewer than %zu characters", sizeof q->value);
     if (ok)
         snprintf(q->value, sizeof q->value, "%s", value);
-    rb_doc_finish(&doc);
     return ok;
 }
 
@@ -74,8 +73,6 @@ void rb_ssm_get(struct rb_aws_client *ssm, const char *parameter, rb_ssm_fn *fn,
     q->fn = fn;
     q->arg = arg;
     rb_json_init(&j, &call.body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "Name", parameter);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{Name: %s}", parameter);
     rb_aws_send(ssm, &call);
 }

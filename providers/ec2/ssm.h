@@ -1,4 +1,4 @@
-// Public parameters of AWS Systems Manager: the names under which images are published.
+// Reads public parameters of AWS Systems Manager, under whose names images are published.
 #ifndef RB_PROVIDERS_SSM_H
 #define RB_PROVIDERS_SSM_H
 

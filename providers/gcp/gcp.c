@@ -20,18 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { END_TRIES = 5, LIST_TRIES = 3 };
+enum { END_TRIES = 5 };
 
 struct gcp {
     const struct rb_loop *loop;
     struct rb_google_client *client;
     char region[64];
-};
-
-struct listing {
-    struct gcp *gcp;
-    struct rb_listing all;
-    struct rb_gcp_instances page; // read last
 };
 
 struct ending {
@@ -50,21 +44,8 @@ static void gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
 
 // --- list ---
 
-static void listing_destroy(void *arg)
-{
-    struct listing *l = arg;
-    rb_listing_finish(&l->all);
-    free(l);
-}
-
-static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
-{
-    struct listing *l = arg;
-    return rb_gcp_decode_list(body, n, l->gcp->region, &l->all.arena, &l->page, err);
-}
-
 // The filter lets runs pass whose ids begin alike.
-static void keep_ours(struct rb_gcp_instances *page, const char *run_id)
+static void keep_run(struct rb_instance_page *page, const char *run_id)
 {
     int n = 0;
     for (int i = 0; i < page->n; i++)
@@ -73,42 +54,28 @@ static void keep_ours(struct rb_gcp_instances *page, const char *run_id)
     page->n = n;
 }
 
-static void ask_page(struct listing *l, const char *page);
-
-static void page_done(void *arg, const struct rb_err *failed)
+static bool decode_page(void *cloud, const char *run_id, const char *body, size_t n, struct rb_arena *arena,
+                        struct rb_instance_page *out, struct rb_err *err)
 {
-    struct listing *l = arg;
-    if (!failed) {
-        keep_ours(&l->page, l->all.run_id);
-        rb_listing_add(&l->all, l->page.instances, l->page.n, l->page.complete);
-    }
-    if (rb_listing_turn(&l->all, "instances.aggregatedList", failed, l->page.next_page))
-        ask_page(l, l->page.next_page);
-    else
-        listing_destroy(l);
+    const struct gcp *gcp = cloud;
+    if (!rb_gcp_decode_list(body, n, gcp->region, arena, out, err))
+        return false;
+    keep_run(out, run_id);
+    return true;
 }
 
-static void ask_page(struct listing *l, const char *page)
+static void send_page(void *cloud, const char *run_id, const char *page, struct rb_api_call *call)
 {
-    struct rb_api_call call = {
-        .name = "instances.aggregatedList",
-        .method = "GET",
-        .max_tries = LIST_TRIES,
-        .arg = l,
-        .decode = decode_page,
-        .done = page_done,
-        .drop = listing_destroy,
-    };
-    rb_gcp_target_list(rb_google_client_project(l->gcp->client), l->all.run_id, page, &call.target);
-    rb_google_send(l->gcp->client, RB_GOOGLE_COMPUTE, &call);
+    const struct gcp *gcp = cloud;
+    call->method = "GET";
+    rb_gcp_target_list(rb_google_client_project(gcp->client), run_id, page, &call->target);
+    rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, call);
 }
 
 static void gcp_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
 {
-    struct listing *l = rb_xcalloc(1, sizeof *l);
-    l->gcp = p->state;
-    rb_listing_init(&l->all, run_id, fn, arg);
-    ask_page(l, NULL);
+    static const struct rb_list_source source = {"instances.aggregatedList", decode_page, send_page};
+    rb_list_instances(&source, p->state, run_id, fn, arg);
 }
 
 // --- look ---
@@ -121,21 +88,14 @@ static void gcp_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, vo
 
 // --- terminate ---
 
-static void ending_destroy(void *arg)
-{
-    struct ending *e = arg;
-    rb_arena_finish(&e->arena);
-    free(e);
-}
-
 static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct ending *e = arg;
     return rb_gcp_decode_operation(body, n, &e->arena, &e->operation, err);
 }
 
-// An operation that is under way is accepted; whether it ends well, a listing tells. One that is done at once says so.
-// Instances are found by name at the one place that knows, not in a listing that lags: what is not there has ended.
+// An operation that is under way counts as accepted; a listing shows later whether it succeeded. Compute Engine looks
+// the instance up by name where it is kept, not in a listing that lags: an instance that is not found has ended.
 static void ending_done(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;
@@ -145,15 +105,15 @@ static void ending_done(void *arg, const struct rb_err *err)
     if (err && err->code == RB_ERR_NOT_FOUND)
         err = NULL;
     e->fn(e->arg, err);
-    ending_destroy(e);
+    rb_api_state_free(e);
 }
 
-// Without a request id: an operation that failed would be the answer to every repetition of it. Not mutating, because said
-// twice it does no more than said once: a lost answer leaves nothing to be settled, it is asked for again.
+// Without a request id: an operation that failed would be the answer to every repetition of it. Not mutating, because a
+// repetition changes nothing: when an answer is lost, the request is repeated.
 static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
     struct gcp *gcp = p->state;
-    struct ending *e = rb_xcalloc(1, sizeof *e);
+    struct ending *e = rb_api_state_create(sizeof *e);
     struct rb_api_call call = {
         .name = "instances.delete",
         .method = "DELETE",
@@ -161,7 +121,7 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
         .arg = e,
         .decode = decode_ending,
         .done = ending_done,
-        .drop = ending_destroy,
+        .drop = rb_api_state_free,
     };
     struct rb_err err;
     e->fn = fn;
@@ -255,6 +215,12 @@ static bool gcp_create(const struct rb_provider_config *config, struct rb_provid
     return true;
 }
 
+static bool gcp_endpoint(const char *region, char *out, size_t size, struct rb_err *err)
+{
+    (void)region; // one for all
+    return rb_google_endpoint(RB_GOOGLE_COMPUTE, out, size, err);
+}
+
 const struct rb_provider_ops rb_provider_gcp = {
     .name = "gcp",
     .summary = "Google Compute Engine",
@@ -269,6 +235,7 @@ const struct rb_provider_ops rb_provider_gcp = {
     .terminate = gcp_terminate,
     .renew = gcp_renew,
     .clock_us = gcp_clock_us,
+    .endpoint = gcp_endpoint,
     .is_harmless = gcp_is_harmless,
     .offers = gcp_offers,
 };

@@ -1,4 +1,4 @@
-// Google Compute Engine.
+// The provider of Google Compute Engine.
 #ifndef RB_PROVIDERS_GCP_H
 #define RB_PROVIDERS_GCP_H
 

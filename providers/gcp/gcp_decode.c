@@ -78,18 +78,14 @@ static bool read_operation(const struct rb_node *root, struct rb_arena *arena, s
 bool rb_gcp_decode_operation(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_operation *out,
                              struct rb_err *err)
 {
-    struct rb_doc doc;
-    if (!open_answer(body, n, "compute#operation", &doc, err))
-        return false;
-    const bool ok = read_operation(doc.root, arena, out, err);
-    rb_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return open_answer(body, n, "compute#operation", &doc, err) && read_operation(doc.root, arena, out, err);
 }
 
 // --- instances ---
 
-// Source: "VM instance lifecycle". TERMINATED is their old word for stopped: the disk is still there and billed. One under
-// repair lost what ran on it.
+// Source: "VM instance lifecycle". TERMINATED is their old word for stopped: the disk is still there and billed. One
+// under repair lost what ran on it.
 static bool read_state(const char *status, enum rb_instance_state *out, struct rb_err *err)
 {
     static const struct {
@@ -202,18 +198,14 @@ static bool read_instance(const struct rb_node *item, const char *region, struct
 bool rb_gcp_decode_instance(const char *body, size_t n, const char *region, struct rb_arena *arena,
                             struct rb_instance *out, struct rb_err *err)
 {
-    struct rb_doc doc;
-    if (!open_answer(body, n, "compute#instance", &doc, err))
-        return false;
-    const bool ok = read_instance(doc.root, region, arena, out, err);
-    rb_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return open_answer(body, n, "compute#instance", &doc, err) && read_instance(doc.root, region, arena, out, err);
 }
 
 bool rb_gcp_decode_labels(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_labelled *out,
                           struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!open_answer(body, n, "compute#instance", &doc, err))
         return false;
     const struct rb_node *labels = rb_node_member(doc.root, "labels");
@@ -224,7 +216,6 @@ bool rb_gcp_decode_labels(const char *body, size_t n, struct rb_arena *arena, st
     for (const struct rb_node *label = is_map ? labels->first : NULL; label; label = label->next)
         if (label->kind == RB_NODE_STRING)
             all.labels[all.n++] = (struct rb_tag){copy(arena, label->key), copy(arena, label->text)};
-    rb_doc_finish(&doc);
     if (!all.fingerprint)
         return missing("labelFingerprint", "a text", err);
     *out = all;
@@ -269,7 +260,7 @@ static bool read_deed(const struct rb_node *item, struct rb_gcp_history *h, stru
 bool rb_gcp_decode_history(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_history *inout,
                            struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_gcp_history h = *inout;
     if (!open_answer(body, n, "compute#operationList", &doc, err))
         return false;
@@ -277,7 +268,6 @@ bool rb_gcp_decode_history(const char *body, size_t n, struct rb_arena *arena, s
     for (const struct rb_node *item = first_of(rb_node_member(doc.root, "items")); ok && item; item = item->next)
         ok = read_deed(item, &h, err);
     h.next_page = copy(arena, text(doc.root, "nextPageToken"));
-    rb_doc_finish(&doc);
     if (ok)
         *inout = h;
     return ok;
@@ -347,9 +337,9 @@ static int count_instances(const struct rb_node *root, const char *region)
 }
 
 static bool read_list(const struct rb_node *root, const char *region, struct rb_arena *arena,
-                      struct rb_gcp_instances *out, struct rb_err *err)
+                      struct rb_instance_page *out, struct rb_err *err)
 {
-    struct rb_gcp_instances page = {
+    struct rb_instance_page page = {
         .instances = rb_arena_array(arena, (size_t)count_instances(root, region), sizeof *page.instances),
         .complete = all_answered(root, region),
         .next_page = copy(arena, text(root, "nextPageToken")),
@@ -363,14 +353,11 @@ static bool read_list(const struct rb_node *root, const char *region, struct rb_
 }
 
 bool rb_gcp_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                        struct rb_gcp_instances *out, struct rb_err *err)
+                        struct rb_instance_page *out, struct rb_err *err)
 {
-    struct rb_doc doc;
-    if (!open_answer(body, n, "compute#instanceAggregatedList", &doc, err))
-        return false;
-    const bool ok = read_list(doc.root, region, arena, out, err);
-    rb_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return open_answer(body, n, "compute#instanceAggregatedList", &doc, err) &&
+           read_list(doc.root, region, arena, out, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -395,11 +382,10 @@ static void read_zones(const struct rb_node *root, const char *region, struct rb
 bool rb_gcp_decode_sold(const char *body, size_t n, const char *region, struct rb_arena *arena,
                         struct rb_gcp_zones *out, struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!open_answer(body, n, "compute#machineTypeAggregatedList", &doc, NULL) &&
         !open_answer(body, n, "compute#acceleratorTypeAggregatedList", &doc, err))
         return false;
     read_zones(doc.root, region, arena, out);
-    rb_doc_finish(&doc);
     return true;
 }

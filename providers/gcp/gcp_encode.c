@@ -284,50 +284,32 @@ static const char *disk_type_of(const char *machine_type)
 
 static void put_labels(struct rb_json *j, const struct rb_gcp_label *labels, int n)
 {
-    rb_json_key(j, "labels");
-    rb_json_begin_object(j);
+    rb_json_put(j, "labels: {");
     for (int i = 0; i < n; i++)
         rb_json_kstring(j, labels[i].key, labels[i].value);
-    rb_json_end_object(j);
+    rb_json_put(j, "}");
 }
 
-// A gang's properties are those of a template, which names what there is in every zone.
-static void put_zonal(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *key,
-                      const char *zone, const char *kind, const char *name)
+// The properties of a gang are a template, which names what there is in every zone.
+static void put_zonal(struct rb_json *j, const struct rb_launch *l, const char *key, const char *zone, const char *kind,
+                      const char *name)
 {
     if (rb_launch_count(l) > 1)
         rb_json_kstring(j, key, name);
     else
-        rb_json_kstring(j, key, rb_arena_printf(a, "zones/%s/%s/%s", zone, kind, name));
+        rb_json_put(j, "%s: 'zones/%s/%s/%s'", key, zone, kind, name);
 }
 
-// int64 is a string in Google's JSON.
-static void put_kint64(struct rb_json *j, const char *key, int64_t v)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64, v);
-    rb_json_kstring(j, key, text);
-}
-
-// Made through the API, a disk would outlive its machine unless told otherwise.
-static void put_disk(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *zone,
+// A disk made through the API outlives its machine by default. An int64 is a string in Google's JSON.
+static void put_disk(struct rb_json *j, const struct rb_launch *l, const char *zone,
                      const struct rb_gcp_machine_type *type, const struct rb_gcp_label *labels, int n_labels)
 {
-    rb_json_key(j, "disks");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kbool(j, "boot", true);
-    rb_json_kbool(j, "autoDelete", true);
-    rb_json_key(j, "initializeParams");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "sourceImage", l->image_id);
+    rb_json_put(j, "disks: [{boot: true, autoDelete: true, initializeParams: {sourceImage: %s", l->image_id);
     if (l->disk_gb > 0)
-        put_kint64(j, "diskSizeGb", l->disk_gb);
-    put_zonal(j, a, l, "diskType", zone, "diskTypes", disk_type_of(type->name));
+        rb_json_put(j, "diskSizeGb: '%jd'", l->disk_gb);
+    put_zonal(j, l, "diskType", zone, "diskTypes", disk_type_of(type->name));
     put_labels(j, labels, n_labels);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
+    rb_json_put(j, "}}]");
 }
 
 // Families whose machines know no other network card. Source: "Machine series comparison", 2026.
@@ -341,121 +323,72 @@ static bool needs_gvnic(const char *machine_type)
     return false;
 }
 
-// An address of its own, because ssh comes from outside.
-static void put_network(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *zone,
+// The address is public because ssh comes from outside.
+static void put_network(struct rb_json *j, const struct rb_launch *l, const char *zone,
                         const struct rb_gcp_machine_type *type)
 {
-    const int region_len = (int)strlen(zone) - 2;
-    rb_json_key(j, "networkInterfaces");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
+    rb_json_put(j, "networkInterfaces: [{");
     if (!l->subnet)
-        rb_json_kstring(j, "network", "global/networks/default");
+        rb_json_put(j, "network: 'global/networks/default'");
     else if (strchr(l->subnet, '/'))
-        rb_json_kstring(j, "subnetwork", l->subnet);
+        rb_json_put(j, "subnetwork: %s", l->subnet);
     else
-        rb_json_kstring(j, "subnetwork",
-                        rb_arena_printf(a, "regions/%.*s/subnetworks/%s", region_len, zone, l->subnet));
+        rb_json_put(j, "subnetwork: 'regions/%.*s/subnetworks/%s'", (int)strlen(zone) - 2, zone, l->subnet);
     if (needs_gvnic(type->name))
-        rb_json_kstring(j, "nicType", "GVNIC");
-    rb_json_key(j, "accessConfigs");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "type", "ONE_TO_ONE_NAT");
-    rb_json_kstring(j, "name", "External NAT");
-    rb_json_end_object(j);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
+        rb_json_put(j, "nicType: 'GVNIC'");
+    rb_json_put(j, "accessConfigs: [{type: 'ONE_TO_ONE_NAT', name: 'External NAT'}]}]");
 }
 
-static void put_accelerators(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *zone,
+static void put_accelerators(struct rb_json *j, const struct rb_launch *l, const char *zone,
                              const struct rb_gcp_machine_type *type)
 {
     if (type->n_accelerators == 0)
         return;
-    rb_json_key(j, "guestAccelerators");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    put_zonal(j, a, l, "acceleratorType", zone, "acceleratorTypes", type->accelerator);
-    rb_json_kint(j, "acceleratorCount", type->n_accelerators);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
+    rb_json_put(j, "guestAccelerators: [{");
+    put_zonal(j, l, "acceleratorType", zone, "acceleratorTypes", type->accelerator);
+    rb_json_put(j, "acceleratorCount: %d}]", type->n_accelerators);
 }
 
-// However it ends (preempted, out of time), it is deleted: stopped, its disk would be billed for ever. Machines with GPUs
-// cannot be moved while they run; a node that came back by itself would have lost its trials, so none does.
+// However it ends (preempted, out of time), it is deleted: stopped, its disk would be billed for ever. Machines with
+// GPUs cannot be moved while they run; a node that came back by itself would have lost its trials, so none does.
 static void put_scheduling(struct rb_json *j, const struct rb_launch *l)
 {
-    rb_json_key(j, "scheduling");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "provisioningModel", l->market == RB_MARKET_SPOT ? "SPOT" : "STANDARD");
-    rb_json_kstring(j, "onHostMaintenance", "TERMINATE");
-    rb_json_kbool(j, "automaticRestart", false);
-    if (l->market == RB_MARKET_SPOT || l->max_lifetime_s > 0)
-        rb_json_kstring(j, "instanceTerminationAction", "DELETE");
-    if (l->max_lifetime_s > 0) {
-        rb_json_key(j, "maxRunDuration");
-        rb_json_begin_object(j);
-        put_kint64(j, "seconds", l->max_lifetime_s);
-        rb_json_end_object(j);
-    }
-    rb_json_end_object(j);
-}
-
-static void put_item(struct rb_json *j, const char *key, const char *value)
-{
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "key", key);
-    rb_json_kstring(j, "value", value);
-    rb_json_end_object(j);
+    const bool spot = l->market == RB_MARKET_SPOT;
+    rb_json_put(j, "scheduling: {provisioningModel: %s, onHostMaintenance: 'TERMINATE', automaticRestart: false",
+                spot ? "SPOT" : "STANDARD");
+    if (spot || l->max_lifetime_s > 0)
+        rb_json_put(j, "instanceTerminationAction: 'DELETE'");
+    if (l->max_lifetime_s > 0)
+        rb_json_put(j, "maxRunDuration: {seconds: '%jd'}", l->max_lifetime_s);
+    rb_json_put(j, "}");
 }
 
 // Keys of the project stay out: only this run's opens the node.
 static void put_metadata(struct rb_json *j, const char *user_data)
 {
     static const char cloud_config[] = "#cloud-config";
-    rb_json_key(j, "metadata");
-    rb_json_begin_object(j);
-    rb_json_key(j, "items");
-    rb_json_begin_array(j);
-    put_item(j, "block-project-ssh-keys", "TRUE");
+    rb_json_put(j, "metadata: {items: [{key: 'block-project-ssh-keys', value: 'TRUE'}");
     if (user_data)
-        put_item(j, strncmp(user_data, cloud_config, strlen(cloud_config)) == 0 ? "user-data" : "startup-script",
-                 user_data);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+        rb_json_put(j, "{key: %s, value: %s}",
+                    strncmp(user_data, cloud_config, strlen(cloud_config)) == 0 ? "user-data" : "startup-script",
+                    user_data);
+    rb_json_put(j, "]}");
 }
 
 static void put_tags(struct rb_json *j, const struct rb_launch *l)
 {
-    if (l->n_security_groups == 0)
-        return;
-    rb_json_key(j, "tags");
-    rb_json_begin_object(j);
-    rb_json_key(j, "items");
-    rb_json_begin_array(j);
     for (int i = 0; i < l->n_security_groups; i++)
-        rb_json_string(j, l->security_groups[i]);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+        rb_json_put(j, i == 0 ? "tags: {items: [%s" : "%s", l->security_groups[i]);
+    if (l->n_security_groups > 0)
+        rb_json_put(j, "]}");
 }
 
-// Without one the node has no identity at all in the cloud, which is the default here.
+// A node without one has no identity in the cloud, which is the default here. IAM decides what the account may do.
 static void put_service_account(struct rb_json *j, const char *email)
 {
-    if (!email)
-        return;
-    rb_json_key(j, "serviceAccounts");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "email", email);
-    rb_json_key(j, "scopes");
-    rb_json_begin_array(j);
-    rb_json_string(j, "https://www.googleapis.com/auth/cloud-platform"); // what it may do is IAM's to say
-    rb_json_end_array(j);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
+    if (email)
+        rb_json_put(j, "serviceAccounts: [{email: %s, scopes: ['https://www.googleapis.com/auth/cloud-platform']}]",
+                    email);
 }
 
 static void put_description(struct rb_json *j, const struct rb_launch *l)
@@ -480,13 +413,12 @@ static bool read_properties(const struct rb_launch *l, struct properties *out, s
 
 static void put_properties(struct rb_json *j, const struct rb_launch *l, const char *zone, const struct properties *p)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena a = {0};
     put_description(j, l);
-    put_zonal(j, &a, l, "machineType", zone, "machineTypes", p->type.name);
+    put_zonal(j, l, "machineType", zone, "machineTypes", p->type.name);
     put_labels(j, p->labels, p->n_labels);
-    put_disk(j, &a, l, zone, &p->type, p->labels, p->n_labels);
-    put_network(j, &a, l, zone, &p->type);
-    put_accelerators(j, &a, l, zone, &p->type);
+    put_disk(j, l, zone, &p->type, p->labels, p->n_labels);
+    put_network(j, l, zone, &p->type);
+    put_accelerators(j, l, zone, &p->type);
     put_scheduling(j, l);
     put_metadata(j, l->user_data);
     put_tags(j, l);
@@ -501,10 +433,9 @@ bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const cha
     if (!read_properties(l, &properties, err))
         return false;
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "name", name);
+    rb_json_put(&j, "{name: %s", name);
     put_properties(&j, l, zone, &properties);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "}");
     return true;
 }
 
@@ -517,23 +448,14 @@ bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, cons
     if (!read_properties(l, &properties, err))
         return false;
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    put_kint64(&j, "count", l->count);
-    put_kint64(&j, "minCount", l->count);
-    rb_json_key(&j, "perInstanceProperties");
-    rb_json_begin_object(&j);
+    rb_json_put(&j, "{count: '%d', minCount: '%d', perInstanceProperties: {", l->count, l->count);
     for (int i = 0; i < l->count; i++) {
         rb_gcp_member_name(gang, i, name);
-        rb_json_key(&j, name);
-        rb_json_begin_object(&j);
-        rb_json_end_object(&j);
+        rb_json_put(&j, "%s: {}", name);
     }
-    rb_json_end_object(&j);
-    rb_json_key(&j, "instanceProperties");
-    rb_json_begin_object(&j);
+    rb_json_put(&j, "}, instanceProperties: {");
     put_properties(&j, l, zone, &properties);
-    rb_json_end_object(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "}}");
     return true;
 }
 
@@ -546,16 +468,12 @@ bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag
     if (!rb_gcp_labels(tag, 1, labels, &n, err))
         return false;
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_key(&j, "labels");
-    rb_json_begin_object(&j);
+    rb_json_put(&j, "{labels: {");
     for (int i = 0; i < now->n; i++)
         if (!rb_gcp_is_label_of(now->labels[i].key, tag->key))
             rb_json_kstring(&j, now->labels[i].key, now->labels[i].value);
     for (int i = 0; i < n; i++)
         rb_json_kstring(&j, labels[i].key, labels[i].value);
-    rb_json_end_object(&j);
-    rb_json_kstring(&j, "labelFingerprint", now->fingerprint);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "}, labelFingerprint: %s}", now->fingerprint);
     return true;
 }

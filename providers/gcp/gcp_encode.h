@@ -1,4 +1,4 @@
-// Requests of the Compute Engine API: targets (path and query) and bodies. Pure.
+// Writes requests of the Compute Engine API: targets (path and query) and bodies. Pure.
 #ifndef RB_PROVIDERS_GCP_ENCODE_H
 #define RB_PROVIDERS_GCP_ENCODE_H
 
@@ -14,7 +14,7 @@ struct rb_gcp_machine_type {
 };
 bool rb_gcp_machine_type_parse(const char *instance_type, struct rb_gcp_machine_type *out, struct rb_err *err);
 
-// What can be said about a launch before anybody is asked: INVALID, with the key of the job file.
+// Checks a launch as far as that is possible without a request: INVALID, with the key of the job file.
 bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct rb_err *err);
 
 // Every part of a path is percent-encoded.
@@ -30,14 +30,14 @@ void rb_gcp_target_wait(const char *project, const char *zone, const char *opera
 void rb_gcp_target_list(const char *project, const char *run_id, const char *page, struct rb_buf *out);
 // Instances of the launch of that id, likewise: as many as it asked for, if everything went well.
 void rb_gcp_target_find(const char *project, const char *launch_id, struct rb_buf *out);
-// In which zones a machine type is sold, or rather the GPUs it asks for beside it.
+// The zones that sell a machine type, or the GPUs attached to it where it has any.
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out);
 
-// A region, or the project itself (region NULL): no more of them than their quotas.
+// The quotas of a region, or of the project (region NULL).
 void rb_gcp_target_quotas(const char *project, const char *region, struct rb_buf *out);
 // An image or the latest of a family, as launches name them.
 void rb_gcp_target_image(const char *image_id, struct rb_buf *out);
-// Which permissions of a list one has in the project; of the Cloud Resource Manager, not of Compute Engine.
+// Which permissions of a list the caller has in the project. The Cloud Resource Manager answers, not Compute Engine.
 void rb_gcp_target_permissions(const char *project, struct rb_buf *out);
 
 // The body of an insert. The launch is checked. Everything that makes it safe is part of the insert itself: labels, the
@@ -50,7 +50,8 @@ bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const cha
 bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, const char *gang, struct rb_buf *out,
                                struct rb_err *err);
 
-// The labels of an instance, and their replacement: those it has, with the tag's in the place of older ones of that tag.
+// The labels of an instance, and their replacement: those it has, with the tag's in the place of older ones of that
+// tag.
 void rb_gcp_target_labelled(const char *project, const char *zone, const char *name, struct rb_buf *out);
 void rb_gcp_target_labels(const char *project, const char *zone, const char *name, struct rb_buf *out);
 bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag *tag, struct rb_buf *out,

@@ -12,7 +12,7 @@
 enum kind { PLAIN, QUOTA, PERMISSION };
 
 // First match wins. Codes are compared without case and underscores, because the same one is written quotaExceeded in a
-// refused request and QUOTA_EXCEEDED in a failed operation. One that ends in '*' stands for all that start like it; text,
+// refused request and QUOTA_EXCEEDED in a failed operation. One that ends in '*' matches all that start like it; text,
 // where given, must be in the message; a row without a code is decided by the text alone.
 static const struct row {
     const char *code, *text;
@@ -159,7 +159,8 @@ static const char *metric_of(const struct rb_node *error)
     return text_of(info, "metricName");
 }
 
-static void say(const struct row *row, const char *code, const char *message, const char *metric, struct rb_err *err)
+static void set_error(const struct row *row, const char *code, const char *message, const char *metric,
+                      struct rb_err *err)
 {
     char code_text[96], message_text[400], metric_text[120] = "";
     rb_log_sanitise(code, strlen(code), code_text, sizeof code_text);
@@ -194,19 +195,17 @@ static const char *reason_of(const struct rb_node *error)
 
 enum rb_api_reaction rb_gcp_judge(long status, const char *body, size_t n, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, NULL))
         return rb_api_judge_stranger(status, "Google", err);
     const struct rb_node *error = rb_node_member(doc.root, "error");
     const char *message = text_of(error, "message");
     if (!message) {
-        rb_doc_finish(&doc);
         return rb_api_judge_stranger(status, "Google", err);
     }
     const char *reason = reason_of(error);
     const struct row row = classify(status, reason, message);
-    say(&row, *reason ? reason : "no reason given", message, metric_of(error), err);
-    rb_doc_finish(&doc);
+    set_error(&row, *reason ? reason : "no reason given", message, metric_of(error), err);
     return row.reaction;
 }
 
@@ -235,6 +234,6 @@ enum rb_api_reaction rb_gcp_judge_operation(const struct rb_node *operation, str
         message = "no reason given";
     struct row row = classify(status_of(operation), code, message);
     row.number = number_of_operation(row.number);
-    say(&row, code, message, metric_of(error), err);
+    set_error(&row, code, message, metric_of(error), err);
     return row.number == RB_E_OUTCOME_UNKNOWN ? RB_API_RETRY : RB_API_FAIL;
 }

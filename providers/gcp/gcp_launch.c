@@ -38,7 +38,7 @@ struct launch {
     struct rb_err doubt; // why the instances themselves are asked for; code NONE: the operation succeeded
     bool over;           // the operation is: what is not there now never will be
     bool refused;        // it is, and the doubt is its answer
-    struct rb_gcp_instances found;
+    struct rb_instance_page found;
 
     rb_launch_fn *fn;
     void *arg;
@@ -132,9 +132,9 @@ static bool any_ran(const struct rb_gcp_members *m)
     return false;
 }
 
-// What was made and ended was launched, and has a bill: no reason to make another one. Of a gang those that never came have
-// ended too, then, because there was no machine for them.
-static void tell_ended(struct launch *l, const struct rb_gcp_members *m)
+// What was made and ended was launched, and has a bill: no reason to make another one. Of a gang those that never came
+// have ended too, then, because there was no machine for them.
+static void report_ended(struct launch *l, const struct rb_gcp_members *m)
 {
     for (int i = 0; i < m->n; i++)
         if (!m->instances[i].id)
@@ -154,12 +154,13 @@ static void nothing_there(struct launch *l, const struct rb_gcp_members *m)
 {
     struct rb_err refusal = l->doubt;
     if (m->n_ended == m->n || any_ran(m)) {
-        tell_ended(l, m);
+        report_ended(l, m);
     } else if (m->forgotten && refusal.code == RB_ERR_NONE) { // may not list operations: the bill is lost
         rb_err_set(&refusal, RB_E_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
         leave_zone(l, &refusal);
     } else if (refusal.code == RB_ERR_NONE) {
-        rb_err_set(&refusal, RB_E_OUTCOME_UNKNOWN, "it was made and is not there, and nobody says that it ended");
+        rb_err_set(&refusal, RB_E_OUTCOME_UNKNOWN,
+                   "it was created and does not exist, and no operation shows that it ended");
         unknown(l, &refusal);
     } else {
         if (!l->refused)
@@ -182,8 +183,8 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_gcp_memb
     } else if (m->n_there + m->n_ended == m->n) {
         succeed(l, m->instances);
     } else {
-        rb_err_set(&some, RB_E_OUTCOME_UNKNOWN, "%d of %d machines are there%s%s", m->n_there, m->n, l->doubt.code ? ": " : "",
-                   l->doubt.code ? l->doubt.message : "");
+        rb_err_set(&some, RB_E_OUTCOME_UNKNOWN, "%d of %d machines are there%s%s", m->n_there, m->n,
+                   l->doubt.code ? ": " : "", l->doubt.code ? l->doubt.message : "");
         unknown(l, &some);
     }
 }
@@ -324,9 +325,9 @@ static bool decode_found(void *arg, const char *body, size_t n, struct rb_err *e
     return rb_gcp_decode_list(body, n, l->region, &l->arena, &l->found, err);
 }
 
-// An earlier call may have come further down the list of zones, and what it made there have ended since, which no list of
-// instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it came to;
-// of a gang its first member tells, whose insert is an operation of its own.
+// An earlier call may have come further down the list of zones, and what it made there have ended since, which no list
+// of instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it
+// came to; for a gang the first member decides, whose insert is an operation of its own.
 static void ask_earlier(struct launch *l);
 
 static void earlier_known(void *arg, const struct rb_err *err, const struct rb_instance *instance)
@@ -335,7 +336,7 @@ static void earlier_known(void *arg, const struct rb_err *err, const struct rb_i
     if (err && err->code == RB_ERR_NOT_FOUND && l->at > 0) {
         l->at--;
         ask_earlier(l);
-    } else if (err && (err->code == RB_ERR_NOT_FOUND || err->code == RB_ERR_DENIED)) { // or nobody may say
+    } else if (err && (err->code == RB_ERR_NOT_FOUND || err->code == RB_ERR_DENIED)) { // or we may not read it
         l->at = 0;
         insert(l);
     } else if (err) {
@@ -372,8 +373,8 @@ static void stay_in_zone(struct launch *l, const char *zone)
     name_machines(l);
 }
 
-// An earlier call with this token, perhaps of a process that died, may have come further down the list of zones. Of a gang
-// that a listing shows the rest may not be in listings yet, or may have ended: all of it is asked for by name.
+// An earlier call with this token, perhaps of a process that died, may have come further down the list of zones. Of a
+// gang that a listing shows the rest may not be in listings yet, or may have ended: all of it is asked for by name.
 static void found(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
@@ -409,8 +410,8 @@ static void find(struct launch *l)
     send(l, &call);
 }
 
-// The same order for all launches of a run, so that its nodes come together in one zone while there is room; another one
-// for another run, so that not all begin in the same.
+// The same order for all launches of a run, so that its nodes come together in one zone while there is room; another
+// one for another run, so that not all begin in the same.
 static void rotate_zones(struct launch *l, const char *key)
 {
     char digest[65];

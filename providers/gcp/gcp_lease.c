@@ -1,7 +1,7 @@
-// Compute Engine replaces all labels of an instance at once, and only for whoever names the fingerprint of those that are
-// there: each instance is read and written, two requests. A listing would show the fingerprints of all at once, but one that
-// lags, and each of them costs a third request. Who changes labels meanwhile makes us read again. A few instances are
-// under way at a time.
+// Compute Engine replaces all labels of an instance at once, and only if the request names the fingerprint of the
+// present labels: each instance is read and written, two requests. A listing would show the fingerprints of all at
+// once, but one that lags, and each of them costs a third request. If the labels change in between, they are read
+// again. A few instances are under way at a time.
 #include "providers/gcp/gcp_lease.h"
 
 #include "providers/gcp/gcp_decode.h"
@@ -12,47 +12,35 @@
 
 enum { TRIES = 5, WIDTH = 8, CONFLICTS = 5 };
 
-struct renewal {
+struct lanes {
     struct rb_google_client *client;
-    struct rb_arena arena;
-    const char **ids;
-    int n, next; // next: not begun yet
-    struct rb_tag lease;
-    int n_lanes;       // under way
-    struct rb_err err; // of the instance that failed first; code NONE: none did
-    rb_terminate_fn *fn;
-    void *arg;
+    struct rb_renewal *renewal;
+    int next; // not begun yet
 };
 
 // One instance after the other.
 struct lane {
-    struct renewal *of;
     struct rb_arena arena; // of the present instance
+    struct lanes *of;
     const char *name, *zone;
     struct rb_gcp_labelled labels;
     struct rb_gcp_operation operation;
     int conflicts; // how often others were faster
 };
 
-static void renewal_destroy(struct renewal *r)
+static void end_lane(struct lane *l, bool dropped)
 {
-    rb_arena_finish(&r->arena);
-    free(r);
-}
-
-static void lane_destroy(struct lane *l)
-{
-    rb_arena_finish(&l->arena);
-    free(l);
+    struct lanes *all = l->of;
+    struct rb_renewal *r = all->renewal;
+    rb_api_state_free(l);
+    if (r->n_open == 1)
+        free(all);
+    rb_renewal_close(r, dropped);
 }
 
 static void dropped(void *arg)
 {
-    struct lane *l = arg;
-    struct renewal *r = l->of;
-    lane_destroy(l);
-    if (--r->n_lanes == 0)
-        renewal_destroy(r);
+    end_lane(arg, true);
 }
 
 static void send(struct lane *l, struct rb_api_call *call)
@@ -66,17 +54,11 @@ static void send(struct lane *l, struct rb_api_call *call)
 static void begin_next(struct lane *l);
 static void ask_labels(struct lane *l);
 
-static void settle(struct lane *l, const struct rb_err *err)
+static void end_instance(struct lane *l, const struct rb_err *err)
 {
-    struct renewal *r = l->of;
-    if (err && err->code != RB_ERR_NOT_FOUND && r->err.code == RB_ERR_NONE) {
-        r->err = *err;
-        if (err->code == RB_ERR_DENIED)
-            rb_err_set(&r->err, RB_E_PERMISSION, "%s; allow compute.instances.setLabels (docs/policies/gcp-role.yaml)",
-                       err->message);
-    }
+    rb_renewal_note(l->of->renewal, err);
     if (err && err->code == RB_ERR_DENIED)
-        r->next = r->n; // the others would say the same
+        l->of->next = l->of->renewal->n; // the others would be refused as well
     begin_next(l);
 }
 
@@ -97,7 +79,7 @@ static void labels_set(void *arg, const struct rb_err *err)
     if (err && rb_err_number(err) == RB_E_CLOUD_STATE && ++l->conflicts < CONFLICTS)
         ask_labels(l);
     else
-        settle(l, err);
+        end_instance(l, err);
 }
 
 static void set_labels(struct lane *l)
@@ -106,13 +88,13 @@ static void set_labels(struct lane *l)
     struct rb_api_call call = {
         .name = "instances.setLabels", .method = "POST", .decode = decode_operation, .done = labels_set};
     rb_gcp_target_labels(rb_google_client_project(l->of->client), l->zone, l->name, &call.target);
-    if (rb_gcp_encode_labels(&l->labels, &l->of->lease, &call.body, &err)) {
+    if (rb_gcp_encode_labels(&l->labels, &l->of->renewal->lease, &call.body, &err)) {
         send(l, &call);
         return;
     }
     rb_buf_finish(&call.target);
     rb_buf_finish(&call.body);
-    settle(l, &err);
+    end_instance(l, &err);
 }
 
 // --- read
@@ -127,7 +109,7 @@ static void labels_known(void *arg, const struct rb_err *err)
 {
     struct lane *l = arg;
     if (err)
-        settle(l, err);
+        end_instance(l, err);
     else
         set_labels(l);
 }
@@ -143,36 +125,29 @@ static void ask_labels(struct lane *l)
 
 static void begin_next(struct lane *l)
 {
-    struct renewal *r = l->of;
+    const struct rb_renewal *r = l->of->renewal;
     rb_arena_finish(&l->arena);
     rb_arena_init(&l->arena);
     l->conflicts = 0;
-    while (r->next < r->n)
-        if (rb_gcp_instance_id_split(r->ids[r->next++], &l->arena, &l->name, &l->zone)) {
+    while (l->of->next < r->n)
+        if (rb_gcp_instance_id_split(r->ids[l->of->next++], &l->arena, &l->name, &l->zone)) {
             ask_labels(l);
             return;
         } // one that is no id of Compute Engine is not there
-    lane_destroy(l);
-    if (--r->n_lanes > 0)
-        return;
-    r->fn(r->arg, r->err.code ? &r->err : NULL);
-    renewal_destroy(r);
+    end_lane(l, false);
 }
 
 void rb_gcp_renew(struct rb_google_client *client, const char *const *ids, int n, const struct rb_tag *lease,
                   rb_terminate_fn *fn, void *arg)
 {
-    struct renewal *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct renewal){.client = client, .n = n, .fn = fn, .arg = arg};
-    r->ids = rb_arena_array(&r->arena, (size_t)n, sizeof *r->ids);
-    for (int i = 0; i < n; i++)
-        r->ids[i] = rb_arena_strdup(&r->arena, ids[i]);
-    r->lease = (struct rb_tag){rb_arena_strdup(&r->arena, lease->key), rb_arena_strdup(&r->arena, lease->value)};
+    static const char right[] = "compute.instances.setLabels (docs/policies/gcp-role.yaml)";
     const int width = n < WIDTH ? n : WIDTH;
-    r->n_lanes = width;
+    struct lanes *all = rb_xcalloc(1, sizeof *all);
+    *all = (struct lanes){.client = client, .renewal = rb_renewal_create(ids, n, lease, right, fn, arg)};
+    all->renewal->n_open = width;
     for (int i = 0; i < width; i++) {
-        struct lane *l = rb_xcalloc(1, sizeof *l);
-        l->of = r;
+        struct lane *l = rb_api_state_create(sizeof *l);
+        l->of = all;
         begin_next(l);
     }
 }

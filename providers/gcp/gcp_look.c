@@ -10,8 +10,8 @@
 enum { LOOK_TRIES = 3, MAX_PAGES = 100 };
 
 struct look {
-    struct rb_google_client *client;
     struct rb_arena arena;
+    struct rb_google_client *client;
     const char *region, *id, *name, *zone;
     struct rb_instance instance;
     struct rb_gcp_history history;
@@ -21,25 +21,18 @@ struct look {
     void *arg;
 };
 
-static void destroy(void *arg)
-{
-    struct look *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l);
-}
-
 static void dropped(void *arg)
 {
     struct look *l = arg;
     if (l->drop)
         l->drop(l->arg);
-    destroy(l);
+    rb_api_state_free(l);
 }
 
 static void finish(struct look *l, const struct rb_err *err)
 {
     l->fn(l->arg, err, err ? NULL : &l->instance);
-    destroy(l);
+    rb_api_state_free(l);
 }
 
 static void refused(void *arg, const struct rb_err *err)
@@ -120,7 +113,7 @@ static void looked(void *arg, const struct rb_err *err)
 static struct look *create(struct rb_google_client *client, const char *region, const char *id, rb_launch_fn *fn,
                            void (*drop)(void *arg), void *arg)
 {
-    struct look *l = rb_xcalloc(1, sizeof *l);
+    struct look *l = rb_api_state_create(sizeof *l);
     l->client = client;
     l->region = rb_arena_strdup(&l->arena, region);
     l->id = rb_arena_strdup(&l->arena, id);

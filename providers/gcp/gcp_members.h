@@ -1,5 +1,5 @@
-// What has become of the machines of one launch in one zone, asked one by one, by their names: of each that is not there
-// the operations tell whether it was made and ended, or never came.
+// Finds out what became of the machines of one launch in one zone, one by one, by their names. For each that does not
+// exist, the operations show whether it was created and ended, or never created.
 #ifndef RB_PROVIDERS_GCP_MEMBERS_H
 #define RB_PROVIDERS_GCP_MEMBERS_H
 
@@ -10,18 +10,18 @@ struct rb_gcp_members_question {
     const char *region, *zone, *launch_id; // outlive the question, as all of it
     const char *const *names;              // [n]
     int n;
-    bool over; // the operation that makes them is: what is not there now never will be
+    bool over; // the operation that creates them has ended: what does not exist now will not come
 };
 
 struct rb_gcp_members {
-    struct rb_instance *instances; // [n], those that never came without an id
+    struct rb_instance *instances; // [n], those that were never created have no id
     int n;
     int n_there, n_ended;
-    bool forgotten; // of some that are not there nobody may tell us what became of them
+    bool forgotten; // we may not read what became of some that do not exist
 };
 
-// err: nobody knows. NOT_FOUND: one is not there, and the operation is not over. INVALID: there is one of that name, and it
-// is another launch's.
+// err: the outcome is unknown. NOT_FOUND: one does not exist, and the operation is not over. INVALID: an instance of
+// that name exists and belongs to another launch.
 typedef void rb_gcp_members_fn(void *arg, const struct rb_err *err, const struct rb_gcp_members *members);
 
 // Decoded values live in the arena. fn is called once, from the loop; or drop if the client is destroyed first.

@@ -122,7 +122,7 @@ static bool put_label(const struct rb_tag *tag, struct rb_gcp_label *out, int *n
 {
     const char *label = label_of(tag->key);
     if (!label)
-        return rb_err_set(err, RB_E_GCP_LABELS, "tag %s: no label of Compute Engine stands for it", tag->key);
+        return rb_err_set(err, RB_E_GCP_LABELS, "tag %s: it has no label on Compute Engine", tag->key);
     RB_AUTO(rb_buf_finish) struct rb_buf value = RB_BUF_INIT;
     encode(tag->value, &value);
     if (value.len > (size_t)MAX_PARTS * MAX_VALUE_LEN)

@@ -1,5 +1,5 @@
-// How our identifiers are written where Compute Engine takes only its own alphabets: names of instances, request ids,
-// labels. All of it is reproducible from what the caller has, and readable back.
+// Encodes our identifiers in the alphabets that Compute Engine takes: names of instances, request ids, labels. All of
+// them can be computed again from what the caller has, and decoded.
 #ifndef RB_PROVIDERS_GCP_NAMES_H
 #define RB_PROVIDERS_GCP_NAMES_H
 
@@ -23,9 +23,10 @@ void rb_gcp_request_id(const char *name, char out[static RB_GCP_UUID_BYTES]);
 char *rb_gcp_instance_id(struct rb_arena *arena, const char *name, const char *zone);
 bool rb_gcp_instance_id_split(const char *id, struct rb_arena *arena, const char **out_name, const char **out_zone);
 
-// Labels. Keys: rb:run-id, rb:launch-id, rb:owner, rb:expires-at become rb-run, rb-launch, rb-owner, rb-expires-at. Values: lower case letters, digits
-// and '-' stand for themselves, every other byte is '_' and two hexadecimal digits. A label holds 63 characters; what is
-// longer goes on in rb-run_2 and so on.
+// Labels. Keys: rb:run-id, rb:launch-id, rb:owner, rb:expires-at become rb-run, rb-launch, rb-owner, rb-expires-at.
+// Values: lower case letters, digits
+// and '-' are written as they are, every other byte as '_' and two hexadecimal digits. A label holds 63 characters;
+// what is longer continues in rb-run_2 and so on.
 struct rb_gcp_label {
     char key[64], value[64];
 };
@@ -37,8 +38,8 @@ bool rb_gcp_labels(const struct rb_tag *tags, int n_tags, struct rb_gcp_label ou
 const char *rb_gcp_tag(const struct rb_node *labels, const char *tag_key, struct rb_arena *arena);
 // Does the label hold that tag, or a part of it?
 bool rb_gcp_is_label_of(const char *label_key, const char *tag_key);
-// What a listing filters by: the first label of a tag ("labels.rb-run=..."), so that values which differ only behind its
-// 63 characters pass as well. tag_key NULL: whatever has an owner ("labels.rb-owner:*").
+// What a listing filters by: the first label of a tag ("labels.rb-run=..."), so that values which differ only behind
+// its 63 characters pass as well. tag_key NULL: whatever has an owner ("labels.rb-owner:*").
 void rb_gcp_filter(const char *tag_key, const char *value, struct rb_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
-// One question per type, then the price list page by page (some ten, of megabytes), then the sums. Asked rarely, so it may
-// take a minute.
+// One question per type, then the price list page by page (some ten, of megabytes), then the sums. Asked rarely, so it
+// may take a minute.
 #include "providers/gcp/gcp_offers.h"
 
 #include "base/arena.h"
@@ -16,8 +16,8 @@ static const char price_list[] = "/services/6F81-5844-456A/skus?currencyCode=USD
 static const int64_t page_timeout_us = INT64_C(120000000);
 
 struct survey {
-    struct rb_google_client *client;
     struct rb_arena arena;
+    struct rb_google_client *client;
     const char *infra, *region;
     int64_t asked_unix_us;
     struct rb_gcp_priced machines[RB_GCP_MAX_TYPES];
@@ -28,18 +28,11 @@ struct survey {
     void *arg;
 };
 
-static void survey_destroy(void *arg)
-{
-    struct survey *s = arg;
-    rb_arena_finish(&s->arena);
-    free(s);
-}
-
 static void survey_failed(void *arg, const struct rb_err *err)
 {
     struct survey *s = arg;
     s->fn(s->arg, err, NULL);
-    survey_destroy(s);
+    rb_api_state_free(s);
 }
 
 static struct rb_offer offer_of(const struct survey *s, const struct rb_gcp_priced *p, enum rb_market market,
@@ -84,12 +77,12 @@ static void all_priced(struct survey *s)
             offers[catalog.n_offers++] = offer_of(s, p, RB_MARKET_SPOT, rate);
     }
     s->fn(s->arg, NULL, &catalog);
-    survey_destroy(s);
+    rb_api_state_free(s);
 }
 
 static struct rb_api_call new_call(struct survey *s, const char *name)
 {
-    return (struct rb_api_call){.name = name, .method = "GET", .max_tries = TRIES, .arg = s, .drop = survey_destroy};
+    return (struct rb_api_call){.name = name, .method = "GET", .max_tries = TRIES, .arg = s, .drop = rb_api_state_free};
 }
 
 // --- the price list ---
@@ -191,7 +184,7 @@ static bool begin(struct survey *s, const char *const *types, int n_types, struc
 void rb_gcp_offers(struct rb_google_client *client, const struct rb_loop *loop, const char *region,
                    const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
 {
-    struct survey *s = rb_xcalloc(1, sizeof *s);
+    struct survey *s = rb_api_state_create(sizeof *s);
     struct rb_err err;
     s->client = client;
     s->region = rb_arena_strdup(&s->arena, region);

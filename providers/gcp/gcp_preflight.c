@@ -1,4 +1,5 @@
-// Source: projects.testIamPermissions (Cloud Resource Manager API v1), images.get and images.getFromFamily (compute v1).
+// Source: projects.testIamPermissions (Cloud Resource Manager API v1), images.get and images.getFromFamily (compute
+// v1).
 #include "providers/gcp/gcp_preflight.h"
 
 #include "base/doc.h"
@@ -41,7 +42,7 @@ const char *const rb_gcp_permissions[] = {
 };
 
 // Without these a run still works: who may use an image need not be allowed to look at it, only `rbrun doctor` compares
-// quotas, and the bill of an instance whose end nobody saw is estimated.
+// quotas, and the bill of an instance whose end was not seen is estimated.
 static const char *const dispensable[] = {"compute.zoneOperations.list",  "compute.images.get",
                                           "compute.images.getFromFamily", "compute.projects.get",
                                           "compute.regions.get",          NULL};
@@ -82,13 +83,10 @@ static void send(struct preflight *p, struct rb_api_call *call, enum rb_google_s
 static bool decode_image(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     (void)arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     const char *name;
-    if (!rb_doc_parse_json(&doc, "answer", body, n, err))
-        return false;
-    const bool ok = rb_node_string(rb_node_member(doc.root, "name"), &name, err);
-    rb_doc_finish(&doc);
-    return ok;
+    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
+           rb_node_string(rb_node_member(doc.root, "name"), &name, err);
 }
 
 static void image_known(void *arg, const struct rb_err *err)
@@ -130,11 +128,11 @@ static bool is_dispensable(const char *permission)
     return false;
 }
 
-// Whoever has none of them is answered {}.
+// The answer is {} where none of them is granted.
 static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct preflight *p = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     const struct rb_node *held = rb_node_member(doc.root, "permissions");
@@ -143,11 +141,10 @@ static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_
     for (const char *const *name = rb_gcp_permissions; ok && *name; name++)
         if (!is_among(*name, held) && !is_dispensable(*name))
             rb_buf_printf(&p->missing, "%s%s", p->missing.len ? ", " : "", *name);
-    rb_doc_finish(&doc);
     return ok || rb_err_set(err, RB_E_ANSWER, "answer: expected {\"permissions\": [...]}");
 }
 
-// An API that nobody enabled in the project answers whoever asks with this reason, in one of its two spellings.
+// An API that is not enabled in the project refuses every request with this reason, in one of its two spellings.
 static bool is_switched_off(const struct rb_err *err)
 {
     return strstr(err->message, "accessNotConfigured") || strstr(err->message, "SERVICE_DISABLED");
@@ -160,11 +157,11 @@ static void permissions_known(void *arg, const struct rb_err *err)
     if (err) {
         denied = *err;
         if (is_switched_off(err))
-            rb_err_set(
-                &denied, RB_E_PERMISSION,
-                "%s; nothing is launched that may not be ended, and nobody says whether it may: enable the Cloud "
-                "Resource Manager API (gcloud services enable cloudresourcemanager.googleapis.com)",
-                err->message);
+            rb_err_set(&denied, RB_E_PERMISSION,
+                       "%s; nothing is launched that may not be terminated, and the right to do so cannot be checked: "
+                       "enable the Cloud "
+                       "Resource Manager API (gcloud services enable cloudresourcemanager.googleapis.com)",
+                       err->message);
         end(p, &denied);
     } else if (p->missing.len > 0) {
         rb_err_set(&denied, RB_E_PERMISSION,
@@ -190,12 +187,9 @@ void rb_gcp_preflight(struct rb_google_client *client, const struct rb_launch *l
     rb_launch_copy(&p->arena, launch, &p->what);
     rb_gcp_target_permissions(rb_google_client_project(client), &call.target);
     rb_json_init(&j, &call.body, false);
-    rb_json_begin_object(&j);
-    rb_json_key(&j, "permissions");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "{permissions: [");
     for (const char *const *name = rb_gcp_permissions; *name; name++)
         rb_json_string(&j, *name);
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     send(p, &call, RB_GOOGLE_RESOURCES);
 }

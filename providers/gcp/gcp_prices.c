@@ -10,8 +10,8 @@
 enum { MAX_PAGE_TOKEN = 512, NANOS_PER_UUSD = 1000 };
 #define NANOS_PER_USD INT64_C(1000000000)
 
-// Families that also come with local disks (a2-ultragpu, a3, a4) are not here: those are priced apart, and how many there
-// are is not in the price list.
+// Families that also come with local disks (a2-ultragpu, a3, a4) are not here: those are priced apart, and how many
+// there are is not in the price list.
 static const struct family {
     const char *prefix, *core, *memory, *gpu, *accelerator; // gpu NULL: GPUs are attached
     double gpu_memory_gb;
@@ -112,14 +112,13 @@ static const struct rb_node *machine_in(const struct rb_node *root, const char *
 
 bool rb_gcp_priced_machine(const char *body, size_t n, const char *region, struct rb_gcp_priced *p, struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     const struct rb_node *machine = machine_in(doc.root, region);
     const bool ok =
         machine ? read_machine(machine, p, err)
                 : rb_err_set(err, RB_E_CLOUD_NOT_FOUND, "%s: no zone of gcp/%s sells it", p->instance_type, region);
-    rb_doc_finish(&doc);
     return ok;
 }
 
@@ -193,7 +192,7 @@ static bool take_sku(const struct rb_node *sku, enum rb_market market, struct rb
         if (!read_nanos(sku, (enum rb_gcp_part)kind, &nanos, err))
             return false;
         if (*kept >= 0 && *kept != nanos)
-            return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: stands there twice, at different prices",
+            return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: listed twice, at different prices",
                               text(sku, "description"));
         *kept = nanos;
     }
@@ -230,12 +229,9 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
 bool rb_gcp_priced_page(const char *body, size_t size, const char *region, struct rb_gcp_priced *machines, int n,
                         char *out_next, struct rb_err *err)
 {
-    struct rb_doc doc;
-    if (!rb_doc_parse_json(&doc, "answer", body, size, err))
-        return false;
-    const bool ok = read_page(doc.root, region, machines, n, out_next, err);
-    rb_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_json(&doc, "answer", body, size, err) &&
+           read_page(doc.root, region, machines, n, out_next, err);
 }
 
 // --- the sum ---

@@ -1,7 +1,7 @@
-// Prices of machines out of Google's price list, which prices parts: an hour of a core, of a GiB of memory, of a GPU. A
-// machine is the sum of its parts. Only families whose parts we know by name have a price; any other is an error, as is
-// a part that the list does not hold, or holds twice: unknown is never free. Pure.
-// Source: services.skus.list of the Cloud Billing API; the SKUs' descriptions, as they stood in 2026-08.
+// Computes prices of machines from Google's price list, which prices parts: an hour of a core, of a GiB of memory, of a
+// GPU. A machine is the sum of its parts. Only families whose parts we know by name have a price; any other is an
+// error, as is a part that the list does not hold, or holds twice: unknown is never free. Pure. Source:
+// services.skus.list of the Cloud Billing API; the SKUs' descriptions, as of 2026-08.
 #ifndef RB_PROVIDERS_GCP_PRICES_H
 #define RB_PROVIDERS_GCP_PRICES_H
 

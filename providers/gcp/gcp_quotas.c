@@ -21,8 +21,8 @@ struct metrics {
 };
 
 struct survey {
-    struct rb_google_client *client;
     struct rb_arena arena;
+    struct rb_google_client *client;
     const char *region;
     struct rb_demand *demands; // [n_demands], copies
     int n_demands, at;         // at: whose vCPUs are asked for
@@ -33,13 +33,6 @@ struct survey {
     rb_quotas_fn *fn;
     void *arg;
 };
-
-static void destroy(void *arg)
-{
-    struct survey *s = arg;
-    rb_arena_finish(&s->arena);
-    free(s);
-}
 
 // --- what Google says
 
@@ -58,7 +51,7 @@ static bool read_metric(const struct rb_node *node, struct metric *out, struct r
 
 static bool read_metrics(const char *body, size_t n, struct metrics *out, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     out->n = 0;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -67,7 +60,6 @@ static bool read_metrics(const char *body, size_t n, struct metrics *out, struct
     for (const struct rb_node *q = ok ? quotas->first : NULL; q && ok; q = q->next)
         ok = out->n < MAX_METRICS ? read_metric(q, &out->list[out->n++], err)
                                   : rb_err_set(err, RB_E_ANSWER, "quotas: expected at most %d", MAX_METRICS);
-    rb_doc_finish(&doc);
     return ok;
 }
 
@@ -226,7 +218,7 @@ static void project_known(void *arg, const struct rb_err *err)
     if (!err)
         compare(s);
     s->fn(s->arg, err, s->quotas, s->n_quotas);
-    destroy(s);
+    rb_api_state_free(s);
 }
 
 static void ask(struct survey *s, const char *name, const char *region,
@@ -240,7 +232,7 @@ static void ask(struct survey *s, const char *name, const char *region,
         .arg = s,
         .decode = decode,
         .done = done,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     rb_gcp_target_quotas(rb_google_client_project(s->client), region, &call.target);
     rb_google_send(s->client, RB_GOOGLE_COMPUTE, &call);
@@ -266,7 +258,7 @@ static const struct rb_node *first_of(const struct rb_node *list)
 static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct survey *s = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     double cpus = -1;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
@@ -277,7 +269,6 @@ static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err 
         if (machine && strncmp(z->key, "zones/", 6) == 0 && strncmp(z->key + 6, s->region, strlen(s->region)) == 0)
             ok = rb_node_double(rb_node_member(machine, "guestCpus"), 1, 1e5, &cpus, err);
     }
-    rb_doc_finish(&doc);
     s->found_vcpus = cpus;
     return ok;
 }
@@ -311,7 +302,7 @@ static void ask_machine(struct survey *s)
         .arg = s,
         .decode = decode_machine,
         .done = machine_known,
-        .drop = destroy,
+        .drop = rb_api_state_free,
     };
     struct rb_gcp_machine_type type;
     struct rb_err err;
@@ -338,7 +329,7 @@ static void ask_machines(struct survey *s)
 void rb_gcp_quotas(struct rb_google_client *client, const char *region, const struct rb_demand *demands, int n,
                    rb_quotas_fn *fn, void *arg)
 {
-    struct survey *s = rb_xcalloc(1, sizeof *s);
+    struct survey *s = rb_api_state_create(sizeof *s);
     s->client = client;
     s->region = rb_arena_strdup(&s->arena, region);
     s->demands = rb_demands_copy(demands, n, &s->arena);

@@ -90,7 +90,8 @@ bool rb_google_endpoint(enum rb_google_service service, char *out, size_t size, 
 
 // --- whose ---
 
-// Ids are lower case letters, digits and dashes; old ones stand behind the domain of their owner ("example.com:name").
+// Ids are lower case letters, digits and dashes; old ones have the domain of their owner before them
+// ("example.com:name").
 static bool is_project(const char *s)
 {
     const size_t n = strlen(s);

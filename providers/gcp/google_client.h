@@ -1,5 +1,5 @@
-// The services of Google's cloud that are used here: finds where they are, who we are and which project it is about, and
-// sends calls with an access token. Trying again is api_call.h's.
+// Sends calls to the services of Google's cloud: finds their endpoints, our credentials and the project, and adds an
+// access token to every try. Retries are in api_call.h.
 #ifndef RB_PROVIDERS_GOOGLE_CLIENT_H
 #define RB_PROVIDERS_GOOGLE_CLIENT_H
 
@@ -34,9 +34,9 @@ void rb_google_refuse(struct rb_google_client *c, struct rb_api_call *call, cons
 
 // Where the service is reached: RB_GCP_COMPUTE_ENDPOINT (RB_GCP_BILLING_ENDPOINT), then the variable of gcloud
 // (CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE, ..._CLOUDBILLING), then Google's own. Where an override names no path, the
-// service's own is added. Plain http only to loopback. Where Compute Engine is on loopback, so are the others, unless their
-// own variables (RB_GCP_RESOURCES_ENDPOINT, ..._CLOUDRESOURCEMANAGER) say otherwise: a mock's tokens are no business of
-// Google's.
+// service's own is added. Plain http only to loopback. Where Compute Engine is on loopback, so are the others, unless
+// their own variables (RB_GCP_RESOURCES_ENDPOINT, ..._CLOUDRESOURCEMANAGER) say otherwise: a mock's tokens are no
+// business of Google's.
 bool rb_google_endpoint(enum rb_google_service service, char *out, size_t size, struct rb_err *err);
 
 #endif

@@ -126,13 +126,11 @@ static bool read_document(const struct reader *r, bool loopback, struct rb_googl
 static bool read_file(const struct rb_private_file *file, bool loopback, struct rb_google_credentials *c,
                       struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     if (!rb_private_file_check(file, err) || !rb_doc_parse_json(&doc, file->path, file->text, file->len, err))
         return false;
     const struct reader r = {.doc = &doc, .err = err};
-    const bool ok = read_document(&r, loopback, c);
-    rb_private_doc_finish(&doc);
-    return ok;
+    return read_document(&r, loopback, c);
 }
 
 // --- the chain ---

@@ -1,6 +1,6 @@
-// Google's application default credentials, kept in memory only. Order: the file GOOGLE_APPLICATION_CREDENTIALS names,
-// the file of `gcloud auth application-default login`, the metadata service of a machine in their cloud. Files must
-// belong to the user; secrets are wiped.
+// Finds Google's application default credentials and keeps them in memory only. Order: the file
+// GOOGLE_APPLICATION_CREDENTIALS names, the file of `gcloud auth application-default login`, the metadata service of a
+// machine in their cloud. Files must belong to the user; secrets are wiped.
 #ifndef RB_PROVIDERS_GOOGLE_CREDENTIALS_H
 #define RB_PROVIDERS_GOOGLE_CREDENTIALS_H
 
@@ -14,8 +14,8 @@ enum rb_google_identity {
 
 struct rb_google_credentials {
     enum rb_google_identity identity;
-    char project[64];          // "": they do not say
-    char quota_project[64];    // a person's: who is charged for the requests; "": nobody in particular
+    char project[64];          // "": not given
+    char quota_project[64];    // a person's: the project charged for the requests; "": none
     char token_endpoint[512];  // where tokens are had; for a machine: the metadata service
     char email[256], key_id[128]; // service account
     char *private_key;         // PEM

@@ -27,12 +27,7 @@ static void put_header(const struct rb_google_jwt *jwt, struct rb_buf *out)
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     struct rb_json j;
     rb_json_init(&j, &text, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "alg", "RS256");
-    rb_json_kstring(&j, "typ", "JWT");
-    if (jwt->key_id[0])
-        rb_json_kstring(&j, "kid", jwt->key_id);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{alg: 'RS256', typ: 'JWT', kid: %s}", jwt->key_id[0] ? jwt->key_id : NULL);
     put_base64url(text.data, text.len, out);
 }
 
@@ -42,13 +37,8 @@ static void put_claims(const struct rb_google_jwt *jwt, struct rb_buf *out)
     const int64_t now_s = jwt->unix_us / RB_US_PER_S;
     struct rb_json j;
     rb_json_init(&j, &text, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "iss", jwt->email);
-    rb_json_kstring(&j, "scope", jwt->scope);
-    rb_json_kstring(&j, "aud", audience);
-    rb_json_kint(&j, "iat", now_s);
-    rb_json_kint(&j, "exp", now_s + LIFETIME_S);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{iss: %s, scope: %s, aud: %s, iat: %jd, exp: %jd}", jwt->email, jwt->scope, audience, now_s,
+                now_s + LIFETIME_S);
     put_base64url(text.data, text.len, out);
 }
 

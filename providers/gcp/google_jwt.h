@@ -1,4 +1,4 @@
-// The assertion with which a service account asks for a token: a JSON Web Token signed RS256.
+// Signs the assertion with which a service account requests a token: a JSON Web Token (RS256).
 #ifndef RB_PROVIDERS_GOOGLE_JWT_H
 #define RB_PROVIDERS_GOOGLE_JWT_H
 

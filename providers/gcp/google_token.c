@@ -81,12 +81,8 @@ static bool read_token(struct rb_google_tokens *t, const struct rb_node *root, s
 
 static bool decode_token(void *arg, const char *body, size_t n, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
-    if (!rb_doc_parse_json(&doc, "answer", body, n, err))
-        return false;
-    const bool ok = read_token(arg, doc.root, err);
-    rb_private_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_json(&doc, "answer", body, n, err) && read_token(arg, doc.root, err);
 }
 
 static const char *member_text(const struct rb_doc *doc, const char *key)
@@ -107,13 +103,12 @@ static bool is_transient(long status, const char *error)
 // {"error": "invalid_grant", "error_description": "Invalid JWT: ..."}
 static enum rb_api_reaction judge_refusal(long status, const char *body, size_t n, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     char error[64] = "", description[400] = "";
     if (rb_doc_parse_json(&doc, "answer", body, n, NULL)) {
         const char *e = member_text(&doc, "error"), *d = member_text(&doc, "error_description");
         rb_log_sanitise(e, strlen(e), error, sizeof error);
         rb_log_sanitise(d, strlen(d), description, sizeof description);
-        rb_private_doc_finish(&doc);
     }
     const bool transient = is_transient(status, error);
     rb_err_set(err,
@@ -193,7 +188,7 @@ static bool ask(const struct rb_google_tokens *t, struct rb_api_call *call, stru
     return true;
 }
 
-// The metadata service answers nobody who does not say this: a browser led astray cannot.
+// The metadata service requires this header, which a browser that was led to its address cannot send.
 static void authorise(void *authority, struct rb_api_try *t)
 {
     static const char *const header = "Metadata-Flavor: Google";

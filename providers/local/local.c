@@ -192,6 +192,7 @@ static bool local_is_harmless(const char *region)
 const struct rb_provider_ops rb_provider_local = {
     .name = "local",
     .summary = "this machine, as one free node",
+    .transport = "local",
     .is_in_process = true,
     .create = local_create,
     .destroy = local_destroy,

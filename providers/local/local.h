@@ -1,4 +1,4 @@
-// This machine as a cloud with one free node.
+// The provider of this machine: a cloud with one free node.
 #ifndef RB_PROVIDERS_LOCAL_H
 #define RB_PROVIDERS_LOCAL_H
 

@@ -1,5 +1,5 @@
-// Slurm knows no idempotency token. So every job carries its launch's token in the comment, and before a job is submitted
-// the cluster is asked whether there is one already; a submission itself is never tried twice.
+// Slurm knows no idempotency token. So every job carries its launch's token in the comment, and before a job is
+// submitted the cluster is asked whether there is one already; a submission itself is never tried twice.
 #include "providers/slurm/slurm.h"
 
 #include "base/arena.h"
@@ -25,9 +25,9 @@ struct slurm {
 };
 
 struct launch {
+    struct rb_arena arena;
     struct launch *next;
     struct slurm *slurm;
-    struct rb_arena arena;
     struct rb_launch what;
     struct rb_slurm_shape shape;
     struct rb_err err; // refused; code NONE: not yet
@@ -38,15 +38,15 @@ struct launch {
 
 // One listing serves all launches that asked before it went out.
 struct lookup {
-    struct slurm *slurm;
     struct rb_arena arena;
+    struct slurm *slurm;
     struct launch *launches;
     struct rb_slurm_jobs jobs;
 };
 
 struct listing {
-    struct slurm *slurm;
     struct rb_arena arena;
+    struct slurm *slurm;
     const char *run_id; // NULL: any
     struct rb_slurm_jobs jobs;
     rb_list_fn *fn;
@@ -65,19 +65,25 @@ static void write_list(void *arg, int api, struct rb_buf *path, struct rb_buf *b
     rb_buf_puts(path, "/jobs");
 }
 
-// --- launch
-
-static void launch_destroy(void *arg)
+static void send_jobs(const struct slurm *s, void *arg, bool (*decode)(void *, const struct rb_node *, struct rb_err *),
+                      void (*done)(void *, const struct rb_err *, int), void (*drop)(void *))
 {
-    struct launch *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l);
+    rb_slurm_send(s->client, &(struct rb_slurm_request){.name = "jobs",
+                                                        .method = "GET",
+                                                        .max_tries = READ_TRIES,
+                                                        .arg = arg,
+                                                        .write = write_list,
+                                                        .decode = decode,
+                                                        .done = done,
+                                                        .drop = drop});
 }
+
+// --- launch
 
 static void launch_answer(struct launch *l, const struct rb_err *err, const struct rb_instance *instance)
 {
     l->fn(l->arg, err, instance);
-    launch_destroy(l);
+    rb_api_state_free(l);
 }
 
 static const char *tag(const struct rb_launch *l, const char *key)
@@ -105,7 +111,7 @@ static void refused_and_ended(void *arg, const struct rb_err *err, int slurm_err
     launch_answer(l, &l->err, NULL);
 }
 
-// Slurm complains, and queues the job all the same: it would start some day, when nobody waits for it any more.
+// Slurm reports an error but queues the job all the same: it would start later, when no run waits for it any more.
 static void end_refused(struct launch *l)
 {
     rb_slurm_send(l->slurm->client, &(struct rb_slurm_request){.name = "cancel",
@@ -115,7 +121,7 @@ static void end_refused(struct launch *l)
                                                                .arg = l,
                                                                .write = write_end_of_launch,
                                                                .done = refused_and_ended,
-                                                               .drop = launch_destroy});
+                                                               .drop = rb_api_state_free});
 }
 
 static void write_submission(void *arg, int api, struct rb_buf *path, struct rb_buf *body)
@@ -170,7 +176,7 @@ static void submit(struct launch *l)
                                                                .write = write_submission,
                                                                .decode = decode_submission,
                                                                .done = submitted,
-                                                               .drop = launch_destroy});
+                                                               .drop = rb_api_state_free});
 }
 
 // --- lookup
@@ -179,7 +185,7 @@ static void destroy_launches(struct launch *first)
 {
     for (struct launch *next; first; first = next) {
         next = first->next;
-        launch_destroy(first);
+        rb_api_state_free(first);
     }
 }
 
@@ -187,8 +193,7 @@ static void lookup_destroy(void *arg)
 {
     struct lookup *u = arg;
     destroy_launches(u->launches);
-    rb_arena_finish(&u->arena);
-    free(u);
+    rb_api_state_free(u);
 }
 
 static bool decode_lookup(void *arg, const struct rb_node *answer, struct rb_err *err)
@@ -228,18 +233,11 @@ static void looked_up(void *arg, const struct rb_err *err, int slurm_error)
 
 static void look_up(struct slurm *s, struct launch *launches)
 {
-    struct lookup *u = rb_xcalloc(1, sizeof *u);
+    struct lookup *u = rb_api_state_create(sizeof *u);
     u->slurm = s;
     u->launches = launches;
     s->lookup = u;
-    rb_slurm_send(s->client, &(struct rb_slurm_request){.name = "jobs",
-                                                        .method = "GET",
-                                                        .max_tries = READ_TRIES,
-                                                        .arg = u,
-                                                        .write = write_list,
-                                                        .decode = decode_lookup,
-                                                        .done = looked_up,
-                                                        .drop = lookup_destroy});
+    send_jobs(s, u, decode_lookup, looked_up, lookup_destroy);
 }
 
 static void begin_lookup(void *arg)
@@ -286,7 +284,7 @@ static bool check_launch(struct launch *l, struct rb_err *err)
 static void slurm_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
 {
     struct slurm *s = p->state;
-    struct launch *l = rb_xcalloc(1, sizeof *l);
+    struct launch *l = rb_api_state_create(sizeof *l);
     l->slurm = s;
     rb_launch_copy(&l->arena, what, &l->what);
     l->fn = fn;
@@ -299,13 +297,6 @@ static void slurm_launch(struct rb_provider *p, const struct rb_launch *what, rb
 }
 
 // --- list
-
-static void listing_destroy(void *arg)
-{
-    struct listing *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l);
-}
 
 static bool decode_listing(void *arg, const struct rb_node *answer, struct rb_err *err)
 {
@@ -327,25 +318,18 @@ static void listed(void *arg, const struct rb_err *err, int slurm_error)
         if (is_asked_for(l, &l->jobs.instances[i]))
             l->jobs.instances[n++] = l->jobs.instances[i];
     l->fn(l->arg, err, l->jobs.instances, n, !err);
-    listing_destroy(l);
+    rb_api_state_free(l);
 }
 
 static void slurm_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
 {
     struct slurm *s = p->state;
-    struct listing *l = rb_xcalloc(1, sizeof *l);
+    struct listing *l = rb_api_state_create(sizeof *l);
     l->slurm = s;
     l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
     l->fn = fn;
     l->arg = arg;
-    rb_slurm_send(s->client, &(struct rb_slurm_request){.name = "jobs",
-                                                        .method = "GET",
-                                                        .max_tries = READ_TRIES,
-                                                        .arg = l,
-                                                        .write = write_list,
-                                                        .decode = decode_listing,
-                                                        .done = listed,
-                                                        .drop = listing_destroy});
+    send_jobs(s, l, decode_listing, listed, rb_api_state_free);
 }
 
 // --- terminate
@@ -427,6 +411,8 @@ static bool slurm_create(const struct rb_provider_config *config, struct rb_prov
 const struct rb_provider_ops rb_provider_slurm = {
     .name = "slurm",
     .summary = "Slurm, through slurmrestd",
+    .transport = "slurm",
+    .waits_in_queue = true,
     .create = slurm_create,
     .destroy = slurm_destroy,
     .launch = slurm_launch,

@@ -1,6 +1,6 @@
-// A Slurm cluster as a cloud: one node of the plan is one allocation, a batch job submitted through slurmrestd.
-//   slurm_client   where slurmrestd is, who we are, which version of its API it speaks
-//   slurm_encode   requests; slurm_decode: jobs; slurm_errors: what a refusal means
+// The provider of a Slurm cluster: one node of the plan is one allocation, a batch job submitted through slurmrestd.
+//   slurm_client   finds slurmrestd, our credentials and the version of its API
+//   slurm_encode   writes requests; slurm_decode reads jobs; slurm_errors classifies refusals
 #ifndef RB_PROVIDERS_SLURM_H
 #define RB_PROVIDERS_SLURM_H
 

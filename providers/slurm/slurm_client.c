@@ -85,7 +85,8 @@ static void wipe_token(struct rb_slurm_client *c)
     c->token = NULL;
 }
 
-// The token's middle part, in the alphabet of URLs and without padding. Whether it is genuine is for slurmctld to judge.
+// The token's middle part, in the alphabet of URLs and without padding. Whether it is genuine is for slurmctld to
+// judge.
 static bool parse_claims(const char *token, struct rb_doc *out)
 {
     const char *begin = strchr(token, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
@@ -104,7 +105,7 @@ static bool parse_claims(const char *token, struct rb_doc *out)
 // Whose it is ("sun") and until when it holds ("exp"); what a token does not say stays as it is.
 static void read_claims(struct rb_slurm_client *c)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     c->expires_s = INT64_MAX;
     if (!parse_claims(c->token, &doc))
         return;
@@ -113,7 +114,6 @@ static void read_claims(struct rb_slurm_client *c)
         strcpy(c->user, sun->text);
     if (exp && exp->kind == RB_NODE_INT)
         c->expires_s = exp->integer;
-    rb_doc_finish(&doc);
 }
 
 static bool keep_token(struct rb_slurm_client *c, const char *text, const char *source, struct rb_err *err)
@@ -193,7 +193,7 @@ static void authorise(void *authority, struct rb_api_try *t)
         explicit_bzero(token.data, token.len);
 }
 
-// Somebody may have put a new token into the file; the environment cannot change.
+// The file may hold a new token by now; the environment cannot change.
 static bool renew(void *authority, const struct rb_http_response *response, struct rb_err *err)
 {
     (void)response;
@@ -206,13 +206,12 @@ static bool renew(void *authority, const struct rb_http_response *response, stru
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct sending *s = arg;
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     enum rb_api_reaction reaction;
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     s->refused = rb_slurm_first_error(doc.root, &s->slurm_error, &reaction, &s->err);
     const bool ok = !s->request.decode || s->request.decode(s->request.arg, doc.root, s->refused ? NULL : err);
-    rb_doc_finish(&doc);
     return ok || s->refused;
 }
 
@@ -274,7 +273,7 @@ static void pong(void *arg, const struct rb_err *err)
     struct rb_err none;
     if (!err) {
         c->version = c->asking;
-        rb_trace("provider", "slurmrestd speaks v0.0.%d", c->version);
+        rb_trace("provider", "slurmrestd supports v0.0.%d", c->version);
         for (struct sending *s = take_waiting(c), *next; s; s = next) {
             next = s->next;
             transmit(s);
@@ -287,7 +286,7 @@ static void pong(void *arg, const struct rb_err *err)
         return;
     }
     if (err->code == RB_ERR_NOT_FOUND) {
-        rb_err_set(&none, RB_E_SLURM_VERSION, "slurmrestd speaks none of the versions v0.0.%d to v0.0.%d of its API",
+        rb_err_set(&none, RB_E_SLURM_VERSION, "slurmrestd supports none of the versions v0.0.%d to v0.0.%d of its API",
                    RB_SLURM_OLDEST_API, RB_SLURM_NEWEST_API);
         err = &none;
     }

@@ -1,5 +1,5 @@
-// slurmrestd: finds where it is and who we are, finds out once which version of its API both sides speak, and sends
-// requests in it. Trying again is api_call.h's.
+// Sends requests to slurmrestd: finds its address and our credentials, and negotiates the version of its API
+// once. Retries are in api_call.h.
 #ifndef RB_PROVIDERS_SLURM_CLIENT_H
 #define RB_PROVIDERS_SLURM_CLIENT_H
 
@@ -22,7 +22,7 @@ struct rb_slurm_request {
     bool (*decode)(void *arg, const struct rb_node *answer, struct rb_err *err);
     // Exactly one of the two is called, once, from the loop. slurm_error: its number, 0 if it gave none.
     void (*done)(void *arg, const struct rb_err *err, int slurm_error);
-    void (*drop)(void *arg); // the client is going: free arg, call nobody
+    void (*drop)(void *arg); // the client is being destroyed: free arg and call no one
 };
 
 struct rb_slurm_client_config {
@@ -33,8 +33,8 @@ struct rb_slurm_client_config {
 
 struct rb_slurm_client;
 
-// The token is SLURM_JWT, or the content of the file RB_SLURM_JWT_FILE, which is read again whenever it is refused; on a
-// unix socket neither is needed. Errors: INVALID (where), DENIED (who).
+// The token is SLURM_JWT, or the content of the file RB_SLURM_JWT_FILE, which is read again whenever it is refused; on
+// a unix socket neither is needed. Errors: INVALID (where), DENIED (who).
 bool rb_slurm_client_create(const struct rb_slurm_client_config *config, struct rb_slurm_client **out,
                             struct rb_err *err);
 void rb_slurm_client_destroy(struct rb_slurm_client *c); // NULL is fine; pending requests are dropped

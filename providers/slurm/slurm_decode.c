@@ -47,7 +47,8 @@ static bool is_ours(const struct rb_node *job, const char *user)
 
 // --- the state
 
-// Source: slurm(1), "JOB STATE CODES". Base states; flags such as COMPLETING stand beside or, in v0.0.38, instead of them.
+// Source: slurm(1), "JOB STATE CODES". Base states; flags such as COMPLETING come with them or, in v0.0.38, instead of
+// them.
 static const struct state {
     const char *name;
     enum rb_instance_state state;
@@ -146,7 +147,7 @@ static bool read_job(const struct rb_node *job, struct rb_arena *arena, struct r
         return rb_err_set(err, RB_E_ANSWER, "answer: job_id: expected the number of a job");
     if (!read_state(job, &state, &i.state, err))
         return false;
-    if (restarts > 0 && i.state < RB_INSTANCE_STOPPING) // Slurm's own second try is a node that nobody asked for
+    if (restarts > 0 && i.state < RB_INSTANCE_STOPPING) // Slurm's own second try is a node that no launch requested
         i.state = RB_INSTANCE_STOPPED;
     i.id = rb_arena_printf(arena, "%" PRId64, id);
     if (i.state == RB_INSTANCE_RUNNING && nodes[0]) {

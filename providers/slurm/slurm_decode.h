@@ -1,5 +1,5 @@
-// Answers of slurmrestd about jobs: values out of JSON, of any version of its API. Pure. Answers are untrusted: node
-// names are checked before anybody puts them on a command line.
+// Reads jobs from the JSON answers of slurmrestd, in any version of its API. Pure. Answers are untrusted: node
+// names are checked, because callers use them on command lines.
 #ifndef RB_PROVIDERS_SLURM_DECODE_H
 #define RB_PROVIDERS_SLURM_DECODE_H
 

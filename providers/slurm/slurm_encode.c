@@ -16,7 +16,7 @@ bool rb_slurm_shape(const char *instance_type, struct rb_slurm_shape *out, struc
     const char *count = strrchr(instance_type, ':');
     int64_t units;
     const bool cpu = strncmp(instance_type, "cpu:", 4) == 0, gpu = strncmp(instance_type, "gpu:", 4) == 0;
-    // It goes into a request as it stands: nothing but what a GRES is written with.
+    // It is copied into a request: only the characters of a GRES are allowed.
     const bool plain = instance_type[strspn(instance_type, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                                            "0123456789_.:-")] == '\0';
     if (!plain || !(gpu || (cpu && count == instance_type + 3)) || !rb_parse_int(count + 1, &units) || units < 1 ||
@@ -60,34 +60,7 @@ void rb_slurm_comment(const struct rb_launch *l, struct rb_buf *out)
 // From v0.0.39 on a number may also be unset or infinite.
 static void write_number(struct rb_json *j, const char *key, int64_t value, int api)
 {
-    if (api < 39) {
-        rb_json_kint(j, key, value);
-        return;
-    }
-    rb_json_key(j, key);
-    rb_json_begin_object(j);
-    rb_json_kbool(j, "set", true);
-    rb_json_kbool(j, "infinite", false);
-    rb_json_kint(j, "number", value);
-    rb_json_end_object(j);
-}
-
-// Without one a submission is refused; the script needs no more than this.
-static void write_environment(struct rb_json *j, int api)
-{
-    static const char path[] = "/usr/local/bin:/usr/bin:/bin";
-    rb_json_key(j, "environment");
-    if (api < 39) {
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "PATH", path);
-        rb_json_end_object(j);
-        return;
-    }
-    RB_AUTO(rb_buf_finish) struct rb_buf pair = RB_BUF_INIT;
-    rb_buf_printf(&pair, "PATH=%s", path);
-    rb_json_begin_array(j);
-    rb_json_string(j, rb_buf_str(&pair));
-    rb_json_end_array(j);
+    rb_json_put(j, api < 39 ? "%s: %jd" : "%s: {set: true, infinite: false, number: %jd}", key, value);
 }
 
 static void write_resources(struct rb_json *j, const struct rb_slurm_shape *shape, const struct rb_slurm_spec *spec,
@@ -96,47 +69,32 @@ static void write_resources(struct rb_json *j, const struct rb_slurm_shape *shap
     const int cpus = shape->gres ? spec->cpus_per_gpu * shape->units : shape->units;
     const int64_t bytes = spec->memory_per_gpu_bytes;
     const int64_t megabytes = (bytes / BYTES_PER_MB + (bytes % BYTES_PER_MB > 0)) * shape->units;
-    rb_json_kint(j, api < 39 ? "nodes" : "minimum_nodes", 1);
-    if (api >= 39)
-        rb_json_kint(j, "maximum_nodes", 1);
-    rb_json_kint(j, "tasks", 1);
+    rb_json_put(j, api < 39 ? "nodes: 1, tasks: 1" : "minimum_nodes: 1, maximum_nodes: 1, tasks: 1");
     if (cpus > 0)
         rb_json_kint(j, "cpus_per_task", cpus);
     if (megabytes > 0)
         write_number(j, "memory_per_node", megabytes, api);
-    if (!shape->gres)
-        return;
-    RB_AUTO(rb_buf_finish) struct rb_buf tres = RB_BUF_INIT;
-    rb_buf_printf(&tres, "gres/%s", shape->gres);
-    rb_json_kstring(j, api < 39 ? "gres" : "tres_per_node", api < 39 ? shape->gres : rb_buf_str(&tres));
+    if (shape->gres)
+        rb_json_put(j, api < 39 ? "gres: %s" : "tres_per_node: 'gres/%s'", shape->gres);
 }
 
 void rb_slurm_write_submission(const struct rb_launch *l, const struct rb_slurm_shape *shape,
                                const struct rb_slurm_spec *spec, int api, struct rb_buf *out)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf comment = RB_BUF_INIT, name = RB_BUF_INIT, log = RB_BUF_INIT;
+    static const char path[] = "PATH=/usr/local/bin:/usr/bin:/bin"; // a job without an environment is refused
+    RB_AUTO(rb_buf_finish) struct rb_buf comment = RB_BUF_INIT;
+    const char *name = tag(l, "Name"), *run_id = tag(l, "rb:run-id");
     struct rb_json j;
     rb_slurm_comment(l, &comment);
-    rb_buf_printf(&name, "%s-%.12s", tag(l, "Name") ? tag(l, "Name") : "rb", l->token);
-    rb_buf_printf(&log, "%s/%s/slurm-%%j.out", spec->shared_dir, tag(l, "rb:run-id") ? tag(l, "rb:run-id") : ".");
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "script", l->user_data);
-    rb_json_key(&j, "job");
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "name", rb_buf_str(&name));
-    rb_json_kstring(&j, "comment", rb_buf_str(&comment));
-    if (l->region && l->region[0])
-        rb_json_kstring(&j, "partition", l->region);
-    if (spec->account)
-        rb_json_kstring(&j, "account", spec->account);
+    rb_json_put(&j, "{script: %s, job: {name: '%s-%.*s', comment: %s, partition: %s, account: %s", l->user_data,
+                name ? name : "rb", 12, l->token, rb_buf_str(&comment), l->region && l->region[0] ? l->region : NULL,
+                spec->account);
     write_resources(&j, shape, spec, api);
     if (l->max_lifetime_s > 0)
         write_number(&j, "time_limit", (l->max_lifetime_s + 59) / 60, api);
-    rb_json_kbool(&j, "requeue", false);
-    rb_json_kstring(&j, "current_working_directory", spec->shared_dir);
-    rb_json_kstring(&j, "standard_output", rb_buf_str(&log));
-    write_environment(&j, api);
-    rb_json_end_object(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "requeue: false, current_working_directory: %s, standard_output: '%s/%s/slurm-%s'",
+                spec->shared_dir, spec->shared_dir, run_id ? run_id : ".", "%j.out");
+    rb_json_put(&j, api < 39 ? "environment: {PATH: %s}}}" : "environment: [%s]}}",
+                api < 39 ? strchr(path, '=') + 1 : path);
 }

@@ -1,4 +1,4 @@
-// Requests to slurmrestd: values into JSON, per version of its API. Pure.
+// Writes requests to slurmrestd as JSON, per version of its API. Pure.
 #ifndef RB_PROVIDERS_SLURM_ENCODE_H
 #define RB_PROVIDERS_SLURM_ENCODE_H
 
@@ -6,7 +6,8 @@
 #include "profiles/job/job.h"
 #include "providers/provider.h"
 
-// What an instance type of Slurm says: "gpu:4" or "gpu:a100:4", its own spelling of GRES, or "cpu:8", slots without GPUs.
+// What an instance type of Slurm says: "gpu:4" or "gpu:a100:4", its own spelling of GRES, or "cpu:8", slots without
+// GPUs.
 struct rb_slurm_shape {
     const char *gres; // NULL: none
     int units;        // GPUs, or slots

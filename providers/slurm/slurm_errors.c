@@ -94,7 +94,7 @@ bool rb_slurm_first_error(const struct rb_node *answer, int *out_number, enum rb
 
 enum rb_api_reaction rb_slurm_judge(long status, const char *body, size_t n, struct rb_err *err)
 {
-    struct rb_doc doc = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     enum rb_api_reaction reaction;
     int number;
     if (status == 401 || status == 403) {
@@ -104,7 +104,6 @@ enum rb_api_reaction rb_slurm_judge(long status, const char *body, size_t n, str
     }
     if (rb_doc_parse_json(&doc, "answer", body, n, NULL)) {
         const bool said = rb_slurm_first_error(doc.root, &number, &reaction, err);
-        rb_doc_finish(&doc);
         if (said) {
             // A bad token may look like this: the call to slurmctld fails for no reason given.
             if (number == 0 && err)

@@ -1,4 +1,4 @@
-// What Slurm's error numbers mean to a caller.
+// Classifies Slurm's error numbers for the caller.
 #ifndef RB_PROVIDERS_SLURM_ERRORS_H
 #define RB_PROVIDERS_SLURM_ERRORS_H
 

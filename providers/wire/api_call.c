@@ -1,5 +1,5 @@
 // Back-off is "full jitter", as in the AWS SDKs: a random part of a ceiling that doubles. The body, and with it the
-// idempotency token, is the same in every try; what proves who we are is made anew.
+// idempotency token, is the same in every try; the headers that prove who we are are made again.
 #include "providers/wire/api_call.h"
 
 #include "base/arena.h"
@@ -39,6 +39,17 @@ struct rb_api {
     bool peer_clock_known;
     int64_t peer_ahead_us; // the peer's clock minus the loop's monotonic one
 };
+
+void *rb_api_state_create(size_t size)
+{
+    return rb_xcalloc(1, size);
+}
+
+void rb_api_state_free(void *state)
+{
+    rb_arena_finish(state);
+    free(state);
+}
 
 static void try_now(void *arg);
 
@@ -92,9 +103,9 @@ static void succeed(struct rb_api_try *t)
     call.done(call.arg, NULL);
 }
 
-// After a try that may have worked, or may yet arrive, only an answer that holds for every copy of the request settles it:
-// bad parameters. Throttled or unauthorised, the service never looked whether the token was known; and where there was no
-// room for this copy there may be some for the other.
+// After a try that may have worked, or may yet arrive, only an answer that holds for every copy of the request settles
+// it: bad parameters. Throttled or unauthorised, the service never looked whether the token was known; and where there
+// was no room for this copy there may be some for the other.
 static bool settles(enum rb_err_code code)
 {
     return code == RB_ERR_INVALID;
@@ -133,7 +144,7 @@ static int64_t backoff_us(int n_tries, enum rb_api_reaction reaction)
     return (int64_t)(random_fraction() * (double)ceiling);
 }
 
-// What the peer asks for, and then the random part, so that not everybody comes back at once.
+// What the peer asks for, and then the random part, so that not all clients come back at once.
 static int64_t pause_us(const struct rb_api_try *t, enum rb_api_reaction reaction, int64_t retry_after_us)
 {
     const struct rb_loop *loop = t->api->config.loop;

@@ -1,6 +1,6 @@
-// The life of one call to a cloud's API: try, judge, wait, try again, and in the end one answer. Knows back-off, the
-// budget of retries and when an outcome is unknown. Who we are is the authority's business (aws_client.h, google_client.h),
-// what a body means is the caller's (decode) and the service's (judge).
+// Sends one call to a cloud's API with retries: it tries, judges the answer, waits, tries again, and reports one
+// result. It decides on back-off, the retry budget, and when an outcome is unknown. The authority proves who we are
+// (aws_client.h, google_client.h); the caller's `decode` and the service's `judge` interpret the body.
 #ifndef RB_PROVIDERS_API_CALL_H
 #define RB_PROVIDERS_API_CALL_H
 
@@ -17,18 +17,18 @@ enum rb_api_reaction {
     RB_API_FAIL,      // a definite refusal: repeating it cannot help
     RB_API_RETRY,     // transient: repeat the identical request
     RB_API_SLOW_DOWN, // throttled: repeat it, later
-    RB_API_NEXT_MINUTE, // this minute's budget is used up: repeat it in the next
-    RB_API_REFRESH,   // credentials or clock out of date: renew them, repeat
+    RB_API_NEXT_MINUTE, // this minute's request budget is used up: repeat in the next minute
+    RB_API_REFRESH,   // credentials or clock out of date: renew them and repeat
 };
 
-// Judges an answer that is not 2xx: what to do, and in *err the code and words for the caller if it is given up.
+// Judges an answer that is not 2xx: returns what to do, and in *err the error for the caller in case the call is given
+// up.
 typedef enum rb_api_reaction rb_api_judge_fn(long status, const char *body, size_t n, struct rb_err *err);
 
-// What judges fall back on. A code that is in no table: a 4xx is a refusal, of what we do not know; anything else may have
-// worked.
+// Judges a code that is in no table: a 4xx is a refusal; after any other status the request may have taken effect.
 enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_number *out);
-// A body that is not in the service's form: some machine in between answered (a proxy, a load balancer), and what happened
-// behind it, nobody knows. whose: "EC2".
+// Judges a body that is not in the service's form: a machine in between answered (a proxy, a load balancer), so the
+// outcome is unknown. whose: "EC2".
 enum rb_api_reaction rb_api_judge_stranger(long status, const char *whose, struct rb_err *err);
 
 struct rb_api_call {
@@ -38,18 +38,23 @@ struct rb_api_call {
     const char *content_type; // static; NULL: there is no body
     struct rb_buf body;       // taken over, wiped in the end
     bool mutating;            // no answer means UNKNOWN_OUTCOME, not IO
-    int max_tries;            // 1, and mutating: not repeated by anybody below either
+    int max_tries;            // 1, and mutating: lower layers do not repeat it either
     int64_t delay_us;         // before the first try
     int64_t timeout_us;       // of one try; 0: the HTTP client's
-    const char *flavor;       // static; to a metadata service, which must call itself by this name. NULL: to no such
-    bool metadata;            // to a metadata service that says nothing about itself
+    const char *flavor;       // static; the call goes to a metadata service, whose answer must carry this name; NULL: it does not
+    bool metadata;            // the call goes to a metadata service whose answers carry no name
     void *arg;
-    // Reads a 2xx body into *arg; false counts as an answer that got lost.
+    // Reads a 2xx body into *arg; false counts as a lost answer.
     bool (*decode)(void *arg, const char *body, size_t n, struct rb_err *err);
     // Exactly one of the two is called, once, from the loop. err NULL: decode succeeded.
     void (*done)(void *arg, const struct rb_err *err);
-    void (*drop)(void *arg);  // the API is going: free arg, call nobody
+    void (*drop)(void *arg);  // the API is being destroyed: free arg and call no one
 };
+
+// The state of an operation, zeroed; its first member is a struct rb_arena. The second function frees the state with
+// all that its arena holds, and serves as `drop`.
+void *rb_api_state_create(size_t size);
+void rb_api_state_free(void *state);
 
 struct rb_api_try; // of a call
 
@@ -60,10 +65,11 @@ struct rb_api_config {
     const char *unix_socket;  // borrowed: instead of the endpoint's host; NULL: none
     rb_api_judge_fn *judge;
     void *authority;
-    // Sends the try with headers that prove who we are, now or once they are known: rb_api_transmit or
-    // rb_api_cannot_transmit, once. NULL: nobody asks, it goes out as it is.
+    // Sends the try with headers that prove who we are, now or once they are known: calls rb_api_transmit or
+    // rb_api_cannot_transmit once. NULL: the service needs no proof, the try is sent as it is.
     void (*authorise)(void *authority, struct rb_api_try *t);
-    // The peer says our credentials or our clock are stale. False: there are no better ones. NULL: there never are.
+    // Renews credentials or clock after the peer has refused them as stale. False: there are no better ones. NULL:
+    // there never are.
     bool (*renew)(void *authority, const struct rb_http_response *response, struct rb_err *err);
 };
 
@@ -73,9 +79,10 @@ struct rb_api *rb_api_create(const struct rb_api_config *config);
 void rb_api_destroy(struct rb_api *api); // pending calls are dropped, see above
 
 void rb_api_send(struct rb_api *api, struct rb_api_call *call);
-// The peer's clock now, by the last of its answers that said what it showed; unix, -1: none did.
+// The peer's clock now, derived from its last answer that had a Date; unix, -1: none had.
 int64_t rb_api_clock_us(const struct rb_api *api);
-// Never sends it: done is called with this error on the next turn. For input that is refused before it costs a request.
+// Does not send the call: `done` is called with this error on the next turn. For input that is refused without a
+// request.
 void rb_api_refuse(struct rb_api *api, struct rb_api_call *call, const struct rb_err *err);
 
 // --- for the authority ---

@@ -1,5 +1,5 @@
-// What a tool gets is listed, because nobody misses the rest; what a user's command gets is all but what is listed,
-// because nobody knows what it needs.
+// A tool gets only the variables listed here; a user's command gets all variables except those listed, because its
+// needs are unknown.
 #include "providers/wire/child.h"
 
 #include "base/full.h"
@@ -53,7 +53,7 @@ static bool is_for_tools(const char *name)
     return (is_any(name, names) || begins_with_any(name, prefixes)) && !rb_child_is_credential(name);
 }
 
-// False: no name before an equals sign, or one too long to be anybody's.
+// False: no name before an equals sign, or one that is too long.
 static bool name_of(const char *entry, char out[static NAME_BYTES])
 {
     const size_t n = strcspn(entry, "=");
@@ -115,7 +115,7 @@ int rb_child_start(const char *const *argv, char *const *env, const int fds[3], 
     int report[2], why = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
         return errno;
-    *out_pid = fork(); // not posix_spawn: what was registered for a child's sake is done in it (commands/rbrun/open_files.c)
+    *out_pid = fork(); // not posix_spawn: what was registered for a child's sake is done in it (base/open_files.c)
     if (*out_pid == 0)
         become(argv, env, fds, report[1]);
     const int failed = *out_pid < 0 ? errno : 0;
@@ -142,7 +142,8 @@ static int spawn(const char *const *argv, const struct rb_child_options *o, int 
     return rc;
 }
 
-// Reads to the end, so that nobody is left writing into a pipe, but keeps no more than the limit. False: there was more.
+// Reads to the end, so that no process is left writing into a pipe, but keeps no more than the limit. False: there was
+// more.
 static bool read_all(int fd, const struct rb_child_options *o)
 {
     char chunk[4096];

@@ -1,4 +1,4 @@
-// Programs that this one starts, and what they may see of its environment: never the key to somebody's cloud account.
+// Starts programs and decides what they see of our environment: never the credentials of a cloud account.
 #ifndef RB_PROVIDERS_CHILD_H
 #define RB_PROVIDERS_CHILD_H
 
@@ -8,19 +8,19 @@
 
 #include <sys/types.h>
 
-// Does a variable of this name hold a cloud credential, or the way to one? Told by its prefix (AWS_, GOOGLE_, CLOUDSDK_,
-// SLURM_, RB_) and a word in it (SECRET, TOKEN, KEY, CREDENTIAL, JWT, PASSWORD, AUTH).
+// Does a variable of this name hold a cloud credential, or the way to one? Decided by its prefix (AWS_, GOOGLE_,
+// CLOUDSDK_, SLURM_, RB_) and a word in it (SECRET, TOKEN, KEY, CREDENTIAL, JWT, PASSWORD, AUTH).
 bool rb_child_is_credential(const char *name);
 
-// The environment of a tool (ssh, ssh-keygen, tar, git, nvidia-smi): where programs and home are, language, time zone, our
-// own RB_ variables, and nothing else. NULL-terminated, in the arena; values are borrowed from our own environment.
+// The environment of a tool (ssh, ssh-keygen, tar, git, nvidia-smi): where programs and home are, language, time zone,
+// our own RB_ variables, and nothing else. NULL-terminated, in the arena; values are borrowed from our own environment.
 char **rb_child_tool_env(struct rb_arena *arena);
 // The environment of the user's own command on this machine: all of ours but cloud credentials and the variables named
 // `hidden` ([n_hidden]; a job's secrets, which reach their trial by another way).
 char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_arena *arena);
 
-// Starts a program, looked up in PATH, with these for stdin, stdout and stderr (> 2 or its own number; close-on-exec or not).
-// 0, or the errno of what failed, exec included.
+// Starts a program, looked up in PATH, with these for stdin, stdout and stderr (> 2 or its own number; close-on-exec or
+// not). 0, or the errno of what failed, exec included.
 int rb_child_start(const char *const *argv, char *const *env, const int fds[3], pid_t *out_pid);
 
 // Runs a tool to its end: stdin empty, stdout to out (NULL: nowhere), stderr ours unless quiet.

@@ -1,4 +1,4 @@
-// Digests and message authentication, over OpenSSL.
+// Computes digests, message authentication codes, UUIDs and base64, with OpenSSL.
 #ifndef RB_PROVIDERS_DIGEST_H
 #define RB_PROVIDERS_DIGEST_H
 

@@ -1,5 +1,6 @@
-// libcurl's multi interface driven by the loop: curl says which sockets and which timeout it waits for, the loop tells
-// it what happened. Refuses whatever is not https, except http to loopback; has no switch that turns verification off.
+// libcurl's multi interface driven by the loop: curl says which sockets and which timeout it waits for, the loop
+// reports it what happened. Refuses whatever is not https, except http to loopback; has no switch that turns
+// verification off.
 #include "providers/wire/http.h"
 
 #include "base/arena.h"
@@ -194,7 +195,7 @@ static void unlink_transfer(struct rb_http *h, struct transfer *t)
     *(t->previous ? &t->previous->next : &h->transfers) = t->next;
 }
 
-// Connected and ready to write means that nobody can know how much of the request got out.
+// Connected and ready to write means that it is unknown how much of the request got out.
 static bool may_have_been_sent(CURL *easy)
 {
     curl_off_t pretransfer_us = 0;

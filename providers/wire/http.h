@@ -20,7 +20,7 @@ struct rb_http_request {
     const void *body;
     size_t body_len;
     int64_t connect_timeout_us, timeout_us; // 0: 3.1 s, 30 s
-    const char *unix_socket;      // path of the socket that stands for the URL's host and port; NULL: TCP
+    const char *unix_socket;      // path of the socket to use instead of the URL's host and port; NULL: TCP
     bool once;                    // on a new connection: on one that died while it was idle, libcurl would send it again
     bool metadata;                // to a cloud's metadata service: plain http, never through a proxy
 };
@@ -31,7 +31,7 @@ struct rb_http_response {
     size_t body_len;
     const char *retry_after;      // header or NULL
     const char *date;             // header or NULL
-    const char *metadata_flavor;  // header or NULL: who answers as a metadata service
+    const char *metadata_flavor;  // header or NULL: the name of the metadata service that answered
     bool sent;                    // the request may have reached the peer (outcome unknown if status is 0)
     const char *transport_error;  // NULL or what libcurl said
 };
@@ -43,9 +43,9 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
 // Ends every pending request that carries this arg, without a callback.
 void rb_http_cancel(struct rb_http *h, const void *arg);
 
-// How long the peer asks to wait (seconds or a date), at most 68 years; -1 if it does not say.
+// How long the peer asks us to wait (seconds or a date), at most 68 years; -1: it does not say.
 int64_t rb_http_retry_after_us(const struct rb_http_response *response, int64_t unix_us);
-// The peer's clock as it says, unix microseconds; -1 if it does not.
+// The peer's clock as its Date header shows it, unix microseconds; -1: no such header.
 int64_t rb_http_date_us(const struct rb_http_response *response);
 
 // Is this endpoint http(s)://loopback?

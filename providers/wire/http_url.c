@@ -13,7 +13,7 @@ bool rb_http_url_part_is(CURLU *url, CURLUPart part, const char *expected)
     return equal;
 }
 
-// 127.0.0.0/8, ::1, or the name that curl itself resolves to them without asking anybody.
+// 127.0.0.0/8, ::1, or the name that curl itself resolves to them without a name server.
 bool rb_http_url_is_loopback(CURLU *url)
 {
     if (rb_http_url_part_is(url, CURLUPART_HOST, "localhost") || rb_http_url_part_is(url, CURLUPART_HOST, "[::1]"))

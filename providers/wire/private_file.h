@@ -1,4 +1,5 @@
-// A file that may hold secrets: read whole, judged by owner and mode of the very file that was read, wiped on finish.
+// Reads files that may hold secrets: checks owner and mode of the very file that was read, and wipes the text at the
+// end.
 #ifndef RB_PROVIDERS_PRIVATE_FILE_H
 #define RB_PROVIDERS_PRIVATE_FILE_H
 
@@ -20,7 +21,8 @@ struct rb_private_file {
 char *rb_private_file_path(const char *variable, const char *below_home);
 // Reads file->path, which it then owns. A file that does not exist is not present: no error.
 bool rb_private_file_read(struct rb_private_file *file, struct rb_err *err);
-// May a secret, or a command to run, be taken from it? Ours, and nobody else's to read or write: else DENIED.
+// May a secret, or a command to run, be taken from it? Only if it is ours and no one else may read or write it; else
+// DENIED.
 bool rb_private_file_check(const struct rb_private_file *file, struct rb_err *err);
 void rb_private_file_finish(struct rb_private_file *file); // accepts a zeroed one
 // As rb_doc_finish, after overwriting every text: for a document that held secrets.

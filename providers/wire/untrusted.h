@@ -1,4 +1,4 @@
-// Texts out of a cloud's answers that later stand on command lines, in paths or in URLs: their form is checked first.
+// Checks the form of texts from a cloud's answers before they are used on command lines, in paths or in URLs.
 #ifndef RB_PROVIDERS_UNTRUSTED_H
 #define RB_PROVIDERS_UNTRUSTED_H
 

@@ -20,7 +20,7 @@ struct reader {
     struct rb_err *err;
     bool failed; // err is set
     int depth, n_nodes;
-    struct open_element open[RB_LIMIT_XML_DEPTH + 1]; // open[0] stands above the root
+    struct open_element open[RB_LIMIT_XML_DEPTH + 1]; // open[0] is above the root
     struct rb_buf text;                               // character data of the open elements, outermost first
 };
 

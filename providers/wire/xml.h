@@ -1,4 +1,5 @@
-// The XML of EC2's answers as a small tree, over expat. DOCTYPE, depth > 64 and more than RB_LIMIT_HTTP_BYTES are refused.
+// Parses the XML of EC2's answers into a small tree, with expat. DOCTYPE, depth > 64 and more than RB_LIMIT_HTTP_BYTES
+// are refused.
 #ifndef RB_PROVIDERS_XML_H
 #define RB_PROVIDERS_XML_H
 

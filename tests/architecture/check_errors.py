@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads every call that makes an error and holds it against the catalogue (base/err_catalog.h): each call names a number of
+"""Reads every call that makes an error and holds it against the catalogue (base/err_catalog.def): each call names a number of
 its own, each number is used, and each is made to happen by a test or stands in UNTESTED with the reason.
 Usage: check_errors.py SOURCE_ROOT"""
 import collections
@@ -54,10 +54,10 @@ UNTESTED = {
     "RB_E_WORKDIR_LARGE": "needs a gigabyte of files",
 }
 
-catalogue = (root / "base/err_catalog.h").read_text(encoding="utf-8")
-numbers = {name: int(value) for name, value in re.findall(r"^    (RB_E_\w+) = ([1-9]\d+),", catalogue, re.M)}
+catalogue = (root / "base/err_catalog.def").read_text(encoding="utf-8")
+numbers = {"RB_E_" + name: int(value) for value, name in re.findall(r"^E\((\d+), (\w+),", catalogue, re.M)}
 general = {name for name in numbers if name.startswith("RB_E_ANY_")}
-retired = set(re.findall(r'\{(RB_E_\w+), RB_ERR_\w+,\s*"retired-', (root / "base/err_catalog.c").read_text(encoding="utf-8")))
+retired = {"RB_E_" + name for name in re.findall(r'^E\(\d+, (\w+), \w+, "retired-', catalogue, re.M)}
 
 
 def text_of(path):
@@ -74,7 +74,7 @@ for path in sorted(p for folder in SOURCES for p in (root / folder).rglob("*.c")
     for m in re.finditer(r"\brb_err_set(?:_at)?\(\s*[^,()]+,\s*(RB_ERR_\w+)|\.code = (RB_ERR_(?!NONE)\w+)|\brb_node_error\(",
                          text):
         where = "%s:%d" % (path.relative_to(root), text.count("\n", 0, m.start()) + 1)
-        nameless.append("%s: this error names no number (base/err_catalog.h)" % where)
+        nameless.append("%s: this error names no number (base/err_catalog.def)" % where)
 
 seen = set()
 by_number = {str(value): name for name, value in numbers.items()}

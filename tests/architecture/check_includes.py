@@ -1,27 +1,20 @@
 #!/usr/bin/env python3
-"""Reads every #include and fails on an arrow that docs/ARCHITECTURE.md does not draw, and on a third-party library outside
-its fence. Usage: check_includes.py SOURCE_ROOT"""
+"""Reads every #include and fails on an arrow that docs/pictures/architecture.txt does not have (the picture of docs/ARCHITECTURE.md
+is drawn from it), on an arrow there that no #include needs, and on a third-party library outside its fence.
+Usage: check_includes.py SOURCE_ROOT"""
 import os
 import re
 import sys
 
 root = sys.argv[1]
+sys.path.insert(0, os.path.join(root, "tools"))
+sys.dont_write_bytecode = True
+from draw_layers import read_layers  # noqa: E402: its folder is known only here
 
+LAYERS = read_layers(os.path.join(root, "docs/pictures/architecture.txt"))
 # Direct arrows; "may include" is their transitive closure.
-ARROWS = {
-    "base": [],
-    "profiles": ["base"],
-    "engine": ["profiles"],
-    "simulator": ["engine"],
-    "planner": ["simulator"],
-    "library": ["planner", "providers", "include"],
-    "include": [],
-    "providers": ["profiles"],
-    "providers/mock": ["providers"],
-    "executor": ["engine", "providers"],
-    "views": ["engine"],
-}
-MAY_INCLUDE_ANYTHING = {"commands", "tests"}
+ARROWS = {name: layer.arrows for name, layer in LAYERS.items() if not layer.includes_all}
+MAY_INCLUDE_ANYTHING = {name for name, layer in LAYERS.items() if layer.includes_all} | {"tests"}
 
 # header prefix -> folders (or files) it may stand in
 FENCES = {
@@ -57,6 +50,7 @@ def layer_of(path):
 
 
 problems, n_files, n_arrows = [], 0, 0
+used = set()  # (layer, layer) of every #include between two layers
 for folder, _, names in os.walk(root):
     relative = os.path.relpath(folder, root)
     if relative.split(os.sep)[0].startswith((".", "build")):
@@ -86,9 +80,19 @@ for folder, _, names in os.walk(root):
             to = layer_of(os.path.dirname(target))
             if to is None:
                 problems.append('%s: include "%s" from the root of the tree' % (where, target))
-            elif to not in closure(layer):
+            elif to == layer:
+                pass
+            elif to in closure(layer):
+                used.add((layer, to))
+            else:
                 problems.append('%s: %s may not include %s ("%s")' % (where, layer, to, target))
 
+for name, arrows in ARROWS.items():
+    for to in arrows:  # a direct arrow is drawn only if nothing longer leads there, and something goes that way
+        if (name, to) not in used:
+            problems.append("docs/pictures/architecture.txt: %s -> %s: no #include goes that way" % (name, to))
+        if any(to in closure(other) for other in arrows if other != to):
+            problems.append("docs/pictures/architecture.txt: %s -> %s: other arrows lead there already" % (name, to))
 for p in problems:
     print(p)
 print("%d files, %d includes between layers, %d problems" % (n_files, n_arrows, len(problems)))

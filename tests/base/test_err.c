@@ -139,7 +139,7 @@ static void json_has_every_field(void **state)
     assert_string_equal(
         printed(&err, true, STDOUT_FILENO, text, sizeof text),
         "{\"format\":\"rb-error/1\",\"code\":\"invalid\",\"number\":\"RB1112\",\"message\":\"got \\\"x\\\"\","
-        "\"remedy\":\"Take the name that the message suggests, or remove the key.\","
+        "\"remedy\":\"Use the name that the message suggests, or remove the key.\","
         "\"file\":\"job.yaml\",\"line\":3,\"column\":9,\"key\":\"a.b\"}\n");
     rb_err_set(&err, RB_ERR_CAPACITY, "none left");
     assert_string_equal(

@@ -202,9 +202,26 @@ static void json_reads_the_same_as_yaml(void **state)
     assert_round_trip("x.yaml", &out, true, true);
 }
 
+static void a_template_writes_what_it_shows(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    const char *volatile nothing = NULL;
+    rb_json_init(&j, &out, false);
+    rb_json_put(&j, "{name: %s, 'at %d': 'a \"%s\" %ju %.*s', left_out: %s, %s: %jd, list: [%s, %s, {}, -3", "x\n", 7, "q",
+                UINTMAX_MAX, 2, "abc", nothing, "key", INTMAX_MIN, nothing, "y");
+    rb_json_int(&j, 4); // other calls may stand between two templates
+    rb_json_put(&j, "], yes: %i, no: false, d: %g}", true, 0.1);
+    assert_string_equal(out.data, "{\"name\":\"x\\n\",\"at 7\":\"a \\\"q\\\" 18446744073709551615 ab\","
+                                  "\"key\":-9223372036854775808,\"list\":[\"y\",{},-3,4],"
+                                  "\"yes\":true,\"no\":false,\"d\":0.1}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_template_writes_what_it_shows),
         cmocka_unit_test(bytes_are_canonical),         cmocka_unit_test(doubles_are_short_and_exact),
         cmocka_unit_test(broken_utf8_is_replaced),     cmocka_unit_test(what_was_written_reads_back_to_the_same_bytes),
         cmocka_unit_test(json_reads_the_same_as_yaml),

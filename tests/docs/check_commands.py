@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every command line of a program of ours that a document shows, in a block or in a sentence, is one that the program knows: its
-subcommand and its options. Pages whose commands are carried out are no exception. Usage: check_commands.py SOURCE_ROOT BUILD"""
+subcommand and its options. This includes pages whose commands are run. Usage: check_commands.py SOURCE_ROOT BUILD"""
 import json
 import pathlib
 import re

@@ -13,7 +13,7 @@ import tempfile
 
 import page as pages
 
-PAGES = ("README.md", "docs/slurm.md", "docs/gcp.md", "docs/formats/*.md")
+PAGES = ("docs/slurm.md", "docs/gcp.md", "docs/formats/*.md")
 
 JOB = """name: whole
 metric: {name: acc, goal: maximize}
@@ -75,7 +75,6 @@ def chaos(programs, folder, text):
 
 
 RULES = {
-    "README.md": [job],
     "docs/slurm.md": [job_part],
     "docs/formats/job.md": [job],
     "docs/formats/mock.md": [cloud, cloud_part],

@@ -1,4 +1,4 @@
-"""A page of the documentation as a list of steps. What a fenced block means is told by its first line:
+"""A page of the documentation as a list of steps. The first line of a fenced block gives its meaning:
 
     ```console              lines `$ command` (a trailing backslash goes on), below each what it prints
     ```console measured     likewise, where times, money, percentages and ids are new every time (see said.py)
@@ -15,7 +15,7 @@ PROGRAMS = ("rbplan", "rbrun", "rbprofile", "rbsim", "rbmock")
 FOR_THE_EYE = ("text", "mermaid")
 FENCE = re.compile(r"^( *)(```+)\s*(.*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
-MAX_DISTANCE_OF_A_NAME = 12  # lines above a block in which a file's name must have been said
+MAX_DISTANCE_OF_A_NAME = 12  # lines above a block in which the file's name must appear
 
 
 class Mistake(Exception):
@@ -99,7 +99,7 @@ def reason_not_to_run(block):
 def saved_file(block):
     name = block.option("name")
     if not any("`%s`" % name in line for line in block.before):
-        raise Mistake("line %d: the reader is not told to save this as `%s`" % (block.line, name))
+        raise Mistake("line %d: the text does not say to save this as `%s`" % (block.line, name))
     return File(name, "\n".join(block.lines) + "\n", block.line)
 
 
@@ -114,7 +114,7 @@ def check_indented(text):
 
 
 def steps(text):
-    """What the page tells its reader to do, in order."""
+    """The steps of the page, in order."""
     check_indented(text)
     found = []
     for block in blocks(text):

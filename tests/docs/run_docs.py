@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Does what pages of the documentation tell their reader to do, in order, and compares what is printed with what the page says.
+"""Follows pages of the documentation as a reader would, in order, and compares the output of each command with the page.
 
-Every page starts in an empty home with a folder `rubberband` in it, a clone that has been built (what is there is a copy of
-examples/, tests' own files are not). What blocks mean: page.py; what counts as the same: said.py. Ports that pages name are
+Every page starts in an empty home with a folder `rubberband` in it, a clone that has been built (examples/ is a copy, and other
+folders are links). page.py explains the blocks, said.py the comparison. Ports that pages name are
 replaced by free ones, in the pages and in the copied examples, so that pages run side by side.
 
 Usage: run_docs.py --bin BUILD --root SOURCE [--slurm] [--sources] PAGE.md...
     --slurm    on a Slurm cluster that is started for the pages
-    --sources  the clone has all sources, to be changed; relink.py stands for `ninja`
+    --sources  the clone has all sources, to be changed; relink.py replaces `ninja`
     --show   print what each command printed
     --write  put what is printed now into the page, where the page shows the whole output (no `...`); read the difference before you keep it
 """

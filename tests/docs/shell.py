@@ -44,7 +44,7 @@ class Shell:
     def run(self, command, seconds):
         """Lines printed until the shell is ready for the next command, and the exit code. Raises TooLong; the lines so far are
         then in .said."""
-        # The last exit code is there for `echo $?`; braces keep all in this shell; nobody types.
+        # The last exit code is there for `echo $?`; braces keep all in this shell; there is no input.
         script = "(exit %d)\n{ %s\n} </dev/null\nprintf '\\n%s %%d\\n' $?\n" % (self.code, command, END)
         self.process.stdin.write(script.encode())
         self.process.stdin.flush()

@@ -78,7 +78,7 @@ class Pages(unittest.TestCase):
     def test_files(self):
         text = "Save this as `a.txt`.\n\n```text name=a.txt\nhello\n```\n"
         self.assertEqual(self.accept(text + console("$ cat a.txt", "hello"), 1).files, 1)
-        self.refuse(text.replace("`a.txt`", "a file"), "not told to save this as `a.txt`")
+        self.refuse(text.replace("`a.txt`", "a file"), "does not say to save this as `a.txt`")
 
     def test_not_run_needs_a_reason(self):
         count = self.accept(console("$ false", before="<!-- not run: it costs money -->"), 0)

@@ -309,18 +309,18 @@ static void brackets_replace_their_own(void **unused)
     assert_true(hyperband->create(&job, &state, &err));
     assert_int_equal(hyperband->next(state, &g), RB_TUNER_GROUP); // 0..8 to 1
     for (int i = 0; i < 9; i++)
-        hyperband->told(state, i, 1, i);
+        hyperband->ended(state, i, 1, i);
     assert_int_equal(hyperband->next(state, &g), RB_TUNER_GROUP); // 6, 7, 8 to 3
     hyperband->failed(state, 7);
-    hyperband->told(state, 8, 3, 8);
+    hyperband->ended(state, 8, 3, 8);
     hyperband->failed(state, 6);
     assert_int_equal(hyperband->next(state, &g), RB_TUNER_GROUP);
     assert_true(g.replaces && g.n_trials == 1 && g.trials[0] == 5 && g.stage == 1 && g.resource_end == 3);
     assert_int_equal(hyperband->next(state, &g), RB_TUNER_GROUP);
     assert_int_equal(g.trials[0], 4);
     assert_int_equal(hyperband->next(state, &g), RB_TUNER_WAIT);
-    hyperband->told(state, 4, 3, 4);
-    hyperband->told(state, 5, 3, 5);
+    hyperband->ended(state, 4, 3, 4);
+    hyperband->ended(state, 5, 3, 5);
     assert_int_equal(hyperband->next(state, &g), RB_TUNER_GROUP);
     assert_true(!g.replaces && g.n_trials == 1 && g.trials[0] == 8 && g.stage == 2);
     hyperband->failed(state, 8);

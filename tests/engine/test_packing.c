@@ -1,9 +1,9 @@
 // Packing groups of trials: the published example and formulas, bounds and promises on random groups, small groups beside an
 // exhaustive search that knows nothing of the branch and bound.
-#include "engine/packing/exact.h"
-#include "engine/packing/pack.h"
+#include "engine/packing/branch.h"
 
 #include "base/stream.h"
+#include "bench/packing_check.h"
 #include "bench/packing_groups.h"
 #include "check.h"
 
@@ -42,11 +42,11 @@ static void the_published_example(void **state)
     assert_int_equal(list(&toy, widths, order), 30);
 
     struct rb_pack_answer ours;
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     rb_pack(&toy, &options, &ours);
     assert_true(rb_packing_check(&toy, &ours.packing, &err));
     assert_int_equal(ours.packing.makespan_us, 10);
-    assert_true(ours.optimal);
+    assert_true(rb_packing_is_optimal(&ours));
     rb_pack_answer_finish(&ours);
 }
 
@@ -68,10 +68,10 @@ static void fluid_is_not_within_twice_the_optimum(void **state)
     rb_fluid_static(&g, (struct rb_fluid_caps){.most_sharers = 4, .most_gpus = 10}, 10, chosen, order);
     assert_int_equal(list(&g, chosen, order), 4 * 2520); // a quarter of a GPU each
     struct rb_pack_answer ours;
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     rb_pack(&g, &options, &ours);
     assert_int_equal(ours.packing.makespan_us, 11 * 252); // one after the other on all GPUs, or as good
-    assert_true(ours.optimal);
+    assert_true(rb_packing_is_optimal(&ours));
     rb_pack_answer_finish(&ours);
 }
 
@@ -257,8 +257,8 @@ static void small_groups_are_packed_as_short_as_can_be(void **state)
         for (int i = 0; i < rb_pack_n_gpus(&g); i++)
             o.ends[i][0] = free_us[i];
         try_all(&o, 0, 0);
-        struct rb_exact exact;
-        assert_true(rb_pack_exact(&g, 1000, 0, INT64_MAX, &exact));
+        struct rb_branching exact;
+        assert_true(rb_pack_branch(&g, 1000, 0, INT64_MAX, &exact));
         assert_true(exact.complete && exact.improved);
         assert_int_equal(exact.best_us, o.best_us);
     }
@@ -285,7 +285,7 @@ static void no_promise_is_broken(void **state)
 {
     (void)state;
     int n_optimal = 0;
-    struct rb_pack_options options = rb_pack_defaults();
+    struct rb_pack_options options = rb_packing_study_options;
     options.most_placements = 10000;
     options.most_branches = 5000;
     for (uint32_t i = 0; i < 500; i++) {
@@ -299,13 +299,13 @@ static void no_promise_is_broken(void **state)
         rb_pack(&s.group, &options, &ours);
         if (!rb_packing_check(&s.group, &ours.packing, &err))
             fail_msg("group %u: %s", i, err.message);
-        assert_true(ours.simple_bound_us <= ours.bound_us);
+        assert_true(rb_packing_simple_bound_us(&s.group) <= ours.bound_us);
         assert_true(ours.bound_us <= ours.packing.makespan_us);
         assert_true(ours.packing.makespan_us <= ours.certified_us);
-        assert_true(i % 3 == 1 || rb_pack_proved_ratio(&ours) <= 3.5);
+        assert_true(i % 3 == 1 || rb_packing_proved_ratio(&ours) <= 3.5);
         rb_fluid_static(&s.group, s.caps, rb_pack_n_gpus(&s.group), widths, order);
         assert_true(ours.packing.makespan_us <= list(&s.group, widths, order));
-        n_optimal += ours.optimal;
+        n_optimal += rb_packing_is_optimal(&ours);
         rb_pack_answer_finish(&ours);
     }
     assert_true(n_optimal > 100);
@@ -316,7 +316,7 @@ static void a_false_packing_is_found_out(void **state)
     (void)state;
     struct rb_pack_answer ours;
     struct rb_err err;
-    const struct rb_pack_options options = rb_pack_defaults();
+    const struct rb_pack_options options = rb_packing_study_options;
     rb_pack(&toy, &options, &ours);
     struct rb_packed *longest = &ours.packing.trials[3];
     longest->end_us -= 1;

@@ -282,7 +282,7 @@ static void watch(struct random_plan *p, uint64_t seed)
                                                        .overhead = seed % 3 != 0,
                                                        .admission = seed % 7 != 0,
                                                        .scaling = (enum rb_scaling)(seed % 2),
-                                                       .allocation = (enum rb_atom_sharing)(seed % 5),
+                                                       .allocation = (enum rb_spare_gpus)(seed % 5),
                                                        .resize_interval = 2,
                                                        .atom_gpus = 1};
 }
@@ -291,7 +291,7 @@ static void watch(struct random_plan *p, uint64_t seed)
 static void pack(struct random_plan *p, uint64_t seed)
 {
     static const int shares[] = {1, 2, 3};
-    static const struct rb_sharing_cost costs[] = {{2, 1.3}, {3, 1.8}};
+    static const struct rb_gpu_sharing costs[] = {{2, 1.3}, {3, 1.8}};
     p->plan.policy = seed % 2 ? "fluid" : "packing";
     p->training.sharing = costs;
     p->training.n_sharing = 2;

@@ -3,7 +3,7 @@
 
 // Four trials, one node of two GPUs; a unit takes 10 s on one GPU, 14 s on half of one.
 static const int shares[] = {1, 2};
-static const struct rb_sharing_cost costs[] = {{2, 1.4}};
+static const struct rb_gpu_sharing costs[] = {{2, 1.4}};
 
 static void make(struct small_plan *p, const char *policy)
 {

@@ -50,14 +50,14 @@ static void halving_keeps_the_best(void **unused)
     assert_int_equal(sha->next(state, &g), RB_TUNER_WAIT);
     static const double scores[] = {0.1, 0.9, 0.5, 0.9, 0.2, 0.9, 0.3, 0.95, 0.0};
     for (int i = 8; i >= 0; i--) // results come in any order
-        sha->told(state, i, 1, scores[i]);
+        sha->ended(state, i, 1, scores[i]);
     expect_group(sha, state, "stage 1, 1-3: 1 3 7"); // 0.9 three times: the lower ids stay
-    sha->told(state, 7, 3, 0.1);
-    sha->told(state, 3, 3, 0.2);
+    sha->ended(state, 7, 3, 0.1);
+    sha->ended(state, 3, 3, 0.2);
     assert_int_equal(sha->next(state, &g), RB_TUNER_WAIT);
-    sha->told(state, 1, 3, 0.2);
+    sha->ended(state, 1, 3, 0.2);
     expect_group(sha, state, "stage 2, 3-9: 1");
-    sha->told(state, 1, 9, 0.3);
+    sha->ended(state, 1, 9, 0.3);
     assert_int_equal(sha->next(state, &g), RB_TUNER_DONE);
     sha->destroy(state);
 }
@@ -82,7 +82,7 @@ static void who_is_not_promoted_is_dropped(void **unused)
     assert_int_equal(sha->next(state, &g), RB_TUNER_GROUP);
     expect_dropped(&g, "");
     for (int i = 0; i < 6; i++)
-        sha->told(state, i, 1, i == 5 ? -INFINITY : i);
+        sha->ended(state, i, 1, i == 5 ? -INFINITY : i);
     assert_int_equal(sha->phase(state), 0);
     assert_int_equal(sha->next(state, &g), RB_TUNER_GROUP);
     expect_dropped(&g, " 2 1 0 5");
@@ -94,7 +94,7 @@ static void who_is_not_promoted_is_dropped(void **unused)
 static void score_by_number(const struct rb_tuner *tuner, void *state, int first, int last, int64_t resource)
 {
     for (int i = first; i <= last; i++)
-        tuner->told(state, i, resource, i);
+        tuner->ended(state, i, resource, i);
 }
 
 static struct rb_job hyperband_job(enum rb_brackets_run run)
@@ -119,11 +119,11 @@ static void brackets_run_in_turn(void **unused)
     score_by_number(hyperband, state, 6, 8, 3);
     expect_group(hyperband, state, "stage 2, 3-9: 8");
     assert_int_equal(hyperband->phase(state), 2);
-    hyperband->told(state, 8, 9, 0);
+    hyperband->ended(state, 8, 9, 0);
     expect_group(hyperband, state, "stage 3, 0-3: 9 10 11 12 13");
     assert_int_equal(hyperband->phase(state), 3);
     for (int i = 9; i <= 13; i++)
-        hyperband->told(state, i, 2, -INFINITY); // all of them fail: on to the next bracket
+        hyperband->ended(state, i, 2, -INFINITY); // all of them fail: on to the next bracket
     expect_group(hyperband, state, "stage 5, 0-9: 14 15 16");
     assert_int_equal(hyperband->phase(state), 5);
     score_by_number(hyperband, state, 14, 16, 9);
@@ -153,7 +153,7 @@ static void brackets_run_side_by_side(void **unused)
     assert_int_equal(hyperband->phase(state), 1);
     score_by_number(hyperband, state, 6, 8, 3);
     expect_group(hyperband, state, "stage 2, 3-9: 8");
-    hyperband->told(state, 8, 9, 0);
+    hyperband->ended(state, 8, 9, 0);
     assert_int_equal(hyperband->next(state, &g), RB_TUNER_DONE);
     assert_int_equal(hyperband->phase(state), 2);
     hyperband->destroy(state);
@@ -168,10 +168,10 @@ static void the_failed_are_never_promoted(void **unused)
     void *state = create(sha, &job);
     expect_group(sha, state, "stage 0, 0-1: 0 1 2 3 4 5 6 7 8");
     for (int i = 0; i < 9; i++)
-        sha->told(state, i, 1, i == 4 || i == 6 ? 0.5 : -INFINITY);
+        sha->ended(state, i, 1, i == 4 || i == 6 ? 0.5 : -INFINITY);
     expect_group(sha, state, "stage 1, 1-3: 4 6"); // three places, two left standing
-    sha->told(state, 4, 2, -INFINITY);
-    sha->told(state, 6, 2, -INFINITY);
+    sha->ended(state, 4, 2, -INFINITY);
+    sha->ended(state, 6, 2, -INFINITY);
     assert_int_equal(sha->next(state, &g), RB_TUNER_DONE);
     sha->destroy(state);
 }
@@ -185,7 +185,7 @@ static void random_trains_everybody_once(void **unused)
     void *state = create(random, &job);
     expect_group(random, state, "stage 0, 0-20: 0 1 2");
     for (int i = 0; i < 3; i++)
-        random->told(state, i, 20, 0);
+        random->ended(state, i, 20, 0);
     assert_int_equal(random->next(state, &g), RB_TUNER_DONE);
     random->destroy(state);
 }

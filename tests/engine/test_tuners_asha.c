@@ -105,7 +105,7 @@ static void ask(struct history *h, struct worker *w)
 
 static void tell(struct history *h, int trial, int64_t resource, double score)
 {
-    h->tuner->told(h->state, trial, resource, score);
+    h->tuner->ended(h->state, trial, resource, score);
     oracle_told(&h->oracle, trial, resource, score);
 }
 
@@ -234,7 +234,7 @@ static void promotions(const int order[9], bool ask_each, char out[64])
     for (int i = 0; i < 9; i++)
         assert_int_equal(asha->next(state, &g), RB_TUNER_GROUP);
     for (int i = 0; i < 9; i++) {
-        asha->told(state, order[i], 1, order[i]);
+        asha->ended(state, order[i], 1, order[i]);
         while ((ask_each || i == 8) && asha->next(state, &g) == RB_TUNER_GROUP) {
             assert_int_equal(g.resource_end, 3);
             at += (size_t)snprintf(out + at, 64 - at, " %d", g.trials[0]);
@@ -275,29 +275,29 @@ static void promotion_prefers_the_highest_rung(void **unused)
         job_of(&(struct rb_scheduler){.num_trials = 100, .min_resource = 2, .max_resource = 9, .eta = 2});
     void *state = create(asha, &job);
     expect_next(asha, state, "0: 0-2, stage 0");
-    asha->told(state, 0, 2, 0.5);
+    asha->ended(state, 0, 2, 0.5);
     expect_next(asha, state, "1: 0-2, stage 0"); // one of one is none
-    asha->told(state, 1, 2, 0.5);
+    asha->ended(state, 1, 2, 0.5);
     expect_next(asha, state, "0: 2-4, stage 1"); // equal: the lower number
-    asha->told(state, 0, 4, 0.6);
+    asha->ended(state, 0, 4, 0.6);
     expect_next(asha, state, "2: 0-2, stage 0");
-    asha->told(state, 2, 2, 0.9);
+    asha->ended(state, 2, 2, 0.9);
     expect_next(asha, state, "2: 2-4, stage 1");
-    asha->told(state, 2, 4, 0.5);
+    asha->ended(state, 2, 4, 0.5);
     expect_next(asha, state, "0: 4-9, stage 2"); // the last rung ends at R
     expect_next(asha, state, "3: 0-2, stage 0");
-    asha->told(state, 3, 2, -INFINITY);          // a result, though never promoted: two of four now
+    asha->ended(state, 3, 2, -INFINITY);         // a result, though never promoted: two of four now
     expect_next(asha, state, "4: 0-2, stage 0"); // 0 and 2 are gone already
     asha->close(state, RB_CLOSE_NEW);
-    asha->told(state, 0, 9, 0.6);
-    asha->told(state, 4, 2, 0.8);
+    asha->ended(state, 0, 9, 0.6);
+    asha->ended(state, 4, 2, 0.8);
     expect_next(asha, state, "4: 2-4, stage 1");
     assert_int_equal(asha->phase(state), 1);
-    asha->told(state, 4, 3, 0.8); // paused by a policy on its way: it goes on first
+    asha->ended(state, 4, 3, 0.8); // paused by a policy on its way: it goes on first
     expect_next(asha, state, "4: 3-4, stage 1");
-    asha->told(state, 4, 4, 0.8);
+    asha->ended(state, 4, 4, 0.8);
     expect_next(asha, state, "4: 4-9, stage 2"); // one of three is the best, 4 now: 0 went too soon
-    asha->told(state, 4, 9, 0.1);
+    asha->ended(state, 4, 9, 0.1);
     expect_next(asha, state, "done");
     asha->destroy(state);
 }
@@ -322,7 +322,7 @@ static void stopping_compares_at_milestones(void **unused)
     assert_int_equal(asha->phase(state), 1);
     assert_int_equal(asha->reported(state, 0, 2, 0.0), RB_VERDICT_STOP);
     expect_next(asha, state, "wait");
-    asha->told(state, 2, 5, 0.2);
+    asha->ended(state, 2, 5, 0.2);
     expect_next(asha, state, "done");
     asha->destroy(state);
 }
@@ -336,9 +336,9 @@ static void who_was_paused_before_its_first_report_begins_again(void **unused)
             .num_trials = 9, .min_resource = 4, .max_resource = 4, .eta = 2, .rule = (enum rb_rule)rule});
         void *state = create(asha, &job);
         expect_next(asha, state, "0: 0-4, stage 0");
-        asha->told(state, 0, 0, -DBL_MAX);
+        asha->ended(state, 0, 0, -DBL_MAX);
         expect_next(asha, state, "0: 0-4, stage 0");
-        asha->told(state, 0, 3, 0.5);
+        asha->ended(state, 0, 3, 0.5);
         expect_next(asha, state, "0: 3-4, stage 0");
         expect_next(asha, state, "1: 0-4, stage 0");
         asha->destroy(state);
@@ -357,18 +357,18 @@ static void speculation_is_taken_back(void **unused)
     assert_int_equal(asha->reported(state, 0, 1, 0.4), RB_VERDICT_CONTINUE);
     assert_int_equal(asha->reported(state, 1, 1, 0.5), RB_VERDICT_CONTINUE);
     assert_int_equal(asha->reported(state, 0, 2, 0.9), RB_VERDICT_PAUSE); // 0.4 passed once, but the median is 0.45 now
-    asha->told(state, 0, 2, 0.9);
+    asha->ended(state, 0, 2, 0.9);
     expect_next(asha, state, "2: 0-9, stage 0");
     assert_int_equal(asha->reported(state, 2, 1, 0.1), RB_VERDICT_PAUSE);
     assert_int_equal(asha->reported(state, 2, 2, 0.9), RB_VERDICT_PAUSE); // on its way out
-    asha->told(state, 2, 1, 0.1);
+    asha->ended(state, 2, 1, 0.1);
     expect_next(asha, state, "0: 2-9, stage 2"); // the median fell to 0.4
     expect_next(asha, state, "3: 0-9, stage 0");
     asha->close(state, RB_CLOSE_ALL);
-    asha->told(state, 3, 1, -INFINITY);
-    asha->told(state, 0, 9, 0.9);
+    asha->ended(state, 3, 1, -INFINITY);
+    asha->ended(state, 0, 9, 0.9);
     assert_int_equal(asha->phase(state), 1); // trial 1, beyond 1
-    asha->told(state, 1, 9, 0.8);
+    asha->ended(state, 1, 9, 0.8);
     expect_next(asha, state, "done");
     asha->destroy(state);
 }
@@ -434,7 +434,7 @@ static int64_t time_to_first(const struct rb_scheduler *s, int n_workers, bool r
         struct worker *w = &c.workers[i];
         struct rb_group g;
         if (w->trial >= 0)
-            asha->told(state, w->trial, w->end, score_of(w->trial));
+            asha->ended(state, w->trial, w->end, score_of(w->trial));
         if (w->trial >= 0 && w->end == s->max_resource)
             break;
         assert_int_equal(asha->next(state, &g), RB_TUNER_GROUP);
@@ -481,7 +481,7 @@ static void rungs_fill_at_the_limit(void **unused)
     struct rb_group g;
     while (asha->next(state, &g) == RB_TUNER_GROUP) {
         n[g.stage]++;
-        asha->told(state, g.trials[0], g.resource_end, score_of(g.trials[0]));
+        asha->ended(state, g.trials[0], g.resource_end, score_of(g.trials[0]));
     }
     assert_int_equal(n[0], RB_LIMIT_TRIALS);
     for (int i = 1; i < 6; i++) {

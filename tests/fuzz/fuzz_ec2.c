@@ -35,7 +35,7 @@ static void check_lists(const char *body, size_t n, struct rb_arena *arena)
 {
     struct rb_err err = {0};
     struct rb_instance gang[2];
-    struct rb_ec2_instances page;
+    struct rb_instance_page page;
     for (int count = 1; count <= 2; count++)
         if (rb_ec2_decode_run(body, n, count, "r", arena, gang, &err))
             for (int i = 0; i < count; i++)

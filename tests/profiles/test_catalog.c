@@ -73,24 +73,6 @@ static void test_prices_grow_old_by_market(void **state)
     assert_false(rb_offer_is_old(&o, now_us));
 }
 
-static void test_written_catalogue_reads_back(void **state)
-{
-    (void)state;
-    static const char text[] = LONG_HEADER "aws/us-east-1,g5.xlarge,A10G,1,24,4,16,on_demand,1.006,\"a, \"\"quoted\"\" "
-                                           "source\",2026-08-01T00:00:00Z\n"
-                                           "aws/us-east-1,p4d.24xlarge,A100,8,40,96,1152,on_demand,32.772571,,\n"
-                                           "aws/us-east-1,p4d.24xlarge,A100,8,39.5,96,1152,spot,0.000001,,\n"
-                                           "local,local,CPU,2,0,2,0,on_demand,0,declared,\n"
-                                           "aws/us-east-1,disk,,,,,,,0.00011,,\n"
-                                           "gcp/us-central1,disk,,,,,,,0.000055,,\n";
-    struct fixture f = loaded(text);
-    struct rb_buf out = RB_BUF_INIT;
-    rb_catalog_write_csv(&f.catalog, &out);
-    assert_string_equal(rb_buf_str(&out), text);
-    rb_buf_finish(&out);
-    rb_arena_finish(&f.arena);
-}
-
 static void test_this_machine_is_added_in_its_place_once(void **state)
 {
     (void)state;
@@ -210,7 +192,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_become_offers_in_canonical_order),
         cmocka_unit_test(test_prices_grow_old_by_market),
-        cmocka_unit_test(test_written_catalogue_reads_back),
         cmocka_unit_test(test_this_machine_is_added_in_its_place_once),
         cmocka_unit_test(test_disk_prices_are_those_of_the_zone_or_its_region),
         cmocka_unit_test(test_bad_rows_name_line_and_column),

@@ -124,7 +124,7 @@ static void bad_files_are_refused_with_their_line(void **state)
         {"placement,local_bsz,step_time,sync_tim\n1,4,1,0\n", 1, "sync_time"},
         {THROUGHPUT, 0, "at least one row"},
         {"", 0, ""},
-        {"a,b\n1,2\n", 1, "cannot tell what this CSV holds"},
+        {"a,b\n1,2\n", 1, "this CSV is of no known kind"},
         {PROVISION "aws/us-east-1,g5.xlarge,spot,12,60,maybe\n", 2, "expected ok, capacity or timeout"},
         {PROVISION "aws/us-east-1,g5.xlarge,spot,,60,ok\n", 2, ""},
         {PROVISION "aws/us-east-1,g5.xlarge,spot,12,,timeout\n", 2, "has no such time"},

@@ -75,7 +75,7 @@ static void test_defaults_of_the_minimal_job(void **state)
     assert_true(j->policy_options.speculation && j->policy_options.overhead && j->policy_options.admission);
     assert_int_equal(j->policy_options.scaling, RB_SCALING_MEASURED);
     assert_false(j->policy_options.has_exploration);
-    assert_int_equal(j->policy_options.allocation, RB_SHARING_UNIFORM);
+    assert_int_equal(j->policy_options.allocation, RB_SPARE_UNIFORM);
     assert_int_equal(j->policy_options.resize_interval, 6);
     assert_int_equal(j->policy_options.atom_gpus, 1);
     assert_int_equal(j->trial.n_sizes, 1);
@@ -165,7 +165,7 @@ static void test_every_key_is_read(void **state)
     assert_int_equal(j->policy_options.scaling, RB_SCALING_LINEAR);
     assert_true(j->policy_options.has_exploration);
     assert_near(j->policy_options.exploration, 0.3, 0);
-    assert_int_equal(j->policy_options.allocation, RB_SHARING_SOFTMAX);
+    assert_int_equal(j->policy_options.allocation, RB_SPARE_SOFTMAX);
     assert_int_equal(j->policy_options.resize_interval, 9);
     assert_int_equal(j->policy_options.atom_gpus, 2);
     assert_int_equal(j->trial.n_sizes, 3);
@@ -311,7 +311,8 @@ static void test_bad_scheduler(void **state)
         {4, "scheduler: {num_trials: 8, max_resource: 1e3}", 4, "scheduler.max_resource", "whole number"},
         {4, "scheduler: {type: hyperband, num_trials: 143, max_resource: 81}", 4, "scheduler.num_trials",
          "follows from min_resource, max_resource, eta"},
-        {4, "scheduler: {type: hyperband, max_resource: 81, brackets: 6}", 4, "scheduler.brackets", "RB1206 at most 5, got 6"},
+        {4, "scheduler: {type: hyperband, max_resource: 81, brackets: 6}", 4, "scheduler.brackets",
+         "RB1206 at most 5, got 6"},
         {4, "scheduler: {type: asha, num_trials: 9, max_resource: 80, brackets: 5}", 4, "scheduler.brackets",
          "at most 4, got 5"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, rule: stop}", 4, "scheduler.rule",

@@ -155,7 +155,7 @@ static struct rb_policy_options any_options(struct maker *m)
                                   .admission = coin(m),
                                   .scaling = (enum rb_scaling)between(m, 0, 1),
                                   .has_exploration = coin(m),
-                                  .allocation = (enum rb_atom_sharing)between(m, 0, 4),
+                                  .allocation = (enum rb_spare_gpus)between(m, 0, 4),
                                   .resize_interval = (int)between(m, 1, 100),
                                   .atom_gpus = (int)between(m, 1, 16)};
     o.exploration = o.has_exploration ? rb_stream_uniform(&m->s) : 0;

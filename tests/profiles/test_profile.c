@@ -206,9 +206,9 @@ static void test_speedups_of_a_table(void **state)
         {4, 2, 0, "on 2 nodes: 8, 16"},
         {32, 2, 0, "on 2 nodes: 8, 16"},
         {3, 3, 0, "on 3 nodes: nothing"},
-        {1, 2, 0, "cannot stand"},
-        {0, 1, 0, "cannot stand"},
-        {1, 0, 0, "cannot stand"},
+        {1, 2, 0, "cannot be spread"},
+        {0, 1, 0, "cannot be spread"},
+        {1, 0, 0, "cannot be spread"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         double speedup = -1;

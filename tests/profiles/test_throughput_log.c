@@ -29,9 +29,9 @@ static void only_a_new_placement_or_batch_is_fitted(void **state)
     assert_false(rb_throughput_log_add(&log, &a));
     assert_true(rb_throughput_log_add(&log, &b));
     assert_int_equal(log.max_gpus, 2);
-    assert_false(rb_throughput_log_tells_batches(&log));
+    assert_false(rb_throughput_log_separates_batches(&log));
     assert_true(rb_throughput_log_add(&log, &c));
-    assert_true(rb_throughput_log_tells_batches(&log));
+    assert_true(rb_throughput_log_separates_batches(&log));
     assert_true(rb_throughput_log_add(&log, &d));
     assert_false(rb_throughput_log_add(&log, &c));
     assert_int_equal(log.n, 4);

@@ -218,7 +218,7 @@ static void roles_that_cannot_be_assumed(void **state)
         {"role_arn = r\nsource_profile = empty\n[profile empty]\nregion = x\n", "source_profile", "has no credentials"},
         {"role_arn = r\ncredential_source = Moon\n", "credential_source", "expected Environment"},
         {"role_arn = r\ncredential_source = Environment\n", "credential_source", "has no credentials"},
-        {"role_arn = r\nsource_profile = default\nmfa_serial = m\n", "mfa_serial", "nobody is there to type"},
+        {"role_arn = r\nsource_profile = default\nmfa_serial = m\n", "mfa_serial", "the code cannot be typed in here"},
         {"role_arn = r\nsource_profile = k\nduration_seconds = 60\n[profile k]\naws_access_key_id=K\n"
          "aws_secret_access_key=k\n",
          "duration_seconds", "expected 900..43200"},

@@ -53,7 +53,7 @@ static void listed_instances(void **state)
 {
     (void)state;
     struct rb_arena arena = {0};
-    struct rb_ec2_instances page;
+    struct rb_instance_page page;
     const char *body =
         list_of(&arena,
                 "<item><instanceState><code>272</code></instanceState><ipAddress>54.1.2.3</ipAddress>"
@@ -111,7 +111,7 @@ static void states_are_told_apart(void **state)
     };
     for (size_t c = 0; c < N_OF(cases); c++) {
         struct rb_arena arena = {0};
-        struct rb_ec2_instances page;
+        struct rb_instance_page page;
         const char *item = rb_arena_printf(&arena,
                                            "<item><instanceId>i-1</instanceId><instanceState><code>%d</code>"
                                            "</instanceState></item>",
@@ -134,7 +134,7 @@ static void empty_lists_end(void **state)
     };
     for (size_t b = 0; b < N_OF(bodies); b++) {
         struct rb_arena arena = {0};
-        struct rb_ec2_instances page;
+        struct rb_instance_page page;
         assert_true(rb_ec2_decode_list(bodies[b], strlen(bodies[b]), "r", &arena, &page, NULL));
         assert_int_equal(page.n, 0);
         assert_null(page.next_page);
@@ -145,7 +145,7 @@ static void empty_lists_end(void **state)
 static void expect_no_list(const char *body, const char *reason)
 {
     struct rb_arena arena = {0};
-    struct rb_ec2_instances page;
+    struct rb_instance_page page;
     struct rb_err err = {0};
     assert_false(rb_ec2_decode_list(body, strlen(body), "r", &arena, &page, &err));
     assert_int_equal(err.code, RB_ERR_IO);

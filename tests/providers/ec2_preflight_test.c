@@ -64,7 +64,7 @@ static void what_could_not_be_ended_is_not_launched(void **state)
     const struct step steps[] = {ALLOWED, REFUSED("UnauthorizedOperation")};
     ask(&w, "ami-2", steps, 2);
     assert_int_equal(w.s.err.code, RB_ERR_DENIED);
-    assert_says(&w.s.err, "nothing is launched that could not be ended");
+    assert_says(&w.s.err, "nothing is launched that could not be terminated");
     assert_says(&w.s.err, "docs/policies/aws.json");
     scripted_cloud_end(&w);
 }

@@ -537,7 +537,7 @@ static void what_was_made_and_is_not_there_without_an_end_is_undecided(void **st
     struct world w;
     const struct step steps[] = {TOKEN, INSERTED, DONE, NOT_THERE, HISTORY(INSERT_DEED)};
     launch(&w, steps, 5, &in_zone);
-    expect_refused(&w, RB_ERR_UNKNOWN_OUTCOME, "nobody says that it ended");
+    expect_refused(&w, RB_ERR_UNKNOWN_OUTCOME, "no operation shows that it ended");
     finish(&w);
 }
 

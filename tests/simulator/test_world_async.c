@@ -160,7 +160,7 @@ static void choose_policy(struct random_plan *p, uint64_t seed, const char *poli
         .speculation = true,
         .overhead = seed % 2,
         .admission = seed % 3,
-        .allocation = (enum rb_atom_sharing)(seed % 5),
+        .allocation = (enum rb_spare_gpus)(seed % 5),
         .resize_interval = 1 + (int)(seed % 4),
         .atom_gpus = 1,
     };

@@ -6,7 +6,7 @@
 #include "base/doc.h"
 #include "engine/plan/plan.h"
 
-// document: text, parsed; of the same plan. Both as their writer (commands/rbplan/rbplan_page.c) makes them: what it lacks is a
+// document: text, parsed; of the same plan. Both as their writer (views/pages/plan_document.c) makes them: what it lacks is a
 // programming error.
 void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *document, const char *text, struct rb_buf *out);
 

@@ -36,11 +36,6 @@ static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *s
     }
 }
 
-bool rb_plan_is_free(const struct rb_plan *plan)
-{
-    return plan->estimate.cost_uusd.mean == 0 && plan->estimate.cost_uusd.p99 == 0;
-}
-
 const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32])
 {
     const int64_t cents = (uusd + RB_UUSD / 200) / (RB_UUSD / 100);
@@ -182,8 +177,8 @@ static void baseline_text(const struct rb_plan *plan, struct rb_buf *out)
         return;
     rb_buf_puts(out, "; static ");
     if (!fixed->exists)
-        rb_buf_puts(out, rb_plan_baseline_was_cut(plan, "static") ? "had no time to find a plan"
-                                                                  : "cannot do it at all");
+        rb_buf_puts(out,
+                    rb_plan_baseline_was_cut(plan, "static") ? "had no time to find a plan" : "cannot do it at all");
     else if (plan->job->objective == RB_OBJECTIVE_MIN_TIME)
         rb_buf_printf(out, "needs %s", rb_format_duration(fixed->estimate.time_us.mean, text));
     else

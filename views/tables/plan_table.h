@@ -12,9 +12,6 @@ struct rb_plan_slack {
     int64_t saved_uusd;  // 0: nothing
 };
 
-// Does nothing cost anything, as on machines of one's own?
-bool rb_plan_is_free(const struct rb_plan *plan);
-
 // A part of the plan's cost: cents where the whole costs dollars, so that the points of a column stand below each other.
 const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32]);
 

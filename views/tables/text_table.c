@@ -1,6 +1,7 @@
 #include "views/tables/text_table.h"
 
 #include "base/arena.h"
+#include "base/log.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -157,4 +158,9 @@ int rb_text_width(int fd)
     if (columns && atoi(columns) > 0)
         return atoi(columns);
     return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+struct rb_text_style rb_text_style_of(int fd)
+{
+    return (struct rb_text_style){.width = rb_text_width(fd), .colour = rb_colour(fd)};
 }

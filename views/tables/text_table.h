@@ -41,5 +41,6 @@ void rb_text_cut(const char *s, int width, struct rb_buf *out); // its first `wi
 
 // Columns of the terminal behind fd, COLUMNS if set; 0 where it is not a terminal.
 int rb_text_width(int fd);
+struct rb_text_style rb_text_style_of(int fd); // what suits the place behind it
 
 #endif

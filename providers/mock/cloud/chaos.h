@@ -1,6 +1,7 @@
-// How a mock cloud misbehaves: rb-chaos/1. Rules say where, when, how often and what; a chaos counts what it has seen and
-// done. Fronts ask it about every request, the cloud about every new instance. Draws depend on the seed, the rule and how
-// many calls the rule has seen, and on nothing else: the same requests in the same order meet the same faults.
+// Injects faults into a mock cloud: rb-chaos/1. Rules define where, when, how often and which; a chaos counts the calls
+// it has seen and the faults it has injected. Fronts ask it about every request, the cloud about every new instance.
+// Draws depend only on the seed, the rule and the number of calls that the rule has seen: the same requests in the same
+// order meet the same faults.
 //
 //   format: rb-chaos/1
 //   rules:
@@ -30,9 +31,9 @@ enum rb_chaos_fault {
     RB_CHAOS_UNREACHABLE,      // Compute Engine's aggregatedList does without `zone` and says so
     // Of an instance.
     RB_CHAOS_FAILS_TO_START,   // `code`: the machine never comes, the cloud says so after the queueing delay
-    RB_CHAOS_NEVER_BOOTS,      // it runs and is billed, and nobody ever answers
+    RB_CHAOS_NEVER_BOOTS,      // it runs and is billed, but never answers
     RB_CHAOS_BOOTS_SLOWLY,     // initialisation takes `factor` times as long
-    RB_CHAOS_DIES_AT,          // `delay_us` after it runs its node goes dark; the cloud goes on billing
+    RB_CHAOS_DIES_AT,          // `delay_us` after it runs its node goes dark; the cloud continues billing
     RB_CHAOS_WRONG_MARKET,     // spot for on-demand and the other way round, where both are sold
     RB_CHAOS_INTERRUPTED,      // a spot instance is taken away `delay_us` after it runs, with the usual notice
     RB_CHAOS_N_FAULTS,

@@ -280,20 +280,12 @@ static bool read_root(const struct rb_node *root, struct rb_arena *arena, struct
 bool rb_chaos_parse(const char *name, const char *yaml, size_t n, struct rb_arena *arena, struct rb_chaos_rules *out,
                     struct rb_err *err)
 {
-    struct rb_doc doc;
-    if (!rb_doc_parse_yaml(&doc, name, yaml, n, err))
-        return false;
-    bool ok = read_root(doc.root, arena, out, err);
-    rb_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_yaml(&doc, name, yaml, n, err) && read_root(doc.root, arena, out, err);
 }
 
 bool rb_chaos_read(const char *path, struct rb_arena *arena, struct rb_chaos_rules *out, struct rb_err *err)
 {
-    struct rb_doc doc;
-    if (!rb_doc_read(&doc, path, err))
-        return false;
-    bool ok = read_root(doc.root, arena, out, err);
-    rb_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_read(&doc, path, err) && read_root(doc.root, arena, out, err);
 }

@@ -108,8 +108,8 @@ bool rb_cloud_next_order(struct rb_cloud *c, struct rb_cloud_order *out)
     return true;
 }
 
-// The ledger bills by the instants that the API shows, so that a client that reads them computes the same bill. EC2 shows
-// whole seconds (launchTime, `reason`), Compute Engine milliseconds unless the test wants otherwise.
+// The ledger bills by the instants that the API shows, so that a client that reads them computes the same bill. EC2
+// shows whole seconds (launchTime, `reason`), Compute Engine milliseconds unless the test wants otherwise.
 static int64_t shown_unit_us(const struct rb_cloud *c, const struct rb_cloud_instance *i)
 {
     const bool whole_seconds = c->config->whole_seconds || !rb_cloud_infra_is_gcp(i->offer->infra);
@@ -211,7 +211,7 @@ static int64_t due_us(const struct rb_cloud_instance *i)
         return i->plan.due_us[next_due(i)];
     case RB_CLOUD_SHUTTING_DOWN:
     case RB_CLOUD_STOPPING:
-        // Nobody sees `terminated` while something of the node still lives.
+        // `terminated` is not shown while a process of the node still runs.
         return i->plan.node_alive ? INT64_MAX : i->plan.gone_us;
     case RB_CLOUD_STOPPED:
     case RB_CLOUD_TERMINATED:

@@ -1,6 +1,6 @@
-// The mock cloud itself, pure: machines that are asked for, appear, run, end, and what they cost. It does no I/O, reads
-// no clock and speaks no wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its
-// orders and reports back; every call that may change something is told the time.
+// Simulates the cloud: machines are launched, boot, run, end and are billed. Pure: it does no I/O, reads no clock and
+// has no wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its orders and reports
+// back; every call that may change something takes the time.
 //
 //   pending --queueing delay--> running --initialisation--> node boots (order) --> node ready (event)
 //      |                           |  terminate, shutdown from inside, interruption, end of its allowed time
@@ -98,7 +98,7 @@ struct rb_cloud_instance {
     int64_t visible_us;           // listings know it from then on
     int64_t running_us;           // billing begins, as shown: EC2 whole seconds, GCP milliseconds; -1: not yet or never
     int64_t ready_us;             // when the node said that it takes logins; -1: not yet or never
-    int64_t ended_us;             // billing of the machine ends here (EC2: whole seconds); -1: it goes on
+    int64_t ended_us;             // billing of the machine ends here (EC2: whole seconds); -1: it continues
     int64_t terminated_us;        // as ended_us unless it was stopped first; billing of the disk ends here
     const char *node_failure;     // what went wrong with its boot, NULL: nothing
     const char *failure_code;     // RB_CLOUD_CAUSE_CAPACITY: the code to give, NULL: the front's usual one
@@ -181,7 +181,7 @@ struct rb_cloud_reservation {
 // keeps one is not documented, and a client that counts on a token's end is wrong either way.
 enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_launch *launch, int64_t now_us,
                                      struct rb_cloud_reservation *out);
-// Binds the instances of a new reservation together: unless so many of them find a machine, none does.
+// Binds the instances of a new reservation together: unless this many of them find a machine, none does.
 void rb_cloud_bind(struct rb_cloud *c, struct rb_cloud_reservation r, int min_count);
 // All or nothing: one unknown id and none is touched (*out_bad is its position). Repeating is harmless.
 enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, const char *const *ids, int n,
@@ -198,7 +198,7 @@ bool rb_cloud_admit(struct rb_cloud *c, const char *region, const char *action, 
 enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                        const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
 
-// Takes tags away. A tag without value (NULL) stands for any value of that key; no tags at all: every tag. All or nothing.
+// Takes tags away. A tag without value (NULL) means any value of that key; no tags at all: every tag. All or nothing.
 enum rb_cloud_answer rb_cloud_delete_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                           const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
 
@@ -241,7 +241,7 @@ const char *rb_cloud_state_name(enum rb_cloud_state state);                     
 // What the instance has cost, or would if it ended now.
 struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us);
 uint64_t rb_cloud_version(const struct rb_cloud *c);                             // rises with every change
-// A name nobody used before, for request ids and the like; depends on seed, epoch and how many were drawn.
+// A new name for request ids and the like; depends on seed, epoch and the number drawn before.
 uint64_t rb_cloud_fresh_id(struct rb_cloud *c);
 
 const struct rb_cloud_regions *rb_cloud_regions(const struct rb_cloud *c);

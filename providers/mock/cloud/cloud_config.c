@@ -15,7 +15,7 @@
 #define DEFAULT_TOKEN_S    3600.0 // what Google's token endpoint gives
 #define MAX_S              1e8
 
-// What the built-in images stand for: any Linux that runs cloud-init and sshd.
+// What the built-in images represent: any Linux that runs cloud-init and sshd.
 static const char built_in_image[] = "ami-00000000000000000";
 static const char built_in_gcp_image[] = "projects/rbmock/global/images/rbmock-linux";
 
@@ -254,21 +254,16 @@ static bool read_root(const struct rb_node *root, const char *prices_csv, const 
 bool rb_cloud_config_parse(const char *name, const char *yaml, const char *prices_csv, const char *directory,
                            struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err)
 {
-    struct rb_doc doc;
-    if (!rb_doc_parse_yaml(&doc, name, yaml, strlen(yaml), err))
-        return false;
-    bool ok = read_root(doc.root, prices_csv, directory, arena, out, err);
-    rb_doc_finish(&doc);
-    return ok;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_yaml(&doc, name, yaml, strlen(yaml), err) &&
+           read_root(doc.root, prices_csv, directory, arena, out, err);
 }
 
 bool rb_cloud_config_read(const char *path, struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_read(&doc, path, err))
         return false;
     const char *directory = dirname(rb_arena_strdup(arena, path));
-    bool ok = read_root(doc.root, NULL, directory, arena, out, err);
-    rb_doc_finish(&doc);
-    return ok;
+    return read_root(doc.root, NULL, directory, arena, out, err);
 }

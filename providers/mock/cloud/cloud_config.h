@@ -1,18 +1,18 @@
-// What a mock cloud sells and how it behaves: rb-mock/1, or the built-in default. Immutable after reading.
+// Reads what a mock cloud sells and how it behaves: rb-mock/1, or the built-in default. Immutable after reading.
 //
 //   format: rb-mock/1
 //   prices: prices.csv          # beside this file; the price CSV of `rbprofile import`; rows of aws/*, mock/* and gcp/*
 //   provisioning:               # as in rb-profile/1; first match wins
 //     - {infra: aws, instance_type: "*", market: "*", queue_s: 2, init_s: {distribution: lognormal, mean: 3, cv: 0.3}}
 //   ssh_port: 2222              # every node's sshd
-//   capacity: {g5.xlarge: 4}    # at most so many at a time; a type not named is never short
+//   capacity: {g5.xlarge: 4}    # at most this many at a time; other types are never short
 //   shutdown_s: 1               # from shutting-down to terminated
 //   visible_after_s: 2          # from the launch to the first listing that shows the instance
 //   tags_fade_s: 300            # a terminated instance loses one tag every so often
 //   token_lifetime_s: 3600      # of an OAuth2 access token
 //   images: [ami-0123456789abcdef0, projects/p/global/images/i]   # known besides the built-in ones
 //   parameters: {/aws/service/x: ami-0123456789abcdef0}   # of Systems Manager: what images are published under
-//   denied: [compute.instances.delete]   # permissions of Compute Engine that nobody has here
+//   denied: [compute.instances.delete]   # permissions of Compute Engine that are refused
 //   quotas, pools, throttle     # cloud_limits.h
 #ifndef RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 #define RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
@@ -62,7 +62,8 @@ struct rb_cloud_config {
 // Reads FILE.yaml and the price list it names; everything lives in `arena`. seed, epoch and addresses are the caller's.
 // Errors: INVALID with file, line and key, an offer that no provisioning entry covers included.
 bool rb_cloud_config_read(const char *path, struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err);
-// The same from text: `directory` is where a relative `prices:` is looked up, NULL: prices_csv stands for the file.
+// The same from text: `directory` is where a relative `prices:` is looked up, NULL: prices_csv is used instead of the
+// file.
 bool rb_cloud_config_parse(const char *name, const char *yaml, const char *prices_csv, const char *directory,
                            struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err);
 // A few GPU machines of us-east-1 and us-west-2 (default_cloud.c: figures and their sources).

@@ -1,9 +1,9 @@
-// What a mock cloud will not give: quotas, pools that fill and empty over time, and how often it answers. Part of
-// rb-mock/1; first of several that apply is the one named in the refusal.
+// Limits a mock cloud: quotas, pools whose size changes over time, and request rates. Part of rb-mock/1; if several
+// limits apply, the refusal names the first.
 //
 //   quotas:      # an account's: instances pending, running and stopping, summed over a region
 //     - {name: G and VT Spot, code: L-3819A6DF, infra: aws, instance_type: "g*", market: spot, unit: vcpus, max: 64}
-//   pools:       # machines there are, over the cloud's age; a spot pool that shrinks takes back the youngest
+//   pools:       # the number of machines over the cloud's age; a spot pool that shrinks takes back the youngest
 //     - {instance_type: g5.xlarge, zone: us-east-1a, market: spot, steps: [{after_s: 0, max: 4}, {after_s: 600, max: 1}]}
 //   throttle:    # token buckets, per region and action; an action not named is never throttled
 //     - {action: RunInstances, burst: 5, per_s: 2}

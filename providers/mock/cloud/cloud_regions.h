@@ -1,5 +1,5 @@
-// Where the catalogue sells what: regions are those its rows name; every region has the zones a, b and c, and those its
-// rows name besides.
+// Derives regions and zones from the catalogue: its rows name the regions; every region has the zones a, b and c, and
+// those that its rows name.
 #ifndef RB_PROVIDERS_MOCK_CLOUD_REGIONS_H
 #define RB_PROVIDERS_MOCK_CLOUD_REGIONS_H
 
@@ -18,8 +18,8 @@ struct rb_cloud_regions {
     int n;
 };
 
-// Is this infra spoken to as EC2 ("aws/...", "mock/...") or as Compute Engine ("gcp/...")? Region and zone (NULL: the
-// whole region) go to the arena.
+// Does this infra have the API of EC2 ("aws/...", "mock/...") or as Compute Engine ("gcp/...")? Region and zone (NULL:
+// the whole region) go to the arena.
 bool rb_cloud_infra_is_gcp(const char *infra);
 bool rb_cloud_infra_split(const char *infra, struct rb_arena *arena, const char **out_region, const char **out_zone);
 struct rb_cloud_regions rb_cloud_regions_of(const struct rb_catalog *catalog, struct rb_arena *arena);

@@ -1,4 +1,4 @@
-// What cloud.c (time), cloud_verbs.c (requests) and cloud_room.c (limits) share. Nobody else includes it.
+// The state that cloud.c (time), cloud_verbs.c (requests) and cloud_room.c (limits) share. No other file includes it.
 #ifndef RB_PROVIDERS_MOCK_CLOUD_STATE_H
 #define RB_PROVIDERS_MOCK_CLOUD_STATE_H
 

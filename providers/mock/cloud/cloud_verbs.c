@@ -33,7 +33,7 @@ static void remember_token(struct rb_cloud *c, const struct rb_cloud_launch *l, 
                                                        .reservation = r};
 }
 
-// A zone of the region that sells the offer asked for; NULL: none does. A group goes on where it is.
+// A zone of the region that sells the offer asked for; NULL: none does. A group continues in its zone.
 static const char *choose_zone(const struct rb_cloud *c, const struct rb_cloud_region *region,
                                const struct rb_cloud_launch *l)
 {

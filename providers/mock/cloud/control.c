@@ -14,9 +14,7 @@ static void fail(struct rb_exchange_answer *out, int status, const char *message
 {
     struct rb_json j;
     rb_json_init(&j, &out->body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "error", message);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{error: %s}", message);
     rb_buf_putc(&out->body, '\n');
     out->status = status;
 }
@@ -27,14 +25,10 @@ static void write_chaos(const struct rb_mock_control *c, struct rb_buf *out)
     const struct rb_chaos *chaos = rb_cloud_chaos(c->cloud);
     rb_json_init(&j, out, true);
     rb_json_begin_array(&j);
-    for (int k = 0; k < chaos->rules.n; k++) {
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "name", chaos->rules.rules[k].name);
-        rb_json_kstring(&j, "what", rb_chaos_fault_name(chaos->rules.rules[k].fault));
-        rb_json_kint(&j, "seen", chaos->counts[k].seen);
-        rb_json_kint(&j, "fired", chaos->counts[k].fired);
-        rb_json_end_object(&j);
-    }
+    for (int k = 0; k < chaos->rules.n; k++)
+        rb_json_put(&j, "{name: %s, what: %s, seen: %jd, fired: %jd}", chaos->rules.rules[k].name,
+                    rb_chaos_fault_name(chaos->rules.rules[k].fault), (intmax_t)chaos->counts[k].seen,
+                    (intmax_t)chaos->counts[k].fired);
     rb_json_end_array(&j);
     rb_buf_putc(out, '\n');
 }
@@ -50,16 +44,12 @@ static void write_instances(const struct rb_mock_control *c, struct rb_buf *out)
         struct in_addr address = {.s_addr = htonl(i->address)};
         char dir[4096];
         snprintf(dir, sizeof dir, "%s/%s", c->nodes_dir, i->id);
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "id", i->id);
-        rb_json_kstring(&j, "state", rb_cloud_state_name(i->state));
-        rb_json_kbool(&j, "reachable", i->state == RB_CLOUD_RUNNING && i->ready_us >= 0 && !i->node_failure);
+        rb_json_put(&j, "{id: %s, state: %s, reachable: %i", i->id, rb_cloud_state_name(i->state),
+                    i->state == RB_CLOUD_RUNNING && i->ready_us >= 0 && !i->node_failure);
         rb_json_kstring(&j, "node_failure", i->node_failure);
         rb_json_kstring(&j, "ssh_user", me ? me->pw_name : NULL);
-        rb_json_kstring(&j, "address", inet_ntoa(address));
-        rb_json_kint(&j, "ssh_port", rb_cloud_config_of(c->cloud)->ssh_port);
-        rb_json_kstring(&j, "dir", dir);
-        rb_json_end_object(&j);
+        rb_json_put(&j, "address: %s, ssh_port: %jd, dir: %s}", inet_ntoa(address),
+                    (intmax_t)rb_cloud_config_of(c->cloud)->ssh_port, dir);
     }
     rb_json_end_array(&j);
     rb_buf_putc(out, '\n');
@@ -80,12 +70,8 @@ static void write_groups(const struct rb_mock_control *c, struct rb_buf *out)
     rb_json_begin_array(&j);
     for (int k = 0; k < rb_cloud_n_groups(c->cloud); k++) {
         const struct rb_cloud_group *g = rb_cloud_group(c->cloud, k);
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "name", g->name);
-        rb_json_kstring(&j, "region", g->region);
-        rb_json_kint(&j, "instances", count_members(c->cloud, g));
-        rb_json_kbool(&j, "deleted", g->deleted);
-        rb_json_end_object(&j);
+        rb_json_put(&j, "{name: %s, region: %s, instances: %d, deleted: %i}", g->name, g->region,
+                    count_members(c->cloud, g), g->deleted);
     }
     rb_json_end_array(&j);
     rb_buf_putc(out, '\n');

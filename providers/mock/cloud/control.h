@@ -1,5 +1,5 @@
-// The unsigned door of a mock cloud, /_rbmock/...: what tests and people ask that no cloud would answer, and the nodes'
-// metadata service.
+// Answers the unsigned requests to a mock cloud, /_rbmock/...: questions of tests and people that a real cloud does not
+// answer, and the nodes' metadata service.
 #ifndef RB_PROVIDERS_MOCK_CONTROL_H
 #define RB_PROVIDERS_MOCK_CONTROL_H
 

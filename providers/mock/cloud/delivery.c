@@ -104,8 +104,8 @@ static struct MHD_Response *respond_slowly(struct rb_deliveries *all, struct MHD
 static void reset(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct sockaddr nobody = {.sa_family = AF_UNSPEC};
-    connect(info->connect_fd, &nobody, sizeof nobody);
+    struct sockaddr no_peer = {.sa_family = AF_UNSPEC};
+    connect(info->connect_fd, &no_peer, sizeof no_peer);
 }
 
 static void add_date(struct MHD_Response *response, int64_t skew_us)

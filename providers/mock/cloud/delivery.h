@@ -1,5 +1,5 @@
-// How an answer leaves: whole, or as chaos wants it: not at all, cut off, drop by drop. With server.c and connections.c the only
-// user of libmicrohttpd.
+// Delivers an answer: whole, or as chaos demands not at all, cut off, or slowly. With server.c and connections.c the
+// only user of libmicrohttpd.
 #ifndef RB_PROVIDERS_MOCK_DELIVERY_H
 #define RB_PROVIDERS_MOCK_DELIVERY_H
 

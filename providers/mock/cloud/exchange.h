@@ -1,4 +1,4 @@
-// One HTTP request and its answer, as values: what the fronts see of HTTP. server.c fills and sends them.
+// An HTTP request and its answer as values, so that fronts do not depend on HTTP. server.c fills and sends them.
 #ifndef RB_PROVIDERS_MOCK_EXCHANGE_H
 #define RB_PROVIDERS_MOCK_EXCHANGE_H
 

@@ -1,6 +1,6 @@
-// What the mock cloud has billed, as JSON (rb-ledger/1): every instance ever launched, when it ran and what it cost.
-// running_us is the instant that the API shows (EC2: launchTime, a whole second), ended_us the one that `reason` names: a
-// client that takes both from DescribeInstances and asks rb_bill_node computes the same micro-dollars.
+// Writes what the mock cloud has billed as JSON (rb-ledger/1): every instance ever launched, when it ran and what it
+// cost. running_us is the instant that the API shows (EC2: launchTime, a whole second), ended_us the one that `reason`
+// names: a client that takes both from DescribeInstances and asks rb_bill_node computes the same micro-dollars.
 #ifndef RB_PROVIDERS_MOCK_LEDGER_H
 #define RB_PROVIDERS_MOCK_LEDGER_H
 

@@ -1,4 +1,4 @@
-// Patterns as clouds' filters have them: * and ?, a backslash takes the next character literally.
+// Matches the patterns of clouds' filters: * and ?, and a backslash before a literal character.
 #ifndef RB_PROVIDERS_MOCK_GLOB_H
 #define RB_PROVIDERS_MOCK_GLOB_H
 

@@ -106,17 +106,14 @@ static void write_error(const struct rb_mock_refusal *r, struct rb_buf *out)
     struct rb_json j;
     rb_buf_clear(out);
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "__type", r->code);
-    rb_json_kstring(&j, "message", r->message);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{__type: %s, message: %s}", r->code, r->message);
 }
 
 void rb_mock_aws_json_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request, int64_t now_us,
                              int64_t unix_us, struct rb_exchange_answer *out)
 {
     struct rb_arena arena;
-    struct rb_doc body = {0};
+    RB_AUTO(rb_doc_finish) struct rb_doc body = {0};
     struct rb_mock_refusal refusal = {0};
     const char *target = rb_exchange_header(request, "X-Amz-Target");
     struct rb_mock_json_call call = {.cloud = ec2->cloud, .arena = &arena, .now_us = now_us, .refusal = &refusal};
@@ -135,6 +132,5 @@ void rb_mock_aws_json_answer(const struct rb_mock_ec2 *ec2, const struct rb_exch
             write_error(&refusal, &out->body);
         rb_exchange_spoil(&call.chaos, out);
     }
-    rb_doc_finish(&body);
     rb_arena_finish(&arena);
 }

@@ -1,6 +1,6 @@
-// AWS's JSON 1.1 services, for clients whose AWS_ENDPOINT_URL sends every service here: a POST whose X-Amz-Target names the
-// action. Signed like EC2's requests, but for the service the action belongs to. Stricter than AWS: a member that no action
-// asks for is refused. One service is one file and one row in mock_aws_json.c.
+// Answers requests to AWS's JSON 1.1 services, for clients whose AWS_ENDPOINT_URL sends every service here: a POST
+// whose X-Amz-Target names the action. Signed like EC2's requests, but for the service the action belongs to. Stricter
+// than AWS: unknown members are refused. One service is one file and one row in mock_aws_json.c.
 #ifndef RB_PROVIDERS_MOCK_AWS_JSON_H
 #define RB_PROVIDERS_MOCK_AWS_JSON_H
 

@@ -169,10 +169,9 @@ static void write_success(const struct action *action, struct rb_cloud *cloud, c
 
 static void write_error(const struct rb_mock_refusal *refusal, struct rb_cloud *cloud, struct rb_buf *out)
 {
-    rb_buf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error>");
-    rb_mock_xml_text(out, "Code", refusal->code);
-    rb_mock_xml_text(out, "Message", refusal->message);
-    rb_buf_puts(out, "</Error></Errors><RequestID>");
+    rb_buf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response>");
+    rb_mock_xml_put(out, "Errors{Error{Code:%s Message:%s}}", refusal->code, refusal->message);
+    rb_buf_puts(out, "<RequestID>");
     write_request_id(cloud, out);
     rb_buf_puts(out, "</RequestID></Response>\n");
 }

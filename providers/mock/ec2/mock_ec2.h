@@ -1,6 +1,6 @@
-// EC2's Query API in front of a mock cloud: POST (or GET) forms in, XML out, version 2016-11-15. A pure function of the
-// request, the cloud and the time; it knows nothing of sockets. Stricter than EC2: a parameter that no action asks for
-// is refused with UnknownParameter. Requests to AWS's JSON services (mock_aws_json.h) come in at the same door.
+// Answers requests of EC2's Query API for a mock cloud: POST (or GET) forms in, XML out, version 2016-11-15. A pure
+// function of the request, the cloud and the time, without sockets. Stricter than EC2: a parameter that the action does
+// not know is refused with UnknownParameter. Requests to AWS's JSON services (mock_aws_json.h) arrive here as well.
 #ifndef RB_PROVIDERS_MOCK_EC2_H
 #define RB_PROVIDERS_MOCK_EC2_H
 

@@ -86,6 +86,13 @@ bool rb_mock_is_among(const char *text, const char *const *list, int n)
     return n == 0;
 }
 
+bool rb_mock_read_optional_ids(struct rb_mock_call *call, const char *const **out, int *out_n)
+{
+    *out = NULL;
+    *out_n = 0;
+    return !rb_form_has_prefix(call->form, "InstanceId.") || rb_mock_read_ids(call, "InstanceId", "i-", out, out_n);
+}
+
 bool rb_mock_read_ids(struct rb_mock_call *call, const char *parameter, const char *prefix, const char *const **out,
                       int *out_n)
 {
@@ -130,12 +137,36 @@ bool rb_mock_read_filters(struct rb_mock_call *call, const char *const *known, s
     return true;
 }
 
-bool rb_mock_filter_matches(const struct rb_mock_filter *f, const char *text)
+static bool filter_matches(const struct rb_mock_filter *f, const char *text)
 {
     for (int i = 0; text && i < f->n_values; i++)
         if (rb_mock_glob(f->values[i], text))
             return true;
     return false;
+}
+
+static bool tag_matches(const struct rb_mock_filter *f, const struct rb_cloud_tag *tags, int n)
+{
+    const bool by_key = strcmp(f->name, "tag-key") == 0;
+    for (int k = 0; k < n; k++)
+        if (by_key ? filter_matches(f, tags[k].key)
+                   : strcmp(f->name + strlen("tag:"), tags[k].key) == 0 && filter_matches(f, tags[k].value))
+            return true;
+    return false;
+}
+
+bool rb_mock_filters_match(const struct rb_mock_filters *filters, const struct rb_mock_fact *facts,
+                           const struct rb_cloud_tag *tags, int n_tags)
+{
+    for (int k = 0; k < filters->n; k++) {
+        const struct rb_mock_filter *f = &filters->filters[k];
+        bool matched = strncmp(f->name, "tag", 3) == 0 && tag_matches(f, tags, n_tags);
+        for (const struct rb_mock_fact *fact = facts; fact->name && !matched; fact++)
+            matched = strcmp(fact->name, f->name) == 0 && filter_matches(f, fact->value);
+        if (!matched)
+            return false;
+    }
+    return true;
 }
 
 // --- pages ---
@@ -175,6 +206,6 @@ bool rb_mock_page_take(struct rb_mock_page *p, int64_t position)
 void rb_mock_write_next_token(struct rb_mock_call *call, const struct rb_mock_page *p)
 {
     if (p->more)
-        rb_mock_xml_text(call->out, "nextToken",
-                         rb_arena_printf(call->arena, "page%016llx", (unsigned long long)p->last + 1));
+        rb_mock_xml_put(call->out, "nextToken:%s",
+                        rb_arena_printf(call->arena, "page%016llx", (unsigned long long)p->last + 1));
 }

@@ -14,7 +14,7 @@ struct rb_mock_call {
     struct rb_arena *arena;  // lives as long as the call
     const char *region;
     int64_t now_us;
-    struct rb_buf *out;      // what stands inside <ActionResponse>, after requestId
+    struct rb_buf *out;      // the content of <ActionResponse> after requestId
     struct rb_mock_refusal *refusal;
     struct rb_chaos_verdict chaos;
 };
@@ -23,32 +23,14 @@ struct rb_mock_call {
 // false: refused, *call->refusal says why, nothing was changed.
 typedef bool rb_mock_action_fn(struct rb_mock_call *call);
 
-rb_mock_action_fn rb_mock_run_instances;
-rb_mock_action_fn rb_mock_describe_instances;
-rb_mock_action_fn rb_mock_terminate_instances;
-rb_mock_action_fn rb_mock_create_placement_group;
-rb_mock_action_fn rb_mock_create_tags;
-rb_mock_action_fn rb_mock_delete_placement_group;
-rb_mock_action_fn rb_mock_delete_tags;
-rb_mock_action_fn rb_mock_describe_tags;
-rb_mock_action_fn rb_mock_describe_addresses;
-rb_mock_action_fn rb_mock_describe_availability_zones;
-rb_mock_action_fn rb_mock_describe_images;
-rb_mock_action_fn rb_mock_describe_instance_attribute;
-rb_mock_action_fn rb_mock_describe_instance_credit_specifications;
-rb_mock_action_fn rb_mock_describe_instance_status;
-rb_mock_action_fn rb_mock_describe_instance_type_offerings;
-rb_mock_action_fn rb_mock_describe_instance_types;
-rb_mock_action_fn rb_mock_describe_placement_groups;
-rb_mock_action_fn rb_mock_describe_regions;
-rb_mock_action_fn rb_mock_describe_security_groups;
-rb_mock_action_fn rb_mock_describe_spot_price_history;
-rb_mock_action_fn rb_mock_describe_subnets;
-rb_mock_action_fn rb_mock_describe_volumes;
-rb_mock_action_fn rb_mock_describe_vpcs;
-rb_mock_action_fn rb_mock_modify_instance_attribute;
-rb_mock_action_fn rb_mock_monitor_instances;
-rb_mock_action_fn rb_mock_unmonitor_instances;
+rb_mock_action_fn rb_mock_run_instances, rb_mock_describe_instances, rb_mock_terminate_instances,
+    rb_mock_create_placement_group, rb_mock_create_tags, rb_mock_delete_placement_group, rb_mock_delete_tags,
+    rb_mock_describe_tags, rb_mock_describe_addresses, rb_mock_describe_availability_zones, rb_mock_describe_images,
+    rb_mock_describe_instance_attribute, rb_mock_describe_instance_credit_specifications,
+    rb_mock_describe_instance_status, rb_mock_describe_instance_type_offerings, rb_mock_describe_instance_types,
+    rb_mock_describe_placement_groups, rb_mock_describe_regions, rb_mock_describe_security_groups,
+    rb_mock_describe_spot_price_history, rb_mock_describe_subnets, rb_mock_describe_volumes, rb_mock_describe_vpcs,
+    rb_mock_modify_instance_attribute, rb_mock_monitor_instances, rb_mock_unmonitor_instances;
 
 // All of RunInstances but the check for unknown parameters; strings live as long as the call.
 bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l);
@@ -73,6 +55,7 @@ bool rb_mock_read_bool(struct rb_mock_call *call, const char *name, bool *out);
 // At least one id, each of the form PREFIX-hex.
 bool rb_mock_read_ids(struct rb_mock_call *call, const char *parameter, const char *prefix, const char *const **out,
                       int *out_n);
+bool rb_mock_read_optional_ids(struct rb_mock_call *call, const char *const **out, int *out_n); // InstanceId.N, if any
 bool rb_mock_well_formed_id(const char *id, const char *prefix);
 // Is the text one of the n? An empty list means all.
 bool rb_mock_is_among(const char *text, const char *const *list, int n);
@@ -90,8 +73,14 @@ struct rb_mock_filters {
 
 // `known` is NULL-terminated; an entry ending in ':' admits what begins with it ("tag:").
 bool rb_mock_read_filters(struct rb_mock_call *call, const char *const *known, struct rb_mock_filters *out);
-// Does the text match one of the filter's values? text NULL never does.
-bool rb_mock_filter_matches(const struct rb_mock_filter *f, const char *text);
+
+// What filters see of a thing. A name may occur more than once: one of its values has to match.
+struct rb_mock_fact {
+    const char *name, *value; // value NULL: matches nothing
+};
+// Do all filters hold? facts end with a name that is NULL; "tag-key" and "tag:KEY" are matched with the tags.
+bool rb_mock_filters_match(const struct rb_mock_filters *filters, const struct rb_mock_fact *facts,
+                           const struct rb_cloud_tag *tags, int n_tags);
 
 // --- pages: MaxResults, NextToken ---
 
@@ -118,6 +107,7 @@ void rb_mock_volume_id(const struct rb_cloud_instance *i, char out[static 24]); 
 
 void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i);
 void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, int n);
+void rb_mock_write_done(struct rb_mock_call *call); // <return>true</return>
 void rb_mock_write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state);
 void rb_mock_write_groups(struct rb_mock_call *call, const struct rb_cloud_instance *i); // <groupSet>
 // <item> of an instancesSet.

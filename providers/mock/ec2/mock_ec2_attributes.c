@@ -1,6 +1,6 @@
 // One instance's attributes, its checks and its credits: DescribeInstanceAttribute, ModifyInstanceAttribute,
-// MonitorInstances, UnmonitorInstances, DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that a mock machine does not have is an error,
-// not an empty answer.
+// MonitorInstances, UnmonitorInstances, DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that
+// a mock machine does not have is an error, not an empty answer.
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 #include "providers/wire/digest.h"
@@ -9,71 +9,56 @@
 
 // --- DescribeInstanceAttribute ---
 
-static void write_user_data(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+static const char *user_data_of(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
-    if (i->user_data_len == 0) {
-        rb_mock_xml_empty(call->out, "userData");
-        return;
-    }
     char *text = rb_arena_alloc(call->arena, 4 * ((i->user_data_len + 2) / 3) + 1);
     rb_base64_encode(i->user_data, i->user_data_len, text);
-    rb_mock_write_value(call->out, "userData", text);
+    return text;
 }
 
-static void write_type(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+static const char *type_of(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
-    rb_mock_write_value(call->out, "instanceType", i->offer->instance_type);
+    (void)call;
+    return i->offer->instance_type;
 }
 
-static void write_behaviour(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+static const char *behaviour_of(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
-    rb_mock_write_value(call->out, "instanceInitiatedShutdownBehavior",
-                        i->terminate_on_shutdown ? "terminate" : "stop");
+    (void)call;
+    return i->terminate_on_shutdown ? "terminate" : "stop";
 }
 
-static void write_root_device(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+static const char *is_ebs_optimized(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
-    (void)i;
-    rb_mock_write_value(call->out, "rootDeviceName", RB_MOCK_ROOT_DEVICE);
-}
-
-static void write_ebs_optimized(struct rb_mock_call *call, const struct rb_cloud_instance *i)
-{
-    rb_mock_write_value(call->out, "ebsOptimized", i->traits.ebs_optimized ? "true" : "false");
-}
-
-static void write_no_termination_protection(struct rb_mock_call *call, const struct rb_cloud_instance *i)
-{
-    (void)i;
-    rb_mock_write_value(call->out, "disableApiTermination", "false");
-}
-
-static void write_no_stop_protection(struct rb_mock_call *call, const struct rb_cloud_instance *i)
-{
-    (void)i;
-    rb_mock_write_value(call->out, "disableApiStop", "false");
-}
-
-static void write_source_check(struct rb_mock_call *call, const struct rb_cloud_instance *i)
-{
-    (void)i;
-    rb_mock_write_value(call->out, "sourceDestCheck", "true");
+    (void)call;
+    return i->traits.ebs_optimized ? "true" : "false";
 }
 
 static const struct attribute {
-    const char *name;
-    void (*write)(struct rb_mock_call *call, const struct rb_cloud_instance *i);
+    const char *name, *constant;                                                           // the same for all
+    const char *(*value_of)(struct rb_mock_call *call, const struct rb_cloud_instance *i); // NULL, both: the groups
 } attributes[] = {
-    {"disableApiStop", write_no_stop_protection},
-    {"disableApiTermination", write_no_termination_protection},
-    {"ebsOptimized", write_ebs_optimized},
-    {"groupSet", rb_mock_write_groups},
-    {"instanceInitiatedShutdownBehavior", write_behaviour},
-    {"instanceType", write_type},
-    {"rootDeviceName", write_root_device},
-    {"sourceDestCheck", write_source_check},
-    {"userData", write_user_data},
+    {"disableApiStop", "false", NULL},
+    {"disableApiTermination", "false", NULL},
+    {"ebsOptimized", NULL, is_ebs_optimized},
+    {"groupSet", NULL, NULL},
+    {"instanceInitiatedShutdownBehavior", NULL, behaviour_of},
+    {"instanceType", NULL, type_of},
+    {"rootDeviceName", RB_MOCK_ROOT_DEVICE, NULL},
+    {"sourceDestCheck", "true", NULL},
+    {"userData", NULL, user_data_of},
 };
+
+static void write_attribute(struct rb_mock_call *call, const struct rb_cloud_instance *i, const struct attribute *a)
+{
+    const char *value = a->value_of ? a->value_of(call, i) : a->constant;
+    if (!value)
+        rb_mock_write_groups(call, i);
+    else if (*value)
+        rb_mock_xml_put(call->out, "%s{value:%s}", a->name, value);
+    else
+        rb_mock_xml_put(call->out, "%s/", a->name);
+}
 
 static const struct attribute *find_attribute(struct rb_mock_call *call)
 {
@@ -109,8 +94,8 @@ bool rb_mock_describe_instance_attribute(struct rb_mock_call *call)
     const struct rb_cloud_instance *i = attribute ? find_instance(call) : NULL;
     if (!i || !rb_mock_call_checked(call))
         return false;
-    rb_mock_xml_text(call->out, "instanceId", i->id);
-    attribute->write(call, i);
+    rb_mock_xml_put(call->out, "instanceId:%s", i->id);
+    write_attribute(call, i, attribute);
     return true;
 }
 
@@ -144,7 +129,7 @@ bool rb_mock_modify_instance_attribute(struct rb_mock_call *call)
         return rb_mock_refuse(call, 400, "UnsupportedOperation", "A one-time spot instance terminates at shutdown");
     if (behaviour)
         i->terminate_on_shutdown = strcmp(behaviour, "terminate") == 0;
-    rb_mock_xml_bool(call->out, "return", true);
+    rb_mock_write_done(call);
     return true;
 }
 
@@ -160,12 +145,7 @@ static bool set_monitoring(struct rb_mock_call *call, bool on)
     rb_mock_xml_open(call->out, "instancesSet");
     for (int k = 0; k < n; k++) {
         rb_cloud_find(call->cloud, ids[k])->traits.monitoring = on;
-        rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "instanceId", ids[k]);
-        rb_mock_xml_open(call->out, "monitoring");
-        rb_mock_xml_text(call->out, "state", on ? "enabled" : "disabled");
-        rb_mock_xml_close(call->out, "monitoring");
-        rb_mock_xml_close(call->out, "item");
+        rb_mock_xml_put(call->out, "item{instanceId:%s monitoring{state:%s}}", ids[k], on ? "enabled" : "disabled");
     }
     rb_mock_xml_close(call->out, "instancesSet");
     return true;
@@ -183,7 +163,7 @@ bool rb_mock_unmonitor_instances(struct rb_mock_call *call)
 
 // --- DescribeInstanceStatus ---
 
-// The instance's own check is that somebody can log in.
+// The instance's own check is whether a login works.
 static const char *instance_check(const struct rb_cloud_instance *i)
 {
     return i->state != RB_CLOUD_RUNNING ? "not-applicable"
@@ -197,41 +177,21 @@ static const char *system_check(const struct rb_cloud_instance *i)
     return i->state == RB_CLOUD_RUNNING ? "ok" : "not-applicable";
 }
 
-static bool status_matches(const struct rb_mock_filters *filters, const struct rb_cloud_instance *i)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const char *name = filters->filters[k].name;
-        const char *text = strcmp(name, "availability-zone") == 0        ? i->zone
-                           : strcmp(name, "instance-state-name") == 0    ? rb_cloud_state_name(i->state)
-                           : strcmp(name, "instance-status.status") == 0 ? instance_check(i)
-                                                                         : system_check(i); // system-status.status
-        if (!rb_mock_filter_matches(&filters->filters[k], text))
-            return false;
-    }
-    return true;
-}
-
 static void write_check(struct rb_buf *out, const char *name, const char *status)
 {
     const char *details = strcmp(status, "ok") == 0         ? "passed"
                           : strcmp(status, "impaired") == 0 ? "failed"
                                                             : "initializing";
-    rb_mock_xml_open(out, name);
-    rb_mock_xml_text(out, "status", status);
-    if (strcmp(status, "not-applicable") != 0) {
-        rb_buf_puts(out, "<details><item>");
-        rb_mock_xml_text(out, "name", "reachability");
-        rb_mock_xml_text(out, "status", details);
-        rb_buf_puts(out, "</item></details>");
-    }
-    rb_mock_xml_close(out, name);
+    if (strcmp(status, "not-applicable") == 0)
+        rb_mock_xml_put(out, "%s{status:%s}", name, status);
+    else
+        rb_mock_xml_put(out, "%s{status:%s details{item{name:reachability status:%s}}}", name, status, details);
 }
 
 static void write_status(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
     rb_mock_xml_open(call->out, "item");
-    rb_mock_xml_text(call->out, "instanceId", i->id);
-    rb_mock_xml_text(call->out, "availabilityZone", i->zone);
+    rb_mock_xml_put(call->out, "instanceId:%s availabilityZone:%s", i->id, i->zone);
     rb_mock_write_state(call->out, "instanceState", i->state);
     write_check(call->out, "systemStatus", system_check(i));
     write_check(call->out, "instanceStatus", instance_check(i));
@@ -244,20 +204,24 @@ bool rb_mock_describe_instance_status(struct rb_mock_call *call)
                                         "system-status.status", NULL};
     struct rb_mock_filters filters;
     struct rb_mock_page page;
-    const char *const *ids = NULL;
-    int n_ids = 0;
+    const char *const *ids;
+    int n_ids;
     bool all = false;
-    if (rb_form_has_prefix(call->form, "InstanceId.") && !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
-        return false;
-    if (!rb_mock_read_bool(call, "IncludeAllInstances", &all) || !rb_mock_read_filters(call, known, &filters) ||
-        !rb_mock_read_page(call, 5, 1000, &page) || !rb_mock_call_checked(call) ||
-        !rb_mock_check_listed(call, ids, n_ids))
+    if (!rb_mock_read_optional_ids(call, &ids, &n_ids) || !rb_mock_read_bool(call, "IncludeAllInstances", &all) ||
+        !rb_mock_read_filters(call, known, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
+        !rb_mock_call_checked(call) || !rb_mock_check_listed(call, ids, n_ids))
         return false;
     rb_mock_xml_open(call->out, "instanceStatusSet");
     for (int k = 0; k < rb_cloud_n_instances(call->cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
+        const struct rb_mock_fact facts[] = {{"availability-zone", i->zone},
+                                             {"instance-state-name", rb_cloud_state_name(i->state)},
+                                             {"instance-status.status", instance_check(i)},
+                                             {"system-status.status", system_check(i)},
+                                             {0}};
         if (rb_cloud_listed(i, call->region, call->now_us) && (all || i->state == RB_CLOUD_RUNNING) &&
-            rb_mock_is_among(i->id, ids, n_ids) && status_matches(&filters, i) && rb_mock_page_take(&page, k))
+            rb_mock_is_among(i->id, ids, n_ids) && rb_mock_filters_match(&filters, facts, NULL, 0) &&
+            rb_mock_page_take(&page, k))
             write_status(call, i);
     }
     rb_mock_xml_close(call->out, "instanceStatusSet");
@@ -267,7 +231,7 @@ bool rb_mock_describe_instance_status(struct rb_mock_call *call)
 
 // --- DescribeInstanceCreditSpecifications ---
 
-// What a burstable type has where nobody asked for anything else; NULL: not burstable. Source: EC2's user guide.
+// The default of a burstable type; NULL: not burstable. Source: EC2's user guide.
 static const char *credits_of(const char *type)
 {
     return !rb_mock_is_burstable(type) ? NULL : strncmp(type, "t2.", 3) == 0 ? "standard" : "unlimited";
@@ -278,12 +242,11 @@ bool rb_mock_describe_instance_credit_specifications(struct rb_mock_call *call)
     static const char *const known[] = {"instance-id", NULL};
     struct rb_mock_filters filters;
     struct rb_mock_page page;
-    const char *const *ids = NULL;
-    int n_ids = 0;
-    if (rb_form_has_prefix(call->form, "InstanceId.") && !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
-        return false;
-    if (!rb_mock_read_filters(call, known, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
-        !rb_mock_call_checked(call) || !rb_mock_check_listed(call, ids, n_ids))
+    const char *const *ids;
+    int n_ids;
+    if (!rb_mock_read_optional_ids(call, &ids, &n_ids) || !rb_mock_read_filters(call, known, &filters) ||
+        !rb_mock_read_page(call, 5, 1000, &page) || !rb_mock_call_checked(call) ||
+        !rb_mock_check_listed(call, ids, n_ids))
         return false;
     for (int k = 0; k < n_ids; k++)
         if (!credits_of(rb_cloud_find(call->cloud, ids[k])->offer->instance_type))
@@ -292,13 +255,10 @@ bool rb_mock_describe_instance_credit_specifications(struct rb_mock_call *call)
     for (int k = 0; k < rb_cloud_n_instances(call->cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
         const char *credits = credits_of(i->offer->instance_type);
-        if (!credits || !rb_cloud_listed(i, call->region, call->now_us) || !rb_mock_is_among(i->id, ids, n_ids) ||
-            (filters.n > 0 && !rb_mock_filter_matches(&filters.filters[0], i->id)) || !rb_mock_page_take(&page, k))
-            continue;
-        rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "instanceId", i->id);
-        rb_mock_xml_text(call->out, "cpuCredits", credits);
-        rb_mock_xml_close(call->out, "item");
+        const struct rb_mock_fact facts[] = {{"instance-id", i->id}, {0}};
+        if (credits && rb_cloud_listed(i, call->region, call->now_us) && rb_mock_is_among(i->id, ids, n_ids) &&
+            rb_mock_filters_match(&filters, facts, NULL, 0) && rb_mock_page_take(&page, k))
+            rb_mock_xml_put(call->out, "item{instanceId:%s cpuCredits:%s}", i->id, credits);
     }
     rb_mock_xml_close(call->out, "instanceCreditSpecificationSet");
     rb_mock_write_next_token(call, &page);

@@ -1,5 +1,5 @@
-// The parameters of a Query request: `Name=value&Name.1=value`. Every parameter that is asked for is marked, so that
-// what nobody asked for can be refused. Values live in the arena given.
+// The parameters of a Query request: `Name=value&Name.1=value`. Every parameter that an action reads is marked, so
+// that unknown parameters can be refused. Values live in the arena given.
 #ifndef RB_PROVIDERS_MOCK_EC2_FORM_H
 #define RB_PROVIDERS_MOCK_EC2_FORM_H
 
@@ -18,8 +18,8 @@ struct rb_form {
     int n;
 };
 
-// Decodes n bytes of application/x-www-form-urlencoded and appends to *form. false: a broken % escape, a NUL, not UTF-8,
-// or a name given twice (*out_bad is that piece).
+// Decodes n bytes of application/x-www-form-urlencoded and appends to *form. false: a broken % escape, a NUL, not
+// UTF-8, or a name given twice (*out_bad is that piece).
 bool rb_form_decode(struct rb_form *form, const char *text, size_t n, struct rb_arena *arena, const char **out_bad);
 
 // NULL: absent.

@@ -1,5 +1,5 @@
-// CreatePlacementGroup, DescribePlacementGroups, DeletePlacementGroup. Cluster groups only: others are refused, because the
-// mock has no racks to spread anything over.
+// CreatePlacementGroup, DescribePlacementGroups, DeletePlacementGroup. Cluster groups only: others are refused, because
+// the mock has no racks to spread anything over.
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 
@@ -23,18 +23,8 @@ static void write_group(struct rb_mock_call *call, const char *element, const st
 {
     struct rb_buf *out = call->out;
     rb_mock_xml_open(out, element);
-    rb_mock_xml_text(out, "groupName", g->name);
-    rb_mock_xml_text(out, "groupId", g->id);
-    rb_mock_xml_text(out, "strategy", "cluster");
-    rb_mock_xml_text(out, "state", "available");
-    rb_mock_xml_open(out, "tagSet");
-    for (int t = 0; t < g->n_tags; t++) {
-        rb_mock_xml_open(out, "item");
-        rb_mock_xml_text(out, "key", g->tags[t].key);
-        rb_mock_xml_text(out, "value", g->tags[t].value);
-        rb_mock_xml_close(out, "item");
-    }
-    rb_mock_xml_close(out, "tagSet");
+    rb_mock_xml_put(out, "groupName:%s groupId:%s strategy:cluster state:available", g->name, g->id);
+    rb_mock_write_tag_set(out, g->tags, g->n_tags);
     rb_mock_xml_close(out, element);
 }
 
@@ -56,31 +46,6 @@ bool rb_mock_create_placement_group(struct rb_mock_call *call)
     return true;
 }
 
-static bool tag_matches(const struct rb_mock_filter *f, const struct rb_cloud_group *g)
-{
-    const bool by_key = strcmp(f->name, "tag-key") == 0;
-    for (int t = 0; t < g->n_tags; t++)
-        if (by_key
-                ? rb_mock_filter_matches(f, g->tags[t].key)
-                : strcmp(f->name + strlen("tag:"), g->tags[t].key) == 0 && rb_mock_filter_matches(f, g->tags[t].value))
-            return true;
-    return false;
-}
-
-static bool matches(const struct rb_mock_filters *filters, const struct rb_cloud_group *g)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const struct rb_mock_filter *f = &filters->filters[k];
-        const bool ok = strncmp(f->name, "tag", 3) == 0      ? tag_matches(f, g)
-                        : strcmp(f->name, "group-name") == 0 ? rb_mock_filter_matches(f, g->name)
-                        : strcmp(f->name, "state") == 0      ? rb_mock_filter_matches(f, "available")
-                                                             : rb_mock_filter_matches(f, "cluster");
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
 bool rb_mock_describe_placement_groups(struct rb_mock_call *call)
 {
     static const char *const known[] = {"group-name", "state", "strategy", "tag-key", "tag:", NULL};
@@ -96,8 +61,10 @@ bool rb_mock_describe_placement_groups(struct rb_mock_call *call)
     rb_mock_xml_open(call->out, "placementGroupSet");
     for (int k = 0; k < rb_cloud_n_groups(call->cloud); k++) {
         const struct rb_cloud_group *g = rb_cloud_group(call->cloud, k);
+        const struct rb_mock_fact facts[] = {
+            {"group-name", g->name}, {"state", "available"}, {"strategy", "cluster"}, {0}};
         if (!g->deleted && strcmp(g->region, call->region) == 0 && rb_mock_is_among(g->name, names, n) &&
-            matches(&filters, g))
+            rb_mock_filters_match(&filters, facts, g->tags, g->n_tags))
             write_group(call, "item", g);
     }
     rb_mock_xml_close(call->out, "placementGroupSet");
@@ -111,7 +78,7 @@ bool rb_mock_delete_placement_group(struct rb_mock_call *call)
         return false;
     switch (rb_cloud_delete_group(call->cloud, call->region, name, call->now_us)) {
     case RB_CLOUD_OK:
-        rb_mock_xml_bool(call->out, "return", true);
+        rb_mock_write_done(call);
         return true;
     case RB_CLOUD_GROUP_IN_USE:
         return rb_mock_refuse(call, 400, "InvalidPlacementGroup.InUse",

@@ -20,10 +20,7 @@ static int state_code(enum rb_cloud_state state)
 
 void rb_mock_write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state)
 {
-    rb_mock_xml_open(out, name);
-    rb_mock_xml_int(out, "code", state_code(state));
-    rb_mock_xml_text(out, "name", rb_cloud_state_name(state));
-    rb_mock_xml_close(out, name);
+    rb_mock_xml_put(out, "%s{code:%d name:%s}", name, state_code(state), rb_cloud_state_name(state));
 }
 
 // "User initiated (2026-08-01 12:00:00 GMT)": the second at which billing ended.
@@ -46,30 +43,28 @@ static void write_reason(struct rb_buf *out, const struct rb_cloud_instance *i)
         [RB_CLOUD_CAUSE_EXPIRED] = {"Server.ScheduledStop", "Server.ScheduledStop", "Server.ScheduledStop"},
     };
     if (i->cause == RB_CLOUD_CAUSE_NONE) {
-        rb_mock_xml_empty(out, "reason");
+        rb_mock_xml_put(out, "reason/");
         return;
     }
     time_t s = (time_t)((i->terminated_us >= 0 ? i->terminated_us : i->ended_us) / RB_US_PER_S);
     struct tm tm;
-    char when[32], reason[128];
+    char when[32];
     strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", gmtime_r(&s, &tm));
-    snprintf(reason, sizeof reason, "%s (%s GMT)", reasons[i->cause].transition, when);
-    rb_mock_xml_text(out, "reason", reason);
-    rb_mock_xml_open(out, "stateReason");
-    rb_mock_xml_text(out, "code", i->failure_code ? i->failure_code : reasons[i->cause].code);
-    rb_mock_xml_text(out, "message", i->failure_code ? i->failure_code : reasons[i->cause].message);
-    rb_mock_xml_close(out, "stateReason");
+    rb_mock_xml_put(out, "reason:'%s (%s GMT)' stateReason{code:%s message:%s}", reasons[i->cause].transition, when,
+                    i->failure_code ? i->failure_code : reasons[i->cause].code,
+                    i->failure_code ? i->failure_code : reasons[i->cause].message);
+}
+
+void rb_mock_write_done(struct rb_mock_call *call)
+{
+    rb_mock_xml_put(call->out, "return:true");
 }
 
 void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, int n)
 {
     rb_mock_xml_open(out, "tagSet");
-    for (int k = 0; k < n; k++) {
-        rb_mock_xml_open(out, "item");
-        rb_mock_xml_text(out, "key", tags[k].key);
-        rb_mock_xml_text(out, "value", tags[k].value);
-        rb_mock_xml_close(out, "item");
-    }
+    for (int k = 0; k < n; k++)
+        rb_mock_xml_put(out, "item{key:%s value:%s}", tags[k].key, tags[k].value);
     rb_mock_xml_close(out, "tagSet");
 }
 
@@ -90,11 +85,8 @@ void rb_mock_write_groups(struct rb_mock_call *call, const struct rb_cloud_insta
     rb_mock_xml_open(call->out, "groupSet");
     for (int k = 0; k < (t->n_security_groups > 0 ? t->n_security_groups : 1) && has_one; k++) {
         const char *id = t->n_security_groups > 0 ? t->security_groups[k] : own;
-        rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "groupId", id);
-        if (strcmp(id, own) == 0)
-            rb_mock_xml_text(call->out, "groupName", "default");
-        rb_mock_xml_close(call->out, "item");
+        rb_mock_xml_put(call->out, strcmp(id, own) == 0 ? "item{groupId:%s groupName:default}" : "item{groupId:%s}",
+                        id);
     }
     rb_mock_xml_close(call->out, "groupSet");
 }
@@ -107,29 +99,8 @@ static void write_network(struct rb_buf *out, const struct rb_cloud_instance *i)
         return;
     rb_mock_vpc_id(i->region, vpc);
     rb_mock_subnet_id(i->zone, subnet);
-    rb_mock_xml_text(out, "subnetId", i->traits.subnet ? i->traits.subnet : subnet);
-    rb_mock_xml_text(out, "vpcId", vpc);
-    rb_mock_xml_bool(out, "sourceDestCheck", true);
-}
-
-// As they were asked for. A node's metadata service refuses IMDSv1, so tokens are required where nothing else was said.
-static void write_metadata_options(struct rb_buf *out, const struct rb_cloud_traits *t)
-{
-    rb_mock_xml_open(out, "metadataOptions");
-    rb_mock_xml_text(out, "state", "applied");
-    rb_mock_xml_text(out, "httpTokens", t->http_tokens ? t->http_tokens : "required");
-    rb_mock_xml_int(out, "httpPutResponseHopLimit", t->hop_limit > 0 ? t->hop_limit : 1);
-    rb_mock_xml_text(out, "httpEndpoint", t->http_endpoint ? t->http_endpoint : "enabled");
-    rb_mock_xml_text(out, "httpProtocolIpv6", "disabled");
-    rb_mock_xml_text(out, "instanceMetadataTags", t->metadata_tags ? t->metadata_tags : "disabled");
-    rb_mock_xml_close(out, "metadataOptions");
-}
-
-static void write_switch(struct rb_buf *out, const char *name, const char *member, const char *value)
-{
-    rb_mock_xml_open(out, name);
-    rb_mock_xml_text(out, member, value);
-    rb_mock_xml_close(out, name);
+    rb_mock_xml_put(out, "subnetId:%s vpcId:%s sourceDestCheck:true", i->traits.subnet ? i->traits.subnet : subnet,
+                    vpc);
 }
 
 // Addresses belong to machines: a terminated one has none.
@@ -141,28 +112,15 @@ static void write_addresses(struct rb_buf *out, const struct rb_cloud_instance *
     bool has_public = has_one && i->state != RB_CLOUD_PENDING;
     inet_ntop(AF_INET, &in, address, sizeof address);
     if (has_one)
-        rb_mock_xml_text(out, "privateIpAddress", address);
+        rb_mock_xml_put(out, "privateIpAddress:%s", address);
     if (has_public)
-        rb_mock_xml_text(out, "ipAddress", address);
-    rb_mock_xml_text(out, "privateDnsName", has_one ? address : "");
-    rb_mock_xml_text(out, "dnsName", has_public ? address : "");
+        rb_mock_xml_put(out, "ipAddress:%s", address);
+    rb_mock_xml_put(out, "privateDnsName:%s dnsName:%s", has_one ? address : "", has_public ? address : "");
 }
 
-// launchTime, in whole seconds as EC2 gives it: when billing began, and the request where the instance does not run yet or
-// never did. So launchTime does not prove that something is to be paid.
-static void write_launch_time(struct rb_buf *out, const struct rb_cloud_instance *i)
+static int64_t whole_second(int64_t unix_us)
 {
-    const int64_t at_us = i->running_us >= 0 ? i->running_us : i->requested_us;
-    rb_mock_xml_second(out, "launchTime", at_us);
-}
-
-static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *i)
-{
-    rb_mock_xml_open(out, "placement");
-    rb_mock_xml_text(out, "availabilityZone", i->zone);
-    rb_mock_xml_text(out, "groupName", i->group ? i->group->name : "");
-    rb_mock_xml_text(out, "tenancy", "default");
-    rb_mock_xml_close(out, "placement");
+    return unix_us - unix_us % RB_US_PER_S;
 }
 
 // The root volume, where one of given size was asked for; it goes with the instance.
@@ -170,59 +128,50 @@ static void write_volume(struct rb_buf *out, const struct rb_cloud_instance *i)
 {
     char id[24];
     rb_mock_volume_id(i, id);
-    if (i->disk_gb == 0 || i->state == RB_CLOUD_TERMINATED) {
-        rb_mock_xml_empty(out, "blockDeviceMapping");
-        return;
-    }
-    rb_buf_puts(out, "<blockDeviceMapping><item>");
-    rb_mock_xml_text(out, "deviceName", RB_MOCK_ROOT_DEVICE);
-    rb_mock_xml_open(out, "ebs");
-    rb_mock_xml_text(out, "volumeId", id);
-    rb_mock_xml_text(out, "status", "attached");
-    rb_mock_xml_second(out, "attachTime", i->requested_us);
-    rb_mock_xml_bool(out, "deleteOnTermination", true);
-    rb_buf_puts(out, "</ebs></item></blockDeviceMapping>");
+    if (i->disk_gb == 0 || i->state == RB_CLOUD_TERMINATED)
+        rb_mock_xml_put(out, "blockDeviceMapping/");
+    else
+        rb_mock_xml_put(out,
+                        "blockDeviceMapping{item{deviceName:%s ebs{volumeId:%s status:attached attachTime@%jd "
+                        "deleteOnTermination:true}}}",
+                        RB_MOCK_ROOT_DEVICE, id, whole_second(i->requested_us));
 }
 
-// A spot instance has come by a request of its own, even where RunInstances asked.
-static void write_spot_request(struct rb_buf *out, const struct rb_cloud_instance *i)
-{
-    char id[16];
-    snprintf(id, sizeof id, "sir-%.8s", i->id + strlen(i->id) - 8);
-    rb_mock_xml_text(out, "spotInstanceRequestId", id);
-    rb_mock_xml_text(out, "instanceLifecycle", "spot");
-}
-
+// A spot instance has come by a request of its own, even where RunInstances asked. launchTime is in whole seconds, as
+// EC2 gives it: when billing began, or the request where the instance does not run yet or never did. So launchTime does
+// not prove that something is to be paid. Metadata options are shown as they were requested; a node's metadata service
+// refuses IMDSv1, so tokens are required by default.
 void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
     struct rb_buf *out = call->out;
+    const struct rb_cloud_traits *t = &i->traits;
     rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "instanceId", i->id);
-    rb_mock_xml_text(out, "imageId", i->image_id);
+    rb_mock_xml_put(out, "instanceId:%s imageId:%s", i->id, i->image_id);
     rb_mock_write_state(out, "instanceState", i->state);
     write_addresses(out, i);
     write_reason(out, i);
-    rb_mock_xml_int(out, "amiLaunchIndex", i->launch_index);
-    rb_mock_xml_text(out, "instanceType", i->offer->instance_type);
-    write_launch_time(out, i);
-    write_placement(out, i);
-    write_switch(out, "monitoring", "state", i->traits.monitoring ? "enabled" : "disabled");
+    rb_mock_xml_put(out,
+                    "amiLaunchIndex:%d instanceType:%s launchTime@%jd "
+                    "placement{availabilityZone:%s groupName:%s tenancy:default} monitoring{state:%s}",
+                    i->launch_index, i->offer->instance_type,
+                    whole_second(i->running_us >= 0 ? i->running_us : i->requested_us), i->zone,
+                    i->group ? i->group->name : "", t->monitoring ? "enabled" : "disabled");
     write_network(out, i);
-    rb_mock_xml_bool(out, "ebsOptimized", i->traits.ebs_optimized);
-    rb_mock_xml_text(out, "architecture", "x86_64");
-    rb_mock_xml_text(out, "rootDeviceType", "ebs");
-    rb_mock_xml_text(out, "rootDeviceName", RB_MOCK_ROOT_DEVICE);
+    rb_mock_xml_put(out, "ebsOptimized:%i architecture:x86_64 rootDeviceType:ebs rootDeviceName:%s", t->ebs_optimized,
+                    RB_MOCK_ROOT_DEVICE);
     write_volume(out, i);
-    rb_mock_xml_text(out, "virtualizationType", "hvm");
-    rb_mock_xml_text(out, "clientToken", i->token);
+    rb_mock_xml_put(out, "virtualizationType:hvm clientToken:%s", i->token);
     if (i->offer->market == RB_MARKET_SPOT)
-        write_spot_request(out, i);
+        rb_mock_xml_put(out, "spotInstanceRequestId:'sir-%s' instanceLifecycle:spot", i->id + strlen(i->id) - 8);
     rb_mock_write_tags(call, i);
-    rb_mock_xml_text(out, "hypervisor", "xen");
+    rb_mock_xml_put(out, "hypervisor:xen");
     rb_mock_write_groups(call, i);
-    write_switch(out, "hibernationOptions", "configured", "false");
-    write_switch(out, "enclaveOptions", "enabled", "false");
-    write_metadata_options(out, &i->traits);
+    rb_mock_xml_put(out,
+                    "hibernationOptions{configured:false} enclaveOptions{enabled:false} metadataOptions{state:applied "
+                    "httpTokens:%s httpPutResponseHopLimit:%jd httpEndpoint:%s httpProtocolIpv6:disabled "
+                    "instanceMetadataTags:%s}",
+                    t->http_tokens ? t->http_tokens : "required", t->hop_limit > 0 ? t->hop_limit : INT64_C(1),
+                    t->http_endpoint ? t->http_endpoint : "enabled", t->metadata_tags ? t->metadata_tags : "disabled");
     rb_mock_xml_close(out, "item");
 }
 
@@ -242,33 +191,14 @@ static const char *const instance_filters[] = {"availability-zone",
                                                "vpc-id",
                                                NULL};
 
-static bool tag_matches(const struct rb_mock_call *call, const struct rb_mock_filter *f,
-                        const struct rb_cloud_instance *i)
+static bool matches(const struct rb_mock_call *call, const struct rb_mock_filters *filters,
+                    const struct rb_cloud_instance *i)
 {
-    int n;
-    const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
-    for (int k = 0; k < n; k++) {
-        if (strcmp(f->name, "tag-key") == 0 && rb_mock_filter_matches(f, tags[k].key))
-            return true;
-        if (strncmp(f->name, "tag:", 4) == 0 && strcmp(f->name + 4, tags[k].key) == 0 &&
-            rb_mock_filter_matches(f, tags[k].value))
-            return true;
-    }
-    return false;
-}
-
-static bool filter_matches(const struct rb_mock_call *call, const struct rb_mock_filter *f,
-                           const struct rb_cloud_instance *i)
-{
-    if (strncmp(f->name, "tag", 3) == 0)
-        return tag_matches(call, f, i);
     char vpc[RB_MOCK_EC2_ID], subnet[RB_MOCK_EC2_ID];
     const bool is_somewhere = i->state != RB_CLOUD_TERMINATED;
     rb_mock_vpc_id(i->region, vpc);
     rb_mock_subnet_id(i->zone, subnet);
-    const struct {
-        const char *name, *value;
-    } texts[] = {
+    const struct rb_mock_fact facts[] = {
         {"availability-zone", i->zone},
         {"client-token", i->token},
         {"image-id", i->image_id},
@@ -281,20 +211,11 @@ static bool filter_matches(const struct rb_mock_call *call, const struct rb_mock
                       : i->traits.subnet ? i->traits.subnet
                                          : subnet},
         {"vpc-id", is_somewhere ? vpc : NULL},
+        {0},
     };
-    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-        if (strcmp(texts[k].name, f->name) == 0)
-            return rb_mock_filter_matches(f, texts[k].value);
-    return false;
-}
-
-static bool matches_all(const struct rb_mock_call *call, const struct rb_mock_filters *filters,
-                        const struct rb_cloud_instance *i)
-{
-    for (int k = 0; k < filters->n; k++)
-        if (!filter_matches(call, &filters->filters[k], i))
-            return false;
-    return true;
+    int n;
+    const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
+    return rb_mock_filters_match(filters, facts, tags, n);
 }
 
 static bool refuse_unknown(struct rb_mock_call *call, const char *id)
@@ -321,7 +242,7 @@ static void write_reservations(struct rb_mock_call *call, const struct rb_mock_f
     for (int k = 0; k < rb_cloud_n_instances(call->cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
         if (!rb_cloud_listed(i, call->region, call->now_us) || !rb_mock_is_among(i->id, ids, n_ids) ||
-            !matches_all(call, filters, i) || !rb_mock_page_take(page, k))
+            !matches(call, filters, i) || !rb_mock_page_take(page, k))
             continue;
         if (open && strcmp(open, i->reservation) != 0) {
             rb_buf_puts(call->out, "</instancesSet></item>");
@@ -329,9 +250,7 @@ static void write_reservations(struct rb_mock_call *call, const struct rb_mock_f
         }
         if (!open) {
             rb_mock_xml_open(call->out, "item");
-            rb_mock_xml_text(call->out, "reservationId", i->reservation);
-            rb_mock_xml_text(call->out, "ownerId", RB_MOCK_ACCOUNT);
-            rb_mock_xml_empty(call->out, "groupSet");
+            rb_mock_xml_put(call->out, "reservationId:%s ownerId:%s groupSet/", i->reservation, RB_MOCK_ACCOUNT);
             rb_mock_xml_open(call->out, "instancesSet");
             open = i->reservation;
         }
@@ -346,12 +265,10 @@ bool rb_mock_describe_instances(struct rb_mock_call *call)
 {
     struct rb_mock_filters filters;
     struct rb_mock_page page;
-    const char *const *ids = NULL;
-    int n_ids = 0;
-    if (rb_form_has_prefix(call->form, "InstanceId.") && !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
-        return false;
-    if (!rb_mock_read_filters(call, instance_filters, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
-        !rb_mock_call_checked(call))
+    const char *const *ids;
+    int n_ids;
+    if (!rb_mock_read_optional_ids(call, &ids, &n_ids) || !rb_mock_read_filters(call, instance_filters, &filters) ||
+        !rb_mock_read_page(call, 5, 1000, &page) || !rb_mock_call_checked(call))
         return false;
     if (n_ids > 0 && page.max_results != INT64_MAX)
         return rb_mock_refuse(call, 400, "InvalidParameterCombination",
@@ -383,7 +300,7 @@ bool rb_mock_terminate_instances(struct rb_mock_call *call)
     rb_mock_xml_open(call->out, "instancesSet");
     for (int k = 0; k < n; k++) {
         rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "instanceId", ids[k]);
+        rb_mock_xml_put(call->out, "instanceId:%s", ids[k]);
         rb_mock_write_state(call->out, "currentState", rb_cloud_find(call->cloud, ids[k])->state);
         rb_mock_write_state(call->out, "previousState", before[k]);
         rb_mock_xml_close(call->out, "item");

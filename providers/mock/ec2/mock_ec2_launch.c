@@ -102,9 +102,8 @@ static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launc
 
 static void write_reservation(struct rb_mock_call *call, struct rb_cloud_reservation r)
 {
-    rb_mock_xml_text(call->out, "reservationId", rb_cloud_instance(call->cloud, r.first)->reservation);
-    rb_mock_xml_text(call->out, "ownerId", RB_MOCK_ACCOUNT);
-    rb_mock_xml_empty(call->out, "groupSet");
+    rb_mock_xml_put(call->out, "reservationId:%s ownerId:%s groupSet/",
+                    rb_cloud_instance(call->cloud, r.first)->reservation, RB_MOCK_ACCOUNT);
     rb_mock_xml_open(call->out, "instancesSet");
     for (int k = 0; k < r.n; k++)
         rb_mock_write_instance(call, rb_cloud_instance(call->cloud, r.first + k));

@@ -151,7 +151,8 @@ static bool read_disk(struct rb_mock_call *call, struct rb_cloud_launch *l)
 
 // --- where ---
 
-// Any well-formed subnet exists; which zone it lies in is a matter of its name, and stays so. The default ones are their zones'.
+// Any well-formed subnet exists; which zone it lies in is a matter of its name, and stays so. The default ones are
+// their zones'.
 static const char *subnet_zone(const struct rb_mock_call *call, const char *subnet)
 {
     const struct rb_cloud_region *r = rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region);
@@ -208,7 +209,7 @@ static bool read_place(struct rb_mock_call *call, struct rb_cloud_launch *l)
     static const char *const tenancies[] = {"default", NULL};
     const char *subnet = rb_form_get(call->form, "SubnetId");
     l->zone = rb_form_get(call->form, "Placement.AvailabilityZone");
-    if (l->zone && !*l->zone) // terraform says so where nobody chose one
+    if (l->zone && !*l->zone) // terraform sends this where none was chosen
         l->zone = NULL;
     l->group = rb_form_get(call->form, "Placement.GroupName");
     if (!one_of(call, "Placement.Tenancy", tenancies, NULL) || !read_interface(call, &subnet, l) ||
@@ -227,7 +228,7 @@ static bool read_place(struct rb_mock_call *call, struct rb_cloud_launch *l)
     return true;
 }
 
-// --- what it is told ---
+// --- user data, token, tags ---
 
 static bool read_user_data(struct rb_mock_call *call, struct rb_cloud_launch *l)
 {
@@ -358,7 +359,7 @@ static bool read_behaviour(struct rb_mock_call *call, struct rb_cloud_launch *l)
 bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l)
 {
     l->instance_type = rb_form_get(call->form, "InstanceType");
-    if (!l->instance_type) // EC2 would take m1.small, which nobody means
+    if (!l->instance_type) // EC2 would take m1.small, which no client means
         return missing(call, "InstanceType");
     return read_token(call, l) && read_image(call, l) && read_counts(call, l) && read_market(call, l) &&
            read_place(call, l) && check_max_price(call, l) && read_disk(call, l) && read_user_data(call, l) &&

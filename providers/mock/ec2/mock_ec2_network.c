@@ -1,5 +1,5 @@
-// DescribeVpcs, DescribeSubnets, DescribeSecurityGroups. RunInstances takes other subnets and groups as well and does not
-// look them up; these actions do not know them.
+// DescribeVpcs, DescribeSubnets, DescribeSecurityGroups. RunInstances takes other subnets and groups as well and does
+// not look them up; these actions do not know them.
 #include "providers/mock/ec2/mock_ec2_network.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
@@ -31,23 +31,6 @@ void rb_mock_subnet_id(const char *zone, char out[static RB_MOCK_EC2_ID])
 void rb_mock_security_group_id(const char *region, char out[static RB_MOCK_EC2_ID])
 {
     make_id("sg", region, out);
-}
-
-// A thing as filters see it.
-struct fact {
-    const char *name, *value;
-};
-
-static bool matches(const struct rb_mock_filters *filters, const struct fact *facts)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const struct fact *f = facts;
-        while (strcmp(f->name, filters->filters[k].name) != 0)
-            f++; // the filters that are known are those of the facts
-        if (!rb_mock_filter_matches(&filters->filters[k], f->value))
-            return false;
-    }
-    return true;
 }
 
 // What every Describe of these has: ids (in the list named `parameter`), filters, a page. All ids must be known.
@@ -84,19 +67,18 @@ bool rb_mock_describe_vpcs(struct rb_mock_call *call)
     if (!read_question(call, "VpcId", known, &q) ||
         !check_ids(call, &q, (const char *const[]){id}, 1, "InvalidVpcID.NotFound", "vpc ID"))
         return false;
-    const struct fact facts[] = {{"vpc-id", id},         {"is-default", "true"}, {"isDefault", "true"},
-                                 {"state", "available"}, {"cidr", LOOPBACK},     {"owner-id", RB_MOCK_ACCOUNT}};
+    const struct rb_mock_fact facts[] = {{"vpc-id", id},
+                                         {"is-default", "true"},
+                                         {"isDefault", "true"},
+                                         {"state", "available"},
+                                         {"cidr", LOOPBACK},
+                                         {"owner-id", RB_MOCK_ACCOUNT},
+                                         {0}};
     rb_mock_xml_open(call->out, "vpcSet");
-    if (matches(&q.filters, facts) && rb_mock_page_take(&q.page, 0)) {
-        rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "vpcId", id);
-        rb_mock_xml_text(call->out, "ownerId", RB_MOCK_ACCOUNT);
-        rb_mock_xml_text(call->out, "state", "available");
-        rb_mock_xml_text(call->out, "cidrBlock", LOOPBACK);
-        rb_mock_xml_text(call->out, "instanceTenancy", "default");
-        rb_mock_xml_bool(call->out, "isDefault", true);
-        rb_mock_xml_close(call->out, "item");
-    }
+    if (rb_mock_filters_match(&q.filters, facts, NULL, 0) && rb_mock_page_take(&q.page, 0))
+        rb_mock_xml_put(call->out,
+                        "item{vpcId:%s ownerId:%s state:available cidrBlock:%s instanceTenancy:default isDefault:true}",
+                        id, RB_MOCK_ACCOUNT, LOOPBACK);
     rb_mock_xml_close(call->out, "vpcSet");
     rb_mock_write_next_token(call, &q.page);
     return true;
@@ -105,21 +87,13 @@ bool rb_mock_describe_vpcs(struct rb_mock_call *call)
 static void write_subnet(struct rb_mock_call *call, const char *id, const char *vpc, const char *zone, int number)
 {
     const struct rb_cloud_config *config = rb_cloud_config_of(call->cloud);
-    struct rb_buf *out = call->out;
-    rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "subnetId", id);
-    rb_mock_xml_text(out, "subnetArn",
-                     rb_arena_printf(call->arena, "arn:aws:ec2:%s:" RB_MOCK_ACCOUNT ":subnet/%s", call->region, id));
-    rb_mock_xml_text(out, "state", "available");
-    rb_mock_xml_text(out, "vpcId", vpc);
-    rb_mock_xml_text(out, "ownerId", RB_MOCK_ACCOUNT);
-    rb_mock_xml_text(out, "cidrBlock", LOOPBACK);
-    rb_mock_xml_int(out, "availableIpAddressCount", (int64_t)config->n_addresses - rb_cloud_n_instances(call->cloud));
-    rb_mock_xml_text(out, "availabilityZone", zone);
-    rb_mock_xml_text(out, "availabilityZoneId", rb_arena_printf(call->arena, "mock1-az%d", number));
-    rb_mock_xml_bool(out, "defaultForAz", true);
-    rb_mock_xml_bool(out, "mapPublicIpOnLaunch", true);
-    rb_mock_xml_close(out, "item");
+    rb_mock_xml_put(call->out,
+                    "item{subnetId:%s subnetArn:'arn:aws:ec2:%s:" RB_MOCK_ACCOUNT
+                    ":subnet/%s' state:available vpcId:%s "
+                    "ownerId:%s cidrBlock:%s availableIpAddressCount:%jd availabilityZone:%s "
+                    "availabilityZoneId:'mock1-az%d' defaultForAz:true mapPublicIpOnLaunch:true}",
+                    id, call->region, id, vpc, RB_MOCK_ACCOUNT, LOOPBACK,
+                    (int64_t)config->n_addresses - rb_cloud_n_instances(call->cloud), zone, number);
 }
 
 bool rb_mock_describe_subnets(struct rb_mock_call *call)
@@ -141,29 +115,20 @@ bool rb_mock_describe_subnets(struct rb_mock_call *call)
         return false;
     rb_mock_xml_open(call->out, "subnetSet");
     for (int z = 0; z < region->n_zones; z++) {
-        const struct fact facts[] = {
-            {"subnet-id", ids[z]},      {"vpc-id", vpc},          {"availability-zone", region->zones[z]},
-            {"default-for-az", "true"}, {"defaultForAz", "true"}, {"state", "available"}};
-        if (rb_mock_is_among(ids[z], q.ids, q.n_ids) && matches(&q.filters, facts) && rb_mock_page_take(&q.page, z))
+        const struct rb_mock_fact facts[] = {{"subnet-id", ids[z]},
+                                             {"vpc-id", vpc},
+                                             {"availability-zone", region->zones[z]},
+                                             {"default-for-az", "true"},
+                                             {"defaultForAz", "true"},
+                                             {"state", "available"},
+                                             {0}};
+        if (rb_mock_is_among(ids[z], q.ids, q.n_ids) && rb_mock_filters_match(&q.filters, facts, NULL, 0) &&
+            rb_mock_page_take(&q.page, z))
             write_subnet(call, ids[z], vpc, region->zones[z], z + 1);
     }
     rb_mock_xml_close(call->out, "subnetSet");
     rb_mock_write_next_token(call, &q.page);
     return true;
-}
-
-static void write_permissions(struct rb_buf *out, const char *name, const char *range)
-{
-    rb_mock_xml_open(out, name);
-    rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "ipProtocol", "-1");
-    rb_mock_xml_open(out, "ipRanges");
-    rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "cidrIp", range);
-    rb_mock_xml_close(out, "item");
-    rb_mock_xml_close(out, "ipRanges");
-    rb_mock_xml_close(out, "item");
-    rb_mock_xml_close(out, name);
 }
 
 bool rb_mock_describe_security_groups(struct rb_mock_call *call)
@@ -182,20 +147,15 @@ bool rb_mock_describe_security_groups(struct rb_mock_call *call)
         if (strcmp(names[k], "default") != 0)
             return rb_mock_refuse(call, 400, "InvalidGroup.NotFound", "The security group '%.60s' does not exist",
                                   names[k]);
-    const struct fact facts[] = {
-        {"group-id", id}, {"group-name", "default"}, {"vpc-id", vpc}, {"owner-id", RB_MOCK_ACCOUNT}};
+    const struct rb_mock_fact facts[] = {
+        {"group-id", id}, {"group-name", "default"}, {"vpc-id", vpc}, {"owner-id", RB_MOCK_ACCOUNT}, {0}};
     rb_mock_xml_open(call->out, "securityGroupInfo");
-    if (matches(&q.filters, facts) && rb_mock_page_take(&q.page, 0)) {
-        rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "ownerId", RB_MOCK_ACCOUNT);
-        rb_mock_xml_text(call->out, "groupId", id);
-        rb_mock_xml_text(call->out, "groupName", "default");
-        rb_mock_xml_text(call->out, "groupDescription", "default VPC security group");
-        rb_mock_xml_text(call->out, "vpcId", vpc);
-        write_permissions(call->out, "ipPermissions", LOOPBACK);
-        write_permissions(call->out, "ipPermissionsEgress", "0.0.0.0/0");
-        rb_mock_xml_close(call->out, "item");
-    }
+    if (rb_mock_filters_match(&q.filters, facts, NULL, 0) && rb_mock_page_take(&q.page, 0))
+        rb_mock_xml_put(call->out,
+                        "item{ownerId:%s groupId:%s groupName:default groupDescription:'default VPC security group' "
+                        "vpcId:%s ipPermissions{item{ipProtocol:-1 ipRanges{item{cidrIp:%s}}}} "
+                        "ipPermissionsEgress{item{ipProtocol:-1 ipRanges{item{cidrIp:0.0.0.0/0}}}}}",
+                        RB_MOCK_ACCOUNT, id, vpc, LOOPBACK);
     rb_mock_xml_close(call->out, "securityGroupInfo");
     rb_mock_write_next_token(call, &q.page);
     return true;

@@ -1,5 +1,5 @@
-// The network that every region of the mock has: a default VPC, a default subnet a zone, a default security group. Their ids
-// follow from the names of region and zone. The addresses are loopback's, and nothing is filtered.
+// Names the network of every region of the mock: a default VPC, a default subnet a zone, a default security group.
+// Their ids follow from the names of region and zone. The addresses are loopback's, and nothing is filtered.
 #ifndef RB_PROVIDERS_MOCK_EC2_NETWORK_H
 #define RB_PROVIDERS_MOCK_EC2_NETWORK_H
 

@@ -23,30 +23,13 @@ bool rb_mock_describe_regions(struct rb_mock_call *call)
             return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid region: [%.60s]", names[k]);
     rb_mock_xml_open(call->out, "regionInfo");
     for (int k = 0; k < r->n; k++) {
-        if (!is_ec2(&r->regions[k]) || !rb_mock_is_among(r->regions[k].name, names, n))
-            continue;
-        rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "regionName", r->regions[k].name);
-        rb_mock_xml_text(call->out, "regionEndpoint",
-                         rb_arena_printf(call->arena, "ec2.%s.amazonaws.com", r->regions[k].name));
-        rb_mock_xml_text(call->out, "optInStatus", "opt-in-not-required");
-        rb_mock_xml_close(call->out, "item");
+        const char *name = r->regions[k].name;
+        if (is_ec2(&r->regions[k]) && rb_mock_is_among(name, names, n))
+            rb_mock_xml_put(call->out,
+                            "item{regionName:%s regionEndpoint:'ec2.%s.amazonaws.com' optInStatus:opt-in-not-required}",
+                            name, name);
     }
     rb_mock_xml_close(call->out, "regionInfo");
-    return true;
-}
-
-static bool zone_matches(const struct rb_mock_filters *filters, const char *region, const char *zone)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const char *name = filters->filters[k].name;
-        const char *text = strcmp(name, "zone-name") == 0     ? zone
-                           : strcmp(name, "region-name") == 0 ? region
-                           : strcmp(name, "state") == 0       ? "available"
-                                                              : "availability-zone";
-        if (!rb_mock_filter_matches(&filters->filters[k], text))
-            return false;
-    }
     return true;
 }
 
@@ -66,57 +49,30 @@ bool rb_mock_describe_availability_zones(struct rb_mock_call *call)
             return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]", names[k]);
     rb_mock_xml_open(call->out, "availabilityZoneInfo");
     for (int k = 0; k < r->n_zones; k++) {
-        if (!rb_mock_is_among(r->zones[k], names, n) || !zone_matches(&filters, r->name, r->zones[k]))
-            continue;
-        rb_mock_xml_open(call->out, "item");
-        rb_mock_xml_text(call->out, "zoneName", r->zones[k]);
-        rb_mock_xml_text(call->out, "zoneState", "available");
-        rb_mock_xml_text(call->out, "optInStatus", "opt-in-not-required");
-        rb_mock_xml_text(call->out, "regionName", r->name);
-        rb_mock_xml_text(call->out, "zoneId", rb_arena_printf(call->arena, "mock%d-az%d", 1, k + 1));
-        rb_mock_xml_text(call->out, "groupName", r->name);
-        rb_mock_xml_text(call->out, "networkBorderGroup", r->name);
-        rb_mock_xml_text(call->out, "zoneType", "availability-zone");
-        rb_mock_xml_empty(call->out, "messageSet");
-        rb_mock_xml_close(call->out, "item");
+        const struct rb_mock_fact facts[] = {{"zone-name", r->zones[k]},
+                                             {"region-name", r->name},
+                                             {"state", "available"},
+                                             {"zone-type", "availability-zone"},
+                                             {0}};
+        if (rb_mock_is_among(r->zones[k], names, n) && rb_mock_filters_match(&filters, facts, NULL, 0))
+            rb_mock_xml_put(
+                call->out,
+                "item{zoneName:%s zoneState:available optInStatus:opt-in-not-required regionName:%s "
+                "zoneId:'mock1-az%d' groupName:%s networkBorderGroup:%s zoneType:availability-zone messageSet/}",
+                r->zones[k], r->name, k + 1, r->name, r->name);
     }
     rb_mock_xml_close(call->out, "availabilityZoneInfo");
     return true;
 }
 
-static void write_image(struct rb_buf *out, const char *id, bool built_in)
+static void write_image(struct rb_buf *out, const char *id, const char *name)
 {
-    rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "imageId", id);
-    rb_mock_xml_text(out, "imageLocation", "amazon/rbmock-linux");
-    rb_mock_xml_text(out, "imageState", "available");
-    rb_mock_xml_text(out, "imageOwnerId", RB_MOCK_ACCOUNT);
-    rb_mock_xml_text(out, "imageOwnerAlias", "amazon");
-    rb_mock_xml_bool(out, "isPublic", true);
-    rb_mock_xml_text(out, "architecture", "x86_64");
-    rb_mock_xml_text(out, "imageType", "machine");
-    rb_mock_xml_text(out, "name", built_in ? "rbmock-linux" : id);
-    rb_mock_xml_text(out, "description", "This host, as a mock cloud's node sees it");
-    rb_mock_xml_text(out, "rootDeviceType", "ebs");
-    rb_mock_xml_text(out, "rootDeviceName", "/dev/sda1");
-    rb_mock_xml_empty(out, "blockDeviceMapping");
-    rb_mock_xml_text(out, "virtualizationType", "hvm");
-    rb_mock_xml_text(out, "hypervisor", "xen");
-    rb_mock_xml_close(out, "item");
-}
-
-static bool image_matches(const struct rb_mock_filters *filters, const char *id, bool built_in)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const char *name = filters->filters[k].name;
-        const char *text = strcmp(name, "image-id") == 0       ? id
-                           : strcmp(name, "name") == 0         ? (built_in ? "rbmock-linux" : id)
-                           : strcmp(name, "architecture") == 0 ? "x86_64"
-                                                               : "available";
-        if (!rb_mock_filter_matches(&filters->filters[k], text))
-            return false;
-    }
-    return true;
+    rb_mock_xml_put(out,
+                    "item{imageId:%s imageLocation:amazon/rbmock-linux imageState:available imageOwnerId:%s "
+                    "imageOwnerAlias:amazon isPublic:true architecture:x86_64 imageType:machine name:%s "
+                    "description:'%s' rootDeviceType:ebs rootDeviceName:/dev/sda1 blockDeviceMapping/ "
+                    "virtualizationType:hvm hypervisor:xen}",
+                    id, RB_MOCK_ACCOUNT, name, "This host, as a mock cloud's node sees it");
 }
 
 bool rb_mock_describe_images(struct rb_mock_call *call)
@@ -135,20 +91,24 @@ bool rb_mock_describe_images(struct rb_mock_call *call)
     bool owned = rb_mock_is_among("amazon", owners, n_owners) || rb_mock_is_among(RB_MOCK_ACCOUNT, owners, n_owners) ||
                  rb_mock_is_among("self", owners, n_owners);
     rb_mock_xml_open(call->out, "imagesSet");
-    for (int k = 0; k < config->n_images && owned; k++)
-        if (rb_mock_is_among(config->images[k], ids, n_ids) && image_matches(&filters, config->images[k], k == 0))
-            write_image(call->out, config->images[k], k == 0);
+    for (int k = 0; k < config->n_images && owned; k++) {
+        const char *id = config->images[k], *name = k == 0 ? "rbmock-linux" : id; // the first is the built-in one
+        const struct rb_mock_fact facts[] = {
+            {"image-id", id}, {"name", name}, {"architecture", "x86_64"}, {"state", "available"}, {0}};
+        if (rb_mock_is_among(id, ids, n_ids) && rb_mock_filters_match(&filters, facts, NULL, 0))
+            write_image(call->out, id, name);
+    }
     rb_mock_xml_close(call->out, "imagesSet");
     return true;
 }
 
-// Elastic addresses are bought apart from instances; nobody has any here.
+// Elastic addresses are allocated apart from instances; this cloud has none.
 bool rb_mock_describe_addresses(struct rb_mock_call *call)
 {
     static const char *const known[] = {"instance-id", "public-ip", "allocation-id", "domain", NULL};
     struct rb_mock_filters filters;
     if (!rb_mock_read_filters(call, known, &filters) || !rb_mock_call_checked(call))
         return false;
-    rb_mock_xml_empty(call->out, "addressesSet");
+    rb_mock_xml_put(call->out, "addressesSet/");
     return true;
 }

@@ -1,5 +1,5 @@
-// DescribeSpotPriceHistory. The current price is the price list's, since some hours before the cloud began, and does not
-// move while the cloud runs: the ledger bills it. Before that every pool has a history of its own, drawn around it.
+// DescribeSpotPriceHistory. The current price is the price list's, since some hours before the cloud began, and does
+// not move while the cloud runs: the ledger bills it. Before that every pool has a history of its own, drawn around it.
 #include "base/stream.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
@@ -63,19 +63,6 @@ static bool read_question(struct rb_mock_call *call, struct question *q)
            rb_mock_call_checked(call);
 }
 
-static bool filters_match(const struct question *q, const char *type, const char *zone)
-{
-    for (int k = 0; k < q->filters.n; k++) {
-        const struct rb_mock_filter *f = &q->filters.filters[k];
-        const char *text = strcmp(f->name, "instance-type") == 0       ? type
-                           : strcmp(f->name, "availability-zone") == 0 ? zone
-                                                                       : "Linux/UNIX";
-        if (!rb_mock_filter_matches(f, text))
-            return false;
-    }
-    return true;
-}
-
 static bool sells_linux(const struct question *q)
 {
     return rb_mock_is_among("Linux/UNIX", q->products, q->n_products) ||
@@ -84,14 +71,11 @@ static bool sells_linux(const struct question *q)
 
 static void write_price(struct rb_mock_call *call, const char *type, const char *zone, const struct change *c)
 {
-    rb_mock_xml_open(call->out, "item");
-    rb_mock_xml_text(call->out, "instanceType", type);
-    rb_mock_xml_text(call->out, "productDescription", "Linux/UNIX");
-    rb_buf_printf(call->out, "<spotPrice>%" PRId64 ".%06" PRId64 "</spotPrice>", c->uusd_per_hour / RB_UUSD,
-                  c->uusd_per_hour % RB_UUSD);
-    rb_mock_xml_instant(call->out, "timestamp", c->at_us);
-    rb_mock_xml_text(call->out, "availabilityZone", zone);
-    rb_mock_xml_close(call->out, "item");
+    const char *price =
+        rb_arena_printf(call->arena, "%" PRId64 ".%06" PRId64, c->uusd_per_hour / RB_UUSD, c->uusd_per_hour % RB_UUSD);
+    rb_mock_xml_put(
+        call->out, "item{instanceType:%s productDescription:Linux/UNIX spotPrice:%s timestamp@%jd availabilityZone:%s}",
+        type, price, c->at_us, zone);
 }
 
 // Newest first: the changes within the window and the last one before it, which held when the window began.
@@ -124,9 +108,13 @@ bool rb_mock_describe_spot_price_history(struct rb_mock_call *call)
         const struct rb_offer *o = &c->offers[i];
         for (int z = 0; z < region->n_zones && o->market == RB_MARKET_SPOT; z++) {
             const char *zone = region->zones[z];
+            const struct rb_mock_fact facts[] = {{"instance-type", o->instance_type},
+                                                 {"availability-zone", zone},
+                                                 {"product-description", "Linux/UNIX"},
+                                                 {0}};
             if ((!q.zone || strcmp(q.zone, zone) == 0) && rb_mock_is_among(o->instance_type, q.types, q.n_types) &&
                 rb_cloud_offer(c, call->region, zone, o->instance_type, RB_MARKET_SPOT) == o &&
-                filters_match(&q, o->instance_type, zone))
+                rb_mock_filters_match(&q.filters, facts, NULL, 0))
                 write_pool(call, &q, i, zone, z, ((int64_t)i * region->n_zones + z) * (N_CHANGES + 1));
         }
     }

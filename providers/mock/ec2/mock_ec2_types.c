@@ -22,17 +22,11 @@ static const char *manufacturer(const char *accelerator)
 static void write_gpus(struct rb_buf *out, const struct rb_offer *o)
 {
     int64_t mib = (int64_t)llround(o->gpu_memory_gb * MIB_PER_GIB);
-    if (o->gpus == 0 || strcmp(o->accelerator, "CPU") == 0)
-        return;
-    rb_buf_puts(out, "<gpuInfo><gpus><item>");
-    rb_mock_xml_text(out, "name", o->accelerator);
-    rb_mock_xml_text(out, "manufacturer", manufacturer(o->accelerator));
-    rb_mock_xml_int(out, "count", o->gpus);
-    rb_mock_xml_open(out, "memoryInfo");
-    rb_mock_xml_int(out, "sizeInMiB", mib);
-    rb_buf_puts(out, "</memoryInfo></item></gpus>");
-    rb_mock_xml_int(out, "totalGpuMemoryInMiB", mib * o->gpus);
-    rb_mock_xml_close(out, "gpuInfo");
+    if (o->gpus > 0 && strcmp(o->accelerator, "CPU") != 0)
+        rb_mock_xml_put(out,
+                        "gpuInfo{gpus{item{name:%s manufacturer:%s count:%d memoryInfo{sizeInMiB:%jd}}} "
+                        "totalGpuMemoryInMiB:%jd}",
+                        o->accelerator, manufacturer(o->accelerator), o->gpus, mib, mib * o->gpus);
 }
 
 bool rb_mock_is_burstable(const char *type)
@@ -44,66 +38,34 @@ bool rb_mock_is_burstable(const char *type)
     return false;
 }
 
-static void write_usage_classes(struct rb_buf *out, const struct rb_catalog *c, const char *region, const char *type)
+static bool is_sold(const struct rb_mock_call *call, const char *zone, const char *type, enum rb_market market)
 {
-    rb_mock_xml_open(out, "supportedUsageClasses");
-    if (rb_cloud_offer(c, region, NULL, type, RB_MARKET_ON_DEMAND))
-        rb_mock_xml_text(out, "item", "on-demand");
-    if (rb_cloud_offer(c, region, NULL, type, RB_MARKET_SPOT))
-        rb_mock_xml_text(out, "item", "spot");
-    rb_mock_xml_close(out, "supportedUsageClasses");
+    return rb_cloud_offer(catalog_of(call), call->region, zone, type, market) != NULL;
 }
 
 static void write_type(struct rb_mock_call *call, const struct rb_offer *o)
 {
     struct rb_buf *out = call->out;
-    int64_t vcpus = (int64_t)llround(o->vcpus);
+    const char *type = o->instance_type;
     rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "instanceType", o->instance_type);
-    rb_mock_xml_bool(out, "currentGeneration", true);
-    rb_mock_xml_bool(out, "freeTierEligible", false);
-    write_usage_classes(out, catalog_of(call), call->region, o->instance_type);
-    rb_buf_puts(out, "<supportedRootDeviceTypes><item>ebs</item></supportedRootDeviceTypes>"
-                     "<supportedVirtualizationTypes><item>hvm</item></supportedVirtualizationTypes>");
-    rb_mock_xml_bool(out, "bareMetal", false);
-    rb_mock_xml_text(out, "hypervisor", "nitro");
-    rb_buf_puts(out, "<processorInfo><supportedArchitectures><item>x86_64</item></supportedArchitectures>"
-                     "</processorInfo><vCpuInfo>");
-    rb_mock_xml_int(out, "defaultVCpus", vcpus);
-    rb_buf_puts(out, "</vCpuInfo><memoryInfo>");
-    rb_mock_xml_int(out, "sizeInMiB", (int64_t)llround(o->memory_gb * MIB_PER_GIB));
-    rb_buf_puts(out, "</memoryInfo>");
-    rb_mock_xml_bool(out, "instanceStorageSupported", false);
+    rb_mock_xml_put(out,
+                    "instanceType:%s currentGeneration:true freeTierEligible:false "
+                    "supportedUsageClasses{item:%s item:%s} supportedRootDeviceTypes{item:ebs} "
+                    "supportedVirtualizationTypes{item:hvm} bareMetal:false hypervisor:nitro "
+                    "processorInfo{supportedArchitectures{item:x86_64}} vCpuInfo{defaultVCpus:%jd} "
+                    "memoryInfo{sizeInMiB:%jd} instanceStorageSupported:false",
+                    type, is_sold(call, NULL, type, RB_MARKET_ON_DEMAND) ? "on-demand" : NULL,
+                    is_sold(call, NULL, type, RB_MARKET_SPOT) ? "spot" : NULL, (int64_t)llround(o->vcpus),
+                    (int64_t)llround(o->memory_gb * MIB_PER_GIB));
     write_gpus(out, o);
-    rb_mock_xml_bool(out, "hibernationSupported", false);
-    rb_mock_xml_bool(out, "burstablePerformanceSupported", rb_mock_is_burstable(o->instance_type));
+    rb_mock_xml_put(out, "hibernationSupported:false burstablePerformanceSupported:%i", rb_mock_is_burstable(type));
     rb_mock_xml_close(out, "item");
 }
 
-// Each type once, whatever the number of its rows: true for the offer that speaks for its type.
-static bool speaks_for_type(const struct rb_mock_call *call, const struct rb_offer *o)
+// Each type once, whatever the number of its rows: true for the offer that represents its type.
+static bool represents_type(const struct rb_mock_call *call, const struct rb_offer *o)
 {
     return rb_cloud_offer_any(catalog_of(call), call->region, o->instance_type) == o;
-}
-
-static bool type_matches(const struct rb_mock_filters *filters, const struct rb_mock_call *call,
-                         const struct rb_offer *o)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const struct rb_mock_filter *f = &filters->filters[k];
-        const struct rb_catalog *c = catalog_of(call);
-        bool is_type = strcmp(f->name, "instance-type") == 0;
-        bool matched = is_type && rb_mock_filter_matches(f, o->instance_type);
-        if (!is_type) { // supported-usage-class
-            matched |= rb_cloud_offer(c, call->region, NULL, o->instance_type, RB_MARKET_ON_DEMAND) &&
-                       rb_mock_filter_matches(f, "on-demand");
-            matched |= rb_cloud_offer(c, call->region, NULL, o->instance_type, RB_MARKET_SPOT) &&
-                       rb_mock_filter_matches(f, "spot");
-        }
-        if (!matched)
-            return false;
-    }
-    return true;
 }
 
 static bool check_types_exist(struct rb_mock_call *call, const char *const *types, int n)
@@ -129,8 +91,14 @@ bool rb_mock_describe_instance_types(struct rb_mock_call *call)
     rb_mock_xml_open(call->out, "instanceTypeSet");
     for (int i = 0; i < c->n_offers; i++) {
         const struct rb_offer *o = &c->offers[i];
-        if (speaks_for_type(call, o) && rb_mock_is_among(o->instance_type, types, n_types) &&
-            type_matches(&filters, call, o) && rb_mock_page_take(&page, i))
+        const char *type = o->instance_type;
+        const struct rb_mock_fact facts[] = {
+            {"instance-type", type},
+            {"supported-usage-class", is_sold(call, NULL, type, RB_MARKET_ON_DEMAND) ? "on-demand" : NULL},
+            {"supported-usage-class", is_sold(call, NULL, type, RB_MARKET_SPOT) ? "spot" : NULL},
+            {0}};
+        if (represents_type(call, o) && rb_mock_is_among(type, types, n_types) &&
+            rb_mock_filters_match(&filters, facts, NULL, 0) && rb_mock_page_take(&page, i))
             write_type(call, o);
     }
     rb_mock_xml_close(call->out, "instanceTypeSet");
@@ -139,32 +107,6 @@ bool rb_mock_describe_instance_types(struct rb_mock_call *call)
 }
 
 // --- DescribeInstanceTypeOfferings ---
-
-static bool offering_matches(const struct rb_mock_filters *filters, const char *type, const char *location)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const struct rb_mock_filter *f = &filters->filters[k];
-        if (!rb_mock_filter_matches(f, strcmp(f->name, "location") == 0 ? location : type))
-            return false;
-    }
-    return true;
-}
-
-static void write_offering(struct rb_mock_call *call, const char *type, const char *kind, const char *location)
-{
-    rb_mock_xml_open(call->out, "item");
-    rb_mock_xml_text(call->out, "instanceType", type);
-    rb_mock_xml_text(call->out, "locationType", kind);
-    rb_mock_xml_text(call->out, "location", location);
-    rb_mock_xml_close(call->out, "item");
-}
-
-static bool is_sold_in(const struct rb_mock_call *call, const char *zone, const char *type)
-{
-    const struct rb_catalog *c = catalog_of(call);
-    return rb_cloud_offer(c, call->region, zone, type, RB_MARKET_ON_DEMAND) ||
-           rb_cloud_offer(c, call->region, zone, type, RB_MARKET_SPOT);
-}
 
 bool rb_mock_describe_instance_type_offerings(struct rb_mock_call *call)
 {
@@ -186,11 +128,14 @@ bool rb_mock_describe_instance_type_offerings(struct rb_mock_call *call)
     rb_mock_xml_open(call->out, "instanceTypeOfferingSet");
     for (int i = 0; i < c->n_offers; i++) {
         const char *type = c->offers[i].instance_type;
-        for (int z = 0; z < (by_zone ? region->n_zones : 1) && speaks_for_type(call, &c->offers[i]); z++) {
+        for (int z = 0; z < (by_zone ? region->n_zones : 1) && represents_type(call, &c->offers[i]); z++) {
             const char *location = by_zone ? region->zones[z] : call->region;
-            if ((!by_zone || is_sold_in(call, location, type)) && offering_matches(&filters, type, location) &&
+            const bool sold = !by_zone || is_sold(call, location, type, RB_MARKET_ON_DEMAND) ||
+                              is_sold(call, location, type, RB_MARKET_SPOT);
+            const struct rb_mock_fact facts[] = {{"instance-type", type}, {"location", location}, {0}};
+            if (sold && rb_mock_filters_match(&filters, facts, NULL, 0) &&
                 rb_mock_page_take(&page, (int64_t)i * region->n_zones + z))
-                write_offering(call, type, kind, location);
+                rb_mock_xml_put(call->out, "item{instanceType:%s locationType:%s location:%s}", type, kind, location);
         }
     }
     rb_mock_xml_close(call->out, "instanceTypeOfferingSet");

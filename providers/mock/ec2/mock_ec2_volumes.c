@@ -39,63 +39,22 @@ static bool check_ids(struct rb_mock_call *call, const char *const *ids, int n)
     return true;
 }
 
-static bool tag_matches(const struct rb_mock_filter *f, const struct rb_cloud_traits *t)
-{
-    const bool by_key = strcmp(f->name, "tag-key") == 0;
-    for (int k = 0; k < t->n_volume_tags; k++)
-        if (by_key ? rb_mock_filter_matches(f, t->volume_tags[k].key)
-                   : strcmp(f->name + strlen("tag:"), t->volume_tags[k].key) == 0 &&
-                         rb_mock_filter_matches(f, t->volume_tags[k].value))
-            return true;
-    return false;
-}
-
-static bool matches(const struct rb_mock_filters *filters, const struct rb_cloud_instance *i, const char *id)
-{
-    for (int k = 0; k < filters->n; k++) {
-        const struct rb_mock_filter *f = &filters->filters[k];
-        const bool ok = strncmp(f->name, "tag", 3) == 0                  ? tag_matches(f, &i->traits)
-                        : strcmp(f->name, "volume-id") == 0              ? rb_mock_filter_matches(f, id)
-                        : strcmp(f->name, "attachment.instance-id") == 0 ? rb_mock_filter_matches(f, i->id)
-                        : strcmp(f->name, "availability-zone") == 0      ? rb_mock_filter_matches(f, i->zone)
-                                                                    : rb_mock_filter_matches(f, "in-use"); // status
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
-static void write_attachment(struct rb_mock_call *call, const struct rb_cloud_instance *i, const char *id)
-{
-    struct rb_buf *out = call->out;
-    rb_buf_puts(out, "<attachmentSet><item>");
-    rb_mock_xml_text(out, "volumeId", id);
-    rb_mock_xml_text(out, "instanceId", i->id);
-    rb_mock_xml_text(out, "device", RB_MOCK_ROOT_DEVICE);
-    rb_mock_xml_text(out, "status", "attached");
-    rb_mock_xml_second(out, "attachTime", i->requested_us);
-    rb_mock_xml_bool(out, "deleteOnTermination", true);
-    rb_buf_puts(out, "</item></attachmentSet>");
-}
-
 static void write_volume(struct rb_mock_call *call, const struct rb_cloud_instance *i, const char *id)
 {
     struct rb_buf *out = call->out;
     const struct rb_cloud_traits *t = &i->traits;
+    const int64_t made_us = i->requested_us - i->requested_us % RB_US_PER_S;
     rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "volumeId", id);
-    rb_mock_xml_int(out, "size", i->disk_gb);
-    rb_mock_xml_text(out, "availabilityZone", i->zone);
-    rb_mock_xml_text(out, "status", "in-use");
-    rb_mock_xml_second(out, "createTime", i->requested_us);
-    write_attachment(call, i, id);
+    rb_mock_xml_put(out,
+                    "volumeId:%s size:%jd availabilityZone:%s status:in-use createTime@%jd "
+                    "attachmentSet{item{volumeId:%s instanceId:%s device:%s status:attached attachTime@%jd "
+                    "deleteOnTermination:true}}",
+                    id, i->disk_gb, i->zone, made_us, id, i->id, RB_MOCK_ROOT_DEVICE, made_us);
     rb_mock_write_tag_set(out, t->volume_tags, t->n_volume_tags);
-    rb_mock_xml_text(out, "volumeType", t->volume_type);
-    rb_mock_xml_int(out, "iops", t->volume_iops);
+    rb_mock_xml_put(out, "volumeType:%s iops:%jd", t->volume_type, t->volume_iops);
     if (t->volume_throughput > 0)
-        rb_mock_xml_int(out, "throughput", t->volume_throughput);
-    rb_mock_xml_bool(out, "encrypted", false);
-    rb_mock_xml_bool(out, "multiAttachEnabled", false);
+        rb_mock_xml_put(out, "throughput:%jd", t->volume_throughput);
+    rb_mock_xml_put(out, "encrypted:false multiAttachEnabled:false");
     rb_mock_xml_close(out, "item");
 }
 
@@ -115,7 +74,13 @@ bool rb_mock_describe_volumes(struct rb_mock_call *call)
         const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
         char id[24];
         rb_mock_volume_id(i, id);
-        if (has_volume(call, i) && rb_mock_is_among(id, ids, n_ids) && matches(&filters, i, id) &&
+        const struct rb_mock_fact facts[] = {{"volume-id", id},
+                                             {"attachment.instance-id", i->id},
+                                             {"availability-zone", i->zone},
+                                             {"status", "in-use"},
+                                             {0}};
+        if (has_volume(call, i) && rb_mock_is_among(id, ids, n_ids) &&
+            rb_mock_filters_match(&filters, facts, i->traits.volume_tags, i->traits.n_volume_tags) &&
             rb_mock_page_take(&page, k))
             write_volume(call, i, id);
     }

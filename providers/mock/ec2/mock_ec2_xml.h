@@ -1,20 +1,18 @@
-// Writing EC2's XML: elements without attributes, text escaped.
+// Writes EC2's XML: elements without attributes, text escaped.
 #ifndef RB_PROVIDERS_MOCK_EC2_XML_H
 #define RB_PROVIDERS_MOCK_EC2_XML_H
 
 #include "base/buf.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 void rb_mock_xml_open(struct rb_buf *out, const char *name);
 void rb_mock_xml_close(struct rb_buf *out, const char *name);
-void rb_mock_xml_text(struct rb_buf *out, const char *name, const char *text);
-void rb_mock_xml_int(struct rb_buf *out, const char *name, int64_t value);
-void rb_mock_xml_bool(struct rb_buf *out, const char *name, bool value);
-void rb_mock_xml_instant(struct rb_buf *out, const char *name, int64_t unix_us); // 2026-08-01T12:00:00.250Z
-void rb_mock_xml_second(struct rb_buf *out, const char *name, int64_t unix_us);  // likewise, of a whole second
-void rb_mock_write_value(struct rb_buf *out, const char *name, const char *text); // <name><value>text</value></name>
-void rb_mock_xml_empty(struct rb_buf *out, const char *name);
+// Writes the elements that a template describes, such as "item{instanceId:%s code:%d state:pending tagSet/}":
+//   name{...}      an element with elements in it
+//   name:value     one with text: a word without spaces, 'several words with %s and %d', or a conversion:
+//                  %s (NULL: the element is left out), %d, %jd (int64_t), %i (bool)
+//   name@%jd       an instant, unix time in microseconds
+//   name/          an empty one
+// %s may also be a name.
+void rb_mock_xml_put(struct rb_buf *out, const char *template, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,5 +1,6 @@
-// AWSPriceListService.GetProducts: the on-demand rows of the price list, in the shape of AWS's. Beside each machine stand
-// what a careless client takes for it: the same under Windows, and as capacity that was reserved before, at no price.
+// AWSPriceListService.GetProducts: the on-demand rows of the price list, in the shape of AWS's. Beside each machine are
+// entries that a careless client takes for it: the same under Windows, and as capacity that was reserved before, at no
+// price.
 #include "providers/mock/ec2/mock_aws_json.h"
 
 #include <inttypes.h>
@@ -144,75 +145,34 @@ static void write_attributes(struct rb_json *j, const struct product *p)
     static const char *const fields[] = {"servicecode",  "locationType",    "instanceType",
                                          "regionCode",   "operatingSystem", "tenancy",
                                          "marketoption", "capacitystatus",  "preInstalledSw"};
-    char number[32];
-    rb_json_key(j, "attributes");
-    rb_json_begin_object(j);
+    char vcpus[32], memory[32];
+    snprintf(vcpus, sizeof vcpus, "%.0f", p->offer->vcpus);
+    snprintf(memory, sizeof memory, "%.6g GiB", p->offer->memory_gb);
+    rb_json_put(j, "attributes: {");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         rb_json_kstring(j, fields[i], attribute(p, fields[i]));
-    snprintf(number, sizeof number, "%.0f", p->offer->vcpus);
-    rb_json_kstring(j, "vcpu", number);
-    snprintf(number, sizeof number, "%.6g GiB", p->offer->memory_gb);
-    rb_json_kstring(j, "memory", number);
-    rb_json_end_object(j);
-}
-
-static void write_price(struct rb_json *j, const struct product *p)
-{
-    const int64_t uusd = p->offer->rate.uusd_per_hour * (p->variant == RESERVED ? 0 : p->variant == WINDOWS ? 2 : 1);
-    char usd[48];
-    snprintf(usd, sizeof usd, "%" PRId64 ".%06" PRId64 "0000", uusd / RB_UUSD, uusd % RB_UUSD);
-    rb_json_key(j, "pricePerUnit");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "USD", usd);
-    rb_json_end_object(j);
-}
-
-static void write_terms(struct rb_mock_json_call *call, struct rb_json *j, const struct product *p, const char *sku)
-{
-    const char *term = rb_arena_printf(call->arena, "%s.%s", sku, term_code);
-    const char *dimension = rb_arena_printf(call->arena, "%s.%s", term, rate_code);
-    rb_json_key(j, "terms");
-    rb_json_begin_object(j);
-    rb_json_key(j, "OnDemand");
-    rb_json_begin_object(j);
-    rb_json_key(j, term);
-    rb_json_begin_object(j);
-    rb_json_key(j, "priceDimensions");
-    rb_json_begin_object(j);
-    rb_json_key(j, dimension);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "unit", "Hrs");
-    rb_json_kstring(j, "beginRange", "0");
-    rb_json_kstring(j, "endRange", "Inf");
-    rb_json_kstring(j, "rateCode", dimension);
-    write_price(j, p);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
-    rb_json_kstring(j, "sku", sku);
-    rb_json_kstring(j, "offerTermCode", term_code);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "vcpu: %s, memory: %s}", vcpus, memory);
 }
 
 // A document of its own, in a string.
 static void write_product(struct rb_mock_json_call *call, const struct product *p)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    const int64_t uusd = p->offer->rate.uusd_per_hour * (p->variant == RESERVED ? 0 : p->variant == WINDOWS ? 2 : 1);
+    const char *usd = rb_arena_printf(call->arena, "%" PRId64 ".%06" PRId64 "0000", uusd / RB_UUSD, uusd % RB_UUSD);
     struct rb_json j;
     char sku[17];
     write_sku(p, sku);
+    const char *term = rb_arena_printf(call->arena, "%s.%s", sku, term_code);
+    const char *dimension = rb_arena_printf(call->arena, "%s.%s", term, rate_code);
     rb_json_init(&j, &text, false);
-    rb_json_begin_object(&j);
-    rb_json_key(&j, "product");
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "productFamily", "Compute Instance");
+    rb_json_put(&j, "{product: {productFamily: 'Compute Instance'");
     write_attributes(&j, p);
-    rb_json_kstring(&j, "sku", sku);
-    rb_json_end_object(&j);
-    rb_json_kstring(&j, "serviceCode", "AmazonEC2");
-    write_terms(call, &j, p, sku);
-    rb_json_end_object(&j);
+    rb_json_put(
+        &j,
+        "sku: %s}, serviceCode: 'AmazonEC2', terms: {OnDemand: {%s: {priceDimensions: {%s: {unit: 'Hrs',"
+        "beginRange: '0', endRange: 'Inf', rateCode: %s, pricePerUnit: {USD: %s}}}, sku: %s, offerTermCode: %s}}}}",
+        sku, term, dimension, dimension, usd, sku, term_code);
     rb_json_string(&call->json, rb_buf_str(&text));
 }
 
@@ -277,15 +237,9 @@ bool rb_mock_get_products(struct rb_mock_json_call *call)
     if (partial && partial->items < q.max_results)
         q.max_results = partial->items;
     last = q.after;
-    rb_json_begin_object(&call->json);
-    rb_json_kstring(&call->json, "FormatVersion", "aws_v1");
-    rb_json_key(&call->json, "PriceList");
-    rb_json_begin_array(&call->json);
+    rb_json_put(&call->json, "{FormatVersion: 'aws_v1', PriceList: [");
     const bool all = write_page(call, &q, &last);
-    rb_json_end_array(&call->json);
-    if (!all)
-        rb_json_kstring(&call->json, "NextToken",
-                        rb_arena_printf(call->arena, "page%llx", (unsigned long long)(last + 1)));
-    rb_json_end_object(&call->json);
+    rb_json_put(&call->json, "], NextToken: %s}",
+                all ? NULL : rb_arena_printf(call->arena, "page%llx", (unsigned long long)(last + 1)));
     return true;
 }

@@ -1,5 +1,5 @@
-// ServiceQuotasV20190624: the quotas of the cloud file that carry a code, as they are enforced. Nothing here was ever left
-// at a default, so the list of defaults is empty.
+// ServiceQuotasV20190624: the quotas of the cloud file that carry a code, as they are enforced. Nothing here was ever
+// left at a default, so the list of defaults is empty.
 #include "profiles/catalog/infra.h"
 #include "providers/mock/ec2/mock_aws_json.h"
 
@@ -56,20 +56,11 @@ static bool is_of_region(const struct rb_mock_json_call *call, const struct rb_c
 
 static void write_quota(struct rb_mock_json_call *call, const struct rb_cloud_quota *q)
 {
-    struct rb_json *j = &call->json;
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "ServiceCode", "ec2");
-    rb_json_kstring(j, "ServiceName", "Amazon Elastic Compute Cloud (Amazon EC2)");
-    rb_json_kstring(
-        j, "QuotaArn",
-        rb_arena_printf(call->arena, "arn:aws:servicequotas:%s:" RB_MOCK_ACCOUNT ":ec2/%s", call->region, q->code));
-    rb_json_kstring(j, "QuotaCode", q->code);
-    rb_json_kstring(j, "QuotaName", q->name);
-    rb_json_kdouble(j, "Value", (double)q->max);
-    rb_json_kstring(j, "Unit", "None");
-    rb_json_kbool(j, "Adjustable", true);
-    rb_json_kbool(j, "GlobalQuota", false);
-    rb_json_end_object(j);
+    rb_json_put(&call->json,
+                "{ServiceCode: 'ec2', ServiceName: 'Amazon Elastic Compute Cloud (Amazon EC2)', QuotaArn: "
+                "'arn:aws:servicequotas:%s:" RB_MOCK_ACCOUNT ":ec2/%s', QuotaCode: %s, QuotaName: %s, Value: %g,"
+                "Unit: 'None', Adjustable: true, GlobalQuota: false}",
+                call->region, q->code, q->code, q->name, (double)q->max);
 }
 
 bool rb_mock_list_service_quotas(struct rb_mock_json_call *call)
@@ -82,19 +73,15 @@ bool rb_mock_list_service_quotas(struct rb_mock_json_call *call)
         return false;
     if (partial && partial->items < q.max_results)
         q.max_results = partial->items;
-    rb_json_begin_object(&call->json);
-    rb_json_key(&call->json, "Quotas");
-    rb_json_begin_array(&call->json);
+    rb_json_put(&call->json, "{Quotas: [");
     for (at = (int)q.first; at < l->n_quotas && n < q.max_results; at++) {
         if (!is_of_region(call, &l->quotas[at]))
             continue;
         write_quota(call, &l->quotas[at]);
         n++;
     }
-    rb_json_end_array(&call->json);
-    if (at < l->n_quotas)
-        rb_json_kstring(&call->json, "NextToken", rb_arena_printf(call->arena, "page%x", (unsigned)at));
-    rb_json_end_object(&call->json);
+    rb_json_put(&call->json, "], NextToken: %s}",
+                at < l->n_quotas ? rb_arena_printf(call->arena, "page%x", (unsigned)at) : NULL);
     return true;
 }
 
@@ -103,10 +90,6 @@ bool rb_mock_list_default_quotas(struct rb_mock_json_call *call)
     struct question q;
     if (!read_question(call, &q))
         return false;
-    rb_json_begin_object(&call->json);
-    rb_json_key(&call->json, "Quotas");
-    rb_json_begin_array(&call->json);
-    rb_json_end_array(&call->json);
-    rb_json_end_object(&call->json);
+    rb_json_put(&call->json, "{Quotas: []}");
     return true;
 }

@@ -5,17 +5,9 @@
 
 static bool write_parameter(struct rb_mock_json_call *call, const struct rb_cloud_parameter *p)
 {
-    struct rb_json *j = &call->json;
-    rb_json_begin_object(j);
-    rb_json_key(j, "Parameter");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "Name", p->name);
-    rb_json_kstring(j, "Type", "String");
-    rb_json_kstring(j, "Value", p->image);
-    rb_json_kint(j, "Version", 1);
-    rb_json_kstring(j, "DataType", "aws:ec2:image");
-    rb_json_end_object(j);
-    rb_json_end_object(j);
+    rb_json_put(&call->json,
+                "{Parameter: {Name: %s, Type: 'String', Value: %s, Version: 1, DataType: 'aws:ec2:image'}}", p->name,
+                p->image);
     return true;
 }
 

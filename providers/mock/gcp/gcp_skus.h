@@ -1,6 +1,6 @@
-// Compute Engine's price list has no machines, only their parts: an hour of a core, of a GiB of memory, of a GPU. This takes
-// the machines of the mock's own price list apart, so that the parts of each machine add up to its price to the
-// micro-dollar, and says which row does not fit where no such parts exist. Pure.
+// Compute Engine's price list has no machines, only their parts: an hour of a core, of a GiB of memory, of a GPU. This
+// module computes prices of parts from the mock's own price list, so that the parts of each machine add up to its price
+// to the micro-dollar, and reports the row that does not fit where no such prices exist. Pure.
 #ifndef RB_PROVIDERS_MOCK_GCP_SKUS_H
 #define RB_PROVIDERS_MOCK_GCP_SKUS_H
 

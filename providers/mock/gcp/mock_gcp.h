@@ -1,7 +1,7 @@
-// Compute Engine's REST API, v1, in front of a mock cloud: /compute/v1/projects/..., batches of them, and the token endpoint at /token. A
-// pure function of the requests so far, the cloud and the time. Stricter than the original: a query parameter, a field or
-// a method that it does not know is refused.
-// Source: the discovery document of compute/v1.
+// Answers requests of Compute Engine's REST API, v1, for a mock cloud: /compute/v1/projects/..., batches of them, and
+// the token endpoint at /token. A pure function of the requests so far, the cloud and the time. Stricter than the
+// original: a query parameter, a field or a method that it does not know is refused. Source: the discovery document of
+// compute/v1.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_H
 
@@ -11,8 +11,8 @@
 
 struct rb_mock_gcp;
 
-// What opens it: assertions of the account (NULL: none), and the token, as a bearer and as a refresh token (NULL: none). All
-// three outlive the front.
+// What opens it: assertions of the account (NULL: none), and the token, as a bearer and as a refresh token (NULL:
+// none). All three outlive the front.
 struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account,
                                        const char *token);
 // Where getSerialPortOutput reads what an instance (by the cloud's id) has printed: appends all of it.

@@ -93,12 +93,11 @@ bool rb_mock_gcp_account_read(const char *path, struct rb_mock_gcp_account **out
 {
     RB_AUTO(rb_auto_free) char *text = NULL;
     size_t n;
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_read_file(path, 65536, &text, &n, err) || !rb_doc_parse_json(&doc, path, text, n, err))
         return false;
     struct rb_mock_gcp_account *a = rb_xcalloc(1, sizeof *a);
     bool ok = read_root(doc.root, a, err);
-    rb_doc_finish(&doc);
     if (ok)
         *out = a;
     else
@@ -110,16 +109,11 @@ static void write_json(const struct rb_mock_gcp_account *a, const char *pem, con
 {
     struct rb_json j;
     rb_json_init(&j, out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "type", "service_account");
-    rb_json_kstring(&j, "project_id", a->project);
-    rb_json_kstring(&j, "private_key_id", a->key_id);
-    rb_json_kstring(&j, "private_key", pem);
-    rb_json_kstring(&j, "client_email", a->email);
-    rb_json_kstring(&j, "client_id", "100000000000000000000");
-    rb_json_kstring(&j, "auth_uri", "https://accounts.google.com/o/oauth2/auth");
-    rb_json_kstring(&j, "token_uri", token_uri);
-    rb_json_end_object(&j);
+    rb_json_put(
+        &j,
+        "{type: 'service_account', project_id: %s, private_key_id: %s, private_key: %s, client_email: %s,"
+        "client_id: '100000000000000000000', auth_uri: 'https://accounts.google.com/o/oauth2/auth', token_uri: %s}",
+        a->project, a->key_id, pem, a->email, token_uri);
     rb_buf_putc(out, '\n');
 }
 

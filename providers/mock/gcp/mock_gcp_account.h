@@ -1,5 +1,4 @@
-// The service account whose key opens a mock Compute Engine: access tokens are had for an assertion that its private key
-// signed.
+// The service account of a mock Compute Engine: clients get access tokens for an assertion signed with its private key.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_ACCOUNT_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_ACCOUNT_H
 

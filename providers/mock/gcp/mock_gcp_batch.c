@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define BOUNDARY     "batch_rbmock_9f2c41d7e8a35b60" // JSON holds no line break, so it cannot stand in an answer
+#define BOUNDARY     "batch_rbmock_9f2c41d7e8a35b60" // JSON holds no line break, so it cannot occur in an answer
 #define MAX_HEADERS  64
 #define MAX_BOUNDARY 200
 
@@ -55,7 +55,7 @@ static const char *find_header(const struct rb_sigv4_header *headers, int n, con
     return NULL;
 }
 
-// The batch's own headers, but for those that speak of its body, stand in for what a part does not say.
+// A part inherits the batch's own headers, except those of its body, where it has none of the name.
 static void add_outer_headers(const struct rb_exchange_request *outer, struct rb_sigv4_header *headers, int *n)
 {
     const int n_own = *n;
@@ -83,7 +83,7 @@ static bool read_request_line(struct text line, struct rb_arena *arena, struct r
     return true;
 }
 
-// What stands behind the headers, as long as Content-Length says, or without the line break that ends the part.
+// The text after the headers, as long as Content-Length says, or without the line break that ends the part.
 static bool read_body(struct text t, const struct rb_sigv4_header *headers, int n, struct rb_arena *arena,
                       struct rb_exchange_request *out)
 {
@@ -144,7 +144,7 @@ static const char *boundary_of(const struct rb_exchange_request *r, struct rb_ar
     return n > 0 && n <= MAX_BOUNDARY ? rb_arena_printf(arena, "--%.*s", (int)n, at) : NULL;
 }
 
-// Does a delimiter stand on this line? *out_last: the one behind the last part.
+// Is this line a delimiter? *out_last: the one after the last part.
 static bool is_delimiter(struct text line, const char *boundary, bool *out_last)
 {
     const size_t n = strlen(boundary), len = (size_t)(line.end - line.at);

@@ -1,6 +1,6 @@
-// Batches: POST /batch/compute/v1 with multipart/mixed, one HTTP request a part; the answer likewise, one HTTP answer a part.
-// Every part is asked on its own, with the batch's headers where it has none of the name. Pure.
-// Source: "Batching requests" in Compute Engine's documentation; gcloud and Google's client libraries send them.
+// Reads and writes batches: POST /batch/compute/v1 with multipart/mixed, one HTTP request per part; the answer has one
+// HTTP answer per part. Every part is answered on its own, with the batch's headers where it has none of the name.
+// Pure. Source: "Batching requests" in Compute Engine's documentation; gcloud and Google's client libraries send them.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_BATCH_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_BATCH_H
 

@@ -1,6 +1,6 @@
-// services.skus.list of the Cloud Billing API, for Compute Engine (services/6F81-5844-456A): the parts that the price list's
-// machines are made of (gcp_skus.h). Beside each stand what a careless client takes for it: a commitment, sole tenancy, a
-// reservation ahead of time, at other prices. One page holds at most MAX_PAGE of them.
+// services.skus.list of the Cloud Billing API, for Compute Engine (services/6F81-5844-456A): the parts that the price
+// list's machines are made of (gcp_skus.h). Beside each are entries that a careless client takes for it: a commitment,
+// sole tenancy, a reservation ahead of time, at other prices. One page holds at most MAX_PAGE of them.
 #include "providers/mock/gcp/gcp_skus.h"
 #include "providers/mock/gcp/mock_gcp_call.h"
 
@@ -17,25 +17,14 @@ struct question {
     int64_t limit, next; // position of the first to be shown
 };
 
-static bool read_number(struct rb_mock_gcp_call *call, const char *name, int64_t min, int64_t max, int64_t *out)
-{
-    const char *text = rb_form_get(&call->query, "%s", name);
-    char *end;
-    if (!text || !*text)
-        return true;
-    *out = strtoll(text, &end, 10);
-    return (end != text && !*end && *out >= min && *out <= max) ||
-           rb_gcp_invalid(call, name, text, "It is out of range, or no number.");
-}
-
 static bool read_question(struct rb_mock_gcp_call *call, struct question *q)
 {
     const struct rb_chaos_rule *partial = call->chaos.by[RB_CHAOS_PARTIAL_PAGE];
     const char *currency = rb_form_get(&call->query, "currencyCode");
     q->limit = MAX_PAGE;
     q->next = 0;
-    if (!read_number(call, "pageSize", 1, MAX_PAGE, &q->limit) ||
-        !read_number(call, "pageToken", 0, INT64_MAX, &q->next) || !rb_gcp_checked(call))
+    if (!rb_gcp_read_number(call, "pageSize", 1, MAX_PAGE, &q->limit) ||
+        !rb_gcp_read_number(call, "pageToken", 0, INT64_MAX, &q->next) || !rb_gcp_checked(call))
         return false;
     if (currency && strcmp(currency, "USD") != 0)
         return rb_gcp_invalid(call, "currencyCode", currency, "This mock cloud sells in USD.");
@@ -69,77 +58,22 @@ static const char *description_of(struct rb_mock_gcp_call *call, const struct rb
     return rb_arena_printf(call->arena, "%s%s running in %s", spot ? "Spot Preemptible " : "", s->part, place);
 }
 
-static void write_category(struct rb_json *j, const struct rb_gcp_sku *s, enum variant v)
-{
-    rb_json_key(j, "category");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "serviceDisplayName", "Compute Engine");
-    rb_json_kstring(j, "resourceFamily", "Compute");
-    rb_json_kstring(j, "resourceGroup", s->group);
-    rb_json_kstring(j, "usageType",
-                    v == COMMITMENT               ? "Commit1Yr"
-                    : s->market == RB_MARKET_SPOT ? "Preemptible"
-                                                  : "OnDemand");
-    rb_json_end_object(j);
-}
-
-// {"currencyCode": "USD", "units": "2", "nanos": 933908000}
-static void write_unit_price(struct rb_json *j, int64_t nanos)
-{
-    rb_json_key(j, "unitPrice");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "currencyCode", "USD");
-    rb_gcp_kid(j, "units", (uint64_t)(nanos / NANOS_PER_USD));
-    rb_json_kint(j, "nanos", nanos % NANOS_PER_USD);
-    rb_json_end_object(j);
-}
-
-static void write_expression(struct rb_json *j, const char *unit, int64_t nanos)
-{
-    rb_json_key(j, "pricingExpression");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "usageUnit", unit);
-    rb_json_kint(j, "displayQuantity", 1);
-    rb_json_key(j, "tieredRates");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kint(j, "startUsageAmount", 0);
-    write_unit_price(j, nanos);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
-}
-
-static void write_price(struct rb_mock_gcp_call *call, const struct rb_gcp_sku *s, enum variant v)
-{
-    static const int64_t percent[N_VARIANTS] = {100, 63, 110, 55};
-    struct rb_json *j = &call->json;
-    rb_json_key(j, "pricingInfo");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_gcp_kinstant(j, "effectiveTime", rb_cloud_config_of(call->cloud)->epoch_us);
-    rb_json_kstring(j, "summary", "");
-    write_expression(j, s->kind == RB_GCP_SKU_MEMORY ? "GiBy.h" : "h", s->nanos * percent[v] / 100);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
-}
-
 static void write_sku(struct rb_mock_gcp_call *call, const struct rb_gcp_sku *s, enum variant v, int64_t position)
 {
-    struct rb_json *j = &call->json;
+    static const int64_t percent[N_VARIANTS] = {100, 63, 110, 55};
+    const int64_t nanos = s->nanos * percent[v] / 100;
     const char *id = rb_arena_printf(call->arena, "%04llX-0000-%04X", (unsigned long long)position, (unsigned)v);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "name", rb_arena_printf(call->arena, "services/%s/skus/%s", service, id));
-    rb_json_kstring(j, "skuId", id);
-    rb_json_kstring(j, "description", description_of(call, s, v));
-    write_category(j, s, v);
-    rb_json_key(j, "serviceRegions");
-    rb_json_begin_array(j);
-    rb_json_string(j, s->region);
-    rb_json_end_array(j);
-    write_price(call, s, v);
-    rb_json_kstring(j, "serviceProviderName", "Google");
-    rb_json_end_object(j);
+    const char *usage = v == COMMITMENT ? "Commit1Yr" : s->market == RB_MARKET_SPOT ? "Preemptible" : "OnDemand";
+    rb_json_put(&call->json,
+                "{name: 'services/%s/skus/%s', skuId: %s, description: %s, category: {serviceDisplayName: 'Compute "
+                "Engine', resourceFamily: 'Compute', resourceGroup: %s, usageType: %s}, serviceRegions: [%s]",
+                service, id, id, description_of(call, s, v), s->group, usage, s->region);
+    rb_json_put(&call->json,
+                "pricingInfo: [{effectiveTime: %s, summary: '', pricingExpression: {usageUnit: %s, displayQuantity: 1,"
+                "tieredRates: [{startUsageAmount: 0, unitPrice: {currencyCode: 'USD', units: '%jd', nanos: %jd}}]}}],"
+                "serviceProviderName: 'Google'}",
+                rb_gcp_instant(call, rb_cloud_config_of(call->cloud)->epoch_us),
+                s->kind == RB_GCP_SKU_MEMORY ? "GiBy.h" : "h", nanos / NANOS_PER_USD, nanos % NANOS_PER_USD);
 }
 
 bool rb_gcp_skus_list(struct rb_mock_gcp_call *call)
@@ -152,15 +86,11 @@ bool rb_gcp_skus_list(struct rb_mock_gcp_call *call)
     if (!rb_gcp_skus_of(&rb_cloud_config_of(call->cloud)->catalog, call->arena, &all, &err))
         return rb_gcp_refuse(call, 500, "backendError", "%s", err.message);
     const int64_t end = (int64_t)all.n * N_VARIANTS;
-    rb_json_begin_object(&call->json);
-    rb_json_key(&call->json, "skus");
-    rb_json_begin_array(&call->json);
     const int64_t stop = end - q.next < q.limit ? end : q.next + q.limit;
+    rb_json_put(&call->json, "{skus: [");
     for (int64_t at = q.next; at < stop; at++)
         write_sku(call, &all.skus[at / N_VARIANTS], (enum variant)(at % N_VARIANTS), at);
-    rb_json_end_array(&call->json);
-    rb_json_kstring(&call->json, "nextPageToken",
-                    stop < end ? rb_arena_printf(call->arena, "%lld", (long long)stop) : "");
-    rb_json_end_object(&call->json);
+    rb_json_put(&call->json, "], nextPageToken: %s}",
+                stop < end ? rb_arena_printf(call->arena, "%lld", (long long)stop) : "");
     return true;
 }

@@ -1,4 +1,4 @@
-// Members of a request's JSON body, read strictly: what is wrong is refused in Google's words, with the path of the field.
+// Reads members of a request's JSON body strictly: errors are refused in Google's words, with the path of the field.
 // All return false when the call was refused. Absent members leave *out as it was.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_BODY_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_BODY_H
@@ -9,7 +9,7 @@ bool rb_gcp_refuse_node(struct rb_mock_gcp_call *call, const struct rb_err *err)
 bool rb_gcp_refuse_field(struct rb_mock_gcp_call *call, const struct rb_node *node, const char *why);
 
 bool rb_gcp_map_begin(struct rb_mock_gcp_call *call, struct rb_map *m, const struct rb_node *node);
-bool rb_gcp_map_end(struct rb_mock_gcp_call *call, struct rb_map *m); // refuses a member that nobody asked for
+bool rb_gcp_map_end(struct rb_mock_gcp_call *call, struct rb_map *m); // refuses unknown members
 bool rb_gcp_need_text(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, const char **out);
 bool rb_gcp_get_text(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, const char **out);
 bool rb_gcp_get_bool(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, bool *out);
@@ -20,6 +20,6 @@ bool rb_gcp_get_choice(struct rb_mock_gcp_call *call, struct rb_map *m, const ch
                        int n, const char **out);
 // A map that Google's own clients always send, and that this mock cloud takes only empty.
 bool rb_gcp_get_empty(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key);
-bool rb_gcp_is_list(struct rb_mock_gcp_call *call, const struct rb_node *node); // of a bearable length
+bool rb_gcp_is_list(struct rb_mock_gcp_call *call, const struct rb_node *node); // of an acceptable length
 
 #endif

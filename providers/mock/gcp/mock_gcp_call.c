@@ -11,7 +11,7 @@
 
 #define MAX_PAGE        500
 #define ITEMS_OF_A_ZONE (INT64_C(1) << 32)
-#define OFFSET_S        (7 * 3600) // Google writes Pacific time; who reads only Z is in for a surprise
+#define OFFSET_S        (7 * 3600) // Google writes Pacific time; clients must not expect Z
 
 // --- refusing ---
 
@@ -74,11 +74,18 @@ static bool is_uuid(const char *s)
     return !s[sizeof form - 1] && !zero;
 }
 
-bool rb_gcp_read_request_id(struct rb_mock_gcp_call *call, const char **out)
+static bool read_request_id(struct rb_mock_gcp_call *call, const char **out)
 {
     *out = rb_form_get(&call->query, "requestId");
     return !*out || is_uuid(*out) ||
            rb_gcp_invalid(call, "requestId", *out, "The request ID must be a valid UUID and not be zero.");
+}
+
+bool rb_gcp_begin_change(struct rb_mock_gcp_call *call, const char **out_request_id, bool *out_result)
+{
+    *out_result = false;
+    return read_request_id(call, out_request_id) && rb_gcp_checked(call) &&
+           rb_gcp_is_first_time(call, *out_request_id, out_result);
 }
 
 const char *rb_gcp_without_host(struct rb_mock_gcp_call *call, const char *link)
@@ -116,14 +123,24 @@ bool rb_gcp_read_link(struct rb_mock_gcp_call *call, const char *field, const ch
 
 // --- lists ---
 
+bool rb_gcp_read_number(struct rb_mock_gcp_call *call, const char *name, int64_t min, int64_t max, int64_t *out)
+{
+    const char *text = rb_form_get(&call->query, "%s", name);
+    char *end;
+    if (!text)
+        return true;
+    *out = strtoll(text, &end, 10);
+    return (end != text && !*end && *out >= min && *out <= max) ||
+           rb_gcp_invalid(call, name, text,
+                          rb_arena_printf(call->arena, "Values must be within the range: [%jd, %jd]", min, max));
+}
+
 static bool read_limit(struct rb_mock_gcp_call *call, struct rb_gcp_page *out)
 {
-    const char *text = rb_form_get(&call->query, "maxResults");
     const struct rb_chaos_rule *partial = call->chaos.by[RB_CHAOS_PARTIAL_PAGE];
-    char *end;
-    out->limit = text ? strtoll(text, &end, 10) : MAX_PAGE;
-    if (text && (end == text || *end || out->limit < 1 || out->limit > MAX_PAGE))
-        return rb_gcp_invalid(call, "maxResults", text, "Values must be within the range: [1, 500]");
+    out->limit = MAX_PAGE;
+    if (!rb_gcp_read_number(call, "maxResults", 1, MAX_PAGE, &out->limit))
+        return false;
     if (partial && partial->items < out->limit)
         out->limit = partial->items;
     return true;
@@ -152,16 +169,14 @@ static bool read_flag(struct rb_mock_gcp_call *call, const char *name, bool *out
            rb_gcp_invalid(call, name, text, "Expected true or false.");
 }
 
-bool rb_gcp_read_page(struct rb_mock_gcp_call *call, const char *const *known, rb_mock_gcp_field_fn *field,
-                      struct rb_gcp_page *out)
+static bool read_page(struct rb_mock_gcp_call *call, struct rb_gcp_page *out)
 {
-    const char *bad;
+    const struct rb_gcp_collection *c = call->collection;
+    const char *bad, *filter = rb_form_get(&call->query, "filter");
     bool all;
-    *out = (struct rb_gcp_page){.filter = {.known = known, .field = field, .arena = call->arena, .context = call}};
-    if (known)
-        out->filter.text = rb_form_get(&call->query, "filter");
-    if (out->filter.text && !*out->filter.text)
-        out->filter.text = NULL;
+    *out =
+        (struct rb_gcp_page){.filter = {.known = c->fields, .field = c->field, .arena = call->arena, .context = call}};
+    out->filter.text = filter && *filter ? filter : NULL;
     if (!read_limit(call, out) || !read_token(call, out) ||
         !read_flag(call, "returnPartialSuccess", &out->partial_success) || !read_flag(call, "includeAllScopes", &all) ||
         !rb_gcp_checked(call))
@@ -171,7 +186,7 @@ bool rb_gcp_read_page(struct rb_mock_gcp_call *call, const char *const *known, r
                           rb_arena_printf(call->arena, "Invalid list filter expression at '%.60s'.", bad));
 }
 
-bool rb_gcp_page_take(struct rb_gcp_page *p, int64_t position, const void *item)
+static bool page_take(struct rb_gcp_page *p, int64_t position, const void *item)
 {
     if (position <= p->after || !rb_mock_gcp_filter_matches(&p->filter, item))
         return false;
@@ -184,97 +199,114 @@ bool rb_gcp_page_take(struct rb_gcp_page *p, int64_t position, const void *item)
     return true;
 }
 
-void rb_gcp_begin_list(struct rb_mock_gcp_call *call, const char *kind)
+// Takes the items of one zone that belong to the page; returns their number.
+static int visit(struct rb_mock_gcp_call *call, const char *zone, int64_t first, struct rb_gcp_page *p, bool write)
 {
-    rb_json_begin_object(&call->json);
-    rb_json_kstring(&call->json, "kind", kind);
-    rb_json_kstring(&call->json, "id", call->request->path + strlen("/compute/v1/"));
-    rb_json_kstring(&call->json, "selfLink",
-                    rb_arena_printf(call->arena, RB_GCP_LINK "%s", call->request->path + strlen("/compute/v1/")));
+    const struct rb_gcp_collection *c = call->collection;
+    int n = 0;
+    for (int k = 0; k < c->count(call); k++) {
+        const void *item = c->at(call, zone, k);
+        if (!item || !page_take(p, first + k, item))
+            continue;
+        n++;
+        if (write)
+            c->write(call, zone, item);
+    }
+    return n;
 }
 
-void rb_gcp_end_list(struct rb_mock_gcp_call *call, const struct rb_gcp_page *p)
+static void begin_list(struct rb_mock_gcp_call *call, const char *kind)
 {
-    if (p->more)
-        rb_json_kstring(&call->json, "nextPageToken",
-                        rb_arena_printf(call->arena, "page%016" PRIx64, (uint64_t)p->last + 1));
-    rb_json_end_object(&call->json);
+    const char *path = call->request->path + strlen("/compute/v1/");
+    rb_json_put(&call->json, "{kind: 'compute#%s%s', id: %s, selfLink: '" RB_GCP_LINK "%s'", call->collection->kind,
+                kind, path, path);
+}
+
+static void end_list(struct rb_mock_gcp_call *call, const struct rb_gcp_page *p)
+{
+    const char *next = p->more ? rb_arena_printf(call->arena, "page%016" PRIx64, (uint64_t)p->last + 1) : NULL;
+    rb_json_put(&call->json, "nextPageToken: %s}", next);
+}
+
+bool rb_gcp_list(struct rb_mock_gcp_call *call)
+{
+    struct rb_gcp_page page;
+    if (!read_page(call, &page))
+        return false;
+    begin_list(call, "List");
+    rb_json_put(&call->json, "items: [");
+    visit(call, call->zone, 0, &page, true);
+    rb_json_put(&call->json, "]");
+    end_list(call, &page);
+    return true;
+}
+
+bool rb_gcp_get(struct rb_mock_gcp_call *call)
+{
+    const struct rb_gcp_collection *c = call->collection;
+    const char *name = call->name ? call->name : call->zone ? call->zone : call->region;
+    if (!rb_gcp_checked(call))
+        return false;
+    for (int k = 0; k < c->count(call); k++) {
+        const void *item = c->at(call, call->zone, k);
+        if (item && strcmp(c->field(item, "name", call), name) == 0) {
+            c->write(call, call->zone, item);
+            return true;
+        }
+    }
+    return rb_gcp_not_found(call, c->name, name);
 }
 
 // --- aggregated lists ---
 
-static void write_warning(struct rb_json *j, const char *code, const char *zone, const char *message)
+static void write_scope(struct rb_mock_gcp_call *call, const char *zone, bool reachable, int64_t first,
+                        struct rb_gcp_page *p)
 {
-    rb_json_key(j, "warning");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "code", code);
-    rb_json_kstring(j, "message", message);
-    rb_json_key(j, "data");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "key", "scope");
-    rb_json_kstring(j, "value", zone);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
-}
-
-static void write_scope(struct rb_mock_gcp_call *call, const char *zone, bool reachable, const char *collection,
-                        int64_t first, struct rb_gcp_page *p, rb_gcp_visit_fn *visit)
-{
+    static const char warning[] = "warning: {code: %s, message: '%s%s%s', data: [{key: 'scope', value: 'zones/%s'}]}}";
     struct rb_json *j = &call->json;
-    const char *scope = rb_arena_printf(call->arena, "zones/%s", zone);
     struct rb_gcp_page count = *p; // whether there is anything must be known before it is written
-    rb_json_key(j, scope);
-    rb_json_begin_object(j);
+    rb_json_put(j, "'zones/%s': {", zone);
     if (!reachable) {
-        write_warning(j, "UNREACHABLE", scope,
-                      rb_arena_printf(call->arena, "The zone %s is unreachable at the moment.", zone));
+        rb_json_put(j, warning, "UNREACHABLE", "The zone ", zone, " is unreachable at the moment.", zone);
     } else if (visit(call, zone, first, &count, false) == 0) {
         *p = count;
-        write_warning(j, "NO_RESULTS_ON_PAGE", scope,
-                      rb_arena_printf(call->arena, "There are no results for scope '%s' on this page.", scope));
+        rb_json_put(j, warning, "NO_RESULTS_ON_PAGE", "There are no results for scope 'zones/", zone, "' on this page.",
+                    zone);
     } else {
-        rb_json_key(j, collection);
-        rb_json_begin_array(j);
+        rb_json_put(j, "%s: [", call->collection->name);
         visit(call, zone, first, p, true);
-        rb_json_end_array(j);
+        rb_json_put(j, "]}");
     }
-    rb_json_end_object(j);
 }
 
-bool rb_gcp_aggregated(struct rb_mock_gcp_call *call, const char *kind, const char *collection, struct rb_gcp_page *p,
-                       rb_gcp_visit_fn *visit)
+bool rb_gcp_aggregated(struct rb_mock_gcp_call *call)
 {
     const struct rb_cloud_regions *regions = rb_cloud_regions(call->cloud);
     const struct rb_chaos_rule *lost = call->chaos.by[RB_CHAOS_UNREACHABLE];
+    struct rb_gcp_page page;
     int64_t first = 0;
-    if (lost && !p->partial_success)
+    if (!read_page(call, &page))
+        return false;
+    if (lost && !page.partial_success)
         return rb_gcp_refuse(call, 503, "backendError", "The zone %s is unreachable at the moment.",
                              lost->unreachable_zone);
-    rb_gcp_begin_list(call, kind);
-    rb_json_key(&call->json, "items");
-    rb_json_begin_object(&call->json);
+    begin_list(call, "AggregatedList");
+    rb_json_put(&call->json, "items: {");
     for (int r = 0; r < regions->n; r++)
         for (int z = 0; regions->regions[r].is_gcp && z < regions->regions[r].n_zones; z++, first += ITEMS_OF_A_ZONE) {
             const char *zone = regions->regions[r].zones[z];
-            write_scope(call, zone, !lost || strcmp(lost->unreachable_zone, zone) != 0, collection, first, p, visit);
+            write_scope(call, zone, !lost || strcmp(lost->unreachable_zone, zone) != 0, first, &page);
         }
-    rb_json_end_object(&call->json);
-    if (lost) {
-        rb_json_key(&call->json, "unreachables");
-        rb_json_begin_array(&call->json);
-        rb_json_string(&call->json,
-                       rb_arena_printf(call->arena, "projects/%s/zones/%s", call->project, lost->unreachable_zone));
-        rb_json_end_array(&call->json);
-    }
-    rb_gcp_end_list(call, p);
+    rb_json_put(&call->json, "}");
+    if (lost)
+        rb_json_put(&call->json, "unreachables: ['projects/%s/zones/%s']", call->project, lost->unreachable_zone);
+    end_list(call, &page);
     return true;
 }
 
 // --- writing ---
 
-void rb_gcp_klink(struct rb_mock_gcp_call *call, const char *key, const char *fmt, ...)
+const char *rb_gcp_link(struct rb_mock_gcp_call *call, const char *fmt, ...)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     va_list ap;
@@ -282,24 +314,16 @@ void rb_gcp_klink(struct rb_mock_gcp_call *call, const char *key, const char *fm
     va_start(ap, fmt);
     rb_buf_vprintf(&text, fmt, ap);
     va_end(ap);
-    rb_json_kstring(&call->json, key, rb_buf_str(&text));
+    return rb_arena_strdup(call->arena, rb_buf_str(&text));
 }
 
-void rb_gcp_kid(struct rb_json *j, const char *key, uint64_t id)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, id);
-    rb_json_kstring(j, key, text);
-}
-
-void rb_gcp_kinstant(struct rb_json *j, const char *key, int64_t unix_us)
+const char *rb_gcp_instant(struct rb_mock_gcp_call *call, int64_t unix_us)
 {
     time_t s = (time_t)(unix_us / RB_US_PER_S) - OFFSET_S;
     struct tm tm;
-    char date[32], text[48];
+    char date[32];
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", gmtime_r(&s, &tm));
-    snprintf(text, sizeof text, "%s.%03d-07:00", date, (int)(unix_us % RB_US_PER_S / 1000));
-    rb_json_kstring(j, key, text);
+    return rb_arena_printf(call->arena, "%s.%03d-07:00", date, (int)(unix_us % RB_US_PER_S / 1000));
 }
 
 const struct rb_cloud_region *rb_gcp_region_of_zone(const struct rb_cloud *cloud, const char *zone)

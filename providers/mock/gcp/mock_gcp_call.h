@@ -1,5 +1,5 @@
-// What the methods of the Compute Engine front share: the call they serve, refusing it, reading queries and bodies, pages,
-// and writing resources.
+// What the methods of the Compute Engine front share: the call they serve, refusing it, reading queries and bodies,
+// pages, and writing resources.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_CALL_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_CALL_H
 
@@ -26,6 +26,7 @@ struct rb_mock_gcp_call {
     struct rb_form query;
     const struct rb_node *body;    // NULL: none, or not JSON
     const char *project, *region, *zone, *name; // of the path; NULL: not in it
+    const struct rb_gcp_collection *collection; // of the route; NULL: none
     bool in_template;              // the body names what there is in every zone: by plain names
     int64_t now_us;
     struct rb_json json;           // the answer
@@ -37,13 +38,24 @@ struct rb_mock_gcp_call {
 // false: refused, call->refusal says why, nothing was changed.
 typedef bool rb_mock_gcp_method_fn(struct rb_mock_gcp_call *call);
 
-rb_mock_gcp_method_fn rb_gcp_project_get, rb_gcp_regions_list, rb_gcp_region_get, rb_gcp_zones_list, rb_gcp_zone_get,
-    rb_gcp_image_get, rb_gcp_images_list, rb_gcp_disks_list, rb_gcp_disks_aggregated, rb_gcp_disk_get, rb_gcp_instance_stop,
-    rb_gcp_instance_set_metadata, rb_gcp_instance_serial_port, rb_gcp_machine_types_list, rb_gcp_machine_type_get, rb_gcp_machine_types_aggregated,
-    rb_gcp_accelerator_types_list, rb_gcp_accelerator_type_get, rb_gcp_accelerator_types_aggregated,
-    rb_gcp_instances_insert, rb_gcp_instances_bulk_insert, rb_gcp_instances_list, rb_gcp_instances_aggregated, rb_gcp_instance_get,
-    rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operations_list, rb_gcp_operations_aggregated, rb_gcp_operation_get,
-    rb_gcp_operation_wait, rb_gcp_skus_list, rb_gcp_test_permissions;
+rb_mock_gcp_method_fn rb_gcp_project_get, rb_gcp_image_get, rb_gcp_disk_get, rb_gcp_instance_get, rb_gcp_instance_stop,
+    rb_gcp_instance_set_metadata, rb_gcp_instance_serial_port, rb_gcp_instances_insert, rb_gcp_instances_bulk_insert,
+    rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operation_get, rb_gcp_skus_list, rb_gcp_test_permissions;
+// The methods of a collection: list, aggregatedList, and get by the name in the path.
+rb_mock_gcp_method_fn rb_gcp_list, rb_gcp_aggregated, rb_gcp_get;
+
+// A kind of resource that can be listed.
+struct rb_gcp_collection {
+    const char *name, *kind;        // "machineTypes", "machineType"
+    const char *const *fields;      // that filters know, see mock_gcp_filter.h
+    rb_mock_gcp_field_fn *field;
+    int (*count)(struct rb_mock_gcp_call *call);
+    // The k-th item; NULL: it is not in the zone (zone NULL: the collection has no zones), or listings do not show it.
+    const void *(*at)(struct rb_mock_gcp_call *call, const char *zone, int k);
+    void (*write)(struct rb_mock_gcp_call *call, const char *zone, const void *item);
+};
+extern const struct rb_gcp_collection rb_gcp_regions, rb_gcp_zones, rb_gcp_images, rb_gcp_disks, rb_gcp_instances,
+    rb_gcp_machine_types, rb_gcp_accelerator_types, rb_gcp_operations;
 
 // --- permissions: all are granted but those the cloud file denies ---
 
@@ -63,13 +75,14 @@ bool rb_gcp_invalid(struct rb_mock_gcp_call *call, const char *field, const char
 
 // Every query parameter given has been asked for; refuses otherwise.
 bool rb_gcp_checked(struct rb_mock_gcp_call *call);
-// `requestId`: NULL or a UUID that is not zero.
-bool rb_gcp_read_request_id(struct rb_mock_gcp_call *call, const char **out);
 // A full URL of Compute Engine's, or of this endpoint, without its beginning; anything else as it is.
 const char *rb_gcp_without_host(struct rb_mock_gcp_call *call, const char *link);
 // The name at the end of a link, full or partial ("zones/Z/machineTypes/T"), to a resource of this project and zone.
 bool rb_gcp_read_link(struct rb_mock_gcp_call *call, const char *field, const char *link, const char *collection,
                       const char *zone, const char **out_name);
+
+// An optional number in the query; absent or empty: *out stays.
+bool rb_gcp_read_number(struct rb_mock_gcp_call *call, const char *name, int64_t min, int64_t max, int64_t *out);
 
 // --- lists: filter, maxResults, pageToken ---
 
@@ -80,34 +93,18 @@ struct rb_gcp_page {
     struct rb_mock_gcp_filter filter;
 };
 
-// `known`, `field`: of the filter. A call that takes no filter passes NULL for both.
-bool rb_gcp_read_page(struct rb_mock_gcp_call *call, const char *const *known, rb_mock_gcp_field_fn *field,
-                      struct rb_gcp_page *out);
-// Does the item at this position (rising) match and belong to the page?
-bool rb_gcp_page_take(struct rb_gcp_page *p, int64_t position, const void *item);
-// kind, id, selfLink, and at the end nextPageToken.
-void rb_gcp_begin_list(struct rb_mock_gcp_call *call, const char *kind);
-void rb_gcp_end_list(struct rb_mock_gcp_call *call, const struct rb_gcp_page *p);
-// An aggregated list: `visit` takes the page's items of one zone (their positions begin at `first`), writes them if told
-// to, and returns how many it took.
-typedef int rb_gcp_visit_fn(struct rb_mock_gcp_call *call, const char *zone, int64_t first, struct rb_gcp_page *p,
-                            bool write);
-bool rb_gcp_aggregated(struct rb_mock_gcp_call *call, const char *kind, const char *collection, struct rb_gcp_page *p,
-                       rb_gcp_visit_fn *visit);
+// --- writing; texts live as long as the call ---
 
-// --- writing ---
-
-void rb_gcp_klink(struct rb_mock_gcp_call *call, const char *key, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4))); // RB_GCP_LINK projects/P/...
+const char *rb_gcp_link(struct rb_mock_gcp_call *call, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3))); // RB_GCP_LINK projects/P...
+const char *rb_gcp_instant(struct rb_mock_gcp_call *call, int64_t unix_us); // 2026-08-01T05:00:00.250-07:00
 // Begins a resource that the cloud has from its beginning: kind, id, creationTimestamp, name.
 void rb_gcp_begin_resource(struct rb_mock_gcp_call *call, const char *kind, const char *name);
-void rb_gcp_kid(struct rb_json *j, const char *key, uint64_t id);            // int64 is text in Google's JSON
-void rb_gcp_kinstant(struct rb_json *j, const char *key, int64_t unix_us);  // 2026-08-01T12:00:00.250-00:00
 const struct rb_cloud_region *rb_gcp_region_of_zone(const struct rb_cloud *cloud, const char *zone); // NULL: none
 
 // Compute Engine's name of an offer's accelerator ("nvidia-l4"), NULL: it has none.
 const char *rb_gcp_accelerator_type(const struct rb_offer *o);
-// The machine type of an offer: what stands before a '+' in its instance_type ("n1-standard-8+nvidia-tesla-t4").
+// The machine type of an offer: the part before a '+' in its instance_type ("n1-standard-8+nvidia-tesla-t4").
 const char *rb_gcp_machine_type(const struct rb_offer *o, struct rb_arena *arena);
 // What an image is called, however a body names it: "projects/P/global/images/[family/]I".
 const char *rb_gcp_image_of(struct rb_mock_gcp_call *call, const char *link);
@@ -128,15 +125,19 @@ struct rb_gcp_bulk {
 };
 bool rb_gcp_read_bulk(struct rb_mock_gcp_call *call, struct rb_gcp_bulk *out, struct rb_cloud_launch *launch);
 bool rb_gcp_bulk_allows(const struct rb_gcp_bulk *bulk, const char *zone);
-// Its metadata; what the node is told goes to *launch.
+// Its metadata; user data for the node goes to *launch.
 bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *out,
                           struct rb_cloud_launch *launch);
+const char *rb_gcp_metadata_of(const struct rb_mock_gcp_instance *i, const char *key); // NULL: none
 // A list of metadata items, into *out.
 bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *out);
-// A map of label to value, as it may stand in a body.
+// A map of label to value from a body.
 bool rb_gcp_read_labels(struct rb_mock_gcp_call *call, const struct rb_node *node, const struct rb_cloud_tag **out,
                         int *out_n);
 
+int rb_gcp_count_instances(struct rb_mock_gcp_call *call);
+// The instance of the path, with a machine; NULL: refused. kind: what was asked for, "instances".
+struct rb_mock_gcp_instance *rb_gcp_need_machine(struct rb_mock_gcp_call *call, const char *kind);
 // NULL: gone, or never there.
 struct rb_mock_gcp_instance *rb_gcp_find_instance(struct rb_mock_gcp_call *call, const char *zone, const char *name);
 bool rb_gcp_instance_exists(const struct rb_mock_gcp *gcp, const struct rb_mock_gcp_instance *i, int64_t now_us);
@@ -148,13 +149,17 @@ void rb_gcp_metadata_fingerprint(const struct rb_mock_gcp_instance *i, char out[
 int64_t rb_gcp_disk_gb(const struct rb_mock_gcp_instance *i); // as asked for, else the image's
 void rb_gcp_write_instance(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i);
 
-// An earlier operation of this requestId: answers with it and returns true, or refuses (*out_refused) if it was asked
-// for something else. false: none.
-bool rb_gcp_repeat(struct rb_mock_gcp_call *call, const char *request_id, bool *out_refused);
+// Begins a method that changes something: reads `requestId` (NULL: none) and checks that the query holds nothing
+// unknown. False: the request was refused or answered by the operation of its first time, and the method returns
+// *out_result.
+bool rb_gcp_begin_change(struct rb_mock_gcp_call *call, const char **out_request_id, bool *out_result);
+// The last part of rb_gcp_begin_change: no operation has this request id.
+bool rb_gcp_is_first_time(struct rb_mock_gcp_call *call, const char *request_id, bool *out_result);
 struct rb_mock_gcp_operation *rb_gcp_begin_operation(struct rb_mock_gcp_call *call, enum rb_mock_gcp_deed deed,
                                                      const struct rb_mock_gcp_instance *i, const char *request_id);
 void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o);
-// What the cloud did of its own accord since (preemptions, ends of allowed time, machines that shut themselves down) becomes operations.
+// What the cloud did of its own accord since (preemptions, ends of allowed time, machines that shut themselves down)
+// becomes operations.
 void rb_gcp_notice_events(struct rb_mock_gcp *gcp);
 
 #endif

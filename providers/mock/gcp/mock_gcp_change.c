@@ -15,16 +15,14 @@
 bool rb_gcp_instance_stop(struct rb_mock_gcp_call *call)
 {
     const char *request_id;
-    bool refused;
+    bool result;
     rb_form_get(&call->query, "discardLocalSsd"); // there is none
     rb_form_get(&call->query, "noGracefulShutdown");
-    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call))
+    if (!rb_gcp_begin_change(call, &request_id, &result))
+        return result;
+    struct rb_mock_gcp_instance *i = rb_gcp_need_machine(call, "instances");
+    if (!i)
         return false;
-    if (rb_gcp_repeat(call, request_id, &refused) || refused)
-        return !refused;
-    struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
-    if (!i || i->ordinal < 0)
-        return rb_gcp_not_found(call, "instances", call->name);
     rb_cloud_stop(call->cloud, rb_cloud_instance(call->cloud, i->ordinal), call->now_us);
     rb_gcp_write_operation(call, rb_gcp_begin_operation(call, RB_GCP_STOP, i, request_id));
     return true;
@@ -32,21 +30,13 @@ bool rb_gcp_instance_stop(struct rb_mock_gcp_call *call)
 
 // --- setMetadata ---
 
-static const char *value_of(const struct rb_mock_gcp_instance *i, const char *key)
-{
-    for (int k = 0; k < i->n_metadata; k++)
-        if (strcmp(i->metadata[k].key, key) == 0)
-            return i->metadata[k].value;
-    return NULL;
-}
-
 // Google's guest agent watches ssh-keys; here a node reads its metadata when it boots, and never again.
 static bool keeps_what_nodes_read(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *old,
                                   const struct rb_mock_gcp_instance *new)
 {
     static const char *const keys[] = {"ssh-keys", "user-data", "startup-script"};
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-        const char *was = value_of(old, keys[k]), *is = value_of(new, keys[k]);
+        const char *was = rb_gcp_metadata_of(old, keys[k]), *is = rb_gcp_metadata_of(new, keys[k]);
         if ((was != NULL) != (is != NULL) || (was && strcmp(was, is) != 0))
             return rb_gcp_refuse(
                 call, 400, "invalid",
@@ -88,15 +78,13 @@ bool rb_gcp_instance_set_metadata(struct rb_mock_gcp_call *call)
     struct rb_mock_gcp_instance new = {0};
     const char *request_id, *fingerprint;
     char current[16];
-    bool refused;
-    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call) ||
-        !read_new_metadata(call, &new, &fingerprint))
+    bool result;
+    if (!rb_gcp_begin_change(call, &request_id, &result))
+        return result;
+    struct rb_mock_gcp_instance *i =
+        read_new_metadata(call, &new, &fingerprint) ? rb_gcp_need_machine(call, "instances") : NULL;
+    if (!i)
         return false;
-    if (rb_gcp_repeat(call, request_id, &refused) || refused)
-        return !refused;
-    struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
-    if (!i || i->ordinal < 0)
-        return rb_gcp_not_found(call, "instances", call->name);
     rb_gcp_metadata_fingerprint(i, current);
     if (strcmp(current, fingerprint) != 0)
         return rb_gcp_refuse(call, 412, "conditionNotMet",
@@ -109,17 +97,6 @@ bool rb_gcp_instance_set_metadata(struct rb_mock_gcp_call *call)
 }
 
 // --- getSerialPortOutput ---
-
-static bool read_number(struct rb_mock_gcp_call *call, const char *name, int64_t min, int64_t max, int64_t *out)
-{
-    const char *text = rb_form_get(&call->query, "%s", name);
-    char *stop;
-    if (!text)
-        return true;
-    *out = strtoll(text, &stop, 10);
-    return (stop != text && !*stop && *out >= min && *out <= max) ||
-           rb_gcp_invalid(call, name, text, "The number is out of range.");
-}
 
 // Text that JSON can hold: what is not UTF-8 becomes a question mark.
 static char *clean(const char *bytes, size_t n, struct rb_arena *arena)
@@ -144,23 +121,20 @@ bool rb_gcp_instance_serial_port(struct rb_mock_gcp_call *call)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf all = RB_BUF_INIT;
     int64_t port = 1, start = 0;
-    if (!read_number(call, "port", 1, 1, &port) || !read_number(call, "start", 0, INT64_MAX / 2, &start) ||
-        !rb_gcp_checked(call))
+    if (!rb_gcp_read_number(call, "port", 1, 1, &port) ||
+        !rb_gcp_read_number(call, "start", 0, INT64_MAX / 2, &start) || !rb_gcp_checked(call))
         return false;
-    const struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
-    if (!i || i->ordinal < 0)
-        return rb_gcp_not_found(call, "instances", call->name);
+    const struct rb_mock_gcp_instance *i = rb_gcp_need_machine(call, "instances");
+    if (!i)
+        return false;
     if (!call->gcp->console)
         return rb_gcp_refuse(call, 400, "invalid", "This cloud's machines have no console");
     call->gcp->console(call->gcp->console_arg, rb_cloud_instance(call->cloud, i->ordinal)->id, &all);
     const int64_t len = (int64_t)all.len, oldest = len > MAX_CONSOLE ? len - MAX_CONSOLE : 0;
     const int64_t from = start > len ? len : start < oldest ? oldest : start;
-    rb_json_begin_object(&call->json);
-    rb_json_kstring(&call->json, "kind", "compute#serialPortOutput");
-    rb_json_kstring(&call->json, "contents", clean(rb_buf_str(&all) + from, (size_t)(len - from), call->arena));
-    rb_gcp_kid(&call->json, "start", (uint64_t)from);
-    rb_gcp_kid(&call->json, "next", (uint64_t)len);
-    rb_gcp_klink(call, "selfLink", "/zones/%s/instances/%s/serialPort", i->zone, i->name);
-    rb_json_end_object(&call->json);
+    rb_json_put(&call->json,
+                "{kind: 'compute#serialPortOutput', contents: %s, start: '%jd', next: '%jd', selfLink: %s}",
+                clean(rb_buf_str(&all) + from, (size_t)(len - from), call->arena), from, len,
+                rb_gcp_link(call, "/zones/%s/instances/%s/serialPort", i->zone, i->name));
     return true;
 }

@@ -117,14 +117,13 @@ static void write_selected(struct rb_json *j, const struct rb_node *node, const 
 void rb_mock_gcp_fields_select(const struct rb_mock_gcp_fields *fields, struct rb_buf *json)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_json j;
     bool ours = rb_doc_parse_json(&doc, "answer", rb_buf_str(json), json->len, NULL);
     assert(ours); // we have just written it
     (void)ours;
     rb_json_init(&j, &out, true);
     write_selected(&j, doc.root, fields);
-    rb_doc_finish(&doc);
     rb_buf_putc(&out, '\n');
     rb_buf_clear(json);
     rb_buf_append(json, out.data, out.len);

@@ -1,5 +1,6 @@
-// Partial responses: `fields=kind,items/*/instances(name,labels),nextPageToken`. Names are parted by commas, levels by /,
-// parentheses hold several names of one level, * is any name. Source: Compute Engine, "Use partial responses".
+// Selects parts of an answer: `fields=kind,items/*/instances(name,labels),nextPageToken`. Names are separated by
+// commas, levels by /, parentheses hold several names of one level, * is any name. Source: Compute Engine, "Use partial
+// responses".
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_FIELDS_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_FIELDS_H
 

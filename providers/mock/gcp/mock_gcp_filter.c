@@ -27,7 +27,7 @@ static bool broken(struct reader *r)
     return false;
 }
 
-// Takes the word if it stands here on its own.
+// Takes the word if it is here as a whole word.
 static bool take_word(struct reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -72,8 +72,8 @@ static const char *read_text(struct reader *r, const char *stop)
     return text;
 }
 
-// --- `eq` and `ne`, the older language of filters, which gcloud still speaks: the value is a regular expression that the whole
-// text must match. Of those, what gcloud makes of names: letters, '.', '*', '\\b' and escaped punctuation.
+// --- `eq` and `ne`, the older language of filters, which gcloud still uses: the value is a regular expression that the
+// whole text must match. Of those, what gcloud makes of names: letters, '.', '*', '\\b' and escaped punctuation.
 
 #define MAX_STARS 3 // backtracking over a name of 63 characters stays cheap
 

@@ -1,6 +1,6 @@
-// Filters of Compute Engine's lists: the part of AIP-160 that clients use. Comparisons `field OP value` with =, !=, : (has;
-// * as a wildcard, alone: is set), <, <=, >, >=; AND (or nothing) and OR between them, NOT and - before them, parentheses.
-// The older syntax (`eq` with a regular expression) is refused: a strict mock knows one.
+// Evaluates the filters of Compute Engine's lists: the part of AIP-160 that clients use. Comparisons `field OP value`
+// with =, !=, : (has; * as a wildcard, alone: is set), <, <=, >, >=; AND (or nothing) and OR between them, NOT and -
+// before them, parentheses. Of the older syntax, `eq` and `ne` with the simple regular expressions that gcloud writes.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_FILTER_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_FILTER_H
 

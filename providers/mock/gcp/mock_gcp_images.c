@@ -1,13 +1,13 @@
-// images: get, getFromFamily, list. Images of Google's public projects exist, whatever their names: here all are one. Only
-// those that the cloud file names can be listed.
+// images: get, getFromFamily, list. Images of Google's public projects exist, whatever their names: here all are one.
+// Only those that the cloud file names can be listed.
 #include "providers/mock/gcp/mock_gcp_call.h"
 
 #include <string.h>
 
 #define FAMILY_VIEWS "imageFamilyViews/"
 
-// "projects/P/zones/Z/imageFamilyViews/F", which gcloud takes for --image-family and for its default image, is another name
-// of the family.
+// "projects/P/zones/Z/imageFamilyViews/F", which gcloud takes for --image-family and for its default image, is another
+// name of the family.
 const char *rb_gcp_image_of(struct rb_mock_gcp_call *call, const char *link)
 {
     const char *image = rb_gcp_without_host(call, link);
@@ -43,14 +43,12 @@ bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image)
     return false;
 }
 
-static void write_image(struct rb_mock_gcp_call *call, const char *name)
+static void write_image(struct rb_mock_gcp_call *call, const char *zone, const void *name)
 {
-    rb_gcp_begin_resource(call, "compute#image", name);
-    rb_json_kstring(&call->json, "status", "READY");
-    rb_json_kstring(&call->json, "architecture", "X86_64");
-    rb_json_kstring(&call->json, "diskSizeGb", "10");
-    rb_gcp_klink(call, "selfLink", "/global/images/%s", name);
-    rb_json_end_object(&call->json);
+    (void)zone;
+    rb_gcp_begin_resource(call, "image", name);
+    rb_json_put(&call->json, "status: 'READY', architecture: 'X86_64', diskSizeGb: '10', selfLink: %s}",
+                rb_gcp_link(call, "/global/images/%s", (const char *)name));
 }
 
 bool rb_gcp_image_get(struct rb_mock_gcp_call *call)
@@ -62,7 +60,7 @@ bool rb_gcp_image_get(struct rb_mock_gcp_call *call)
         rb_arena_printf(call->arena, "projects/%s/global/images/%s%s", call->project, family, call->name);
     if (!rb_gcp_image_exists(call, wanted))
         return rb_gcp_not_found(call, "global/images", call->name);
-    write_image(call, call->name);
+    write_image(call, NULL, call->name);
     return true;
 }
 
@@ -72,22 +70,20 @@ static const char *image_field(const void *item, const char *field, const void *
     return item;
 }
 
-bool rb_gcp_images_list(struct rb_mock_gcp_call *call)
+static int count_images(struct rb_mock_gcp_call *call)
 {
-    static const char *const fields[] = {"name", NULL};
-    const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
-    const char *own = rb_arena_printf(call->arena, "projects/%s/global/images/", call->project);
-    struct rb_gcp_page page;
-    if (!rb_gcp_read_page(call, fields, image_field, &page))
-        return false;
-    rb_gcp_begin_list(call, "compute#imageList");
-    rb_json_key(&call->json, "items");
-    rb_json_begin_array(&call->json);
-    for (int k = 0; k < c->n_gcp_images; k++)
-        if (strncmp(c->gcp_images[k], own, strlen(own)) == 0 && !strchr(c->gcp_images[k] + strlen(own), '/') &&
-            rb_gcp_page_take(&page, k, c->gcp_images[k] + strlen(own)))
-            write_image(call, c->gcp_images[k] + strlen(own));
-    rb_json_end_array(&call->json);
-    rb_gcp_end_list(call, &page);
-    return true;
+    return rb_cloud_config_of(call->cloud)->n_gcp_images;
 }
+
+static const void *image_at(struct rb_mock_gcp_call *call, const char *zone, int k)
+{
+    const char *own = rb_arena_printf(call->arena, "projects/%s/global/images/", call->project);
+    const char *image = rb_cloud_config_of(call->cloud)->gcp_images[k];
+    (void)zone;
+    return strncmp(image, own, strlen(own)) == 0 && !strchr(image + strlen(own), '/') ? image + strlen(own) : NULL;
+}
+
+static const char *const image_fields[] = {"name", NULL};
+
+const struct rb_gcp_collection rb_gcp_images = {"images",     "image",  image_fields, image_field,
+                                                count_images, image_at, write_image};

@@ -1,6 +1,6 @@
-// The bodies of instances.insert and bulkInsert. What a mock machine cannot honour (several disks, local SSDs, disks that outlive their
-// instance, deletion protection) is refused, never silently dropped; what does not matter to it (networks, service
-// accounts, network tags) is checked, kept and shown.
+// The bodies of instances.insert and bulkInsert. What a mock machine cannot honour (several disks, local SSDs, disks
+// that outlive their instance, deletion protection) is refused, never silently dropped; what does not matter to it
+// (networks, service accounts, network tags) is checked, kept and shown.
 #include "providers/mock/gcp/mock_gcp_body.h"
 
 #include <string.h>
@@ -207,7 +207,7 @@ static bool read_scheduling(struct rb_mock_gcp_call *call, const struct rb_node 
     bool spot = strcmp(i->provisioning_model, "SPOT") == 0, restart_said = rb_map_get(&m, "automaticRestart") != NULL;
     i->terminate_on_maintenance = on_maintenance ? on_maintenance[0] == 'T' : spot;
     if (preemptible && !spot)
-        return rb_gcp_refuse_field(call, node, "preemptible instances are spoken of as provisioningModel SPOT");
+        return rb_gcp_refuse_field(call, node, "preemptible instances are requested as provisioningModel SPOT");
     if (!rb_gcp_map_end(call, &m) || !check_scheduling(call, node, restart_said, i))
         return false;
     i->automatic_restart &= !spot;
@@ -384,7 +384,7 @@ static bool read_names(struct rb_mock_gcp_call *call, struct rb_map *m, struct r
     return pattern ? read_pattern(call, pattern, out) : read_given_names(call, given, out);
 }
 
-// Only one zone at a time, which is what Google does unless told otherwise.
+// Only one zone at a time, which is Google's default.
 static bool read_locations(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_gcp_bulk *out)
 {
     static const char *const shapes[] = {"ANY_SINGLE_ZONE"}, *const preferences[] = {"ALLOW", "DENY"};

@@ -29,6 +29,15 @@ struct rb_mock_gcp_instance *rb_gcp_find_instance(struct rb_mock_gcp_call *call,
     return NULL;
 }
 
+struct rb_mock_gcp_instance *rb_gcp_need_machine(struct rb_mock_gcp_call *call, const char *kind)
+{
+    struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
+    if (i && i->ordinal >= 0)
+        return i;
+    rb_gcp_not_found(call, kind, call->name);
+    return NULL;
+}
+
 const char *rb_gcp_status(const struct rb_mock_gcp *gcp, const struct rb_mock_gcp_instance *i, int64_t now_us)
 {
     const struct rb_cloud_instance *m = rb_gcp_machine(gcp, i);
@@ -105,54 +114,37 @@ static bool is_listed(const struct rb_mock_gcp_call *call, const struct rb_mock_
     return rb_gcp_instance_exists(call->gcp, i, call->now_us) && (!m || call->now_us >= m->visible_us);
 }
 
-static int visit_instances(struct rb_mock_gcp_call *call, const char *zone, int64_t first, struct rb_gcp_page *p,
-                           bool write)
+int rb_gcp_count_instances(struct rb_mock_gcp_call *call)
 {
-    int n = 0;
-    for (int k = 0; k < call->gcp->n_instances; k++) {
-        const struct rb_mock_gcp_instance *i = &call->gcp->instances[k];
-        if (strcmp(i->zone, zone) != 0 || !is_listed(call, i) || !rb_gcp_page_take(p, first + k, i))
-            continue;
-        n++;
-        if (write)
-            rb_gcp_write_instance(call, i);
-    }
-    return n;
+    return call->gcp->n_instances;
 }
 
-bool rb_gcp_instances_list(struct rb_mock_gcp_call *call)
+static const void *instance_at(struct rb_mock_gcp_call *call, const char *zone, int k)
 {
-    struct rb_gcp_page page;
-    if (!rb_gcp_read_page(call, instance_fields, instance_field, &page))
-        return false;
-    rb_gcp_begin_list(call, "compute#instanceList");
-    rb_json_key(&call->json, "items");
-    rb_json_begin_array(&call->json);
-    visit_instances(call, call->zone, 0, &page, true);
-    rb_json_end_array(&call->json);
-    rb_gcp_end_list(call, &page);
-    return true;
+    const struct rb_mock_gcp_instance *i = &call->gcp->instances[k];
+    return strcmp(i->zone, zone) == 0 && is_listed(call, i) ? i : NULL;
 }
 
-bool rb_gcp_instances_aggregated(struct rb_mock_gcp_call *call)
+static void write_instance(struct rb_mock_gcp_call *call, const char *zone, const void *instance)
 {
-    struct rb_gcp_page page;
-    return rb_gcp_read_page(call, instance_fields, instance_field, &page) &&
-           rb_gcp_aggregated(call, "compute#instanceAggregatedList", "instances", &page, visit_instances);
+    (void)zone;
+    rb_gcp_write_instance(call, instance);
 }
+
+const struct rb_gcp_collection rb_gcp_instances = {
+    "instances", "instance", instance_fields, instance_field, rb_gcp_count_instances, instance_at, write_instance,
+};
 
 // --- delete, setLabels ---
 
 bool rb_gcp_instance_delete(struct rb_mock_gcp_call *call)
 {
     const char *request_id;
-    bool refused;
+    bool result;
     int bad;
     rb_form_get(&call->query, "noGracefulShutdown");
-    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call))
-        return false;
-    if (rb_gcp_repeat(call, request_id, &refused) || refused)
-        return !refused;
+    if (!rb_gcp_begin_change(call, &request_id, &result))
+        return result;
     struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
     if (!i)
         return rb_gcp_not_found(call, "instances", call->name);
@@ -185,16 +177,14 @@ bool rb_gcp_instance_set_labels(struct rb_mock_gcp_call *call)
     const struct rb_cloud_tag *labels;
     const char *request_id, *fingerprint;
     char current[16];
-    bool refused;
+    bool result;
     int n;
-    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call) ||
-        !read_new_labels(call, &labels, &n, &fingerprint))
+    if (!rb_gcp_begin_change(call, &request_id, &result))
+        return result;
+    struct rb_mock_gcp_instance *i =
+        read_new_labels(call, &labels, &n, &fingerprint) ? rb_gcp_need_machine(call, "instances") : NULL;
+    if (!i)
         return false;
-    if (rb_gcp_repeat(call, request_id, &refused) || refused)
-        return !refused;
-    struct rb_mock_gcp_instance *i = rb_gcp_find_instance(call, call->zone, call->name);
-    if (!i || i->ordinal < 0)
-        return rb_gcp_not_found(call, "instances", call->name);
     rb_gcp_label_fingerprint(i, current);
     if (strcmp(current, fingerprint) != 0)
         return rb_gcp_refuse(call, 412, "conditionNotMet",

@@ -1,4 +1,5 @@
-// instances: insert and bulkInsert. What is asked for becomes machines of the cloud, each under its name, and operations.
+// instances: insert and bulkInsert. What is asked for becomes machines of the cloud, each under its name, and
+// operations.
 #include "providers/mock/gcp/mock_gcp_call.h"
 
 #include <stdio.h>
@@ -171,11 +172,9 @@ bool rb_gcp_instances_insert(struct rb_mock_gcp_call *call)
     struct rb_cloud_launch l = {.region = region->name, .zone = call->zone, .min_count = 1, .max_count = 1};
     struct rb_cloud_reservation r;
     const char *request_id;
-    bool refused;
-    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call))
-        return false;
-    if (rb_gcp_repeat(call, request_id, &refused) || refused)
-        return !refused;
+    bool result;
+    if (!rb_gcp_begin_change(call, &request_id, &result))
+        return result;
     if (!rb_gcp_read_insert(call, &i, &l) || !check_machine(call, &i, region, &l) || !check_name(call, i.name))
         return false;
     fill_launch(&i, &l);
@@ -242,11 +241,9 @@ bool rb_gcp_instances_bulk_insert(struct rb_mock_gcp_call *call)
     struct rb_cloud_launch l = {.region = region->name, .zone = call->zone};
     struct rb_cloud_reservation r = {0};
     const char *request_id;
-    bool refused;
-    if (!rb_gcp_read_request_id(call, &request_id) || !rb_gcp_checked(call))
-        return false;
-    if (rb_gcp_repeat(call, request_id, &refused) || refused)
-        return !refused;
+    bool result;
+    if (!rb_gcp_begin_change(call, &request_id, &result))
+        return result;
     if (!rb_gcp_read_bulk(call, &bulk, &l))
         return false;
     fill_launch(&bulk.instance, &l);

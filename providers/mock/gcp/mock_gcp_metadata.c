@@ -1,4 +1,4 @@
-// The metadata of an insert: what it keeps, and what it tells the node.
+// Reads the metadata of an insert: what the instance keeps, and the user data of the node.
 #include "providers/mock/gcp/mock_gcp_body.h"
 #include "providers/mock/node/user_data.h"
 
@@ -6,7 +6,7 @@
 
 #define MAX_METADATA (512 * 1024)
 
-static const char *metadata_of(const struct rb_mock_gcp_instance *i, const char *key)
+const char *rb_gcp_metadata_of(const struct rb_mock_gcp_instance *i, const char *key)
 {
     for (int k = 0; k < i->n_metadata; k++)
         if (strcmp(i->metadata[k].key, key) == 0)
@@ -29,7 +29,7 @@ bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list
         if (!rb_gcp_map_begin(call, &m, child) || !rb_gcp_need_text(call, &m, "key", &pair.key) ||
             !rb_gcp_get_text(call, &m, "value", &pair.value) || !rb_gcp_map_end(call, &m))
             return false;
-        if (metadata_of(i, pair.key))
+        if (rb_gcp_metadata_of(i, pair.key))
             return rb_gcp_refuse_field(call, child, "duplicate metadata key");
         total += strlen(pair.key) + strlen(pair.value);
         pairs[i->n_metadata++] = pair;
@@ -37,7 +37,7 @@ bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list
     return total <= MAX_METADATA || rb_gcp_refuse_field(call, list, "metadata is limited to 512 KB in all");
 }
 
-// A startup script and ssh-keys as cloud-config, the one language that nodes speak. "ssh-keys" has lines USER:KEY.
+// A startup script and ssh-keys as cloud-config, the one format that nodes read. "ssh-keys" has lines USER:KEY.
 static const char *as_cloud_config(struct rb_mock_gcp_call *call, const char *script, const char *keys)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
@@ -68,8 +68,8 @@ bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *n
     if (node && (!rb_gcp_map_begin(call, &m, node) || !rb_gcp_read_items(call, rb_map_get(&m, "items"), i) ||
                  !rb_gcp_map_end(call, &m)))
         return false;
-    const char *user_data = metadata_of(i, "user-data"), *script = metadata_of(i, "startup-script"),
-               *keys = metadata_of(i, "ssh-keys");
+    const char *user_data = rb_gcp_metadata_of(i, "user-data"), *script = rb_gcp_metadata_of(i, "startup-script"),
+               *keys = rb_gcp_metadata_of(i, "ssh-keys");
     if (user_data && (script || keys))
         return rb_gcp_refuse_field(call, node,
                                    "this mock cloud carries out either user-data or startup-script and ssh-keys");

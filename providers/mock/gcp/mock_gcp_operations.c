@@ -41,23 +41,20 @@ static const char *digest_of(struct rb_mock_gcp_call *call)
     return digest;
 }
 
-bool rb_gcp_repeat(struct rb_mock_gcp_call *call, const char *request_id, bool *out_refused)
+bool rb_gcp_is_first_time(struct rb_mock_gcp_call *call, const char *request_id, bool *out_result)
 {
-    *out_refused = false;
     for (int k = 0; request_id && k < call->gcp->n_operations; k++) {
         const struct rb_mock_gcp_operation *o = &call->gcp->operations[k];
         if (!o->request_id || strcmp(o->request_id, request_id) != 0 || call->now_us > o->inserted_us + REQUEST_KEPT_US)
             continue;
-        if (strcmp(o->request_digest, digest_of(call)) == 0) {
+        *out_result = strcmp(o->request_digest, digest_of(call)) == 0;
+        if (*out_result)
             rb_gcp_write_operation(call, o);
-            return true;
-        }
-        // Google ignores what the second request asks for, which nobody can have meant.
-        *out_refused = true;
-        rb_gcp_invalid(call, "requestId", request_id, "It was given before with another request.");
+        else // Google ignores what the second request asks for; no client can mean that
+            rb_gcp_invalid(call, "requestId", request_id, "It was given before with another request.");
         return false;
     }
-    return false;
+    return true;
 }
 
 // --- keeping ---
@@ -223,44 +220,29 @@ static const char *name_of(const struct rb_mock_gcp_call *call, const struct rb_
     return rb_arena_printf(call->arena, "%s-%" PRId64 "-%016" PRIx64, kind, o->inserted_us / 1000, o->id);
 }
 
+static const char *user_of(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
+{
+    return is_unasked(o->deed) ? "system" : rb_mock_gcp_account_email(call->gcp->tokens.account);
+}
+
 static void write_failure(struct rb_json *j, const struct progress *p)
 {
-    rb_json_key(j, "error");
-    rb_json_begin_object(j);
-    rb_json_key(j, "errors");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "code", p->code);
-    rb_json_kstring(j, "message", p->message);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
-    rb_json_kint(j, "httpErrorStatusCode", p->http_status);
-    rb_json_kstring(j, "httpErrorMessage", p->http_status == 409 ? "CONFLICT" : "SERVICE UNAVAILABLE");
+    rb_json_put(j, "error: {errors: [{code: %s, message: %s}]}, httpErrorStatusCode: %d, httpErrorMessage: %s", p->code,
+                p->message, p->http_status, p->http_status == 409 ? "CONFLICT" : "SERVICE UNAVAILABLE");
 }
 
 // The group, and of a bulk itself how far it is in its zone.
 static void write_group(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o, const struct progress *p)
 {
-    struct rb_json *j = &call->json;
-    rb_json_kstring(j, "operationGroupId", rb_arena_printf(call->arena, "%016" PRIx64, o->group));
+    rb_json_kstring(&call->json, "operationGroupId", rb_arena_printf(call->arena, "%016" PRIx64, o->group));
     if (o->deed != RB_GCP_BULK_INSERT)
         return;
     const struct tally t = tally_of(call, o);
-    rb_json_key(j, "instancesBulkInsertOperationMetadata");
-    rb_json_begin_object(j);
-    rb_json_key(j, "perLocationStatus");
-    rb_json_begin_object(j);
-    rb_json_key(j, rb_arena_printf(call->arena, "zones/%s", call->gcp->instances[o->instance].zone));
-    rb_json_begin_object(j);
-    rb_json_kint(j, "targetVmCount", o->n_instances);
-    rb_json_kint(j, "createdVmCount", t.n_made);
-    rb_json_kint(j, "failedToCreateVmCount", t.n_failed);
-    rb_json_kint(j, "deletedVmCount", 0);
-    rb_json_kstring(j, "status", p->done ? "DONE" : "CREATING");
-    rb_json_end_object(j);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
+    rb_json_put(&call->json,
+                "instancesBulkInsertOperationMetadata: {perLocationStatus: {'zones/%s': {targetVmCount: %d,"
+                "createdVmCount: %d, failedToCreateVmCount: %d, deletedVmCount: 0, status: %s}}}",
+                call->gcp->instances[o->instance].zone, o->n_instances, t.n_made, t.n_failed,
+                p->done ? "DONE" : "CREATING");
 }
 
 // What a bulk is about is the place where it is.
@@ -280,39 +262,30 @@ static const char *place_of(const struct rb_mock_gcp_call *call, const struct rb
                      : rb_arena_printf(call->arena, "/zones/%s", call->gcp->instances[o->instance].zone);
 }
 
-// PENDING is what the request itself is answered with, RUNNING what every later look finds until it is done.
+// The request itself is answered with PENDING; every later look finds RUNNING until it is done.
 void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
 {
     struct rb_json *j = &call->json;
-    const struct rb_mock_gcp_instance *i = &call->gcp->instances[o->instance];
     const struct progress p = progress_of(call, o);
-    const char *name = name_of(call, o), *status = p.done                          ? "DONE"
-                                                   : call->now_us > o->inserted_us ? "RUNNING"
-                                                                                   : "PENDING";
-    bool system = is_unasked(o->deed);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "kind", "compute#operation");
-    rb_gcp_kid(j, "id", o->id);
-    rb_json_kstring(j, "name", name);
-    rb_gcp_klink(call, o->region ? "region" : "zone", "%s", place_of(call, o));
-    rb_json_kstring(j, "operationType", type_of(o->deed));
-    rb_gcp_klink(call, "targetLink", "%s", target_of(call, o));
+    const bool pending = !p.done && call->now_us <= o->inserted_us;
+    const char *name = name_of(call, o), *place = rb_gcp_link(call, "%s", place_of(call, o));
+    const char *inserted = rb_gcp_instant(call, o->inserted_us);
+    rb_json_put(j, "{kind: 'compute#operation', id: '%ju', name: %s, %s: %s, operationType: %s, targetLink: %s", o->id,
+                name, o->region ? "region" : "zone", place, type_of(o->deed),
+                rb_gcp_link(call, "%s", target_of(call, o)));
     if (o->deed != RB_GCP_BULK_INSERT)
-        rb_gcp_kid(j, "targetId", i->id);
-    rb_json_kstring(j, "status", status);
-    rb_json_kstring(j, "user", system ? "system" : rb_mock_gcp_account_email(call->gcp->tokens.account));
-    rb_json_kint(j, "progress", p.done ? 100 : 0);
-    rb_gcp_kinstant(j, "insertTime", o->inserted_us);
-    if (strcmp(status, "PENDING") != 0)
-        rb_gcp_kinstant(j, "startTime", o->inserted_us);
-    if (p.done)
-        rb_gcp_kinstant(j, "endTime", p.ended_us);
+        rb_json_put(j, "targetId: '%ju'", call->gcp->instances[o->instance].id);
+    rb_json_put(j, "status: %s, user: %s, progress: %d, insertTime: %s, startTime: %s, endTime: %s",
+                p.done    ? "DONE"
+                : pending ? "PENDING"
+                          : "RUNNING",
+                user_of(call, o), p.done ? 100 : 0, inserted, pending ? NULL : inserted,
+                p.done ? rb_gcp_instant(call, p.ended_us) : NULL);
     if (p.done && p.http_status)
         write_failure(j, &p);
     if (o->group)
         write_group(call, o, &p);
-    rb_gcp_klink(call, "selfLink", "%s/operations/%s", place_of(call, o), name);
-    rb_json_end_object(j);
+    rb_json_put(j, "selfLink: '%s/operations/%s'}", place, name);
 }
 
 // --- methods ---
@@ -336,47 +309,31 @@ static const char *operation_field(const void *item, const char *field, const vo
     if (strcmp(field, "id") == 0)
         return rb_arena_printf(call->arena, "%" PRIu64, o->id);
     if (strcmp(field, "user") == 0)
-        return is_unasked(o->deed) ? "system" : rb_mock_gcp_account_email(call->gcp->tokens.account);
+        return user_of(call, o);
     return rb_arena_printf(call->arena, RB_GCP_LINK "projects/%s%s", call->project,
                            strcmp(field, "zone") == 0 ? place_of(call, o) : target_of(call, o));
 }
 
-static int visit_operations(struct rb_mock_gcp_call *call, const char *zone, int64_t first, struct rb_gcp_page *p,
-                            bool write)
+static int count_operations(struct rb_mock_gcp_call *call)
 {
-    int n = 0;
-    for (int k = 0; k < call->gcp->n_operations; k++) {
-        const struct rb_mock_gcp_operation *o = &call->gcp->operations[k];
-        if (o->region || strcmp(call->gcp->instances[o->instance].zone, zone) != 0 ||
-            !rb_gcp_page_take(p, first + k, o))
-            continue;
-        n++;
-        if (write)
-            rb_gcp_write_operation(call, o);
-    }
-    return n;
+    return call->gcp->n_operations;
 }
 
-bool rb_gcp_operations_list(struct rb_mock_gcp_call *call)
+static const void *operation_at(struct rb_mock_gcp_call *call, const char *zone, int k)
 {
-    struct rb_gcp_page page;
-    if (!rb_gcp_read_page(call, operation_fields, operation_field, &page))
-        return false;
-    rb_gcp_begin_list(call, "compute#operationList");
-    rb_json_key(&call->json, "items");
-    rb_json_begin_array(&call->json);
-    visit_operations(call, call->zone, 0, &page, true);
-    rb_json_end_array(&call->json);
-    rb_gcp_end_list(call, &page);
-    return true;
+    const struct rb_mock_gcp_operation *o = &call->gcp->operations[k];
+    return !o->region && strcmp(call->gcp->instances[o->instance].zone, zone) == 0 ? o : NULL;
 }
 
-bool rb_gcp_operations_aggregated(struct rb_mock_gcp_call *call)
+static void write_operation(struct rb_mock_gcp_call *call, const char *zone, const void *operation)
 {
-    struct rb_gcp_page page;
-    return rb_gcp_read_page(call, operation_fields, operation_field, &page) &&
-           rb_gcp_aggregated(call, "compute#operationAggregatedList", "operations", &page, visit_operations);
+    (void)zone;
+    rb_gcp_write_operation(call, operation);
 }
+
+const struct rb_gcp_collection rb_gcp_operations = {
+    "operations", "operation", operation_fields, operation_field, count_operations, operation_at, write_operation,
+};
 
 static bool is_here(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
 {
@@ -397,11 +354,4 @@ bool rb_gcp_operation_get(struct rb_mock_gcp_call *call)
         }
     }
     return rb_gcp_not_found(call, "operations", call->name);
-}
-
-// "Best effort": Google answers within two minutes, and may answer at once with an operation that is not done. So does
-// this: a client that takes the answer for the end has a bug, one that asks again without a pause another.
-bool rb_gcp_operation_wait(struct rb_mock_gcp_call *call)
-{
-    return rb_gcp_operation_get(call);
 }

@@ -1,4 +1,4 @@
-// Who may do what: everybody everything, but for what the cloud file denies. Source: "testIamPermissions" of the Cloud
+// Permissions: everything is allowed except what the cloud file denies. Source: "testIamPermissions" of the Cloud
 // Resource Manager API (v1) and "Compute Engine IAM roles and permissions".
 #include "providers/mock/gcp/mock_gcp_call.h"
 
@@ -69,18 +69,10 @@ bool rb_gcp_test_permissions(struct rb_mock_gcp_call *call)
     int n_held = 0;
     if (!rb_gcp_checked(call) || !check_question(call, list))
         return false;
-    rb_json_begin_object(&call->json);
-    for (const struct rb_node *n = list->first; n; n = n->next) {
-        if (is_denied(call, n->text))
-            continue;
-        if (n_held++ == 0) {
-            rb_json_key(&call->json, "permissions");
-            rb_json_begin_array(&call->json);
-        }
-        rb_json_string(&call->json, n->text);
-    }
-    if (n_held > 0)
-        rb_json_end_array(&call->json);
-    rb_json_end_object(&call->json);
+    rb_json_put(&call->json, "{");
+    for (const struct rb_node *n = list->first; n; n = n->next)
+        if (!is_denied(call, n->text))
+            rb_json_put(&call->json, n_held++ == 0 ? "permissions: [%s" : "%s", n->text);
+    rb_json_put(&call->json, n_held > 0 ? "]}" : "}");
     return true;
 }

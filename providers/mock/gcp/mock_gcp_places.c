@@ -24,69 +24,92 @@ static uint64_t id_of(const char *name)
 
 void rb_gcp_begin_resource(struct rb_mock_gcp_call *call, const char *kind, const char *name)
 {
-    rb_json_begin_object(&call->json);
-    rb_json_kstring(&call->json, "kind", kind);
-    rb_gcp_kid(&call->json, "id", id_of(name));
-    rb_gcp_kinstant(&call->json, "creationTimestamp", rb_cloud_config_of(call->cloud)->epoch_us);
-    rb_json_kstring(&call->json, "name", name);
+    rb_json_put(&call->json, "{kind: 'compute#%s', id: '%ju', creationTimestamp: %s, name: %s", kind, id_of(name),
+                rb_gcp_instant(call, rb_cloud_config_of(call->cloud)->epoch_us), name);
 }
 
 // --- project, regions, zones ---
 
 static void write_quotas(struct rb_mock_gcp_call *call, const char *region)
 {
-    struct rb_json *j = &call->json;
     const struct rb_cloud_limits *l = &rb_cloud_config_of(call->cloud)->limits;
-    rb_json_key(j, "quotas");
-    rb_json_begin_array(j);
+    rb_json_put(&call->json, "quotas: [");
     for (int k = 0; k < l->n_quotas; k++) {
         const struct rb_cloud_quota *q = &l->quotas[k];
         bool gcp = rb_infra_within("gcp", q->scope.infra) || strncmp(q->scope.infra, "gcp/", 4) == 0;
-        if (!gcp || q->all_regions != (region == NULL))
-            continue;
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "metric", q->name);
-        rb_json_kdouble(j, "limit", (double)q->max);
-        rb_json_kdouble(j, "usage", (double)rb_cloud_quota_used(call->cloud, q, region ? region : ""));
-        rb_json_end_object(j);
+        if (gcp && q->all_regions == (region == NULL))
+            rb_json_put(&call->json, "{metric: %s, limit: %g, usage: %g}", q->name, (double)q->max,
+                        (double)rb_cloud_quota_used(call->cloud, q, region ? region : ""));
     }
-    rb_json_end_array(j);
+    rb_json_put(&call->json, "]");
 }
 
 bool rb_gcp_project_get(struct rb_mock_gcp_call *call)
 {
     if (!rb_gcp_checked(call))
         return false;
-    rb_gcp_begin_resource(call, "compute#project", call->project);
+    rb_gcp_begin_resource(call, "project", call->project);
     write_quotas(call, NULL);
-    rb_json_kstring(&call->json, "defaultServiceAccount", rb_mock_gcp_account_email(call->gcp->tokens.account));
-    rb_gcp_klink(call, "selfLink", "%s", "");
-    rb_json_end_object(&call->json);
+    rb_json_put(&call->json, "defaultServiceAccount: %s, selfLink: %s}",
+                rb_mock_gcp_account_email(call->gcp->tokens.account), rb_gcp_link(call, "%s", ""));
     return true;
 }
 
-static void write_region(struct rb_mock_gcp_call *call, const struct rb_cloud_region *r)
+static int count_regions(struct rb_mock_gcp_call *call)
 {
-    rb_gcp_begin_resource(call, "compute#region", r->name);
-    rb_json_kstring(&call->json, "status", "UP");
-    rb_json_key(&call->json, "zones");
-    rb_json_begin_array(&call->json);
-    for (int k = 0; k < r->n_zones; k++)
-        rb_json_string(&call->json,
-                       rb_arena_printf(call->arena, RB_GCP_LINK "projects/%s/zones/%s", call->project, r->zones[k]));
-    rb_json_end_array(&call->json);
-    write_quotas(call, r->name);
-    rb_gcp_klink(call, "selfLink", "/regions/%s", r->name);
-    rb_json_end_object(&call->json);
+    return rb_cloud_regions(call->cloud)->n;
 }
 
-static void write_zone(struct rb_mock_gcp_call *call, const struct rb_cloud_region *r, const char *zone)
+static const void *region_at(struct rb_mock_gcp_call *call, const char *zone, int k)
 {
-    rb_gcp_begin_resource(call, "compute#zone", zone);
-    rb_json_kstring(&call->json, "status", "UP");
-    rb_gcp_klink(call, "region", "/regions/%s", r->name);
-    rb_gcp_klink(call, "selfLink", "/zones/%s", zone);
-    rb_json_end_object(&call->json);
+    const struct rb_cloud_region *r = &rb_cloud_regions(call->cloud)->regions[k];
+    (void)zone;
+    return r->is_gcp ? r->name : NULL;
+}
+
+static void write_region(struct rb_mock_gcp_call *call, const char *zone, const void *name)
+{
+    const struct rb_cloud_region *r = rb_cloud_regions_find(rb_cloud_regions(call->cloud), name);
+    (void)zone;
+    rb_gcp_begin_resource(call, "region", r->name);
+    rb_json_put(&call->json, "status: 'UP', zones: [");
+    for (int k = 0; k < r->n_zones; k++)
+        rb_json_string(&call->json, rb_gcp_link(call, "/zones/%s", r->zones[k]));
+    rb_json_put(&call->json, "]");
+    write_quotas(call, r->name);
+    rb_json_put(&call->json, "selfLink: %s}", rb_gcp_link(call, "/regions/%s", r->name));
+}
+
+static const char *zone_at(const struct rb_mock_gcp_call *call, int k)
+{
+    const struct rb_cloud_regions *regions = rb_cloud_regions(call->cloud);
+    for (int r = 0; r < regions->n; k -= regions->regions[r].is_gcp ? regions->regions[r].n_zones : 0, r++)
+        if (regions->regions[r].is_gcp && k < regions->regions[r].n_zones)
+            return regions->regions[r].zones[k];
+    return NULL;
+}
+
+static int count_zones(struct rb_mock_gcp_call *call)
+{
+    int n = 0;
+    while (zone_at(call, n))
+        n++;
+    return n;
+}
+
+static const void *any_zone_at(struct rb_mock_gcp_call *call, const char *zone, int k)
+{
+    (void)zone;
+    return zone_at(call, k);
+}
+
+static void write_zone(struct rb_mock_gcp_call *call, const char *zone, const void *name)
+{
+    (void)zone;
+    rb_gcp_begin_resource(call, "zone", name);
+    rb_json_put(&call->json, "status: 'UP', region: %s, selfLink: %s}",
+                rb_gcp_link(call, "/regions/%s", rb_gcp_region_of_zone(call->cloud, name)->name),
+                rb_gcp_link(call, "/zones/%s", (const char *)name));
 }
 
 static const char *const place_fields[] = {"name", "status", NULL};
@@ -97,57 +120,10 @@ static const char *place_field(const void *item, const char *field, const void *
     return strcmp(field, "name") == 0 ? item : "UP";
 }
 
-bool rb_gcp_regions_list(struct rb_mock_gcp_call *call)
-{
-    const struct rb_cloud_regions *regions = rb_cloud_regions(call->cloud);
-    struct rb_gcp_page page;
-    if (!rb_gcp_read_page(call, place_fields, place_field, &page))
-        return false;
-    rb_gcp_begin_list(call, "compute#regionList");
-    rb_json_key(&call->json, "items");
-    rb_json_begin_array(&call->json);
-    for (int r = 0; r < regions->n; r++)
-        if (regions->regions[r].is_gcp && rb_gcp_page_take(&page, r, regions->regions[r].name))
-            write_region(call, &regions->regions[r]);
-    rb_json_end_array(&call->json);
-    rb_gcp_end_list(call, &page);
-    return true;
-}
-
-bool rb_gcp_region_get(struct rb_mock_gcp_call *call)
-{
-    if (!rb_gcp_checked(call))
-        return false;
-    write_region(call, rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region));
-    return true;
-}
-
-bool rb_gcp_zones_list(struct rb_mock_gcp_call *call)
-{
-    const struct rb_cloud_regions *regions = rb_cloud_regions(call->cloud);
-    struct rb_gcp_page page;
-    int64_t position = 0;
-    if (!rb_gcp_read_page(call, place_fields, place_field, &page))
-        return false;
-    rb_gcp_begin_list(call, "compute#zoneList");
-    rb_json_key(&call->json, "items");
-    rb_json_begin_array(&call->json);
-    for (int r = 0; r < regions->n; r++)
-        for (int z = 0; regions->regions[r].is_gcp && z < regions->regions[r].n_zones; z++)
-            if (rb_gcp_page_take(&page, position++, regions->regions[r].zones[z]))
-                write_zone(call, &regions->regions[r], regions->regions[r].zones[z]);
-    rb_json_end_array(&call->json);
-    rb_gcp_end_list(call, &page);
-    return true;
-}
-
-bool rb_gcp_zone_get(struct rb_mock_gcp_call *call)
-{
-    if (!rb_gcp_checked(call))
-        return false;
-    write_zone(call, rb_gcp_region_of_zone(call->cloud, call->zone), call->zone);
-    return true;
-}
+const struct rb_gcp_collection rb_gcp_regions = {"regions",     "region",  place_fields, place_field,
+                                                 count_regions, region_at, write_region};
+const struct rb_gcp_collection rb_gcp_zones = {"zones",     "zone",      place_fields, place_field,
+                                               count_zones, any_zone_at, write_zone};
 
 // --- machine types ---
 
@@ -203,38 +179,28 @@ static bool is_first(struct rb_mock_gcp_call *call, int k, const char *zone, boo
     return false;
 }
 
-static void write_machine_type(struct rb_mock_gcp_call *call, const char *zone, const struct rb_offer *o)
+static void write_machine_type(struct rb_mock_gcp_call *call, const char *zone, const void *offer)
 {
-    struct rb_json *j = &call->json;
+    const struct rb_offer *o = offer;
     const char *name = rb_gcp_machine_type(o, call->arena), *accelerator = rb_gcp_accelerator_type(o);
-    rb_gcp_begin_resource(call, "compute#machineType", name);
-    rb_json_kint(j, "guestCpus", (int64_t)llround(o->vcpus));
-    rb_json_kint(j, "memoryMb", (int64_t)llround(o->memory_gb * MIB_PER_GB));
-    rb_json_kbool(j, "isSharedCpu", false);
-    if (accelerator && !rb_gcp_takes_guest_accelerators(name)) {
-        rb_json_key(j, "accelerators");
-        rb_json_begin_array(j);
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "guestAcceleratorType", accelerator);
-        rb_json_kint(j, "guestAcceleratorCount", o->gpus);
-        rb_json_end_object(j);
-        rb_json_end_array(j);
-    }
-    rb_json_kstring(j, "zone", zone);
-    rb_gcp_klink(call, "selfLink", "/zones/%s/machineTypes/%s", zone, name);
-    rb_json_end_object(j);
+    rb_gcp_begin_resource(call, "machineType", name);
+    rb_json_put(&call->json, "guestCpus: %jd, memoryMb: %jd, isSharedCpu: false", (intmax_t)llround(o->vcpus),
+                (intmax_t)llround(o->memory_gb * MIB_PER_GB));
+    if (accelerator && !rb_gcp_takes_guest_accelerators(name))
+        rb_json_put(&call->json, "accelerators: [{guestAcceleratorType: %s, guestAcceleratorCount: %d}]", accelerator,
+                    o->gpus);
+    rb_json_put(&call->json, "zone: %s, selfLink: %s}", zone,
+                rb_gcp_link(call, "/zones/%s/machineTypes/%s", zone, name));
 }
 
-static void write_accelerator_type(struct rb_mock_gcp_call *call, const char *zone, const struct rb_offer *o)
+static void write_accelerator_type(struct rb_mock_gcp_call *call, const char *zone, const void *offer)
 {
-    struct rb_json *j = &call->json;
+    const struct rb_offer *o = offer;
     const char *name = rb_gcp_accelerator_type(o);
-    rb_gcp_begin_resource(call, "compute#acceleratorType", name);
-    rb_json_kstring(j, "description", rb_arena_printf(call->arena, "NVIDIA %s", o->accelerator));
-    rb_json_kint(j, "maximumCardsPerInstance", 8);
-    rb_gcp_klink(call, "zone", "/zones/%s", zone);
-    rb_gcp_klink(call, "selfLink", "/zones/%s/acceleratorTypes/%s", zone, name);
-    rb_json_end_object(j);
+    rb_gcp_begin_resource(call, "acceleratorType", name);
+    rb_json_put(&call->json, "description: 'NVIDIA %s', maximumCardsPerInstance: 8, zone: %s, selfLink: %s}",
+                o->accelerator, rb_gcp_link(call, "/zones/%s", zone),
+                rb_gcp_link(call, "/zones/%s/acceleratorTypes/%s", zone, name));
 }
 
 static const char *const type_fields[] = {"name", "guestCpus", "memoryMb", NULL};
@@ -257,102 +223,23 @@ static const char *accelerator_type_field(const void *item, const char *field, c
     return rb_gcp_accelerator_type(item);
 }
 
-static int visit_machine_types(struct rb_mock_gcp_call *call, const char *zone, int64_t first, struct rb_gcp_page *p,
-                               bool write)
+static int count_offers(struct rb_mock_gcp_call *call)
 {
-    const struct rb_catalog *c = catalog_of(call);
-    int n = 0;
-    for (int k = 0; k < c->n_offers; k++) {
-        if (!is_first(call, k, zone, false) || !rb_gcp_page_take(p, first + k, &c->offers[k]))
-            continue;
-        n++;
-        if (write)
-            write_machine_type(call, zone, &c->offers[k]);
-    }
-    return n;
+    return catalog_of(call)->n_offers;
 }
 
-static int visit_accelerator_types(struct rb_mock_gcp_call *call, const char *zone, int64_t first,
-                                   struct rb_gcp_page *p, bool write)
+static const void *machine_type_at(struct rb_mock_gcp_call *call, const char *zone, int k)
 {
-    const struct rb_catalog *c = catalog_of(call);
-    int n = 0;
-    for (int k = 0; k < c->n_offers; k++) {
-        if (!is_first(call, k, zone, true) || !rb_gcp_page_take(p, first + k, &c->offers[k]))
-            continue;
-        n++;
-        if (write)
-            write_accelerator_type(call, zone, &c->offers[k]);
-    }
-    return n;
+    return is_first(call, k, zone, false) ? &catalog_of(call)->offers[k] : NULL;
 }
 
-static bool list_types(struct rb_mock_gcp_call *call, const char *kind, struct rb_gcp_page *page,
-                       rb_gcp_visit_fn *visit)
+static const void *accelerator_type_at(struct rb_mock_gcp_call *call, const char *zone, int k)
 {
-    rb_gcp_begin_list(call, kind);
-    rb_json_key(&call->json, "items");
-    rb_json_begin_array(&call->json);
-    visit(call, call->zone, 0, page, true);
-    rb_json_end_array(&call->json);
-    rb_gcp_end_list(call, page);
-    return true;
+    return is_first(call, k, zone, true) ? &catalog_of(call)->offers[k] : NULL;
 }
 
-bool rb_gcp_machine_types_list(struct rb_mock_gcp_call *call)
-{
-    struct rb_gcp_page page;
-    return rb_gcp_read_page(call, type_fields, machine_type_field, &page) &&
-           list_types(call, "compute#machineTypeList", &page, visit_machine_types);
-}
-
-bool rb_gcp_machine_types_aggregated(struct rb_mock_gcp_call *call)
-{
-    struct rb_gcp_page page;
-    return rb_gcp_read_page(call, type_fields, machine_type_field, &page) &&
-           rb_gcp_aggregated(call, "compute#machineTypeAggregatedList", "machineTypes", &page, visit_machine_types);
-}
-
-bool rb_gcp_accelerator_types_list(struct rb_mock_gcp_call *call)
-{
-    struct rb_gcp_page page;
-    return rb_gcp_read_page(call, name_field_only, accelerator_type_field, &page) &&
-           list_types(call, "compute#acceleratorTypeList", &page, visit_accelerator_types);
-}
-
-bool rb_gcp_accelerator_types_aggregated(struct rb_mock_gcp_call *call)
-{
-    struct rb_gcp_page page;
-    return rb_gcp_read_page(call, name_field_only, accelerator_type_field, &page) &&
-           rb_gcp_aggregated(call, "compute#acceleratorTypeAggregatedList", "acceleratorTypes", &page,
-                             visit_accelerator_types);
-}
-
-bool rb_gcp_machine_type_get(struct rb_mock_gcp_call *call)
-{
-    const struct rb_catalog *c = catalog_of(call);
-    if (!rb_gcp_checked(call))
-        return false;
-    for (int k = 0; k < c->n_offers; k++)
-        if (strcmp(rb_gcp_machine_type(&c->offers[k], call->arena), call->name) == 0 &&
-            is_first(call, k, call->zone, false)) {
-            write_machine_type(call, call->zone, &c->offers[k]);
-            return true;
-        }
-    return rb_gcp_not_found(call, "machineTypes", call->name);
-}
-
-bool rb_gcp_accelerator_type_get(struct rb_mock_gcp_call *call)
-{
-    const struct rb_catalog *c = catalog_of(call);
-    if (!rb_gcp_checked(call))
-        return false;
-    for (int k = 0; k < c->n_offers; k++) {
-        const char *type = rb_gcp_accelerator_type(&c->offers[k]);
-        if (type && strcmp(type, call->name) == 0 && is_first(call, k, call->zone, true)) {
-            write_accelerator_type(call, call->zone, &c->offers[k]);
-            return true;
-        }
-    }
-    return rb_gcp_not_found(call, "acceleratorTypes", call->name);
-}
+const struct rb_gcp_collection rb_gcp_machine_types = {
+    "machineTypes", "machineType", type_fields, machine_type_field, count_offers, machine_type_at, write_machine_type};
+const struct rb_gcp_collection rb_gcp_accelerator_types = {
+    "acceleratorTypes", "acceleratorType",   name_field_only,       accelerator_type_field,
+    count_offers,       accelerator_type_at, write_accelerator_type};

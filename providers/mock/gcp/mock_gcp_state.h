@@ -1,5 +1,5 @@
-// What the Compute Engine front keeps besides the cloud: instances under their names, and operations. Only mock_gcp*.c
-// include it.
+// The state of the Compute Engine front besides the cloud: instances under their names, and operations. Only
+// mock_gcp*.c include it.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_STATE_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_STATE_H
 

@@ -1,4 +1,5 @@
-// An assertion is HEADER.CLAIMS.SIGNATURE, each base64url; RFC 7515 knows no padding, Google's own older libraries send it.
+// An assertion is HEADER.CLAIMS.SIGNATURE, each base64url; RFC 7515 knows no padding, Google's own older libraries send
+// it.
 #include "providers/mock/gcp/mock_gcp_token.h"
 #include "base/doc.h"
 #include "base/json.h"
@@ -25,10 +26,7 @@ static void refuse(struct rb_exchange_answer *out, int status, const char *error
 {
     struct rb_json j;
     rb_json_init(&j, &out->body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "error", error);
-    rb_json_kstring(&j, "error_description", description);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{error: %s, error_description: %s}", error, description);
     out->status = status;
 }
 
@@ -43,16 +41,12 @@ static void grant(struct rb_mock_gcp_tokens *t, int64_t unix_us, struct rb_excha
     struct rb_mock_gcp_token *token = &t->list[t->n++];
     unsigned char bytes[16];
     char digits[2 * sizeof bytes + 1];
-    rb_random_bytes(bytes, sizeof bytes); // not the seed's: whoever knows that could guess it
+    rb_random_bytes(bytes, sizeof bytes); // not from the seed, from which it could be guessed
     rb_digest_hex(bytes, sizeof bytes, digits);
     snprintf(token->text, sizeof token->text, "ya29.%s", digits);
     token->expires_us = unix_us + life_us;
     rb_json_init(&j, &out->body, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "access_token", token->text);
-    rb_json_kint(&j, "expires_in", life_us / RB_US_PER_S);
-    rb_json_kstring(&j, "token_type", "Bearer");
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{access_token: %s, expires_in: %jd, token_type: 'Bearer'}", token->text, life_us / RB_US_PER_S);
     out->status = 200;
 }
 
@@ -100,32 +94,26 @@ static bool need_int(struct rb_map *m, const char *key, int64_t *out)
 
 static bool read_claims(const char *text, size_t n, struct rb_arena *arena, struct claims *out)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_map m;
     const char *subject;
-    if (!rb_doc_parse_json(&doc, "claims", text, n, NULL))
-        return false;
-    bool ok = rb_map_begin(&m, doc.root, NULL) && need_string(&m, "iss", arena, &out->iss) &&
-              need_string(&m, "aud", arena, &out->aud) && need_string(&m, "scope", arena, &out->scope) &&
-              need_int(&m, "iat", &out->iat) && need_int(&m, "exp", &out->exp) &&
-              (!rb_map_get(&m, "sub") || need_string(&m, "sub", arena, &subject)) && rb_map_end(&m, NULL);
-    rb_doc_finish(&doc);
-    return ok;
+    return rb_doc_parse_json(&doc, "claims", text, n, NULL) &&
+           (rb_map_begin(&m, doc.root, NULL) && need_string(&m, "iss", arena, &out->iss) &&
+            need_string(&m, "aud", arena, &out->aud) && need_string(&m, "scope", arena, &out->scope) &&
+            need_int(&m, "iat", &out->iat) && need_int(&m, "exp", &out->exp) &&
+            (!rb_map_get(&m, "sub") || need_string(&m, "sub", arena, &subject)) && rb_map_end(&m, NULL));
 }
 
 static bool check_header(const struct rb_mock_gcp_account *a, const char *text, size_t n, struct rb_arena *arena)
 {
-    struct rb_doc doc;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_map m;
     const char *alg, *typ, *kid = NULL;
-    if (!rb_doc_parse_json(&doc, "header", text, n, NULL))
-        return false;
-    bool ok = rb_map_begin(&m, doc.root, NULL) && need_string(&m, "alg", arena, &alg) && strcmp(alg, "RS256") == 0 &&
-              (!rb_map_get(&m, "typ") || (need_string(&m, "typ", arena, &typ) && strcmp(typ, "JWT") == 0)) &&
-              (!rb_map_get(&m, "kid") || need_string(&m, "kid", arena, &kid)) && rb_map_end(&m, NULL) &&
-              (!kid || strcmp(kid, rb_mock_gcp_account_key_id(a)) == 0);
-    rb_doc_finish(&doc);
-    return ok;
+    return rb_doc_parse_json(&doc, "header", text, n, NULL) &&
+           (rb_map_begin(&m, doc.root, NULL) && need_string(&m, "alg", arena, &alg) && strcmp(alg, "RS256") == 0 &&
+            (!rb_map_get(&m, "typ") || (need_string(&m, "typ", arena, &typ) && strcmp(typ, "JWT") == 0)) &&
+            (!rb_map_get(&m, "kid") || need_string(&m, "kid", arena, &kid)) && rb_map_end(&m, NULL) &&
+            (!kid || strcmp(kid, rb_mock_gcp_account_key_id(a)) == 0));
 }
 
 static bool is_audience(const char *aud, const struct rb_exchange_request *r)

@@ -1,6 +1,6 @@
-// OAuth2 in front of a mock Compute Engine: POST /token trades an assertion (or a refresh token) for an access token that
-// expires; requests carry it as `Authorization: Bearer`.
-// Source: RFC 7523; Google, "Using OAuth 2.0 for Server to Server Applications"; errors as its token endpoint gives them.
+// Issues and checks OAuth2 tokens for a mock Compute Engine: POST /token trades an assertion (or a refresh token) for
+// an access token that expires; requests carry it as `Authorization: Bearer`. Source: RFC 7523; Google, "Using OAuth
+// 2.0 for Server to Server Applications"; errors as its token endpoint gives them.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_TOKEN_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_TOKEN_H
 

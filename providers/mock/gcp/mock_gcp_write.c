@@ -30,75 +30,38 @@ int64_t rb_gcp_disk_gb(const struct rb_mock_gcp_instance *i)
     return i->disk_gb > 0 ? i->disk_gb : 10;
 }
 
-static void write_fingerprint(struct rb_json *j, const char *key, uint64_t of)
-{
-    char text[16];
-    encode_fingerprint(of, text);
-    rb_json_kstring(j, key, text);
-}
-
 // A link as it is shown: a whole URL, however it was given.
-static void write_link(struct rb_mock_gcp_call *call, const char *key, const char *link)
+static const char *whole_link(struct rb_mock_gcp_call *call, const char *link)
 {
-    if (strncmp(link, "https://", 8) == 0)
-        rb_json_kstring(&call->json, key, link);
-    else if (strncmp(link, "projects/", 9) == 0)
-        rb_json_kstring(&call->json, key, rb_arena_printf(call->arena, RB_GCP_LINK "%s", link));
-    else
-        rb_gcp_klink(call, key, "/%s", link);
+    return !link || strncmp(link, "https://", 8) == 0 ? link
+           : strncmp(link, "projects/", 9) == 0       ? rb_arena_printf(call->arena, RB_GCP_LINK "%s", link)
+                                                      : rb_gcp_link(call, "/%s", link);
 }
 
 static void write_network(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
     struct rb_json *j = &call->json;
     const struct rb_cloud_instance *m = rb_gcp_machine(call->gcp, i);
-    struct in_addr address = {.s_addr = m ? htonl(m->address) : 0};
-    bool runs = m && m->state == RB_CLOUD_RUNNING;
-    rb_json_key(j, "networkInterfaces");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "kind", "compute#networkInterface");
-    rb_json_kstring(j, "name", "nic0");
-    write_link(call, "network", i->network ? i->network : "global/networks/default");
-    if (i->subnetwork)
-        write_link(call, "subnetwork", i->subnetwork);
-    if (i->nic_type)
-        rb_json_kstring(j, "nicType", i->nic_type);
-    if (m)
-        rb_json_kstring(j, "networkIP", inet_ntoa(address));
-    if (i->has_nat) {
-        rb_json_key(j, "accessConfigs");
-        rb_json_begin_array(j);
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "kind", "compute#accessConfig");
-        rb_json_kstring(j, "type", "ONE_TO_ONE_NAT");
-        rb_json_kstring(j, "name", "External NAT");
-        if (runs) // an ephemeral address comes with running and goes with it
-            rb_json_kstring(j, "natIP", inet_ntoa(address));
-        rb_json_end_object(j);
-        rb_json_end_array(j);
-    }
-    rb_json_end_object(j);
-    rb_json_end_array(j);
+    const struct in_addr in = {.s_addr = m ? htonl(m->address) : 0};
+    const char *address = m ? inet_ntoa(in) : NULL;
+    const bool runs = m && m->state == RB_CLOUD_RUNNING; // an ephemeral address comes with running and goes with it
+    rb_json_put(j, "networkInterfaces: [{kind: 'compute#networkInterface', name: 'nic0', network: %s, subnetwork: %s",
+                whole_link(call, i->network ? i->network : "global/networks/default"), whole_link(call, i->subnetwork));
+    rb_json_put(j, "nicType: %s, networkIP: %s", i->nic_type, address);
+    if (i->has_nat)
+        rb_json_put(
+            j,
+            "accessConfigs: [{kind: 'compute#accessConfig', type: 'ONE_TO_ONE_NAT', name: 'External NAT', natIP: %s}]",
+            runs ? address : NULL);
+    rb_json_put(j, "}]");
 }
 
 static void write_disks(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
-    struct rb_json *j = &call->json;
-    rb_json_key(j, "disks");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "kind", "compute#attachedDisk");
-    rb_json_kstring(j, "type", "PERSISTENT");
-    rb_json_kstring(j, "mode", "READ_WRITE");
-    rb_gcp_klink(call, "source", "/zones/%s/disks/%s", i->zone, i->name);
-    rb_json_kstring(j, "deviceName", "persistent-disk-0");
-    rb_json_kint(j, "index", 0);
-    rb_json_kbool(j, "boot", true);
-    rb_json_kbool(j, "autoDelete", true);
-    rb_gcp_kid(j, "diskSizeGb", (uint64_t)rb_gcp_disk_gb(i));
-    rb_json_end_object(j);
-    rb_json_end_array(j);
+    rb_json_put(&call->json,
+                "disks: [{kind: 'compute#attachedDisk', type: 'PERSISTENT', mode: 'READ_WRITE', source: %s,"
+                "deviceName: 'persistent-disk-0', index: 0, boot: true, autoDelete: true, diskSizeGb: '%jd'}]",
+                rb_gcp_link(call, "/zones/%s/disks/%s", i->zone, i->name), rb_gcp_disk_gb(i));
 }
 
 static void write_metadata(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
@@ -106,22 +69,11 @@ static void write_metadata(struct rb_mock_gcp_call *call, const struct rb_mock_g
     struct rb_json *j = &call->json;
     char fingerprint[16];
     rb_gcp_metadata_fingerprint(i, fingerprint);
-    rb_json_key(j, "metadata");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "kind", "compute#metadata");
-    rb_json_kstring(j, "fingerprint", fingerprint);
-    if (i->n_metadata > 0) {
-        rb_json_key(j, "items");
-        rb_json_begin_array(j);
-        for (int k = 0; k < i->n_metadata; k++) {
-            rb_json_begin_object(j);
-            rb_json_kstring(j, "key", i->metadata[k].key);
-            rb_json_kstring(j, "value", i->metadata[k].value);
-            rb_json_end_object(j);
-        }
-        rb_json_end_array(j);
-    }
-    rb_json_end_object(j);
+    rb_json_put(j, "metadata: {kind: 'compute#metadata', fingerprint: %s", fingerprint);
+    for (int k = 0; k < i->n_metadata; k++)
+        rb_json_put(j, k == 0 ? "items: [{key: %s, value: %s}" : "{key: %s, value: %s}", i->metadata[k].key,
+                    i->metadata[k].value);
+    rb_json_put(j, i->n_metadata > 0 ? "]}" : "}");
 }
 
 // The model is that of the machine that came, which chaos may have swapped.
@@ -130,37 +82,24 @@ static void write_scheduling(struct rb_mock_gcp_call *call, const struct rb_mock
     struct rb_json *j = &call->json;
     const struct rb_cloud_instance *m = rb_gcp_machine(call->gcp, i);
     bool spot = m ? m->offer->market == RB_MARKET_SPOT : strcmp(i->provisioning_model, "SPOT") == 0;
-    rb_json_key(j, "scheduling");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "onHostMaintenance", i->terminate_on_maintenance ? "TERMINATE" : "MIGRATE");
-    rb_json_kbool(j, "automaticRestart", i->automatic_restart);
-    rb_json_kbool(j, "preemptible", spot);
-    rb_json_kstring(j, "provisioningModel", spot ? "SPOT" : "STANDARD");
-    if (i->termination_action)
-        rb_json_kstring(j, "instanceTerminationAction", i->termination_action);
-    if (i->max_run_s > 0) {
-        rb_json_key(j, "maxRunDuration");
-        rb_json_begin_object(j);
-        rb_gcp_kid(j, "seconds", (uint64_t)i->max_run_s);
-        rb_json_end_object(j);
-    }
-    rb_json_end_object(j);
+    rb_json_put(j,
+                "scheduling: {onHostMaintenance: %s, automaticRestart: %i, preemptible: %i, provisioningModel: %s,"
+                "instanceTerminationAction: %s",
+                i->terminate_on_maintenance ? "TERMINATE" : "MIGRATE", i->automatic_restart, spot,
+                spot ? "SPOT" : "STANDARD", i->termination_action);
+    if (i->max_run_s > 0)
+        rb_json_put(j, "maxRunDuration: {seconds: '%jd'}", i->max_run_s);
+    rb_json_put(j, "}");
 }
 
 static void write_accelerators(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
-    struct rb_json *j = &call->json;
     const struct rb_cloud_instance *m = rb_gcp_machine(call->gcp, i);
     const char *type = m ? rb_gcp_accelerator_type(m->offer) : i->accelerator_type;
-    if (!type)
-        return;
-    rb_json_key(j, "guestAccelerators");
-    rb_json_begin_array(j);
-    rb_json_begin_object(j);
-    rb_gcp_klink(call, "acceleratorType", "/zones/%s/acceleratorTypes/%s", i->zone, type);
-    rb_json_kint(j, "acceleratorCount", m ? m->offer->gpus : i->accelerators);
-    rb_json_end_object(j);
-    rb_json_end_array(j);
+    if (type)
+        rb_json_put(&call->json, "guestAccelerators: [{acceleratorType: %s, acceleratorCount: %d}]",
+                    rb_gcp_link(call, "/zones/%s/acceleratorTypes/%s", i->zone, type),
+                    m ? m->offer->gpus : i->accelerators);
 }
 
 static void write_labels(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
@@ -170,76 +109,53 @@ static void write_labels(struct rb_mock_gcp_call *call, const struct rb_mock_gcp
     const struct rb_cloud_tag *labels = m ? m->tags : i->labels;
     int n = m ? m->n_tags : i->n_labels;
     char fingerprint[16];
-    if (n > 0) {
-        rb_json_key(j, "labels");
-        rb_json_begin_object(j);
-        for (int k = 0; k < n; k++)
-            rb_json_kstring(j, labels[k].key, labels[k].value);
-        rb_json_end_object(j);
-    }
+    for (int k = 0; k < n; k++)
+        rb_json_put(j, k == 0 ? "labels: {%s: %s" : "%s: %s", labels[k].key, labels[k].value);
     rb_gcp_label_fingerprint(i, fingerprint);
-    rb_json_kstring(j, "labelFingerprint", fingerprint);
+    rb_json_put(j, n > 0 ? "} labelFingerprint: %s" : "labelFingerprint: %s", fingerprint);
 }
 
 static void write_network_tags(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
     struct rb_json *j = &call->json;
-    rb_json_key(j, "tags");
-    rb_json_begin_object(j);
-    write_fingerprint(j, "fingerprint", i->id + 2);
-    if (i->n_network_tags > 0) {
-        rb_json_key(j, "items");
-        rb_json_begin_array(j);
-        for (int k = 0; k < i->n_network_tags; k++)
-            rb_json_string(j, i->network_tags[k]);
-        rb_json_end_array(j);
-    }
-    rb_json_end_object(j);
+    char fingerprint[16];
+    encode_fingerprint(i->id + 2, fingerprint);
+    rb_json_put(j, "tags: {fingerprint: %s", fingerprint);
+    for (int k = 0; k < i->n_network_tags; k++)
+        rb_json_put(j, k == 0 ? "items: [%s" : "%s", i->network_tags[k]);
+    rb_json_put(j, i->n_network_tags > 0 ? "]}" : "}");
 }
 
 // lastStartTimestamp is the instant from which the machine is billed, lastStopTimestamp that to which.
 static void write_times(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
     const struct rb_cloud_instance *m = rb_gcp_machine(call->gcp, i);
-    rb_gcp_kinstant(&call->json, "creationTimestamp", i->inserted_us);
-    if (m && m->running_us >= 0)
-        rb_gcp_kinstant(&call->json, "lastStartTimestamp", m->running_us);
-    if (m && m->ended_us >= 0)
-        rb_gcp_kinstant(&call->json, "lastStopTimestamp", m->ended_us);
+    rb_json_put(&call->json, "creationTimestamp: %s, lastStartTimestamp: %s, lastStopTimestamp: %s",
+                rb_gcp_instant(call, i->inserted_us),
+                m && m->running_us >= 0 ? rb_gcp_instant(call, m->running_us) : NULL,
+                m && m->ended_us >= 0 ? rb_gcp_instant(call, m->ended_us) : NULL);
 }
 
 void rb_gcp_write_instance(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
     struct rb_json *j = &call->json;
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "kind", "compute#instance");
-    rb_gcp_kid(j, "id", i->id);
-    rb_json_kstring(j, "name", i->name);
-    if (i->description)
-        rb_json_kstring(j, "description", i->description);
+    char fingerprint[16];
+    encode_fingerprint(i->id, fingerprint);
+    rb_json_put(j, "{kind: 'compute#instance', id: '%ju', name: %s, description: %s", i->id, i->name, i->description);
     write_times(call, i);
-    rb_json_kstring(j, "status", rb_gcp_status(call->gcp, i, call->now_us));
-    rb_gcp_klink(call, "zone", "/zones/%s", i->zone);
-    rb_gcp_klink(call, "machineType", "/zones/%s/machineTypes/%s", i->zone, i->machine_type);
+    rb_json_put(j, "status: %s, zone: %s, machineType: %s", rb_gcp_status(call->gcp, i, call->now_us),
+                rb_gcp_link(call, "/zones/%s", i->zone),
+                rb_gcp_link(call, "/zones/%s/machineTypes/%s", i->zone, i->machine_type));
     write_network_tags(call, i);
-    rb_json_kbool(j, "canIpForward", false);
+    rb_json_put(j, "canIpForward: false");
     write_network(call, i);
     write_disks(call, i);
     write_metadata(call, i);
-    if (i->service_account) {
-        rb_json_key(j, "serviceAccounts");
-        rb_json_begin_array(j);
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "email", i->service_account);
-        rb_json_end_object(j);
-        rb_json_end_array(j);
-    }
+    if (i->service_account)
+        rb_json_put(j, "serviceAccounts: [{email: %s}]", i->service_account);
     write_scheduling(call, i);
     write_labels(call, i);
     write_accelerators(call, i);
-    rb_json_kbool(j, "startRestricted", false);
-    rb_json_kbool(j, "deletionProtection", false);
-    write_fingerprint(j, "fingerprint", i->id);
-    rb_gcp_klink(call, "selfLink", "/zones/%s/instances/%s", i->zone, i->name);
-    rb_json_end_object(j);
+    rb_json_put(j, "startRestricted: false, deletionProtection: false, fingerprint: %s, selfLink: %s}", fingerprint,
+                rb_gcp_link(call, "/zones/%s/instances/%s", i->zone, i->name));
 }

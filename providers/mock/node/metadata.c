@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(struct rb_exchange_answer *out, int status, const char *text)
+static void write_text(struct rb_exchange_answer *out, int status, const char *text)
 {
     rb_buf_puts(&out->body, text);
     out->content_type = "text/plain";
@@ -16,7 +16,7 @@ static void answer_interruption(const struct rb_cloud_instance *i, int64_t now_u
     int64_t at_us;
     char when[32];
     if (!rb_cloud_notice(i, now_us, &at_us)) {
-        say(out, 404, "");
+        write_text(out, 404, "");
         return;
     }
     rb_format_instant(at_us - at_us % RB_US_PER_S, when);
@@ -35,15 +35,15 @@ static void answer_ec2(const struct rb_cloud_instance *i, const struct rb_exchan
     snprintf(token, sizeof token, "token-of-%s", i->id);
     if (strcmp(what, "api/token") == 0) {
         bool asked = strcmp(r->method, "PUT") == 0 && rb_exchange_header(r, "x-aws-ec2-metadata-token-ttl-seconds");
-        say(out, asked ? 200 : 400, asked ? token : "");
+        write_text(out, asked ? 200 : 400, asked ? token : "");
     } else if (!given || strcmp(given, token) != 0) {
-        say(out, 401, "");
+        write_text(out, 401, "");
     } else if (strcmp(what, "meta-data/instance-id") == 0) {
-        say(out, 200, i->id);
+        write_text(out, 200, i->id);
     } else if (strcmp(what, "meta-data/spot/instance-action") == 0) {
         answer_interruption(i, now_us, out);
     } else {
-        say(out, 404, "");
+        write_text(out, 404, "");
     }
 }
 
@@ -53,11 +53,11 @@ static void answer_gcp(const struct rb_cloud_instance *i, const struct rb_exchan
     int64_t at_us;
     const char *flavor = rb_exchange_header(r, "Metadata-Flavor");
     if (!flavor || strcmp(flavor, "Google") != 0)
-        say(out, 403, "Missing Metadata-Flavor:Google header.");
+        write_text(out, 403, "Missing Metadata-Flavor:Google header.");
     else if (strcmp(what, "instance/preempted") == 0)
-        say(out, 200, rb_cloud_notice(i, now_us, &at_us) ? "TRUE" : "FALSE");
+        write_text(out, 200, rb_cloud_notice(i, now_us, &at_us) ? "TRUE" : "FALSE");
     else
-        say(out, 404, "");
+        write_text(out, 404, "");
 }
 
 void rb_mock_metadata_answer(struct rb_cloud *cloud, const struct rb_exchange_request *request, const char *what,
@@ -69,11 +69,11 @@ void rb_mock_metadata_answer(struct rb_cloud *cloud, const struct rb_exchange_re
         sscanf(what, "%31[^/]/%n", id, &n) == 1 && n > 0 ? rb_cloud_find(cloud, id) : NULL;
     what += n;
     if (!i || i->state == RB_CLOUD_TERMINATED)
-        say(out, 404, "no such instance\n");
+        write_text(out, 404, "no such instance\n");
     else if (strncmp(what, "latest/", 7) == 0)
         answer_ec2(i, request, what + 7, now_us, out);
     else if (strncmp(what, "computeMetadata/v1/", 19) == 0)
         answer_gcp(i, request, what + 19, now_us, out);
     else
-        say(out, 404, "");
+        write_text(out, 404, "");
 }

@@ -1,5 +1,5 @@
-// What a node may ask about itself, as the clouds' metadata services answer it: whether it is about to be taken back.
-// A real service sits at a link-local address; here it is a path of rbmock's own port, which every node is told in
+// Answers a node's questions about itself like the clouds' metadata services: is it about to be interrupted?
+// A real service sits at a link-local address; here it is a path of rbmock's own port, which every node receives in
 // AWS_EC2_METADATA_SERVICE_ENDPOINT. Nodes in a network of their own (--nodes netns) cannot reach it.
 //
 //   PUT .../latest/api/token                              a session token: IMDSv2, v1 is refused

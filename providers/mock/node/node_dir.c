@@ -125,7 +125,7 @@ static bool make_sshd_config(const struct rb_node_dir *d, struct rb_err *err)
     rb_buf_printf(&text, "HostKey \"%s/host_key\"\nAuthorizedKeysFile \"%s/authorized_keys\"\n", d->root, d->root);
     // HOME already here, so that the login shell does not read the host user's .bashrc before it runs the session.
     rb_buf_printf(&text, "SetEnv HOME=\"%s\"\nForceCommand %s\n", d->home, rb_buf_str(&session));
-    // StrictModes: the directory lies wherever rbmock was told, under /tmp too. MaxSessions: a controller
+    // StrictModes: the directory may be anywhere, under /tmp too. MaxSessions: a controller
     // multiplexes everything over one connection. Without PAM and DNS a login depends on nothing outside this
     // directory.
     rb_buf_puts(&text, "PidFile none\nUsePAM no\nStrictModes no\nUseDNS no\nPasswordAuthentication no\n"

@@ -1,12 +1,13 @@
-// The directory that is an instance's whole machine: its home, its /run, its tools, its sshd's keys and configuration.
+// Creates the directory that is an instance's whole machine: its home, its /run, its tools, its sshd's keys and
+// configuration.
 //
 //   DIR/home            HOME of user data and of every session
 //   DIR/run/rb          RB_RUN_DIR, what /run/rb is on a real node
-//   DIR/bin             first in PATH: stand-ins for shutdown, systemctl, apt-get, ... (node_tools.c)
-//   DIR/session         what sshd runs instead of the command asked for; it sets the scene and runs the command
-//   DIR/boot.log        what user data printed, and what the stand-ins were asked to do
+//   DIR/bin             first in PATH: substitutes for shutdown, systemctl, apt-get, ... (node_tools.c)
+//   DIR/session         what sshd runs instead of a command; it sets up the environment and runs the command
+//   DIR/boot.log        what user data printed, and calls of the substitutes
 //   DIR/no-bus          there while bootcmd runs: a real machine's D-Bus is not up yet
-//   DIR/control         a FIFO: how the inside tells rbmock to end this instance
+//   DIR/control         a FIFO by which the node requests the end of its instance
 #ifndef RB_PROVIDERS_MOCK_NODE_DIR_H
 #define RB_PROVIDERS_MOCK_NODE_DIR_H
 
@@ -38,7 +39,7 @@ void rb_node_dir_log(const struct rb_node_dir *d, const char *fmt, ...) __attrib
 // Removes the disk: all but boot.log and sshd.log, these too unless keep_logs.
 void rb_node_dir_remove(const struct rb_node_dir *d, bool keep_logs);
 
-// The script behind every stand-in (node_tools.c), for the node in `root`.
+// The script behind every substitute (node_tools.c), for the node in `root`.
 void rb_node_tools_write(const char *root, struct rb_buf *out);
 
 #endif

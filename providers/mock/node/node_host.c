@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define LOOPBACK    UINT32_C(0x7f000000)
-#define FIRST_BLOCK 1 // 127.0.x.y belongs to everybody
+#define FIRST_BLOCK 1 // 127.0.x.y is used by other programs
 #define LAST_BLOCK  254
 
 // The socket never listens: being bound is the claim, and it ends with the process.

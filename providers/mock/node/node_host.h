@@ -1,5 +1,5 @@
-// What nodes need of the machine they share: a block of loopback addresses, an account that can be logged in to, sshd's
-// own directory.
+// Provides what nodes need from the machine they share: a block of loopback addresses, an account that can be logged in
+// to, sshd's own directory.
 #ifndef RB_PROVIDERS_MOCK_NODE_HOST_H
 #define RB_PROVIDERS_MOCK_NODE_HOST_H
 

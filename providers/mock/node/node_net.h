@@ -1,5 +1,5 @@
-// Networks for `--nodes netns`: a bridge without uplink, and for every node a network namespace with one cable to it.
-// Root only; it runs ip(8) and nft(8). One rbmock at a time, since the bridge's address is the host's.
+// Creates networks for `--nodes netns`: a bridge without uplink, and for every node a network namespace with one cable
+// to it. Root only; it runs ip(8) and nft(8). One rbmock at a time, since the bridge's address is the host's.
 #ifndef RB_PROVIDERS_MOCK_NODE_NET_H
 #define RB_PROVIDERS_MOCK_NODE_NET_H
 

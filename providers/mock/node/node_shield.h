@@ -1,4 +1,4 @@
-// A second line of defence where rbmock is root, and its nodes could end the host: a mount namespace in which the host's
+// Protects the host where rbmock is root and its nodes could shut the host down: a mount namespace in which the host's
 // own tools are covered by the node's, so that not even an absolute path typed into a session reaches them.
 #ifndef RB_PROVIDERS_MOCK_NODE_SHIELD_H
 #define RB_PROVIDERS_MOCK_NODE_SHIELD_H

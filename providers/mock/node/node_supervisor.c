@@ -21,7 +21,7 @@
 
 #define SSHD               "/usr/sbin/sshd"
 #define TICK_MS            10
-#define USER_DATA_WAIT_US  (10 * INT64_C(1000000)) // user data that runs longer goes on beside sshd, as on a real node
+#define USER_DATA_WAIT_US  (10 * INT64_C(1000000)) // user data that runs longer continues beside sshd, as on a real node
 #define SSHD_START_WAIT_US (20 * INT64_C(1000000)) // a hundred nodes starting at once on two cores
 #define MAX_PID_SCAN       65536
 
@@ -34,7 +34,7 @@ struct supervisor {
     int awaited_status;
 };
 
-static void tell(const struct supervisor *s, const char *line)
+static void report(const struct supervisor *s, const char *line)
 {
     ssize_t n = write(s->report, line, strlen(line));
     (void)n; // rbmock is gone: SIGTERM is on its way
@@ -206,7 +206,7 @@ static void run_script(struct supervisor *s, const char *script)
 {
     start(s, (const char *const[]){script, NULL});
     if (!await(s, USER_DATA_WAIT_US))
-        rb_node_dir_log(s->dir, "%s still runs; the boot goes on", script);
+        rb_node_dir_log(s->dir, "%s still runs; the boot continues", script);
     else if (s->awaited_status != 0)
         rb_node_dir_log(s->dir, "%s ended with status %#x", script, (unsigned)s->awaited_status);
 }
@@ -232,8 +232,8 @@ static void make_host_key(struct supervisor *s)
     await(s, SSHD_START_WAIT_US);
 }
 
-// Somebody listens there if and only if we cannot bind there; asking so costs sshd no connection. With SO_REUSEADDR, which
-// sshd sets as well, it keeps sshd from binding for no instant either.
+// A process listens there if and only if we cannot bind there; this check costs sshd no connection. With SO_REUSEADDR,
+// which sshd sets as well, it keeps sshd from binding for no instant either.
 static bool is_taken(const struct rb_node_dir *d)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)d->ssh_port)};
@@ -248,7 +248,7 @@ static bool is_taken(const struct rb_node_dir *d)
 static bool start_sshd(struct supervisor *s)
 {
     if (is_taken(s->dir)) {
-        rb_node_dir_log(s->dir, "port %d of %s is taken by somebody else", s->dir->ssh_port, s->dir->address);
+        rb_node_dir_log(s->dir, "port %d of %s is in use by another process", s->dir->ssh_port, s->dir->address);
         return false;
     }
     start(s, (const char *const[]){SSHD, "-D", "-f", s->dir->sshd_config, "-E", s->dir->sshd_log, NULL});
@@ -275,7 +275,7 @@ static _Noreturn void live(struct supervisor *s, const char *netns)
 {
     if (netns && !enter_namespaces(netns)) {
         rb_node_dir_log(s->dir, "cannot enter network namespace %s: %s", netns, strerror(errno));
-        tell(s, "failed no network\n");
+        report(s, "failed no network\n");
     } else {
         if (netns)
             sethostname(s->dir->id, strlen(s->dir->id));
@@ -284,12 +284,12 @@ static _Noreturn void live(struct supervisor *s, const char *netns)
         make_host_key(s);
         if (s->dir->has_run_script)
             run_script(s, s->dir->run_script);
-        tell(s, start_sshd(s) ? "ready\n" : "failed sshd did not start: see boot.log and sshd.log\n");
+        report(s, start_sshd(s) ? "ready\n" : "failed sshd did not start: see boot.log and sshd.log\n");
     }
     for (bool said = false;;) {
         wait_a_little(s, 3600 * 1000);
         if (s->awaited_ended && !said)
-            tell(s, "failed sshd ended: see sshd.log\n");
+            report(s, "failed sshd ended: see sshd.log\n");
         said = s->awaited_ended;
     }
 }

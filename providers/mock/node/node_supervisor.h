@@ -1,5 +1,5 @@
-// The process that is an instance's machine: it boots the node, watches over it, and takes everything that ever ran on
-// it along when it ends. As the kernel's subreaper every orphan of the node comes back to it, so that nothing (nohup,
+// The process that represents an instance's machine: it boots the node, supervises it, and kills all processes of the
+// node when it ends. As the kernel's subreaper every orphan of the node comes back to it, so that nothing (nohup,
 // setsid, a daemon forked twice) outlives the instance. It dies with rbmock, however rbmock dies.
 #ifndef RB_PROVIDERS_MOCK_NODE_SUPERVISOR_H
 #define RB_PROVIDERS_MOCK_NODE_SUPERVISOR_H

@@ -1,4 +1,4 @@
-// The table of nodes. A node speaks through two files: its supervisor's pipe, whose end means that nothing of
+// The table of nodes. A node reports through two files: its supervisor's pipe, whose end means that nothing of
 // the node is left, and a FIFO in which the node's own `shutdown` leaves its wishes.
 #include "providers/mock/node/nodes.h"
 #include "base/buf.h"
@@ -70,7 +70,7 @@ static void hear_supervisor(struct rb_nodes *n, struct node *node, const char *l
         snprintf(add_report(n, RB_NODE_FAILED, node->dir.id)->text, 256, "%s", line + 7);
 }
 
-// What the stand-in tools write. Anybody on the node can write here, so nothing else is believed.
+// What the substitute tools write. Every process on the node can write here, so nothing else is accepted.
 static void hear_guest(struct rb_nodes *n, struct node *node, const char *line)
 {
     char *end;
@@ -113,7 +113,7 @@ static void power_off(struct node *node)
 }
 
 // Called when the supervisor's pipe has ended: its last process is gone.
-static void bury(struct rb_nodes *n, struct node *node)
+static void remove_node(struct rb_nodes *n, struct node *node)
 {
     waitpid(node->pid, NULL, 0);
     node->pid = 0;
@@ -306,7 +306,7 @@ static void listen_to(struct rb_nodes *n, struct node *node)
         return;
     read_lines(n, node, node->control, &node->control_text, hear_guest);
     if (!read_lines(n, node, node->report, &node->report_text, hear_supervisor))
-        bury(n, node);
+        remove_node(n, node);
 }
 
 static bool poll_nodes(struct rb_nodes *n, int timeout_ms)

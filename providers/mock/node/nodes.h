@@ -1,5 +1,6 @@
-// The machines behind a mock cloud's instances: real sshds, one per running instance, each on an address of its own,
-// and everything that runs on them. Knows nothing of clouds: it boots and ends nodes by id and reports what they do.
+// Runs the machines behind a mock cloud's instances: real sshds, one per running instance, each on an address of its
+// own, and everything that runs on them. It does not depend on clouds: it boots and ends nodes by id and reports what
+// they do.
 #ifndef RB_PROVIDERS_MOCK_NODES_H
 #define RB_PROVIDERS_MOCK_NODES_H
 
@@ -42,7 +43,7 @@ enum rb_node_accident {
     RB_NODE_UNDROP,
     RB_NODE_FREEZE,   // its processes stop; the kernel still answers the connect
     RB_NODE_THAW,
-    RB_NODE_POWEROFF, // gone without a word; the cloud knows nothing of it and goes on billing
+    RB_NODE_POWEROFF, // gone without a word; the cloud does not notice and continues billing
 };
 bool rb_node_accident_parse(const char *name, enum rb_node_accident *out);
 // NOT_FOUND: no such node is up. INVALID: needs a network namespace.

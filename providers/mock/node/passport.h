@@ -1,5 +1,5 @@
-// What a customer of a running mock cloud needs: keys and addresses, as files that only the user who started it may read and
-// as lines for a shell. The keys themselves are in no line that is printed: output ends up in logs.
+// Writes the keys and addresses of a running mock cloud for its clients: as files that only the user who started it may
+// read, and as lines for a shell. The printed lines do not contain the keys, because output ends up in logs.
 //
 //   DIR/credentials   the access key, as AWS's tools read it
 //   DIR/account.json  the Google service account, where there is one and no other path was given

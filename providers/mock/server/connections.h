@@ -1,6 +1,6 @@
-// The connections of a mock cloud's ports, each with an instant by which it must have moved on: a request must be complete
-// within a while of its beginning, however slowly it drips, and who keeps a connection open without asking anything loses
-// it. Together with libmicrohttpd's limit on their number, that bounds what half-open connections can hold.
+// Closes connections to a mock cloud that take too long: each has a deadline. A request must be complete within a
+// limited time after its beginning, however slowly it arrives, and a connection that stays open without a request is
+// closed. Together with libmicrohttpd's limit on their number, that bounds what half-open connections can hold.
 #ifndef RB_PROVIDERS_MOCK_CONNECTIONS_H
 #define RB_PROVIDERS_MOCK_CONNECTIONS_H
 
@@ -18,11 +18,13 @@ struct rb_mock_connections {
 void rb_mock_connections_notify(void *arg, struct MHD_Connection *connection, void **socket_context,
                                 enum MHD_ConnectionNotificationCode what);
 
-// What a connection does now. Once its request is complete it has all the time in the world: the answer is ours to give.
+// What a connection does now. Once its request is complete it has all the time in the world: the answer is ours to
+// give.
 enum rb_mock_connection_phase { RB_MOCK_ASKING, RB_MOCK_ANSWERED, RB_MOCK_IDLE };
 void rb_mock_connection_is(struct MHD_Connection *connection, enum rb_mock_connection_phase phase);
 
-// Monotonic. next_us: INT64_MAX if nothing ever is late. cut: shuts what is late; the daemon closes it when it runs next.
+// Monotonic. next_us: INT64_MAX if nothing ever is late. cut: shuts what is late; the daemon closes it when it runs
+// next.
 int64_t rb_mock_connections_next_us(const struct rb_mock_connections *c);
 void rb_mock_connections_cut(struct rb_mock_connections *c, int64_t now_us);
 

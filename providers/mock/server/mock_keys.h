@@ -1,4 +1,4 @@
-// The access keys a mock cloud knows.
+// Creates the access keys of a mock cloud.
 #ifndef RB_PROVIDERS_MOCK_KEYS_H
 #define RB_PROVIDERS_MOCK_KEYS_H
 

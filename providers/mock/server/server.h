@@ -1,10 +1,10 @@
-// The running mock cloud: it gives the pure cloud its clock, HTTP (libmicrohttpd, loopback only) and nodes. One thread,
+// Runs a mock cloud: connects the pure cloud with a clock, HTTP (libmicrohttpd, loopback only) and nodes. One thread,
 // one poll loop, a port for each front.
 //
 // On both ports, unsigned, for tests and people:
 //   GET  /_rbmock/ledger                     rb-ledger/1
 //   GET  /_rbmock/instances                  state, address, ssh user and port, directory of every instance
-//   GET  /_rbmock/chaos                      how often each rule of the chaos file has seen its call, and struck
+//   GET  /_rbmock/chaos                      for each rule of the chaos file, the calls seen and the faults injected
 //   POST /_rbmock/nodes/<id>/<accident>      cut heal drop undrop freeze thaw poweroff
 #ifndef RB_PROVIDERS_MOCK_SERVER_H
 #define RB_PROVIDERS_MOCK_SERVER_H
@@ -25,8 +25,9 @@ struct rb_mock_server_config {
     bool netns;
 };
 
-// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT` on stdout when it listens, and below it the lines of
-// passport.h; serves until SIGTERM or SIGINT, ends all nodes, removes the keys. Who may speak to it at all: gate.h.
+// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT` on stdout when it listens, and below it the lines
+// of passport.h; serves until SIGTERM or SIGINT, ends all nodes, removes the keys. gate.h decides who may send
+// requests.
 bool rb_mock_server_run(const struct rb_mock_server_config *config, struct rb_err *err);
 
 #endif

@@ -567,8 +567,7 @@ static void destroy(struct rb_launcher *base)
     m->n_nodes = 0;
 }
 
-static const struct rb_launcher_ops ops = {.name = "fake",
-                                           .prepare = prepare,
+static const struct rb_launcher_ops ops = {.prepare = prepare,
                                            .start = start,
                                            .save = save,
                                            .yield = yield_task,

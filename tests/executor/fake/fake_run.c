@@ -140,7 +140,7 @@ void fake_run_make_anytime(struct fake_run *r, int64_t deadline_us)
 }
 
 static const struct rb_layout packed_layouts[] = {{1, 1, 1.0}, {2, 1, 1.8}, {4, 1, 3.0}};
-static const struct rb_sharing_cost packed_sharing[] = {{2, 1.3}};
+static const struct rb_gpu_sharing packed_sharing[] = {{2, 1.3}};
 static const struct rb_training packed_training = {.accelerator = "A",
                                                    .base_s = 20,
                                                    .layouts = packed_layouts,

@@ -1,0 +1,54 @@
+// What rbrun's subcommands share: command lines and questions.
+#include "commands/rbrun/rbrun.h"
+
+#include "base/limits.h"
+#include "base/number.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *rb_run_state_dir(const struct rb_args *args)
+{
+    return rb_args_string(args, "state-dir", NULL);
+}
+
+int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv)
+{
+    struct rb_args args = {0};
+    struct rb_err err = {0};
+    int code = 0;
+    bool ok = rb_args_parse(&args, command, argc, argv, &err);
+    if (ok && args.help)
+        rb_args_help(&args);
+    else
+        ok = ok && run(&args, &code, &err);
+    if (!ok) {
+        rb_run_say_what_helps(&err);
+        rb_err_print(&err, command->name, rb_args_ask_for_json(argc, argv));
+    }
+    rb_args_finish(&args);
+    return ok ? code : rb_err_exit_code(&err);
+}
+
+bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err)
+{
+    int64_t trial;
+    if (!rb_parse_int(text, &trial) || trial < 0 || trial >= RB_LIMIT_TRIALS)
+        return rb_err_set(err, RB_E_OPERANDS, "expected the number of a trial, got \"%.60s\"", text);
+    *out = (int)trial;
+    return true;
+}
+
+bool rb_run_confirm(bool yes, const char *what, struct rb_err *err)
+{
+    char answer[16] = "";
+    if (yes)
+        return true;
+    if (!isatty(STDIN_FILENO))
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this %s, and there is no terminal to ask on: say --yes", what);
+    fprintf(stderr, "This %s. Go on? [y/N] ", what);
+    if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+        return true;
+    return rb_err_set(err, RB_E_NOT_CONFIRMED, "not confirmed: nothing was done");
+}

@@ -1,9 +1,0 @@
-// rbrun --dry-run: the plan through the same engine, in virtual time.
-#ifndef RB_COMMANDS_RBRUN_DRY_RUN_H
-#define RB_COMMANDS_RBRUN_DRY_RUN_H
-
-#include "commands/rbrun/rbrun.h"
-
-bool rb_run_dry(const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err);
-
-#endif

@@ -1,0 +1,74 @@
+#include "executor/campaign/price_fetch.h"
+
+#include "executor/transport/loop_uv.h"
+#include "profiles/catalog/infra.h"
+#include "providers/provider.h"
+#include "providers/wire/http.h"
+
+#include <string.h>
+
+struct fetch {
+    const char *infra;
+    struct rb_loop_uv *uv;
+    struct rb_http *http;
+    struct rb_provider provider;
+    rb_prices_fn *fn;
+    void *ctx;
+    bool ok;
+    struct rb_err err; // where not ok
+};
+
+static void finish(struct fetch *f)
+{
+    if (f->provider.ops)
+        f->provider.ops->destroy(&f->provider);
+    rb_http_destroy(f->http);
+    if (f->uv)
+        rb_loop_uv_destroy(f->uv);
+}
+
+static bool open_provider(struct fetch *f, struct rb_err *err)
+{
+    const struct rb_provider_ops *ops;
+    char region[64];
+    if (!rb_provider_find(f->infra, &ops, region, err))
+        return false;
+    if (!ops->offers || ops->is_in_process)
+        return rb_err_set(err, RB_E_NOBODY_SELLS,
+                          "--infra %s: nobody sells it; prices of your own come with --from FILE", f->infra);
+    if (strcmp(f->infra + strlen(ops->name) + 1, region) != 0)
+        return rb_err_set(err, RB_E_NOBODY_SELLS, "--infra %s: expected a whole region, such as %s/%s", f->infra,
+                          ops->name, region);
+    f->uv = rb_loop_uv_create();
+    if (!rb_http_create(rb_loop_uv_loop(f->uv), &f->http, err))
+        return false;
+    const struct rb_provider_config config = {
+        .loop = rb_loop_uv_loop(f->uv),
+        .http = f->http,
+        .region = region,
+        .loopback_only = rb_infra_within(f->infra, "mock"),
+    };
+    return ops->create(&config, &f->provider, err);
+}
+
+static void offered(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
+{
+    struct fetch *f = arg;
+    if (err)
+        f->err = *err;
+    f->ok = !err && f->fn(f->ctx, catalog, &f->err);
+    rb_loop_uv_stop(f->uv);
+}
+
+bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, rb_prices_fn *fn, void *ctx,
+                     struct rb_err *err)
+{
+    RB_AUTO(finish) struct fetch f = {.infra = infra, .fn = fn, .ctx = ctx};
+    if (!open_provider(&f, err))
+        return false;
+    f.provider.ops->offers(&f.provider, types, n_types, offered, &f);
+    rb_loop_uv_run(f.uv);
+    if (!f.ok)
+        *err = f.err;
+    return f.ok;
+}

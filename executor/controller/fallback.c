@@ -1,0 +1,213 @@
+// Which offer a launch asks for: the plan's, or a stand-in while that is sold out. A refusal counts for all nodes for a while.
+// Asking the next offer costs no retry; finding every offer sold out costs one, and a pause.
+#include "executor/controller/controller_private.h"
+
+#include "executor/controller/stand_in.h"
+#include "providers/wire/digest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int planned_offer(const struct rb_run_node *n)
+{
+    return rb_engine_node(n->c->engine, n->id)->offer;
+}
+
+static void describe(const struct rb_plan *plan, int offer, struct rb_buf *out)
+{
+    const struct rb_offer *o = &plan->offers[offer];
+    rb_buf_printf(out, "%s %s (%s)", o->infra, o->instance_type, rb_market_name(o->market));
+}
+
+// A node that has paused asks again: only refusals since then count for it.
+static bool is_sold_out(const struct rb_run_node *n, int offer)
+{
+    const struct rb_run_offer *o = &n->c->offers[offer];
+    return o->sold_out_us >= 0 && o->sold_out_us > n->exhausted_us &&
+           rb_controller_now_us(n->c) - o->sold_out_us < RB_CONTROLLER_SOLD_OUT_S * RB_US_PER_S;
+}
+
+static void note_offer(struct rb_controller *c, int offer, const char *what, const char *why)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    describe(c->config.plan, offer, &name);
+    rb_controller_note(c, "warning", "%s %s: %s", rb_buf_str(&name), what, why);
+}
+
+static void reject_offer(struct rb_controller *c, int offer, const char *why)
+{
+    c->offers[offer].state = RB_OFFER_REJECTED;
+    note_offer(c, offer, "does not stand in for the rest of this run", why);
+}
+
+// Stand-ins only: without money for the plan's own offer, its launch stops the run.
+static bool can_be_paid(struct rb_controller *c, int offer, int count)
+{
+    struct rb_billing billing;
+    struct rb_err err = {0};
+    if (!rb_spend_billing(c->config.plan, offer, &billing, &err)) {
+        reject_offer(c, offer, err.message);
+        return false;
+    }
+    const bool paid = rb_controller_within_budget(c, count * rb_bill_least_uusd(&billing));
+    if (!paid && c->offers[offer].state != RB_OFFER_TOO_EXPENSIVE)
+        note_offer(c, offer, "is passed over", "what is left of the budget does not pay for it");
+    c->offers[offer].state = paid ? RB_OFFER_USABLE : RB_OFFER_TOO_EXPENSIVE;
+    return paid;
+}
+
+// -1: all are sold out.
+static int offer_on_sale(struct rb_run_node *n, int count)
+{
+    struct rb_controller *c = n->c;
+    for (int k = 0, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
+        if (c->offers[offer].state != RB_OFFER_REJECTED && !is_sold_out(n, offer) &&
+            (k == 0 || can_be_paid(c, offer, count)))
+            return offer;
+    return -1;
+}
+
+// All are sold out, and one must be asked again: the one whose refusal is the oldest.
+static int oldest_refusal(struct rb_run_node *n, int count)
+{
+    struct rb_controller *c = n->c;
+    int oldest = planned_offer(n);
+    for (int k = 1, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
+        if (c->offers[offer].state != RB_OFFER_REJECTED &&
+            c->offers[offer].sold_out_us < c->offers[oldest].sold_out_us && can_be_paid(c, offer, count))
+            oldest = offer;
+    return oldest;
+}
+
+int rb_run_node_choose_offer(struct rb_run_node *n, int count)
+{
+    const int offer = offer_on_sale(n, count);
+    return offer >= 0 ? offer : oldest_refusal(n, count);
+}
+
+void rb_run_gang_note_stand_in(const struct rb_run_gang *g)
+{
+    struct rb_controller *c = g->c;
+    const struct rb_run_node *n = g->members[0];
+    RB_AUTO(rb_buf_finish) struct rb_buf planned = RB_BUF_INIT, chosen = RB_BUF_INIT;
+    if (n->row.offer == planned_offer(n))
+        return;
+    describe(c->config.plan, planned_offer(n), &planned);
+    describe(c->config.plan, n->row.offer, &chosen);
+    rb_run_gang_note(g, "warning", "%s stands in for %s", rb_buf_str(&chosen), rb_buf_str(&planned));
+}
+
+bool rb_run_gang_is_stand_in(const struct rb_run_gang *g)
+{
+    return rb_run_gang_find(g, rb_run_node_is_wanted) && g->members[0]->row.offer != planned_offer(g->members[0]);
+}
+
+void rb_controller_mark_sold_out(struct rb_controller *c, int offer, int64_t at_us)
+{
+    if (c->offers[offer].sold_out_us < at_us)
+        c->offers[offer].sold_out_us = at_us;
+}
+
+void rb_run_gang_reject_offer(struct rb_run_gang *g, const struct rb_err *err)
+{
+    reject_offer(g->c, g->members[0]->row.offer, err->message);
+    rb_run_gang_refused(g);
+}
+
+// Refused launches of this node that asked for the offer.
+static int refusals_by(const struct rb_run_node *n, int offer)
+{
+    int count = 0;
+    for (int i = 0; i < rb_controller_n_launches(n->c); i++) {
+        const struct rb_run_node *l = rb_controller_launch_at(n->c, i);
+        count += rb_run_node_has_row(l) && l->id == n->id && l->row.attempt >= 0 && l->row.offer == offer &&
+                 l->row.state == RB_LAUNCH_REFUSED && l->row.terminate_us < 0;
+    }
+    return count;
+}
+
+int rb_run_node_pauses_before(const struct rb_run_node *n)
+{
+    int most = 0;
+    for (int k = 0, offer; (offer = rb_stand_in(n->c->config.plan, planned_offer(n), k)) >= 0; k++) {
+        const bool last = n->row.state == RB_LAUNCH_REFUSED && n->row.offer == offer; // of the present round
+        const int refusals = refusals_by(n, offer) - last;
+        most = refusals > most ? refusals : most;
+    }
+    return most;
+}
+
+// Names every offer that was asked, and how often.
+static void give_up(const struct rb_run_gang *g)
+{
+    struct rb_controller *c = g->c;
+    const struct rb_run_node *n = g->members[0];
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, asked = RB_BUF_INIT;
+    struct rb_err err = {0};
+    rb_run_gang_name(g, &name);
+    for (int k = 0, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++) {
+        const int refusals = refusals_by(n, offer);
+        if (refusals == 0 && c->offers[offer].sold_out_us < 0) // rejected, or too expensive
+            continue;
+        rb_buf_puts(&asked, asked.len ? ", " : "");
+        describe(c->config.plan, offer, &asked);
+    }
+    rb_err_set(&err, RB_E_CAPACITY,
+               "no capacity for %.60s after %d tries; sold out: %.480s; resume later, or plan with other "
+               "resources.instance_types or resources.infra",
+               rb_buf_str(&name), n->retries, rb_buf_str(&asked));
+    rb_controller_fail_run(c, &err);
+}
+
+// Full jitter, so that the nodes of a run do not ask again together. Drawn from the node's name, so that a run in virtual time
+// can be repeated.
+static int64_t pause_us(const struct rb_run_node *n)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    char digest[65];
+    uint32_t draw;
+    rb_buf_printf(&name, "%s|%d|%d", n->c->config.run_id, n->id, n->retries);
+    rb_digest_sha256(rb_buf_str(&name), name.len, digest);
+    digest[8] = '\0';
+    sscanf(digest, "%" SCNx32, &draw);
+    return (int64_t)((uint64_t)rb_controller_backoff_us(n->retries - 1) * draw >> 32);
+}
+
+static void report_refused(void *arg)
+{
+    struct rb_run_gang *g = arg;
+    struct rb_event *events = rb_xcalloc((size_t)g->n, sizeof *events);
+    int n = 0;
+    g->timer = 0;
+    for (int i = 0; i < g->n; i++) {
+        const struct rb_run_node *m = g->members[i];
+        if (rb_run_node_is_wanted(m) && m->row.state == RB_LAUNCH_REFUSED)
+            events[n++] = (struct rb_event){.kind = RB_EVENT_NODE_REFUSED, .node = m->id, .attempt = m->row.attempt};
+    }
+    if (n > 0)
+        rb_controller_turns(g->c, events, n);
+    free(events);
+}
+
+// A gang waits together for one offer that has room for all of it.
+void rb_run_gang_refused(struct rb_run_gang *g)
+{
+    struct rb_controller *c = g->c;
+    struct rb_run_node *leader = g->members[0];
+    if (!rb_run_gang_find(g, rb_run_node_is_wanted))
+        return;
+    if (offer_on_sale(leader, g->n) >= 0) {
+        rb_controller_arm(c, &g->timer, 0, report_refused, g);
+        return;
+    }
+    for (int i = 0; i < g->n; i++) {
+        g->members[i]->retries = leader->retries + (i == 0);
+        g->members[i]->exhausted_us = rb_controller_now_us(c);
+    }
+    if (leader->retries >= c->config.capacity_retries)
+        give_up(g);
+    else
+        rb_controller_arm(c, &g->timer, pause_us(leader), report_refused, g);
+}

@@ -1,0 +1,85 @@
+// A task: one start of a trial, whose processes may exist. Inside the controller only.
+//   task.c         from the row that orders a task to the certainty that its processes are over
+//   task_start.c   hands tasks to the launcher
+//   task_output.c  reports, exits, checkpoints
+//   task_yield.c   asks trials to save and exit
+// The row's state is journalled (enum rb_task_state); `process` is what the launcher knows.
+#ifndef RB_EXECUTOR_TASK_H
+#define RB_EXECUTOR_TASK_H
+
+#include "base/silence.h"
+#include "executor/controller/states.h"
+#include "executor/journal/journal.h"
+#include "executor/launcher/last_lines.h"
+#include "executor/launcher/metric_line.h"
+
+struct rb_action;
+struct rb_controller;
+
+enum {
+    RB_CONTROLLER_SAVE_TRIES = 3,
+    RB_CONTROLLER_YIELD_S = 60,          // to save and exit, beside the time that units take
+    RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout limits it
+    RB_CONTROLLER_HELD_UP_S = 300,       // this machine may be full for this long before the run stops
+    RB_CONTROLLER_HELD_UP_PAUSE_S = 30,  // without a command that could not be started: it is not full any more
+};
+
+struct rb_run_task {
+    struct rb_controller *c;
+    struct rb_task_row row; // as journalled; slots owned
+    enum rb_process_state process;
+    bool beyond;                  // it has trained on after the end of its stage: it is being ended there
+    int save_tries;
+    int64_t last_resource;        // reported by this start, -1: nothing yet
+    uint64_t timer;               // the next try to save
+    struct rb_silence silence;    // of its reports; its patience ends: the trial hangs
+    struct rb_silence yielding;   // it was asked by the engine; its patience ends: the trial is killed
+    int64_t last_report_us;       // or when the launcher got the task; attended time
+    int64_t longest_unit_us;      // between two reports, the start counting as one; -1: none seen
+    struct rb_step_lines steps;   // since its last report
+    struct rb_last_lines printed; // of its output, without reports
+};
+
+struct rb_run_trial {
+    int n_starts;
+    int64_t last_resource; // of the last start; for the recovery
+    bool asked;            // by the engine, to yield, since its last start
+    char checkpoint[512];  // of the last save, as in the row
+};
+
+// task.c
+struct rb_run_trial *rb_run_trial_at(struct rb_controller *c, int trial);   // made if new
+void rb_run_trial_begin_start(struct rb_controller *c, int trial);          // forgets what was true of the start before
+struct rb_run_task *rb_run_task_find(struct rb_controller *c, int trial, int start); // NULL: not open
+struct rb_run_task *rb_run_task_find_live(struct rb_controller *c, int trial);       // likewise
+bool rb_run_task_is_live(const struct rb_run_task *t);                      // neither over nor being killed
+struct rb_run_task *rb_run_task_open(struct rb_controller *c, const struct rb_task_row *row); // copies the slots
+void rb_run_task_close(struct rb_run_task *t);                              // its processes are over; frees it
+void rb_run_task_disarm(struct rb_run_task *t);                             // nothing is expected of it any more
+bool rb_run_task_write(struct rb_run_task *t);                              // its row; false: the journal failed
+void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a);
+void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t);
+void rb_run_task_record_over(struct rb_run_task *t, enum rb_task_state state); // its last row
+void rb_run_task_kill(struct rb_run_task *t);
+void rb_run_task_give_up(struct rb_run_task *t, enum rb_outcome outcome); // in a transaction: ended by us; kills it
+void rb_run_task_killed(void *ctx, int trial, int start); // the launcher's event
+void rb_controller_free_tasks(struct rb_controller *c);
+
+// task_start.c
+void rb_controller_start_tasks(struct rb_controller *c); // hands the launcher what it may start now
+
+// task_output.c; all but the first are the launcher's events
+void rb_run_task_await_report(struct rb_run_task *t); // else it hangs
+void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n);
+void rb_run_task_exited(void *ctx, int trial, int start, int exit_code);
+void rb_run_task_linked(void *ctx, int trial, const char *name);
+void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
+void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
+
+// task_yield.c
+void rb_run_task_yield(struct rb_run_task *t); // asks it to yield if that is wanted and the launcher follows it
+void rb_run_task_measure_report(struct rb_run_task *t);
+void rb_run_task_measure_save(struct rb_run_task *t);
+void rb_controller_arm_last_stretch(struct rb_controller *c); // before the deadline of an anytime job
+
+#endif

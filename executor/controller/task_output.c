@@ -1,0 +1,271 @@
+// What trials report: only whole lines count, and a stage of a trial has ended only when its checkpoint is safe.
+#include "executor/controller/controller_private.h"
+
+#include "base/log.h"
+#include "executor/launcher/metric_line.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_REACHED = 0, EXIT_YIELDED = 75 }; // the contract with training scripts
+
+static void hung(void *arg)
+{
+    struct rb_run_task *t = arg;
+    struct rb_controller *c = t->c;
+    if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
+        return;
+    const int trial = t->row.trial;
+    const bool has_all = t->last_resource >= rb_engine_trial(c->engine, trial)->resource_end;
+    rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
+                       has_all ? "it has reported all and does not end" : "no report",
+                       c->config.plan->job->trial.timeout_us / RB_US_PER_S,
+                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?"
+                               : "");
+    rb_run_task_give_up(t, RB_OUTCOME_HUNG);
+}
+
+void rb_run_task_await_report(struct rb_run_task *t)
+{
+    const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
+    if (t->row.state == RB_TASK_INTENT && timeout_us > 0)
+        rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, hung, t);
+}
+
+// A trial that cannot be followed is not expected to report, and is not blamed. The run waits, and stops if the machine stays
+// full.
+void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err)
+{
+    struct rb_controller *c = ctx;
+    const int64_t now = rb_attended_us(c->config.loop);
+    struct rb_run_task *t = trial >= 0 ? rb_run_task_find_live(c, trial) : NULL;
+    if (c->dead)
+        return;
+    if (t && rb_silence_counts(&t->silence))
+        rb_run_task_await_report(t);
+    if (t && rb_silence_counts(&t->yielding))
+        rb_silence_begin(&t->yielding, c->config.loop, t->yielding.patience_us, t->yielding.fn, t);
+    if (c->held_up_us < 0 || now - c->held_up_us > RB_CONTROLLER_HELD_UP_PAUSE_S * RB_US_PER_S) {
+        c->held_up_since_us = now;
+        rb_controller_note(c, "warning", "%s; waiting for room: no trial and no node is blamed for it", err->message);
+    }
+    c->held_up_us = now;
+    if (now - c->held_up_since_us < RB_CONTROLLER_HELD_UP_S * RB_US_PER_S || c->failure.code ||
+        !rb_controller_running(c))
+        return;
+    struct rb_err full = *err;
+    rb_err_prefix(&full, "this machine has been full for %d minutes", RB_CONTROLLER_HELD_UP_S / 60);
+    rb_controller_fail_run(c, &full);
+}
+
+// Samples of a step over those of the initial batch; 1 where the job does not tune it.
+static double batch_scale(const struct rb_run_task *t)
+{
+    const struct rb_trial *trial = rb_engine_trial(t->c->engine, t->row.trial);
+    const int64_t initial = t->c->config.plan->job->trial.batch_size;
+    return initial > 0 ? rb_batch_total(&trial->with.batch, trial->gpus) / (double)initial : 1;
+}
+
+// Ends the trial where its stage ends, because training beyond it is not paid for. Its last checkpoint counts.
+static void end_beyond(struct rb_run_task *t, int64_t resource)
+{
+    struct rb_controller *c = t->c;
+    const char *unit = c->config.plan->job->scheduler.unit;
+    if (t->beyond)
+        return;
+    t->beyond = true;
+    rb_controller_disarm(c, &t->timer);
+    if (rb_controller_says_first(&c->said, RB_SAID_BEYOND))
+        rb_controller_note(
+            c, "warning",
+            "trial %d reported %s %" PRId64 ", but was to stop at %" PRId64
+            " (RB_RESOURCE_END): it is ended there, as every trial that trains on will be, and goes on "
+            "from the checkpoint it has written by then; let the script end itself after RB_RESOURCE_END",
+            t->row.trial, unit, resource, t->row.resource_end);
+    c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
+}
+
+void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n)
+{
+    struct rb_controller *c = ctx;
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
+    if (c->dead || !t || t->row.state != RB_TASK_INTENT)
+        return;
+    const struct rb_job *job = c->config.plan->job;
+    struct rb_metric_line line;
+    rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
+    if (line.paced && rb_controller_says_first(&c->said, RB_SAID_PACED))
+        rb_controller_note(c, "paced", "the trials say that their accelerator's speed is emulated");
+    if (!line.is_report && !line.steps.has_noise)
+        rb_last_lines_take(&t->printed, bytes, n);
+    rb_step_lines_take(&t->steps, &line, batch_scale(t));
+    if (line.is_report && line.resource > t->row.resource_end && t->last_resource >= t->row.resource_end) {
+        end_beyond(t, line.resource);
+        return;
+    }
+    // A report is new if its resource rose: lines are replayed after a reconnect.
+    if (!line.is_report || line.resource <= t->last_resource || line.resource > job->scheduler.max_resource)
+        return;
+    t->last_resource = line.resource;
+    rb_run_trial_at(c, trial)->last_resource = line.resource;
+    rb_run_task_measure_report(t);
+    rb_run_task_await_report(t);
+    rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_REPORT,
+                                            .trial = trial,
+                                            .attempt = t->row.attempt,
+                                            .stage = t->row.stage,
+                                            .resource = line.resource,
+                                            .metric = line.metric,
+                                            .steps = line.steps});
+}
+
+// signature, said: of a failure that is the script's own doing; else 0 (engine/events/event.h).
+static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb_outcome outcome, uint64_t signature,
+                        const char *said)
+{
+    struct rb_controller *c = t->c;
+    const struct rb_event event = {.kind = RB_EVENT_TRIAL_ENDED,
+                                   .trial = t->row.trial,
+                                   .attempt = t->row.attempt,
+                                   .stage = t->row.stage,
+                                   .resource = t->last_resource > 0 ? t->last_resource : 0,
+                                   .outcome = outcome,
+                                   .signature = signature,
+                                   .said = said};
+    if (!c->in_transaction && !rb_controller_begin(c))
+        return;
+    rb_run_task_record_over(t, state);
+    rb_run_task_close(t);
+    rb_controller_turn(c, event);
+}
+
+// Not where restarts ended it.
+static void say_failed_alike(struct rb_controller *c, int trial)
+{
+    if (!c->dead && rb_engine_failed_alike(c->engine, trial))
+        rb_controller_note(c, "fault", "trial %d failed twice in a row in the same way: it is not started again",
+                           trial);
+}
+
+// script: it ended by itself, with its exit code in the row. Otherwise something around it failed.
+static void failed(struct rb_run_task *t, const char *why, bool script)
+{
+    struct rb_controller *c = t->c;
+    const int trial = t->row.trial;
+    char said[RB_CONTROLLER_TAIL], last[RB_CONTROLLER_TAIL / 2], printed[RB_CONTROLLER_TAIL];
+    if (!rb_controller_begin(c))
+        return;
+    rb_last_lines_text(&t->printed, said, sizeof said);
+    rb_controller_note(c, "fault", "trial %d, attempt %d of stage %d: %s%s%s", trial, t->row.attempt, t->row.stage, why,
+                       said[0] ? "; its last output: " : "", said);
+    rb_last_lines_text(&t->printed, last, sizeof last);
+    snprintf(printed, sizeof printed, "%s%s%s", why, last[0] ? ": " : "", last);
+    const uint64_t signature = script ? rb_last_lines_signature(&t->printed, t->row.exit_code) : 0;
+    trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED, signature, printed);
+    say_failed_alike(c, trial);
+}
+
+// A checkpoint from the middle of a stage is worth nothing once there is a later one.
+static void drop_midway(const struct rb_controller *c, const char *checkpoint)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/%s", c->config.run_dir, checkpoint);
+    if (strstr(checkpoint, RB_CHECKPOINT_MIDWAY) && !strstr(checkpoint, "://"))
+        unlink(rb_buf_str(&path));
+}
+
+static void save(void *arg)
+{
+    struct rb_run_task *t = arg;
+    struct rb_controller *c = t->c;
+    RB_AUTO(rb_buf_finish) struct rb_buf dest = RB_BUF_INIT;
+    t->timer = 0;
+    RB_ENTER(rb_process_states, t->process, RB_PROCESS_SAVING);
+    rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d", c->config.run_dir, t->row.trial, t->row.stage);
+    // Beside the checkpoint it started from, never over it: that one counts until the new one is journalled.
+    if (t->row.exit_code == EXIT_YIELDED)
+        rb_buf_printf(&dest, RB_CHECKPOINT_MIDWAY "%" PRId64, t->last_resource);
+    c->launcher->ops->save(c->launcher, t->row.trial, t->row.start, rb_buf_str(&dest));
+}
+
+static bool reached(const struct rb_run_task *t)
+{
+    const int64_t known = rb_engine_trial(t->c->engine, t->row.trial)->resource;
+    return t->last_resource >= t->row.resource_end || known >= t->row.resource_end;
+}
+
+void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
+{
+    struct rb_controller *c = ctx;
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
+    if (c->dead || !t || !rb_run_task_is_live(t) ||
+        (t->process != RB_PROCESS_FOLLOWED && t->process != RB_PROCESS_YIELDING))
+        return;
+    char why[160];
+    rb_run_task_disarm(t);
+    if (t->beyond)
+        exit_code = EXIT_REACHED; // we have ended it
+    t->row.exit_code = exit_code;
+    if (t->row.exited_us < 0)
+        t->row.exited_us = rb_controller_now_us(c);
+    if (exit_code == EXIT_REACHED && !reached(t)) {
+        snprintf(why, sizeof why, "ended with 0 but never reported %s=%" PRId64 " with %s",
+                 c->config.plan->job->scheduler.unit, t->row.resource_end, c->config.plan->job->metric_name);
+        failed(t, why, true);
+    } else if (exit_code == EXIT_YIELDED && t->last_resource <= t->row.resource_start) {
+        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED, 0, NULL); // what it started from is still its checkpoint
+    } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
+        const bool known = t->row.state == RB_TASK_EXITED;
+        RB_ENTER(rb_task_states, t->row.state, RB_TASK_EXITED);
+        if (known || rb_run_task_write(t))
+            save(t);
+    } else {
+        snprintf(why, sizeof why, "ended with exit code %d", exit_code);
+        failed(t, why, true);
+    }
+}
+
+// Noted once: all trials run the same script.
+void rb_run_task_linked(void *ctx, int trial, const char *name)
+{
+    struct rb_controller *c = ctx;
+    if (c->dead || !rb_controller_says_first(&c->said, RB_SAID_LINKS))
+        return;
+    rb_controller_note(
+        c, "warning",
+        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
+        "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
+        trial, name);
+}
+
+void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)
+{
+    struct rb_controller *c = ctx;
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
+    if (c->dead || !t || t->row.state != RB_TASK_EXITED || (err && t->process != RB_PROCESS_SAVING))
+        return;
+    if (err && ++t->save_tries < RB_CONTROLLER_SAVE_TRIES) {
+        rb_controller_arm(c, &t->timer, rb_controller_backoff_us(t->save_tries), save, t);
+        return;
+    }
+    if (err) {
+        char why[512];
+        snprintf(why, sizeof why, "its checkpoint could not be saved: %.400s", err->message);
+        failed(t, why, false);
+        return;
+    }
+    const size_t root = strlen(c->config.run_dir);
+    if (strncmp(checkpoint, c->config.run_dir, root) == 0 && checkpoint[root] == '/')
+        checkpoint += root + 1;
+    snprintf(t->row.checkpoint, sizeof t->row.checkpoint, "%s", checkpoint);
+    struct rb_run_trial *record = rb_run_trial_at(c, trial);
+    char before[sizeof record->checkpoint];
+    memcpy(before, record->checkpoint, sizeof before);
+    memcpy(record->checkpoint, t->row.checkpoint, sizeof record->checkpoint);
+    rb_run_task_measure_save(t);
+    trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED, 0, NULL);
+    if (!c->dead)
+        drop_midway(c, before);
+}

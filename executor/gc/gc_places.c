@@ -1,0 +1,167 @@
+// A run's journal says where it launched. Of a run whose journal is not whole its plan says where it may have, and its launch
+// log where it did; what is there is found by its tag. The run stays unknown all the same: gc reports it, and does not succeed.
+#include "executor/gc/gc.h"
+
+#include "executor/campaign/campaign_dir.h"
+#include "executor/journal/journal.h"
+#include "executor/journal/run_dir.h"
+#include "executor/launcher/launch_log.h"
+#include "executor/run/infras.h"
+#include "profiles/catalog/infra.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// mock/R is what aws/R is where that is on loopback: one endpoint, one listing.
+static bool is_same_place(const char *a, const char *b)
+{
+    if (strcmp(a, b) == 0)
+        return true;
+    const char *region = strchr(a, '/'), *other = strchr(b, '/');
+    return region && other && strcmp(region, other) == 0 &&
+           (rb_infra_within(a, "mock") ? rb_infra_within(b, "aws")
+                                       : rb_infra_within(a, "aws") && rb_infra_within(b, "mock")) &&
+           rb_infra_is_harmless(a) && rb_infra_is_harmless(b);
+}
+
+void rb_gc_add_infra(struct rb_gc *gc, const char *infra)
+{
+    char name[64];
+    struct rb_err err;
+    rb_infra_without_zone(infra, name);
+    for (int i = 0; i < gc->n_infras; i++)
+        if (is_same_place(gc->infras[i], name))
+            return;
+    if (strcmp(name, "local") == 0 || strcmp(name, "pool") == 0) // what a pool lends is its own run's to end
+        return;
+    if (gc->n_infras < RB_GC_MAX_INFRAS) {
+        strcpy(gc->infras[gc->n_infras++], name);
+        return;
+    }
+    rb_err_set(&err, RB_E_GC_UNSURE,
+               "%s is not looked at: more than %d places at once; look there with --infra %s and "
+               "another --state-dir",
+               name, RB_GC_MAX_INFRAS, name);
+    rb_gc_fail(gc, &err);
+}
+
+static void add_unknown(struct rb_gc *gc, const char *run_id, const struct rb_buf *why)
+{
+    gc->unknown = rb_xrealloc(gc->unknown, (size_t)gc->n_unknown + 1, sizeof *gc->unknown);
+    gc->unknown[gc->n_unknown++] = (struct rb_gc_unknown){rb_xstrdup(run_id), rb_xstrdup(rb_buf_str(why))};
+}
+
+// ---- runs
+
+// Rows of a journal that is whole.
+static bool add_launches(struct rb_gc *gc, const char *journal_path, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal *journal;
+    struct rb_launch_row *rows;
+    int n;
+    rb_arena_init(&arena);
+    if (!rb_journal_open_reader(journal_path, &journal, err))
+        return false;
+    const bool ok = rb_journal_launches(journal, &arena, &rows, &n, err);
+    for (int i = 0; ok && i < n; i++)
+        rb_gc_add_infra(gc, rows[i].infra);
+    rb_journal_close(journal);
+    return ok;
+}
+
+// The file that a process writes when it begins to carry out: it is there, so a journal was.
+static bool has_begun(const char *dir)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/events.jsonl", dir);
+    return access(rb_buf_str(&path), F_OK) == 0;
+}
+
+static bool add_sent(void *ctx, const char *launch_id, const char *infra, struct rb_err *err)
+{
+    struct rb_gc *gc = ctx;
+    (void)launch_id;
+    if (!rb_infra_check(infra, err))
+        return false;
+    rb_gc_add_infra(gc, infra);
+    return true;
+}
+
+// Everything that its plan may rent: of stages, early ones and fallbacks alike.
+static bool add_offers(struct rb_gc *gc, const char *dir, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_arena_init(&f.arena);
+    rb_buf_printf(&path, "%s/plan.json", dir);
+    if (!rb_run_read_plan(&f, rb_buf_str(&path), err))
+        return false;
+    for (int i = 0; i < f.plan.n_offers; i++)
+        rb_gc_add_infra(gc, f.plan.offers[i].infra);
+    return true;
+}
+
+static void add_what_may_be(struct rb_gc *gc, const char *run_id, const char *dir, const struct rb_err *why)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_err no_plan, no_log;
+    rb_launch_log_each(dir, add_sent, gc, &no_log);
+    rb_buf_printf(&text, "run %s: %s. ", run_id, why->message);
+    if (add_offers(gc, dir, &no_plan))
+        rb_buf_puts(&text, "What it launched is looked for by its tag, wherever its plan.json rents");
+    else
+        rb_buf_printf(&text,
+                      "Its plan cannot be read either (%s), so where it launched is not known: add --infra for every "
+                      "place where it may have",
+                      no_plan.message);
+    rb_buf_printf(&text,
+                  ". Put the directory back from a backup, or, once nothing of it is left over: mv %s %s.damaged", dir,
+                  dir);
+    add_unknown(gc, run_id, &text);
+}
+
+static void add_run(void *ctx, const char *run_id, const char *dir)
+{
+    struct rb_gc *gc = ctx;
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    struct rb_err err = {0};
+    rb_buf_printf(&path, "%s/journal.db", dir);
+    if (add_launches(gc, rb_buf_str(&path), &err))
+        return;
+    if (rb_err_number(&err) == RB_E_JOURNAL_MISSING && !has_begun(dir))
+        return; // it ended before anything was launched
+    add_what_may_be(gc, run_id, dir, &err);
+}
+
+// ---- campaigns
+
+static void add_campaign(void *ctx, const char *run_id, const char *dir)
+{
+    struct rb_gc *gc = ctx;
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
+    char infra[RB_CAMPAIGN_INFRA_BYTES];
+    struct rb_err err;
+    rb_buf_printf(&path, "%s/infra", dir);
+    if (access(rb_buf_str(&path), F_OK) != 0)
+        return; // nothing was bought by it
+    if (rb_campaign_dir_infra(dir, infra) && rb_infra_check(infra, &err)) {
+        rb_gc_add_infra(gc, infra);
+        return;
+    }
+    rb_buf_printf(
+        &text,
+        "measuring campaign %s: %s does not say any more where it launched: add --infra for every place where "
+        "it may have; once nothing of it is left over: mv %s %s.damaged",
+        run_id, rb_buf_str(&path), dir, dir);
+    add_unknown(gc, run_id, &text);
+}
+
+bool rb_gc_add_infras_of_runs(struct rb_gc *gc, struct rb_err *err)
+{
+    char campaigns[4112];
+    rb_campaign_dir_root(gc->root, campaigns, sizeof campaigns);
+    return rb_run_dir_each(gc->root, add_run, gc, err) && rb_run_dir_each(campaigns, add_campaign, gc, err);
+}

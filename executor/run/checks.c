@@ -1,0 +1,152 @@
+#include "executor/run/checks.h"
+
+#include "executor/run/infras.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "providers/wire/digest.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// --- places
+
+static void directory_of(const char *path, char out[static PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, PATH_MAX, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    if (slash == path)
+        strcpy(out, "/");
+}
+
+static void join(const char *directory, const char *path, struct rb_buf *out)
+{
+    rb_buf_clear(out);
+    rb_buf_printf(out, "%s%s%s", path[0] == '/' ? "" : directory, path[0] == '/' ? "" : "/", path);
+}
+
+bool rb_run_places(const struct rb_plan *plan, const char *plan_path, char out_job[static PATH_MAX],
+                   char out_workdir[static PATH_MAX], struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    char directory[PATH_MAX];
+    directory_of(plan_path, directory);
+    out_job[0] = '\0';
+    if (plan->job_path[0]) {
+        join(directory, plan->job_path, &path);
+        if (!realpath(rb_buf_str(&path), out_job))
+            out_job[0] = '\0';
+        directory_of(rb_buf_str(&path), directory);
+    }
+    join(directory, plan->job->workdir, &path);
+    if (!realpath(rb_buf_str(&path), out_workdir))
+        return rb_err_set(err, RB_E_WORKDIR, "workdir %s: %s; the plan's job.path is relative to the plan",
+                          rb_buf_str(&path), strerror(errno));
+    return true;
+}
+
+// --- warnings
+
+// The plan is carried out as it stands; the file may have been overridden by flags when it was planned.
+static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_job job;
+    char digest[65];
+    rb_arena_init(&arena);
+    if (!job_path[0])
+        return;
+    if (rb_job_load(job_path, NULL, 0, &arena, &job, NULL))
+        rb_plan_digest_job(&job, rb_digest_sha256, digest);
+    else
+        digest[0] = '\0';
+    if (strcmp(digest, plan->job_sha256) != 0)
+        rb_warn("%s has changed since the plan was made, or rbplan was given options that changed it; the plan is "
+                "carried out as it was made",
+                job_path);
+}
+
+static void warn_of_old_prices(const struct rb_plan *plan)
+{
+    const int64_t now_us = rb_clock_unix_us();
+    int64_t oldest_us = INT64_MAX;
+    for (int i = 0; i < plan->n_offers; i++)
+        if (rb_offer_is_old(&plan->offers[i], now_us) && plan->offers[i].fetched_at_us < oldest_us)
+            oldest_us = plan->offers[i].fetched_at_us;
+    if (oldest_us != INT64_MAX)
+        rb_warn("the plan's prices are up to %d days old; the provider's bill may differ",
+                (int)((now_us - oldest_us) / (86400 * RB_US_PER_S)));
+}
+
+// Far enough apart that times differ: by one at least, and by half of the larger.
+static bool is_another_load(double then, double now)
+{
+    return fabs(now - then) > fmax(1, fmax(now, then) / 2);
+}
+
+// Nodes on this machine share its processors with everything else that runs here.
+static void warn_of_load(const struct rb_plan *plan)
+{
+    const struct rb_measured *m = &plan->profile->measured;
+    double load;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (getloadavg(&load, 1) != 1 || cores < 1)
+        return;
+    if (plan->profile->has_measured && m->load >= 0) {
+        if (is_another_load(m->load, load))
+            rb_warn("nodes live on this machine, and its load is %.1f on %ld processor%s, while the profile was "
+                    "measured at "
+                    "load %.1f on %d: times will be %s than predicted",
+                    load, cores, cores == 1 ? "" : "s", m->load, m->cpus, load > m->load ? "longer" : "shorter");
+    } else if (load > (double)cores) {
+        rb_warn(
+            "this machine is busy (load %.1f on %ld cores) and nodes live on it: times will be longer than predicted",
+            load, cores);
+    }
+}
+
+// --- refusals
+
+bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err)
+{
+    for (int i = 0; i < job->secrets.n; i++) {
+        if (!getenv(job->secrets.items[i]))
+            return rb_err_set(err, RB_E_SECRET_UNSET,
+                              "secrets: %s is not set in the environment; export it and try again",
+                              job->secrets.items[i]);
+    }
+    return true;
+}
+
+static bool check_credentials(const char *infra, struct rb_err *err)
+{
+    const struct rb_provider_ops *ops;
+    char region[64], source[128];
+    return !rb_provider_find(infra, &ops, region, NULL) || !ops->find_credentials ||
+           ops->find_credentials(source, err) || rb_err_prefix(err, "%s", infra);
+}
+
+bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err)
+{
+    char infras[32][64], job_path[PATH_MAX], workdir[PATH_MAX];
+    const int n = rb_run_infras(plan, infras, 32);
+    bool here = false;
+    if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
+        !rb_run_check_secrets(plan->job, err) || !rb_run_check_open_files(plan, 1, err))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!check_credentials(infras[i], err))
+            return false;
+        here = here || rb_infra_is_harmless(infras[i]);
+    }
+    warn_of_changed_job(plan, job_path);
+    warn_of_old_prices(plan);
+    if (here)
+        warn_of_load(plan);
+    return true;
+}

@@ -1,0 +1,109 @@
+#include "executor/run/limits.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "simulator/model/evaluate.h"
+#include "simulator/world/world_evaluate.h"
+
+#define ASYNC_RUNS 1024 // of the engine: some tenths of a second
+
+// --- of a run that begins
+
+static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *plan, int64_t deadline_us,
+                          int64_t budget_uusd, struct rb_estimate *out, struct rb_err *err)
+{
+    struct rb_evaluate_options options = rb_evaluate_defaults();
+    options.deadline_us = deadline_us;
+    options.budget_uusd = budget_uusd;
+    if (!rb_plan_is_by_engine(plan))
+        return rb_evaluate(s, plan->stages, plan->n_stages, &options, out, NULL, err);
+    struct rb_plan limited = *plan; // policies read the deadline they work towards
+    limited.deadline_us = deadline_us;
+    limited.budget_uusd = budget_uusd;
+    const struct rb_world_runs runs = {
+        .samples = rb_world_affordable_runs(&limited, ASYNC_RUNS),
+        .threads = 1,
+        .deadline_us = deadline_us,
+        .budget_uusd = budget_uusd,
+    };
+    return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
+}
+
+static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err)
+{
+    struct rb_scenario scenario;
+    struct rb_estimate estimate;
+    char remaining[32], p95[32], kept[32], asked[32];
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
+                          err))
+        return false;
+    const bool ok = estimate_anew(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
+    rb_scenario_finish(&scenario);
+    if (!ok || estimate.p_both >= plan->confidence)
+        return ok;
+    rb_format_probabilities(estimate.p_both, plan->confidence, kept, asked);
+    return rb_err_set(err, RB_E_PLAN_LATE,
+                      "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
+                      "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
+                      deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), kept, asked,
+                      rb_format_duration(estimate.time_us.p95, p95));
+}
+
+bool rb_run_limits(const struct rb_plan *plan, const char *text, int64_t budget_uusd, int64_t max_uusd,
+                   int64_t *out_deadline_us, int64_t *out_budget_uusd, struct rb_err *err)
+{
+    int64_t deadline_us = plan->deadline_us, at_us = text ? -1 : plan->deadline_at_us;
+    if (text && !rb_parse_instant(text, &at_us, NULL) && !rb_parse_duration(text, &deadline_us, err))
+        return rb_err_prefix(err, "--deadline");
+    if (at_us >= 0)
+        deadline_us = at_us - rb_clock_unix_us();
+    if (at_us >= 0 && deadline_us <= 0)
+        return rb_err_set(err, RB_E_PLAN_LATE, "the deadline has passed; plan again with `rbplan --deadline`");
+    const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
+    if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
+        return false;
+    *out_deadline_us = deadline_us;
+    *out_budget_uusd = max_uusd >= 0 && (budget_uusd < 0 || max_uusd < budget_uusd) ? max_uusd : budget_uusd;
+    return true;
+}
+
+// --- of one that is resumed
+
+static bool raise_deadline(const char *text, int64_t now_us, int64_t *deadline_us, struct rb_err *err)
+{
+    int64_t given;
+    if (!text)
+        return true;
+    if (!rb_parse_duration(text + (text[0] == '+'), &given, err))
+        return rb_err_prefix(err, "--deadline");
+    const int64_t from = *deadline_us > now_us ? *deadline_us : now_us;
+    *deadline_us = text[0] == '+' ? from + given : given;
+    return true;
+}
+
+static bool raise_budget(const char *text, int64_t *budget_uusd, struct rb_err *err)
+{
+    int64_t given;
+    if (!text)
+        return true;
+    if (!rb_parse_money(text + (text[0] == '+'), &given, err))
+        return rb_err_prefix(err, "--budget");
+    *budget_uusd = text[0] == '+' && *budget_uusd >= 0 ? *budget_uusd + given : given;
+    return true;
+}
+
+bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal_meta meta;
+    rb_arena_init(&arena);
+    if (!rb_journal_meta(journal, &arena, &meta, err))
+        return false;
+    const int64_t now_us = rb_clock_unix_us() - meta.started_unix_us;
+    if (!raise_deadline(deadline, now_us, &meta.deadline_us, err) || !raise_budget(budget, &meta.budget_uusd, err))
+        return false;
+    if (meta.deadline_us >= 0 && meta.deadline_us <= now_us)
+        rb_warn("the deadline of this run has passed: what is left of it will be cleaned up; more time: "
+                "--deadline +1h");
+    return rb_journal_set_limits(journal, meta.deadline_us, meta.budget_uusd, err);
+}

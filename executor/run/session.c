@@ -1,0 +1,577 @@
+// The wiring between a run on disk and the real world.
+#include "executor/run/session.h"
+
+#include "base/exit_codes.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "engine/core/policy.h"
+#include "executor/controller/placement_group.h"
+#include "executor/gc/groups.h"
+#include "executor/report/report.h"
+#include "executor/run/infras.h"
+#include "executor/run/standing.h"
+#include "executor/transport/loop_uv.h"
+#include "executor/transport/ssh_command.h"
+#include "executor/transport/transport.h"
+#include "providers/wire/http.h"
+#include "simulator/forecast/forecast.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    NEAR_POLL_US = 200000, // a cloud on loopback
+    FAR_POLL_US = 5000000, // a real one: far below its request limits
+    NEAR_BOOT_S = 120,
+    FAR_BOOT_S = 900,
+    QUEUE_BOOT_S = 7 * 86400, // in a queue waiting costs nothing, and deadline or user say when it was too long
+    NEAR_RECONNECTS = 5,      // some 8 s: what does not answer on loopback is gone
+    NEAR_CAPACITY_RETRIES = 6,
+    FAR_CAPACITY_RETRIES = 10, // with back-off: a minute or so
+};
+
+struct rb_session {
+    struct rb_run_files *files;
+    struct rb_journal *journal;
+    const struct rb_session_options *options;
+    const struct rb_run_show *show;
+    struct rb_session_host host; // uv NULL: it is alone, and loop and signals are its own
+    struct rb_loop_uv *uv;
+    const struct rb_loop *loop;
+    struct rb_http *http;
+    char infras[RB_RUN_INFRAS][64];
+    const char *infra_names[RB_RUN_INFRAS];
+    struct rb_provider providers[RB_RUN_INFRAS];
+    int n_infras, n_providers;            // n_providers: created
+    const struct rb_transport *transport; // of all its nodes
+    bool in_process, queues, near;
+    int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
+    struct rb_birth birth;            // of its nodes
+    struct rb_scenario scenario;      // of the forecasts
+    struct rb_forecaster forecaster;  // scenario NULL: its policy asks for no forecasts
+    struct rb_controller *controller;
+    struct rb_standing standing; // how it will end
+    int events_fd;               // events.jsonl
+    bool interrupted, left;      // the first time: clean up; the second: leave
+    bool finished;
+    enum rb_job_outcome outcome;
+    enum rb_stop_reason reason;
+    struct rb_err failure;
+};
+
+// --- where
+
+void rb_run_show_wipe(const struct rb_run_show *show)
+{
+    if (show && show->wipe)
+        show->wipe(show->ctx);
+}
+
+// One transport for all: nodes of one run are reached in one way.
+static bool find_transport(struct rb_session *s, struct rb_err *err)
+{
+    for (int i = 0; i < s->n_infras; i++) {
+        const struct rb_provider_ops *ops;
+        char region[64];
+        if (!rb_provider_find(s->infras[i], &ops, region, err))
+            return false;
+        const struct rb_transport *transport = rb_transport_find(ops->transport);
+        if (s->transport && s->transport != transport)
+            return rb_err_set(err, RB_E_NOT_SUPPORTED,
+                              "not supported yet: resources.infra: local or slurm beside clouds");
+        s->transport = transport;
+        s->queues = s->queues || ops->waits_in_queue;
+        s->in_process = ops->is_in_process;
+    }
+    return true;
+}
+
+static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
+{
+    const char *accelerator;
+    s->infra_names[i] = s->infras[i];
+    s->near = s->near && rb_infra_is_harmless(s->infras[i]);
+    const struct rb_provider_config config = {
+        .loop = s->loop,
+        .http = s->http,
+        .local_slots = s->in_process ? rb_local_slots(&accelerator) : 0,
+        .slurm = &s->files->plan.job->resources.slurm,
+    };
+    if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))
+        return false;
+    s->n_providers++;
+    return true;
+}
+
+static void open_lender(struct rb_session *s)
+{
+    snprintf(s->infras[0], sizeof s->infras[0], "%s", s->files->plan.offers[0].infra);
+    s->infra_names[0] = s->infras[0];
+    s->providers[0] = s->host.lender;
+    s->n_infras = s->n_providers = 1;
+    s->transport = s->host.transport;
+    s->queues = true; // for GPUs
+    s->near = true;   // asking this process costs nothing
+}
+
+static bool open_providers(struct rb_session *s, struct rb_err *err)
+{
+    if (s->host.lender.ops) {
+        open_lender(s);
+        return true;
+    }
+    s->n_infras = rb_run_infras(&s->files->plan, s->infras, RB_RUN_INFRAS);
+    if (!find_transport(s, err) || (!s->in_process && !rb_http_create(s->loop, &s->http, err)))
+        return false;
+    s->near = true;
+    for (int i = 0; i < s->n_infras; i++) {
+        if (!open_provider(s, i, err))
+            return false;
+    }
+    return true;
+}
+
+static bool make_launcher(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out,
+                          struct rb_err *err)
+{
+    struct rb_session *s = ctx;
+    const struct rb_launcher_config config = {
+        .loop = s->loop,
+        .job = s->files->plan.job,
+        .run_id = s->files->run_id,
+        .run_dir = s->files->dir,
+        .workdir = s->files->workdir,
+        .reconnects = s->near ? NEAR_RECONNECTS : 0,
+        .events = *events,
+    };
+    struct rb_launcher *launcher;
+    if (!s->transport->create_launcher(&config, &launcher, err))
+        return false;
+    if (s->host.reach)
+        return s->host.reach(s->host.ctx, launcher, out, err);
+    *out = launcher;
+    return true;
+}
+
+static bool make_user_data(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+{
+    const struct rb_session *s = ctx;
+    return s->transport->make_user_data(&s->birth, out, host_key, err);
+}
+
+static const char *secret(void *ctx, const char *name)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+// --- what is seen while it goes on
+
+static void look(struct rb_session *s, struct rb_progress *out)
+{
+    int64_t reserved;
+    rb_progress_of_engine(rb_controller_engine(s->controller), &s->files->plan, out);
+    rb_controller_spend(s->controller, &out->spent_uusd, &reserved);
+    out->elapsed_us = rb_controller_now_us(s->controller);
+    out->deadline_us = s->deadline_us;
+    out->budget_uusd = s->budget_uusd;
+}
+
+void rb_session_foresee(struct rb_session *s)
+{
+    struct rb_progress now;
+    look(s, &now);
+    rb_standing_work(&s->standing, &now);
+}
+
+void rb_session_progress(struct rb_session *s, struct rb_progress *out)
+{
+    look(s, out);
+    rb_standing_tell(&s->standing, out);
+}
+
+static void write_event(struct rb_session *s, const struct rb_event *event)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    struct rb_json json;
+    rb_json_init(&json, &line, false);
+    rb_event_write(event, &json);
+    rb_buf_putc(&line, '\n');
+    if (s->events_fd >= 0 && write(s->events_fd, rb_buf_str(&line), line.len) != (ssize_t)line.len)
+        rb_warn("events.jsonl: %s; the journal has the events all the same", strerror(errno));
+    if (s->options->json) {
+        fwrite(rb_buf_str(&line), 1, line.len, stdout);
+        fflush(stdout);
+    }
+}
+
+static void observe(void *ctx, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct rb_session *s = ctx;
+    write_event(s, event);
+    rb_prediction_event(s->standing.prediction, event);
+    if (s->host.observe)
+        s->host.observe(s->host.ctx, event);
+    if (s->show && s->show->event)
+        s->show->event(s->show->ctx, s->host.label ? s->host.label : "", &s->files->plan, event, actions);
+}
+
+static void talk(void *ctx, const char *kind, const char *text)
+{
+    struct rb_session *s = ctx;
+    if (strcmp(kind, "paced") == 0)
+        return; // the report says so
+    rb_run_show_wipe(s->show);
+    rb_warn("%s%s", s->host.label ? s->host.label : "", text);
+}
+
+// --- signals and the end
+
+static void print_open_launch(void *ctx, const struct rb_launch_row *row)
+{
+    (void)ctx;
+    rb_warn("  %s in %s (%s)", row->instance_id[0] ? row->instance_id : "launch without an answer", row->infra,
+            rb_launch_state_name(row->state));
+}
+
+static void say_stopping(const struct rb_session *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf what = RB_BUF_INIT;
+    char until[32];
+    int64_t at_most_us;
+    if (!rb_controller_waits(s->controller, &what, &at_most_us))
+        return; // there is nothing to wait for
+    rb_format_instant((s->loop->unix_us(s->loop->ctx) + at_most_us) / RB_US_PER_S * RB_US_PER_S, until);
+    rb_warn("stopping: ending trials and instances (%s), until %s at most; interrupt again to leave them as they are",
+            rb_buf_str(&what), until);
+}
+
+static void interrupt(void *arg)
+{
+    struct rb_session *s = arg;
+    rb_run_show_wipe(s->show);
+    if (!s->interrupted) {
+        s->interrupted = true;
+        rb_controller_stop(s->controller, RB_STOP_USER);
+        say_stopping(s);
+        return;
+    }
+    s->left = true;
+    rb_warn("left before the end; instances that may be running:");
+    rb_controller_each_open_launch(s->controller, print_open_launch, s);
+    rb_warn("end them with: rbrun stop %s; or go on with: rbrun resume %s", s->files->run_id, s->files->run_id);
+    rb_loop_uv_stop(s->uv);
+}
+
+static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
+{
+    struct rb_session *s = ctx;
+    s->finished = true;
+    s->outcome = outcome;
+    s->reason = reason;
+    if (err)
+        s->failure = *err;
+    if (s->host.finished)
+        s->host.finished(s->host.ctx);
+    else
+        rb_loop_uv_stop(s->uv);
+}
+
+// --- one controller
+
+static bool open_events(struct rb_session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/events.jsonl", s->files->dir);
+    s->events_fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return s->events_fd >= 0 ||
+           rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s", rb_buf_str(&path), strerror(errno));
+}
+
+static bool open_forecaster(struct rb_session *s, struct rb_err *err)
+{
+    const struct rb_plan *plan = &s->files->plan;
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    if (!policy || !policy->on_advice)
+        return true;
+    if (!rb_scenario_init(&s->scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
+                          plan->seed, err))
+        return false;
+    s->forecaster = (struct rb_forecaster){.scenario = &s->scenario, .plan = plan};
+    return true;
+}
+
+// Tests do not wait half an hour (docs/HACKING.md). 0: the usual.
+static int64_t lease_us(void)
+{
+    const char *seconds = getenv("RB_TEST_LEASE_S");
+    return seconds && atoll(seconds) > 0 ? atoll(seconds) * RB_US_PER_S : 0;
+}
+
+static struct rb_controller_config controller_config(struct rb_session *s)
+{
+    const struct rb_resources *resources = &s->files->plan.job->resources;
+    const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
+    return (struct rb_controller_config){
+        .loop = s->loop,
+        .plan = &s->files->plan,
+        .journal = s->journal,
+        .run_id = s->files->run_id,
+        .run_dir = s->files->dir,
+        .resume_as = s->host.resume_as,
+        .providers = s->providers,
+        .infras = s->infra_names,
+        .n_providers = s->n_providers,
+        .launcher = make_launcher,
+        .launcher_ctx = s,
+        .birth = s->transport->make_user_data && !s->host.lender.ops ? make_user_data : NULL,
+        .birth_ctx = s,
+        .secret = secret,
+        .ssh_user = user && user[0] ? user : resources->ssh_user,
+        .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
+        .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
+        .boot_timeout_us = (s->queues ? QUEUE_BOOT_S
+                            : s->near ? NEAR_BOOT_S
+                                      : FAR_BOOT_S) *
+                           RB_US_PER_S,
+        .lease_us = lease_us(),
+        .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
+        .go_on = s->options->go_on,
+        .advise = s->forecaster.scenario ? rb_forecast : NULL,
+        .advise_ctx = &s->forecaster,
+        .observe = observe,
+        .talk = talk,
+        .finished = finished,
+        .ctx = s,
+    };
+}
+
+static bool start(struct rb_session *s, struct rb_err *err)
+{
+    s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
+    s->loop = rb_loop_uv_loop(s->uv);
+    if (!open_providers(s, err) || !open_events(s, err) ||
+        (s->transport->prepare && !s->transport->prepare(&s->birth, err)) || !open_forecaster(s, err))
+        return false;
+    const struct rb_controller_config config = controller_config(s);
+    if (!rb_controller_create(&config, &s->controller, err))
+        return false;
+    if (!s->host.uv)
+        rb_loop_uv_on_interrupt(s->uv, interrupt, s);
+    rb_controller_start(s->controller);
+    if (s->options->end_it) {
+        s->interrupted = true;
+        rb_controller_stop(s->controller, RB_STOP_USER);
+    }
+    return true;
+}
+
+static void finish(struct rb_session *s)
+{
+    rb_run_show_wipe(s->show);
+    for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped without an answer
+        s->providers[i].ops->destroy(&s->providers[i]);
+    rb_http_destroy(s->http);
+    rb_controller_destroy(s->controller);
+    rb_prediction_destroy(s->standing.prediction);
+    if (s->forecaster.scenario)
+        rb_scenario_finish(&s->scenario);
+    if (s->uv && !s->host.uv)
+        rb_loop_uv_destroy(s->uv);
+    rb_ssh_leave_control_dir(s->files->dir);
+    if (s->events_fd >= 0)
+        close(s->events_fd);
+}
+
+// Printed even if there is no room to keep it: the journal has all of it.
+static bool save_report(struct rb_session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
+    struct rb_err why;
+    rb_buf_printf(&path, "%s/report.json", s->files->dir);
+    if (!rb_report_json(s->journal, &s->files->plan, false, true, &text, err))
+        return false;
+    const bool kept = rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, &why);
+    if (!s->options->quiet && s->show && s->show->report &&
+        !s->show->report(s->show->ctx, s->journal, &s->files->plan, err))
+        return false;
+    return kept || rb_err_set(err, rb_err_number(&why),
+                              "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "
+                              "%s`",
+                              why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
+}
+
+// Why a run that trained nothing to the end, or whose script is broken, is no success; false: it is one, or only stopped.
+static bool has_failed(const struct rb_session *s, struct rb_err *err)
+{
+    const struct rb_engine *e = rb_controller_engine(s->controller);
+    const struct rb_scheduler *scheduler = &s->files->plan.job->scheduler;
+    const char *said, *run = s->files->run_id;
+    char spent[32], why[64];
+    int64_t uusd, reserved;
+    const int n_trials = rb_engine_n_trials(e);
+    int n_failed = 0, n_reported = 0;
+    if (s->options->end_it)
+        return false;
+    rb_controller_spend(s->controller, &uusd, &reserved);
+    if (s->outcome == RB_JOB_STOPPED && s->reason == RB_STOP_BROKEN_SCRIPT) {
+        const int n = rb_engine_broken(e, &said);
+        rb_err_set(
+            err, RB_E_SCRIPT_BROKEN,
+            "the training script is broken: %d trial%s failed in the same way before any trial reported: %.400s; "
+            "%s was spent; run it by hand, correct it, and start again; all output: rbrun logs %s",
+            n, n == 1 ? "" : "s", said ? said : "it printed nothing", rb_format_money(uusd, spent), run);
+        return true;
+    }
+    if (s->outcome != RB_JOB_INCOMPLETE)
+        return false;
+    for (int i = 0; i < n_trials; i++) {
+        n_failed += rb_engine_trial(e, i)->state == RB_TRIAL_FAILED;
+        n_reported += !isnan(rb_engine_trial(e, i)->metric) || rb_engine_trial(e, i)->resource > 0;
+    }
+    if (n_failed > 0)
+        snprintf(why, sizeof why, "%d of %d trials failed", n_failed, n_trials);
+    else
+        snprintf(why, sizeof why, "%s", n_reported ? "what they reported is not a finite number" : "none has reported");
+    rb_err_set(err, RB_E_NO_TRIAL_FINISHED,
+               "incomplete: no trial reached %s %" PRId64 ": %s; see what they printed with: rbrun logs %s",
+               scheduler->unit, scheduler->max_resource, why, run);
+    return true;
+}
+
+static int exit_code(const struct rb_session *s)
+{
+    if (s->outcome != RB_JOB_STOPPED || s->options->quiet)
+        return s->outcome != RB_JOB_STOPPED ? RB_CODE_OK : RB_CODE_INTERRUPTED;
+    switch (s->reason) {
+    case RB_STOP_DEADLINE:
+        rb_warn("the deadline was missed; go on with: rbrun resume %s --deadline +1h", s->files->run_id);
+        return RB_CODE_STOPPED;
+    case RB_STOP_BUDGET:
+        rb_warn("the budget is spent; go on with: rbrun resume %s --budget +10", s->files->run_id);
+        return RB_CODE_STOPPED;
+    case RB_STOP_USER:
+    case RB_STOP_CAPACITY:
+    case RB_STOP_DRIFT:
+    case RB_STOP_FAILURE:
+    case RB_STOP_RELEASED:
+    case RB_STOP_BROKEN_SCRIPT:
+        break;
+    }
+    rb_warn("stopped; go on with: rbrun resume %s", s->files->run_id);
+    return s->options->end_it ? RB_CODE_OK : RB_CODE_INTERRUPTED;
+}
+
+// The run's instances are seen to be gone; what held them together goes after them.
+static void end_groups(struct rb_session *s)
+{
+    if (rb_placement_groups_wanted(&s->files->plan))
+        rb_run_groups_delete(&(struct rb_run_groups){.uv = s->uv,
+                                                     .providers = s->providers,
+                                                     .infras = s->infra_names,
+                                                     .n = s->n_providers,
+                                                     .run_id = s->files->run_id});
+}
+
+static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err)
+{
+    (void)err;
+    rb_prediction_event(ctx, event);
+    return true;
+}
+
+// What happened before this process.
+static bool begin_standing(struct rb_session *s, struct rb_err *err)
+{
+    s->standing.prediction = rb_prediction_create(&s->files->plan);
+    return rb_journal_each_event(s->journal, remember, s->standing.prediction, err);
+}
+
+static bool read_limits(struct rb_session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal_meta meta;
+    rb_arena_init(&arena);
+    if (!rb_journal_meta(s->journal, &arena, &meta, err))
+        return false;
+    s->deadline_us = meta.deadline_us;
+    s->budget_uusd = meta.budget_uusd;
+    return true;
+}
+
+// What is said when the loop has ended.
+static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
+{
+    rb_run_show_wipe(s->show);
+    if (s->left || !s->finished) {
+        *out_code = RB_CODE_FAILED; // INTERRUPTED would say that everything was cleaned up
+        return true;
+    }
+    end_groups(s);
+    struct rb_err unsaved;
+    const bool saved = save_report(s, &unsaved);
+    if (s->failure.code || !saved) {
+        *err = s->failure.code ? s->failure : unsaved;
+        return false;
+    }
+    if (has_failed(s, err))
+        return false;
+    *out_code = exit_code(s);
+    return true;
+}
+
+const struct rb_transport *rb_session_transport(const struct rb_session *s)
+{
+    return s->transport;
+}
+
+struct rb_controller *rb_session_controller(struct rb_session *s)
+{
+    return s->controller;
+}
+
+bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, const struct rb_session_options *options,
+                      const struct rb_run_show *show, const struct rb_session_host *host, struct rb_session **out,
+                      struct rb_err *err)
+{
+    struct rb_session *s = rb_xcalloc(1, sizeof *s);
+    *s = (struct rb_session){.files = files, .journal = journal, .options = options, .show = show, .events_fd = -1};
+    s->birth = (struct rb_birth){.job = files->plan.job,
+                                 .run_id = files->run_id,
+                                 .run_dir = files->dir,
+                                 .hard_limit_min = RB_SESSION_HARD_LIMIT_MIN};
+    if (host)
+        s->host = *host;
+    const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
+    if (dies && atoll(dies) > 0)
+        rb_journal_die(journal, atoll(dies), RB_JOURNAL_KILLS);
+    if (!read_limits(s, err) || !begin_standing(s, err) || !start(s, err)) {
+        finish(s);
+        free(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+void rb_session_run(struct rb_session *s)
+{
+    if (s->show && s->show->begin)
+        s->show->begin(s->show->ctx, s->uv);
+    rb_loop_uv_run(s->uv);
+}
+
+bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err)
+{
+    const bool ok = conclude(s, out_code, err);
+    rb_trace("journal", "%lld journal writes", (long long)rb_journal_n_writes(s->journal));
+    finish(s);
+    free(s);
+    return ok;
+}

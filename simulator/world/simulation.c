@@ -1,0 +1,95 @@
+#include "simulator/world/simulation.h"
+
+#include "engine/core/policy.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// ---- running
+
+static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int threads, struct rb_err *err)
+{
+    const struct rb_plan *plan = &v->plan;
+    struct rb_scenario scenario;
+    const struct rb_world_runs runs = {
+        .samples = sim->n,
+        .threads = threads,
+        .deadline_us = plan->deadline_us,
+        .stop_at_deadline = sim->stop_at_deadline,
+        .budget_uusd = plan->budget_uusd,
+        .curve = rb_curves_metric,
+        .curve_ctx = &sim->curves,
+    };
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
+                          err))
+        return false;
+    v->results = rb_xcalloc((size_t)sim->n, sizeof *v->results);
+    const bool ok = rb_world_replicates(&scenario, plan, &runs, v->results, NULL, err);
+    rb_scenario_finish(&scenario);
+    return ok;
+}
+
+bool rb_simulate(struct rb_simulation *sim, int threads, struct rb_err *err)
+{
+    for (int i = 0; i < sim->n_variants; i++) {
+        const struct rb_policy *policy = rb_policy_find(sim->variants[i].plan.policy);
+        sim->stop_at_deadline |= policy && policy->anytime && sim->n_variants > 1;
+    }
+    for (int i = 0; i < sim->n_variants; i++) {
+        if (!run_variant(sim, &sim->variants[i], threads, err))
+            return sim->n_variants > 1 ? rb_err_prefix(err, "%s", sim->variants[i].label) : false;
+    }
+    return true;
+}
+
+// ---- measures
+
+double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measure)
+{
+    switch (measure) {
+    case RB_SIM_TIME:
+        return (double)r->time_us;
+    case RB_SIM_COST:
+        return (double)r->cost_uusd;
+    case RB_SIM_METRIC:
+        return r->best_trial >= 0 && isfinite(r->best_metric) ? r->best_metric : NAN;
+    case RB_SIM_TRAINED:
+        return r->n_trained;
+    case RB_SIM_FULL:
+        return r->n_full;
+    case RB_SIM_FIRST_FULL:
+        return r->first_full_us >= 0 ? (double)r->first_full_us : NAN;
+    case RB_SIM_UNITS:
+        return (double)r->n_units;
+    case RB_SIM_MEASURES:
+        break;
+    }
+    return NAN;
+}
+
+struct rb_mean rb_sim_mean(const struct rb_simulation *sim, const struct rb_sim_variant *v, enum rb_sim_measure measure)
+{
+    RB_AUTO(rb_auto_free) double *values = rb_xcalloc((size_t)sim->n, sizeof *values);
+    int n = 0;
+    for (int i = 0; i < sim->n; i++) {
+        const double value = rb_sim_measure(&v->results[i], measure);
+        if (isfinite(value))
+            values[n++] = value;
+    }
+    return n > 0 ? rb_mean_of(values, n) : (struct rb_mean){0};
+}
+
+bool rb_sim_paired(const struct rb_simulation *sim, int a, int b, enum rb_sim_measure measure, struct rb_paired *out)
+{
+    RB_AUTO(rb_auto_free) double *of_a = rb_xcalloc((size_t)sim->n, sizeof *of_a);
+    RB_AUTO(rb_auto_free) double *of_b = rb_xcalloc((size_t)sim->n, sizeof *of_b);
+    int n = 0;
+    for (int i = 0; i < sim->n; i++) {
+        of_a[n] = rb_sim_measure(&sim->variants[a].results[i], measure);
+        of_b[n] = rb_sim_measure(&sim->variants[b].results[i], measure);
+        n += isfinite(of_a[n]) && isfinite(of_b[n]);
+    }
+    if (n > 0)
+        *out = rb_paired_of(of_a, of_b, n);
+    return n > 0;
+}

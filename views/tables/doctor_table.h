@@ -1,0 +1,9 @@
+// What `rbrun doctor` found: a line for each finding, or rb-doctor/1.
+#ifndef RB_VIEWS_DOCTOR_TABLE_H
+#define RB_VIEWS_DOCTOR_TABLE_H
+
+#include "executor/doctor/doctor.h"
+
+bool rb_doctor_show(const struct rb_doctor *d, bool json, struct rb_err *err); // prints
+
+#endif

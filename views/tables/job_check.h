@@ -1,0 +1,12 @@
+// What there is to warn of in a job file: a line each on stderr and how many there are, or rb-check/1.
+#ifndef RB_VIEWS_JOB_CHECK_H
+#define RB_VIEWS_JOB_CHECK_H
+
+#include "base/buf.h"
+#include "profiles/job/job_lint.h"
+
+void rb_job_check_write(const char *path, const char *name, const struct rb_job_warnings *warnings, struct rb_buf *out);
+void rb_job_check_write_json(const char *path, const char *name, const struct rb_job_warnings *warnings,
+                             struct rb_buf *out);
+
+#endif

@@ -1,0 +1,497 @@
+#include "views/tables/profile_table.h"
+
+#include "base/json.h"
+#include "profiles/catalog/infra.h"
+#include "views/tables/text_table.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct rb_fit_cell *cell_of(const struct rb_fit_report *r, const char *accelerator, int gpus, int nodes)
+{
+    for (int i = 0; i < r->n_cells; i++) {
+        const struct rb_fit_cell *c = &r->cells[i];
+        if (c->gpus == gpus && c->nodes == nodes && strcmp(c->accelerator, accelerator) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static void show_layouts(const struct rb_fit_report *r, const struct rb_training *t, struct rb_buf *out)
+{
+    rb_buf_printf(out, "  %-16s %5s %6s %6s %7s %12s %12s %9s\n", "accelerator", "gpus", "nodes", "runs", "units",
+                  "mean", "std error", "speed-up");
+    for (int i = 0; i < t->n_layouts; i++) {
+        const struct rb_layout *l = &t->layouts[i];
+        const struct rb_fit_cell *c = cell_of(r, t->accelerator, l->gpus, l->nodes);
+        rb_buf_printf(out, "  %-16s %5d %6d ", i == 0 ? t->accelerator : "", l->gpus, l->nodes);
+        if (c)
+            rb_buf_printf(out, "%6d %7d %#10.4g s %#10.2g s", c->n_runs, c->n_units, c->mean_s, c->se_s);
+        else
+            rb_buf_printf(out, "%6s %7s %#10.4g s %12s", "-", "-", t->base_s / l->speedup, "-");
+        rb_buf_printf(out, " %9.3f\n", l->speedup);
+    }
+}
+
+static void show_throughput(const struct rb_fit_report *r, const struct rb_training *t, struct rb_buf *out)
+{
+    const struct rb_throughput *p = &t->throughput;
+    rb_buf_printf(out, "  %s: throughput model, batch %g per GPU, %g iterations a unit, %.4g s a unit on 1 GPU",
+                  t->accelerator, t->batch, t->units_per_epoch, t->base_s);
+    if (r->throughput_error >= 0)
+        rb_buf_printf(out, ", mean error %.1f %%", 100 * r->throughput_error);
+    rb_buf_printf(out,
+                  "\n    gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU, over "
+                  "nodes %.4g s + %.4g s a GPU; overlap exponent %.3g\n",
+                  p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->alpha_n, p->beta_n, p->gamma);
+}
+
+// What all of them do together is what sharing is for.
+static void show_sharing(const struct rb_training *t, struct rb_buf *out)
+{
+    for (int i = 0; i < t->n_sharing; i++) {
+        const struct rb_gpu_sharing *c = &t->sharing[i];
+        rb_buf_printf(out,
+                      "  %d trials on one %s: each takes %.3g times as long, together they do %.3g times the work\n",
+                      c->trials, t->accelerator, c->slowdown, c->trials / c->slowdown);
+    }
+}
+
+static const struct rb_fit_goodput *goodput_fit_of(const struct rb_fit_report *r, const char *accelerator)
+{
+    for (int i = 0; i < r->n_goodputs; i++)
+        if (strcmp(r->goodputs[i].accelerator, accelerator) == 0)
+            return &r->goodputs[i];
+    return NULL;
+}
+
+static void show_steps(const struct rb_throughput *p, const struct rb_fit_goodput *f, struct rb_buf *out)
+{
+    rb_buf_printf(out,
+                  "    a step: gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU; "
+                  "overlap exponent %.3g",
+                  p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->gamma);
+    if (f) {
+        rb_buf_printf(out, " (%d placements and batches, mean error %.1f %%%s)", f->n_placements, 100 * f->step_error,
+                      f->several_batches ? ""
+                                         : "; one batch size per GPU: fixed and per-sample time split by assumption");
+    }
+    rb_buf_putc(out, '\n');
+}
+
+static void show_goodput(const struct rb_fit_report *r, const struct rb_training *t, struct rb_buf *out)
+{
+    const struct rb_training_goodput *g = &t->goodput;
+    const struct rb_fit_goodput *f = goodput_fit_of(r, t->accelerator);
+    rb_buf_printf(out, "  %s: tuned batch, initially %g\n", t->accelerator, g->batch);
+    if (g->has_noise) {
+        rb_buf_printf(out, "    gradient noise: |g|^2 %.4g, trace of the covariance %.4g, noise scale %.4g samples",
+                      g->noise.sqr, g->noise.var, rb_grad_noise_scale(&g->noise, g->batch));
+        if (f)
+            rb_buf_printf(out, " (%d runs)", f->n_noises);
+        rb_buf_putc(out, '\n');
+    }
+    if (g->has_steps)
+        show_steps(&g->steps, f, out);
+}
+
+// "lognormal, mean 8.02 s, cv 0.30"; factors have no unit.
+static void put_dist(struct rb_buf *out, const struct rb_dist *d, const char *unit)
+{
+    rb_buf_printf(out, "%s, mean %.4g%s", rb_dist_kind_name(d->kind), rb_dist_mean(d), unit);
+    if (d->kind != RB_DIST_CONSTANT)
+        rb_buf_printf(out, ", cv %.3g", d->cv);
+}
+
+static void show_noise(const struct rb_fit_report *r, struct rb_buf *out)
+{
+    rb_buf_puts(out, "  between runs   ");
+    put_dist(out, &r->profile.between, "");
+    if (r->noise.n_runs > 0 && isfinite(r->noise.between_se))
+        rb_buf_printf(out, " (standard error %.2g, %d runs)", r->noise.between_se, r->noise.n_runs);
+    rb_buf_puts(out, "\n  within a run   ");
+    put_dist(out, &r->profile.within, "");
+    if (r->noise.n_runs > 0)
+        rb_buf_printf(out, " (%d units)", r->noise.n_units);
+    rb_buf_putc(out, '\n');
+}
+
+static bool has_likelihood(const struct rb_dist_fit *f)
+{
+    return f->poor || (f->dist.kind != RB_DIST_CONSTANT && f->dist.kind != RB_DIST_EMPIRICAL);
+}
+
+static void show_latency(const char *what, const struct rb_dist *d, const struct rb_dist_fit *f, struct rb_buf *out)
+{
+    rb_buf_printf(out, "  %-13s  ", what);
+    put_dist(out, d, " s");
+    if (d->relative_error > 0)
+        rb_buf_printf(out, ", mean off by %.0f %%", 100 * d->relative_error);
+    if (f && f->n > 0) {
+        rb_buf_printf(out, " (n %d", f->n);
+        if (has_likelihood(f))
+            rb_buf_printf(out, ", Kolmogorov-Smirnov %.3f, p %.2g", f->ks, f->ks_p);
+        rb_buf_putc(out, ')');
+    }
+    rb_buf_putc(out, '\n');
+}
+
+// The sample an entry of the profile was fitted from, NULL where it was declared.
+static const struct rb_fit_provision *sample_of(const struct rb_fit_report *r, const struct rb_provisioning *v)
+{
+    for (int i = 0; i < r->n_provisions; i++) {
+        const struct rb_fit_provision *p = &r->provisions[i];
+        if (p->infra == v->infra && p->instance_type == v->instance_type && p->market == v->market)
+            return p; // entries made from samples borrow their names
+    }
+    return NULL;
+}
+
+static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
+{
+    for (int i = 0; i < r->profile.n_provisioning; i++) {
+        const struct rb_provisioning *v = &r->profile.provisioning[i];
+        const struct rb_fit_provision *p = sample_of(r, v);
+        rb_buf_printf(out, "provisioning %s %s %s (%s)\n", v->infra, v->instance_type, v->market,
+                      p ? "measured" : "declared");
+        show_latency("queueing", &v->queue_s, p ? &p->queue : NULL, out);
+        show_latency("start of node", &v->init_s, p ? &p->init : NULL, out);
+        rb_buf_printf(out, "  no capacity    %.3g of requests", v->capacity_failure);
+        if (p)
+            rb_buf_printf(out, " (%d of %d)", p->n_capacity + p->n_timeout, p->n_capacity + p->n_timeout + p->queue.n);
+        if (v->has_preemption) {
+            rb_buf_printf(out, "\n  preemptions    %.3g an hour", v->preemption_per_hour);
+            if (p && p->exposure_h > 0)
+                rb_buf_printf(out, " (%d in %.4g h)", p->n_preempted, p->exposure_h);
+        }
+        rb_buf_putc(out, '\n');
+    }
+}
+
+// Names and sources may come from a file that somebody else wrote: no escape sequence of theirs reaches a terminal.
+static void hide_controls(struct rb_buf *out)
+{
+    for (size_t i = 0; i < out->len; i++) {
+        const unsigned char c = (unsigned char)out->data[i];
+        if ((c < 0x20 && c != '\n') || c == 0x7f)
+            out->data[i] = '?';
+    }
+}
+
+void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
+{
+    const struct rb_profile *p = &r->profile;
+    rb_buf_printf(out, "profile %s (%s), unit of resource: %s\n", p->name, r->imported ? "imported" : "measured",
+                  p->unit);
+    if (p->source && p->source[0] != '\0')
+        rb_buf_printf(out, "source: %s\n", p->source);
+    if (p->has_measured) {
+        rb_buf_puts(out, "rests on: ");
+        rb_measured_text(&p->measured, out);
+        rb_buf_putc(out, '\n');
+    }
+    rb_buf_puts(out, "training\n");
+    for (int i = 0; i < p->n_training; i++) {
+        if (p->training[i].has_throughput)
+            show_throughput(r, &p->training[i], out);
+        else
+            show_layouts(r, &p->training[i], out);
+        show_sharing(&p->training[i], out);
+        if (p->training[i].has_goodput)
+            show_goodput(r, &p->training[i], out);
+    }
+    rb_buf_puts(out, "noise\n");
+    show_noise(r, out);
+    rb_buf_puts(out, "overheads of a trial in a stage\n");
+    show_latency("start-up", &p->startup_s, r->imported ? NULL : &r->startup, out);
+    show_latency("checkpoint", &p->checkpoint_s, r->imported ? NULL : &r->checkpoint, out);
+    show_provisioning(r, out);
+    for (int i = 0; i < r->n_limits; i++)
+        rb_buf_printf(out, "not covered: %s\n", r->limits[i]);
+    for (int i = 0; i < r->n_warnings; i++)
+        rb_buf_printf(out, "warning: %s\n", r->warnings[i]);
+    hide_controls(out);
+}
+
+static void put_dist_fit(struct rb_json *j, const char *key, const struct rb_dist_fit *f)
+{
+    rb_json_key(j, key);
+    if (f->n == 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_key(j, "fit");
+    rb_dist_write(&f->dist, j);
+    rb_json_kint(j, "n", f->n);
+    const struct {
+        const char *key;
+        double value;
+    } goodness[] = {{"log_likelihood", f->log_likelihood}, {"aic", f->aic}, {"ks", f->ks}, {"ks_p", f->ks_p}};
+    for (int i = 0; i < 4; i++) {
+        rb_json_kdouble_or_null(j, goodness[i].key, has_likelihood(f) ? goodness[i].value : NAN);
+    }
+    rb_json_kbool(j, "poor", f->poor);
+    rb_json_end_object(j);
+}
+
+static void put_cells(struct rb_json *j, const struct rb_fit_report *r)
+{
+    rb_json_key(j, "cells");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_cells; i++) {
+        const struct rb_fit_cell *c = &r->cells[i];
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "accelerator", c->accelerator);
+        rb_json_kint(j, "gpus", c->gpus);
+        rb_json_kint(j, "nodes", c->nodes);
+        rb_json_kint(j, "runs", c->n_runs);
+        rb_json_kint(j, "units", c->n_units);
+        rb_json_kdouble(j, "mean_s", c->mean_s);
+        rb_json_kdouble(j, "se_s", c->se_s);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void put_goodputs(struct rb_json *j, const struct rb_fit_report *r)
+{
+    rb_json_key(j, "goodput");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_goodputs; i++) {
+        const struct rb_fit_goodput *f = &r->goodputs[i];
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "accelerator", f->accelerator);
+        rb_json_kint(j, "placements", f->n_placements);
+        rb_json_kdouble_or_null(j, "step_error", f->n_placements > 0 ? f->step_error : NAN);
+        rb_json_kbool(j, "several_batches", f->several_batches);
+        rb_json_kint(j, "noises", f->n_noises);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void put_noise(struct rb_json *j, const struct rb_noise_fit *n)
+{
+    rb_json_key(j, "noise");
+    if (n->n_runs == 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kdouble(j, "between_cv", n->between_cv);
+    rb_json_kdouble_or_null(j, "between_se", n->between_se);
+    rb_json_kdouble(j, "within_cv", n->within_cv);
+    rb_json_kint(j, "runs", n->n_runs);
+    rb_json_kint(j, "units", n->n_units);
+    rb_json_end_object(j);
+}
+
+static void put_provisions(struct rb_json *j, const struct rb_fit_report *r)
+{
+    rb_json_key(j, "provisioning");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_provisions; i++) {
+        const struct rb_fit_provision *p = &r->provisions[i];
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "infra", p->infra);
+        rb_json_kstring(j, "instance_type", p->instance_type);
+        rb_json_kstring(j, "market", p->market);
+        put_dist_fit(j, "queue_s", &p->queue);
+        put_dist_fit(j, "init_s", &p->init);
+        rb_json_kint(j, "ok", p->queue.n);
+        rb_json_kint(j, "capacity", p->n_capacity);
+        rb_json_kint(j, "timeout", p->n_timeout);
+        rb_json_kdouble(j, "watched_hours", p->exposure_h);
+        rb_json_kint(j, "preempted", p->n_preempted);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void put_texts(struct rb_json *j, const char *key, const char *const *texts, int n)
+{
+    rb_json_key(j, key);
+    rb_json_begin_array(j);
+    for (int i = 0; i < n; i++)
+        rb_json_string(j, texts[i]);
+    rb_json_end_array(j);
+}
+
+static void put_dominant(struct rb_json *j, const struct rb_fit_report *r)
+{
+    rb_json_key(j, "dominant_parameter");
+    if (!r->dominant_param) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "name", r->dominant_param);
+    rb_json_kdouble(j, "share", r->dominant_share);
+    rb_json_end_object(j);
+}
+
+void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-fit/1");
+    rb_json_kstring(&j, "name", r->profile.name);
+    rb_json_kbool(&j, "imported", r->imported);
+    put_cells(&j, r);
+    rb_json_kdouble_or_null(&j, "throughput_error", r->throughput_error >= 0 ? r->throughput_error : NAN);
+    put_goodputs(&j, r);
+    put_noise(&j, &r->noise);
+    put_dist_fit(&j, "startup_s", &r->startup);
+    put_dist_fit(&j, "checkpoint_s", &r->checkpoint);
+    put_provisions(&j, r);
+    put_dominant(&j, r);
+    put_texts(&j, "may_not_be_asked", r->limits, r->n_limits);
+    put_texts(&j, "warnings", r->warnings, r->n_warnings);
+    rb_json_key(&j, "profile");
+    rb_profile_write(&r->profile, &j);
+    rb_json_end_object(&j);
+    rb_buf_putc(out, '\n');
+}
+
+// To the second: for people and programs alike, nothing here happens more often.
+static const char *instant_or(int64_t unix_us, const char *unknown, char out[static 32])
+{
+    return unix_us >= 0 ? rb_format_instant(unix_us - unix_us % RB_US_PER_S, out) : unknown;
+}
+
+void rb_show_names(const struct rb_profile_name *names, int n, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%-28s %-9s %6s %7s %11s  %s\n", "profile", "imported", "runs", "units", "iterations",
+                  "changed");
+    for (int i = 0; i < n; i++) {
+        char when[32];
+        rb_buf_printf(out, "%-28s %-9s %6d %7d %11d  %s\n", names[i].name, names[i].imported ? "yes" : "no",
+                      names[i].n_runs, names[i].n_units, names[i].n_throughput,
+                      instant_or(names[i].changed_at_us, "unknown", when));
+    }
+    hide_controls(out);
+}
+
+static void put_instant(struct rb_json *j, const char *key, int64_t unix_us)
+{
+    char when[32];
+    rb_json_kstring(j, key, instant_or(unix_us, NULL, when));
+}
+
+void rb_show_names_json(const struct rb_profile_name *names, int n, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-profiles/1");
+    rb_json_key(&j, "profiles");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < n; i++) {
+        rb_json_begin_object(&j);
+        rb_json_kstring(&j, "name", names[i].name);
+        rb_json_kbool(&j, "imported", names[i].imported);
+        rb_json_kint(&j, "runs", names[i].n_runs);
+        rb_json_kint(&j, "units", names[i].n_units);
+        rb_json_kint(&j, "iterations", names[i].n_throughput);
+        put_instant(&j, "changed_at", names[i].changed_at_us);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(out, '\n');
+}
+
+static bool wanted(const char *place, const char *infra)
+{
+    return !infra || rb_infra_within(place, infra);
+}
+
+static void offer_row(const struct rb_offer *o, int64_t now_us, struct rb_text_table *t)
+{
+    char price[32], age[32];
+    const bool known = o->fetched_at_us >= 0 && o->fetched_at_us <= now_us;
+    rb_text_table_cell(t, "%s", o->infra);
+    rb_text_table_cell(t, "%s", o->instance_type);
+    rb_text_table_cell(t, "%s", rb_market_name(o->market));
+    rb_text_table_cell(t, "%s", o->accelerator);
+    rb_text_table_cell(t, "%d", o->gpus);
+    rb_text_table_cell(t, "%s", rb_format_money_exact(o->rate.uusd_per_hour, price));
+    rb_text_table_cell(t, "%s", known ? rb_format_duration(now_us - o->fetched_at_us, age) : "unknown");
+    rb_text_table_cell(t, "%s", o->source ? o->source : "");
+}
+
+static void disk_row(const struct rb_disk_price *disk, struct rb_text_table *t)
+{
+    char price[32];
+    rb_text_table_cell(t, "%s", disk->infra);
+    rb_text_table_cell(t, "disk, per GB");
+    for (int i = 0; i < 3; i++)
+        rb_text_table_cell(t, "%s", "");
+    rb_text_table_cell(t, "%s", rb_format_money_exact(disk->per_gb.uusd_per_hour, price));
+    rb_text_table_cell(t, "%s", "");
+    rb_text_table_cell(t, "%s", "");
+}
+
+void rb_show_prices(const struct rb_catalog *c, const char *infra, int64_t now_us, struct rb_buf *out)
+{
+    static const struct rb_text_column columns[] = {
+        {"infra", false, 0}, {"instance type", false, 0}, {"market", false, 0}, {"accelerator", false, 0},
+        {"GPUs", true, 0},   {"USD an hour", true, 0},    {"age", false, 0},    {"source", false, 0}};
+    struct rb_text_table table;
+    rb_text_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < c->n_offers; i++)
+        if (wanted(c->offers[i].infra, infra))
+            offer_row(&c->offers[i], now_us, &table);
+    for (int i = 0; i < c->n_disks; i++)
+        if (wanted(c->disks[i].infra, infra))
+            disk_row(&c->disks[i], &table);
+    rb_text_table_write(&table, &(struct rb_text_style){0}, out);
+    rb_text_table_finish(&table);
+    hide_controls(out);
+}
+
+static void put_offer(struct rb_json *j, const struct rb_offer *o)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "infra", o->infra);
+    rb_json_kstring(j, "instance_type", o->instance_type);
+    rb_json_kstring(j, "market", rb_market_name(o->market));
+    rb_json_kstring(j, "accelerator", o->accelerator);
+    rb_json_kint(j, "gpus", o->gpus);
+    rb_json_kdouble(j, "gpu_memory_gb", o->gpu_memory_gb);
+    rb_json_kdouble(j, "vcpus", o->vcpus);
+    rb_json_kdouble(j, "memory_gb", o->memory_gb);
+    rb_json_kint(j, "uusd_per_hour", o->rate.uusd_per_hour);
+    rb_json_kstring(j, "source", o->source);
+    put_instant(j, "fetched_at", o->fetched_at_us);
+    rb_json_end_object(j);
+}
+
+void rb_show_prices_json(const struct rb_catalog *c, const char *infra, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-prices/1");
+    rb_json_key(&j, "prices");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < c->n_offers; i++)
+        if (wanted(c->offers[i].infra, infra))
+            put_offer(&j, &c->offers[i]);
+    rb_json_end_array(&j);
+    rb_json_key(&j, "disks");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < c->n_disks; i++) {
+        if (wanted(c->disks[i].infra, infra)) {
+            rb_json_begin_object(&j);
+            rb_json_kstring(&j, "infra", c->disks[i].infra);
+            rb_json_kint(&j, "uusd_per_gb_hour", c->disks[i].per_gb.uusd_per_hour);
+            rb_json_end_object(&j);
+        }
+    }
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(out, '\n');
+}

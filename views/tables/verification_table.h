@@ -1,0 +1,10 @@
+// How far an estimate is from runs that it has not seen, in standard errors.
+#ifndef RB_VIEWS_VERIFICATION_TABLE_H
+#define RB_VIEWS_VERIFICATION_TABLE_H
+
+#include "engine/plan/plan.h"
+#include "planner/questions/verification.h"
+
+void rb_verification_write(const struct rb_verification *v, const struct rb_plan *plan, struct rb_buf *out);
+
+#endif
