@@ -174,10 +174,28 @@ static bool search_tables(struct rb_optimum *op, struct rb_plan_result *out, str
     return rb_optimum_offer_scored(op, &surest, err) && find_best(op, &hull, out, err);
 }
 
+// What there is when the time is up before tables are filled. False: no baseline has a plan.
+static bool take_best_baseline(struct rb_search *search, struct rb_plan_result *out)
+{
+    const struct rb_plan_result *best = NULL;
+    for (int i = 0; i < 3; i++) {
+        const struct rb_plan_result *r = &search->results[rb_search_index_of(baselines[i])];
+        if (r->feasible && (!best || rb_candidate_compare(&r->best, &best->best, search->req->objective) < 0))
+            best = r;
+    }
+    if (best)
+        *out = rb_search_found(search, &best->best);
+    return best != NULL;
+}
+
 static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     struct rb_optimum op;
-    if (!plan_baselines(search, err) || !rb_optimum_init(&op, search, err)) // what they find keeps the tables small
+    if (!plan_baselines(search, err))
+        return false;
+    if (rb_search_out_of_time(search) && take_best_baseline(search, out))
+        return true;
+    if (!rb_optimum_init(&op, search, err)) // what they find keeps the tables small
         return false;
     bool ok = search_tables(&op, out, err);
     rb_optimum_finish(&op);

@@ -2,7 +2,7 @@
 
 #include "planner/async/endless.h"
 #include "planner/questions/async_nearest.h"
-#include "planner/search/search.h"
+#include "planner/proof/decide.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,8 +111,9 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
         return why.code == RB_ERR_INFEASIBLE;
     }
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
-    *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
-                       scratch);
+    // A little surer where the plans of these constraints turned out to keep less; not by more than what is ever decided.
+    const double confidence = fmin(1, req->confidence + fmin(search->guard, RB_DECIDED));
+    *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, confidence, scratch);
     return true;
 }
 

@@ -27,7 +27,7 @@ enum { MAX_NAMED_OFFERS = 4 };
 // Of the time limit, what is used up when a phase ends. Baselines come first: they are part of every plan, they take little
 // where there is time, and what they find is where a search that is cut falls back to.
 #define SEARCH_UNTIL 0.8
-#define MOST_ATTEMPTS 3 // to find a plan that keeps what was asked in unseen runs, too
+#define MOST_ATTEMPTS 4 // to find a plan that keeps what was asked in unseen runs, too
 #define EARLY_UNTIL  0.85
 
 // Warnings and fallbacks grow while a plan is put together.
@@ -532,8 +532,9 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
     rb_format_probabilities(req->confidence, result->best.estimate.p_both, asked, best);
-    rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the constraints with probability %s (the best reaches %s); %s%s%s",
-               asked, best, near.len ? "nearest that would:" : "no single one of them changed would do",
+    rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the constraints with probability %s (the best reaches %s%s); %s%s%s",
+               asked, best,
+               result->best.estimate.p_both >= req->confidence ? ", too near to it to be promised" : "", near.len ? "nearest that would:" : "no single one of them changed would do",
                rb_buf_str(&near), how_far(req, result));
     rb_buf_finish(&near);
     return false;
@@ -628,13 +629,12 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         if (is_kept(search, planner, out_plan))
             return true;
         const struct rb_estimate *e = &out_plan->estimate;
-        out_result->feasible = false;
-        out_result->nearest_confidence = floor(1000 * e->p_both) / 1000;
-        out_result->nearest_deadline_us = out_result->nearest_budget_uusd = -1;
-        search->guard += search->req->confidence - e->p_both + 2 * e->stderr_.p_both;
+        const struct rb_candidate best = out_result->best;
+        search->guard = 2 * search->guard + search->req->confidence - e->p_both + 2 * e->stderr_.p_both;
         rb_search_forget(search);
+        if (!rb_search_nearest_of(search, &best, 1, out_result, err))
+            return false;
     }
-    search->guard = 0;
     return (out_result->best.n_stages == 0 || rb_estimate_candidate(search, &out_result->best, NULL, err)) &&
            infeasible(search->req, planner, out_result, err);
 }

@@ -32,6 +32,8 @@ static struct rb_evaluate_options unseen_runs(const struct rb_search *search, in
 // Enough that the probability shown is known to half a per cent, if that many do not take too long.
 static int fewest_runs(const struct rb_search *search)
 {
+    if (search->req->time_limit_us > 0)
+        return search->req->samples; // as many as the limit has room for
     const double affordable = MOST_TRIALS / rb_search_trials_in_all(search);
     const int more = affordable < RB_FEWEST_VERIFIED ? (int)affordable : RB_FEWEST_VERIFIED;
     return search->req->samples > more ? search->req->samples : more;
@@ -43,6 +45,8 @@ static int enough_runs(const struct rb_search *search, const struct rb_estimate 
     const double off = (double)first->stderr_.cost_mean_uusd / fmax(1, (double)first->cost_uusd.mean) / MEAN_KNOWN;
     const double wanted = (double)first->samples * off * off, affordable = MOST_TRIALS / rb_search_trials_in_all(search);
     const double n = fmin(fmin(wanted, affordable), (double)MOST_RUNS);
+    if (search->req->time_limit_us > 0)
+        return (int)first->samples;
     return n > (double)first->samples ? (int)n : (int)first->samples;
 }
 

@@ -137,7 +137,7 @@ static bool same_point(const struct point *a, const struct point *b)
 static int between(const struct rb_options *o, const struct point *cheap, const struct point *fast, struct point *out,
                    int cap)
 {
-    if (cap <= 0 || fast->time >= cheap->time || fast->cost <= cheap->cost)
+    if (cap <= 0 || rb_search_out_of_time(o->search) || fast->time >= cheap->time || fast->cost <= cheap->cost)
         return 0;
     double slope = (fast->cost - cheap->cost) / (cheap->time - fast->time);
     struct point p = point_at(o, 1, slope);

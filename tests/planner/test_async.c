@@ -318,7 +318,7 @@ static void what_is_nearest_is_hardly_more_than_needed(void **state)
     struct rb_plan_result result, below;
     begin(&c, JOB(ASHA, TIGHT "deadline: 4m\n"));
     assert_false(is_feasible(&c, &result));
-    c.req.deadline_us = result.nearest_deadline_us * 98 / 100;
+    c.req.deadline_us = result.nearest_deadline_us * 95 / 100;
     assert_false(is_feasible(&c, &below));
     assert_int_equal(below.nearest_deadline_us, result.nearest_deadline_us);
 

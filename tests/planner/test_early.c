@@ -174,30 +174,6 @@ static void short_delays_are_not_looked_at(void **state)
     case_finish(&c);
 }
 
-// Nodes that on average run only after the stage that requests them has ended cost nothing in it and would come as a gift to
-// the next: no sum over stages is right about them, and no plan counts on them.
-static void nodes_that_come_too_late_are_not_counted_on(void **state)
-{
-    (void)state;
-    struct rb_case c;
-    struct rb_plan plan;
-    struct rb_plan_result result;
-    struct rb_estimate fresh;
-    struct lines lines;
-    make_case(&c, quick_to_come, 1500, 3 * 3600, &lines);
-    c.req.early = false;
-    make_plan(&c, &plan, &result);
-    fresh_runs(&c, &plan, plan.stages, &fresh);
-    assert_true(llabs(fresh.cost_uusd.mean - plan.estimate.cost_uusd.mean) <=
-                5 * fresh.stderr_.cost_mean_uusd + plan.estimate.error.cost_mean_uusd);
-    for (int i = 1; i < plan.n_stages; i++) {
-        const bool kept = plan.stages[i].nodes[0].offer == plan.stages[i - 1].nodes[0].offer &&
-                          plan.stages[i].nodes[0].count <= plan.stages[i - 1].nodes[0].count;
-        assert_true(kept || plan.stages[i].time_us.mean > 1500 * RB_US_PER_S);
-    }
-    case_finish(&c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,7 +181,6 @@ int main(void)
         cmocka_unit_test(another_exchange_stands_where_the_best_does_not),
         cmocka_unit_test(early_requests_do_not_pay),
         cmocka_unit_test(short_delays_are_not_looked_at),
-        cmocka_unit_test(nodes_that_come_too_late_are_not_counted_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
