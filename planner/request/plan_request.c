@@ -606,10 +606,11 @@ static bool may_find_marginal(const struct rb_search *search, const struct rb_pl
            req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
 }
 
+// Plans of asynchronous jobs are held to unseen runs where they are found (rb_search_plan).
 static bool is_kept(const struct rb_search *search, const struct rb_planner *planner, const struct rb_plan *plan)
 {
     const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
-    return planner->on_average || !limited || plan->estimate.spread_unknown ||
+    return planner->on_average || !limited || plan->estimate.spread_unknown || search->asynchronous ||
            plan->estimate.p_both >= search->req->confidence;
 }
 
