@@ -447,7 +447,7 @@ static bool may_be_in_time(struct certificate *c, int stage, const struct rb_sta
         next_cost[r] = cost[r] + s->cost_uusd[r];
         within += (next_time[r] + later[r] <= deadline_us) & (next_cost[r] <= budget_uusd);
     }
-    return within >= c->need;
+    return within >= c->need || c->search->on_average; // whose mean times the price on time bounds
 }
 
 static bool visit(struct certificate *c, int stage, int before, struct rb_candidate *plan, double cost_uusd,
@@ -491,7 +491,7 @@ static void begin_worlds(struct certificate *c, int n)
     const size_t rows = (size_t)c->n_stages + 1;
     rb_stage_samples_destroy(c->samples);
     c->n_worlds = n;
-    c->need = need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / (double)c->most_visits);
+    c->need = c->search->on_average ? n : need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / (double)c->most_visits);
     c->samples = rb_stage_samples_create(c->search, n, c->need);
     c->time = rb_xrealloc(c->time, rows * (size_t)n, sizeof *c->time);
     c->cost = rb_xrealloc(c->cost, rows * (size_t)n, sizeof *c->cost);
@@ -562,7 +562,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
     const double cost_uusd = (double)c->best->estimate.cost_uusd.mean;
     struct rb_plan_bound b = {.nodes_explored = c->n_visits, .tolerance = RB_PROOF_TOLERANCE, .risk = RB_PROOF_RISK};
     b.present = bound_uusd > 0;
-    b.proved = small && !c->cut && !c->open && !c->better && !c->search->undecided && c->search->n_left_out == 0;
+    b.proved = small && !c->cut && !c->open && !c->better && !c->search->undecided &&
+               c->search->n_left_out == 0 && !(c->search->guard > 0);
     if (b.proved)
         bound_uusd = (1 - RB_PROOF_TOLERANCE) * cost_uusd;
     b.cost_uusd = (int64_t)floor(fmin(fmax(0, bound_uusd), cost_uusd));
@@ -571,6 +572,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
         b.why_not = NULL;
     else if (c->search->n_left_out > 0)
         b.why_not = "offers that may lose nodes were not considered";
+    else if (c->search->guard > 0)
+        b.why_not = "cheaper plans that seemed to keep the constraints turned out not to in unseen runs";
     else if (!small)
         b.why_not = "there are too many choices to exclude each of them";
     else if (c->cut || c->better)

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define SURER_SIGMA 2.0
+
 static int compare_int64(const void *pa, const void *pb)
 {
     int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
@@ -96,6 +98,13 @@ void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 
 // --- of candidates
 
+// What is nearest has to be found again on other runs: as much surer as these n may be off by.
+static double surer(double confidence, int n)
+{
+    const double more = RB_DECIDED + SURER_SIGMA * sqrt(confidence * (1 - confidence) / n);
+    return confidence + fmin(more, (1 - confidence) / 2);
+}
+
 bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
                      struct rb_err *err)
 {
@@ -111,8 +120,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
         return why.code == RB_ERR_INFEASIBLE;
     }
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
-    // A little surer where the plans of these constraints turned out to keep less; not by more than what is ever decided.
-    const double confidence = fmin(1, req->confidence + fmin(search->guard, RB_DECIDED));
+    const double confidence = surer(req->confidence, runs->n);
     *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, confidence, scratch);
     return true;
 }

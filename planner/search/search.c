@@ -419,7 +419,7 @@ bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, i
 
 bool rb_search_is_certified(const struct rb_search *search)
 {
-    return search->req->objective == RB_OBJECTIVE_MIN_COST && !search->on_average;
+    return search->req->objective == RB_OBJECTIVE_MIN_COST;
 }
 
 double rb_search_confidence(const struct rb_search *search)

@@ -102,7 +102,7 @@ bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, i
 // Those runs themselves, kept with the search. Borrowed until the next call.
 bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
                     const struct rb_runs **out, struct rb_err *err);
-// Is the cheapest plan proved by a certificate (planner/proof/certificate.h)? Not for the fastest plan, and not on average.
+// Is the cheapest plan proved by a certificate (planner/proof/certificate.h)? Not the fastest.
 bool rb_search_is_certified(const struct rb_search *search);
 
 // What a plan has to keep the constraints with: the confidence asked, and more once a plan that was found with just that turned
