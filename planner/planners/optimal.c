@@ -211,10 +211,11 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     if (out->feasible && rb_search_is_certified(search))
         return rb_certify(search, &out->best, &out->bound, &out->cut, err);
     if (!rb_search_is_certified(search))
-        out->bound.why_not = search->scenario->job->objective == RB_OBJECTIVE_MIN_COST
-                                 ? "nothing costs anything here, so the fastest is looked for: no bound is computed for "
-                                   "time"
-                                 : "the objective is min_time: no bound is computed for it";
+        out->bound.why_not =
+            search->scenario->job->objective == RB_OBJECTIVE_MIN_COST
+                ? "nothing costs anything here, so the fastest is looked for: no bound is computed for "
+                  "time"
+                : "the objective is min_time: no bound is computed for it";
     return true;
 }
 

@@ -22,8 +22,9 @@
 #define MOST_ROUNDS  4 // each begins with a better plan
 
 struct column {
-    const struct rb_stage_sample *sample; // NULL: ruled out, or no choice of the stage before hands so many nodes over
-    double least_uusd, least_us;          // mean cost, and mean of the times that count, less what they may be off by
+    const struct rb_stage_sample
+        *sample;                 // NULL: ruled out, or no choice of the stage before hands that number of nodes over
+    double least_uusd, least_us; // mean cost, and mean of the times that count, less what they may be off by
     bool wanted;
 };
 
@@ -42,9 +43,9 @@ struct certificate {
     struct rb_candidate *best;
     struct stage stages[RB_LIMIT_STAGES];
     int n_stages, n_columns;
-    int n_worlds, need; // of which so many must be in time
+    int n_worlds, need; // `need` of the worlds must be in time
     struct rb_stage_samples *samples;
-    double sigma;        // a mean is not further off than so many standard errors, for all columns at once
+    double sigma;        // a mean is not further off than this number of standard errors, for all columns at once
     double allowed_uusd; // what another plan's columns may sum up to and still not be cheaper
     double best_uusd, best_columns_uusd;        // mean cost of the best: in runs of the whole plan, and of its columns
     double prices[PRICES + 1];                  // micro-dollars a microsecond
@@ -491,7 +492,9 @@ static void begin_worlds(struct certificate *c, int n)
     const size_t rows = (size_t)c->n_stages + 1;
     rb_stage_samples_destroy(c->samples);
     c->n_worlds = n;
-    c->need = c->search->on_average ? n : need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / (double)c->most_visits);
+    c->need = c->search->on_average
+                  ? n
+                  : need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / (double)c->most_visits);
     c->samples = rb_stage_samples_create(c->search, n, c->need);
     c->time = rb_xrealloc(c->time, rows * (size_t)n, sizeof *c->time);
     c->cost = rb_xrealloc(c->cost, rows * (size_t)n, sizeof *c->cost);
@@ -562,8 +565,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
     const double cost_uusd = (double)c->best->estimate.cost_uusd.mean;
     struct rb_plan_bound b = {.nodes_explored = c->n_visits, .tolerance = RB_PROOF_TOLERANCE, .risk = RB_PROOF_RISK};
     b.present = bound_uusd > 0;
-    b.proved = small && !c->cut && !c->open && !c->better && !c->search->undecided &&
-               c->search->n_left_out == 0 && !(c->search->guard > 0);
+    b.proved = small && !c->cut && !c->open && !c->better && !c->search->undecided && c->search->n_left_out == 0 &&
+               !(c->search->guard > 0);
     if (b.proved)
         bound_uusd = (1 - RB_PROOF_TOLERANCE) * cost_uusd;
     b.cost_uusd = (int64_t)floor(fmin(fmax(0, bound_uusd), cost_uusd));

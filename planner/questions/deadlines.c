@@ -67,8 +67,7 @@ bool rb_deadlines_is_landmark(const struct rb_deadlines *d, int64_t deadline_us)
 }
 
 // Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
-static bool is_flat(const struct rb_deadlines_end *tighter,
-                    const struct rb_deadlines_end *looser)
+static bool is_flat(const struct rb_deadlines_end *tighter, const struct rb_deadlines_end *looser)
 {
     return tighter->least_uusd >= 0 && looser->least_uusd >= 0 &&
            (double)tighter->least_uusd <= (1 + FLAT) * (double)looser->least_uusd;

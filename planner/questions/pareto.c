@@ -39,8 +39,7 @@ static bool find_range(struct frontier *f, int64_t *out_tight_us, int64_t *out_l
     if (!rb_sweep_ask_cheapest(sweep, err) || !rb_sweep_ask_soonest(sweep, &tight_us, err))
         return false;
     if (!sweep->cheapest.feasible || tight_us < 0)
-        return rb_err_set(err, RB_E_NO_PLAN,
-                          "no plan%s keeps the budget with probability %s, however long it may take",
+        return rb_err_set(err, RB_E_NO_PLAN, "no plan%s keeps the budget with probability %s, however long it may take",
                           sweep->search.asynchronous ? " that tries all configurations" : "",
                           rb_format_probability(sweep->req->confidence, asked));
     *out_tight_us = tight_us;

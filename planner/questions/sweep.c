@@ -67,7 +67,7 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
 static bool estimate_anew(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
     return search->asynchronous ? rb_estimate_candidate(search, candidate, NULL, err)
-                                                   : rb_search_score(search, candidate, search->req->samples, err);
+                                : rb_search_score(search, candidate, search->req->samples, err);
 }
 
 // Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may

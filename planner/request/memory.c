@@ -27,8 +27,8 @@ double rb_search_memory_for_tables(const struct rb_search *search)
 
 bool rb_search_out_of_memory(const struct rb_search *search, double more_bytes)
 {
-    double bytes = more_bytes + (double)rb_run_store_bytes(search->runs) +
-                   (double)rb_scenario_kept_bytes(search->scenario);
+    double bytes =
+        more_bytes + (double)rb_run_store_bytes(search->runs) + (double)rb_scenario_kept_bytes(search->scenario);
     return bytes > rb_search_memory_limit(search);
 }
 

@@ -237,8 +237,10 @@ static bool fit_into_memory(struct rb_options *o, struct rb_err *err)
     while (o->n_samples > FEWEST_SAMPLES && rb_table_bytes(cells, o->n_samples) > limit) {
         o->is_pilot = true;
         o->n_samples = o->n_samples / 2 > FEWEST_SAMPLES ? o->n_samples / 2 : FEWEST_SAMPLES;
-        o->need = o->search->on_average ? o->n_samples : rb_need_count(
-            rb_cautious_confidence(rb_search_confidence(o->search), o->n_samples, o->search->req->samples), o->n_samples);
+        o->need = o->search->on_average ? o->n_samples
+                                        : rb_need_count(rb_cautious_confidence(rb_search_confidence(o->search),
+                                                                               o->n_samples, o->search->req->samples),
+                                                        o->n_samples);
     }
     if (rb_table_bytes(cells, o->n_samples) <= limit)
         return true;

@@ -26,9 +26,9 @@ enum { MAX_NAMED_OFFERS = 4 };
 
 // Of the time limit, what is used up when a phase ends. Baselines come first: they are part of every plan, they take little
 // where there is time, and what they find is where a search that is cut falls back to.
-#define SEARCH_UNTIL 0.8
+#define SEARCH_UNTIL  0.8
 #define MOST_ATTEMPTS 4 // to find a plan that keeps what was asked in unseen runs, too
-#define EARLY_UNTIL  0.85
+#define EARLY_UNTIL   0.85
 
 // Warnings and fallbacks grow while a plan is put together.
 struct assembly {
@@ -533,9 +533,9 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
     rb_format_probabilities(req->confidence, result->best.estimate.p_both, asked, best);
     rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the constraints with probability %s (the best reaches %s%s); %s%s%s",
-               asked, best,
-               result->best.estimate.p_both >= req->confidence ? ", too near to it to be promised" : "", near.len ? "nearest that would:" : "no single one of them changed would do",
-               rb_buf_str(&near), how_far(req, result));
+               asked, best, result->best.estimate.p_both >= req->confidence ? ", too near to it to be promised" : "",
+               near.len ? "nearest that would:" : "no single one of them changed would do", rb_buf_str(&near),
+               how_far(req, result));
     rb_buf_finish(&near);
     return false;
 }

@@ -97,8 +97,8 @@ static bool look_at(struct exchange *x, const struct rb_early_plan *p, bool *out
     *out_better = false;
     x->n_tried++;
     x->runs.n = 0;
-    if (!rb_early_compare(x->search, best_of(x), p, 0, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs,
-                          &told, err))
+    if (!rb_early_compare(x->search, best_of(x), p, 0, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs, &told,
+                          err))
         return false;
     if (told.pays == RB_EARLY_KEPT && !is_sure(x, &told, out_better, err))
         return false;

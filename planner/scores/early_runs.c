@@ -51,8 +51,8 @@ void rb_early_runs_free(struct rb_early_runs *r)
 }
 
 // As many runs as there should be, after those that are made.
-static bool simulate(const struct rb_search *search, const struct rb_early_plan *p, uint32_t first,
-                     int n, struct rb_early_runs *io, struct rb_err *err)
+static bool simulate(const struct rb_search *search, const struct rb_early_plan *p, uint32_t first, int n,
+                     struct rb_early_runs *io, struct rb_err *err)
 {
     const int made = io->n;
     if (made >= n)
@@ -60,9 +60,10 @@ static bool simulate(const struct rb_search *search, const struct rb_early_plan 
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_plan_early early[RB_LIMIT_STAGES];
-    const struct rb_evaluate_options opt = {
-        .samples = n - made, .threads = search->req->threads, .first = first + (uint32_t)made,
-        .tables = rb_trial_laws_tables(search->laws)};
+    const struct rb_evaluate_options opt = {.samples = n - made,
+                                            .threads = search->req->threads,
+                                            .first = first + (uint32_t)made,
+                                            .tables = rb_trial_laws_tables(search->laws)};
     rb_candidate_stages(search->scenario, &p->candidate, stages, nodes);
     rb_early_apply(&p->candidate, &p->early, stages, early);
     io->n = n;
@@ -90,8 +91,8 @@ static double p_both(const struct rb_search *search, const struct rb_early_runs 
     return (double)met / n;
 }
 
-bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan,
-                     uint32_t first, struct rb_early_runs *runs, double *out, struct rb_err *err)
+bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan, uint32_t first,
+                     struct rb_early_runs *runs, double *out, struct rb_err *err)
 {
     const int n = search->req->samples;
     if (!simulate(search, plan, first, n, runs, err))
@@ -153,8 +154,8 @@ static void judge_p(const struct rb_search *search, const struct rb_early_runs *
 }
 
 bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan *from, const struct rb_early_plan *to,
-                      uint32_t first, struct rb_early_runs *a, struct rb_early_runs *b,
-                      struct rb_early_comparison *out, struct rb_err *err)
+                      uint32_t first, struct rb_early_runs *a, struct rb_early_runs *b, struct rb_early_comparison *out,
+                      struct rb_err *err)
 {
     const int all = search->req->samples;
     *out = (struct rb_early_comparison){0};

@@ -12,7 +12,7 @@
 #define STAGE_RUNS  1024    // that the quantiles of single stages rest on
 #define MEAN_KNOWN  0.0015  // of the mean cost: its standard error
 #define MOST_RUNS   1000000 // the numbers of runs that no search has seen
-#define MOST_TRIALS 2e7     // of the runs that figures rest on, where these are more than were asked for: a second at most
+#define MOST_TRIALS 2e7 // of the runs that figures rest on, where these are more than were asked for: a second at most
 
 // Runs whose numbers no search has seen.
 static struct rb_evaluate_options unseen_runs(const struct rb_search *search, int samples)
@@ -39,11 +39,12 @@ static int fewest_runs(const struct rb_search *search)
     return search->req->samples > more ? search->req->samples : more;
 }
 
-// And that the mean cost is known to MEAN_KNOWN, if so many do not take too long either.
+// And that the mean cost is known to MEAN_KNOWN, if that does not take too long either.
 static int enough_runs(const struct rb_search *search, const struct rb_estimate *first)
 {
     const double off = (double)first->stderr_.cost_mean_uusd / fmax(1, (double)first->cost_uusd.mean) / MEAN_KNOWN;
-    const double wanted = (double)first->samples * off * off, affordable = MOST_TRIALS / rb_search_trials_in_all(search);
+    const double wanted = (double)first->samples * off * off,
+                 affordable = MOST_TRIALS / rb_search_trials_in_all(search);
     const double n = fmin(fmin(wanted, affordable), (double)MOST_RUNS);
     if (search->req->time_limit_us > 0)
         return (int)first->samples;

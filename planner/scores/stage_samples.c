@@ -171,7 +171,8 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
     *out_ends = true;
     if (rb_table_runs_apply(samples->scenario, &plan, 1, stage, samples->tables)) {
         const struct rb_table_runs runs = {.n = samples->n, .threads = 1};
-        if (!rb_table_runs_of_stage(samples->scenario, stage, &plan, kept, &runs, samples->tables, time_us, cost_uusd, err))
+        if (!rb_table_runs_of_stage(samples->scenario, stage, &plan, kept, &runs, samples->tables, time_us, cost_uusd,
+                                    err))
             return false;
         *out_ends = !is_hopeless(samples, time_us, samples->n);
         return true;

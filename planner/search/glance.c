@@ -148,7 +148,8 @@ void rb_glance_limit(const struct rb_options *o, struct rb_stage_samples *sample
 {
     const struct rb_plan_request *req = o->search->req;
     if (!isinf(o->to_beat) && req->deadline_us >= 0)
-        rb_stage_samples_limit(samples, req->deadline_us, rb_search_confidence(o->search), req->deadline_us * n_deadlines);
+        rb_stage_samples_limit(samples, req->deadline_us, rb_search_confidence(o->search),
+                               req->deadline_us * n_deadlines);
 }
 
 bool rb_glance(struct rb_options *o, struct rb_err *err)
@@ -157,8 +158,7 @@ bool rb_glance(struct rb_options *o, struct rb_err *err)
     if (o->search->asked_again)
         return true;
     o->to_beat = rb_search_to_beat(o->search);
-    struct rb_stage_samples *few =
-        rb_stage_samples_create(
+    struct rb_stage_samples *few = rb_stage_samples_create(
         o->search, SAMPLES, o->search->on_average ? SAMPLES : rb_need_count(rb_search_confidence(o->search), SAMPLES));
     rb_glance_limit(o, few, 1);
     const bool ok = sample(o, few, err) && find_plan(o, err);

@@ -349,11 +349,10 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
         return true;
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)samples, sizeof *values);
     const int made = rb_run_store_copy(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
-    const struct rb_evaluate_options opt = {
-        .first = (uint32_t)made,
-        .samples = samples - made,
-        .threads = search->req->threads,
-        .tables = rb_trial_laws_tables(search->laws)};
+    const struct rb_evaluate_options opt = {.first = (uint32_t)made,
+                                            .samples = samples - made,
+                                            .threads = search->req->threads,
+                                            .tables = rb_trial_laws_tables(search->laws)};
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
     if (made < samples && !rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values + made,
                                             values + samples + made, err))

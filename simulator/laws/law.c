@@ -192,7 +192,7 @@ double rb_law_quantile(const struct rb_law *law, double u)
 
 // ---- transforms
 
-#define LANES 8 // angles side by side
+#define LANES 8  // angles side by side
 #define SPINS 16 // between two that libm is asked for: their errors add up
 
 // exp(i x) at `LANES` numbers x the same distance apart; every step goes on by as many.
