@@ -5,7 +5,7 @@
 #include "planner/search/search.h"
 
 #define RB_DECIDED         0.005 // plans that keep the constraints with less than this above the confidence may be ruled out
-#define RB_DECIDED_RISK    1e-6  // of one plan's decision being wrong: a proof decides some hundreds
+#define RB_DECIDED_RISK    1e-3  // of one plan's decision being wrong
 #define RB_DECIDED_NO_MISS 4096  // runs of which none may miss where the confidence is 1, or nearly
 
 enum rb_decision { RB_UNDECIDED, RB_DECIDED_KEEPS, RB_DECIDED_FALLS_SHORT };

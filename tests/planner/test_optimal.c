@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define N_CASES   60
+#define N_CASES   24
 #define MAX_PLANS 600
 #define SAMPLES   1024  // runs of every plan
 #define TOLERANCE 0.005 // of the best feasible mean
