@@ -1,6 +1,6 @@
 // Reports in lines of text. JSON goes through the document type, after NaN and Infinity, which Python writes
 // and JSON does not know, have been turned into strings.
-#include "executor/launcher/metric_line.h"
+#include "executor/metrics/metric_line.h"
 
 #include "base/buf.h"
 #include "base/doc.h"
