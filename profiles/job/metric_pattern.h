@@ -3,7 +3,8 @@
 //   {resource}  the number of the unit; {NAME}: the number of that metric; {*}: anything, also nothing
 //   {{ }}       a brace
 // A pattern may begin and end anywhere in the line. A number is the longest one there: digits, a sign, a point, an exponent, nan,
-// inf; a % behind it is part of it and divides by 100. There is no backtracking into numbers: matching takes at most
+// inf; a % behind it is part of it and divides by 100, unless the
+// pattern goes on with a %. There is no backtracking into numbers: matching takes at most
 // (bytes of the line) x (bytes of the pattern) steps.
 #ifndef RB_PROFILES_METRIC_PATTERN_H
 #define RB_PROFILES_METRIC_PATTERN_H
