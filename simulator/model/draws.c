@@ -103,7 +103,9 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
 
 double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate)
 {
-    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, gpus_per_trial, 0, replicate);
+    // A guess is wrong in the same way on any number of GPUs.
+    const int layout = s->profile->n_basis > 0 ? 0 : gpus_per_trial;
+    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, layout, 0, replicate);
 }
 
 struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
