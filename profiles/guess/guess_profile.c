@@ -160,30 +160,21 @@ static struct rb_dist latency(int64_t given_us, double prior_s)
 
 // Medians and log_sd of the suggested defaults for a first plan, with the spread half as large again. A request fails for want of
 // capacity more often where GPUs are scarce. The hazard of spot is the highest band of the AWS Spot Instance Advisor: 35 % a month.
-static struct rb_provisioning provisioning_of(const char *infra, const char *type, const char *accelerator, int gpus)
+static struct rb_provisioning provisioning_of(const struct rb_offer *o)
 {
-    const bool large = gpus >= 4, local = strcmp(infra, "local") == 0;
+    const char *accelerator = o->accelerator;
+    const bool large = o->gpus >= 4, local = strcmp(o->infra, "local") == 0;
     const bool rare = strncmp(accelerator, "H100", 4) == 0 || strncmp(accelerator, "B200", 4) == 0 ||
                       strncmp(accelerator, "H200", 4) == 0 || strncmp(accelerator, "GH200", 5) == 0;
     const bool scarce = strncmp(accelerator, "A100", 4) == 0;
-    struct rb_provisioning p = {.infra = infra, .instance_type = type, .market = "*"};
+    struct rb_provisioning p = {
+        .infra = o->infra, .instance_type = o->instance_type, .market = rb_market_name(o->market)};
     p.queue_s = local ? lognormal(.05, .5) : large ? lognormal(60, .9) : lognormal(20, .75);
     p.init_s = local ? lognormal(.5, .5) : large ? lognormal(150, .6) : lognormal(45, .525);
     p.capacity_failure = local ? 0 : rare ? .4 : scarce ? .2 : .05;
-    p.has_preemption = true;
-    p.preemption_per_hour = local ? 0 : 6e-4;
+    p.has_preemption = o->market == RB_MARKET_SPOT;
+    p.preemption_per_hour = p.has_preemption ? 6e-4 : 0;
     return p;
-}
-
-static int add_provisioning(const struct rb_catalog *catalog, struct rb_provisioning *rows, int n, int most, int i)
-{
-    const struct rb_offer *o = &catalog->offers[i];
-    for (int k = 0; k < n; k++)
-        if (strcmp(rows[k].instance_type, o->instance_type) == 0 && strcmp(rows[k].infra, o->infra) == 0)
-            return n;
-    if (n < most)
-        rows[n++] = provisioning_of(o->infra, o->instance_type, o->accelerator, o->gpus);
-    return n;
 }
 
 static bool refuse(const struct rb_guess *g, const struct rb_catalog *catalog, struct rb_err *err)
@@ -214,7 +205,8 @@ bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *un
     struct rb_profile p = {.name = name, .unit = unit, .source = "a guess", .provisioning = rows};
     for (int i = 0; i < n; i++) {
         add_training(&m, catalog->offers[i].accelerator);
-        p.n_provisioning = add_provisioning(catalog, rows, p.n_provisioning, RB_LIMIT_INSTANCE_TYPES, i);
+        if (i < RB_LIMIT_INSTANCE_TYPES)
+            rows[p.n_provisioning++] = provisioning_of(&catalog->offers[i]);
     }
     if (m.n == 0)
         return refuse(g, catalog, err);
