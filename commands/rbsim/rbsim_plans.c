@@ -14,7 +14,7 @@
 
 #define PLAN_SAMPLES 4096
 
-static const char *const planning_only[] = {"deadline", "budget", "confidence", "profile-file", "prices", "set"};
+static const char *const planning_only[] = {"deadline", "budget", "confidence", "guess", "profile-file", "prices", "set"};
 static const char *const cluster_only[] = {"instance-type", "gpus-per-trial"};
 
 // ---- which variants
