@@ -33,7 +33,7 @@ struct rb_doctor {
 };
 
 void rb_doctor_init(struct rb_doctor *d, const char *state_dir); // finish with rb_doctor_finish
-// Plan.json or job.yaml: what the user wants to run.
+// plan.json or job.yaml: what the user wants to run.
 bool rb_doctor_read(struct rb_doctor *d, const char *path, struct rb_err *err);
 bool rb_doctor_add_infra(struct rb_doctor *d, const char *infra, struct rb_err *err); // --infra
 void rb_doctor_examine(struct rb_doctor *d);                                    // fills findings
