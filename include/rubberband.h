@@ -8,12 +8,12 @@
  * Handles    All structs are opaque. `..._free` accepts NULL. A function's `const` result is borrowed from the handle
  *            it was called with, and lives as long. The caller frees what it stores through `out_...`.
  * Errors     Functions that can fail return a status, RUBBERBAND_OK or the exit code that rbplan would end with; outputs are
- *            untouched on failure. `error` may be NULL; else it states the problem, its place, and what to do next. Messages name
- *            settings as rbplan's options: --planner is rubberband_request_set_planner. Passing NULL for a required handle,
- *            or an index out of range, is a programming error and aborts, as does running out of memory.
+ *            untouched on failure. `error` may be NULL; else it states the problem, its place, and what to do next. Messages
+ *            name settings as rbplan's options: --planner is rubberband_request_set_planner. Passing NULL for a required
+ *            handle, or an index out of range, is a programming error and aborts, as does running out of memory.
  * Threads    There is no global state. Different handles may be used by different threads at once. A job, a profile and
- *            prices that are no longer changed may be shared by requests of several threads. A request, like an error, is
- *            used by one thread at a time; it starts threads of its own if rubberband_request_set_threads allows it.
+ *            prices that are no longer changed may be shared by requests of several threads. A request, like an error,
+ *            is used by one thread at a time; it starts threads of its own if rubberband_request_set_threads allows it.
  * Same bytes The same inputs and seed give the same answer, whatever the number of threads, unless a time limit cut the
  *            search.
  * Output     Nothing is printed and no environment variable is read, except RB_TRACE=planner, which prints the planner's
