@@ -50,7 +50,7 @@ static const struct rb_command command = {
     .options = options,
 };
 
-// A fixed token opens Compute Engine only where no account is asked for.
+// A fixed token opens Compute Engine only if no account is given.
 static bool configure_account(const struct rb_args *args, struct rb_mock_server_config *out, struct rb_err *err)
 {
     const char *account = rb_args_string(args, "service-account", NULL);

@@ -99,7 +99,7 @@ static const struct rb_command plan_command = {
 
 // --- the line that says that planning goes on
 
-static struct rb_waiting_line *waiting; // NULL: no plan is being made
+static struct rb_waiting_line *waiting; // NULL: planning is not under way
 
 static void end_line(void)
 {
@@ -158,7 +158,7 @@ static bool print_config(const struct rb_job *job, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-// The file is read once more, for the places of what is warned of. stdin and pipes are empty by now: then there are none.
+// Reads the file again, for the places of the warnings. stdin and pipes are empty by now: then the places are missing.
 static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
@@ -195,7 +195,7 @@ static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct 
     return true;
 }
 
-// A fifth of a plan more: nothing to who reads, and not asked for by who pipes.
+// It costs a fifth of a plan more: unnoticeable to a reader, and not needed in a pipe.
 static bool wants_marginal(const struct rb_args *args)
 {
     const bool is_read = isatty(STDOUT_FILENO) && !rb_args_flag(args, "json");
@@ -220,7 +220,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 
 // --- the command
 
-// Options that make many plans, compare them and keep none. explains: --explain says what the plans share.
+// Options that make and compare many plans and keep none. explains: --explain describes what the plans share.
 static const struct comparison {
     const char *option;
     bool explains;
@@ -231,7 +231,7 @@ static const struct comparison {
     {"what-if", true, rb_plan_what_if},
 };
 
-// At most one of them; *out NULL: none, one plan is asked for, and a page of it holds its what-ifs.
+// At most one of them; *out NULL: none, the user wants one plan, and its page holds its what-ifs.
 static bool find_comparison(const struct rb_args *args, const struct comparison **out, struct rb_err *err)
 {
     *out = NULL;
@@ -247,7 +247,7 @@ static bool find_comparison(const struct rb_args *args, const struct comparison 
     return true;
 }
 
-// Options that are about one plan mean nothing beside many.
+// Options for one plan make no sense with many.
 static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
     static const char *const of_one_plan[] = {"output", "verify",   "max-price-age", "html",
@@ -275,7 +275,7 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
            (!comparison || check_alone(args, comparison->option, comparison->explains, err));
 }
 
-// Without a single request there is no nearest one either: infeasible is an error like any other.
+// Without a single request there are no nearest constraints: infeasible is an error like any other.
 static bool compare(const struct comparison *comparison, const struct rb_args *args, const struct rb_plan_request *req,
                     struct rb_err *err)
 {
@@ -303,11 +303,11 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct rb_plan_request req = request(args, in, &limit);
     if (!memory_limit(args, &req.memory_limit_bytes, err))
         return false;
-    if (!req.explain) // which is talkative itself
+    if (!req.explain) // which prints progress itself
         waiting = rb_waiting_line_begin("planning", "Ctrl-C ends it, --time-limit 10s bounds it");
     if (comparison)
         return compare(comparison, args, &req, err);
-    RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with what a page of the plan shows beside it
+    RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with the plans beside it on the page
     rb_sharing_begin(&sharing, &req);
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
         return err->code == RB_ERR_INFEASIBLE

@@ -1,4 +1,4 @@
-// rbplan import: a job written for another tool, as a job.yaml to go on with. What could not be carried over is warned of.
+// rbplan import: turns a job of another tool into a job.yaml to edit. Warns about what could not be translated.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"

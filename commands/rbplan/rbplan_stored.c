@@ -1,4 +1,4 @@
-// rbplan explain, rbplan diff: what plans that were written say.
+// rbplan explain, rbplan diff: show plans from files.
 #include "commands/rbplan/rbplan.h"
 
 #include "providers/wire/digest.h"

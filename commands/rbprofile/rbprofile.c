@@ -1,4 +1,4 @@
-// rbprofile: what is measured about training and clouds goes in, fitted models come out.
+// rbprofile: imports and measures times of training and clouds, and fits models to them.
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/json.h"

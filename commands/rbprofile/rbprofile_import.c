@@ -1,4 +1,4 @@
-// rbprofile import: files in.
+// rbprofile import: imports files.
 #include "commands/rbprofile/rbprofile_command.h"
 
 #include "base/clock.h"
@@ -90,7 +90,7 @@ static bool store_all(const struct rb_import *imports, int n, struct rb_store *s
     return true;
 }
 
-// Everything is read and checked before the store is opened: a bad file leaves not even an empty store behind.
+// Everything is read and checked before the store is opened: a bad file does not even leave an empty store.
 static bool read_and_store(const struct rb_args *args, const char *const *paths, int n,
                            const struct rb_import_options *options, struct rb_import *imports, struct rb_err *err)
 {

@@ -1,5 +1,5 @@
-// rbprofile train and rbprofile provision: campaigns that run the user's command, or only buy nodes, and record what
-// happened in the profile store.
+// rbprofile train and rbprofile provision: campaigns that run the user's command, or only launch nodes, and record the
+// times in the profile store.
 #include "commands/rbprofile/rbprofile_measure.h"
 
 #include "base/exit_codes.h"
@@ -16,7 +16,7 @@
 
 enum { MAX_SETS = 32 };
 
-// Real machines are bought only after a look at what it costs at most.
+// Real machines are rented only after showing the user the most that they can cost.
 static bool may_buy(const struct rb_measurement *m, bool yes, int n_nodes, int64_t limit_us, struct rb_err *err)
 {
     if (m->local || m->loopback)
@@ -75,7 +75,7 @@ static bool train_with(const struct rb_args *args, struct rb_measurement *m, str
     return rb_print(&out, err);
 }
 
-// Only the resources of a job count here. Without one there is the command line, and the clouds that need no more.
+// Uses only the resources of a job. Without a job there is the command line, and the clouds that need no more.
 static bool read_resources(const struct rb_args *args, struct rb_measurement *m, struct rb_err *err)
 {
     static const char minimal[] = "name: provision\nmetric: {name: none, goal: maximize}\nparameters: {x: 1}\n"
@@ -87,7 +87,7 @@ static bool read_resources(const struct rb_args *args, struct rb_measurement *m,
         return false;
     const bool ok = rb_job_read(doc.root, NULL, 0, &m->arena, &m->job, err);
     rb_doc_finish(&doc);
-    m->job.resources.infra.n = 0; // where is the caller's to say
+    m->job.resources.infra.n = 0; // the caller sets the place
     return ok;
 }
 
@@ -133,7 +133,7 @@ static bool measure(const struct rb_args *args, measure_fn *with, const struct r
     bool ok = with(args, m, err), interrupted = m->interrupted;
     rb_measurement_finish(m);
     free(m);
-    if (interrupted) { // what was measured before is kept and printed; the exit code says that it is not all
+    if (interrupted) { // earlier measurements are kept and printed; the exit code shows that they are incomplete
         if (!ok)
             rb_err_print(err, args->command->name, rb_args_flag(args, "json"));
         exit(RB_CODE_INTERRUPTED);
@@ -141,7 +141,7 @@ static bool measure(const struct rb_args *args, measure_fn *with, const struct r
     return ok;
 }
 
-// Options that both commands have.
+// Options of both commands.
 static struct rb_measurement_options where_of(const struct rb_args *args)
 {
     return (struct rb_measurement_options){

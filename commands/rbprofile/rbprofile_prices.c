@@ -1,4 +1,4 @@
-// rbprofile prices: what the store knows, and newer ones from a file or from the clouds themselves.
+// rbprofile prices: shows the prices in the store, and updates them from a file or from the clouds themselves.
 #include "commands/rbprofile/rbprofile_command.h"
 
 #include "base/clock.h"
@@ -91,7 +91,7 @@ static const struct rb_command update_command = {
         "  rbprofile prices update --infra gcp/us-central1\n",
     .options = update_options};
 
-// One cloud's answer, on its way into the store.
+// One cloud's prices, on their way into the store.
 struct update {
     const struct rb_args *args;
     struct rb_arena arena;
@@ -108,7 +108,7 @@ static void add_type(struct update *u, const char *type)
     u->types[u->n_types++] = type;
 }
 
-// Those on the command line, else those that the store has prices of, which are asked for afresh.
+// The types on the command line, else those with a price in the store, which are fetched again.
 static bool choose_types(struct update *u, struct rb_err *err)
 {
     struct rb_catalog known = {0};

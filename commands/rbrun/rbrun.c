@@ -1,4 +1,4 @@
-// rbrun: carries a plan out, and looks after runs.
+// rbrun: executes a plan, and manages runs.
 #include "commands/rbrun/rbrun.h"
 
 #include "base/closest.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Secrets are in this process's environment and memory: no core file, and no file of ours for others to read.
+// Secrets are in this process's environment and memory: no core file, and no file of ours that others can read.
 static void keep_private(void)
 {
     umask(077);
@@ -63,8 +63,8 @@ int main(int argc, char **argv)
     if (refused)
         return refused;
     keep_private();
-    signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end
-    signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow
+    signal(SIGPIPE, SIG_IGN); // an ssh that died or a pager that was closed causes an error of that write, not our end
+    signal(SIGXFSZ, SIG_IGN); // as does a file that may not grow
     for (const struct rb_subcommand *s = rb_run_subcommands; argc > 1 && s->name; s++) {
         if (strcmp(argv[1], s->name) == 0 && s->name[0] != '-')
             return s->run(argc - 1, argv + 1);

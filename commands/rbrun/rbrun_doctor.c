@@ -1,4 +1,4 @@
-// rbrun doctor: would it work, and if not, what is to be done? Looks, changes nothing, launches nothing.
+// rbrun doctor: would a run work, and if not, what helps? Reads, changes nothing, launches nothing.
 #include "commands/rbrun/rbrun.h"
 
 #include "executor/doctor/doctor.h"

@@ -1,4 +1,4 @@
-// rbrun gc: ending what was left running.
+// rbrun gc: ends what was left running.
 #include "commands/rbrun/rbrun.h"
 
 #include "executor/gc/gc.h"

@@ -1,4 +1,4 @@
-// rbrun logs: what the trials have printed, from the files that the run keeps of it.
+// rbrun logs: prints the output of trials, from the files that the run keeps of it.
 #include "commands/rbrun/rbrun.h"
 
 #include "views/run/trial_logs.h"

@@ -1,4 +1,4 @@
-// rbrun list and replay: looking at runs from their journals, whether or not a process carries them out.
+// rbrun list and replay: read runs from their journals, whether or not a process executes them.
 #include "commands/rbrun/rbrun.h"
 
 #include "executor/report/report.h"

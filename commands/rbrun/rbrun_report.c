@@ -1,4 +1,4 @@
-// rbrun report: what a run did and cost, as text, JSON, CSV, a page or a picture.
+// rbrun report: shows what a run did and cost, as text, JSON, CSV, a page or a picture.
 #include "base/file.h"
 #include "base/log.h"
 #include "commands/rbrun/rbrun.h"
@@ -52,7 +52,7 @@ static bool print_csv(struct rb_journal *j, const struct rb_plan *plan, bool at_
            rb_report_csv_write(doc.root, table, &csv, err) && rb_print(&csv, err);
 }
 
-// Before anything is read: a name that says something else than what would be in it is a mistake.
+// Before anything is read: a name that does not fit the contents is a mistake.
 static bool check_name(const struct rb_args *args, const char *option, const char *ending, struct rb_err *err)
 {
     const char *path = rb_args_string(args, option, NULL);

@@ -1,4 +1,4 @@
-// rbrun status: how a run stands, once or watched.
+// rbrun status: shows the state of a run, once or repeatedly.
 #include "commands/rbrun/rbrun.h"
 #include "views/live/terminal.h"
 #include "views/run/pool_following.h"

@@ -1,5 +1,6 @@
-// rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
-// rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
+// rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate. It uses the
+// engine that rbrun uses, with delays sampled from the profile and learning curves that were measured before or are
+// synthetic.
 #include "commands/rbsim/rbsim.h"
 
 #include "base/file.h"
@@ -171,7 +172,7 @@ static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
     return rb_print(&out, err);
 }
 
-// --tuner and --policy are keys of the job, read with it: defaults of others follow from them.
+// --tuner and --policy are keys of the job, read with it: defaults of other keys depend on them.
 static bool load_job(struct rb_sim_command *c, struct rb_err *err)
 {
     const char *tuner = rb_args_string(c->args, "tuner", NULL), *policy = rb_args_string(c->args, "policy", NULL);

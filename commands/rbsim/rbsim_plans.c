@@ -1,5 +1,5 @@
-// What rbsim simulates: one tuner under one policy, or several to compare; each on a plan from a file, on a fixed cluster
-// without a plan, or on the plan that rbplan would make.
+// What rbsim simulates: one tuner under one policy, or several to compare; each on a plan from a file, on a fixed
+// cluster without a plan, or on the plan that rbplan would make.
 #include "commands/rbsim/rbsim.h"
 
 #include "base/log.h"
@@ -101,7 +101,7 @@ static void write_config(const struct rb_job *job, struct rb_buf *out)
     rb_job_write(job, &j);
 }
 
-// The plan carries its own copy of the job, and that is what runs. Constraints may have come from rbplan's flags.
+// The plan carries its own copy of the job, and that copy runs. Constraints may have come from rbplan's flags.
 static void warn_if_changed(const struct rb_sim_command *c, const struct rb_plan *plan)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf file = RB_BUF_INIT;
@@ -153,7 +153,7 @@ static bool dearer(const struct rb_offer *a, const struct rb_offer *b)
     return a->rate.uusd_per_hour > b->rate.uusd_per_hour;
 }
 
-// The cheapest of the offers, of one type where it is named; spot only where the job has nothing else.
+// The cheapest of the offers, of one type if it is named; spot only if the job allows nothing else.
 static bool choose_offer(const struct rb_sim_command *c, const struct rb_job *job, const struct rb_offer *offers, int n,
                          const struct rb_offer **out, struct rb_err *err)
 {
@@ -238,7 +238,7 @@ static bool planned(struct rb_sim_command *c, const struct rb_job *job, struct r
     return ok;
 }
 
-// ---- all of them
+// ---- all variants
 
 static bool make_plan(struct rb_sim_command *c, struct rb_sim_variant *v, const struct rb_sim_overrides *o,
                       struct rb_err *err)

@@ -1,4 +1,4 @@
-// The nodes of a trace: how many, and at what price. --nodes may be given several times, with a price beside each; nodes of
+// The nodes of a trace: their number and price. --nodes may be given several times, with a price beside each; nodes of
 // all prices train alike.
 #include "commands/rbsim/rbsim_trace.h"
 

@@ -15,7 +15,7 @@ struct fetch {
     rb_prices_fn *fn;
     void *ctx;
     bool ok;
-    struct rb_err err; // where not ok
+    struct rb_err err; // if not ok
 };
 
 static void finish(struct fetch *f)

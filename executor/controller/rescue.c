@@ -1,6 +1,6 @@
-// The journal takes no more writes: mostly a full disk. Nothing is launched or decided any more, and everything that carries
-// the run's tag is ended. That needs no record: `rbrun resume` finds by listing what has ended, as if the controller had died
-// and the cloud had taken its nodes.
+// The journal takes no more writes: usually the disk is full. Nothing is launched or decided from then on, and every
+// instance with the run's tag is ended. That needs no record: `rbrun resume` finds by listing what has ended, as if the
+// controller had died and the cloud had taken its nodes.
 #include "executor/controller/controller_private.h"
 
 #include <stdio.h>
@@ -39,8 +39,8 @@ static bool is_written_down(const struct rb_controller *c, const char *id)
     return false;
 }
 
-// `rbrun resume` repeats requests without an answer, and finds their instances. It does not find what came of a refused request
-// or carries our tag for another reason.
+// `rbrun resume` repeats requests without an answer, and finds their instances. It does not find the instances of a
+// refused request, or those that carry our tag for another reason.
 static void note_unknown(struct rb_controller *c, const char *id)
 {
     char text[256];
@@ -190,6 +190,6 @@ void rb_controller_rescue(struct rb_controller *c)
         c->config.talk(c->config.ctx, "fault", text);
     c->rescue.on = true;
     c->rescue.begun_us = rb_controller_now_us(c);
-    c->n_orphans = 0; // found again below, with every other instance
+    c->n_orphans = 0;                                    // found again below, with every other instance
     rb_controller_arm(c, &c->rescue.timer, 0, begin, c); // the writer is still on the stack
 }

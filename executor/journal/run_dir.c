@@ -170,7 +170,7 @@ static bool not_found(const char *root, const char *run, const struct names *nam
                       rb_buf_str(&newest));
 }
 
-// How well a run is what was said.
+// How well a run matches the given text.
 enum fit { FIT_NONE, FIT_PREFIX, FIT_JOB, FIT_ID };
 
 static enum fit fit_of(const char *run_id, const char *said)

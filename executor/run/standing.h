@@ -17,6 +17,6 @@ void rb_standing_work(struct rb_standing *s, const struct rb_progress *now);
 void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now);
 
 // Fills in *out from the last complete prediction; before the first one, from the plan.
-void rb_standing_tell(const struct rb_standing *s, struct rb_progress *out);
+void rb_standing_report(const struct rb_standing *s, struct rb_progress *out);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// ssh prints English in every locale. The first that fits counts.
+// ssh prints English in every locale. The first match counts.
 static const struct {
     const char *words;
     bool passes;
@@ -46,7 +46,7 @@ bool rb_ssh_trouble_passes(const char *said)
     return i == N_TROUBLES || troubles[i].passes;
 }
 
-// The last line says what was wrong. Line ends, CR LF, were replaced by '?' before.
+// The last line has the reason. Line ends, CR LF, were replaced by '?' before.
 static void last_line(const char *said, struct rb_buf *out)
 {
     size_t n = strlen(said);

@@ -50,7 +50,7 @@ void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
     rb_json_kstring(j, "forecast", p->why_unknown ? NULL : p->is_planned ? "plan" : "run");
 }
 
-// As views/charts/run_gantt.js has it.
+// The same as in views/charts/run_gantt.js.
 static const char *outcome_words(enum rb_outcome outcome)
 {
     switch (outcome) {
@@ -122,7 +122,7 @@ static void places_write(const struct rb_action *a, struct rb_buf *out)
         rb_buf_printf(out, "%s%d", i ? ", " : a->n_slots > 1 ? "nodes " : "node ", a->slots[i].node);
 }
 
-// Where the job lets it be tuned.
+// If the job lets it be tuned.
 static void batch_write(const struct rb_action *a, struct rb_buf *out)
 {
     if (a->with.batch.per_gpu > 0)

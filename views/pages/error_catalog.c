@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-// 1112 is as good as RB1112.
+// 1112 means RB1112.
 static const char *digits_of(const char *text)
 {
     return strncasecmp(text, "RB", 2) == 0 ? text + 2 : text;

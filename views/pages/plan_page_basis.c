@@ -35,7 +35,7 @@ static void price_row(struct rb_text_table *t, const struct rb_offer *offer, int
     age_cell(t, offer, now_us);
 }
 
-// Where prices are from, each source once, with the first machine that it is of.
+// The sources of the prices, each once, with its first machine.
 static void price_sources(const struct rb_plan *plan, struct rb_page *page)
 {
     for (int i = 0; i < plan->n_offers; i++) {
@@ -66,7 +66,7 @@ void rb_plan_page_prices(const struct rb_plan *plan, const struct rb_plan_page_m
     price_sources(plan, page);
 }
 
-// ---- what it rests on
+// ---- the basis of the estimate
 
 static const char *method_text(enum rb_estimate_method method)
 {

@@ -1,4 +1,4 @@
-// Words and tables of the page; the charts are in views/charts/run_*.js.
+// The text and tables of the page; the charts are in views/charts/run_*.js.
 #include "views/pages/run_page.h"
 
 #include "base/json.h"
@@ -111,7 +111,7 @@ static void learning(struct rb_page *p, const struct rb_node *document, bool liv
     rb_page_chart(p, "run-learning", "Learning curves of all trials that reported, by the stage they came to.");
 }
 
-// Shares of nothing say nothing: where nobody pays, time is what there is.
+// Shares of zero dollars are useless: if nothing has a price, the page shows time.
 static void time_spent(struct rb_page *p, const struct rb_node *document, bool live)
 {
     rb_page_section(p, "money", "Where the time went",
@@ -192,7 +192,7 @@ static bool check(const struct rb_node *document, struct rb_err *err)
     return true;
 }
 
-// live: every figure is there from the beginning, to be filled as things happen.
+// live: every figure is there from the beginning, and is filled in later.
 static void sections(struct rb_page *p, const struct rb_node *document, bool live)
 {
     rb_run_page_facts(p, document);

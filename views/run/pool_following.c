@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-// ---- what there is
+// ---- the present state
 
 static bool recall(struct rb_pool_following *p, const char ***out_run_ids, struct rb_err *err)
 {
@@ -33,7 +33,7 @@ bool rb_pool_following_take_in(struct rb_pool_following *p, int job, struct rb_e
     return p->jobs[job].has_begun || rb_err_set(err, RB_E_RUN_UNKNOWN, "this job of the pool has not begun");
 }
 
-// ---- where it stands
+// ---- progress
 
 static struct rb_pool_progress add_up(const struct rb_pool_following *p)
 {
@@ -50,7 +50,7 @@ static struct rb_pool_progress add_up(const struct rb_pool_following *p)
     return sum;
 }
 
-// A pool whose jobs have all come to their ends has nothing left to do. NULL: it has, or may be resumed.
+// If all of a pool's jobs have ended, it has nothing left to do. NULL: it has, or may be resumed.
 static const char *settled_state(const struct rb_pool_following *p)
 {
     const char *state = "complete";

@@ -17,7 +17,7 @@
 
 enum { MAX_LOGS = 4096, FOLLOW_US = 200000, BUFFER_BYTES = 4 * RB_LIMIT_METRIC_LINE };
 
-// What one process of a start has printed, and how far it was shown.
+// The output of one process of a start, and how much of it was shown.
 struct log_file {
     char *name;
     int trial, stage, start, rank;
@@ -30,7 +30,7 @@ struct logs {
     int trial; // -1: all
     bool json;
     struct log_file *files;
-    int n, last; // last: whose output was printed last, -1: none yet
+    int n, last; // last: the file printed last, -1: none yet
     char *bytes; // [BUFFER_BYTES]
 };
 
@@ -42,7 +42,7 @@ static int by_start(const void *a, const void *b)
     return x->start != y->start ? x->start - y->start : x->rank - y->rank;
 }
 
-// Names are the launcher's.
+// The launcher chooses the names.
 static bool parse_name(const char *name, struct log_file *out)
 {
     *out = (struct log_file){0};
@@ -95,7 +95,7 @@ static void print_line(const struct logs *l, const struct log_file *f, const cha
     puts(rb_buf_str(&out));
 }
 
-// Whole lines only: the rest is still being written. Returns the bytes that were printed.
+// Only whole lines: the rest is still being written. Returns the bytes that were printed.
 static size_t print_lines(struct logs *l, const struct log_file *f, size_t n)
 {
     static_assert(BUFFER_BYTES > RB_LIMIT_METRIC_LINE + 1, "the launcher cuts lines at that");

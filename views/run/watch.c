@@ -13,16 +13,16 @@ enum { REFRESH_US = 1000000 };
 
 #define FOOTER "q leaves; the run goes on"
 
-// ---- the terminal, as it was
+// ---- the terminal's original state
 
-// A handler of a crash reaches nothing else; set while the screen is ours.
+// For the handler of a crash, which can use nothing else; set while we own the screen.
 static struct termios as_it_was;
 
 static void give_back(void)
 {
     static const char leave[] = RB_TERMINAL_LEAVE;
     ssize_t n = write(STDOUT_FILENO, leave, sizeof leave - 1);
-    (void)n; // nothing could be done about it
+    (void)n; // there is no remedy
     tcsetattr(STDIN_FILENO, TCSANOW, &as_it_was);
 }
 
@@ -40,7 +40,7 @@ static void on_crash(void (*handler)(int))
         signal(numbers[i], handler);
 }
 
-// Keys come one by one and are not shown; ^C stays a signal.
+// Keys arrive one by one and are not echoed; ^C stays a signal.
 static bool take_over(struct rb_err *err)
 {
     struct termios keys;
@@ -88,7 +88,7 @@ static void stop(void *arg)
     rb_loop_uv_stop(w->uv);
 }
 
-// ^Z: the shell gets its terminal as it was; `fg` brings the screen back.
+// ^Z: the shell gets its terminal back; `fg` brings the screen back.
 static void suspend(void *arg)
 {
     struct watch *w = arg;

@@ -46,7 +46,7 @@ static void write_table(const struct rb_gc *gc, struct rb_buf *out)
     rb_text_table_finish(&t);
 }
 
-// That none is left over is said only where it is certain.
+// Reports that none is left over only if that is certain.
 static void write_sum(const struct rb_gc *gc, struct rb_buf *out)
 {
     const int n_left = rb_gc_count(gc, false), n_in_use = rb_gc_count(gc, true);
@@ -150,7 +150,7 @@ static bool say_unknown(const struct rb_gc *gc, struct rb_err *err)
 
 bool rb_gc_show(const struct rb_gc *gc, bool json, int *out_code, struct rb_err *err)
 {
-    if (gc->failure.code != RB_ERR_NONE && json) { // one document, and the error is it
+    if (gc->failure.code != RB_ERR_NONE && json) { // one document: the error
         *err = gc->failure;
         return rb_err_prefix(err, "%d of %d instances that were left over were ended, and something failed",
                              count_ended(gc), rb_gc_count(gc, false));
