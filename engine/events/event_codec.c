@@ -1,4 +1,4 @@
-// One event as one JSON object: time, kind, then the fields that kind carries and no others.
+// One event as one JSON object: time, kind, then only the fields of that kind.
 #include "engine/events/event.h"
 
 #include "engine/core/advice.h"
@@ -29,7 +29,7 @@ static void write_gpus(struct rb_json *j, uint64_t gpus)
     rb_json_end_array(j);
 }
 
-// What was not reported is left out.
+// Values that were not reported are left out.
 static void write_steps(struct rb_json *j, const struct rb_step_stats *s)
 {
     if (s->has_noise) {
@@ -200,7 +200,7 @@ static bool read_rules(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 
 static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    int which; // RB_STOP_BROKEN_SCRIPT is the engine's own: no event has it
+    int which; // RB_STOP_BROKEN_SCRIPT comes from the engine itself: no event has it
     if (!rb_map_need_choice(m, "reason", rb_stop_reason_names, RB_STOP_RELEASED + 1, &which, err))
         return false;
     e->reason = (enum rb_stop_reason)which;

@@ -97,7 +97,7 @@ static bool read_nodes(const struct rb_node *list, struct rb_arena *arena, const
     return true;
 }
 
-// Trials, resources and order follow from the job: a plan that says otherwise was made for another one.
+// Trials, resources and order follow from the job: a plan with others was made for another job.
 static bool read_rung(struct rb_map *m, int index, const struct rb_rung *rung, struct rb_plan_stage *out,
                       struct rb_err *err)
 {

@@ -1,4 +1,5 @@
-// Elastic: the plan is followed stage by stage. Source: RubberBand (EuroSys'21), the cluster changes size at barriers.
+// Elastic: follows the plan stage by stage. Source: RubberBand (EuroSys'21), where the cluster changes size at
+// barriers.
 #include "engine/policies/policies.h"
 
 static int size(const struct rb_plan *plan, const struct rb_group *group)

@@ -120,7 +120,7 @@ static bool read_typed(struct rb_importer *im, const char *name, const struct rb
            (grid ? read_grid(im, name, &range, err) : read_law(im, name, &range, err));
 }
 
-// A scalar is a constant, a map with `type` a range, any other map holds more.
+// A scalar is a constant, a map with `type` a range, any other map contains more parameters.
 static bool read_hyperparameters(struct rb_importer *im, const char *outer, const struct rb_node *map, bool grid,
                                  struct rb_err *err)
 {
@@ -145,7 +145,7 @@ static bool read_hyperparameters(struct rb_importer *im, const char *outer, cons
 
 // --- searcher
 
-// How long a trial trains. 0: not said.
+// How long a trial trains. 0: not given.
 struct length {
     int64_t n;
     const char *unit;
@@ -210,7 +210,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-// Of k rungs, a bracket each: aggressive the one with all of them, conservative every one, standard the upper half.
+// For k rungs, one bracket each: aggressive takes the one with all of them, conservative every one, standard the upper
+// half.
 static bool read_mode(const struct rb_node *searcher, int64_t rungs, int64_t *out_brackets, struct rb_err *err)
 {
     static const char *const modes[] = {"aggressive", "conservative", "standard"};
@@ -397,7 +398,7 @@ static bool read_environment(struct rb_importer *im, const struct rb_node *root,
            (!variables || read_variables(im, variables, err));
 }
 
-// s3 and gcs have an equivalent. Keys of access are never copied.
+// s3 and gcs have an equivalent. Access keys are never copied.
 static bool read_storage(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const char access[] = "not copied: nodes need access of their own, such as resources.instance_profile";

@@ -1,4 +1,4 @@
-// What may be asked of a profile, and the answers. Interpolation happens here and nowhere else.
+// Queries of a profile. Interpolation happens only here.
 #include "profiles/store/profile.h"
 
 #include "base/buf.h"
@@ -48,7 +48,7 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
 
 // --- speed-up ---
 
-// The batch per GPU stays what was measured (weak scaling), so K GPUs need 1/K of the iterations for one unit
+// The batch per GPU stays as measured (weak scaling), so K GPUs need 1/K of the iterations for one unit
 // of resource. Source: Pollux (OSDI'21), section 3.2: throughput = K m / T_iter.
 static double throughput_speedup(const struct rb_training *t, int gpus, int nodes)
 {
