@@ -29,16 +29,16 @@ enum rb_cloud_cause {
     RB_CLOUD_CAUSE_USER,     // terminated through the API
     RB_CLOUD_CAUSE_GUEST,    // shut down from inside
     RB_CLOUD_CAUSE_CAPACITY, // the cloud had no machine at the end of the queueing delay
-    RB_CLOUD_CAUSE_TAKEN,    // a spot instance that the cloud took back
+    RB_CLOUD_CAUSE_TAKEN,    // a spot instance that the cloud preempted
     RB_CLOUD_CAUSE_EXPIRED,  // its allowed time was over
 };
 
-// What may befall a running instance, the first of two at one instant counts.
+// Events of a running instance; the first of two at one instant counts.
 enum rb_cloud_due {
     RB_CLOUD_DUE_EXPIRE,
     RB_CLOUD_DUE_TAKEN,
-    RB_CLOUD_DUE_SHUTDOWN, // asked for from inside
-    RB_CLOUD_DUE_DARK,     // its node dies and the cloud does not notice
+    RB_CLOUD_DUE_SHUTDOWN, // requested from inside
+    RB_CLOUD_DUE_DARK,     // its node dies, unnoticed by the cloud
     RB_CLOUD_DUE_BOOT,
     RB_CLOUD_N_DUE,
 };
