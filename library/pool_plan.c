@@ -205,7 +205,7 @@ bool rb_pool_plan_job(const struct rb_plan *nodes, struct rb_plan_inputs *in, st
     own_all(out, n_nodes, &in->arena);
     static const char *const alone[] = {
         "the estimate is that of the job alone on the whole pool: among others it takes "
-        "longer; what it costs is told by the pool's report"};
+        "longer; the pool's report shows what it costs"};
     out->warnings = alone;
     out->n_warnings = 1;
     sign(out, in->job_path);

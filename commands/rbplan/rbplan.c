@@ -29,19 +29,18 @@ static const struct rb_option plan_options[] = {
     {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), mean, greedy, static or naive", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
-    {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost; with --what-if, what is shared", 0,
-     0},
+    {"explain", 0, RB_OPT_FLAG, false, NULL, "show on stderr why each candidate lost; with --what-if, what is shared",
+     0, 0},
     {"html", 0, RB_OPT_STRING, false, "FILE",
      "write the plan as a page for a browser: its times, its risks, other deadlines, what if", 0, 0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "draw the plan's stages in time", 0, 0},
     {"pareto", 0, RB_OPT_STRING, false, "FILE", "write (.json) or draw (.svg) cost against deadline for every planner",
      0, 0},
-    {"marginal", 0, RB_OPT_FLAG, false, NULL,
-     "say what a little more time would save (on a terminal it is said anyway)", 0, 0},
+    {"marginal", 0, RB_OPT_FLAG, false, NULL, "show what a little more time would save (on a terminal always)", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
      1000000},
-    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0,
-     0},
+    {"check", 0, RB_OPT_FLAG, false, NULL,
+     "only check the job file, and warn about parts that probably do not do what they should", 0, 0},
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE",
      "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
@@ -55,11 +54,11 @@ static const struct rb_option plan_options[] = {
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
     {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
     {"time-limit", 0, RB_OPT_DURATION, false, "T",
-     "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
+     "stop after T with the best plan so far; it may then differ between runs", 0, 0},
     {"memory-limit", 0, RB_OPT_STRING, false, "SIZE",
      "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
     {"sensitivity", 0, RB_OPT_FLAG, false, NULL,
-     "plan again with each input changed a little, and tell what that costs or saves", 0, 0},
+     "plan again with each input changed a little, and report what that costs or saves", 0, 0},
     {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]",
      "plan that as well, e.g. price=-20% or deadline=3h,spot=allow; with --html, on the page", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
@@ -68,7 +67,7 @@ static const struct rb_option plan_options[] = {
 
 static const struct rb_subcommand subcommands[] = {
     {"diff", "puts two plans side by side", rb_plan_diff},
-    {"explain", "says stage by stage what a plan does and why", rb_plan_explain},
+    {"explain", "explains a plan stage by stage", rb_plan_explain},
     {"import", "makes a job file of a W&B sweep, a Determined experiment or a Ray Tune experiment", rb_plan_import},
     {"init", "prints a job file to begin with", rb_plan_init},
     {0},
@@ -317,8 +316,8 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     if (!rb_plan_check_prices(args, &plan, err))
         return false;
     if (rb_args_flag(args, "marginal") && !result.marginal.exists)
-        rb_info("what a little more time would save is not known: that takes a deadline, objective min_cost, planner "
-                "optimal and plans that are proved; rbplan --pareto shows cost against deadline all the same");
+        rb_info("what a little more time would save is unknown: that needs a deadline, objective min_cost, planner "
+                "optimal and plans that are proved; rbplan --pareto shows cost against deadline nevertheless");
     rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
     return rb_plan_draw(args, &req, &plan, &result, err) && rb_plan_report(args, &plan, &result.marginal, err);
 }

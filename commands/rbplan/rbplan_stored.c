@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DB_OPTION                                                                                                   \
-    {                                                                                                               \
-        "db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan holds what it was made from)", 0, 0 \
+#define DB_OPTION                                                                                           \
+    {                                                                                                       \
+        "db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan contains its inputs)", 0, 0 \
     }
 
 static const struct rb_option options[] = {DB_OPTION, {0}};

@@ -10,8 +10,8 @@
 static const struct rb_option import_options[] = {
     {"name", 0, RB_OPT_STRING, false, "P", "name of the profile, where the file carries none or another", 0, 0},
     {"format", 0, RB_OPT_STRING, false, "F",
-     "throughput-csv, prices-csv, provision-csv or spot-csv (default: told by the header)", 0, 0},
-    {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: what it was measured on", 0, 0},
+     "throughput-csv, prices-csv, provision-csv or spot-csv (default: recognised by the header)", 0, 0},
+    {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: the accelerator of the measurement", 0, 0},
     {"batch", 0, RB_OPT_DOUBLE, false, "B", "throughput-csv: batch per GPU that trials train with", 1e-9, 1e9},
     {"units-per-epoch", 0, RB_OPT_DOUBLE, false, "U", "throughput-csv: iterations per unit of resource on one GPU",
      1e-9, 1e9},

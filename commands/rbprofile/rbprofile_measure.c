@@ -30,11 +30,11 @@ static bool may_buy(const struct rb_measurement *m, bool yes, int n_nodes, int64
     if (yes)
         return true;
     if (!isatty(STDIN_FILENO))
-        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this buys real machines: say --yes");
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this rents real machines: pass --yes to confirm");
     fprintf(stderr, "Go on? [y/N] ");
     char answer[16] = "";
     if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
-        return rb_err_set(err, RB_E_NOT_CONFIRMED, "nothing was bought");
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "nothing was rented");
     return true;
 }
 
@@ -180,7 +180,7 @@ static bool run_provision(const struct rb_args *args, struct rb_err *err)
         {"port", 0, RB_OPT_INT, false, "P", "ssh port of the nodes (default: RB_SSH_PORT, else the job's)", 1, 65535}, \
         {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where keys and logs go (default: the user's own)", 0, 0},       \
     {                                                                                                                  \
-        "yes", 0, RB_OPT_FLAG, false, NULL, "buy real machines without asking", 0, 0                                   \
+        "yes", 0, RB_OPT_FLAG, false, NULL, "rent real machines without asking", 0, 0                                  \
     }
 
 int rb_profile_train(int argc, char **argv)
@@ -189,13 +189,14 @@ int rb_profile_train(int argc, char **argv)
         {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
         {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
          1000},
-        {"share", 0, RB_OPT_STRING, false, "N,N..", "so many trials at once on one GPU, too (default: none)", 0, 0},
+        {"share", 0, RB_OPT_STRING, false, "N,N..", "also measure this many trials at once on one GPU (default: none)",
+         0, 0},
         {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
         {"batches", 0, RB_OPT_INT, false, "N",
          "larger batches to time at each size, where trial.batch lets it be tuned (default: 2)", 0, 10},
         {"nodes", 0, RB_OPT_INT, false, "N", "nodes to measure on at the same time (default: 1)", 1, 64},
         {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},
-        {"fresh", 0, RB_OPT_FLAG, false, NULL, "forget what was measured for this profile before", 0, 0},
+        {"fresh", 0, RB_OPT_FLAG, false, NULL, "forget earlier measurements for this profile", 0, 0},
         {"exclusive", 0, RB_OPT_FLAG, false, NULL, "one run per node at a time (always so on real machines)", 0, 0},
         {"set", 0, RB_OPT_STRING, true, "K=V", "change a key of the job", 0, 0},
         WHERE_OPTIONS,

@@ -84,7 +84,7 @@ static const struct rb_option update_options[] = {
 static const struct rb_command update_command = {
     .name = "rbprofile prices update",
     .usage = "--from FILE | --infra INFRA [options]",
-    .summary = "Brings prices into the profile store, from a file or from the cloud that sells at them.",
+    .summary = "Puts prices into the profile store, from a file or from the cloud itself.",
     .examples =
         "  rbprofile prices update --from prices.csv\n"
         "  rbprofile prices update --infra aws/us-east-1 --instance-type g5.xlarge --instance-type p4d.24xlarge\n"

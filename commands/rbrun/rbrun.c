@@ -27,17 +27,17 @@ static void keep_private(void)
 
 const struct rb_subcommand rb_run_subcommands[] = {
     {"doctor", "looks at everything a run needs, and launches nothing", rb_run_doctor},
-    {"explain", "says what the number behind an error means", rb_run_explain},
+    {"explain", "explains the number of an error", rb_run_explain},
     {"fetch", "unpacks a checkpoint", rb_run_fetch},
-    {"gc", "finds instances that nobody looks after any more, and ends them", rb_run_gc},
+    {"gc", "finds instances whose run no process executes, and ends them", rb_run_gc},
     {"list", "every run, newest first", rb_run_list},
     {"logs", "output of the trials", rb_run_logs},
     {"replay", "checks the journal of a run against a fresh engine", rb_run_replay},
-    {"report", "what a run did and cost, beside what was predicted", rb_run_report},
-    {"resume", "goes on with a run that was interrupted, stopped or killed", rb_run_resume},
-    {"status", "how a run stands", rb_run_status},
+    {"report", "shows what a run did and cost, beside the prediction", rb_run_report},
+    {"resume", "resumes a run that was interrupted, stopped or killed", rb_run_resume},
+    {"status", "shows the state of a run", rb_run_status},
     {"stop", "ends a run and its instances", rb_run_stop},
-    {"--pool", "carries out several jobs on nodes that they share", rb_run_pool},
+    {"--pool", "executes several jobs on nodes that they share", rb_run_pool},
     {0},
 };
 #define N_SUBCOMMANDS ((int)(sizeof rb_run_subcommands / sizeof *rb_run_subcommands) - 1)

@@ -4,7 +4,7 @@
 #include "views/run/trial_logs.h"
 
 static const struct rb_option logs_options[] = {
-    {"follow", 'f', RB_OPT_FLAG, false, NULL, "go on as more is written, until interrupted", 0, 0},
+    {"follow", 'f', RB_OPT_FLAG, false, NULL, "continue with new output, until interrupted", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
 };

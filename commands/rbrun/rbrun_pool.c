@@ -48,7 +48,7 @@ static bool print_report(struct pool *p, const struct rb_pool_report *r, struct 
     }
     return rb_print(&text, err) &&
            (is_kept || rb_err_set(err, rb_err_number(&why),
-                                  "the pool's report was not kept: %s%s%s; make room, then say `rbrun resume %s`",
+                                  "the pool's report was not kept: %s%s%s; make room, then run `rbrun resume %s`",
                                   why.file, why.file[0] ? ": " : "", why.message, r->run_id));
 }
 

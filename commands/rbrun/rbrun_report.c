@@ -9,7 +9,7 @@
 static const struct rb_option report_options[] = {
     {"csv", 0, RB_OPT_STRING, false, "TABLE", "print " RB_REPORT_CSV_TABLES " as CSV", 0, 0},
     {"html", 0, RB_OPT_STRING, false, "FILE.html", "write the whole report as one page for a browser", 0, 0},
-    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write who ran where and when as a picture", 0, 0},
+    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write what ran where and when as a picture", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
@@ -17,7 +17,7 @@ static const struct rb_option report_options[] = {
 static const struct rb_command report_command = {
     .name = "rbrun report",
     .usage = "[options] [RUN]",
-    .summary = "What a run did and cost, beside what was predicted. RUN: its id, its job's name, or the beginning of "
+    .summary = "Shows what a run did and cost, beside the prediction. RUN: its id, its job's name, or the beginning of "
                "either; the newest.",
     .examples = "  rbrun report\n"
                 "  rbrun report digits-2026 --json > report.json\n"

@@ -23,12 +23,12 @@
 #define DEFAULT_REPLICATES 100
 
 static const struct rb_option options[] = {
-    {"plan", 0, RB_OPT_STRING, false, "FILE", "plan to carry out (default: plan the job first)", 0, 0},
+    {"plan", 0, RB_OPT_STRING, false, "FILE", "plan to execute (default: plan the job first)", 0, 0},
     {"nodes", 0, RB_OPT_INT, true, "N", "no plan: a fixed cluster of N nodes", 1, RB_LIMIT_NODES},
     {"instance-type", 0, RB_OPT_STRING, true, "T", "of these nodes (default: the cheapest allowed)", 0, 0},
     {"gpus-per-trial", 0, RB_OPT_INT, false, "G", "on these nodes (default: the job's smallest size)", 1, 4096},
     {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random or grid (default: the job's)", 0, 0},
-    {"policy", 0, RB_OPT_STRING, false, "NAME", "who gets how many GPUs (default: the plan's, else the job's)", 0, 0},
+    {"policy", 0, RB_OPT_STRING, false, "NAME", "the allocation policy (default: the plan's, else the job's)", 0, 0},
     {"compare", 0, RB_OPT_STRING, true, "LIST", "TUNER:POLICY[:KEY=VALUE]...,...: each against the first", 0, 0},
     {"replicates", 0, RB_OPT_INT, false, "N", "simulated runs (default 100)", 1, 1000000},
     {"curves", 0, RB_OPT_STRING, false, "FILE", "learning curves: CSV, events.jsonl, a directory, synthetic[:b0=B]", 0,
@@ -45,7 +45,7 @@ static const struct rb_option options[] = {
     {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: as rbplan)", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE", "price list to plan with (default: as rbplan)", 0, 0},
     {"trace", 0, RB_OPT_STRING, false, "FILE", "no job: the jobs of a trace on one shared cluster", 0, 0},
-    {"apps", 0, RB_OPT_STRING, false, "DIR", "with --trace: the measured applications it speaks of", 0, 0},
+    {"apps", 0, RB_OPT_STRING, false, "DIR", "with --trace: the measured applications that it names", 0, 0},
     {"rules", 0, RB_OPT_STRING, false, "NAME", "with --trace: events (default), or osdi21 as published", 0, 0},
     {"gpus-per-node", 0, RB_OPT_INT, false, "G", "with --trace (default 4); and --nodes, default 16", 1,
      RB_LIMIT_GPUS_PER_NODE},
@@ -64,7 +64,7 @@ static const struct rb_option options[] = {
     {"autoscale", 0, RB_OPT_STRING, false, "RULE",
      "with --trace: marginal, throughput or utility decides how many of --nodes are owned (default: all, throughout)",
      0, 0},
-    {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
+    {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: own at least N nodes (default 1)", 1, RB_LIMIT_NODES},
     {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
      "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
     {"provision-cv", 0, RB_OPT_DOUBLE, false, "CV", "with --autoscale: spread of that delay, log-normal (default 0)", 0,
@@ -78,7 +78,7 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbsim",
     .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
-    .summary = "Runs a tuning job in virtual time, many times over, and says what it takes, costs and finds.",
+    .summary = "Runs a tuning job in virtual time, many times over, and reports time, cost and results.",
     .examples = "  rbsim job.yaml\n"
                 "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
                 "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"

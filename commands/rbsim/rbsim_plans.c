@@ -125,7 +125,7 @@ static bool check_tuner(const struct rb_sim_command *c, const struct rb_plan *pl
     if (strcmp(name, planned) == 0)
         return rb_job_check_supported(plan->job, err);
     return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
-                      "--tuner %.40s: the plan was made for %s; leave out --plan to plan anew", name, planned);
+                      "--tuner %.40s: the plan was made for %s; leave out --plan to make a new plan", name, planned);
 }
 
 static bool read_plan(struct rb_sim_command *c, const char *path, struct rb_plan *out, struct rb_err *err)
@@ -133,8 +133,7 @@ static bool read_plan(struct rb_sim_command *c, const char *path, struct rb_plan
     for (size_t i = 0; i < sizeof planning_only / sizeof planning_only[0]; i++) {
         if (rb_args_nth(c->args, planning_only[i], 0))
             return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
-                              "--%s changes what is planned: leave out --plan, or make the plan anew",
-                              planning_only[i]);
+                              "--%s changes what is planned: leave out --plan, or make a new plan", planning_only[i]);
     }
     if (!rb_doc_read(&c->plan_doc, path, err) ||
         !rb_plan_read(c->plan_doc.root, rb_digest_sha256, &c->in.arena, out, err))
@@ -148,7 +147,7 @@ static bool read_plan(struct rb_sim_command *c, const char *path, struct rb_plan
 
 // ---- a fixed cluster, without planning
 
-static bool dearer(const struct rb_offer *a, const struct rb_offer *b)
+static bool is_more_expensive(const struct rb_offer *a, const struct rb_offer *b)
 {
     return a->rate.uusd_per_hour > b->rate.uusd_per_hour;
 }
@@ -163,7 +162,7 @@ static bool choose_offer(const struct rb_sim_command *c, const struct rb_job *jo
         if ((type && strcmp(offers[i].instance_type, type) != 0) ||
             (offers[i].market == RB_MARKET_SPOT && job->resources.spot != RB_SPOT_ONLY))
             continue;
-        if (!best || dearer(best, &offers[i]))
+        if (!best || is_more_expensive(best, &offers[i]))
             best = &offers[i];
     }
     if (!best)

@@ -65,7 +65,7 @@ static const char *const stop_texts[] = {
     [RB_STOP_BUDGET] = "the budget was reached",
     [RB_STOP_CAPACITY] = "no capacity was left",
     [RB_STOP_DRIFT] = "the run drifted from its prediction",
-    [RB_STOP_FAILURE] = "the run could not go on",
+    [RB_STOP_FAILURE] = "the run could not continue",
     [RB_STOP_RELEASED] = "its pool needs the nodes no more",
     [RB_STOP_BROKEN_SCRIPT] = "the script is broken",
 };

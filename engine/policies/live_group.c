@@ -77,7 +77,7 @@ bool rb_live_widths_make(const struct rb_plan *plan, struct rb_live_widths *out,
     const struct rb_training *training = rb_profile_training(plan->profile, offer_of(plan)->accelerator);
     struct rb_live_widths w = {.n = 0};
     if (!training)
-        return rb_err_set(err, RB_E_NOT_MEASURED, "profile %s: nothing is known of %s", plan->profile->name,
+        return rb_err_set(err, RB_E_NOT_MEASURED, "profile %s: there is no data on %s", plan->profile->name,
                           offer_of(plan)->accelerator);
     if (!add_shares(&plan->job->trial, training, &w, err) || !add_sizes(plan, training, &w, err))
         return false;

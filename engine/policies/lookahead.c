@@ -168,7 +168,7 @@ static void shrink_waiting(const struct lookahead *l, const struct rb_engine *e,
     if (gpus == 0)
         return;
     rb_decide_resize(out, waiting[0], gpus);
-    out->reason = "what it waits for does not fit";
+    out->reason = "the trial it waits for does not fit";
 }
 
 // ---- asking
@@ -177,7 +177,7 @@ static void ask(struct lookahead *l, const struct rb_engine *e, struct rb_decisi
 {
     out->advise = l->pending = true;
     l->asked_us = rb_engine_now_us(e);
-    out->reason = out->reason ? out->reason : "curves went on: who should have how many GPUs?";
+    out->reason = out->reason ? out->reason : "new reports: how many GPUs should each trial have?";
 }
 
 static bool report_asks(struct lookahead *l, const struct rb_engine *e, int trial)
@@ -260,7 +260,7 @@ const struct rb_policy rb_policy_lookahead = {
     .anytime = true,
     .needs_on_demand = true,
     .estimate_runs = 64, // a run takes 0.03 s if its forecasts divide 8 GPUs, and a second if they divide 32
-    .foreseen_if = "no forecast changes sizes or nodes any more",
+    .foreseen_if = "no forecast changes sizes or nodes from now on",
     .size = rb_size_of_atom,
     .cluster = cluster,
     .create = create,

@@ -264,7 +264,7 @@ static void describe(const struct run *r, char *out, size_t size)
 static void report_resumed(struct rb_campaign *c, const char *error)
 {
     if (c->resumed == RB_RESUMED_UNKNOWN)
-        talk(c, "whether the script goes on from a checkpoint could not be found out: %s", error);
+        talk(c, "it is unknown whether the script resumes from a checkpoint: %s", error);
     else
         talk(c, "started again from a checkpoint, the script %s",
              c->resumed == RB_RESUMED_YES ? "goes on from it" : "begins with the first unit again");
@@ -552,7 +552,7 @@ static void on_unreachable(void *ctx, int node, const char *why)
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     struct rb_campaign *c = ctx;
     rb_places_remove(&c->places, node);
-    rb_buf_printf(&text, "its node could not be reached any more: %s", why);
+    rb_buf_printf(&text, "its node could no longer be reached: %s", why);
     for (int i = 0; i < c->n_all; i++)
         if (c->runs[i].state >= RUN_RUNNING && c->runs[i].state < RUN_ENDED && c->runs[i].slot.node == node)
             end_run(c, &c->runs[i], rb_buf_str(&text));
@@ -570,10 +570,10 @@ static void on_switched(void *ctx, int node, const struct rb_switch_report *repo
     struct rb_err err = {0};
     if (report->state == RB_SWITCH_ARMED)
         return;
-    rb_err_set(
-        &err, RB_E_SWITCH_NOT_ARMED,
-        "node %d: its dead man's switch is not known to be armed (%s): if rbprofile dies, `rbrun gc` has to end it",
-        node, report->why[0] ? report->why : "it gave no reason");
+    rb_err_set(&err, RB_E_SWITCH_NOT_ARMED,
+               "node %d: it is not known whether its dead man's switch is armed (%s): if rbprofile dies, `rbrun gc` "
+               "has to end it",
+               node, report->why[0] ? report->why : "it gave no reason");
     talk(c, "%s [RB%d]", err.message, (int)rb_err_number(&err));
 }
 

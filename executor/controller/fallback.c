@@ -53,7 +53,7 @@ static bool can_be_paid(struct rb_controller *c, int offer, int count)
     }
     const bool paid = rb_controller_within_budget(c, count * rb_bill_least_uusd(&billing));
     if (!paid && c->offers[offer].state != RB_OFFER_TOO_EXPENSIVE)
-        note_offer(c, offer, "is passed over", "what is left of the budget does not pay for it");
+        note_offer(c, offer, "is skipped", "the rest of the budget does not pay for it");
     c->offers[offer].state = paid ? RB_OFFER_USABLE : RB_OFFER_TOO_EXPENSIVE;
     return paid;
 }

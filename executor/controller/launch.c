@@ -433,7 +433,7 @@ void rb_run_gang_send(struct rb_run_gang *g)
     struct rb_err err;
     const bool sent = rb_run_gang_find(g, rb_run_node_is_undecided)->row.state != RB_LAUNCH_INTENT;
     if (!sent && !is_whole(g)) {
-        rb_run_gang_break(g, "not all of it is wanted any more");
+        rb_run_gang_break(g, "not all of it is wanted now");
         return;
     }
     user_data_path(g, &path);

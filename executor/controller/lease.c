@@ -79,12 +79,12 @@ static void warn(struct rb_lease_keeper *k, const struct rb_err *err)
     if (k->warned)
         return;
     k->warned = true;
-    snprintf(
-        text, sizeof text,
-        "the leases of the nodes in %s cannot be renewed (%.500s); the run goes on, and tries again. Until that works, "
-        "`rbrun gc` called elsewhere may take them for left over %s after their %s",
-        k->config.infra, err->message, rb_format_duration(k->config.length_us, length),
-        k->renewed ? "last renewal" : "launch");
+    snprintf(text, sizeof text,
+             "the leases of the nodes in %s cannot be renewed (%.500s); the run continues, and tries again. Until that "
+             "works, "
+             "`rbrun gc` called elsewhere may take them for left over %s after their %s",
+             k->config.infra, err->message, rb_format_duration(k->config.length_us, length),
+             k->renewed ? "last renewal" : "launch");
     k->config.warn(k->config.ctx, text);
 }
 

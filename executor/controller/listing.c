@@ -131,10 +131,11 @@ static bool check_market(struct rb_run_node *n, const struct rb_instance *instan
     const char *market = rb_market_name(instance->market);
     struct rb_err err = {0};
     if (instance->market_unknown && n->row.running_us < 0 && rb_controller_says_first(&n->said, RB_SAID_OTHER_MARKET))
-        rb_controller_note(c, "warning",
-                           "node %d (%s): it has ended, and the cloud no longer says on which market it ran: billed as "
-                           "%s, as it was asked for",
-                           n->id, n->row.instance_id, n->row.market);
+        rb_controller_note(
+            c, "warning",
+            "node %d (%s): it has ended, and the cloud no longer reports on which market it ran: billed as "
+            "%s, as it was asked for",
+            n->id, n->row.instance_id, n->row.market);
     if (instance->market_unknown || strcmp(market, n->row.market) == 0 ||
         !rb_controller_says_first(&n->said, RB_SAID_OTHER_MARKET))
         return true;
@@ -334,7 +335,7 @@ static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
     struct rb_err why = {0};
     rb_err_set(&why, RB_E_LISTING_DENIED,
                "%s; what this run left cannot be seen, and may be there and billed: give back the permission to list, "
-               "then say `rbrun resume %s` or `rbrun stop %s`",
+               "then run `rbrun resume %s` or `rbrun stop %s`",
                err->message, c->config.run_id, c->config.run_id);
     rb_controller_leave_run(c, &why);
 }
@@ -353,10 +354,11 @@ static void note_failed(struct rb_controller *c, int infra, const struct rb_err 
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
     rb_controller_describe_switches(c, &switches);
     if (waits)
-        rb_controller_note(c, "warning",
-                           "%s; the end of this run waits until it answers, for what was rented there may be there and "
-                           "billed. Ctrl-C leaves: %s; `rbrun stop %s` ends what is left later",
-                           what, rb_buf_str(&switches), run);
+        rb_controller_note(
+            c, "warning",
+            "%s; the end of this run waits until it answers, because its instances may still be there and "
+            "billed. Ctrl-C leaves: %s; `rbrun stop %s` ends what is left later",
+            what, rb_buf_str(&switches), run);
     else
         rb_controller_note(c, "warning", "%s; trying again%s", what,
                            ends ? ", a few times: nothing is known to be left there" : "");

@@ -287,7 +287,7 @@ static void alarm_denied(struct rb_run_node *n, const struct rb_err *err)
     if (!rb_controller_says_first(&n->said, RB_SAID_END_DENIED))
         return;
     rb_controller_note(n->c, "warning",
-                       "node %d: the cloud REFUSES to end %s in %s (%s); it goes on costing money: give back the "
+                       "node %d: the cloud REFUSES to end %s in %s (%s); it keeps costing money: give back the "
                        "permission or end it by hand; asking again until it is gone",
                        n->id, n->row.instance_id, n->row.infra, err->message);
 }
@@ -392,7 +392,7 @@ void rb_run_node_unreachable(void *ctx, int node, const char *why)
     struct rb_controller *c = ctx;
     struct rb_run_node *n = rb_run_node_at(c, node);
     struct rb_err err = {0};
-    rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached any more: %s", why);
+    rb_err_set(&err, RB_E_NODE_LOST, "it can no longer be reached: %s", why);
     if (c->dead || !rb_run_node_exists(n))
         return;
     if (n->row.state == RB_LAUNCH_READY && rb_run_node_is_cut_off(n) && rb_run_node_unfollow_tasks(c, node))

@@ -198,9 +198,9 @@ static void resume_stopped_run(struct rb_controller *c)
     if (rb_engine_outcome(c->engine, &(enum rb_stop_reason){0}) != RB_JOB_STOPPED)
         return;
     if (c->meta.deadline_us >= 0 && c->meta.deadline_us <= rb_controller_now_us(c)) {
-        rb_controller_note(c, "warning", "the deadline has passed: the run does not go on; say --deadline +1h");
+        rb_controller_note(c, "warning", "the deadline has passed: the run is not resumed; pass --deadline +1h");
     } else if (!rb_controller_within_budget(c, 0)) {
-        rb_controller_note(c, "warning", "the budget is spent: the run does not go on; say --budget +10");
+        rb_controller_note(c, "warning", "the budget is spent: the run is not resumed; pass --budget +10");
     } else {
         rb_controller_arm_deadline(c);
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_RESUME});

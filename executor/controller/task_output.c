@@ -81,7 +81,7 @@ static void end_beyond(struct rb_run_task *t, int64_t resource)
         rb_controller_note(
             c, "warning",
             "trial %d reported %s %" PRId64 ", but was to stop at %" PRId64
-            " (RB_RESOURCE_END): it is ended there, as every trial that trains on will be, and goes on "
+            " (RB_RESOURCE_END): it is ended there, as will be every trial that trains on, and continues "
             "from the checkpoint it has written by then; let the script end itself after RB_RESOURCE_END",
             t->row.trial, unit, resource, t->row.resource_end);
     c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
@@ -97,7 +97,7 @@ void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t
     struct rb_metric_line line;
     rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
     if (line.paced && rb_controller_says_first(&c->said, RB_SAID_PACED))
-        rb_controller_note(c, "paced", "the trials say that their accelerator's speed is emulated");
+        rb_controller_note(c, "paced", "the trials report that their accelerator's speed is emulated");
     if (!line.is_report && !line.steps.has_noise)
         rb_last_lines_take(&t->printed, bytes, n);
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
@@ -235,7 +235,7 @@ void rb_run_task_linked(void *ctx, int trial, const char *name)
         return;
     rb_controller_note(
         c, "warning",
-        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
+        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials resume from it, but "
         "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
         trial, name);
 }

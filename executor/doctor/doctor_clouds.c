@@ -47,7 +47,7 @@ static void answered(void *arg, const struct rb_http_response *response)
     }
     rb_doctor_find(d, "endpoint", v->infra, RB_VERDICT_OK, "answers");
     if (peer_us < 0) {
-        rb_doctor_find(d, "clock", v->infra, RB_VERDICT_WARN, "it does not say what time it is");
+        rb_doctor_find(d, "clock", v->infra, RB_VERDICT_WARN, "it does not report its time");
         return;
     }
     const int64_t skew_s = (peer_us - now_us) / RB_US_PER_S, off_s = skew_s < 0 ? -skew_s : skew_s;
@@ -112,10 +112,11 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         snprintf(elsewhere, sizeof elsewhere, ", %d in use elsewhere", n_elsewhere);
     struct rb_finding *f =
         rb_doctor_find(v->doctor, "instances", v->infra, orphans || !complete ? RB_VERDICT_WARN : RB_VERDICT_OK,
-                       "%s%d of %s, %d of them of runs at work on this machine%s",
+                       "%s%d of %s, %d of them of runs that this machine executes%s",
                        complete ? "" : "the list is not complete: at least ", n_ours, owner, n_at_work, elsewhere);
     if (orphans)
-        snprintf(f->remedy, sizeof f->remedy, "nobody carries their runs out: rbrun gc --dry-run --infra %s", v->infra);
+        snprintf(f->remedy, sizeof f->remedy, "no process executes their runs: rbrun gc --dry-run --infra %s",
+                 v->infra);
     else if (!complete)
         snprintf(f->remedy, sizeof f->remedy, "look again");
     v->welcome = true;
@@ -227,11 +228,11 @@ void rb_doctor_clouds(struct rb_doctor *d)
         return;
     if (!d->wishes)
         snprintf(rb_doctor_find(d, "permission", "", RB_VERDICT_WARN, "not looked at: no machine was named")->remedy,
-                 256, "say: rbrun doctor plan.json, or name resources.instance_types in the job");
+                 256, "run: rbrun doctor plan.json, or name resources.instance_types in the job");
     else if (!rb_run_preflight(d->wishes, &d->files.arena, judge, d, &pinned, &err))
         failed(d, "permission", "plan", &err);
     if (!d->plan)
-        snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not looked at: only a plan says how many machines")
+        snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not checked: only a plan has the number of machines")
                      ->remedy,
-                 256, "say: rbrun doctor plan.json");
+                 256, "run: rbrun doctor plan.json");
 }

@@ -24,7 +24,7 @@ static void judge(struct rb_doctor *d, const char *infra, const struct rb_quota 
         return;
     }
     if (q->used < 0)
-        snprintf(used, sizeof used, "how many are in use is not known");
+        snprintf(used, sizeof used, "the number in use is not known");
     else
         snprintf(used, sizeof used, "%.10g in use", q->used);
     const bool enough = q->wanted + (q->used > 0 ? q->used : 0) <= q->limit;

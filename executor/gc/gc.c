@@ -158,7 +158,7 @@ bool rb_gc_check_named(const struct rb_gc *gc, struct rb_err *err)
 {
     if (gc->at_work[0])
         return rb_err_set(err, RB_E_NOT_IN_USE,
-                          "--end-in-use %s: its run is carried out on this machine: end it with `rbrun stop`",
+                          "--end-in-use %s: its run is executed on this machine: end it with `rbrun stop`",
                           gc->at_work);
     for (int i = 0; i < gc->n_named; i++) {
         const char *named = gc->named[i];
@@ -239,8 +239,7 @@ bool rb_gc_choose_owner(struct rb_gc *gc, const char *given, struct rb_err *err)
         return true;
     if (!at || at == given || at[1] == '\0' || strlen(given) >= sizeof gc->owner)
         return rb_err_set(err, RB_E_OPTION_VALUE,
-                          "--owner: expected USER@HOST, as the tag rb:owner of an instance says it, got \"%.80s\"",
-                          given);
+                          "--owner: expected USER@HOST, as in the tag rb:owner of an instance, got \"%.80s\"", given);
     gc->is_elsewhere = strcmp(given, gc->owner) != 0;
     strcpy(gc->owner, given);
     return true;

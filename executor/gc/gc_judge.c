@@ -92,7 +92,7 @@ void rb_gc_judge(struct rb_gc *gc, int infra, const struct rb_instance *i)
     if (!is_ours(gc, i->owner, hold)) {
         rb_info("%s in %s: belongs to %s: left alone", i->id, gc->infras[infra], i->owner);
     } else if (hold == RB_RUN_AT_WORK) {
-        rb_info("%s in %s: run %s is at work: left alone", i->id, gc->infras[infra], i->run_id);
+        rb_info("%s in %s: run %s is being executed: left alone", i->id, gc->infras[infra], i->run_id);
         if (is_named(gc, i->id))
             snprintf(gc->at_work, sizeof gc->at_work, "%s", i->id);
     } else {

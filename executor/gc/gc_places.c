@@ -116,7 +116,7 @@ static void add_what_may_be(struct rb_gc *gc, const char *run_id, const char *di
         rb_buf_puts(&text, "What it launched is looked for by its tag, wherever its plan.json rents");
     else
         rb_buf_printf(&text,
-                      "Its plan cannot be read either (%s), so where it launched is not known: add --infra for every "
+                      "Its plan cannot be read either (%s), so it is unknown where it launched: add --infra for every "
                       "place where it may have",
                       no_plan.message);
     rb_buf_printf(&text,
@@ -153,11 +153,10 @@ static void add_campaign(void *ctx, const char *run_id, const char *dir)
         rb_gc_add_infra(gc, infra);
         return;
     }
-    rb_buf_printf(
-        &text,
-        "measuring campaign %s: %s does not say any more where it launched: add --infra for every place where "
-        "it may have; once nothing of it is left over: mv %s %s.damaged",
-        run_id, rb_buf_str(&path), dir, dir);
+    rb_buf_printf(&text,
+                  "measuring campaign %s: %s no longer shows where it launched: add --infra for every place where "
+                  "it may have; once nothing of it is left over: mv %s %s.damaged",
+                  run_id, rb_buf_str(&path), dir, dir);
     add_unknown(gc, run_id, &text);
 }
 

@@ -158,7 +158,7 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
                        struct rb_err *err)
 {
     if (access(path, F_OK) == 0)
-        return rb_err_set(err, RB_E_RUN_EXISTS, "%s: exists already; go on with `rbrun resume`", path);
+        return rb_err_set(err, RB_E_RUN_EXISTS, "%s: exists already; continue with `rbrun resume`", path);
     RB_AUTO(rb_buf_finish) struct rb_buf fresh = RB_BUF_INIT;
     rb_buf_printf(&fresh, "%s.new", path);
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);

@@ -60,7 +60,7 @@ bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_er
     else if (home && home[0] == '/')
         rb_buf_printf(&path, "%s/.local/state/rubberband/runs", home);
     else
-        return rb_err_set(err, RB_E_STATE_DIRECTORY, "neither XDG_STATE_HOME nor HOME is set: say --state-dir DIR");
+        return rb_err_set(err, RB_E_STATE_DIRECTORY, "neither XDG_STATE_HOME nor HOME is set: pass --state-dir DIR");
     return absolute(rb_buf_str(&path), out, size, err);
 }
 

@@ -33,7 +33,7 @@ bool rb_pool_check_alone(const struct rb_run_files *f, const char *verb, struct 
         return true;
     return rb_read_file(rb_buf_str(&path), sizeof f->run_id, &pool, &n, err) &&
            rb_err_set(err, RB_E_RUN_OF_POOL,
-                      "%s trains on the nodes of a pool: say `rbrun %s %s`, which is for all its jobs", f->run_id, verb,
+                      "%s trains on the nodes of a pool: run `rbrun %s %s`, which covers all its jobs", f->run_id, verb,
                       pool);
 }
 

@@ -224,7 +224,7 @@ static void interrupt(void *arg)
         return;
     }
     p->left = true;
-    rb_warn("left before the end; end what is left with: rbrun stop %s; or go on with: rbrun resume %s",
+    rb_warn("left before the end; end what is left with: rbrun stop %s; or continue with: rbrun resume %s",
             p->files.run_id, p->files.run_id);
     rb_loop_uv_stop(p->uv);
 }

@@ -67,7 +67,7 @@ static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path
         digest[0] = '\0';
     if (strcmp(digest, plan->job_sha256) != 0)
         rb_warn("%s has changed since the plan was made, or rbplan was given options that changed it; the plan is "
-                "carried out as it was made",
+                "executed as it was made",
                 job_path);
 }
 

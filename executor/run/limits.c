@@ -103,7 +103,7 @@ bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const
     if (!raise_deadline(deadline, now_us, &meta.deadline_us, err) || !raise_budget(budget, &meta.budget_uusd, err))
         return false;
     if (meta.deadline_us >= 0 && meta.deadline_us <= now_us)
-        rb_warn("the deadline of this run has passed: what is left of it will be cleaned up; more time: "
+        rb_warn("the deadline of this run has passed: the rest of it will be cleaned up; more time: "
                 "--deadline +1h");
     return rb_journal_set_limits(journal, meta.deadline_us, meta.budget_uusd, err);
 }

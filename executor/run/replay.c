@@ -68,7 +68,7 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
         r->result->n_orders++;
         r->result->n_missing += !recorded;
         if (!recorded)
-            rb_warn("event %d: order %s of %s %d (attempt %d) does not stand in the journal", r->result->n_events,
+            rb_warn("event %d: order %s of %s %d (attempt %d) is not in the journal", r->result->n_events,
                     rb_action_kind_name(a->kind), a->kind == RB_ACTION_PROVISION ? "node" : "trial",
                     a->kind == RB_ACTION_PROVISION ? a->node : a->trial, a->attempt);
     }

@@ -204,7 +204,7 @@ static void write_event(struct rb_session *s, const struct rb_event *event)
     rb_event_write(event, &json);
     rb_buf_putc(&line, '\n');
     if (s->events_fd >= 0 && write(s->events_fd, rb_buf_str(&line), line.len) != (ssize_t)line.len)
-        rb_warn("events.jsonl: %s; the journal has the events all the same", strerror(errno));
+        rb_warn("events.jsonl: %s; the journal has the events nevertheless", strerror(errno));
     if (s->options->json) {
         fwrite(rb_buf_str(&line), 1, line.len, stdout);
         fflush(stdout);
@@ -265,7 +265,7 @@ static void interrupt(void *arg)
     s->left = true;
     rb_warn("left before the end; instances that may be running:");
     rb_controller_each_open_launch(s->controller, print_open_launch, s);
-    rb_warn("end them with: rbrun stop %s; or go on with: rbrun resume %s", s->files->run_id, s->files->run_id);
+    rb_warn("end them with: rbrun stop %s; or continue with: rbrun resume %s", s->files->run_id, s->files->run_id);
     rb_loop_uv_stop(s->uv);
 }
 
@@ -402,7 +402,7 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
         !s->show->report(s->show->ctx, s->journal, &s->files->plan, err))
         return false;
     return kept || rb_err_set(err, rb_err_number(&why),
-                              "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "
+                              "the run is over, but its report was not kept: %s%s%s; make room, then run `rbrun report "
                               "%s`",
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
@@ -439,10 +439,10 @@ static bool has_failed(const struct rb_session *s, struct rb_err *err)
     if (n_failed > 0)
         snprintf(why, sizeof why, "%d of %d trials failed", n_failed, n_trials);
     else
-        snprintf(why, sizeof why, "%s", n_reported ? "what they reported is not a finite number" : "none has reported");
+        snprintf(why, sizeof why, "%s", n_reported ? "they reported no finite number" : "none has reported");
     rb_err_set(err, RB_E_NO_TRIAL_FINISHED,
-               "incomplete: no trial reached %s %" PRId64 ": %s; see what they printed with: rbrun logs %s",
-               scheduler->unit, scheduler->max_resource, why, run);
+               "incomplete: no trial reached %s %" PRId64 ": %s; see their output with: rbrun logs %s", scheduler->unit,
+               scheduler->max_resource, why, run);
     return true;
 }
 
@@ -452,10 +452,10 @@ static int exit_code(const struct rb_session *s)
         return s->outcome != RB_JOB_STOPPED ? RB_CODE_OK : RB_CODE_INTERRUPTED;
     switch (s->reason) {
     case RB_STOP_DEADLINE:
-        rb_warn("the deadline was missed; go on with: rbrun resume %s --deadline +1h", s->files->run_id);
+        rb_warn("the deadline was missed; continue with: rbrun resume %s --deadline +1h", s->files->run_id);
         return RB_CODE_STOPPED;
     case RB_STOP_BUDGET:
-        rb_warn("the budget is spent; go on with: rbrun resume %s --budget +10", s->files->run_id);
+        rb_warn("the budget is spent; continue with: rbrun resume %s --budget +10", s->files->run_id);
         return RB_CODE_STOPPED;
     case RB_STOP_USER:
     case RB_STOP_CAPACITY:
@@ -465,7 +465,7 @@ static int exit_code(const struct rb_session *s)
     case RB_STOP_BROKEN_SCRIPT:
         break;
     }
-    rb_warn("stopped; go on with: rbrun resume %s", s->files->run_id);
+    rb_warn("stopped; continue with: rbrun resume %s", s->files->run_id);
     return s->options->end_it ? RB_CODE_OK : RB_CODE_INTERRUPTED;
 }
 

@@ -29,7 +29,7 @@ static void report_waiting(const struct rb_run_files *f, int pid)
     const bool spoke = rb_journal_open_reader(f->journal, &journal, NULL) &&
                        rb_journal_notes(journal, &arena, &notes, &n, NULL) && n > 0;
     rb_info("process %d has not ended yet%s%s (Ctrl-C ends this waiting, not the stop)", pid,
-            spoke ? "; it said last: " : "", spoke ? notes[n - 1].text : "");
+            spoke ? "; its last message: " : "", spoke ? notes[n - 1].text : "");
     rb_journal_close(journal);
 }
 
@@ -43,12 +43,12 @@ static bool mind_suspension(const struct rb_run_files *f, int pid, int64_t switc
     }
     const bool stopped = reaction == RB_REACTION_STOPPED;
     if (++*n_polls == SUSPENDED_REPORT_POLLS && stopped)
-        rb_info(
-            "process %d is stopped (Ctrl-Z, kill -STOP or a debugger), and ends nothing before it goes on: continue it "
-            "with `kill -CONT %d`",
-            pid, pid);
+        rb_info("process %d is stopped (Ctrl-Z, kill -STOP or a debugger), and ends nothing before it continues: "
+                "continue it "
+                "with `kill -CONT %d`",
+                pid, pid);
     else if (*n_polls == SUSPENDED_REPORT_POLLS)
-        rb_info("process %d has not reacted yet: is it frozen (docker pause)? It ends its run as soon as it goes on",
+        rb_info("process %d has not reacted yet: is it frozen (docker pause)? It ends its run as soon as it continues",
                 pid);
     if (*n_polls < SUSPENDED_POLLS)
         return true;
@@ -92,9 +92,8 @@ bool rb_run_find_process(const struct rb_run_files *f, int *out_pid, struct rb_e
             break;
         usleep(STOP_POLL_US);
     }
-    return rb_err_set(err, RB_E_STOP_FAILED,
-                      "run %s is carried out by %s, which cannot be asked from here: stop it there", f->run_id,
-                      rb_run_lock_words(&lock, who));
+    return rb_err_set(err, RB_E_STOP_FAILED, "run %s is executed by %s, which cannot be asked from here: stop it there",
+                      f->run_id, rb_run_lock_words(&lock, who));
 }
 
 bool rb_run_stop_process(const struct rb_run_files *f, int pid, struct rb_err *err)

@@ -121,7 +121,7 @@ kill)
 save)
     task "$2" "$3"
     cd "$dir/$4" 2>/dev/null || die "trial $2 left no checkpoint directory $4"
-    link=$(find . -type l 2>/dev/null | head -n 1) # trials go on from it, but rbrun fetch will not unpack it
+    link=$(find . -type l 2>/dev/null | head -n 1) # trials resume from it, but rbrun fetch will not unpack it
     [ -z "$link" ] || echo "symbolic link: \"$link\"" >&2
     exec tar -cf - .
     ;;

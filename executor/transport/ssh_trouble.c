@@ -9,7 +9,7 @@ static const struct {
     const char *remedy;
 } troubles[] = {
     {"IDENTIFICATION HAS CHANGED", false,
-     "another machine than the one that was launched answers there: look who has that address before you go on"},
+     "another machine than the launched one answers there: check who has that address before you continue"},
     {"Host key verification failed", false,
      "it does not have the host key it was launched with: use an image that runs cloud-init (resources.image_id), and "
      "look whether another machine has that address"},

@@ -150,8 +150,7 @@ static void add_resume(struct drafting *w)
                                     o->form == RB_SCRIPT_SWITCH ? "" : "=resume"));
         if (!w->checkpoint)
             remark(w, RB_DRAFT_RUN,
-                   rb_arena_printf(w->arena, "--%s does not say from where: %s must look into $RB_RESUME_FROM", o->name,
-                                   w->path));
+                   rb_arena_printf(w->arena, "--%s has no path: %s must look into $RB_RESUME_FROM", o->name, w->path));
         return;
     }
     add_word(w, rb_arena_printf(w->arena, "${RB_RESUME_FROM:+%s}", option_word(w, o, "\"$RB_RESUME_FROM\"")));
@@ -235,7 +234,7 @@ static void remark_lacks(struct drafting *w)
         remark(w, RB_DRAFT_RUN,
                rb_arena_printf(
                    w->arena,
-                   "no option of %s was found for %s: the script must read what is missing from the environment",
+                   "no option of %s was found for %s: the script must read the missing ones from the environment",
                    w->path, lacks));
     if (*w->to_do)
         remark(w, RB_DRAFT_RUN,
@@ -301,7 +300,7 @@ static void remark_metric(struct drafting *w, const struct rb_script_metric *m, 
     const char *example = rb_arena_printf(w->arena, "%s=3 %s=0.81", m->resource ? m->resource : unit, m->name);
     if (m->is_report && m->goal == 0)
         remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "goal: a guess, as the name does not say which values are good"));
+               rb_arena_printf(w->arena, "goal: a guess, as the name does not show which values are good"));
     else if (!m->is_printed)
         remark(w, RB_DRAFT_METRIC,
                rb_arena_printf(w->arena,

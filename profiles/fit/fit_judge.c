@@ -202,12 +202,12 @@ static void doubt_runs(const struct rb_samples *s, const struct rb_fit_report *r
 {
     if (r->startup.n == 1 || r->checkpoint.n == 1) {
         say(warnings,
-            "the time of %s was measured once: nothing is known of how far it may be off, and predicted "
+            "the time of %s was measured once: its error is unknown, and predicted "
             "intervals are too narrow",
             r->startup.n == 1 ? "a start-up" : "a checkpoint");
     }
     if (r->profile.restarts) {
-        say(warnings, "the script does not go on from a checkpoint: every stage trains from the beginning again, and "
+        say(warnings, "the script does not resume from a checkpoint: every stage trains from the beginning again, and "
                       "plans charge that");
     }
     doubt_sample_sizes(r, warnings);

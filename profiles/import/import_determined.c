@@ -327,8 +327,8 @@ static bool read_resources(struct rb_importer *im, const struct rb_node *root, s
         {"slots_per_trial", RB_KEY_READ, NULL},
         {"agent_label priority resource_pool weight", RB_KEY_IGNORED, NULL},
         {"devices", RB_KEY_DROPPED, "there are no containers here"},
-        {"is_single_node", RB_KEY_DROPPED, "a trial stays on one node unless trial.max_nodes says more"},
-        {"max_slots", RB_KEY_DROPPED, "resources.max_nodes bounds what is rented at once, in nodes"},
+        {"is_single_node", RB_KEY_DROPPED, "a trial stays on one node unless trial.max_nodes is larger"},
+        {"max_slots", RB_KEY_DROPPED, "resources.max_nodes bounds the nodes rented at once"},
         {"shm_size", RB_KEY_DROPPED, "there are no containers here: trials have the node's /dev/shm"},
         {0},
     };
@@ -491,7 +491,7 @@ static const char *without_launcher(struct rb_importer *im, const struct rb_node
         if (strncmp(rest, words[i], n) == 0 && rest[n] == ' ')
             rest += n;
     }
-    rb_import_warn(im, RB_DRAFT_RUN, entry, "torchrun stands in for determined.launch.torch_distributed");
+    rb_import_warn(im, RB_DRAFT_RUN, entry, "torchrun replaces determined.launch.torch_distributed");
     return rb_arena_printf(&im->made.arena, "torchrun --nproc-per-node $RB_GPUS_PER_NODE%s", rest);
 }
 

@@ -198,8 +198,7 @@ bool rb_import_set_trials(struct rb_importer *im, const struct rb_node *given, c
 {
     int64_t n = im->options->num_trials;
     if (n == 0 && !given)
-        return rb_node_refuse(at, err, RB_E_JOB_LACKS,
-                              "this search does not say how many trials it has: give --num-trials N");
+        return rb_node_refuse(at, err, RB_E_JOB_LACKS, "this search has no number of trials: give --num-trials N");
     if (n == 0 && !rb_node_int(given, 1, INT32_MAX, &n, err))
         return false;
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "num_trials", n, given);

@@ -274,7 +274,7 @@ static bool read_unit(const struct rb_node *time_attr, const char **out, struct 
         return false;
     if (strncmp(*out, "time_", 5) == 0)
         return rb_node_refuse(time_attr, err, RB_E_JOB_FOREIGN,
-                              "trials are counted in what they train, never in seconds: give "
+                              "trials are counted in units of training, never in seconds: give "
                               "training_iteration, and max_t in that");
     if (strcmp(*out, "training_iteration") == 0)
         *out = "iteration";
@@ -567,7 +567,7 @@ static bool read_experiment(struct rb_importer *im, const struct rb_node *root, 
     struct demand demand = {0};
     if (!rb_import_keys(im, root, rules, RB_DRAFT_SCHEDULER, err) || !check_once(root, "tune_config", err) ||
         !check_once(root, "run_config", err) ||
-        !rb_import_need(root, "param_space", "give what is to be searched", &space, err))
+        !rb_import_need(root, "param_space", "give the search space", &space, err))
         return false;
     rb_import_set_name(im, setting(root, "run_config", "name"));
     return read_metric(im, root, err) && read_space(im, "", space, &demand, err) && read_tune_config(im, root, err) &&

@@ -372,7 +372,7 @@ static bool put_macro(struct rb_importer *im, const struct rb_node *root, const 
     else if (strncmp(macro, "${envvar:", 9) == 0)
         return put_envvar(im, word, out, err);
     else if (is(macro, "${program}")) {
-        if (!rb_import_need(root, "program", "${program} stands for it", &program, err) ||
+        if (!rb_import_need(root, "program", "${program} refers to it", &program, err) ||
             !rb_node_string(program, &macro, err))
             return false;
         put_word(macro, out);
@@ -458,7 +458,7 @@ static bool read_sweep(struct rb_importer *im, const struct rb_node *root, struc
     };
     const struct rb_node *parameters;
     if (!rb_import_keys(im, root, rules, RB_DRAFT_NAME, err) ||
-        !rb_import_need(root, "parameters", "give what is to be searched", &parameters, err))
+        !rb_import_need(root, "parameters", "give the search space", &parameters, err))
         return false;
     rb_import_set_name(im, rb_import_given(root, "name"));
     return read_metric(im, root, err) && read_parameters(im, "", parameters, err) && read_search(im, root, err) &&

@@ -9,7 +9,7 @@
 #define WIDTH          120
 #define NAME_MAX_CHARS 40 // of a job, as docs/formats/job.md says
 
-const char rb_job_draft_contract[] = "The script finds its parameters in $RB_ARGS, the checkpoint to go on from in "
+const char rb_job_draft_contract[] = "The script finds its parameters in $RB_ARGS, the checkpoint to resume from in "
                                      "$RB_RESUME_FROM, where to write one in\n"
                                      "$RB_CHECKPOINT_DIR, and reports by a line such as `epoch=3 val_acc=0.81`.";
 

@@ -74,7 +74,7 @@ static bool not_in_table(const struct rb_training *t, int gpus, int nodes, struc
             rb_buf_printf(&measured, "%s%d", measured.len ? ", " : "", t->layouts[i].gpus);
     return rb_err_set(
         err, RB_E_NOT_MEASURED,
-        "%s with %d GPU%s on %d node%s is outside what was measured (on %d node%s: %.200s); measure it, or "
+        "%s with %d GPU%s on %d node%s is outside the measurements (on %d node%s: %.200s); measure it, or "
         "change trial.gpus",
         t->accelerator, gpus, gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
         measured.len ? rb_buf_str(&measured) : "nothing");

@@ -17,7 +17,7 @@ struct rb_aws_session {
     struct rb_aws_waiter *waiters;
     int n_waiters;
 
-    // Of the fetch under way.
+    // State of the fetch under way.
     bool fetching;
     uint64_t timer;                      // that begins it
     struct rb_aws_identity identity;     // from files and environment when the fetch began

@@ -84,7 +84,7 @@ class Served(unittest.TestCase):
         self.assertEqual((status, live["format"], live["ended"]), (200, "rb-live/1", False))
         self.assertEqual(live["document"]["format"], "rb-run-page/1")
         self.assertEqual(live["document"]["report"]["outcome"], "running")
-        self.assertIn("Where it stands", live["main"])
+        self.assertIn("Progress", live["main"])
 
     def test_token(self):
         token = self.path.strip("/")

@@ -315,7 +315,7 @@ class Measure(unittest.TestCase):
         self.write_job("sh train.sh", 30)
         p = self.begin("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
         done = self.gc()
-        self.assertIn("is at work: left alone", done.stderr)
+        self.assertIn("is being executed: left alone", done.stderr)
         self.assertEqual(done.stdout, "1 region looked at, 0 instances left over, 0 ended\n")
         p.kill()
         p.wait()
@@ -400,7 +400,7 @@ class Measure(unittest.TestCase):
         with open(self.cloud.prices, encoding="utf-8") as f, open(prices, "w", encoding="utf-8") as g:
             g.write(f.read().replace("mock/", "aws/"))
         self.assertEqual(self.rbprofile("prices", "update", "--from", prices).returncode, 0)
-        self.refused(2, "this buys real machines: say --yes", "train", self.job, "--infra", "aws/us-east-1",
+        self.refused(2, "this rents real machines: pass --yes to confirm", "train", self.job, "--infra", "aws/us-east-1",
                      AWS_ENDPOINT_URL="https://192.0.2.1")
 
 

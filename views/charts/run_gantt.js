@@ -89,7 +89,7 @@
 
     // As views/live/progress.c has it.
     var ENDS = {
-        reached: "trained as far as this stage goes", yielded: "gave way, goes on later", failed: "failed",
+        reached: "trained as far as this stage goes", yielded: "gave way, resumes later", failed: "failed",
         hung: "killed, it did not report or end in time", evicted: "killed, it was asked to give way and did not in time",
         lost: "lost with its node", stopped: "ended by order"
     };

@@ -71,7 +71,7 @@ bool rb_live_parse_address(const char *text, int *out_port, struct rb_err *err)
         return rb_err_set(
             err, RB_E_OPTION_VALUE,
             "expected 127.0.0.1:PORT (port 0: any that is free), got \"%.80s\": the page is for this machine "
-            "only, as it shows the run to whoever reaches it; to look from another one, tunnel there: "
+            "only, as it shows the run to anyone who reaches it; to look from another machine, use a tunnel: "
             "ssh -L 8000:127.0.0.1:PORT this-machine",
             text);
     *out_port = port;

@@ -23,9 +23,9 @@ static void heading(const struct rb_run_screen *r, struct rb_buf *out)
     if (r->progress.deadline_us >= 0)
         rb_buf_printf(out, " of %s", rb_progress_duration(r->progress.deadline_us, deadline));
     if (r->pid > 0)
-        rb_buf_printf(out, " (process %d is at work)", r->pid);
+        rb_buf_printf(out, " (executed by process %d)", r->pid);
     else if (r->pid < 0)
-        rb_buf_puts(out, " (a process in another container is at work)");
+        rb_buf_puts(out, " (executed by a process in another container)");
     rb_buf_putc(out, '\n');
 }
 
@@ -43,7 +43,7 @@ static void remark(const struct rb_run_screen *r, struct rb_buf *out)
     else if (r->pool)
         return; // its line shows why
     else if (goes_on(r) && r->progress.why_unknown)
-        rb_buf_printf(out, "how it will end is not known: %s\n", r->progress.why_unknown);
+        rb_buf_printf(out, "its end is not known: %s\n", r->progress.why_unknown);
     else if (goes_on(r) && r->progress.foreseen_if)
         rb_buf_printf(out, "this is how it will end if %s\n", r->progress.foreseen_if);
     else if (goes_on(r) && fabs(off) >= 0.05)

@@ -184,8 +184,8 @@ static void limits_sentence(const struct rb_plan *plan, struct rb_page *page)
         rb_buf_printf(&said, "; both: %s", rb_plan_probability(e, e->p_both, 4, p));
     rb_buf_puts(&said, rb_plan_on_what(plan));
     if (e->spread_unknown)
-        rb_buf_puts(&said, ": every time in the profile is a constant, so nothing is known of how far runs vary");
-    rb_page_paragraph(page, "%s. Asked for: %s%.10g.", rb_buf_str(&said),
+        rb_buf_puts(&said, ": every time in the profile is a constant, so it is unknown how far runs vary");
+    rb_page_paragraph(page, "%s. Required: %s%.10g.", rb_buf_str(&said),
                       plan->job->on_average ? "the mean within; " : "at least ", plan->confidence);
 }
 
@@ -317,7 +317,7 @@ static void money_table(const struct rb_plan *plan, const struct rb_node *timeli
         money_row(&t, plan, member(s, "stage")->text, amounts, totals);
     }
     money_row(&t, plan, "all", totals, totals);
-    put_table(page, "Expected cost by what is paid for", &t);
+    put_table(page, "Expected cost by purpose", &t);
 }
 
 static void money_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
@@ -329,7 +329,7 @@ static void money_section(const struct rb_plan *plan, const struct rb_node *docu
                                             "whether they train or not.");
     if (rb_plan_is_free(plan))
         return;
-    rb_page_chart(page, "breakdown", "Expected cost of each stage by what is paid for.");
+    rb_page_chart(page, "breakdown", "Expected cost of each stage by purpose.");
     money_table(plan, timeline, page);
     rb_page_paragraph(page, "In the proportions of %" PRId64 " simulated runs; together the expected cost.",
                       amount(timeline, "runs"));
@@ -382,7 +382,7 @@ static void what_if_section(const struct rb_plan *plan, const struct rb_node *do
     rb_text_table_init(&t, columns, N_COLUMNS(columns));
     for (const struct rb_node *s = member(what_if, "scenarios")->first; s; s = s->next)
         scenario_row(&t, plan, s);
-    put_table(page, "Each planned anew; changes are against this plan", &t);
+    put_table(page, "Each planned again; changes are against this plan", &t);
 }
 
 // ---- the page

@@ -416,7 +416,7 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
     qsort(all, (size_t)n, sizeof *all, by_time);
     rb_page_section(p, "events", "Replans and faults", NULL);
     if (n == 0) {
-        rb_page_paragraph(p, "None: the plan was carried out as it was made.");
+        rb_page_paragraph(p, "None: the plan was executed as it was made.");
         return;
     }
     rb_text_table_init(&t, columns, N_OF(columns));
@@ -481,7 +481,7 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     struct rb_text_table t;
     if (!now)
         return;
-    rb_page_section(p, "progress", "Where it stands", NULL);
+    rb_page_section(p, "progress", "Progress", NULL);
     rb_text_table_init(&t, columns, N_OF(columns));
     rb_text_table_cell(&t, "stage");
     if (rb_document_member(now, "stage"))
@@ -506,7 +506,7 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     finish(p, "Times since the start of the run", &t);
     const struct rb_policy *policy = rb_policy_find(rb_document_text(rb_document_member(document, "plan"), "policy"));
     if (rb_document_text(now, "why_unknown")[0])
-        rb_page_paragraph(p, "How it will end is not known: %s.", rb_document_text(now, "why_unknown"));
+        rb_page_paragraph(p, "Its end is not known: %s.", rb_document_text(now, "why_unknown"));
     else if (strcmp(rb_document_text(now, "forecast"), "plan") == 0)
         rb_page_paragraph(p, "The ends are the plan's forecast. A prediction from what has happened will replace it.");
     else if (policy && policy->foreseen_if)

@@ -144,11 +144,11 @@ static void say_state(struct rb_following *f, enum rb_job_outcome outcome, enum 
     if (r->pid || rb_job_is_final(outcome))
         return;
     if (outcome == RB_JOB_STOPPED && reason == RB_STOP_BROKEN_SCRIPT)
-        snprintf(f->hint, sizeof f->hint, "correct the script and start a new run; what it printed: rbrun logs %s",
+        snprintf(f->hint, sizeof f->hint, "correct the script and start a new run; its output: rbrun logs %s",
                  r->run_id);
     else
-        snprintf(f->hint, sizeof f->hint, "%s; go on with: rbrun resume %s",
-                 outcome == RB_JOB_RUNNING ? "nobody is at work" : "it can be resumed", r->run_id);
+        snprintf(f->hint, sizeof f->hint, "%s; continue with: rbrun resume %s",
+                 outcome == RB_JOB_RUNNING ? "no process executes it" : "it can be resumed", r->run_id);
     r->hint = f->hint;
 }
 
@@ -156,7 +156,7 @@ static void foresee(struct rb_following *f, bool settle, enum rb_job_outcome out
 {
     struct rb_progress *p = &f->screen.progress;
     if (outcome != RB_JOB_RUNNING || !f->screen.pid) {
-        rb_progress_set_unknown(p, outcome == RB_JOB_RUNNING ? "nobody is at work" : "the run is over");
+        rb_progress_set_unknown(p, outcome == RB_JOB_RUNNING ? "no process executes it" : "the run is over");
         return;
     }
     if (settle)

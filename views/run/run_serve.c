@@ -58,7 +58,7 @@ static bool is_fresh(const struct shown *p, int64_t now_us)
 static void warn(struct shown *p, const struct rb_err *err)
 {
     if (!p->warned && err->code != RB_ERR_NOT_FOUND)
-        rb_warn("the served page is not updated any more: %s", err->message);
+        rb_warn("the served page is no longer updated: %s", err->message);
     p->warned = p->warned || err->code != RB_ERR_NOT_FOUND;
 }
 

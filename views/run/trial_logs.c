@@ -142,7 +142,7 @@ static bool print_logs(struct logs *l, bool follow, struct rb_err *err)
             usleep(FOLLOW_US);
     } while (follow);
     return l->n > 0 || rb_err_set(err, RB_E_TRIAL_UNKNOWN,
-                                  "%s: no such output yet; `rbrun status` says which trials have begun", l->dir);
+                                  "%s: no such output yet; `rbrun status` shows which trials have begun", l->dir);
 }
 
 bool rb_trial_logs_print(const char *run_dir, const char *run_id, int trial, bool follow, bool json, struct rb_err *err)

@@ -11,7 +11,7 @@
 
 enum { REFRESH_US = 1000000 };
 
-#define FOOTER "q leaves; the run goes on"
+#define FOOTER "q leaves; the run continues"
 
 // ---- the terminal's original state
 

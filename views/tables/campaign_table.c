@@ -48,7 +48,7 @@ void rb_measurement_print_script(const struct rb_measurement *m, struct rb_buf *
     if (rb_campaign_resumed(m->campaign) == RB_RESUMED_NO)
         rb_buf_printf(
             out,
-            "warning: the script does not go on from a checkpoint: started again, it begins with the first %s. "
+            "warning: the script does not resume from a checkpoint: started again, it begins with the first %s. "
             "Plans charge that every stage trains from the beginning. To change it, write a checkpoint to "
             "$RB_CHECKPOINT_DIR and read it from $RB_RESUME_FROM, then measure with --fresh\n",
             unit);

@@ -69,14 +69,14 @@ static void explain_in_use(const struct rb_gc *gc)
     for (int i = 0; i < gc->n_found; i++) {
         const struct rb_gc_instance *f = &gc->found[i];
         if (f->in_use && !f->ended && !f->expires_at[0])
-            rb_info("%s in %s: run %s is not one of this machine, and nothing there says whether it is carried out "
-                    "elsewhere: "
-                    "left alone; to end it all the same, add --end-in-use %s",
+            rb_info("%s in %s: run %s is not one of this machine, and nothing shows whether a process elsewhere "
+                    "executes it: "
+                    "left alone; to end it nevertheless, add --end-in-use %s",
                     f->id, gc->infras[f->infra], f->run_id, f->id);
         else if (f->in_use && !f->ended)
-            rb_info("%s in %s: a process elsewhere carries run %s out: it holds the instance until %s, and renews "
-                    "that: left "
-                    "alone; to end it all the same, add --end-in-use %s",
+            rb_info("%s in %s: a process elsewhere executes run %s: its lease lasts until %s, and is renewed: left "
+                    "alone; to end "
+                    "it nevertheless, add --end-in-use %s",
                     f->id, gc->infras[f->infra], f->run_id, f->expires_at, f->id);
     }
 }

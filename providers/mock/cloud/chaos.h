@@ -18,7 +18,7 @@
 #include "profiles/catalog/catalog.h"
 
 enum rb_chaos_fault {
-    // Of a request and its answer.
+    // Faults of a request and its answer.
     RB_CHAOS_CLOCK_SKEW,       // the cloud's clock is `delay_us` ahead while it checks who is asking
     RB_CHAOS_THROTTLE,         // asked to slow down, in the front's own format
     RB_CHAOS_ERROR,            // `status`, `code`, `message`; with `after_effect` the request takes effect nevertheless
@@ -29,7 +29,7 @@ enum rb_chaos_fault {
     RB_CHAOS_SLOW_DRIP,        // `bytes_per_s`
     RB_CHAOS_PARTIAL_PAGE,     // at most `items` on a page, 0 included; the rest is on the next
     RB_CHAOS_UNREACHABLE,      // Compute Engine's aggregatedList omits `zone` and reports that
-    // Of an instance.
+    // Faults of an instance.
     RB_CHAOS_FAILS_TO_START,   // `code`: the machine never comes; the cloud reports that after the queueing delay
     RB_CHAOS_NEVER_BOOTS,      // it runs and is billed, but never answers
     RB_CHAOS_BOOTS_SLOWLY,     // initialisation takes `factor` times as long
