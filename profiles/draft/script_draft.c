@@ -234,7 +234,7 @@ static void remark_lacks(struct drafting *w)
         remark(w, RB_DRAFT_RUN,
                rb_arena_printf(
                    w->arena,
-                   "no option of %s was found for %s: the script must read the missing ones from the environment",
+                   "no option of %s was found for %s: the script must read what is missing from the environment",
                    w->path, lacks));
     if (*w->to_do)
         remark(w, RB_DRAFT_RUN,

@@ -173,7 +173,7 @@ class Measure(unittest.TestCase):
     def test_a_script_that_begins_again_is_found_out(self):
         p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "3", "--configs", "2", "--gpus", "1")
         self.assertEqual(p.returncode, 0, p.stderr)
-        self.assertIn("the script does not go on from a checkpoint", p.stdout)
+        self.assertIn("the script does not resume from a checkpoint", p.stdout)
         profile = self.exported("tiny")
         self.assertIs(profile["resumes"], False)
         measured = profile["measured"]

@@ -351,7 +351,7 @@ class RealRuns(CloudCase):
         self.assertEqual(process.returncode, 1, err)
         self.assertRegex(out, "(?m)^crash-[^ ]*: interrupted after ")
         self.assertEqual(json.loads(self.rbrun("list", "--json").stdout)["runs"][0]["outcome"], "interrupted")
-        self.assertIn("nothing is started any more, and every instance of the run is being ended", err)
+        self.assertIn("nothing more is started, and every instance of the run is being ended", err)
         self.assertIn("all its instances were ended, and a listing shows none left; make room, then run `rbrun resume", err)
         self.assertEqual(self.alive(), [])
 
