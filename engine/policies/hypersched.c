@@ -208,7 +208,7 @@ static void shrink_waiting(const struct hypersched *h, const struct rb_engine *e
     if (gpus == 0)
         return;
     rb_decide_resize(out, waiting[0], gpus);
-    out->reason = "the trial it waits for does not fit";
+    out->reason = "the size it waits for does not fit";
 }
 
 static void decide(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out)

@@ -168,7 +168,7 @@ static void shrink_waiting(const struct lookahead *l, const struct rb_engine *e,
     if (gpus == 0)
         return;
     rb_decide_resize(out, waiting[0], gpus);
-    out->reason = "the trial it waits for does not fit";
+    out->reason = "the size it waits for does not fit";
 }
 
 // ---- asking
