@@ -198,7 +198,7 @@ static void finish(struct rb_sim_command *c)
     rb_plan_inputs_finish(&c->in);
 }
 
-static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
+static bool run(const struct rb_args *args, bool *out_printed, struct rb_err *err)
 {
     if (rb_args_nth(args, "trace", 0))
         return rb_sim_trace(args, err);
@@ -210,7 +210,7 @@ static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
         .sim = {.n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
                 .stop_at_deadline = rb_args_flag(args, "stop-at-deadline")},
         .json = rb_args_flag(args, "json"),
-        .out_told = out_told,
+        .out_printed = out_printed,
     };
     return load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
 }
@@ -226,12 +226,12 @@ int main(int argc, char **argv)
     const int refused = rb_open_files_begin("rbsim", RB_OPEN_FILES_TO_COMPUTE);
     if (refused)
         return refused;
-    bool told = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
+    bool printed = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
     if (ok && args.help)
         rb_args_help(&args);
     else
-        ok = ok && run(&args, &told, &err);
-    if (!ok && !told)
+        ok = ok && run(&args, &printed, &err);
+    if (!ok && !printed)
         rb_err_print(&err, command.name, rb_args_ask_for_json(argc, argv));
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);

@@ -40,10 +40,10 @@ static void price_sources(const struct rb_plan *plan, struct rb_page *page)
 {
     for (int i = 0; i < plan->n_offers; i++) {
         const struct rb_offer *o = &plan->offers[i];
-        bool told = !o->source;
-        for (int k = 0; k < i && !told; k++)
-            told = plan->offers[k].source && strcmp(plan->offers[k].source, o->source) == 0;
-        if (told)
+        bool listed = !o->source;
+        for (int k = 0; k < i && !listed; k++)
+            listed = plan->offers[k].source && strcmp(plan->offers[k].source, o->source) == 0;
+        if (listed)
             continue;
         RB_AUTO(rb_buf_finish) struct rb_buf of = RB_BUF_INIT;
         rb_buf_printf(&of, "%s, %s: ", o->instance_type, rb_market_name(o->market));

@@ -134,14 +134,14 @@ static void outcome_fact(struct rb_page *p, const struct rb_node *document)
                                 : rb_document_int(rb_document_member(report, "time_us"), "actual");
     const bool late = limit_line("deadline", rb_document_int(limits, "deadline_us"), time_us, reached,
                                  strcmp(outcome, "stopped: deadline") == 0, rb_format_duration, &remark);
-    const bool dear = limit_line("budget", rb_document_int(limits, "budget_uusd"),
-                                 rb_document_int(rb_document_member(report, "cost_uusd"), "actual"), reached,
-                                 strcmp(outcome, "stopped: budget") == 0, rb_format_money, &remark);
+    const bool over_budget = limit_line("budget", rb_document_int(limits, "budget_uusd"),
+                                        rb_document_int(rb_document_member(report, "cost_uusd"), "actual"), reached,
+                                        strcmp(outcome, "stopped: budget") == 0, rb_format_money, &remark);
     if (is_running(document)) {
         chance_line(progress, "p_on_time", "P(on time)", &remark);
         chance_line(progress, "p_in_budget", "P(in budget)", &remark);
     }
-    put(p, "outcome", figure, rb_buf_str(&remark), late || dear || rb_report_outcome_is_failure(outcome));
+    put(p, "outcome", figure, rb_buf_str(&remark), late || over_budget || rb_report_outcome_is_failure(outcome));
 }
 
 // --- trials

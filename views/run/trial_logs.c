@@ -115,16 +115,17 @@ static bool print_more(struct logs *l, int i, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     struct log_file *f = &l->files[i];
-    size_t told = 1;
+    size_t printed_now = 1;
     rb_buf_printf(&path, "%s/%s", l->dir, f->name);
     const int fd = open(rb_buf_str(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return rb_err_set(err, RB_E_FILE_READ, "cannot read %s: %s", rb_buf_str(&path), strerror(errno));
-    for (ssize_t n; told > 0 && (n = pread(fd, l->bytes, BUFFER_BYTES, f->printed)) > 0; f->printed += (off_t)told) {
+    for (ssize_t n; printed_now > 0 && (n = pread(fd, l->bytes, BUFFER_BYTES, f->printed)) > 0;
+         f->printed += (off_t)printed_now) {
         if (!l->json && l->last != i && memchr(l->bytes, '\n', (size_t)n))
             printf("== %s\n", f->name);
-        told = print_lines(l, f, (size_t)n);
-        l->last = told > 0 ? i : l->last;
+        printed_now = print_lines(l, f, (size_t)n);
+        l->last = printed_now > 0 ? i : l->last;
     }
     close(fd);
     return fflush(stdout) == 0 || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));

@@ -177,17 +177,17 @@ static bool print_json(struct rb_following *f, struct rb_err *err)
 
 bool rb_watch_lines(struct rb_following *f, bool json, struct rb_err *err)
 {
-    int64_t told = -1;
+    int64_t shown = -1;
     for (;; usleep(REFRESH_US)) {
         if (!rb_following_look(f, true, err))
             return false;
         const bool over = rb_following_is_over(f);
-        if (!over && f->news == told)
+        if (!over && f->news == shown)
             continue;
         if (!(json ? print_json(f, err) : print_summary(f, !over, err)))
             return false;
         if (over)
             return true;
-        told = f->news;
+        shown = f->news;
     }
 }
