@@ -30,7 +30,7 @@ struct rb_action {
     const struct rb_slot *slots;   // valid until the next step; [n_slots]
     int n_slots;
     int64_t at_us;
-    const char *reason;            // static text: "stage 2 lists 4 nodes, 1 owned"
+    const char *reason;            // static text: "the stage needs more nodes of this offer than are owned"
 };
 
 // A list the caller owns and reuses; rb_engine_step clears it first.

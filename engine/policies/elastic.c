@@ -15,7 +15,7 @@ static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation 
         .n_nodes = stage->n_nodes,
         .early = stage->early,
         .n_early = stage->n_early,
-        .reason = "the stage lists more nodes of this offer than are owned",
+        .reason = "the stage needs more nodes of this offer than are owned",
     };
 }
 
