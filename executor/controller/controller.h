@@ -52,8 +52,8 @@ struct rb_controller_config {
 
 struct rb_controller;
 
-// For a fresh or a resumed run. Replays the journal, repeats every order that has no outcome yet, and compares with a
-// listing of every infra ever named in the journal before it launches anything new.
+// For a fresh or a resumed run. Replays the journal, repeats every order that has no outcome yet, and compares its rows
+// with a listing of every infra ever named in the journal before it launches anything new.
 bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err);
 void rb_controller_destroy(struct rb_controller *c); // providers must not call back any more
 void rb_controller_start(struct rb_controller *c);

@@ -5,8 +5,7 @@
 
 #include "executor/report/report.h"
 
-// Reports per trial. A longer curve is thinned evenly; its first and last report are kept, because no screen shows
-// more.
+// Most reports of one trial; no screen shows more. A longer curve is thinned evenly; its first and last report stay.
 #define RB_HISTORY_REPORTS 400
 // Number of instants at which the dollars so far are listed.
 #define RB_HISTORY_SPENT 400
