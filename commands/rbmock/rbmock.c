@@ -40,8 +40,8 @@ static const struct rb_command command = {
     .name = "rbmock",
     .usage = "[options]",
     .summary = "A cloud on loopback: it has EC2's Query API and Compute Engine's REST API, boots every instance as\n"
-               "an sshd of its own, bills, and misbehaves on request. It runs what its customers send, user data and\n"
-               "commands over ssh, as you: it listens on loopback only and makes new keys at each start.",
+               "an sshd of its own, bills, and misbehaves on request. It runs the user data and the ssh\n"
+               "commands of its clients as you: it listens on loopback only and makes new keys at each start.",
     .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
                 "  rbmock --ec2 8900 --state cloud &\n"
                 "  . cloud/env; aws ec2 describe-instances\n"

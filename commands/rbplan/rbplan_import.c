@@ -85,7 +85,7 @@ int rb_plan_import(int argc, char **argv)
     static const struct rb_command command = {
         .name = "rbplan import",
         .usage = "[options] FILE",
-        .summary = "Makes a job.yaml of a W&B sweep, a Determined experiment or a Ray Tune experiment as JSON.",
+        .summary = "Turns a W&B sweep, a Determined experiment or a Ray Tune experiment as JSON into a job.yaml.",
         .examples = "  rbplan import sweep.yaml -o job.yaml\n"
                     "  rbplan import sweep.yaml --num-trials 64 --max-resource 50 > job.yaml\n"
                     "  rbplan import experiment.json --from ray --run 'python train.py $RB_ARGS'\n",

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const struct rb_option import_options[] = {
-    {"name", 0, RB_OPT_STRING, false, "P", "name of the profile, where the file carries none or another", 0, 0},
+    {"name", 0, RB_OPT_STRING, false, "P", "name of the profile, if the file has none or another", 0, 0},
     {"format", 0, RB_OPT_STRING, false, "F",
      "throughput-csv, prices-csv, provision-csv or spot-csv (default: recognised by the header)", 0, 0},
     {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: the accelerator of the measurement", 0, 0},
@@ -22,7 +22,7 @@ static const struct rb_option import_options[] = {
 static const struct rb_command import_command = {
     .name = "rbprofile import",
     .usage = "FILE... [options]",
-    .summary = "Brings hand-written profiles, measurements and prices into the profile store. All files or none.",
+    .summary = "Imports hand-written profiles, measurements and prices into the profile store, all files or none.",
     .examples = "  rbprofile import resnet50.yaml prices.csv\n"
                 "  rbprofile import placements.csv --name bert --accelerator T4 --batch 12 --units-per-epoch 7387\n",
     .options = import_options,

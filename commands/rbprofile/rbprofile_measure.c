@@ -207,7 +207,7 @@ int rb_profile_train(int argc, char **argv)
     static const struct rb_command command = {
         "rbprofile train",
         "[options] JOB.yaml",
-        "Run the job's real command at several sizes and record each unit's time.",
+        "Runs the job's real command at several sizes and records each unit's time.",
         "  rbprofile train job.yaml --gpus 1,2,4,8 --resource 3\n  rbprofile train job.yaml --infra local --gpus 1,2\n",
         options,
         1,
@@ -230,7 +230,7 @@ int rb_profile_provision(int argc, char **argv)
     static const struct rb_command command = {
         "rbprofile provision",
         "[options] JOB.yaml | --infra I --instance-type T",
-        "Launch nodes, record how long they take to come up, end them. Of a job only `resources` counts: image, "
+        "Launches nodes, records how long they take to come up, and ends them. Uses only `resources` of a job: image, "
         "network, ...",
         "  rbprofile provision job.yaml -n 5\n"
         "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n",

@@ -186,7 +186,7 @@ static const struct rb_option prices_options[] = {RB_DB_OPTION, RB_JSON_OPTION, 
 
 static const struct rb_subcommand subcommands[] = {
     {"show", "list prices with their age", show},
-    {"update", "bring prices in, from a file or from a cloud", update},
+    {"update", "update prices from a file or from a cloud", update},
     {0},
 };
 

@@ -26,7 +26,7 @@ static void keep_private(void)
 }
 
 const struct rb_subcommand rb_run_subcommands[] = {
-    {"doctor", "looks at everything a run needs, and launches nothing", rb_run_doctor},
+    {"doctor", "checks everything a run needs, and launches nothing", rb_run_doctor},
     {"explain", "explains the number of an error", rb_run_explain},
     {"fetch", "unpacks a checkpoint", rb_run_fetch},
     {"gc", "finds instances whose run no process executes, and ends them", rb_run_gc},

@@ -28,8 +28,8 @@ static const struct rb_command gc_command = {
     .name = "rbrun gc",
     .usage = "[options]",
     .summary = "Finds instances that carry your owner tag but whose run no process executes, and ends them. "
-               "What a run "
-               "of another machine or container uses is recognised by its lease, and left alone.",
+               "Instances "
+               "of runs on other machines or in other containers are recognised by their leases, and left alone.",
     .examples = "  rbrun gc --dry-run\n"
                 "  rbrun gc --infra aws/eu-west-1\n"
                 "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n"

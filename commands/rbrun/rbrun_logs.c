@@ -12,8 +12,8 @@ static const struct rb_option logs_options[] = {
 static const struct rb_command logs_command = {
     .name = "rbrun logs",
     .usage = "[options] RUN [TRIAL]",
-    .summary =
-        "Output of the trials, in order of their starts. RUN: its id, its job's name, or the beginning of either.",
+    .summary = "Prints the output of the trials, in order of their starts. RUN: its id, its job's name, or the "
+               "beginning of either.",
     .examples = "  rbrun logs digits-2026\n  rbrun logs digits-2026 12 -f\n  rbrun logs digits-2026 --json\n",
     .options = logs_options,
     .min_args = 1,

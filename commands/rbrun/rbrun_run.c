@@ -170,7 +170,7 @@ static const struct rb_option resume_options[] = {
 static const struct rb_command resume_command = {
     .name = "rbrun resume",
     .usage = "[options] [RUN]",
-    .summary = "Goes on with a run that was interrupted, stopped or killed. RUN: its id, its job's name, or the "
+    .summary = "Resumes a run that was interrupted, stopped or killed. RUN: its id, its job's name, or the "
                "beginning of either.",
     .examples = "  rbrun resume\n"
                 "  rbrun resume digits-2026 --deadline +1h --budget +10\n",

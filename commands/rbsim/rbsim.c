@@ -66,7 +66,7 @@ static const struct rb_option options[] = {
      0, 0},
     {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: own at least N nodes (default 1)", 1, RB_LIMIT_NODES},
     {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
-     "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
+     "with --autoscale: the least value of a GPU, relative to the first (default: the rule's)", 0.01, 1},
     {"provision-cv", 0, RB_OPT_DOUBLE, false, "CV", "with --autoscale: spread of that delay, log-normal (default 0)", 0,
      10},
     {"provision", 0, RB_OPT_DURATION, false, "D",
