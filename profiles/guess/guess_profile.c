@@ -22,13 +22,14 @@ static const char *const from_texts[] = {[RB_GUESS_OWN] = "timed by the user",
 #define MOST_GPUS      8
 
 // Times without a measurement: starting a trial (imports, reading data), writing a checkpoint. Orders of magnitude.
-#define STARTUP_S    60
-#define CHECKPOINT_S 10
-#define SOME_LOG_SD  .7  // of these where they are priors
-#define GIVEN_LOG_SD .25 // where the user gave them
-#define LATENCY_CV   .2  // of starts among each other
-#define BETWEEN_CV   .1  // of trials among each other
-#define WITHIN_CV    .05 // of units of one trial
+#define STARTUP_S      60
+#define CHECKPOINT_S   10
+#define SOME_LOG_SD    .7  // of these where they are priors
+#define GIVEN_LOG_SD   .25 // where the user gave them
+#define LATENCY_CV     .2  // of starts among each other
+#define BETWEEN_CV     .1  // of trials among each other
+#define MEASURED_ERROR .05 // of a profile of few units
+#define WITHIN_CV      .05 // of units of one trial
 
 static double squared(double x)
 {
@@ -222,4 +223,34 @@ bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *un
     p.n_basis = m.n_basis;
     *out = p;
     return true;
+}
+
+static double mean_as_measured(double mean, double relative_error)
+{
+    return mean / sqrt(1 + squared(relative_error)); // the median, if it is measured exactly
+}
+
+static struct rb_dist latency_as_measured(const struct rb_dist *guessed)
+{
+    struct rb_dist d = *guessed;
+    d.mean = mean_as_measured(d.mean, d.relative_error);
+    d.relative_error = MEASURED_ERROR;
+    rb_dist_prepare(&d, NULL);
+    return d;
+}
+
+void rb_guess_as_measured(const struct rb_profile *guess, struct rb_arena *arena, struct rb_profile *out)
+{
+    struct rb_training *training = rb_arena_array(arena, (size_t)guess->n_training, sizeof *training);
+    for (int i = 0; i < guess->n_training; i++) {
+        training[i] = guess->training[i];
+        training[i].base_s = mean_as_measured(training[i].base_s, training[i].relative_error);
+        training[i].relative_error = MEASURED_ERROR;
+    }
+    *out = *guess;
+    out->training = training;
+    out->startup_s = latency_as_measured(&guess->startup_s);
+    out->checkpoint_s = latency_as_measured(&guess->checkpoint_s);
+    out->basis = NULL;
+    out->n_basis = 0;
 }

@@ -106,6 +106,8 @@ const char *rb_plan_probability(const struct rb_estimate *e, double p, int digit
 
 const char *rb_plan_on_what(const struct rb_plan *plan)
 {
+    if (plan->profile->n_basis > 0)
+        return rb_job_is_asynchronous(plan->job) ? " from a guess, on made-up learning curves" : " from a guess";
     return rb_job_is_asynchronous(plan->job) ? " on made-up learning curves" : "";
 }
 

@@ -4,6 +4,7 @@
 #define RB_VIEWS_PLAN_TABLE_H
 
 #include "engine/plan/plan.h"
+#include "planner/questions/measuring.h"
 #include "views/tables/text_table.h"
 
 // The saving from a little more time, where it was computed.
@@ -18,8 +19,8 @@ const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[sta
 
 // One of the plan's probabilities with this many digits; "not known" where it is unknown how far times vary.
 const char *rb_plan_probability(const struct rb_estimate *e, double p, int digits, char out[static 32]);
-// What its probabilities rest on besides measurements: " on made-up learning curves" for asynchronous jobs, "" for
-// others.
+// What its probabilities rest on besides measurements: " on made-up learning curves" for asynchronous jobs, " from a
+// guess", "" for others.
 const char *rb_plan_on_what(const struct rb_plan *plan);
 
 // The stages alone. Owns: finish *out with rb_text_table_finish.
@@ -43,6 +44,9 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);
 // "measured: 3 configurations, 6 units, load 5.8 on 2 processors": the basis of the profile; nothing for a profile
 // written by hand.
 void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
+
+// For a plan from a guess: its basis, its range, and what measuring buys (measuring->exists). Nothing for other plans.
+void rb_plan_guess_write(const struct rb_plan *plan, const struct rb_measuring *measuring, struct rb_buf *out);
 
 // Stage by stage: what changes at the barrier, and why nodes are kept, requested or released; then the baselines.
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);
