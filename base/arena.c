@@ -67,8 +67,8 @@ void rb_arena_finish(struct rb_arena *a)
     *a = (struct rb_arena){0};
 }
 
-// One block twice as large as all of them takes their place, so that after a few rounds nothing is allocated any more,
-// even where every round needs a little more than the one before. What is never used of it takes no memory.
+// One block twice as large as all of them takes their place. After a few rounds nothing more is allocated, even if
+// every round needs a little more than the one before. Unused parts of it take no memory.
 void rb_arena_reset(struct rb_arena *a)
 {
     struct rb_arena_block *only = a->blocks;

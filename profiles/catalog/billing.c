@@ -7,7 +7,7 @@ __extension__ typedef __int128 wide;
 
 #define BYTES_PER_GB INT64_C(1000000000)
 
-// a x b x c / divisor, rounded up: the customer's favour is never assumed. All arguments >= 0.
+// a x b x c / divisor, rounded up, never in the customer's favour. All arguments >= 0.
 static int64_t product_ceil(int64_t a, int64_t b, int64_t c, int64_t divisor)
 {
     wide product;

@@ -74,7 +74,7 @@ struct rb_mock_filters {
 // `known` is NULL-terminated; an entry ending in ':' admits what begins with it ("tag:").
 bool rb_mock_read_filters(struct rb_mock_call *call, const char *const *known, struct rb_mock_filters *out);
 
-// What filters see of a thing. A name may occur more than once: one of its values has to match.
+// The attributes of a thing for filters. A name may occur more than once: one of its values has to match.
 struct rb_mock_fact {
     const char *name, *value; // value NULL: matches nothing
 };
