@@ -61,7 +61,7 @@ static bool play(const struct rb_search *search, struct admission *a, int n, dou
         for (int i = made; i < made + more; i++)
             beyond += !within(search->req, &runs[i]);
         *out_in_limits = (double)(n - beyond) / n;
-        if (*out_in_limits < search->req->confidence)
+        if (*out_in_limits < rb_search_confidence(search))
             return true;
     }
     sum_up(search->req, runs, n, a, out_in_limits);
@@ -84,7 +84,7 @@ static bool longest_run(const struct rb_search *search, const struct rb_candidat
 
 static bool stands(const struct rb_search *search, const struct admission *a)
 {
-    return a->candidate.admit_until_us > 0 && a->p >= search->req->confidence;
+    return a->candidate.admit_until_us > 0 && a->p >= rb_search_confidence(search);
 }
 
 // The latest instant that keeps the constraints in the first few runs. out->p < confidence: none does.
@@ -101,7 +101,7 @@ static bool settle(struct rb_search *search, const struct rb_candidate *c, struc
         if (a.candidate.admit_until_us < 1 || !play(search, &a, FEW_RUNS, &in_limits, err))
             return a.candidate.admit_until_us < 1;
         search->n_evaluated++;
-        if (in_limits < search->req->confidence) {
+        if (in_limits < rb_search_confidence(search)) {
             late_us = a.candidate.admit_until_us;
             continue;
         }
@@ -205,7 +205,7 @@ static bool settle_on_more(struct rb_search *search, struct admission *io, bool 
         a.candidate.admit_until_us = (int64_t)((double)io->candidate.admit_until_us * part);
         if (!play(search, &a, rb_async_n_compared(search), &in_limits, err))
             return false;
-        if (in_limits < search->req->confidence) {
+        if (in_limits < rb_search_confidence(search)) {
             late = part;
             continue;
         }
@@ -248,8 +248,13 @@ static bool confirm(struct rb_search *search, struct rb_candidate *c, bool *out_
     if (!rb_async_play(search, c, RB_ASYNC_FIRST_UNSEEN, n, runs, NULL, err))
         return false;
     sum_up(search->req, runs, n, &a, &in_limits);
-    *out_stands = a.p >= search->req->confidence;
-    return !*out_stands || rb_async_estimate(search, c, NULL, err);
+    *out_stands = a.p >= rb_search_confidence(search);
+    if (!*out_stands)
+        return true;
+    if (!rb_async_estimate(search, c, NULL, err))
+        return false;
+    *out_stands = c->estimate.p_both >= rb_search_confidence(search);
+    return true;
 }
 
 // The cheapest of the path that still keeps its promise; where none does, configurations are cut off earlier.
@@ -278,9 +283,8 @@ static bool confirm_path(struct rb_search *search, const struct rb_candidate *pa
 static bool needs_of_part(const struct rb_search *search, const struct rb_candidate *c, uint32_t first, int n,
                           double confidence, struct rb_needs *out, struct rb_err *err)
 {
-    const struct rb_plan_request *req = search->req;
     RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
-    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(3 * (size_t)n, sizeof *values);
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
     int n_full = 0;
     if (!rb_async_play(search, c, first, n, runs, NULL, err))
         return false;
@@ -291,8 +295,7 @@ static bool needs_of_part(const struct rb_search *search, const struct rb_candid
     }
     *out = rb_needs_none();
     if (n_full >= rb_need_count(confidence, n))
-        *out =
-            rb_needs_of(values, values + n, n, req->deadline_us, req->budget_uusd, confidence, values + 2 * (size_t)n);
+        *out = rb_async_needs_of(search, c, values, values + n, n, confidence);
     return true;
 }
 
@@ -309,7 +312,7 @@ static bool is_nearer(int64_t value, int64_t than)
 // More than is asked for, by what so few runs may be off.
 static double cautious(const struct rb_search *search, int n)
 {
-    const double c = search->req->confidence;
+    const double c = rb_search_confidence(search);
     return fmin(1, c + sqrt(c * (1 - c) / n));
 }
 
@@ -345,7 +348,7 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
 // whether a plan stands when it is asked for with that.
 static bool tell(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out, struct rb_err *err)
 {
-    return needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, search->req->confidence, out, err);
+    return needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, rb_search_confidence(search), out, err);
 }
 
 static bool find_nearest(struct rb_search *search, struct nearest *out, struct rb_err *err)
@@ -413,7 +416,7 @@ static bool settle_nearest(struct rb_search *search, bool by_budget, struct rb_c
         struct rb_candidate at = from;
         struct rb_needs needs;
         at.admit_until_us = (int64_t)ceil(parts[i] * (double)from.admit_until_us);
-        if (!needs_of_part(search, &at, 0, n, search->req->confidence, &needs, err))
+        if (!needs_of_part(search, &at, 0, n, rb_search_confidence(search), &needs, err))
             return false;
         if (is_nearer(by_budget ? needs.budget_uusd : needs.deadline_us, least)) {
             least = by_budget ? needs.budget_uusd : needs.deadline_us;
@@ -437,18 +440,16 @@ static bool take_nearest(struct rb_search *search, struct rb_candidate *out, boo
             !tell(search, &nearest.by_deadline, &told, err))
             return false;
         part.deadline_us = told.deadline_us;
-        *out = nearest.by_deadline;
         if (told.deadline_us >= 0 && told.deadline_us <= req->deadline_us)
-            return confirm(search, out, out_found, err);
+            return confirm_path(search, &nearest.by_deadline, 1, out, out_found, err);
     }
     if (nearest.budget_uusd >= 0 && req->budget_uusd >= 0) {
         if (!climb_nearest(search, true, &nearest, err) || !settle_nearest(search, true, &nearest.by_budget, err) ||
             !tell(search, &nearest.by_budget, &told, err))
             return false;
         part.budget_uusd = told.budget_uusd;
-        *out = nearest.by_budget;
         if (told.budget_uusd >= 0 && told.budget_uusd <= req->budget_uusd)
-            return confirm(search, out, out_found, err);
+            return confirm_path(search, &nearest.by_budget, 1, out, out_found, err);
     }
     rb_needs_merge(io, &part);
     return true;

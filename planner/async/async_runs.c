@@ -42,7 +42,7 @@ int rb_async_n_screened(const struct rb_search *search)
 
 bool rb_async_may_keep(const struct rb_search *search, double p, int n)
 {
-    const double c = search->req->confidence;
+    const double c = rb_search_confidence(search);
     return p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / n);
 }
 
@@ -143,11 +143,22 @@ bool rb_async_guess(struct rb_search *search, struct rb_candidate *candidate, in
     return true;
 }
 
+// Kept runs go on beyond the budget and get no forecasts: they are the plan's own where neither counts.
+static bool kept_runs_are_its_own(const struct rb_search *search, const struct rb_candidate *candidate)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    const struct rb_plan plan = rb_engine_plan(search, candidate, stages);
+    return search->req->budget_uusd < 0 && !rb_async_is_anytime(search) &&
+           rb_world_affordable_runs(&plan, search->req->samples) == search->req->samples;
+}
+
 bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                        struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    if (!out_stages && !rb_async_is_anytime(search))
+    if (!out_stages && kept_runs_are_its_own(search, candidate))
         return rb_async_guess(search, candidate, req->samples, err);
     if (out_stages)
         rb_search_note(search, "stages 0..%d: time by runs of the engine: %s", candidate->n_stages - 1, RB_ASYNC_WHY);

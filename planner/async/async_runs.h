@@ -44,8 +44,7 @@ bool rb_async_score(struct rb_search *search, struct rb_candidate *candidate, in
 // As it may be told, from the first n of the runs that it would be told by.
 bool rb_async_guess(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err);
 // As the plan states it: by the request's number of unseen runs, or as many as can be afforded, under the policy that will
-// carry it out (rb_engine_estimate); quantiles of the phases into out_stages if it is not NULL ([n_stages]). Without out_stages,
-// and where the policy does not work until the deadline, from runs that go on beyond the budget.
+// carry it out and the hard budget (rb_engine_estimate); quantiles of the phases into out_stages if it is not NULL ([n_stages]).
 bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                        struct rb_err *err);
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH       1e-3 // of the objective: what an exchange must gain
-#define TOLD_PART   8    // of the runs that a plan is told by: the first look at them
-#define LATE_SIGMA  2    // deviations beyond the mean: what hardly a run exceeds
-#define NEAR        1.3  // times the best objective: plans are looked for beside plans that are no worse,
-#define HOPE        1.02 // and exchanges begin with none that is worse than this
+#define WORTH      1e-3 // of the objective: what an exchange must gain
+#define TOLD_PART  8    // of the runs that a plan is told by: the first look at them
+#define LATE_SIGMA 2    // deviations beyond the mean: what hardly a run exceeds
+#define NEAR       1.3  // times the best objective: plans are looked for beside plans that are no worse,
+#define HOPE       1.02 // and exchanges begin with none that is worse than this
 
 // ---- what a candidate is compared by
 
@@ -82,7 +82,7 @@ struct walk {
 
 static bool keeps(const struct walk *w, const struct look *l)
 {
-    return l->p >= w->search->req->confidence && l->tried >= w->least_tried;
+    return l->p >= rb_search_confidence(w->search) && l->tried >= w->least_tried;
 }
 
 static bool is_better(const struct walk *w, const struct look *a, const struct look *b)
@@ -100,8 +100,7 @@ static bool may_be_better(const struct walk *w, const struct look *few, const st
 {
     if (!best_keeps)
         return few->surety > best_few->surety;
-    return few->objective < best_few->objective &&
-           rb_async_may_keep(w->search, few->p, rb_async_n_screened(w->search));
+    return few->objective < best_few->objective && rb_async_may_keep(w->search, few->p, rb_async_n_screened(w->search));
 }
 
 struct position {
@@ -199,32 +198,37 @@ struct best {
     struct rb_candidate candidate; // told, and as told it keeps the constraints
 };
 
-// On more and more of the runs that it would be told by, until these refuse it or it is told.
-static bool tell(struct rb_search *search, const struct rb_candidate *best, struct rb_candidate *io, struct rb_err *err)
+// On more and more of the runs that it would be reported by, until these refuse it, or its reported figures decide.
+static bool tell(struct rb_search *search, const struct rb_candidate *best, struct rb_candidate *io, bool *out_keeps,
+                 struct rb_err *err)
 {
     const int all = search->req->samples;
+    *out_keeps = false;
     for (int n = all / TOLD_PART; n > 0 && n < all; n *= 2) {
         if (!rb_async_guess(search, io, n, err))
             return false;
         if (!rb_search_may_stand(search, RB_RUN_UNSEEN, io, best, all))
             return true;
     }
-    return rb_async_estimate(search, io, NULL, err);
+    if (!rb_async_estimate(search, io, NULL, err))
+        return false;
+    *out_keeps = io->estimate.p_both >= rb_search_confidence(search);
+    return true;
 }
 
 static bool offer(struct rb_search *search, struct best *best, const struct rb_candidate *c, bool *out_better,
                   struct rb_err *err)
 {
     struct rb_candidate told = *c;
+    bool keeps;
     *out_better = false;
-    if (!tell(search, best->exists ? &best->candidate : NULL, &told, err))
+    if (!tell(search, best->exists ? &best->candidate : NULL, &told, &keeps, err))
         return false;
-    if (told.estimate.p_both < search->req->confidence) {
+    if (told.estimate.p_both < rb_search_confidence(search)) {
         rb_search_explain(search, "optimal", &told, "P=%.3f in runs that it was not chosen by", told.estimate.p_both);
         return true;
     }
-    *out_better = !best->exists || (told.estimate.samples == search->req->samples &&
-                                    rb_candidate_compare(&told, &best->candidate, search->req->objective) < 0);
+    *out_better = keeps && (!best->exists || rb_candidate_compare(&told, &best->candidate, search->req->objective) < 0);
     if (!*out_better)
         return true;
     if (best->exists)

@@ -120,7 +120,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
         return why.code == RB_ERR_INFEASIBLE;
     }
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
-    const double confidence = surer(req->confidence, runs->n);
+    const double confidence = surer(rb_search_confidence(search), runs->n);
     *out =
         rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, confidence, scratch);
     return true;

@@ -260,19 +260,6 @@ static bool policy_can_follow(const struct rb_plan *plan, struct rb_err *err)
     return true;
 }
 
-// It was chosen as if every trial of a rung had one width, and is estimated as it will be carried out.
-static void warn_chosen_otherwise(struct assembly *a, const struct rb_plan *plan)
-{
-    const struct rb_estimate *e = &plan->estimate;
-    const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
-    if (a->search->asynchronous || !rb_plan_is_by_engine(plan) || !limited || e->p_both >= plan->confidence)
-        return;
-    warn(a, rb_arena_printf(a->arena,
-                            "under policy %s the plan keeps its limits with probability %.3f, less than the confidence "
-                            "asked; under policy static it keeps them",
-                            plan->policy, e->p_both));
-}
-
 // What an asynchronous job does depends on its results, which nobody knows yet.
 static void warn_tuned_batch(struct assembly *a)
 {
@@ -484,7 +471,6 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
-    warn_chosen_otherwise(&a, &plan);
     if (!warn_asynchronous(&a, result, err))
         return false;
     plan.offers = a.offers;
@@ -606,16 +592,20 @@ static bool may_find_marginal(const struct rb_search *search, const struct rb_pl
            req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
 }
 
-// Plans of asynchronous jobs are held to unseen runs where they are found (rb_search_plan).
-static bool is_kept(const struct rb_search *search, const struct rb_planner *planner, const struct rb_plan *plan)
+// What a search for a surer plan calls nearest may be what was asked already: that is no way out.
+static void drop_what_was_asked(const struct rb_plan_request *req, struct rb_plan_result *io)
 {
-    const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
-    return planner->on_average || !limited || plan->estimate.spread_unknown || search->asynchronous ||
-           plan->estimate.p_both >= search->req->confidence;
+    const double reached = floor(1000 * io->best.estimate.p_both) / 1000;
+    if (io->nearest_deadline_us <= req->deadline_us)
+        io->nearest_deadline_us = -1;
+    if (io->nearest_budget_uusd <= req->budget_uusd)
+        io->nearest_budget_uusd = -1;
+    if (io->nearest_confidence >= req->confidence)
+        io->nearest_confidence = reached > 0 && reached < req->confidence ? reached : NAN;
 }
 
-// The plan's own figures rest on runs that the search has not seen. Where these say that it keeps less than was asked, its probability
-// was luck: a surer one is looked for, and no plan is shown that keeps less.
+// The only way to a plan. Its own figures, as they are reported, decide: they rest on runs that the search has not seen. Where
+// these say that the plan keeps less than was asked, a surer one is looked for, and no plan is shown that keeps less.
 static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
                             struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
                             struct rb_err *err)
@@ -627,17 +617,20 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
             break;
         if (!assemble(search, planner, out_result, arena, out_plan, err))
             return false;
-        if (is_kept(search, planner, out_plan))
-            return true;
         const struct rb_estimate *e = &out_plan->estimate;
+        if (planner->on_average || e->p_both >= search->req->confidence)
+            return true;
         const struct rb_candidate best = out_result->best;
         search->guard = 2 * search->guard + search->req->confidence - e->p_both + 2 * e->stderr_.p_both;
         rb_search_forget(search);
         if (!rb_search_nearest_of(search, &best, 1, out_result, err))
             return false;
     }
-    return (out_result->best.n_stages == 0 || rb_estimate_candidate(search, &out_result->best, NULL, err)) &&
-           infeasible(search->req, planner, out_result, err);
+    if (out_result->best.n_stages > 0 && !rb_estimate_candidate(search, &out_result->best, NULL, err))
+        return false;
+    if (!planner->on_average)
+        drop_what_was_asked(search->req, out_result);
+    return infeasible(search->req, planner, out_result, err);
 }
 
 static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,

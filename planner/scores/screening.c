@@ -34,8 +34,7 @@ static bool may_be_feasible(const struct rb_search *search, const struct rb_esti
     if (search->on_average)
         return (double)screened->time_us.mean - SCREEN_SIGMA * (double)screened->stderr_.time_mean_us <=
                (search->req->deadline_us < 0 ? INFINITY : (double)search->req->deadline_us);
-    const double c = search->asynchronous ? search->req->confidence : rb_search_confidence(search),
-                 se = sqrt(c * (1 - c) / (double)screened->samples);
+    const double c = rb_search_confidence(search), se = sqrt(c * (1 - c) / (double)screened->samples);
     const double sigma = search->asynchronous ? ASYNC_SIGMA_P : SCREEN_SIGMA;
     return screened->p_both >= c - sigma * se * still_open(screened->samples, all);
 }

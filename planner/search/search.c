@@ -173,17 +173,17 @@ void rb_search_finish(struct rb_search *search)
 static bool plan_asynchronous(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                               struct rb_err *err)
 {
-    const double asked = search->req->confidence;
+    const double before = search->guard, asked = rb_search_confidence(search);
     bool ok = true, stands = false;
     for (int step = 0; ok && !stands && step <= GUARDS; step++) {
-        search->guard = (1 - asked) * step / GUARDS;
+        search->guard = before + (1 - asked) * step / GUARDS;
         for (int i = 0; i < search->scenario->n_offers; i++)
             search->static_best[i].known = false;
         ok = planner->plan(search, result, err) &&
              (result->best.n_stages == 0 || rb_async_estimate(search, &result->best, NULL, err));
         stands = !result->feasible || result->best.estimate.p_both >= asked;
     }
-    search->guard = 0;
+    search->guard = before;
     if (ok && result->best.n_stages > 0 && !(result->feasible && stands)) {
         const double told = floor(1000 * result->best.estimate.p_both) / 1000;
         result->feasible = false;
