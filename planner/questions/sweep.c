@@ -132,6 +132,20 @@ static bool stay_between(struct rb_search *search, const struct rb_plan_result *
     return estimate_anew(search, &out->best, err);
 }
 
+// Few runs tell a point: where they say less than was asked of a plan that keeps it, more of them decide.
+static bool hold_to_it(struct rb_search *search, struct rb_plan_result *io, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    if (!io->feasible || io->best.estimate.p_both >= search->req->confidence)
+        return true;
+    rb_candidate_stages(search->scenario, &io->best, stages, nodes);
+    if (!rb_estimate_candidate(search, &io->best, stages, err))
+        return false;
+    io->feasible = io->best.estimate.p_both >= search->req->confidence;
+    return true;
+}
+
 // tighter, looser: its answers at neighbouring deadlines; NULL: there are none.
 static bool ask_planner(struct rb_sweep *sweep, const struct rb_planner *planner, bool is_landmark,
                         const struct rb_plan_result *tighter, const struct rb_plan_result *looser,
@@ -146,12 +160,12 @@ static bool ask_planner(struct rb_sweep *sweep, const struct rb_planner *planner
         return false;
     if (known) {
         rb_search_know(search, planner, out);
-        return true;
+        return hold_to_it(search, out, err);
     }
     if (!rb_search_plan(search, planner, &found, err))
         return false;
     *out = *found;
-    if (out->feasible && !estimate(search, &out->best, err))
+    if ((out->feasible && !estimate(search, &out->best, err)) || !hold_to_it(search, out, err))
         return false;
     return planner != &rb_planner_optimal || keep_neighbour(search, tighter, out, err);
 }
