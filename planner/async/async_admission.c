@@ -348,7 +348,8 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
 // whether a plan stands when it is asked for with that.
 static bool tell(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out, struct rb_err *err)
 {
-    return needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, rb_search_confidence(search), out, err);
+    return needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, rb_search_confidence(search), out,
+                         err);
 }
 
 static bool find_nearest(struct rb_search *search, struct nearest *out, struct rb_err *err)

@@ -32,7 +32,8 @@ static int n_compared(const struct rb_scenario *s, int n_told, int part)
 
 int rb_async_n_compared(const struct rb_search *search)
 {
-    return n_compared(search->scenario, search->req->samples, search->compared_part);
+    const bool few = search->place == RB_SEARCH_FRONTIER_BETWEEN;
+    return n_compared(search->scenario, search->req->samples, few ? RB_ASYNC_POINT_PART : RB_ASYNC_COMPARED_PART);
 }
 
 int rb_async_n_screened(const struct rb_search *search)
@@ -58,7 +59,7 @@ void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes)
 bool rb_async_is_anytime(const struct rb_search *search)
 {
     const struct rb_policy *policy = rb_policy_find(search->req->job->policy);
-    return search->asynchronous && policy && policy->anytime;
+    return policy && policy->anytime;
 }
 
 // Kept and counted again under other deadlines and budgets: so they go on beyond the budget.
@@ -160,7 +161,5 @@ bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate,
     const struct rb_plan_request *req = search->req;
     if (!out_stages && kept_runs_are_its_own(search, candidate))
         return rb_async_guess(search, candidate, req->samples, err);
-    if (out_stages)
-        rb_search_note(search, "stages 0..%d: time by runs of the engine: %s", candidate->n_stages - 1, RB_ASYNC_WHY);
     return rb_engine_estimate(search, candidate, req->samples, false, &candidate->estimate, out_stages, err);
 }

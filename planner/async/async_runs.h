@@ -8,6 +8,7 @@
 
 #define RB_ASYNC_COMPARED      256 // at most: P within 0.028 at 0.95, two standard errors; the told runs settle it
 #define RB_ASYNC_COMPARED_PART 2   // of the runs that a plan is told by, at most
+#define RB_ASYNC_POINT_PART    4   // likewise, of a point between the ends of a frontier
 #define RB_ASYNC_FIRST_UNSEEN RB_ENGINE_FIRST_UNSEEN
 #define RB_ASYNC_WHY "asynchronous: promotions depend on results"
 

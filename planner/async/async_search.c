@@ -379,9 +379,10 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     if (start.n_stages > 0 && !exchange_from(search, &start, NULL, &best, &end, err))
         return false;
     // A hint of a what-if has been explored from; of a frontier, so few runs decide at each deadline that it is worth doing again.
-    if (from_best && (!hinted || search->whole_job) && !explore(search, &best, err))
+    if (from_best && (!hinted || search->place != RB_SEARCH_ALONE) && !explore(search, &best, err))
         return false;
-    if (!best.exists && !search->whole_job && !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
+    if (!best.exists && search->place == RB_SEARCH_ALONE &&
+        !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
         return false;
     if (best.exists)
         *out = rb_search_found(search, &best.candidate);

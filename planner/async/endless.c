@@ -52,7 +52,7 @@ static bool ends_nowhere(const struct rb_search *search, int stage, int offer, d
         if (rb_search_trial_s(search, stage, offer, sizes->gpus[i], &here_s))
             *out_trial_s = fmin(*out_trial_s, here_s);
     }
-    return sizes->n > 0;
+    return sizes->n > 0 && search->scorer->barriers;
 }
 
 int rb_endless_stage(const struct rb_search *search, int offer)
@@ -86,7 +86,7 @@ static int soonest_of_endless(const struct rb_search *search, int stage, double 
 
 bool rb_endless_check(const struct rb_search *search, struct rb_err *err)
 {
-    for (int stage = 0; stage < search->scenario->stages.n && !search->asynchronous; stage++) {
+    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
         double x_s;
         char text[32];
         const int offer = soonest_of_endless(search, stage, &x_s);

@@ -3,7 +3,6 @@
 // shortest paths give good plans at once, exchanges improve them, branch and bound looks for what they missed; every
 // plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
-#include "planner/async/async_search.h"
 #include "planner/proof/certificate.h"
 #include "planner/search/branch.h"
 #include "planner/search/exchange.h"
@@ -202,10 +201,8 @@ static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out,
     return ok;
 }
 
-static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+bool rb_stages_optimal(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
-    if (search->asynchronous)
-        return rb_async_plan(search, out, err);
     if (!plan_on_tables(search, out, err))
         return false;
     if (out->feasible && rb_search_is_certified(search))
@@ -217,6 +214,11 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
                   "time"
                 : "the objective is min_time: no bound is computed for it";
     return true;
+}
+
+static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    return search->scorer->optimal(search, out, err);
 }
 
 const struct rb_planner rb_planner_optimal = {

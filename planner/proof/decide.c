@@ -91,7 +91,7 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
     double risk = RB_DECIDED_RISK / 2;
     int n = 0, kept = 0;
     *out_keeps = rb_search_feasible(search, &candidate->estimate);
-    if (search->asynchronous || search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
+    if (search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
         rb_has_endless_stage(search, candidate))
         return true;
     for (int batch = FIRST_BATCH; n + batch <= most && !rb_search_out_of_time(search); batch = n) {

@@ -1,7 +1,6 @@
 #include "planner/questions/nearest.h"
 
 #include "planner/async/endless.h"
-#include "planner/questions/async_nearest.h"
 #include "planner/proof/decide.h"
 
 #include <math.h>
@@ -129,8 +128,12 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err)
 {
-    if (search->asynchronous)
-        return rb_async_nearest_of(search, candidates, n, out, err);
+    return search->scorer->nearest_of(search, candidates, n, out, err);
+}
+
+bool rb_stages_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err)
+{
     struct rb_needs nearest = rb_needs_none(), needs;
     double surest_p = -1;
     int surest = 0;

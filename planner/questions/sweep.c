@@ -1,6 +1,5 @@
 #include "planner/questions/sweep.h"
 
-#include "planner/async/async_runs.h"
 #include "planner/questions/deadlines.h"
 #include "planner/request/time_share.h"
 #include "planner/scores/estimator.h"
@@ -10,7 +9,6 @@
 #define TYPICAL     20   // deadlines that a time limit is shared by
 #define RANGE_UNTIL 0.2  // of a time limit: both ends of the range
 #define N_HINTS     2    // of a tighter deadline, and of another planner
-#define COMPARED    4    // asynchronous plans are compared by so small a part of the runs that tell a point
 #define WORTH       0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
 
 // What the search is asked at one deadline.
@@ -63,13 +61,6 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
 
-// Of a plan found for another deadline: runs are kept, and only counted anew.
-static bool estimate_anew(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
-{
-    return search->asynchronous ? rb_estimate_candidate(search, candidate, NULL, err)
-                                : rb_search_score(search, candidate, search->req->samples, err);
-}
-
 // Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may
 // arrive elsewhere; the others' best is the best of a set of plans that shrinks with the deadline, and so it still is: proved
 // where laws prove it, and as far as was searched where nothing is proved of either deadline.
@@ -80,7 +71,7 @@ static bool carry_over(struct rb_search *search, const struct rb_planner *planne
     if (planner == &rb_planner_greedy || looser->cut)
         return true;
     struct rb_plan_result result = *looser;
-    if (looser->feasible && !estimate_anew(search, &result.best, err))
+    if (looser->feasible && !search->scorer->score_again(search, &result.best, err))
         return false;
     const struct rb_estimate *e = &result.best.estimate;
     *out_carried = !looser->feasible || e->p_both - rb_search_p_off(e) >= search->req->confidence;
@@ -124,12 +115,12 @@ static bool stay_between(struct rb_search *search, const struct rb_plan_result *
     if (!*out_stays)
         return true;
     *out = *looser;
-    if (!estimate_anew(search, &out->best, err))
+    if (!search->scorer->score_again(search, &out->best, err))
         return false;
     if (rb_search_feasible(search, &out->best.estimate))
         return true;
     *out = *tighter;
-    return estimate_anew(search, &out->best, err);
+    return search->scorer->score_again(search, &out->best, err);
 }
 
 // Few runs tell a point: where they say less than was asked of a plan that keeps it, more of them decide.
@@ -218,8 +209,8 @@ bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tig
     struct question q;
     const struct rb_plan_result *left = tighter ? rb_sweep_optimal(tighter) : NULL;
     const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
-    // What so few like at the tightest deadline is told to be late.
-    sweep->search.compared_part = tighter ? COMPARED : RB_ASYNC_COMPARED_PART;
+    // What few runs like at the tightest deadline is often late in more of them.
+    sweep->search.place = tighter ? RB_SEARCH_FRONTIER_BETWEEN : RB_SEARCH_FRONTIER_END;
     begin(sweep, here->deadline_us, until, &q);
     for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question
         if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&

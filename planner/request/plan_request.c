@@ -1,12 +1,10 @@
 // From a request to a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
 // pinned images, and the warnings a reader of the plan must see.
-#include "planner/async/async_admission.h"
-#include "planner/async/async_pool.h"
 #include "planner/async/endless.h"
 #include "planner/request/question.h"
-#include "planner/scores/early.h"
 #include "planner/scores/early_runs.h"
 #include "planner/scores/estimator.h"
+#include "simulator/world/world_evaluate.h"
 
 #include "engine/core/policy.h"
 #include "profiles/catalog/infra.h"
@@ -17,8 +15,6 @@
 
 #define MOST_TRIALS    2.5e8 // drawn for one estimate: some tens of seconds of replicates
 #define TRIALS_PER_S   2e6   // with a time limit, for each of its seconds: some tens of estimates fit into it
-#define MOST_EVENTS    1e8   // of asynchronous jobs, played for one estimate: likewise
-#define EVENTS_PER_S   1.5e5 // likewise
 #define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
 
 enum { MAX_NAMED_OFFERS = 4 };
@@ -170,7 +166,7 @@ static void warn_unusable_offers(struct assembly *a)
     for (int i = 0; i < s->n_offers; i++) {
         if (!s->sim_offers[i].usable)
             warn_unusable_offer(a, i);
-        else if (!a->search->asynchronous && rb_endless_stage(a->search, i) >= 0)
+        else if (rb_endless_stage(a->search, i) >= 0)
             warn(a,
                  rb_arena_printf(a->arena,
                                  "%s %s (%s) was not considered from stage %d on: its market takes nodes back (%g "
@@ -260,7 +256,6 @@ static bool policy_can_follow(const struct rb_plan *plan, struct rb_err *err)
     return true;
 }
 
-// What an asynchronous job does depends on its results, which nobody knows yet.
 static void warn_tuned_batch(struct assembly *a)
 {
     if (a->search->req->job->trial.batch_size > 0)
@@ -268,24 +263,14 @@ static void warn_tuned_batch(struct assembly *a)
                 "in them");
 }
 
-static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *result, struct rb_err *err)
+static bool warn_caveats(struct assembly *a, const struct rb_plan_result *result, struct rb_err *err)
 {
-    struct rb_async_tried tried;
-    char text[32];
-    if (!a->search->asynchronous)
-        return true;
-    warn(a,
-         "who is promoted was simulated on made-up learning curves (the synthetic family): the job's own may promote "
-         "others, sooner or later");
-    if (result->best.admit_until_us == 0)
-        return true;
-    if (!rb_async_tried(a->search, &result->best, &tried, err))
+    const struct rb_scorer *scorer = a->search->scorer;
+    const char *texts[RB_SCORER_CAVEATS] = {NULL};
+    if (scorer->caveats && !scorer->caveats(a->search, &result->best, a->arena, texts, err))
         return false;
-    warn(a, rb_arena_printf(a->arena,
-                            "the whole job does not fit: no configuration is started after %s; %.1f of %d are expected "
-                            "to be tried, at least %d in 95 %% of the runs",
-                            rb_format_duration(result->best.admit_until_us, text), tried.mean,
-                            a->search->req->job->scheduler.num_trials, tried.p5));
+    for (int i = 0; i < RB_SCORER_CAVEATS && texts[i]; i++)
+        warn(a, texts[i]);
     return true;
 }
 
@@ -380,7 +365,7 @@ static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_e
     for (int i = 0; i < n; i++) {
         const struct rb_plan_result *result;
         baselines[i] = (struct rb_plan_baseline){.name = baseline_names[i]};
-        if (rb_async_is_anytime(search)) // what they would save is training
+        if (search->scorer->has_one_plan && search->scorer->has_one_plan(search))
             continue;
         if (!rb_search_plan(search, rb_planner_find(baseline_names[i]), &result, err))
             return false;
@@ -471,7 +456,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
-    if (!warn_asynchronous(&a, result, err))
+    if (!warn_caveats(&a, result, err))
         return false;
     plan.offers = a.offers;
     plan.n_offers = a.n_offers;
@@ -554,8 +539,8 @@ static bool plan_in_phases(struct rb_search *search, const struct rb_planner *pl
         return false;
     *out = *result;
     phase->until = EARLY_UNTIL;
-    const bool ok = !search->req->early || search->asynchronous || planner != &rb_planner_optimal ||
-                    rb_early_improve(search, out, err);
+    const bool ok = !search->req->early || !search->scorer->improve || planner != &rb_planner_optimal ||
+                    search->scorer->improve(search, out, err);
     phase->until = 1;
     return ok;
 }
@@ -588,7 +573,7 @@ static void explain_zones(struct rb_search *search)
 static bool may_find_marginal(const struct rb_search *search, const struct rb_planner *planner)
 {
     const struct rb_plan_request *req = search->req;
-    return req->marginal && planner == &rb_planner_optimal && !search->asynchronous &&
+    return req->marginal && planner == &rb_planner_optimal && search->scorer->marginal &&
            req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
 }
 
@@ -652,7 +637,7 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
     bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, err);
     rb_search_explain_rest(&search);
     if (ok && may_find_marginal(&search, planner))
-        ok = rb_marginal_find(&search, &out_result->marginal, err);
+        ok = search.scorer->marginal(&search, &out_result->marginal, err);
     rb_search_finish(&search);
     return ok;
 }
@@ -663,17 +648,11 @@ static int fewer_samples(const struct rb_plan_request *req, double most, double 
     return samples < req->samples ? (int)samples : req->samples;
 }
 
-// Runs of the engine, event by event.
-static int engine_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
-{
-    const double limit = req->time_limit_us > 0 ? (double)req->time_limit_us / 1e6 * EVENTS_PER_S : INFINITY;
-    return fewer_samples(req, fmin(MOST_EVENTS, limit), rb_async_events(s));
-}
-
 int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
 {
-    if (rb_job_is_asynchronous(s->job))
-        return engine_samples(req, s);
+    const struct rb_scorer *scorer = rb_scorer_of(s->job);
+    if (scorer->affordable)
+        return scorer->affordable(req, s);
     double trials = 0, most = MOST_TRIALS;
     for (int i = 0; i < s->stages.n; i++)
         trials += s->stages.rungs[i].trials;

@@ -1,6 +1,5 @@
 #include "planner/scores/estimator.h"
 
-#include "planner/async/async_runs.h"
 #include "planner/async/engine_runs.h"
 #include "planner/scores/early_runs.h"
 #include "simulator/laws/trial_laws.h"
@@ -85,8 +84,8 @@ static bool runs(struct rb_search *search, struct rb_candidate *c, const struct 
 }
 
 // Quantiles of stages come from replicates: tables play a plan as a whole.
-static bool estimate(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *out_stages,
-                     struct rb_err *err)
+bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *out_stages,
+                        struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
@@ -103,11 +102,11 @@ static bool estimate(struct rb_search *search, struct rb_candidate *c, struct rb
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err)
 {
-    return search->asynchronous ? rb_async_estimate(search, candidate, out_stages, err)
-                                : estimate(search, candidate, out_stages, err);
+    return search->scorer->estimate(search, candidate, out_stages, err);
 }
 
-// Runs of stages know trials of one width: a policy that chooses widths while it runs takes other times.
+// Runs of stages know trials of one width: a policy that chooses widths while it runs takes other times, and so does a tuner
+// that promotes while it runs.
 static bool decides_while_it_runs(const struct rb_search *search, const struct rb_candidate *candidate)
 {
     const struct rb_plan plan = rb_engine_plan(search, candidate, NULL);
@@ -120,7 +119,7 @@ bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, s
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_plan_early early[RB_LIMIT_STAGES];
-    if (out_stages && !search->asynchronous && decides_while_it_runs(search, &result->best))
+    if (decides_while_it_runs(search, &result->best))
         return rb_engine_estimate(search, &result->best, search->req->samples, false, &result->best.estimate,
                                   out_stages, err);
     if (!result->early.any)

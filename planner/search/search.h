@@ -4,13 +4,16 @@
 #define RB_PLANNER_SEARCH_H
 
 #include "planner/questions/nearest.h"
-#include "planner/scores/run_store.h"
+#include "planner/scores/scorer.h"
 #include "planner/search/planner.h"
 
 struct rb_sizes {
     int gpus[RB_LIMIT_GPUS_PER_NODE]; // ascending
     int n;
 };
+
+// Plans of a frontier carry out the whole job; between its ends few runs do.
+enum rb_search_place { RB_SEARCH_ALONE, RB_SEARCH_FRONTIER_END, RB_SEARCH_FRONTIER_BETWEEN };
 
 struct rb_search {
     const struct rb_plan_request *req;
@@ -19,9 +22,8 @@ struct rb_search {
     bool *left_out;                   // [n_offers]; it could, but only with replicates that a limit leaves no room for
     int n_left_out;
     const char *left_out_for;         // the limit: "time", "memory"
-    bool asynchronous;                // candidates are played by the engine (planner/async/async_runs.h)
-    bool whole_job;                   // asynchronous: no plan may stop starting configurations before there are none
-    int compared_part;                // asynchronous: by so small a part of the runs that tell a plan are plans compared
+    const struct rb_scorer *scorer;   // how plans of the job are scored
+    enum rb_search_place place;       // of the plan asked for
     double guard;                     // what a plan's probability must be above the confidence asked, because the last one
                                       // found turned out to keep less than that
     bool on_average;                  // the mean time keeps the deadline, and the confidence does not count
@@ -70,6 +72,9 @@ bool rb_static_best(struct rb_search *search, int offer, const struct rb_candida
 
 // The nearest constraints that some fixed cluster keeps, into an infeasible result.
 bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
+
+// What `optimal` finds where stages are sampled.
+bool rb_stages_optimal(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 
 extern const struct rb_planner rb_planner_greedy, rb_planner_mean, rb_planner_naive, rb_planner_optimal,
     rb_planner_static;

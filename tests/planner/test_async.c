@@ -220,7 +220,7 @@ static void a_smaller_part_compares_by_fewer_runs(void **state)
     assert_true(rb_question_init(&q, &c.req, &c.arena, &err));
     assert_true(rb_search_init(&search, &q.req, &q.scenario, &err));
     assert_int_equal(rb_async_n_compared(&search), RB_ASYNC_COMPARED);
-    search.compared_part *= 2;
+    search.place = RB_SEARCH_FRONTIER_BETWEEN;
     assert_int_equal(rb_async_n_compared(&search), RB_ASYNC_COMPARED / 2);
     assert_int_equal(rb_async_n_screened(&search), RB_ASYNC_COMPARED / 16);
     rb_search_finish(&search);
