@@ -13,6 +13,8 @@
 #define OFF_SIGMA    4.0 // once in 30000
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
 
+#define MOST_TRIALS 2e7 // of the runs of one plan: a tenth of a second from tables, a second from replicates
+
 #define TABLE_COUNTS       20  // node counts of an offer that tables look at, roughly
 #define TABLE_TRIALS_PER_S 5e6 // played event by event
 
@@ -58,6 +60,11 @@ double rb_search_trials_in_all(const struct rb_search *s)
     for (int i = 0; i < s->scenario->stages.n; i++)
         trials += rb_search_n_trials(s, i);
     return trials;
+}
+
+double rb_search_affordable_runs(const struct rb_search *s)
+{
+    return MOST_TRIALS / rb_search_trials_in_all(s);
 }
 
 // Tables of replicates for so many sizes: do they take more than a limit allows?

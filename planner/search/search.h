@@ -83,6 +83,7 @@ extern const struct rb_planner rb_planner_greedy, rb_planner_mean, rb_planner_na
 
 int rb_search_n_trials(const struct rb_search *search, int stage);
 double rb_search_trials_in_all(const struct rb_search *search); // of all stages
+double rb_search_affordable_runs(const struct rb_search *search); // of one plan, where more of them only make it surer
 int rb_search_gpus_per_node(const struct rb_search *search, int offer);
 // Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
 bool rb_search_is_outbid(const struct rb_search *search, int offer);
