@@ -64,8 +64,8 @@ bool rb_async_needs(struct rb_search *search, const struct rb_candidate *candida
     const struct rb_needs compared = needs_by(search, candidate, runs, fmin(1, c + sqrt(c * (1 - c) / runs->n)));
     if (!rb_async_unseen(search, candidate, search->req->samples, &runs, err))
         return false;
-    const struct rb_needs told = needs_by(search, candidate, runs, c);
-    *out = rb_needs_stricter(&compared, &told);
+    const struct rb_needs unseen = needs_by(search, candidate, runs, c);
+    *out = rb_needs_stricter(&compared, &unseen);
     return true;
 }
 

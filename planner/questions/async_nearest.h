@@ -1,4 +1,4 @@
-// The nearest constraints that a plan of an asynchronous job keeps, so that asking again with one of them finds a plan.
+// The nearest constraints that a plan of an asynchronous job keeps, so that planning again with one of them finds a plan.
 #ifndef RB_PLANNER_ASYNC_NEAREST_H
 #define RB_PLANNER_ASYNC_NEAREST_H
 
@@ -16,7 +16,7 @@ struct rb_needs rb_async_needs_of(const struct rb_search *search, const struct r
 bool rb_async_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                          struct rb_plan_result *out, struct rb_err *err);
 
-// What one candidate needs by the runs that plans are compared by, with something to spare, and by those it is told by.
+// What one candidate needs by the runs that plans are compared by, with something to spare, and by those it is reported by.
 bool rb_async_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
                     struct rb_err *err);
 

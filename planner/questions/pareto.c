@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_PART    8   // of the runs that one plan is told by tell a point where runs compare plans,
-#define POINT_FEWEST 256 // and not fewer
+#define RUNS_PART    8   // divides the runs that one plan rests on: a point rests on these,
+#define POINT_FEWEST 256 // but not on fewer than this
 
 struct frontier {
     struct rb_sweep sweep;

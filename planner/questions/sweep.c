@@ -41,7 +41,7 @@ bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err)
     return true;
 }
 
-// What is asked for no time at all. It is not a point.
+// The fastest plan, found by asking for a deadline of 0. It is not a point.
 bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struct rb_err *err)
 {
     struct question q;
@@ -61,9 +61,8 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
 
-// Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may
-// arrive elsewhere; the others' best is the best of a set of plans that shrinks with the deadline, and so it still is: proved
-// where laws prove it, and as far as was searched where nothing is proved of either deadline.
+// Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Then it is the best here,
+// too: a tighter deadline only takes plans away. It is proved where the looser one is. Greedy climbs, and may end elsewhere.
 static bool carry_over(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *looser,
                        struct rb_plan_result *out, bool *out_carried, struct rb_err *err)
 {
@@ -106,7 +105,7 @@ static bool falls_between(const struct rb_plan_result *tighter, const struct rb_
     return !tighter->feasible || !looser->feasible || most - least > WORTH * least;
 }
 
-// Where it may not, and plans are told by runs: the looser one's plan if it keeps this deadline as told, else the tighter one's.
+// Where it may not: the looser deadline's plan if it keeps this one by its estimate, else the tighter deadline's.
 static bool stay_between(struct rb_search *search, const struct rb_plan_result *tighter,
                          const struct rb_plan_result *looser, struct rb_plan_result *out, bool *out_stays,
                          struct rb_err *err)
@@ -123,7 +122,7 @@ static bool stay_between(struct rb_search *search, const struct rb_plan_result *
     return search->scorer->score_again(search, &out->best, err);
 }
 
-// Few runs tell a point: where they say less than was asked of a plan that keeps it, more of them decide.
+// A point rests on few runs. Where these say less than was asked, more runs decide.
 static bool hold_to_it(struct rb_search *search, struct rb_plan_result *io, struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
@@ -171,7 +170,7 @@ const struct rb_plan_result *rb_sweep_optimal(const struct rb_sweep_answers *a)
     return &a->of[rb_search_index_of(&rb_planner_optimal)];
 }
 
-// Plans that are told already: what keeps a tighter deadline, and the best of the other planners, else the soonest.
+// Plans that are known already: one that keeps a tighter deadline, and the best of the other planners, else the soonest.
 static void give_hints(const struct rb_sweep *sweep, const struct rb_sweep_answers *here,
                        const struct rb_plan_result *left, struct question *q)
 {

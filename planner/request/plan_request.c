@@ -140,7 +140,7 @@ static bool same_reason(const struct rb_scenario *s, int a, int b)
            strcmp(s->sim_offers[a].why_not, s->sim_offers[b].why_not) == 0;
 }
 
-// Once for all offers that lack the same; only the first of them says it.
+// One warning for all offers with the same reason, at the first of them.
 static void warn_unusable_offer(struct assembly *a, int offer)
 {
     const struct rb_scenario *s = a->search->scenario;
@@ -470,7 +470,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     return true;
 }
 
-// The program has a limit of its own where none was asked for, and nobody asked for a cut.
+// Without a limit in the request the program's own node limit applies.
 static const char *how_far(const struct rb_plan_request *req, const struct rb_plan_result *result)
 {
     if (!result->cut)

@@ -12,7 +12,8 @@ struct rb_search;
 struct rb_scorer {
     const char *name;
     int samples;               // runs behind an estimate where the request names no number
-    bool barriers;             // a stage begins when all trials of the last have ended; what an interrupted one has trained is lost
+    bool barriers;             // a stage begins when all trials of the one before have ended, and a trial that is interrupted in
+                               // it begins it again
     bool slow;                 // a plan takes seconds: it is not searched for again for the sake of a hint
     const char *whole;         // what plans of a frontier do besides keeping its limits: "" or " that ..."
     enum rb_run_kind compared; // the kept runs that plans are compared by

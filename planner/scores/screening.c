@@ -27,7 +27,7 @@ static const int64_t *objectives(const struct rb_search *search, const struct rb
     return search->req->objective == RB_OBJECTIVE_MIN_COST ? runs->cost_uusd : runs->time_us;
 }
 
-// Both plans drew the same, so that what tells them apart is their difference, run by run.
+// Both plans drew the same numbers, so they are compared by their difference, run by run.
 static bool may_be_better(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *candidate,
                           const struct rb_candidate *best, int all)
 {
