@@ -14,7 +14,6 @@
 #define FIRST_RUN   (UINT32_C(1) << 22) // beyond those by which plans are compared, before those that figures rest on
 #define FIRST_BATCH 256
 #define MOST_RUNS   (1 << 18)
-#define MOST_TRIALS 2e7 // a tenth of a second from tables, a second from replicates
 
 static double divergence(double share, double p)
 {
@@ -86,12 +85,12 @@ static bool run_batch(struct rb_search *search, const struct rb_candidate *c, in
 bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, bool *out_keeps, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    const double affordable = MOST_TRIALS / rb_search_trials_in_all(search);
+    const double affordable = rb_search_affordable_runs(search);
     const int most = affordable < MOST_RUNS ? (int)affordable : MOST_RUNS;
     double risk = RB_DECIDED_RISK / 2;
     int n = 0, kept = 0;
     *out_keeps = rb_search_feasible(search, &candidate->estimate);
-    if (search->asynchronous || search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
+    if (search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
         rb_has_endless_stage(search, candidate))
         return true;
     for (int batch = FIRST_BATCH; n + batch <= most && !rb_search_out_of_time(search); batch = n) {

@@ -31,8 +31,8 @@ struct rb_evaluate_options {
     bool (*stop)(void *ctx);   // asked between replicates, by every thread; NULL: never. After RB_EVALUATE_FEWEST a true
                                // answer ends it, and the estimate is that of the replicates made (its `samples`)
     void *stop_ctx;
-    struct rb_sampler_tables *tables; // rb_evaluate_runs: runs from these where they apply (simulator/sampler/table_runs.h); NULL:
-                               // every latency drawn by itself
+    struct rb_sampler_tables *tables; // runs from these where they apply, unless stages are asked for
+                               // (simulator/sampler/table_runs.h); NULL: every latency drawn by itself
 };
 #define RB_EVALUATE_FEWEST 32 // made in any case: fewer say nothing about a probability
 struct rb_evaluate_options rb_evaluate_defaults(void); // 4096 samples, no constraints, 1 thread
