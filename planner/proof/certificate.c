@@ -69,8 +69,6 @@ static double floor_uusd(const struct rb_search *search, int stage, const struct
 {
     const struct rb_sim_offer *o = &search->scenario->sim_offers[choice->offer];
     const int per_node = o->offer->gpus, n_trials = rb_search_n_trials(search, stage);
-    const double per_hour =
-        (double)o->billing.rate.uusd_per_hour + (double)o->billing.disk_rate.uusd_per_hour * (double)o->billing.disk_gb;
     const double nodes_a_trial =
         choice->gpus > per_node ? rb_nodes_per_trial(per_node, choice->gpus) : 1.0 / (per_node / choice->gpus);
     double trial_s;
@@ -78,7 +76,7 @@ static double floor_uusd(const struct rb_search *search, int stage, const struct
         return 0;
     const double work_s = n_trials * nodes_a_trial * trial_s;
     const double all_s = choice->nodes * (fmax(trial_s, work_s / choice->nodes) - rb_queue_mean_s(o->provisioning));
-    return per_hour / (double)RB_S_PER_HOUR * fmax(work_s, all_s);
+    return (double)rb_bill_uusd_per_hour(&o->billing) / (double)RB_S_PER_HOUR * fmax(work_s, all_s);
 }
 
 static bool is_listed(const struct rb_search *search, int stage, const struct rb_choice *c)
