@@ -375,25 +375,19 @@ static void fill_least_times(struct certificate *c)
     }
 }
 
-// The other plan's mean cost less the best one's, from runs of both as a whole, and its standard error.
-static bool compare_runs(struct certificate *c, const struct rb_candidate *other, int n, double *out_mean,
-                         double *out_stderr, struct rb_err *err)
+// The other plan's mean cost less the best one's, from runs of both as a whole.
+static bool compare_runs(struct certificate *c, const struct rb_candidate *other, struct rb_difference *out,
+                         struct rb_err *err)
 {
+    const int n = c->search->req->samples;
     const struct rb_runs *runs;
-    RB_AUTO(rb_auto_free) double *difference = rb_xcalloc((size_t)n, sizeof *difference);
-    double sum = 0, squares = 0;
     if (!rb_search_runs(c->search, other, n, &runs, err))
         return false;
-    for (int r = 0; r < n; r++)
-        difference[r] = (double)runs->cost_uusd[r];
+    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc((size_t)n, sizeof *cost_uusd);
+    memcpy(cost_uusd, runs->cost_uusd, (size_t)n * sizeof *cost_uusd); // the next runs may take its place
     if (!rb_search_runs(c->search, c->best, n, &runs, err))
         return false;
-    for (int r = 0; r < n; r++)
-        sum += difference[r] -= (double)runs->cost_uusd[r];
-    for (int r = 0; r < n; r++)
-        squares += (difference[r] - sum / n) * (difference[r] - sum / n);
-    *out_mean = sum / n;
-    *out_stderr = sqrt(squares / ((double)n * fmax(1, n - 1)));
+    *out = rb_difference_of(cost_uusd, runs->cost_uusd, n);
     return true;
 }
 
@@ -402,19 +396,19 @@ static bool compare_runs(struct certificate *c, const struct rb_candidate *other
 static bool look_at(struct certificate *c, struct rb_candidate *other, struct rb_err *err)
 {
     const double tolerance_uusd = RB_PROOF_TOLERANCE * c->best_uusd;
-    double mean, stderr_;
+    struct rb_difference more;
     bool keeps, was_open = c->search->undecided;
     if (rb_candidate_same_choices(other, c->best))
         return true;
-    if (!compare_runs(c, other, c->search->req->samples, &mean, &stderr_, err))
+    if (!compare_runs(c, other, &more, err))
         return false;
-    if (mean - c->sigma * stderr_ >= -tolerance_uusd)
+    if (more.mean - c->sigma * more.stderr_ >= -tolerance_uusd)
         return true;
     if (!rb_search_score(c->search, other, c->search->req->samples, err) ||
         !rb_search_decide(c->search, other, &keeps, err))
         return false;
-    c->open = c->open || (c->search->undecided && !was_open) || (keeps && mean >= 0);
-    if (keeps && mean < 0) {
+    c->open = c->open || (c->search->undecided && !was_open) || (keeps && more.mean >= 0);
+    if (keeps && more.mean < 0) {
         *c->best = *other;
         c->better = true;
     }

@@ -55,15 +55,6 @@ static bool is_clear(int hits, int n, double confidence, double risk)
     return divergence(share, middle) >= log(1 / risk) / n;
 }
 
-static int count_kept(const struct rb_plan_request *req, const int64_t *time_us, const int64_t *cost_uusd, int n)
-{
-    int kept = 0;
-    for (int i = 0; i < n; i++)
-        kept += (req->deadline_us < 0 || time_us[i] <= req->deadline_us) &&
-                (req->budget_uusd < 0 || cost_uusd[i] <= req->budget_uusd);
-    return kept;
-}
-
 static bool run_batch(struct rb_search *search, const struct rb_candidate *c, int first, int n, int *io_kept,
                       struct rb_err *err)
 {
@@ -79,7 +70,7 @@ static bool run_batch(struct rb_search *search, const struct rb_candidate *c, in
     rb_candidate_stages(search->scenario, c, stages, nodes);
     if (!rb_evaluate_runs(search->scenario, stages, c->n_stages, &opt, values, values + n, err))
         return false;
-    *io_kept += count_kept(search->req, values, values + n, n);
+    *io_kept += rb_count_kept(values, values + n, n, search->req->deadline_us, search->req->budget_uusd);
     return true;
 }
 
