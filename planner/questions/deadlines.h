@@ -14,9 +14,6 @@ struct rb_deadlines {
     int n_landmarks;
 };
 
-// The first deadline behind one that is just kept at which what estimates do not know decides nothing.
-int64_t rb_deadlines_with_room_us(int64_t kept_us);
-
 // asked_us < 0: no deadline is; one that no plan keeps is no landmark.
 struct rb_deadlines rb_deadlines_of(int64_t asked_us, int64_t tight_us, int64_t loose_us);
 bool rb_deadlines_is_landmark(const struct rb_deadlines *d, int64_t deadline_us);
