@@ -2,11 +2,10 @@
 // is decided here: which node lives from which stage to which, which table each latency comes from.
 //   sampler.c            plan to program; threads
 //   sampler_table.c      quantile tables
-//   sampler_block.h      the kernel, in terms of eight lanes; compiled three times:
-//   sampler_scalar.c     lanes are arrays
-//   sampler_avx2.c       lanes are AVX2 vectors
-//   sampler_avx512.c     the same, with AVX-512's instructions for them
-//   sampler_lanes.h      draws of eight lanes; sampler_lanes_plain.h and sampler_lanes_avx2.h: operations on them
+//   sampler_block.h      the kernel, in terms of eight lanes; compiled twice:
+//   sampler_scalar.c     for every processor
+//   sampler_avx2.c       for those with AVX2
+//   sampler_lanes.h      eight lanes: operations on them, and draws
 //   sampler_sort.h       sorting lanes
 #ifndef RB_SIMULATOR_SAMPLER_PROGRAM_H
 #define RB_SIMULATOR_SAMPLER_PROGRAM_H
