@@ -59,6 +59,11 @@ static inline struct lanes lanes_sub(struct lanes a, struct lanes b)
     return (struct lanes){a.v - b.v};
 }
 
+static inline struct lanes lanes_product(struct lanes a, struct lanes b)
+{
+    return (struct lanes){a.v * b.v};
+}
+
 static inline struct lanes lanes_times(struct lanes a, float factor)
 {
     return (struct lanes){a.v * factor};
