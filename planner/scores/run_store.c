@@ -10,10 +10,11 @@ struct entry {
     struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
     int64_t admit_until_us;
-    int64_t *values; // [n_values]: times, costs
+    int64_t *values; // [n_values]: times, costs; of tables also those of the stages alone
     int64_t n_values;
     struct rb_runs runs;
-    struct entry *next; // kept after it
+    struct rb_time_law law; // of RB_RUN_LAW
+    struct entry *next;     // kept after it
 };
 
 struct rb_run_store {
@@ -92,27 +93,86 @@ int rb_run_store_copy(const struct rb_run_store *store, enum rb_run_kind kind, c
     return n_known;
 }
 
-const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
-                                        const struct rb_candidate *plan, int n, const int64_t *time_us,
-                                        const int64_t *cost_uusd)
+static struct entry *entry_of(enum rb_run_kind kind, const struct rb_candidate *plan)
 {
     struct entry *e = rb_xcalloc(1, sizeof *e);
     e->kind = kind;
     e->n_stages = plan->n_stages;
     e->admit_until_us = plan->admit_until_us;
     memcpy(e->stages, plan->stages, (size_t)plan->n_stages * sizeof *e->stages);
-    e->n_values = INT64_C(2) * n;
-    while (store->first && store->n_values + e->n_values > MOST_VALUES)
-        forget_first(store);
-    e->values = rb_xcalloc(2 * (size_t)n, sizeof *e->values);
-    memcpy(e->values, time_us, (size_t)n * sizeof *e->values);
-    memcpy(e->values + n, cost_uusd, (size_t)n * sizeof *e->values);
-    e->runs = (struct rb_runs){.n = n, .time_us = e->values, .cost_uusd = e->values + n};
-    e->runs.estimate = rb_estimate_of_runs(e->runs.time_us, e->runs.cost_uusd, n, -1, -1);
-    *(store->last ? &store->last->next : &store->first) = e;
+    return e;
+}
+
+static void append(struct rb_run_store *store, struct entry *e)
+{
+    if (store->last)
+        store->last->next = e;
+    else
+        store->first = e;
     store->last = e;
     store->n_values += e->n_values;
+}
+
+const struct rb_time_law *rb_run_store_find_law(const struct rb_run_store *store, const struct rb_candidate *plan)
+{
+    for (const struct entry *e = store->first; e; e = e->next) {
+        if (is_of(e, RB_RUN_LAW, plan, 0))
+            return &e->law;
+    }
+    return NULL;
+}
+
+void rb_run_store_keep_law(struct rb_run_store *store, const struct rb_candidate *plan, const struct rb_time_law *law)
+{
+    struct entry *e = entry_of(RB_RUN_LAW, plan);
+    e->law = *law;
+    append(store, e);
+}
+
+// Of `figures` times n values, which are the store's from now on. Makes room for them.
+static struct entry *add_entry(struct rb_run_store *store, enum rb_run_kind kind, const struct rb_candidate *plan,
+                               int n, int figures, int64_t *values)
+{
+    struct entry *e = entry_of(kind, plan);
+    e->n_values = (int64_t)figures * n;
+    while (store->first && store->n_values + e->n_values > MOST_VALUES)
+        forget_first(store);
+    e->values = values;
+    e->runs.n = n;
+    e->runs.time_us = values;
+    e->runs.cost_uusd = values + n;
+    append(store, e);
+    return e;
+}
+
+static const struct rb_runs *summed_up(struct entry *e)
+{
+    e->runs.estimate = rb_estimate_of_runs(e->runs.time_us, e->runs.cost_uusd, e->runs.n, -1, -1);
     return &e->runs;
+}
+
+const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
+                                        const struct rb_candidate *plan, int n, const int64_t *time_us,
+                                        const int64_t *cost_uusd)
+{
+    int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
+    memcpy(values, time_us, (size_t)n * sizeof *values);
+    memcpy(values + n, cost_uusd, (size_t)n * sizeof *values);
+    return summed_up(add_entry(store, kind, plan, n, 2, values));
+}
+
+const struct rb_runs *rb_run_store_take_tables(struct rb_run_store *store, const struct rb_candidate *plan, int n,
+                                               int64_t *values)
+{
+    struct entry *e = add_entry(store, RB_RUN_TABLES, plan, n, 4, values);
+    e->runs.alone_us = values + (size_t)2 * (size_t)n;
+    e->runs.alone_uusd = values + (size_t)3 * (size_t)n;
+    return summed_up(e);
+}
+
+size_t rb_run_store_bytes(const struct rb_run_store *store)
+{
+    return (size_t)store->n_values * sizeof(int64_t);
 }
 
 struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd)
