@@ -542,7 +542,7 @@ static bool look_at_worlds(struct certificate *c, int n, double *io_bound_uusd, 
     return true;
 }
 
-// Standard errors that none of so many means is off by to one side, but for a quarter of the risk.
+// The number of standard errors by which none of n means is off to one side, except with a quarter of the risk.
 static double sigma_of(double n_means)
 {
     return sqrt(2 * log(n_means / (RB_PROOF_RISK / 4)));

@@ -1,4 +1,4 @@
-// Which deadlines a frontier is told at: from 1 % above the tightest that any plan keeps to 1 % above the one that the cheapest
+// Which deadlines a frontier has: from 1 % above the tightest that any plan keeps to 1 % above the one that the cheapest
 // plan of all keeps, halved where the least cost falls; the deadline asked for, and one step to either side, in any case.
 #ifndef RB_PLANNER_DEADLINES_H
 #define RB_PLANNER_DEADLINES_H

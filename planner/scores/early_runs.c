@@ -2,7 +2,6 @@
 
 #include "planner/async/endless.h"
 #include "planner/scores/stage_samples.h"
-#include "simulator/sampler/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #define FIRST_LOOK 32  // runs, then twice as many each time, that show most exchanges not to be worth all of them
 #define SCREENING  256 // ... what has gained nothing by then is not looked at further
 #define DROP_SIGMA 3.0 // an exchange that just pays is dropped wrongly once in 700
-#define SIGMA      4.0 // a gain smaller than so many standard errors is none
+#define SIGMA      4.0 // a gain of fewer standard errors is none
 
 // ---- as plan stages
 
@@ -158,8 +157,8 @@ bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan
         }
         if (out->holds == RB_EARLY_OPEN)
             judge_p(search, b, n, out);
-        const bool is_told = out->pays == RB_EARLY_KEPT && out->holds == RB_EARLY_KEPT;
-        if (n == all || is_told || out->pays == RB_EARLY_DROPPED || out->holds == RB_EARLY_DROPPED)
+        const bool is_decided = out->pays == RB_EARLY_KEPT && out->holds == RB_EARLY_KEPT;
+        if (n == all || is_decided || out->pays == RB_EARLY_DROPPED || out->holds == RB_EARLY_DROPPED)
             return true;
     }
 }

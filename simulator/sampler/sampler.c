@@ -84,7 +84,7 @@ static double usd_per_second(const struct rb_billing *billing)
     return (double)rb_bill_uusd_per_hour(billing) / (double)RB_UUSD / (double)RB_S_PER_HOUR;
 }
 
-// Nodes that end together are told one after the other, so that those of one request make a span.
+// Nodes that end together are added one after the other, so that those of one request make a span.
 static void add_life(struct ownership *o, const struct owned_node *node, int to)
 {
     struct rb_sampler_program *p = o->program;
