@@ -590,7 +590,7 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
 {
     struct rb_candidate plan = {.n_stages = c->n_stages};
     c->better = false;
-    *out_small = rb_search_trials_in_all(c->search) * FEW_WORLDS <= MOST_EFFORT;
+    *out_small = rb_search_trials_in_all(c->search) * BY_PARTS * FEW_WORLDS <= MOST_EFFORT;
     c->cut = rb_search_out_of_time(c->search);
     if (*out_small && !c->cut && !run_best(c, err))
         return false;
@@ -658,7 +658,7 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
                             .best_high_uusd = INFINITY,
                             .better = true,
                             .cut = *io_cut};
-    const double affordable = MOST_EFFORT / 4 / rb_search_trials_in_all(search);
+    const double affordable = MOST_EFFORT / BY_PARTS / rb_search_trials_in_all(search);
     if (c.n_unseen > affordable)
         c.n_unseen = affordable > FEW_WORLDS ? (int)affordable : FEW_WORLDS;
     double bound_uusd = 0;
