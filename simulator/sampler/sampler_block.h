@@ -1,4 +1,5 @@
-// The kernel: eight replicates of a plan, a lane each. Included by sampler_scalar.c and sampler_avx2.c. Times are float seconds since the start of the stage at hand (24 bits: a
+// The kernel: eight replicates of a plan, a lane each. Included by sampler_scalar.c and sampler_avx2.c,
+// which say what lanes are; nothing here depends on it. Times are float seconds since the start of the stage at hand (24 bits: a
 // thousandth of a second in five hours); the stages' own starts are summed up in double.
 #ifndef RB_SIMULATOR_SAMPLER_BLOCK_H
 #define RB_SIMULATOR_SAMPLER_BLOCK_H

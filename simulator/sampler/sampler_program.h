@@ -3,9 +3,9 @@
 //   sampler.c            plan to program; threads
 //   sampler_table.c      quantile tables
 //   sampler_block.h      the kernel, in terms of eight lanes; compiled twice:
-//   sampler_scalar.c     for every processor
-//   sampler_avx2.c       for those with AVX2
-//   sampler_lanes.h      eight lanes: operations on them, and draws
+//   sampler_scalar.c     lanes are arrays
+//   sampler_avx2.c       lanes are AVX2 vectors
+//   sampler_lanes.h      draws of eight lanes; sampler_lanes_plain.h and sampler_lanes_avx2.h: operations on them
 //   sampler_sort.h       sorting lanes
 #ifndef RB_SIMULATOR_SAMPLER_PROGRAM_H
 #define RB_SIMULATOR_SAMPLER_PROGRAM_H

@@ -1,4 +1,4 @@
-// The kernel for every processor.
+// The kernel on plain arrays.
 #include "simulator/sampler/sampler_block.h"
 
 void rb_sampler_block_scalar(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
