@@ -21,7 +21,6 @@ void rb_arena_reset(struct rb_arena *a);
 // Zeroed memory, aligned for any type, valid until rb_arena_reset or _finish.
 void *rb_arena_alloc(struct rb_arena *a, size_t size);
 void *rb_arena_array(struct rb_arena *a, size_t n, size_t size); // n * size, checked
-void *rb_arena_room(struct rb_arena *a, size_t n, size_t size);  // not zeroed: for memory that is overwritten at once
 char *rb_arena_strdup(struct rb_arena *a, const char *s);
 char *rb_arena_strndup(struct rb_arena *a, const char *s, size_t n); // copies exactly n bytes, adds NUL
 char *rb_arena_printf(struct rb_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

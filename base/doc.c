@@ -261,12 +261,6 @@ bool rb_map_need_double(struct rb_map *m, const char *key, double min, double ma
     return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
 }
 
-bool rb_map_need_bool(struct rb_map *m, const char *key, bool *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_bool(node, out, err);
-}
-
 bool rb_map_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err)
 {
     return rb_map_need(m, key, out, err) && rb_node_list(*out, err);

@@ -83,7 +83,6 @@ bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, 
 bool rb_map_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err);
 bool rb_map_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err);
 bool rb_map_need_double(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err);
-bool rb_map_need_bool(struct rb_map *m, const char *key, bool *out, struct rb_err *err);
 bool rb_map_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
 bool rb_map_need_choice(struct rb_map *m, const char *key, const char *const *names, int n, int *out, struct rb_err *err);
 bool rb_map_end(struct rb_map *m, struct rb_err *err);

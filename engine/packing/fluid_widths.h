@@ -35,7 +35,7 @@ void rb_fluid_dynamic(const struct rb_pack_group *g, struct rb_fluid_caps caps, 
                       int *out_widths, int *out_order);
 // As released: floor(h_1 * trials / sum h_1) clamped to 2..4, then in proportion to all GPUs; unit_us [n_trials]: time
 // of one unit of resource on one GPU, which the released code uses as the remaining time. Shares of GPUs become the
-// next narrower width.
+// next narrower width. Only bench/packing_study.c, which compares methods, and tests call it.
 void rb_fluid_released(const struct rb_pack_group *g, const int64_t *unit_us, int *out_widths, int *out_order);
 // One GPU each, in the order of arrival.
 void rb_pack_first_in_first_out(const struct rb_pack_group *g, int *out_widths, int *out_order);

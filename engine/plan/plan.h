@@ -17,7 +17,7 @@ struct rb_quantiles {
 
 enum rb_estimate_method {
     RB_ESTIMATE_REPLICATES, // every latency drawn, replicate by replicate (simulator/model/evaluate.h)
-    RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage/stage_time.h)
+    RB_ESTIMATE_LAWS,       // computed from distributions, nothing drawn: only in plans of older versions
     RB_ESTIMATE_TABLES,     // one sample per trial from its duration distribution (simulator/sampler/sampler.h)
 };
 

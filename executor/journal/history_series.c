@@ -100,7 +100,7 @@ static int64_t rate_of(const struct sweep *s, const struct rb_report_node *n)
     struct rb_billing billing;
     if (!rb_spend_billing(s->r->plan, n->offer, &billing, NULL))
         return 0; // cannot happen: the report was made with it
-    return billing.rate.uusd_per_hour + billing.disk_rate.uusd_per_hour * billing.disk_gb;
+    return rb_bill_uusd_per_hour(&billing);
 }
 
 static void use(struct sweep *s, const struct change *c, int by)

@@ -9,8 +9,6 @@
 #include "simulator/model/scenario.h"
 #include "simulator/laws/trial_laws.h"
 
-#define RB_PILOT_SAMPLES 4096 // at most, of a stage without a closed form: P of it within 0.031 at 99.9 %, of a plan less
-
 struct rb_plan_request {
     const struct rb_job *job;
     const struct rb_profile *profile;

@@ -47,6 +47,11 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
     return bill;
 }
 
+int64_t rb_bill_uusd_per_hour(const struct rb_billing *b)
+{
+    return b->rate.uusd_per_hour + b->disk_rate.uusd_per_hour * b->disk_gb;
+}
+
 int64_t rb_bill_least_uusd(const struct rb_billing *b)
 {
     return rb_bill_node(b, 0, RB_BILLING_MINIMUM_US).total_uusd;

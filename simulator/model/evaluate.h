@@ -14,7 +14,7 @@ struct rb_replicate {
     int64_t stage_cost_uusd[RB_LIMIT_STAGES]; // whole bill split over stages by the node time in each; sums to cost_uusd
 };
 
-// One replicate of a plan. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing. Errors: INVALID
+// One replicate of a plan, as rb_evaluate runs them; only tests look at single ones. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing. Errors: INVALID
 // (the plan does not fit the scenario), INFEASIBLE (it does not come to an end: its market takes nodes back too soon, or it
 // takes more than 100 years).
 struct rb_workspace;

@@ -63,6 +63,7 @@ struct rb_chaos_rules {
 
 // Reads FILE.yaml; everything lives in the arena. Errors: INVALID with file, line and key.
 bool rb_chaos_read(const char *path, struct rb_arena *arena, struct rb_chaos_rules *out, struct rb_err *err);
+// The same from bytes, for tests.
 bool rb_chaos_parse(const char *name, const char *yaml, size_t n, struct rb_arena *arena, struct rb_chaos_rules *out,
                     struct rb_err *err);
 const char *rb_chaos_fault_name(enum rb_chaos_fault fault); // "lost_response"

@@ -105,7 +105,6 @@ bool rb_mock_check_listed(struct rb_mock_call *call, const char *const *ids, int
 bool rb_mock_is_burstable(const char *instance_type);
 void rb_mock_volume_id(const struct rb_cloud_instance *i, char out[static 24]); // of its root volume
 
-void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i);
 void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, int n);
 void rb_mock_write_done(struct rb_mock_call *call); // <return>true</return>
 void rb_mock_write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state);

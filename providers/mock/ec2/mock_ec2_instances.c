@@ -68,7 +68,7 @@ void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, 
     rb_mock_xml_close(out, "tagSet");
 }
 
-void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+static void write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
     int n;
     const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
@@ -163,7 +163,7 @@ void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_ins
     rb_mock_xml_put(out, "virtualizationType:hvm clientToken:%s", i->token);
     if (i->offer->market == RB_MARKET_SPOT)
         rb_mock_xml_put(out, "spotInstanceRequestId:'sir-%s' instanceLifecycle:spot", i->id + strlen(i->id) - 8);
-    rb_mock_write_tags(call, i);
+    write_tags(call, i);
     rb_mock_xml_put(out, "hypervisor:xen");
     rb_mock_write_groups(call, i);
     rb_mock_xml_put(out,
