@@ -108,6 +108,26 @@ static int list_choices(const struct rb_search *search, int stage, struct choice
     return n;
 }
 
+// What all stages cost at least in any plan: their work, where it is cheapest. Where there is no time to list the space.
+static double least_work_uusd(const struct rb_search *search)
+{
+    double sum_uusd = 0;
+    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
+        double least_uusd = INFINITY;
+        for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+            const struct rb_sizes *sizes = &search->sizes[offer];
+            for (int i = 0; i < sizes->n; i++) {
+                const struct rb_choice one = {
+                    offer, sizes->gpus[i], rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i])};
+                if (is_listed(search, stage, &one))
+                    least_uusd = fmin(least_uusd, floor_uusd(search, stage, &one));
+            }
+        }
+        sum_uusd += isinf(least_uusd) ? 0 : least_uusd;
+    }
+    return sum_uusd;
+}
+
 static void drop_above_floor(struct certificate *c, const double *least_uusd, double sum_uusd)
 {
     for (int stage = 0; stage < c->n_stages; stage++) {
@@ -241,11 +261,10 @@ static bool fill_columns(struct certificate *c, struct rb_err *err)
                 if (!column->sample)
                     return false;
                 measure(c, column, best);
+                c->cut = !rb_search_has_time_for(c->search, (double)c->n_worlds / c->n_stages);
+                if (c->cut)
+                    return true;
             }
-        }
-        if (rb_search_out_of_time(c->search)) {
-            c->cut = true;
-            return true;
         }
     }
     const double more_uusd = fmax(0, c->best_uusd - c->best_columns_uusd);
@@ -539,12 +558,16 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
 {
     struct rb_candidate plan = {.n_stages = c->n_stages};
     c->better = false;
+    *out_bound_uusd = least_work_uusd(c->search);
+    *out_small = true;
+    c->cut = c->cut || rb_search_out_of_time(c->search);
+    if (c->cut)
+        return true;
     *out_bound_uusd = list_space(c);
     want_all(c);
     c->sigma = sqrt(2 * log(4.0 * 2 * (c->n_columns + 1) / RB_PROOF_RISK));
     *out_small = c->n_columns <= MOST_COLUMNS && effort(c) * FEW_WORLDS <= MOST_EFFORT && fits(c, FEW_WORLDS);
-    c->cut = rb_search_out_of_time(c->search);
-    if (!*out_small || c->cut)
+    if (!*out_small)
         return true;
     for (int stage = 0; stage < c->n_stages; stage++)
         for (int k = 0; k <= PRICES; k++)
@@ -575,6 +598,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
         b.why_not = NULL;
     else if (c->search->n_left_out > 0)
         b.why_not = "offers that may lose nodes were not considered";
+    else if (c->search->req->samples < RB_PROOF_FEWEST && c->search->req->time_limit_us > 0)
+        b.why_not = "too few runs of each plan fit into the time limit";
     else if (c->search->guard > 0)
         b.why_not = "cheaper plans that seemed to keep the constraints turned out not to in unseen runs";
     else if (!small)
@@ -598,7 +623,7 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
                             .cut = *io_cut};
     double bound_uusd = 0;
     bool ok = true, small = true;
-    for (int round = 0; ok && small && c.better && !c.cut && round < MOST_ROUNDS; round++) {
+    for (int round = 0; ok && small && c.better && (round == 0 || !c.cut) && round < MOST_ROUNDS; round++) {
         c.best_uusd = (double)io_best->estimate.cost_uusd.mean;
         ok = round_of(&c, &bound_uusd, &small, err);
         finish(&c);

@@ -3,6 +3,8 @@
 #include "planner/async/async_admission.h"
 #include "planner/async/async_pool.h"
 #include "planner/async/endless.h"
+#include "planner/proof/certificate.h"
+#include "planner/request/pace.h"
 #include "planner/request/question.h"
 #include "planner/scores/early.h"
 #include "planner/scores/early_runs.h"
@@ -16,7 +18,6 @@
 #include <string.h>
 
 #define MOST_TRIALS    2.5e8 // drawn for one estimate: some tens of seconds of replicates
-#define TRIALS_PER_S   2e6   // with a time limit, for each of its seconds: some tens of estimates fit into it
 #define MOST_EVENTS    1e8   // of asynchronous jobs, played for one estimate: likewise
 #define EVENTS_PER_S   1.5e5 // likewise
 #define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
@@ -29,6 +30,11 @@ enum { MAX_NAMED_OFFERS = 4 };
 #define SEARCH_UNTIL  0.8
 #define MOST_ATTEMPTS 4 // to find a plan that keeps what was asked in unseen runs, too
 #define EARLY_UNTIL   0.85
+#define SURE_SIGMA    2 // standard errors that the probability of a plan chosen by few runs has to be above the confidence
+#define ANY_UNTIL     1.05 // where there is no plan yet
+#define SHOWN_RUNS    4    // estimates that are shown: the plan's and the baselines', ...
+#define STAGE_RUNS    80   // ... and what the quantiles of its stages take at least, in runs
+#define SHOWN_PART    0.15 // of the limit is theirs in any case
 
 // Warnings and fallbacks grow while a plan is put together.
 struct assembly {
@@ -385,7 +391,9 @@ static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
                             name));
 }
 
-static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_err *err)
+// shown: the plan itself, where that is one of them and time is limited it is not estimated again; NULL: none such.
+static bool fill_baselines(struct assembly *a, const struct rb_candidate *shown, struct rb_plan *plan,
+                           struct rb_err *err)
 {
     struct rb_search *search = a->search;
     const int n = sizeof baseline_names / sizeof baseline_names[0];
@@ -399,9 +407,10 @@ static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_e
             return false;
         baselines[i].exists = result->feasible;
         struct rb_candidate best = result->best;
-        if (result->feasible && !rb_estimate_candidate(search, &best, NULL, err))
+        const bool is_plan = search->req->time_limit_us > 0 && shown && rb_candidate_same_choices(&best, shown);
+        if (result->feasible && !is_plan && !rb_estimate_candidate(search, &best, NULL, err))
             return false;
-        baselines[i].estimate = best.estimate;
+        baselines[i].estimate = is_plan ? shown->estimate : best.estimate;
         if (result->cut)
             warn_cut_baseline(a, baseline_names[i], result->feasible);
     }
@@ -475,7 +484,8 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 
     struct rb_plan plan;
     fill_request(search, planner->name, &plan);
-    if (!fill_stages(&a, result, &plan, err) || (!search->req->alone && !fill_baselines(&a, &plan, err)))
+    if (!fill_stages(&a, result, &plan, err) ||
+        (!search->req->alone && !fill_baselines(&a, result->early.any ? NULL : &result->best, &plan, err)))
         return false;
     plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, planner->name, &plan.estimate, arena);
@@ -540,21 +550,58 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     return false;
 }
 
-// Where time is limited, each baseline gets its part of it before the search begins; its result stays in the search. Greedy
-// is the best of them and starts from fixed clusters: those it has found are there for static.
+// Where runs take long, what is shown needs more of the limit, and the search has less.
+static double share_for_search(const struct rb_search *search)
+{
+    const struct rb_plan_request *req = search->req;
+    const double runs = SHOWN_RUNS * (double)req->samples + STAGE_RUNS;
+    const double shown = req->run_us > 0 ? runs * req->run_us / (double)req->time_limit_us : 0;
+    return fmax(0, 1 - fmax(0, shown - SHOWN_PART));
+}
+
+// Where time is limited, each baseline gets its part of it before the search begins; its result stays in the search. Static finds a
+// plan soonest, and greedy starts from there.
 static bool plan_baselines(struct rb_search *search, struct rb_time_share *phase, struct rb_err *err)
 {
     static const struct {
         const struct rb_planner *planner;
         double until;
-    } order[] = {{&rb_planner_greedy, 0.25}, {&rb_planner_static, 0.32}, {&rb_planner_naive, 0.36}};
+    } order[] = {{&rb_planner_static, 0.12}, {&rb_planner_greedy, 0.3}, {&rb_planner_naive, 0.36}};
     for (size_t i = 0; i < sizeof order / sizeof order[0] && search->req->time_used; i++) {
         const struct rb_plan_result *ignored;
-        phase->until = order[i].until;
+        phase->until = order[i].until * share_for_search(search);
         if (!rb_search_plan(search, order[i].planner, &ignored, err))
             return false;
     }
     return true;
+}
+
+// The best of many plans keeps less than the runs say by which it was chosen, and the fewer these are the more so.
+static double guard_of(const struct rb_plan_request *req)
+{
+    return SURE_SIGMA * sqrt(req->confidence * (1 - req->confidence) / req->samples);
+}
+
+// The time is up and there is no plan: the first fixed cluster that keeps the constraints, if it comes soon.
+static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase, struct rb_plan_result *io,
+                          struct rb_err *err)
+{
+    const struct rb_plan_result *found;
+    if (io->feasible || search->asynchronous || !rb_search_out_of_time(search) || !search->req->time_used)
+        return true;
+    const double guard = search->guard, share = share_for_search(search);
+    phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL;
+    search->any_plan = true;
+    search->guard = guard_of(search->req); // there is no time for another one
+    rb_search_forget(search);
+    const bool ok = rb_search_plan(search, &rb_planner_static, &found, err);
+    search->any_plan = false;
+    search->guard = guard;
+    if (!ok || !found->feasible)
+        return ok && (io->best.n_stages > 0 || rb_static_nearest(search, io, err));
+    *io = *found;
+    io->cut = true;
+    return !rb_search_is_certified(search) || rb_certify(search, &io->best, &io->bound, &io->cut, err);
 }
 
 static bool plan_in_phases(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
@@ -563,11 +610,13 @@ static bool plan_in_phases(struct rb_search *search, const struct rb_planner *pl
     const struct rb_plan_result *result;
     if (planner == &rb_planner_optimal && !plan_baselines(search, phase, err))
         return false;
-    phase->until = SEARCH_UNTIL;
+    phase->until = SEARCH_UNTIL * share_for_search(search);
     if (!rb_search_plan(search, planner, &result, err))
         return false;
     *out = *result;
-    phase->until = EARLY_UNTIL;
+    if (!find_any_plan(search, phase, out, err))
+        return false;
+    phase->until = EARLY_UNTIL * share_for_search(search);
     const bool ok = !search->req->early || search->asynchronous || planner != &rb_planner_optimal ||
                     rb_early_improve(search, out, err);
     phase->until = 1;
@@ -629,12 +678,15 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
             return false;
         if (is_kept(search, planner, out_plan))
             return true;
+        const bool is_late = rb_search_out_of_time(search);
         const struct rb_estimate *e = &out_plan->estimate;
         const struct rb_candidate best = out_result->best;
         search->guard = 2 * search->guard + search->req->confidence - e->p_both + 2 * e->stderr_.p_both;
         rb_search_forget(search);
         if (!rb_search_nearest_of(search, &best, 1, out_result, err))
             return false;
+        if (is_late)
+            break;
     }
     return (out_result->best.n_stages == 0 || rb_estimate_candidate(search, &out_result->best, NULL, err)) &&
            infeasible(search->req, planner, out_result, err);
@@ -649,6 +701,7 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
         return false;
     search.asked = planner;
     search.asked_again = req->marginal;
+    search.guard = req->time_limit_us > 0 && req->samples < RB_PROOF_FEWEST && !search.asynchronous ? guard_of(req) : 0;
     explain_zones(&search);
     if (!rb_endless_check(&search, err)) {
         *out_result = rb_search_no_plan(&search);
@@ -677,16 +730,23 @@ static int engine_samples(const struct rb_plan_request *req, const struct rb_sce
     return fewer_samples(req, fmin(MOST_EVENTS, limit), rb_async_events(s));
 }
 
-int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
+// Runs of the model.
+static int model_samples(struct rb_plan_request *io, const struct rb_scenario *s)
 {
-    if (rb_job_is_asynchronous(s->job))
-        return engine_samples(req, s);
-    double trials = 0, most = MOST_TRIALS;
+    double trials = 0;
     for (int i = 0; i < s->stages.n; i++)
         trials += s->stages.rungs[i].trials;
-    if (req->time_limit_us > 0)
-        most = fmin(most, (double)req->time_limit_us / 1e6 * TRIALS_PER_S);
-    return fewer_samples(req, most, trials);
+    const int most = fewer_samples(io, MOST_TRIALS, trials);
+    io->run_us = rb_pace_run_us(io, s);
+    const int in_time = io->run_us > 0 ? rb_pace_samples(io) : most;
+    return in_time < most ? in_time : most;
+}
+
+void rb_planner_size(struct rb_plan_request *io, const struct rb_scenario *s)
+{
+    const int asked = io->samples;
+    io->samples = rb_job_is_asynchronous(s->job) ? engine_samples(io, s) : model_samples(io, s);
+    io->samples_asked = asked;
 }
 
 bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,

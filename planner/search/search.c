@@ -6,7 +6,6 @@
 #include "planner/request/memory.h"
 #include "planner/request/plan_space.h"
 #include "planner/scores/estimator.h"
-#include "simulator/sampler/table_runs.h"
 
 #include "engine/core/placement.h"
 
@@ -17,8 +16,6 @@
 #define PILOT_FEWEST 64
 #define OFF_SIGMA    4.0 // once in 30000
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
-
-#define UNINTERRUPTED 1e5 // trials of replicates: some hundredths of a second, while the fewest would only guess
 
 #define TABLE_COUNTS       20  // node counts of an offer that tables look at, roughly
 #define TABLE_TRIALS_PER_S 5e6 // played event by event
@@ -67,12 +64,17 @@ double rb_search_trials_in_all(const struct rb_search *s)
     return trials;
 }
 
+bool rb_search_is_slow(const struct rb_plan_request *req, double trials)
+{
+    return req->time_limit_us > 0 &&
+           trials * TABLE_COUNTS * PILOT_FEWEST >= (double)req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S;
+}
+
 // Tables of replicates for so many sizes: do they take more than a limit allows?
 static bool is_too_much(struct rb_search *s, int n_sizes)
 {
-    const double trials = rb_search_trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
     const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
-    if (s->req->time_limit_us > 0 && trials >= (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+    if (rb_search_is_slow(s->req, rb_search_trials_in_all(s) * n_sizes))
         s->left_out_for = "time";
     else if (rb_table_bytes(cells, PILOT_FEWEST) > rb_search_memory_for_tables(s))
         s->left_out_for = "memory";
@@ -362,37 +364,10 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
     return true;
 }
 
-static bool tables_apply(struct rb_search *search, const struct rb_candidate *candidate)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    return rb_table_runs_apply(search->scenario, stages, candidate->n_stages, 0, rb_trial_laws_tables(search->laws));
-}
-
-// Where time is limited, runs part by part may end in the middle if they take long, and what was made by then is not kept.
-static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
-                               struct rb_err *err)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    struct rb_evaluate_options opt = rb_evaluate_defaults();
-    opt.samples = samples;
-    opt.deadline_us = search->req->deadline_us;
-    opt.budget_uusd = search->req->budget_uusd;
-    opt.threads = search->req->threads;
-    opt.stop = samples * rb_search_trials_in_all(search) > UNINTERRUPTED ? search->req->out_of_time : NULL;
-    opt.stop_ctx = search->req->out_of_time_ctx;
-    return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
-}
-
 static bool run_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
-    if (req->out_of_time && !tables_apply(search, candidate))
-        return replicates_in_time(search, candidate, samples, err);
     if (!rb_search_runs(search, candidate, samples, &runs, err))
         return false;
     candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
@@ -448,6 +423,14 @@ double rb_search_objective(const struct rb_search *search, const struct rb_estim
 bool rb_search_out_of_time(const struct rb_search *search)
 {
     return search->req->out_of_time && search->req->out_of_time(search->req->out_of_time_ctx);
+}
+
+bool rb_search_has_time_for(const struct rb_search *search, double n_runs)
+{
+    const struct rb_plan_request *req = search->req;
+    if (rb_search_out_of_time(search) || !req->time_used || req->time_limit_us <= 0)
+        return !rb_search_out_of_time(search);
+    return req->time_used(req->out_of_time_ctx) + n_runs * req->run_us / (double)req->time_limit_us <= 1;
 }
 
 int rb_need_count(double confidence, int n)
