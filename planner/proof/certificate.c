@@ -108,23 +108,27 @@ static int list_choices(const struct rb_search *search, int stage, struct choice
     return n;
 }
 
-// What all stages cost at least in any plan: their work, where it is cheapest. Where there is no time to list the space.
+// What one stage costs at least in any plan: its work, where it is cheapest. Of all offers, those that a limit leaves out included.
+static double least_work_of_stage(const struct rb_search *search, int stage)
+{
+    double least_uusd = INFINITY;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        int sizes[RB_LIMIT_GPUS_PER_NODE];
+        const int n = rb_planner_sizes(search->scenario, offer, sizes);
+        for (int i = 0; i < n; i++) {
+            const int nodes = rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes[i]);
+            const struct rb_choice one = {offer, sizes[i], nodes};
+            least_uusd = fmin(least_uusd, floor_uusd(search, stage, &one));
+        }
+    }
+    return isinf(least_uusd) ? 0 : least_uusd;
+}
+
 static double least_work_uusd(const struct rb_search *search)
 {
     double sum_uusd = 0;
-    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
-        double least_uusd = INFINITY;
-        for (int offer = 0; offer < search->scenario->n_offers; offer++) {
-            const struct rb_sizes *sizes = &search->sizes[offer];
-            for (int i = 0; i < sizes->n; i++) {
-                const struct rb_choice one = {
-                    offer, sizes->gpus[i], rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i])};
-                if (is_listed(search, stage, &one))
-                    least_uusd = fmin(least_uusd, floor_uusd(search, stage, &one));
-            }
-        }
-        sum_uusd += isinf(least_uusd) ? 0 : least_uusd;
-    }
+    for (int stage = 0; stage < search->scenario->stages.n; stage++)
+        sum_uusd += least_work_of_stage(search, stage);
     return sum_uusd;
 }
 
@@ -587,6 +591,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
 {
     const double cost_uusd = (double)c->best->estimate.cost_uusd.mean;
     struct rb_plan_bound b = {.nodes_explored = c->n_visits, .tolerance = RB_PROOF_TOLERANCE, .risk = RB_PROOF_RISK};
+    if (c->search->n_left_out > 0)
+        bound_uusd = least_work_uusd(c->search);
     b.present = bound_uusd > 0;
     b.proved = small && !c->cut && !c->open && !c->better && !c->search->undecided && c->search->n_left_out == 0 &&
                !(c->search->guard > 0);

@@ -94,8 +94,8 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
     double risk = RB_DECIDED_RISK / 2;
     int n = 0, kept = 0;
     *out_keeps = rb_search_feasible(search, &candidate->estimate);
-    if (search->asynchronous || search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
-        rb_has_endless_stage(search, candidate))
+    if (search->asynchronous || search->any_plan || search->on_average ||
+        (req->deadline_us < 0 && req->budget_uusd < 0) || rb_has_endless_stage(search, candidate))
         return true;
     for (int batch = req->time_limit_us > 0 && req->samples < FIRST_BATCH ? req->samples : FIRST_BATCH;
          n + batch <= most && rb_search_has_time_for(search, batch); batch = n) {

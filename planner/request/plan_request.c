@@ -582,23 +582,34 @@ static double guard_of(const struct rb_plan_request *req)
     return SURE_SIGMA * sqrt(req->confidence * (1 - req->confidence) / req->samples);
 }
 
-// The time is up and there is no plan: the first fixed cluster that keeps the constraints, if it comes soon.
+static bool find_fixed(struct rb_search *search, double guard, const struct rb_plan_result **out, struct rb_err *err)
+{
+    const double before = search->guard;
+    search->any_plan = true;
+    search->guard = guard;
+    rb_search_forget(search);
+    const bool ok = rb_search_plan(search, &rb_planner_static, out, err);
+    search->any_plan = false;
+    search->guard = before;
+    return ok;
+}
+
+// The time is up and there is no plan: the first fixed cluster that keeps the constraints, if it comes soon. There is no time for
+// a second one, so one is preferred that keeps them for sure.
 static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase, struct rb_plan_result *io,
                           struct rb_err *err)
 {
     const struct rb_plan_result *found;
     if (io->feasible || search->asynchronous || !rb_search_out_of_time(search) || !search->req->time_used)
         return true;
-    const double guard = search->guard, share = share_for_search(search);
+    const double share = share_for_search(search);
     phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL;
-    search->any_plan = true;
-    search->guard = guard_of(search->req); // there is no time for another one
-    rb_search_forget(search);
-    const bool ok = rb_search_plan(search, &rb_planner_static, &found, err);
-    search->any_plan = false;
-    search->guard = guard;
-    if (!ok || !found->feasible)
-        return ok && (io->best.n_stages > 0 || rb_static_nearest(search, io, err));
+    const double guard = guard_of(search->req);
+    if (!find_fixed(search, fmax(search->guard, guard), &found, err) ||
+        (!found->feasible && !find_fixed(search, fmax(0, search->guard - guard), &found, err)))
+        return false;
+    if (!found->feasible)
+        return io->best.n_stages > 0 || rb_static_nearest(search, io, err);
     *io = *found;
     io->cut = true;
     return !rb_search_is_certified(search) || rb_certify(search, &io->best, &io->bound, &io->cut, err);
@@ -678,6 +689,7 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
             return false;
         if (is_kept(search, planner, out_plan))
             return true;
+        phase->until = ANY_UNTIL;
         const bool is_late = rb_search_out_of_time(search);
         const struct rb_estimate *e = &out_plan->estimate;
         const struct rb_candidate best = out_result->best;

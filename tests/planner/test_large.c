@@ -6,7 +6,7 @@
 #include <time.h>
 
 #define LIMIT_S 2 // of processor time: a busy machine changes nothing
-#define FACTOR  2 // times the limit: with sanitizers, and what is not interrupted
+#define FACTOR  1.2 // times the limit
 #define TYPES   8
 #define SAMPLES 4096
 #define TIGHT_S 2500 // seconds that only the fastest types keep
@@ -108,9 +108,9 @@ static void answers_within_the_limit(void **state)
     large_case(&c, 0);
     plan_within_limit(&c, &plan);
     assert_int_equal(plan.n_stages, 9);
-    // 4e6 trials for two seconds, 4e3 in all stages: a few hundred runs, not 4096, and it says so.
-    assert_true(plan.estimate.samples < SAMPLES && plan.estimate.samples >= 64);
-    assert_true(warns_of(&plan, "simulated runs"));
+    // As many runs as a machine of this speed makes in a part of the limit, and it says so where that is fewer than asked for.
+    assert_true(plan.estimate.samples >= 64);
+    assert_int_equal(warns_of(&plan, "simulated runs"), plan.estimate.samples < SAMPLES);
     assert_true(plan.estimate.p_both >= plan.confidence);
     assert_false(plan.bound.proved);
     assert_non_null(plan.bound.why_not);
@@ -130,7 +130,7 @@ static void spot_that_cannot_be_replayed_is_left_out_aloud(void **state)
         assert_int_equal(plan.offers[plan.stages[i].nodes[0].offer].market, RB_MARKET_ON_DEMAND);
     assert_true(warns_of(&plan, "8 offers that may lose nodes were not considered"));
     assert_false(plan.bound.proved);
-    assert_false(plan.bound.present);
+    assert_true(plan.bound.present); // by the work theorem, of what was left out, too
     assert_non_null(strstr(plan.bound.why_not, "may lose nodes"));
     case_finish(&c);
 }
