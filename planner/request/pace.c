@@ -105,9 +105,11 @@ static int64_t round_up(double us)
     return (int64_t)(ceil(us / unit) * unit);
 }
 
-static void say_too_short(const struct rb_plan_request *req, double first_us)
+void rb_pace_check(const struct rb_plan_request *req, double first_us)
 {
     char text[3][32], line[256];
+    if (first_us <= (double)req->time_limit_us || !req->notice)
+        return;
     snprintf(line, sizeof line,
              "a time limit of %s cannot be kept: a first plan of this job alone takes about %s; give it more, such as "
              "--time-limit %s",
@@ -120,7 +122,6 @@ int rb_pace_samples(const struct rb_plan_request *req)
 {
     const double first_us = FIRST_PLAN * FEWEST_SAMPLES * req->run_us;
     const double n = ESTIMATE_PART * (double)req->time_limit_us / fmax(req->run_us, 1e-3);
-    if (first_us > (double)req->time_limit_us && req->notice)
-        say_too_short(req, first_us);
+    rb_pace_check(req, first_us);
     return (int)fmin(fmax(n, FEWEST_SAMPLES), req->samples);
 }

@@ -8,8 +8,11 @@
 // no limit (0).
 double rb_pace_run_us(const struct rb_plan_request *req, const struct rb_scenario *s);
 
-// Runs behind every estimate, by req->run_us: few enough that some tens of estimates fit into the limit, but never fewer than FEWEST. If not even a
-// first plan fits, req->notice says what it would take.
+// If a first plan does not fit into the limit, req->notice says what it takes and what to do.
+void rb_pace_check(const struct rb_plan_request *req, double first_us);
+
+// Runs behind every estimate, by req->run_us: few enough that some tens of estimates fit into the limit, but never so few that they
+// say nothing about a probability. Checks the limit.
 int rb_pace_samples(const struct rb_plan_request *req);
 
 #endif

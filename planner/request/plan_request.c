@@ -739,6 +739,8 @@ static int fewer_samples(const struct rb_plan_request *req, double most, double 
 static int engine_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
 {
     const double limit = req->time_limit_us > 0 ? (double)req->time_limit_us / 1e6 * EVENTS_PER_S : INFINITY;
+    if (req->time_limit_us > 0)
+        rb_pace_check(req, FEWEST_SAMPLES * rb_async_events(s) / EVENTS_PER_S * 1e6);
     return fewer_samples(req, fmin(MOST_EVENTS, limit), rb_async_events(s));
 }
 
