@@ -1,5 +1,5 @@
 // A line on stderr that says how long a computation has been going on, from a thread of its own: what computes need not know
-// of it. On a terminal it comes after a second and is redrawn twice a second; elsewhere it is printed once a minute.
+// of it. On a terminal it comes after a second and is redrawn twice a second; elsewhere it is printed once, after half a minute.
 #ifndef RB_VIEWS_WAITING_LINE_H
 #define RB_VIEWS_WAITING_LINE_H
 
