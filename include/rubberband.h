@@ -123,7 +123,8 @@ int rubberband_request_set_samples(struct rubberband_request *request, int sampl
 int rubberband_request_set_threads(struct rubberband_request *request, int threads);             /* 1..256 */
 /* "optimal", "mean", "greedy", "static", "naive"; NULL: the one that suits the job. */
 int rubberband_request_set_planner(struct rubberband_request *request, const char *planner);
-/* A time limit for each answer, from its call on; the answer may then differ between runs. 0: none. */
+/* An answer by then, counted from the call that asks for it, in time that the calling thread computes; it may differ between runs.
+ * 0: none. */
 int rubberband_request_set_time_limit_us(struct rubberband_request *request, int64_t time_limit_us);
 /* A limit that gives the same plan on every machine: the number of nodes of the search. 0: the planner's own. */
 int rubberband_request_set_node_limit(struct rubberband_request *request, int64_t node_limit);

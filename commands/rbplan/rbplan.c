@@ -182,6 +182,13 @@ static void explain_line(void *ctx, const char *text)
     rb_info("%s", text);
 }
 
+static void notice_line(void *ctx, const char *text)
+{
+    (void)ctx;
+    rb_plan_wipe_line();
+    rb_warn("%s", text);
+}
+
 static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct rb_err *err)
 {
     const char *text = rb_args_string(args, "memory-limit", NULL);
@@ -213,6 +220,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
     req.threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1);
     req.node_limit = rb_args_int(args, "node-limit", 0);
     req.explain = rb_args_flag(args, "explain") ? explain_line : NULL;
+    req.notice = notice_line;
     req.marginal = wants_marginal(args);
     if (limit_us > 0)
         rb_time_limit_start(limit, limit_us, &req);

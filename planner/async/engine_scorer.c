@@ -3,6 +3,7 @@
 #include "planner/async/async_pool.h"
 #include "planner/questions/async_nearest.h"
 #include "planner/request/memory.h"
+#include "planner/request/pace.h"
 
 #include <math.h>
 
@@ -15,6 +16,8 @@
 static int affordable(const struct rb_plan_request *req, const struct rb_scenario *s)
 {
     const double limit = req->time_limit_us > 0 ? (double)req->time_limit_us / 1e6 * EVENTS_PER_S : INFINITY;
+    if (req->time_limit_us > 0)
+        rb_pace_check(req, FEWEST_SAMPLES * rb_async_events(s) / EVENTS_PER_S * 1e6);
     const double samples = fmax(fmin(MOST_EVENTS, limit) / rb_async_events(s), FEWEST_SAMPLES);
     return samples < req->samples ? (int)samples : req->samples;
 }

@@ -184,7 +184,20 @@ static bool take_best_baseline(struct rb_search *search, struct rb_plan_result *
     }
     if (best)
         *out = rb_search_found(search, &best->best);
+    out->cut = true;
     return best != NULL;
+}
+
+// Tables take too long: what is left of the time is greedy's.
+static bool take_best_left(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    const struct rb_plan_result *ignored;
+    search->has_result[rb_search_index_of(&rb_planner_greedy)] = false;
+    if (!rb_search_plan(search, &rb_planner_greedy, &ignored, err))
+        return false;
+    if (!take_best_baseline(search, out))
+        *out = rb_search_no_plan(search);
+    return true;
 }
 
 static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
@@ -196,9 +209,10 @@ static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out,
         return true;
     if (!rb_optimum_init(&op, search, err)) // what they find keeps the tables small
         return false;
-    bool ok = search_tables(&op, out, err);
+    const bool late = op.options.cut;
+    bool ok = late || search_tables(&op, out, err);
     rb_optimum_finish(&op);
-    return ok;
+    return late ? take_best_left(search, out, err) : ok;
 }
 
 bool rb_stages_optimal(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)

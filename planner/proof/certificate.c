@@ -114,6 +114,30 @@ static int list_choices(const struct rb_search *search, int stage, struct choice
     return n;
 }
 
+// What one stage costs at least in any plan: its work, where it is cheapest. Of all offers, those that a limit leaves out included.
+static double least_work_of_stage(const struct rb_search *search, int stage)
+{
+    double least_uusd = INFINITY;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        int sizes[RB_LIMIT_GPUS_PER_NODE];
+        const int n = rb_planner_sizes(search->scenario, offer, sizes);
+        for (int i = 0; i < n; i++) {
+            const int nodes = rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes[i]);
+            const struct rb_choice one = {offer, sizes[i], nodes};
+            least_uusd = fmin(least_uusd, floor_uusd(search, stage, &one));
+        }
+    }
+    return isinf(least_uusd) ? 0 : least_uusd;
+}
+
+static double least_work_uusd(const struct rb_search *search)
+{
+    double sum_uusd = 0;
+    for (int stage = 0; stage < search->scenario->stages.n; stage++)
+        sum_uusd += least_work_of_stage(search, stage);
+    return sum_uusd;
+}
+
 static void drop_above_floor(struct certificate *c, const double *least_uusd, double sum_uusd)
 {
     for (int stage = 0; stage < c->n_stages; stage++) {
@@ -243,11 +267,10 @@ static bool fill_columns(struct certificate *c, struct rb_err *err)
                 if (!column->sample)
                     return false;
                 measure(c, column, best);
+                c->cut = !rb_search_has_time_for(c->search, (double)c->n_worlds / c->n_stages);
+                if (c->cut)
+                    return true;
             }
-        }
-        if (rb_search_out_of_time(c->search)) {
-            c->cut = true;
-            return true;
         }
     }
     return true;
@@ -590,12 +613,15 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
 {
     struct rb_candidate plan = {.n_stages = c->n_stages};
     c->better = false;
+    *out_bound_uusd = least_work_uusd(c->search);
     *out_small = rb_search_trials_in_all(c->search) * BY_PARTS * FEW_WORLDS <= MOST_EFFORT;
-    c->cut = rb_search_out_of_time(c->search);
-    if (*out_small && !c->cut && !run_best(c, err))
+    c->cut = c->cut || rb_search_out_of_time(c->search);
+    if (c->cut)
+        return true;
+    if (*out_small && !run_best(c, err))
         return false;
     *out_bound_uusd = list_space(c);
-    if (!*out_small || c->cut)
+    if (!*out_small)
         return true;
     want_all(c);
     c->sigma = sigma_of(2.0 * LEVELS * MOST_ROUNDS * (c->n_columns + c->n_stages));
@@ -622,6 +648,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
     static const char *const taken_for_granted[] = {
         "mean costs over 1,024 runs or more are taken to be normally distributed"};
     struct rb_plan_bound b = {.nodes_explored = c->n_visits, .tolerance = RB_PROOF_TOLERANCE, .risk = RB_PROOF_RISK};
+    if (c->search->n_left_out > 0)
+        bound_uusd = least_work_uusd(c->search);
     b.present = bound_uusd > 0;
     b.relaxations = taken_for_granted;
     b.n_relaxations = small;
@@ -635,6 +663,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
         b.why_not = NULL;
     else if (c->search->n_left_out > 0)
         b.why_not = "offers that may lose nodes were not considered";
+    else if (c->search->req->samples < RB_PROOF_FEWEST && c->search->req->time_limit_us > 0)
+        b.why_not = "too few runs of each plan fit into the time limit";
     else if (c->search->guard > 0)
         b.why_not = "cheaper plans that seemed to keep the constraints turned out not to in unseen runs";
     else if (!small)
@@ -663,7 +693,7 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
         c.n_unseen = affordable > FEW_WORLDS ? (int)affordable : FEW_WORLDS;
     double bound_uusd = 0;
     bool ok = true, small = true;
-    for (; ok && small && c.better && !c.cut && c.round < MOST_ROUNDS; c.round++) {
+    for (; ok && small && c.better && (c.round == 0 || !c.cut) && c.round < MOST_ROUNDS; c.round++) {
         ok = round_of(&c, &bound_uusd, &small, err);
         finish(&c);
     }

@@ -18,6 +18,7 @@
 #include "planner/search/search.h"
 
 #define RB_PROOF_TOLERANCE 0.005
+#define RB_PROOF_FEWEST 512 // with fewer runs a plan, which a time limit may ask for, nothing is proved
 #define RB_PROOF_RISK      1e-3 // over everything that is sampled for a proof
 
 // Looks at every plan of the space for one that is better than *io_best, a feasible plan, and puts it there. *out_bound: the

@@ -14,6 +14,7 @@
 #define FIRST_RUN   (UINT32_C(1) << 22) // beyond those by which plans are compared, before those that figures rest on
 #define FIRST_BATCH 256
 #define MOST_RUNS   (1 << 18)
+#define DECIDE_PART 4   // times the runs of one estimate, where these are sized to a time limit
 
 static double divergence(double share, double p)
 {
@@ -83,14 +84,17 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
 {
     const struct rb_plan_request *req = search->req;
     const double affordable = rb_search_affordable_runs(search);
-    const int most = affordable < MOST_RUNS ? (int)affordable : MOST_RUNS;
+    const int most = req->time_limit_us > 0   ? DECIDE_PART * req->samples
+                     : affordable < MOST_RUNS ? (int)affordable
+                                              : MOST_RUNS;
     double risk = RB_DECIDED_RISK / 2;
     int n = 0, kept = 0;
     *out_keeps = rb_search_feasible(search, &candidate->estimate);
-    if (search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
-        rb_has_endless_stage(search, candidate))
+    if (search->any_plan || search->on_average ||
+        (req->deadline_us < 0 && req->budget_uusd < 0) || rb_has_endless_stage(search, candidate))
         return true;
-    for (int batch = FIRST_BATCH; n + batch <= most && !rb_search_out_of_time(search); batch = n) {
+    for (int batch = req->time_limit_us > 0 && req->samples < FIRST_BATCH ? req->samples : FIRST_BATCH;
+         n + batch <= most && rb_search_has_time_for(search, batch); batch = n) {
         if (!run_batch(search, candidate, n, batch, &kept, err))
             return false;
         n += batch;

@@ -182,13 +182,12 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
     struct rb_plan_request timed = *req;
-    timed.samples = rb_planner_samples(req, &scenario);
-    timed.samples_asked = req->samples;
-    const bool keep_draws = timed.samples == req->samples;
     struct rb_sharing sharing = {NULL, NULL};
+    rb_sharing_begin(&sharing, &timed);
+    rb_planner_size(&timed, &scenario);
+    const bool keep_draws = timed.samples == req->samples;
     struct frontier frontier = {.sweep.req = &timed};
     struct rb_search *search = &frontier.sweep.search;
-    rb_sharing_begin(&sharing, &timed);
     bool ok = rb_search_init(search, &timed, &scenario, err);
     if (ok) {
         timed.samples = point_samples(timed.samples);

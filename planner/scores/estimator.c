@@ -1,15 +1,17 @@
 #include "planner/scores/estimator.h"
 
 #include "planner/async/engine_runs.h"
+#include "planner/request/time_share.h"
 #include "planner/scores/early_runs.h"
 #include "simulator/laws/trial_laws.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define STAGE_RUNS 1024    // that the quantiles of single stages rest on
-#define MEAN_KNOWN 0.0015  // of the mean cost: its standard error
-#define MOST_RUNS  1000000 // the numbers of runs that no search has seen
+#define STAGE_RUNS  1024    // that the quantiles of single stages rest on
+#define STAGE_PART  0.04    // of a time limit, for these
+#define MEAN_KNOWN  0.0015  // of the mean cost: its standard error
+#define MOST_RUNS   1000000 // the numbers of runs that no search has seen
 
 // Runs whose numbers no search has seen.
 static struct rb_evaluate_options unseen_runs(const struct rb_search *search, int samples)
@@ -49,9 +51,25 @@ static int enough_runs(const struct rb_search *search, const struct rb_estimate 
 }
 
 static bool runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages, int n,
-                 struct rb_plan_stage *out_stages, struct rb_err *err)
+                 struct rb_err *err)
 {
     const struct rb_evaluate_options opt = unseen_runs(search, n);
+    return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, NULL, err);
+}
+
+// Where time is limited they get a part of it: these runs are made part by part, and take several times as long as others.
+static bool stage_quantiles(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
+                            struct rb_plan_stage *out_stages, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    struct rb_evaluate_options opt = unseen_runs(search, STAGE_RUNS);
+    struct rb_plan_request timed = *req;
+    struct rb_time_share share;
+    if (req->time_limit_us > 0 && req->time_used) {
+        rb_time_share_begin(&share, req, fmin(1, req->time_used(req->out_of_time_ctx) + STAGE_PART), &timed);
+        opt.stop = timed.out_of_time;
+        opt.stop_ctx = timed.out_of_time_ctx;
+    }
     return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
 }
 
@@ -63,12 +81,11 @@ bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *c, struct
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, c, stages, nodes);
     if (!out_stages)
-        return runs(search, c, stages, search->req->samples, NULL, err);
-    if (!runs(search, c, stages, STAGE_RUNS, out_stages, err) ||
-        !runs(search, c, stages, fewest_runs(search), NULL, err))
+        return runs(search, c, stages, search->req->samples, err);
+    if (!stage_quantiles(search, c, stages, out_stages, err) || !runs(search, c, stages, fewest_runs(search), err))
         return false;
     const int enough = enough_runs(search, &c->estimate);
-    return enough == c->estimate.samples || runs(search, c, stages, enough, NULL, err);
+    return enough == c->estimate.samples || runs(search, c, stages, enough, err);
 }
 
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
@@ -98,6 +115,6 @@ bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, s
         return rb_estimate_candidate(search, &result->best, out_stages, err);
     rb_candidate_stages(search->scenario, &result->best, stages, nodes);
     rb_early_apply(&result->best, &result->early, stages, early);
-    return runs(search, &result->best, stages, STAGE_RUNS, out_stages, err) &&
-           runs(search, &result->best, stages, fewest_runs(search), NULL, err);
+    return stage_quantiles(search, &result->best, stages, out_stages, err) &&
+           runs(search, &result->best, stages, fewest_runs(search), err);
 }

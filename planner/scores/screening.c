@@ -1,5 +1,5 @@
 // The best of a list of candidates without scoring every one in full: a first few runs show which ones cannot win.
-#include "planner/search/search.h"
+#include "planner/search/reckon.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static bool may_be_better(const struct rb_search *search, enum rb_run_kind kind,
 {
     const struct rb_runs *a = rb_run_store_longest(search->runs, kind, candidate);
     const struct rb_runs *b = rb_run_store_longest(search->runs, kind, best);
-    if (!a || !b) // runs that a time limit may interrupt are not kept
+    if (!a || !b)
         return true;
     const int n = a->n < b->n ? a->n : b->n;
     const int64_t *x = objectives(search, a), *y = objectives(search, b);
@@ -61,10 +61,9 @@ bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, 
                       bool *out_stands, struct rb_err *err)
 {
     const struct rb_scorer *scorer = search->scorer;
-    const int all = scorer->n_compared(search),
-              more = search->req->out_of_time ? 4 : 2; // runs are not kept where time is limited
+    const int all = scorer->n_compared(search);
     *out_stands = false;
-    for (int n = scorer->n_screened(search); n < all; n *= more) {
+    for (int n = scorer->n_screened(search); n < all; n *= 2) {
         if (!rb_search_score(search, candidate, n, err))
             return false;
         if (!rb_search_may_stand(search, scorer->compared, candidate, best, all))
@@ -90,10 +89,24 @@ static int compare_objectives(const void *pa, const void *pb)
     return a->index - b->index;
 }
 
+// In the order of mean times: no candidate is screened that the time has no room for.
+static void reckon(const struct rb_search *search, const struct rb_candidate *candidates, int n,
+                   struct by_objective *order)
+{
+    RB_AUTO(rb_auto_free) int *indices = rb_xcalloc((size_t)n + 1, sizeof *indices);
+    rb_reckon_order(search, candidates, n, indices);
+    for (int i = 0; i < n; i++)
+        order[i] = (struct by_objective){0, indices[i]};
+}
+
 // Screens all candidates; order [n] is by the screened objective.
 static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
                    struct rb_err *err)
 {
+    if (search->req->time_limit_us > 0 && search->scorer->barriers) {
+        reckon(search, candidates, n, order);
+        return true;
+    }
     for (int i = 0; i < n; i++) {
         if (!rb_search_screen(search, &candidates[i], err))
             return false;
@@ -103,20 +116,28 @@ static bool screen(struct rb_search *search, struct rb_candidate *candidates, in
     return true;
 }
 
+// Of a limited time: is it used up? Where there is no plan yet, one candidate is looked at in any case, and the first plan will do.
+static bool is_enough(const struct rb_search *search, int best, int n_looked_at)
+{
+    if (search->req->time_limit_us <= 0 || (search->any_plan && n_looked_at == 0))
+        return false;
+    return (search->any_plan && best >= 0) || !rb_search_has_time_for(search, search->scorer->n_screened(search));
+}
+
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
     if (!screen(search, candidates, n, order, err))
         return false;
-    int best = -1;
-    for (int i = 0; i < n; i++) {
+    int best = -1, looked_at = 0;
+    for (int i = 0; i < n && !is_enough(search, best, i); i++, looked_at++) {
         bool stands;
         if (!rb_search_settle(search, &candidates[order[i].index], best < 0 ? NULL : &candidates[best], &stands, err))
             return false;
         best = stands ? order[i].index : best;
     }
-    for (int i = 0; i < n && rb_search_explains(search); i++) {
+    for (int i = 0; i < looked_at && rb_search_explains(search); i++) {
         if (order[i].index != best)
             rb_search_explain_loss(search, planner, &candidates[order[i].index], best < 0 ? NULL : &candidates[best]);
     }

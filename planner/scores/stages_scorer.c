@@ -10,8 +10,6 @@
 #define SCREENED 64  // a standard error of 2.7 % in P at 0.95: enough to drop most candidates
 #define SIGMA_P  3.0 // a candidate that is just good enough is dropped wrongly once in 700
 
-#define UNINTERRUPTED 1e5 // trials of replicates: some hundredths of a second, while the fewest would only guess
-
 static void keep_draws(struct rb_scenario *s, const struct rb_plan_request *req)
 {
     rb_scenario_keep_noise(s, req->samples, rb_memory_for_draws(req, RB_KEPT_NOISE_BYTES));
@@ -49,37 +47,10 @@ static bool runs_of(struct rb_search *search, const struct rb_candidate *candida
     return true;
 }
 
-static bool tables_apply(struct rb_search *search, const struct rb_candidate *candidate)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    return rb_table_runs_apply(search->scenario, stages, candidate->n_stages, 0, rb_trial_laws_tables(search->laws));
-}
-
-// Where time is limited, runs part by part may end in the middle if they take long, and what was made by then is not kept.
-static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
-                               struct rb_err *err)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    struct rb_evaluate_options opt = rb_evaluate_defaults();
-    opt.samples = samples;
-    opt.deadline_us = search->req->deadline_us;
-    opt.budget_uusd = search->req->budget_uusd;
-    opt.threads = search->req->threads;
-    opt.stop = samples * rb_search_trials_in_all(search) > UNINTERRUPTED ? search->req->out_of_time : NULL;
-    opt.stop_ctx = search->req->out_of_time_ctx;
-    return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
-}
-
 static bool run_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
-    if (req->out_of_time && !tables_apply(search, candidate))
-        return replicates_in_time(search, candidate, samples, err);
     if (!runs_of(search, candidate, samples, &runs, err))
         return false;
     candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);

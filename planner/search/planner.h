@@ -30,6 +30,9 @@ struct rb_plan_request {
                                       // for the next. NULL: every phase may use all of it
     void *out_of_time_ctx;            // of both
     int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
+    void (*notice)(void *ctx, const char *text); // a limit that cannot be kept, as soon as that is known; NULL: silent
+    void *notice_ctx;
+    double run_us;                    // what one run of a plan takes of that; 0: not known
     int64_t memory_limit_bytes;       // of what grows with the search (planner/request/memory.h); 0: the planner's own
     struct rb_trial_laws *laws;      // shared by many requests on the same profile (planner/scores/sharing.h); NULL: made and freed
                                       // for this one
@@ -118,9 +121,9 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
 // Most nodes of an offer one plan may own: resources.max_nodes, but this machine is one node.
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
 
-// Replicates that estimates of this request can afford: req->samples, fewer where there are very many trials or little time.
-// Depends on the request alone, not on the machine.
-int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s);
+// Sets io->samples to the replicates that its estimates can afford, fewer than asked for where there are very many trials or
+// little time: without a time limit that depends on the request alone, not on the machine. With one, io->laws has to be there.
+void rb_planner_size(struct rb_plan_request *io, const struct rb_scenario *s);
 
 // Sizes of trial.gpus.sizes that fit the offer's nodes under trial.max_nodes, resources.max_nodes and the profile's
 // layouts, ascending. Returns how many; 0 for an offer that is not usable.

@@ -62,6 +62,12 @@ double rb_search_trials_in_all(const struct rb_search *s)
     return trials;
 }
 
+bool rb_search_is_slow(const struct rb_plan_request *req, double trials)
+{
+    return req->time_limit_us > 0 &&
+           trials * TABLE_COUNTS * PILOT_FEWEST >= (double)req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S;
+}
+
 double rb_search_affordable_runs(const struct rb_search *s)
 {
     return MOST_TRIALS / rb_search_trials_in_all(s);
@@ -70,9 +76,8 @@ double rb_search_affordable_runs(const struct rb_search *s)
 // Tables of replicates for so many sizes: do they take more than a limit allows?
 static bool is_too_much(struct rb_search *s, int n_sizes)
 {
-    const double trials = rb_search_trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
     const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
-    if (s->req->time_limit_us > 0 && trials >= (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+    if (rb_search_is_slow(s->req, rb_search_trials_in_all(s) * n_sizes))
         s->left_out_for = "time";
     else if (rb_table_bytes(cells, PILOT_FEWEST) > rb_search_memory_for_tables(s))
         s->left_out_for = "memory";
@@ -338,6 +343,14 @@ double rb_search_objective(const struct rb_search *search, const struct rb_estim
 bool rb_search_out_of_time(const struct rb_search *search)
 {
     return search->req->out_of_time && search->req->out_of_time(search->req->out_of_time_ctx);
+}
+
+bool rb_search_has_time_for(const struct rb_search *search, double n_runs)
+{
+    const struct rb_plan_request *req = search->req;
+    if (rb_search_out_of_time(search) || !req->time_used || req->time_limit_us <= 0)
+        return !rb_search_out_of_time(search);
+    return req->time_used(req->out_of_time_ctx) + n_runs * req->run_us / (double)req->time_limit_us <= 1;
 }
 
 int rb_need_count(double confidence, int n)

@@ -26,6 +26,7 @@ struct rb_search {
     enum rb_search_place place;       // of the plan asked for
     double guard;                     // what a plan's probability must be above the confidence asked, because the last one
                                       // found turned out to keep less than that
+    bool any_plan;                    // the time is up, and the first plan that keeps the constraints will do
     bool on_average;                  // the mean time keeps the deadline, and the confidence does not count
     bool undecided;                   // a plan was too near to the confidence for any affordable number of runs to decide
     struct rb_trial_laws *laws;       // the request's, or own: laws and tables of single latencies
@@ -127,6 +128,10 @@ bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_
 
 // Is the time limit of the request reached?
 bool rb_search_out_of_time(const struct rb_search *search);
+// Do runs of this many trials, over all offers and sizes, take too long to be played event by event within a limit?
+bool rb_search_is_slow(const struct rb_plan_request *req, double trials);
+// And would it be, after this many runs of a plan?
+bool rb_search_has_time_for(const struct rb_search *search, double n_runs);
 
 // One candidate on the first replicates only, into candidate->estimate.
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);

@@ -15,7 +15,7 @@
 
 #define FIRST_US  RB_US_PER_S // on a terminal; a shorter wait needs no line
 #define REDRAW_US (RB_US_PER_S / 2)
-#define PRINT_US  (60 * RB_US_PER_S) // elsewhere
+#define PRINT_US  (30 * RB_US_PER_S) // elsewhere, once
 
 struct rb_waiting_line {
     pthread_t thread;
@@ -69,7 +69,9 @@ static void *run(void *arg)
     wait_for(l, l->redraws ? FIRST_US : PRINT_US);
     while (!l->over) {
         write_line(l);
-        wait_for(l, l->redraws ? REDRAW_US : PRINT_US);
+        if (!l->redraws)
+            break;
+        wait_for(l, REDRAW_US);
     }
     pthread_mutex_unlock(&l->lock);
     return NULL;

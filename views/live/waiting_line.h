@@ -1,6 +1,6 @@
 // A line on stderr that shows how long a computation has been running, from a thread of its own: the computation need
-// not know of it. On a terminal it appears after a second and is redrawn twice a second; elsewhere it is printed once a
-// minute.
+// not know of it. On a terminal it appears after a second and is redrawn twice a second; elsewhere it is printed once,
+// after half a minute.
 #ifndef RB_VIEWS_WAITING_LINE_H
 #define RB_VIEWS_WAITING_LINE_H
 
