@@ -18,7 +18,7 @@ struct rb_plan_request {
     enum rb_objective objective;
     uint64_t seed;
     int samples;                      // replicates behind every estimate
-    int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_samples)
+    int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_size)
     const char *offers_dropped;       // which offers were too many (rb_planner_offers_told); NULL: none
     int threads;
     bool early;                       // look for nodes to request before they are needed, too (planner/scores/early.h)
