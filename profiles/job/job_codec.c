@@ -10,6 +10,7 @@
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_resources.h"
 #include "profiles/job/job_scheduler.h"
+#include "profiles/job/job_sinks.h"
 #include "profiles/job/job_trial.h"
 #include "profiles/job/keys.h"
 
@@ -276,7 +277,7 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
 static const char *const job_keys[] = {
     "version",        "name",      "workdir",  "seed",   "metric",     "parameters", "scheduler", "policy",
     "policy_options", "profile",   "trial",    "envs",   "secrets",    "setup",      "run",       "checkpoint",
-    "data",           "resources", "deadline", "budget", "confidence", "objective",  "on_drift",  NULL};
+    "data",           "resources", "deadline", "budget", "confidence", "objective",  "on_drift",  "sinks",     NULL};
 
 // Everything else that is written or read here begins with its format, a job does not. NULL: no such text.
 static const char *format_of(const struct rb_node *root)
@@ -309,7 +310,7 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            read_command(&m, arena, job, err) && read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) &&
-           read_constraints(&m, job, err);
+           rb_sinks_read(rb_keys_given(&m, "sinks"), arena, &job->sinks, err) && read_constraints(&m, job, err);
 }
 
 bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides, struct rb_arena *arena,

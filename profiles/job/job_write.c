@@ -7,6 +7,7 @@
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_resources.h"
 #include "profiles/job/job_scheduler.h"
+#include "profiles/job/job_sinks.h"
 #include "profiles/job/job_trial.h"
 
 #include <stdio.h>
@@ -121,5 +122,9 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j)
     rb_json_key(j, "resources");
     rb_resources_write(&job->resources, j);
     write_constraints(job, j);
+    if (job->sinks.n > 0) { // left out where there are none: they change no plan, and older plans keep their digest
+        rb_json_key(j, "sinks");
+        rb_sinks_write(&job->sinks, j);
+    }
     rb_json_end_object(j);
 }
