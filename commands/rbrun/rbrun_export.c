@@ -143,10 +143,10 @@ static void on_term(int signal)
     asked_to_end = 1;
 }
 
+// By whoever started it, or because that one has died: a resumed run starts a follower of its own.
 static bool is_asked_to_end(void *ctx)
 {
-    (void)ctx;
-    return asked_to_end;
+    return asked_to_end || getppid() != *(const pid_t *)ctx;
 }
 
 // Of use to the run, but never at its cost: last in line for the processor, and deaf to the terminal's signals.
@@ -185,9 +185,10 @@ static bool send_all(const struct rb_args *args, struct rb_run_files *f, struct 
         return rb_err_set(err, RB_E_SINK_CHOICE, "--follow sends to one sink: say --to");
     if (!rb_sinks_base(f, &f->arena, &base, err))
         return false;
+    pid_t parent = getppid();
     bool ok = true;
     for (int i = 0; i < n; i++) {
-        struct rb_export e = {.files = f, .ended = follows ? is_asked_to_end : NULL};
+        struct rb_export e = {.files = f, .ended = follows ? is_asked_to_end : NULL, .ctx = &parent};
         struct rb_err why;
         int64_t events = 0;
         if (rb_sink_place(&specs[i], f, base, &f->arena, &e.target, &why) &&

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum {
+    LOCK_US = 20000000,       // to wait for a follower of a process that has died
     TRIES = 4,                // of one export, 0.5, 1 and 2 s apart
     LAST_TRIES = 2,           // of a follower, when the run is over
     FIRST_PAUSE_US = 500000,  // after a failure; doubled with each
@@ -97,7 +98,7 @@ static bool deliver(struct delivery *d, bool all, bool at_work, struct rb_err *e
 
 static void fail(struct delivery *d, const struct rb_err *err)
 {
-    snprintf(d->cursor.error, sizeof d->cursor.error, "%s", err->message);
+    snprintf(d->cursor.error, sizeof d->cursor.error, "%.*s", (int)sizeof d->cursor.error - 1, err->message);
     rb_sink_cursor_write(d->what->files->dir, name_of(d->what), &d->cursor, NULL); // the error itself is what counts
     end(d);
 }
@@ -174,6 +175,22 @@ static void wait_for_news(const struct rb_export *e, int64_t us)
         nap(POLL_US < us ? POLL_US : us);
 }
 
+// A follower of an rbrun that was killed ends by itself, a moment later.
+static bool wait_for_lock(const struct rb_export *e, int *out_lock, struct rb_err *err)
+{
+    int64_t until_us = INT64_MAX;
+    int pid;
+    while ((*out_lock = rb_sink_lock(e->files->dir, name_of(e), &pid)) < 0) {
+        const bool held = errno == EWOULDBLOCK;
+        if (!goes_on(e) && until_us == INT64_MAX)
+            until_us = rb_clock_monotonic_us() + LOCK_US;
+        if (!held || rb_clock_monotonic_us() > until_us)
+            return taken(e, pid, err);
+        nap(POLL_US);
+    }
+    return true;
+}
+
 static bool follow(struct delivery *d, struct rb_err *err)
 {
     int n_failed = 0;
@@ -197,14 +214,9 @@ static bool follow(struct delivery *d, struct rb_err *err)
 bool rb_export_follow(const struct rb_export *e, struct rb_err *err)
 {
     struct delivery d;
-    int pid, lock;
-    if (!make_folder(e, err))
+    int lock;
+    if (!make_folder(e, err) || !wait_for_lock(e, &lock, err))
         return false;
-    while ((lock = rb_sink_lock(e->files->dir, name_of(e), &pid)) < 0) {
-        if (errno != EWOULDBLOCK || !goes_on(e))
-            return taken(e, pid, err);
-        nap(POLL_US);
-    }
     begin(&d, e);
     const bool ok = follow(&d, err);
     end(&d);
