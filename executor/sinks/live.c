@@ -37,7 +37,7 @@ struct rb_sinks_live {
 
 static bool is_for_exporter(const char *entry)
 {
-    static const char *const prefixes[] = {"MLFLOW_TRACKING_", "XDG_STATE_HOME=", "SSL_CERT_",   "CURL_CA_BUNDLE=",
+    static const char *const prefixes[] = {"MLFLOW_TRACKING_", "XDG_STATE_HOME=", "SSL_CERT_",   "AWS_CA_BUNDLE=",
                                            "http_proxy=",      "https_proxy=",    "HTTPS_PROXY=", "no_proxy=",
                                            "NO_PROXY=",        "all_proxy=",      "ALL_PROXY="};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)

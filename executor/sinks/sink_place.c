@@ -179,6 +179,8 @@ bool rb_sinks_keep_places(const struct rb_run_files *f, const char *job_path, co
     RB_AUTO(rb_buf_finish) struct rb_buf directory = RB_BUF_INIT, patterns = RB_BUF_INIT;
     const struct rb_sink_list *sinks = &f->plan.job->sinks;
     rb_arena_init(&arena);
+    if (sinks->n == 0)
+        return true;
     const char *base = base_of(job_path, plan_path, &arena);
     for (int i = 0; i < sinks->n; i++) {
         const struct rb_sink_spec *s = &sinks->items[i];
