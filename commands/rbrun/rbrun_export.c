@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 static const struct rb_option export_options[] = {
-    {"to", 0, RB_OPT_STRING, true, "SINK", "mlflow, tensorboard, optuna, csv or prometheus (default: the job's sinks)", 0, 0},
-    {"uri", 0, RB_OPT_STRING, false, "URL", "mlflow: the tracking server (default: the job's, else MLFLOW_TRACKING_URI)", 0,
-     0},
-    {"experiment", 0, RB_OPT_STRING, false, "NAME", "mlflow: the experiment (default: the job's, else the job's name)", 0, 0},
+    {"to", 0, RB_OPT_STRING, true, "SINK", "mlflow, tensorboard, optuna, csv or prometheus (default: the job's sinks)",
+     0, 0},
+    {"uri", 0, RB_OPT_STRING, false, "URL",
+     "mlflow: the tracking server (default: the job's, else MLFLOW_TRACKING_URI)", 0, 0},
+    {"experiment", 0, RB_OPT_STRING, false, "NAME", "mlflow: the experiment (default: the job's, else the job's name)",
+     0, 0},
     {"dir", 0, RB_OPT_STRING, false, "DIR", "tensorboard, csv, prometheus: where to write", 0, 0},
     {"file", 0, RB_OPT_STRING, false, "FILE.db", "optuna: where to write", 0, 0},
     {"schema", 0, RB_OPT_STRING, false, "VERSION", "optuna: 3.2 (default), or 3.0 for Optuna 3.0 and 3.1", 0, 0},
@@ -29,8 +31,9 @@ static const struct rb_option export_options[] = {
 static const struct rb_command export_command = {
     .name = "rbrun export",
     .usage = "[options] [RUN]",
-    .summary = "Sends the results of a run to MLflow, or writes them for TensorBoard, Optuna, spreadsheets or Prometheus. "
-               "What is there already is not sent again. RUN: its id, its job's name, or the beginning of either; the newest.",
+    .summary =
+        "Sends the results of a run to MLflow, or writes them for TensorBoard, Optuna, spreadsheets or Prometheus. "
+        "What is there already is not sent again. RUN: its id, its job's name, or the beginning of either; the newest.",
     .examples = "  rbrun export digits-2026 --to tensorboard --dir tb\n"
                 "  rbrun export --to mlflow --uri http://127.0.0.1:5000\n"
                 "  rbrun export --to optuna --file study.db --schema 3.0\n"
@@ -47,8 +50,8 @@ static bool find_kind(const char *name, int *out, struct rb_err *err)
         if (strcmp(rb_sink_names[*out], name) == 0)
             return true;
     const char *meant = rb_closest(name, rb_sink_names, *out);
-    return rb_err_set(err, RB_E_SINK_CHOICE, "--to %.60s: expected mlflow, tensorboard, optuna, csv or prometheus%s%s", name,
-                      meant ? "; did you mean " : "", meant ? meant : "");
+    return rb_err_set(err, RB_E_SINK_CHOICE, "--to %.60s: expected mlflow, tensorboard, optuna, csv or prometheus%s%s",
+                      name, meant ? "; did you mean " : "", meant ? meant : "");
 }
 
 static struct rb_sink_spec of_job(const struct rb_sink_list *sinks, int kind)
@@ -77,10 +80,11 @@ static bool choose(const struct rb_args *args, const struct rb_run_files *f, str
     for (int i = 0; n == 0 && i < sinks->n; i++)
         specs[n + i] = sinks->items[i];
     *out_n = n ? n : sinks->n;
-    return *out_n > 0 || rb_err_set(err, RB_E_SINK_CHOICE,
-                                    "where to? The job of %s names no sinks: say --to mlflow, tensorboard, optuna, csv or "
-                                    "prometheus",
-                                    f->run_id);
+    return *out_n > 0 ||
+           rb_err_set(err, RB_E_SINK_CHOICE,
+                      "where to? The job of %s names no sinks: say --to mlflow, tensorboard, optuna, csv or "
+                      "prometheus",
+                      f->run_id);
 }
 
 // --- settings of the command line
@@ -116,7 +120,8 @@ static bool apply_one(const struct setting *s, const struct rb_args *args, const
            rb_err_set(err, RB_E_SINK_CHOICE, "--%s: %s has no such setting", s->option, rb_sink_names[specs[0].kind]);
 }
 
-static bool apply(const struct rb_args *args, struct rb_arena *arena, struct rb_sink_spec *specs, int n, struct rb_err *err)
+static bool apply(const struct rb_args *args, struct rb_arena *arena, struct rb_sink_spec *specs, int n,
+                  struct rb_err *err)
 {
     char cwd[PATH_MAX];
     const char *schema = rb_args_string(args, "schema", "3.2");
@@ -129,7 +134,8 @@ static bool apply(const struct rb_args *args, struct rb_arena *arena, struct rb_
             return false;
     for (int i = 0; i < n; i++)
         if (specs[i].kind == RB_SINK_PROMETHEUS && !specs[i].path)
-            return rb_err_set(err, RB_E_SINK_CHOICE, "prometheus: say --dir, the folder of node_exporter's textfile collector");
+            return rb_err_set(err, RB_E_SINK_CHOICE,
+                              "prometheus: say --dir, the folder of node_exporter's textfile collector");
     return true;
 }
 
@@ -213,7 +219,8 @@ static bool export_run(const struct rb_args *args, int *out_code, struct rb_err 
     (void)out_code;
     rb_arena_init(&f.arena);
     return rb_run_files_open_newest(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) &&
-           choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) && send_all(args, &f, specs, n, err);
+           choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) &&
+           send_all(args, &f, specs, n, err);
 }
 
 int rb_run_export(int argc, char **argv)

@@ -38,7 +38,8 @@ static const struct rb_option run_options[] = {
 
 static const struct rb_command run_command = {
     .name = "rbrun",
-    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | export | stop | gc | doctor | "
+    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | export | stop | gc | "
+             "doctor | "
              "replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
     .examples = "  rbrun plan.json\n"
@@ -117,7 +118,7 @@ static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const 
 {
     struct rb_run_serve *serve =
         rb_run_serve_begin(rb_args_string(args, "serve", NULL), rb_run_state_dir(args), f->run_id);
-    struct rb_sinks_live *sinks = rb_sinks_live_begin(f, rb_run_state_dir(args));
+    struct rb_sinks_live *sinks = rb_sinks_live_begin(f);
     const bool ok = rb_terminal_run(f, journal, options, out_code, err);
     rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
     rb_sinks_live_end(sinks);

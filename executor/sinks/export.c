@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 enum {
-    LOCK_US = 20000000,       // to wait for a follower of a process that has died
-    TRIES = 4,                // of one export, 0.5, 1 and 2 s apart
-    LAST_TRIES = 2,           // of a follower, when the run is over
-    FIRST_PAUSE_US = 500000,  // after a failure; doubled with each
+    LOCK_US = 20000000,      // to wait for a follower of a process that has died
+    TRIES = 4,               // of one export, 0.5, 1 and 2 s apart
+    LAST_TRIES = 2,          // of a follower, when the run is over
+    FIRST_PAUSE_US = 500000, // after a failure; doubled with each
     LONGEST_PAUSE_US = 60000000,
-    POLL_US = 500000,         // while it follows
-    SHARE = 20,               // delivering takes at most this part of the time
-    STALE_US = 15000000,      // costs grow without an event
+    POLL_US = 500000,    // while it follows
+    SHARE = 20,          // delivering takes at most this part of the time
+    STALE_US = 15000000, // costs grow without an event
 };
 
 struct delivery {
@@ -67,7 +67,7 @@ static void end(struct delivery *d)
 
 static bool open_both(struct delivery *d, struct rb_err *err)
 {
-    return d->feed || (rb_sink_feed_open(d->what->files, &d->feed, err) &&
+    return d->feed || (rb_sink_feed_open(d->what->files, d->ops->foresees, &d->feed, err) &&
                        d->ops->open(rb_sink_feed_run(d->feed), &d->what->target, &d->sink, err));
 }
 

@@ -37,9 +37,9 @@ struct rb_sinks_live {
 
 static bool is_for_exporter(const char *entry)
 {
-    static const char *const prefixes[] = {"MLFLOW_TRACKING_", "XDG_STATE_HOME=", "SSL_CERT_",   "AWS_CA_BUNDLE=",
-                                           "http_proxy=",      "https_proxy=",    "HTTPS_PROXY=", "no_proxy=",
-                                           "NO_PROXY=",        "all_proxy=",      "ALL_PROXY="};
+    static const char *const prefixes[] = {
+        "MLFLOW_TRACKING_", "XDG_STATE_HOME=", "SSL_CERT_", "AWS_CA_BUNDLE=", "http_proxy=", "https_proxy=",
+        "HTTPS_PROXY=",     "no_proxy=",       "NO_PROXY=", "all_proxy=",     "ALL_PROXY="};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -72,8 +72,7 @@ static int open_log(const struct rb_run_files *f)
 }
 
 // errno, or 0.
-static int start_program(const struct rb_run_files *f, const char *sink, const char *state_dir, const int fds[3],
-                         pid_t *out)
+static int start_program(const struct rb_run_files *f, const char *sink, const int fds[3], pid_t *out)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     char self[PATH_MAX];
@@ -82,16 +81,16 @@ static int start_program(const struct rb_run_files *f, const char *sink, const c
     if (n < 0)
         return errno;
     self[n] = '\0';
-    const char *argv[] = {self, "export", "--follow", "--to", sink, f->run_id, state_dir ? "--state-dir" : NULL, state_dir, NULL};
+    const char *argv[] = {self, "export", "--follow", "--to", sink, f->run_id, "--state-dir", f->root, NULL};
     return rb_child_start(argv, exporter_env(&arena), fds, out);
 }
 
-static int start(const struct rb_run_files *f, const char *sink, const char *state_dir, pid_t *out)
+static int start(const struct rb_run_files *f, const char *sink, pid_t *out)
 {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC), log = open_log(f);
     int why = null < 0 || log < 0 ? errno : 0;
     if (!why)
-        why = start_program(f, sink, state_dir, (int[3]){null, log, log}, out);
+        why = start_program(f, sink, (int[3]){null, log, log}, out);
     if (null >= 0)
         close(null);
     if (log >= 0)
@@ -99,7 +98,7 @@ static int start(const struct rb_run_files *f, const char *sink, const char *sta
     return why;
 }
 
-struct rb_sinks_live *rb_sinks_live_begin(const struct rb_run_files *f, const char *state_dir)
+struct rb_sinks_live *rb_sinks_live_begin(const struct rb_run_files *f)
 {
     const struct rb_sink_list *sinks = &f->plan.job->sinks;
     if (sinks->n == 0)
@@ -110,11 +109,11 @@ struct rb_sinks_live *rb_sinks_live_begin(const struct rb_run_files *f, const ch
     s->children = rb_xcalloc((size_t)sinks->n, sizeof *s->children);
     for (int i = 0; i < sinks->n; i++) {
         const char *name = rb_sink_names[sinks->items[i].kind];
-        const int why = start(f, name, state_dir, &s->children[i]);
+        const int why = start(f, name, &s->children[i]);
         if (why) {
             s->children[i] = 0;
-            rb_warn("results are not sent to %s while the run goes on: %s; afterwards: rbrun export %s", name, strerror(why),
-                    f->run_id);
+            rb_warn("results are not sent to %s while the run goes on: %s; afterwards: rbrun export %s", name,
+                    strerror(why), f->run_id);
         }
     }
     return s;
@@ -161,7 +160,8 @@ static void wait_for_all(struct rb_sinks_live *s)
     signal_all(s, SIGTERM);
     while (reap(s) > 0 && rb_clock_monotonic_us() - began_us < longest) {
         if (!said && rb_clock_monotonic_us() - began_us > SAY_AFTER_US) {
-            rb_info("sending the last results, for %d s at most; Ctrl-C leaves that to rbrun export", (int)(longest / 1000000));
+            rb_info("sending the last results, for %d s at most; Ctrl-C leaves that to rbrun export",
+                    (int)(longest / 1000000));
             said = true;
         }
         if (nanosleep(&(struct timespec){0, STEP_US * 1000}, NULL) != 0)
@@ -179,7 +179,7 @@ static int64_t count_events(const struct rb_run_files *f)
     const struct rb_sink_ops nothing = {0};
     bool any;
     int64_t n = 0;
-    if (!rb_sink_feed_open(f, &feed, NULL))
+    if (!rb_sink_feed_open(f, false, &feed, NULL))
         return 0;
     if (rb_sink_feed_play(feed, &nothing, NULL, &any, NULL))
         n = rb_sink_feed_events(feed);

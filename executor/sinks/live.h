@@ -8,9 +8,8 @@
 
 struct rb_sinks_live;
 
-// The run's journal is there and locked. state_dir: as --state-dir gives it, NULL: the user's own. NULL: the job has no
-// sinks. What cannot be started is a warning.
-struct rb_sinks_live *rb_sinks_live_begin(const struct rb_run_files *f, const char *state_dir);
+// The run's journal is there and locked. f outlives it. NULL: the job has no sinks. What cannot be started is a warning.
+struct rb_sinks_live *rb_sinks_live_begin(const struct rb_run_files *f);
 // The run is over, or this process leaves it: lets the children send the rest, for 30 s at most, and warns of what is missing.
 // NULL is fine.
 void rb_sinks_live_end(struct rb_sinks_live *s);

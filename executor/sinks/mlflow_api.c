@@ -116,7 +116,8 @@ static bool refuse(const struct answer *a, const char *path, bool *exists, struc
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     char text[240], code[64] = "";
-    const struct rb_node *root = rb_doc_parse_json(&doc, "answer", rb_buf_str(&a->body), a->body.len, NULL) ? doc.root : NULL;
+    const struct rb_node *root =
+        rb_doc_parse_json(&doc, "answer", rb_buf_str(&a->body), a->body.len, NULL) ? doc.root : NULL;
     const struct rb_node *error_code = rb_node_member(root, "error_code"), *message = rb_node_member(root, "message");
     if (error_code && error_code->kind == RB_NODE_STRING)
         rb_log_sanitise(error_code->text, error_code->text_len, code, sizeof code);
@@ -125,8 +126,8 @@ static bool refuse(const struct answer *a, const char *path, bool *exists, struc
         return true;
     }
     const bool has_message = message && message->kind == RB_NODE_STRING;
-    rb_log_sanitise(has_message ? message->text : rb_buf_str(&a->body), has_message ? message->text_len : a->body.len, text,
-                    sizeof text);
+    rb_log_sanitise(has_message ? message->text : rb_buf_str(&a->body), has_message ? message->text_len : a->body.len,
+                    text, sizeof text);
     const int method_length = (int)strcspn(path, "?");
     if (a->status == 401 || a->status == 403)
         return rb_err_set(err, RB_E_SINK_DENIED,
@@ -134,8 +135,8 @@ static bool refuse(const struct answer *a, const char *path, bool *exists, struc
                           "MLFLOW_TRACKING_PASSWORD, in the environment",
                           method_length, path, a->status, text);
     const bool passing = a->status >= 500 || a->status == 429 || a->status == 408;
-    return rb_err_set(err, passing ? RB_E_SINK_SERVER : RB_E_SINK_REFUSED, "mlflow: %.*s: %ld %s%s%s", method_length, path,
-                      a->status, code, code[0] && text[0] ? ": " : "", text);
+    return rb_err_set(err, passing ? RB_E_SINK_SERVER : RB_E_SINK_REFUSED, "mlflow: %.*s: %ld %s%s%s", method_length,
+                      path, a->status, code, code[0] && text[0] ? ": " : "", text);
 }
 
 static bool judge(const struct answer *a, const char *uri, const char *path, bool *exists, struct rb_doc *out,
@@ -147,8 +148,9 @@ static bool judge(const struct answer *a, const char *uri, const char *path, boo
         return refuse(a, path, exists, err);
     if (rb_doc_parse_json(out, "answer", rb_buf_str(&a->body), a->body.len, NULL))
         return true;
-    return rb_err_set(err, RB_E_SINK_SERVER, "mlflow: %s answers %.*s with something that is no JSON; is it a tracking server?",
-                      uri, (int)strcspn(path, "?"), path);
+    return rb_err_set(err, RB_E_SINK_SERVER,
+                      "mlflow: %s answers %.*s with something that is no JSON; is it a tracking server?", uri,
+                      (int)strcspn(path, "?"), path);
 }
 
 bool rb_mlflow_call(struct rb_mlflow_api *api, const char *method, const char *path, const struct rb_buf *body,

@@ -55,6 +55,7 @@ struct rb_sink_now {
 // Any function but open may be NULL. On failure the sink is closed and later opened again.
 struct rb_sink_ops {
     const char *name;
+    bool foresees; // flush wants to know how the run will end, which takes some milliseconds
     bool (*open)(const struct rb_sink_run *run, const struct rb_sink_target *target, void **out, struct rb_err *err);
     bool (*trial_started)(void *sink, const struct rb_sink_trial *t, struct rb_err *err);
     bool (*reported)(void *sink, const struct rb_sink_report *r, struct rb_err *err);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "executor/controller/spend.h"
 #include "executor/launcher/trial_env.h"
+#include "executor/run/standing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,12 +26,13 @@ struct rb_sink_feed {
     int n_trials;
     enum rb_sink_state state; // of the run, as the sink knows it
     int64_t last_event;
+    struct rb_standing standing; // how it will end; prediction NULL: no one asks
     // While it plays:
     const struct rb_sink_ops *ops;
     void *sink;
 };
 
-bool rb_sink_feed_open(const struct rb_run_files *files, struct rb_sink_feed **out, struct rb_err *err)
+bool rb_sink_feed_open(const struct rb_run_files *files, bool foresees, struct rb_sink_feed **out, struct rb_err *err)
 {
     struct rb_sink_feed *f = rb_xcalloc(1, sizeof *f);
     struct rb_journal_meta meta;
@@ -45,6 +47,8 @@ bool rb_sink_feed_open(const struct rb_run_files *files, struct rb_sink_feed **o
                                   .plan_sha256 = meta.plan_sha256,
                                   .plan = &files->plan,
                                   .started_unix_us = meta.started_unix_us};
+    if (foresees)
+        f->standing.prediction = rb_prediction_create(&files->plan);
     *out = f;
     return true;
 }
@@ -53,6 +57,7 @@ void rb_sink_feed_close(struct rb_sink_feed *f)
 {
     if (!f)
         return;
+    rb_prediction_destroy(f->standing.prediction);
     rb_engine_destroy(f->engine);
     rb_actions_finish(&f->actions);
     rb_journal_close(f->journal);
@@ -175,6 +180,8 @@ static bool play_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     const int64_t unix_us = f->run.started_unix_us + e->time_us;
     const int64_t before = e->kind == RB_EVENT_REPORT ? resource_of(f->engine, e->trial) : INT64_MAX;
     rb_engine_step(f->engine, e, &f->actions);
+    if (f->standing.prediction)
+        rb_prediction_event(f->standing.prediction, e);
     if (!play_starts(f, unix_us, err))
         return false;
     if (e->kind == RB_EVENT_REPORT && is_accepted(f->engine, e, before) && f->ops->reported &&
@@ -196,23 +203,28 @@ bool rb_sink_feed_play(struct rb_sink_feed *f, const struct rb_sink_ops *ops, vo
     return ok;
 }
 
-// How likely it ends in time: what the plan foretold, or, once it is over, whether it did. NaN: unknown, or no deadline.
-static double p_on_time(const struct rb_report *r)
+// Of a run that is over: what it cost, and whether it kept its deadline.
+static void tell_end(const struct rb_report *r, struct rb_sink_now *out)
 {
-    const struct rb_estimate *e = &r->plan->estimate;
-    if (r->meta.deadline_us < 0)
-        return NAN;
-    if (r->outcome != RB_JOB_RUNNING)
-        return rb_job_is_final(r->outcome) && r->time_us <= r->meta.deadline_us;
-    return r->plan->unpredicted || e->spread_unknown || r->meta.deadline_us != r->plan->deadline_us ? NAN
-                                                                                                    : e->p_deadline;
+    out->cost_p95_uusd = (double)r->cost_uusd;
+    if (r->meta.deadline_us >= 0)
+        out->p_on_time = rb_job_is_final(r->outcome) && r->time_us <= r->meta.deadline_us;
 }
 
-static double cost_p95_uusd(const struct rb_report *r)
+static void foretell(struct rb_sink_feed *f, const struct rb_report *r, struct rb_sink_now *out)
 {
-    if (r->outcome != RB_JOB_RUNNING)
-        return (double)r->cost_uusd;
-    return r->plan->unpredicted ? NAN : (double)r->plan->estimate.cost_uusd.p95;
+    struct rb_progress p;
+    const int64_t wall_us = rb_clock_unix_us() - r->started_unix_us;
+    rb_progress_of_engine(f->engine, f->run.plan, &p);
+    p.spent_uusd = r->cost_uusd;
+    p.elapsed_us = wall_us > r->now_us ? wall_us : r->now_us;
+    p.deadline_us = r->meta.deadline_us;
+    p.budget_uusd = r->meta.budget_uusd;
+    rb_standing_settle(&f->standing, &p);
+    rb_standing_tell(&f->standing, &p);
+    out->p_on_time = p.p_on_time;
+    if (p.cost_p95_uusd >= 0)
+        out->cost_p95_uusd = (double)p.cost_p95_uusd;
 }
 
 // Of machines that run and have not ended.
@@ -232,9 +244,10 @@ bool rb_sink_feed_now(struct rb_sink_feed *f, bool at_work, struct rb_arena *are
     if (!rb_report_make(f->journal, f->run.plan, arena, r, err))
         return false;
     r->at_work = at_work;
-    *out = (struct rb_sink_now){.report = r,
-                                .gpus = gpus_of(r),
-                                .cost_p95_uusd = cost_p95_uusd(r),
-                                .p_on_time = p_on_time(r)};
+    *out = (struct rb_sink_now){.report = r, .gpus = gpus_of(r), .cost_p95_uusd = NAN, .p_on_time = NAN};
+    if (r->outcome != RB_JOB_RUNNING)
+        tell_end(r, out);
+    else if (at_work && f->standing.prediction)
+        foretell(f, r, out);
     return true;
 }

@@ -23,14 +23,14 @@ struct points {
 
 // One of the server's runs: a trial's, or the parent.
 struct mlflow_run {
-    bool wanted;            // the trial has started
-    char id[80];            // "": the server has none yet, as far as we know
-    bool found;             // it was there when we came: some of its points may be, too
-    int n_params;           // that it has
-    struct point latest;    // of the metric, by its step; step -1: none
-    struct points points;   // all finite ones, in order of time
-    int n_sent;             // of them; the server has these
-    bool compared;          // n_sent is what the server has
+    bool wanted;                       // the trial has started
+    char id[80];                       // "": the server has none yet, as far as we know
+    bool found;                        // it was there when we came: some of its points may be, too
+    int n_params;                      // that it has
+    struct point latest;               // of the metric, by its step; step -1: none
+    struct points points;              // all finite ones, in order of time
+    int n_sent;                        // of them; the server has these
+    bool compared;                     // n_sent is what the server has
     char not_finite[NOT_FINITE_BYTES]; // "nan at 3, inf at 4", for a tag
     bool not_finite_sent;
     const struct rb_value *values;
@@ -114,7 +114,11 @@ static void add_not_finite(struct mlflow_run *r, double value, int64_t step)
 {
     char text[64];
     const size_t n = strlen(r->not_finite);
-    snprintf(text, sizeof text, "%s%s at %" PRId64, n ? ", " : "", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf", step);
+    snprintf(text, sizeof text, "%s%s at %" PRId64, n ? ", " : "",
+             isnan(value) ? "nan"
+             : value > 0  ? "inf"
+                          : "-inf",
+             step);
     if (n + strlen(text) >= sizeof r->not_finite)
         return;
     memcpy(r->not_finite + n, text, strlen(text) + 1);
@@ -168,7 +172,8 @@ static int64_t integer_of(const struct rb_node *node)
 static bool keep_id(const struct rb_node *node, char out[static 80], struct rb_err *err)
 {
     const char *text = text_of(node);
-    if (text[0] == '\0' || strlen(text) >= 80 || strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(text))
+    if (text[0] == '\0' || strlen(text) >= 80 ||
+        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(text))
         return rb_err_set(err, RB_E_SINK_SERVER, "mlflow: %s", "the server's answer has no id");
     strcpy(out, text);
     return true;
@@ -184,7 +189,8 @@ static bool find_experiment(struct mlflow *m, struct rb_err *err)
         return false;
     const struct rb_node *experiment = rb_node_member(doc.root, "experiment");
     if (strcmp(text_of(rb_node_member(experiment, "lifecycle_stage")), "deleted") == 0)
-        return rb_err_set(err, RB_E_SINK_REFUSED, "mlflow: the experiment \"%.80s\" is deleted; restore it, or name another",
+        return rb_err_set(err, RB_E_SINK_REFUSED,
+                          "mlflow: the experiment \"%.80s\" is deleted; restore it, or name another",
                           m->target->experiment);
     return keep_id(rb_node_member(experiment, "experiment_id"), m->experiment_id, err);
 }
@@ -299,7 +305,8 @@ static bool read_history(struct mlflow *m, const struct mlflow_run *r, const cha
             return false;
         const struct rb_node *metrics = rb_node_member(doc.root, "metrics");
         for (const struct rb_node *p = metrics ? metrics->first : NULL; p; p = p->next)
-            add_point(out, (struct point){integer_of(rb_node_member(p, "timestamp")), integer_of(rb_node_member(p, "step")), 0});
+            add_point(out, (struct point){integer_of(rb_node_member(p, "timestamp")),
+                                          integer_of(rb_node_member(p, "step")), 0});
         rb_buf_clear(&token);
         rb_buf_puts(&token, text_of(rb_node_member(doc.root, "next_page_token")));
     } while (token.len > 0);

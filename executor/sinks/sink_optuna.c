@@ -103,8 +103,9 @@ static bool check_head(struct optuna *o, struct rb_err *err)
         !run_sql(o, &is_other, err, "SELECT count(*) FROM alembic_version WHERE version_num = ?", "t", other))
         return false;
     if (is_other)
-        return rb_err_set(err, RB_E_SINK_STORAGE, "%s: it has the schema %s, not %s; say --schema %s, or name another file",
-                          o->path, other, o->head, strcmp(other, RB_OPTUNA_HEAD_30) == 0 ? "3.0" : "3.2");
+        return rb_err_set(err, RB_E_SINK_STORAGE,
+                          "%s: it has the schema %s, not %s; say --schema %s, or name another file", o->path, other,
+                          o->head, strcmp(other, RB_OPTUNA_HEAD_30) == 0 ? "3.0" : "3.2");
     return same || rb_err_set(err, RB_E_SINK_STORAGE,
                               "%s: it has a schema of another version of Optuna; name another file", o->path);
 }
@@ -166,8 +167,8 @@ static bool find_study(struct optuna *o, struct rb_err *err)
                  "SELECT count(*) FROM study_user_attributes WHERE study_id = ? AND \"key\" = 'rubberband:run'", "i",
                  o->study))
         return false;
-    return ours || rb_err_set(err, RB_E_SINK_OTHERS_FILE, "%s has a study %s that is not of this run; name another file",
-                              o->path, o->run->run_id);
+    return ours || rb_err_set(err, RB_E_SINK_OTHERS_FILE,
+                              "%s has a study %s that is not of this run; name another file", o->path, o->run->run_id);
 }
 
 static void optuna_close(void *sink)
@@ -213,11 +214,11 @@ static void write_steps(struct rb_json *j, const struct rb_param *p, bool whole)
     const double step = p->kind == RB_PARAM_Q_UNIFORM ? p->q : 1;
     const double high = p->kind == RB_PARAM_Q_UNIFORM ? last_step(p) : p->max;
     if (whole)
-        rb_json_put(j, "{name: 'IntDistribution', attributes: {log: false, step: %jd, low: %jd, high: %jd}}", (int64_t)step,
-                    (int64_t)p->min, (int64_t)high);
+        rb_json_put(j, "{name: 'IntDistribution', attributes: {log: false, step: %jd, low: %jd, high: %jd}}",
+                    (int64_t)step, (int64_t)p->min, (int64_t)high);
     else
-        rb_json_put(j, "{name: 'FloatDistribution', attributes: {step: %g, low: %g, high: %g, log: false}}", step, p->min,
-                    high);
+        rb_json_put(j, "{name: 'FloatDistribution', attributes: {step: %g, low: %g, high: %g, log: false}}", step,
+                    p->min, high);
 }
 
 static void write_choices(struct rb_json *j, const struct rb_param *p)
@@ -283,11 +284,11 @@ static bool put_params(struct optuna *o, const struct rb_sink_trial *t, int64_t 
         struct rb_json j;
         rb_json_init(&j, &json, false);
         write_distribution(&space->params[i], &j);
-        if (!run_sql(o, NULL, err,
-                     "INSERT INTO trial_params(trial_id, param_name, param_value, distribution_json) VALUES (?, ?, ?, ?) "
-                     "ON CONFLICT(trial_id, param_name) DO NOTHING",
-                     "itdt", id, space->params[i].name, internal_value(&space->params[i], &t->values[i]),
-                     rb_buf_str(&json)))
+        if (!run_sql(
+                o, NULL, err,
+                "INSERT INTO trial_params(trial_id, param_name, param_value, distribution_json) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT(trial_id, param_name) DO NOTHING",
+                "itdt", id, space->params[i].name, internal_value(&space->params[i], &t->values[i]), rb_buf_str(&json)))
             return false;
     }
     return true;
@@ -326,8 +327,9 @@ static bool optuna_trial_started(void *sink, const struct rb_sink_trial *t, stru
         return false;
     if (known->id)
         return true;
-    if (!run_sql(o, NULL, err, "INSERT INTO trials(number, study_id, state, datetime_start) VALUES (?, ?, 'RUNNING', ?)",
-                 "iit", (int64_t)t->trial, o->study, at))
+    if (!run_sql(o, NULL, err,
+                 "INSERT INTO trials(number, study_id, state, datetime_start) VALUES (?, ?, 'RUNNING', ?)", "iit",
+                 (int64_t)t->trial, o->study, at))
         return false;
     known->id = sqlite3_last_insert_rowid(o->db);
     return put_params(o, t, known->id, err);
@@ -357,8 +359,9 @@ static bool set_value(struct optuna *o, const struct optuna_trial *t, bool has, 
 {
     if (!run_sql(o, NULL, err, "DELETE FROM trial_values WHERE trial_id = ?", "i", t->id))
         return false;
-    return !has || run_sql(o, NULL, err, "INSERT INTO trial_values(trial_id, objective, value, value_type) VALUES (?, 0, ?, ?)",
-                           "idt", t->id, t->last, type_of(t->last, ""));
+    return !has ||
+           run_sql(o, NULL, err, "INSERT INTO trial_values(trial_id, objective, value, value_type) VALUES (?, 0, ?, ?)",
+                   "idt", t->id, t->last, type_of(t->last, ""));
 }
 
 // Optuna calls a trial whose value is no number failed, and so do we.

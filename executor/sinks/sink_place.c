@@ -73,9 +73,10 @@ static bool find_server(const struct rb_sink_spec *spec, struct rb_arena *arena,
 {
     const char *uri = spec->uri ? spec->uri : getenv("MLFLOW_TRACKING_URI");
     if (!uri || !uri[0])
-        return rb_err_set(err, RB_E_SINK_URI,
-                          "mlflow: no tracking server is named; set MLFLOW_TRACKING_URI, say --uri, or write uri: in the "
-                          "job's sinks");
+        return rb_err_set(
+            err, RB_E_SINK_URI,
+            "mlflow: no tracking server is named; set MLFLOW_TRACKING_URI, say --uri, or write uri: in the "
+            "job's sinks");
     if (!rb_sink_check_uri(uri, err))
         return rb_err_prefix(err, "mlflow");
     if (strncmp(uri, "http://", 7) == 0 && !rb_http_is_loopback(uri))
@@ -185,7 +186,7 @@ bool rb_sinks_keep_places(const struct rb_run_files *f, const char *job_path, co
     for (int i = 0; i < sinks->n; i++) {
         const struct rb_sink_spec *s = &sinks->items[i];
         const char *inside = s->path ? within(f->workdir, below(base, s->path, &arena)) : NULL;
-        if (!inside)
+        if (!inside || !inside[0])
             continue;
         put_pattern(inside, &patterns);
         rb_buf_puts(&patterns, s->kind == RB_SINK_OPTUNA ? "*\n" : "\n"); // sqlite's own files lie beside it

@@ -45,8 +45,8 @@ static bool prometheus_flush(void *sink, const struct rb_sink_now *now, struct r
     const struct rb_report *r = now->report;
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/rubberband_%s.prom", p->dir, p->run->run_id);
-    put_metric(p, "active", "gauge", "1 while the run is carried out, else 0.", r->outcome == RB_JOB_RUNNING && r->at_work,
-               &text);
+    put_metric(p, "active", "gauge", "1 while the run is carried out, else 0.",
+               r->outcome == RB_JOB_RUNNING && r->at_work, &text);
     put_metric(p, "cost_dollars", "gauge", "What the run has cost so far.", (double)r->cost_uusd / 1e6, &text);
     put_metric(p, "cost_p95_dollars", "gauge", "95 % of such runs cost at most this; after the end, what it cost.",
                now->cost_p95_uusd / 1e6, &text);
@@ -65,6 +65,7 @@ static void prometheus_close(void *sink)
 
 const struct rb_sink_ops rb_sink_prometheus = {
     .name = "prometheus",
+    .foresees = true,
     .open = prometheus_open,
     .flush = prometheus_flush,
     .close = prometheus_close,

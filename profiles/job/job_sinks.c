@@ -15,8 +15,8 @@ bool rb_sink_check_uri(const char *uri, struct rb_err *err)
 {
     const char *host = strncmp(uri, "https://", 8) == 0 ? uri + 8 : strncmp(uri, "http://", 7) == 0 ? uri + 7 : NULL;
     if (!host || !host[0] || host[0] == '/' || host[0] == ':')
-        return rb_err_set(err, RB_E_SINK_URI, "expected the address of a tracking server, http(s)://HOST[:PORT], got \"%.80s\"",
-                          uri);
+        return rb_err_set(err, RB_E_SINK_URI,
+                          "expected the address of a tracking server, http(s)://HOST[:PORT], got \"%.80s\"", uri);
     if (strchr(uri, '@'))
         return rb_err_set(err, RB_E_SINK_URI,
                           "an address holds no user and no password; set MLFLOW_TRACKING_USERNAME and "
@@ -90,8 +90,12 @@ static read_fn *const readers[] = {[RB_SINK_MLFLOW] = read_mlflow,
 // "tensorboard", or {tensorboard: {dir: tb}}.
 static bool read_one(const struct rb_node *item, struct rb_arena *arena, struct rb_sink_spec *out, struct rb_err *err)
 {
-    const struct rb_node none = {.kind = RB_NODE_MAP, .line = item->line, .column = item->column, .doc = item->doc,
-                                 .parent = item->parent, .index = item->index};
+    const struct rb_node none = {.kind = RB_NODE_MAP,
+                                 .line = item->line,
+                                 .column = item->column,
+                                 .doc = item->doc,
+                                 .parent = item->parent,
+                                 .index = item->index};
     const struct rb_node *settings = &none;
     int kind;
     if (item->kind == RB_NODE_MAP) {
@@ -99,8 +103,8 @@ static bool read_one(const struct rb_node *item, struct rb_arena *arena, struct 
         if (!rb_keys_begin(&m, item, rb_sink_names, err))
             return false;
         if (item->n_children != 1)
-            return rb_node_refuse(item, err, RB_E_LIST_LENGTH, "expected one sink an entry, got %d; write a \"-\" before each",
-                                  item->n_children);
+            return rb_node_refuse(item, err, RB_E_LIST_LENGTH,
+                                  "expected one sink an entry, got %d; write a \"-\" before each", item->n_children);
         for (kind = 0; strcmp(rb_sink_names[kind], item->first->key) != 0; kind++)
             ;
         if (item->first->kind != RB_NODE_NULL)

@@ -307,7 +307,7 @@ class Sinks(unittest.TestCase):
 
     def test_killed_and_resumed_runs_are_exact(self):
         s = self.server()
-        self.planned(self.here, "live", JOB + "envs: {PAUSE: \"0.3\"}\nsinks: [{mlflow: {uri: \"%s\"}}, {tensorboard: {dir: ../tb}}]\n" % s.url)
+        self.planned(self.here, "live", JOB + "envs: {PAUSE: \"0.3\"}\ndeadline: 1h\nsinks: [{mlflow: {uri: \"%s\"}}, {tensorboard: {dir: ../tb}}, {prometheus: {dir: ../prom}}]\n" % s.url)
         shutil.rmtree(os.path.join(self.top, "state"))
         argv = [os.path.join(BIN, "rbrun"), "live.json", "--yes", "--state-dir", "state"]
         p = subprocess.Popen(argv, env=self.here.env, cwd=self.top, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -315,15 +315,40 @@ class Sinks(unittest.TestCase):
             self.assertIsNone(p.poll())
             time.sleep(0.01)
         self.assertIn("RB4303", self.export("--to", "mlflow", expect=1).stderr)
+        while not re.search(r"_active\{.*\} 1\n", self.prom()):
+            self.assertIsNone(p.poll())
+            time.sleep(0.01)
+        self.assertRegex(self.prom(), r"_cost_p95_dollars\{.*\} 0\n(.*\n)*.*_gpus\{.*\} [1-9]")
         p.kill()
         p.wait()
         self.say("rbrun", "resume")
+        self.assertRegex(self.prom(), r'_active\{.*\} 0\n(.*\n)*.*_on_time_ratio\{.*\} 1\n')
         s.trial(2)["points"].sort()
         self.check_mlflow(s)
         for data in self.event_files(os.path.join(self.top, "tb")).values():
             tfevents_reader.read(data)
         self.export()
         self.check_mlflow(s)
+
+    def prom(self):
+        """The file for Prometheus; empty: there is none yet."""
+        folder = os.path.join(self.top, "prom")
+        text = ""
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            if name.endswith(".prom"):
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    text += f.read()
+        return text
+
+    def test_live_jobs_of_a_pool(self):
+        self.here.write("work/a.yaml", JOB.replace("name: sunk", "name: a") + "sinks: [{csv: {dir: csv}}]\n")
+        self.here.write("pool.yaml", "format: rb-pool/1\nname: two\nresources: {infra: [local], max_nodes: 1}\npolicy: goodput\n"
+                                     "jobs: [work/a.yaml]\n")
+        self.say("rbrun", "--pool", "pool.yaml", "--yes")
+        found = os.listdir(os.path.join(self.top, "work/csv"))
+        self.assertEqual(len(found), 1)
+        with open(os.path.join(self.top, "work/csv", found[0], "reports.csv"), encoding="utf-8") as f:
+            self.assertEqual(len(f.readlines()), 6)
 
     # --- files
 
@@ -350,7 +375,7 @@ class Sinks(unittest.TestCase):
         with open(os.path.join(folder, name), "r+b") as f:
             f.seek(30)
             f.write(b"!")
-        self.assertIn("at byte 30; name another place", self.export("--to", "tensorboard", "--dir", "tb", expect=2).stderr)
+        self.assertRegex(self.export("--to", "tensorboard", "--dir", "tb", expect=2).stderr, "at byte 30; name another place.*RB4304")
         os.chmod(self.top, 0o700)
         self.assertIn("RB4308", self.export("--to", "tensorboard", "--dir", "/proc/none", expect=1).stderr)
 
@@ -478,12 +503,12 @@ class Sinks(unittest.TestCase):
     def test_mistakes_on_the_command_line(self):
         for argv, expect, words in (
                 ((), 2, "names no sinks"),
-                (("--to", "mlflov"), 2, "did you mean mlflow"),
+                (("--to", "mlflov"), 2, "did you mean mlflow [RB4301]"),
                 (("--to", "csv", "--schema", "3.0"), 2, "--schema: csv has no such setting"),
                 (("--to", "optuna", "--schema", "4"), 2, "expected 3.2 or 3.0"),
                 (("--to", "prometheus"), 2, "say --dir"),
                 (("--to", "mlflow"), 2, "set MLFLOW_TRACKING_URI"),
-                (("--to", "mlflow", "--uri", "mlruns"), 2, "http(s)://HOST"),
+                (("--to", "mlflow", "--uri", "mlruns"), 2, "got \"mlruns\" [RB4302]"),
                 (("--to", "mlflow", "--uri", "https://me:secret@host"), 2, "holds no user"),
                 (("--to", "mlflow", "--uri", "http://tracker.example"), 2, "plain http"),
                 (("--to", "csv", "--to", "tensorboard", "--follow"), 2, "one sink"),
