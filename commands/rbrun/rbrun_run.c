@@ -121,7 +121,7 @@ static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const 
     struct rb_sinks_live *sinks = rb_sinks_live_begin(f);
     const bool ok = rb_terminal_run(f, journal, options, out_code, err);
     rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
-    rb_sinks_live_end(sinks);
+    rb_sinks_live_end(sinks, ok && *out_code == 1);
     return ok;
 }
 

@@ -363,7 +363,7 @@ static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *
             first = first.code ? first : why;
         }
         *out_code = code > *out_code ? code : *out_code;
-        rb_sinks_live_end(m->sinks);
+        rb_sinks_live_end(m->sinks, p->left);
     }
     int code = 0;
     if (p->session && !rb_session_close(p->session, &code, &why))

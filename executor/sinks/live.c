@@ -199,12 +199,14 @@ static void warn_of_missing(const struct rb_run_files *f)
     }
 }
 
-void rb_sinks_live_end(struct rb_sinks_live *s)
+void rb_sinks_live_end(struct rb_sinks_live *s, bool left)
 {
     if (!s)
         return;
-    wait_for_all(s);
-    warn_of_missing(s->files);
+    if (!left) {
+        wait_for_all(s);
+        warn_of_missing(s->files);
+    }
     free(s->children);
     free(s);
 }

@@ -10,8 +10,8 @@ struct rb_sinks_live;
 
 // The run's journal is there and locked. f outlives it. NULL: the job has no sinks. What cannot be started is a warning.
 struct rb_sinks_live *rb_sinks_live_begin(const struct rb_run_files *f);
-// The run is over, or this process leaves it: lets the children send the rest, for 30 s at most, and warns of what is missing.
-// NULL is fine.
-void rb_sinks_live_end(struct rb_sinks_live *s);
+// The run is over: lets the children send the rest, for 30 s at most, and warns of what is missing. left: the user does not
+// wait for anything any more; the children send the rest by themselves. NULL is fine.
+void rb_sinks_live_end(struct rb_sinks_live *s, bool left);
 
 #endif
