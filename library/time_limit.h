@@ -8,7 +8,7 @@ struct rb_time_limit {
     int64_t start_us, limit_us; // monotonic; a limit above 0
 };
 
-// From now on. *limit must outlive the request.
+// Starts now. *limit must outlive the request.
 void rb_time_limit_start(struct rb_time_limit *limit, int64_t limit_us, struct rb_plan_request *req);
 
 #endif

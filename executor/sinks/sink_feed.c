@@ -221,7 +221,7 @@ static void foretell(struct rb_sink_feed *f, const struct rb_report *r, struct r
     p.deadline_us = r->meta.deadline_us;
     p.budget_uusd = r->meta.budget_uusd;
     rb_standing_settle(&f->standing, &p);
-    rb_standing_tell(&f->standing, &p);
+    rb_standing_report(&f->standing, &p);
     out->p_on_time = p.p_on_time;
     if (p.cost_p95_uusd >= 0)
         out->cost_p95_uusd = (double)p.cost_p95_uusd;

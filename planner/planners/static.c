@@ -20,7 +20,7 @@ static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int p
 // number of trials: there every size is a cluster of its own.
 static bool has_one_size(const struct rb_search *search)
 {
-    return search->asynchronous && strcmp(search->req->job->policy, "static") == 0;
+    return !search->scorer->barriers && strcmp(search->req->job->policy, "static") == 0;
 }
 
 // given: GPUs of every trial; 0: as the number of trials says.

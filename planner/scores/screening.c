@@ -1,26 +1,10 @@
 // The best of a list of candidates without scoring every one in full: a first few runs show which ones cannot win.
-#include "planner/async/async_runs.h"
+#include "planner/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define SCREEN_SAMPLES 64  // a standard error of 2.7 % in P at 0.95: enough to drop most candidates
-#define SCREEN_SIGMA   3.0 // a candidate that is just good enough is dropped wrongly once in 700
-// Runs of asynchronous jobs are dear, and differ much by who is promoted.
-#define ASYNC_SIGMA_P 2.5
-
-static int n_first(const struct rb_search *search)
-{
-    const int samples = search->req->samples;
-    if (search->asynchronous)
-        return rb_async_n_screened(search);
-    return samples < 2 * SCREEN_SAMPLES ? samples : SCREEN_SAMPLES;
-}
-
-static int n_all(const struct rb_search *search)
-{
-    return search->asynchronous ? rb_async_n_compared(search) : search->req->samples;
-}
+#define SCREEN_SIGMA 3.0 // of means: a candidate that is just good enough is dropped wrongly once in 700
 
 // The part of a standard error of n runs that the runs still to come can make good: all of them together decide.
 static double still_open(int64_t n, int all)
@@ -34,10 +18,8 @@ static bool may_be_feasible(const struct rb_search *search, const struct rb_esti
     if (search->on_average)
         return (double)screened->time_us.mean - SCREEN_SIGMA * (double)screened->stderr_.time_mean_us <=
                (search->req->deadline_us < 0 ? INFINITY : (double)search->req->deadline_us);
-    const double c = search->asynchronous ? search->req->confidence : rb_search_confidence(search),
-                 se = sqrt(c * (1 - c) / (double)screened->samples);
-    const double sigma = search->asynchronous ? ASYNC_SIGMA_P : SCREEN_SIGMA;
-    return screened->p_both >= c - sigma * se * still_open(screened->samples, all);
+    const double c = rb_search_confidence(search), se = sqrt(c * (1 - c) / (double)screened->samples);
+    return screened->p_both >= c - search->scorer->sigma_p * se * still_open(screened->samples, all);
 }
 
 static const int64_t *objectives(const struct rb_search *search, const struct rb_runs *runs)
@@ -45,7 +27,7 @@ static const int64_t *objectives(const struct rb_search *search, const struct rb
     return search->req->objective == RB_OBJECTIVE_MIN_COST ? runs->cost_uusd : runs->time_us;
 }
 
-// Both plans drew the same, so that what tells them apart is their difference, run by run.
+// Both plans drew the same numbers, so they are compared by their difference, run by run.
 static bool may_be_better(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *candidate,
                           const struct rb_candidate *best, int all)
 {
@@ -72,26 +54,27 @@ bool rb_search_may_stand(const struct rb_search *search, enum rb_run_kind kind, 
 
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
-    return rb_search_score(search, candidate, n_first(search), err);
+    return rb_search_score(search, candidate, search->scorer->n_screened(search), err);
 }
 
 bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
                       bool *out_stands, struct rb_err *err)
 {
-    const enum rb_run_kind kind = search->asynchronous ? RB_RUN_WORLDS : RB_RUN_REPLICATES;
-    const int all = n_all(search), more = search->req->out_of_time ? 4 : 2; // runs are not kept where time is limited
+    const struct rb_scorer *scorer = search->scorer;
+    const int all = scorer->n_compared(search),
+              more = search->req->out_of_time ? 4 : 2; // runs are not kept where time is limited
     *out_stands = false;
-    for (int n = n_first(search); n < all; n *= more) {
+    for (int n = scorer->n_screened(search); n < all; n *= more) {
         if (!rb_search_score(search, candidate, n, err))
             return false;
-        if (!rb_search_may_stand(search, kind, candidate, best, all))
+        if (!rb_search_may_stand(search, scorer->compared, candidate, best, all))
             return true;
     }
     if (!rb_search_score(search, candidate, search->req->samples, err))
         return false;
     if (best && rb_candidate_compare(candidate, best, search->req->objective) >= 0)
         return true;
-    return rb_search_decide(search, candidate, out_stands, err);
+    return scorer->decide(search, candidate, out_stands, err);
 }
 
 struct by_objective {

@@ -9,8 +9,6 @@
 #include "simulator/model/scenario.h"
 #include "simulator/laws/trial_laws.h"
 
-#define RB_PILOT_SAMPLES 4096 // at most, of a stage without a closed form: P of it within 0.031 at 99.9 %, of a plan less
-
 struct rb_plan_request {
     const struct rb_job *job;
     const struct rb_profile *profile;
@@ -25,7 +23,7 @@ struct rb_plan_request {
     int threads;
     bool early;                       // look for nodes to request before they are needed, too (planner/scores/early.h)
     bool marginal;                    // say what a little more time would save, too, where it is proved (planner/questions/marginal.h)
-    bool alone;                       // the published planners' plans are not told beside it
+    bool alone;                       // the published planners' plans are not reported beside it
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     double (*time_used)(void *ctx);   // share of the limit used so far, by the same ctx: what ends one phase and leaves time
@@ -96,7 +94,7 @@ struct rb_planner {
     const char *summary;
     // Fails only on errors; a request that no plan of this planner satisfies is a result with feasible = false.
     bool (*plan)(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
-    bool on_average; // mean times keep the deadline; the confidence asked does not count, and the plan's own is told
+    bool on_average; // mean times keep the deadline; the confidence asked does not count, and the plan's own is reported
 };
 
 extern const struct rb_planner *const rb_planners[]; // sorted by name, NULL-terminated
