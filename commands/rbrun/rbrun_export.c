@@ -149,7 +149,7 @@ static void on_term(int signal)
     asked_to_end = 1;
 }
 
-// By whoever started it, or because that one has died: a resumed run starts a follower of its own.
+// By the process that started it, or because that one has died: a resumed run starts a follower of its own.
 static bool is_asked_to_end(void *ctx)
 {
     return asked_to_end || getppid() != *(const pid_t *)ctx;

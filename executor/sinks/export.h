@@ -15,7 +15,7 @@ struct rb_export {
 
 // A server that is away or busy is asked again for some seconds. *out_events: delivered. Errors: the sink's; SINK_TAKEN.
 bool rb_export_once(const struct rb_export *e, int64_t *out_events, struct rb_err *err);
-// Follows the run until nobody carries it out, and what there is then is delivered or given up. Waits for the one that sends
+// Follows the run until no process executes it; what there is then is delivered or given up. Waits for the process that sends
 // to the sink already. What goes wrong in between is written into the sink's cursor, and tried again.
 bool rb_export_follow(const struct rb_export *e, struct rb_err *err);
 

@@ -1,7 +1,7 @@
 // The interface of a sink: a place outside the run's directory that gets its results. A sink is a const table of functions
 // over one plain stream of facts (executor/sinks/sink_feed.h).
 //
-// Whoever opens a sink plays it every fact from the first one on, each time it is opened. What it has already delivered the
+// The opener of a sink plays it every fact from the first one on, each time it is opened. What it has already delivered the
 // sink finds out from its own place (the bytes of a file, the rows of a database, the answers of a server), and does not
 // deliver again. So a process that is killed at any instant, a server that was away and a cursor that was lost have one
 // remedy: open the sink again.

@@ -204,14 +204,14 @@ bool rb_sink_feed_play(struct rb_sink_feed *f, const struct rb_sink_ops *ops, vo
 }
 
 // Of a run that is over: what it cost, and whether it kept its deadline.
-static void tell_end(const struct rb_report *r, struct rb_sink_now *out)
+static void report_end(const struct rb_report *r, struct rb_sink_now *out)
 {
     out->cost_p95_uusd = (double)r->cost_uusd;
     if (r->meta.deadline_us >= 0)
         out->p_on_time = rb_job_is_final(r->outcome) && r->time_us <= r->meta.deadline_us;
 }
 
-static void foretell(struct rb_sink_feed *f, const struct rb_report *r, struct rb_sink_now *out)
+static void predict(struct rb_sink_feed *f, const struct rb_report *r, struct rb_sink_now *out)
 {
     struct rb_progress p;
     const int64_t wall_us = rb_clock_unix_us() - r->started_unix_us;
@@ -246,8 +246,8 @@ bool rb_sink_feed_now(struct rb_sink_feed *f, bool at_work, struct rb_arena *are
     r->at_work = at_work;
     *out = (struct rb_sink_now){.report = r, .gpus = gpus_of(r), .cost_p95_uusd = NAN, .p_on_time = NAN};
     if (r->outcome != RB_JOB_RUNNING)
-        tell_end(r, out);
+        report_end(r, out);
     else if (at_work && f->standing.prediction)
-        foretell(f, r, out);
+        predict(f, r, out);
     return true;
 }

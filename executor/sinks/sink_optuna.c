@@ -1,5 +1,5 @@
 // Optuna: a study in a relational storage (sqlite), by plain SQL. Everything between two flushes is one transaction, and every
-// statement may be repeated, so that readers see whole states and a second telling changes nothing.
+// statement may be repeated, so that readers see whole states and a repetition changes nothing.
 #include "executor/sinks/optuna_schema.h"
 #include "executor/sinks/sink.h"
 #include "executor/sinks/sink_file.h"

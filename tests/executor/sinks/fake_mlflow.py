@@ -1,5 +1,5 @@
 """A tracking server with the endpoints of MLflow's REST API 2.0 that a run needs, and every limit of mlflow/utils/validation.py:
-what MLflow refuses is refused and noted as a violation, and so is what it would take twice. It can also be told to be
+what MLflow refuses is refused and noted as a violation, and so is what it would take twice. It can also be set to be
 away, to hang, or to kill the process that calls it at any request: before, after, or in the middle of the answer."""
 import base64
 import http.server
