@@ -8,7 +8,8 @@
 
 struct rb_sink_feed;
 
-// files outlives the feed. foresees: rb_sink_feed_now says how the run will end. Reads the journal as any other reader does: the run is never kept waiting.
+// files outlives the feed. foresees: rb_sink_feed_now says how the run will end. Reads the journal as any other reader
+// does: the run is never kept waiting.
 bool rb_sink_feed_open(const struct rb_run_files *files, bool foresees, struct rb_sink_feed **out, struct rb_err *err);
 void rb_sink_feed_close(struct rb_sink_feed *f); // NULL is fine
 const struct rb_sink_run *rb_sink_feed_run(const struct rb_sink_feed *f);

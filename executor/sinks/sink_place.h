@@ -16,7 +16,8 @@ void rb_sink_target_name(const struct rb_sink_target *t, struct rb_buf *out);
 // are relative to the plan. f->workdir is known. Results in the work directory itself, which goes to every node, are refused;
 // in a folder below it they are kept out of what is sent.
 bool rb_sinks_check(const struct rb_run_files *f, const char *job_path, const char *plan_path, struct rb_err *err);
-// The run's directory is there: if the job has sinks, keeps what relative paths are relative to, and what is not to be sent to nodes.
+// The run's directory is there. If the job has sinks: keeps what relative paths are relative to, and what is not to be sent to
+// nodes.
 bool rb_sinks_keep_places(const struct rb_run_files *f, const char *job_path, const char *plan_path, struct rb_err *err);
 // What it kept; of a job without sinks, which has no such paths, the work directory.
 bool rb_sinks_base(const struct rb_run_files *f, struct rb_arena *arena, const char **out, struct rb_err *err);
