@@ -28,6 +28,7 @@ static void keep_private(void)
 const struct rb_subcommand rb_run_subcommands[] = {
     {"doctor", "checks everything a run needs, and launches nothing", rb_run_doctor},
     {"explain", "explains the number of an error", rb_run_explain},
+    {"export", "sends results to MLflow, TensorBoard, Optuna, CSV or Prometheus", rb_run_export},
     {"fetch", "unpacks a checkpoint", rb_run_fetch},
     {"gc", "finds instances whose run no process executes, and ends them", rb_run_gc},
     {"list", "every run, newest first", rb_run_list},

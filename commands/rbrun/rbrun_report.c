@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "commands/rbrun/rbrun.h"
 #include "executor/report/report.h"
+#include "executor/sinks/sink_cursor.h"
 #include "views/run/run_document.h"
 #include "views/tables/report_csv.h"
 
@@ -60,6 +61,19 @@ static bool check_name(const struct rb_args *args, const char *option, const cha
            rb_err_set(err, RB_E_PICTURE_NAME, "--%s %s: expected a name that ends with %s", option, path, ending);
 }
 
+// For people; a program asks the trackers themselves.
+static bool print_behind(struct rb_journal *j, const struct rb_run_files *f, bool at_work, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
+    struct rb_report report;
+    rb_arena_init(&arena);
+    if (!rb_report_make(j, &f->plan, &arena, &report, err))
+        return false;
+    rb_sinks_behind(f, report.n_events, at_work, &lines);
+    return lines.len == 0 || rb_print(&lines, err);
+}
+
 static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const struct rb_args *args,
                       struct rb_err *err)
 {
@@ -71,7 +85,8 @@ static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const 
     return save(rb_run_page_save, j, plan, at_work, rb_args_string(args, "html", NULL), err) &&
            save(rb_run_gantt_save, j, plan, at_work, rb_args_string(args, "gantt", NULL), err) &&
            (table ? print_csv(j, plan, at_work, table, err)
-                  : rb_run_report_print(j, plan, at_work, rb_args_flag(args, "json"), err));
+                  : rb_run_report_print(j, plan, at_work, rb_args_flag(args, "json"), err)) &&
+           (table || rb_args_flag(args, "json") || print_behind(j, f, at_work, err));
 }
 
 static bool report(const struct rb_args *args, int *out_code, struct rb_err *err)

@@ -11,6 +11,8 @@
 #include "executor/run/limits.h"
 #include "executor/run/preflight.h"
 #include "executor/run/worst_case.h"
+#include "executor/sinks/live.h"
+#include "executor/sinks/sink_place.h"
 #include "views/run/dry_run.h"
 #include "views/run/run_serve.h"
 #include "views/run/terminal_run.h"
@@ -36,7 +38,8 @@ static const struct rb_option run_options[] = {
 
 static const struct rb_command run_command = {
     .name = "rbrun",
-    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | stop | gc | doctor | "
+    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | export | stop | gc | "
+             "doctor | "
              "replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
     .examples = "  rbrun plan.json\n"
@@ -103,10 +106,11 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
     size_t n;
     if (!rb_run_places(&f->plan, plan_path, job_path, f->workdir, err) ||
         !rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, err) ||
-        !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
+        !rb_sinks_check(f, job_path, plan_path, err) || !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
         return false;
     return rb_run_files_create(f, root, f->plan.job->name, pinned->len ? pinned->data : bytes,
-                               pinned->len ? pinned->len : n, err);
+                               pinned->len ? pinned->len : n, err) &&
+           rb_sinks_keep_places(f, job_path, plan_path, err);
 }
 
 static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const struct rb_args *args,
@@ -114,8 +118,10 @@ static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const 
 {
     struct rb_run_serve *serve =
         rb_run_serve_begin(rb_args_string(args, "serve", NULL), rb_run_state_dir(args), f->run_id);
+    struct rb_sinks_live *sinks = rb_sinks_live_begin(f);
     const bool ok = rb_terminal_run(f, journal, options, out_code, err);
     rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
+    rb_sinks_live_end(sinks, ok && *out_code == 1);
     return ok;
 }
 

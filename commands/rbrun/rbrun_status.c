@@ -1,5 +1,6 @@
 // rbrun status: shows the state of a run, once or repeatedly.
 #include "commands/rbrun/rbrun.h"
+#include "executor/sinks/sink_cursor.h"
 #include "views/live/terminal.h"
 #include "views/run/pool_following.h"
 #include "views/run/watch.h"
@@ -40,6 +41,7 @@ static bool print_once(struct rb_following *f, bool json, struct rb_err *err)
         rb_buf_putc(&out, '\n');
     } else {
         rb_run_screen_block(&f->screen, &style, &out);
+        rb_sinks_behind(&f->files, f->last_event, f->screen.pid != 0, &out);
     }
     return rb_print(&out, err);
 }

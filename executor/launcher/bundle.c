@@ -39,6 +39,10 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
                       run_dir + len);
         argv[n++] = self.data;
     }
+    struct rb_buf results RB_AUTO(rb_buf_finish) = RB_BUF_INIT; // what the run itself writes there (executor/sinks/sink_place.h)
+    rb_buf_printf(&results, "--exclude-from=%s/sinks/not-sent", run_dir);
+    if (access(results.data + strlen("--exclude-from="), R_OK) == 0)
+        argv[n++] = results.data;
     argv[n++] = "--transform=s,^\\.$,work,;s,^\\./,work/,";
     argv[n++] = "-cf";
     argv[n++] = tmp.data;

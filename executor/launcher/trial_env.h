@@ -31,7 +31,9 @@ struct rb_trial_order {
 void rb_trial_env(const struct rb_trial_order *order, struct rb_arena *arena, struct rb_key_value **out,
                   int *out_n);
 
-// The configuration of a trial under the job's tuner, as JSON: {"lr":0.01,"batch_size":64}.
+// The configuration of a trial under the job's tuner: a value for each parameter, [job->space.n_params], in the arena.
+const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, struct rb_arena *arena);
+// The same as JSON: {"lr":0.01,"batch_size":64}.
 void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j);
 
 // 20000..31999: the same for every start of a trial, and different for trials that may run beside it.

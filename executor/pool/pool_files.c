@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "executor/report/report.h"
 #include "executor/run/checks.h"
+#include "executor/sinks/sink_place.h"
 #include "profiles/job/keys.h"
 
 #include <errno.h>
@@ -173,7 +174,8 @@ bool rb_pool_open_member(struct rb_pool_member *m, struct rb_err *err)
     char job_path[4096], workdir[4096];
     if (rb_pool_plan_member(m, &plan, err) && rb_run_places(&plan, "plan.json", job_path, workdir, err) &&
         open_run(&m->files, m->pool->files.root, plan.job->name, workdir, &plan, &m->journal, err) &&
-        copy_keys(m->pool, m, err) && write_text(m->files.dir, RB_POOL_OF_RUN, m->pool->files.run_id, err))
+        rb_sinks_check(&m->files, job_path, "plan.json", err) &&
+        rb_sinks_keep_places(&m->files, job_path, "plan.json", err) && copy_keys(m->pool, m, err) && write_text(m->files.dir, RB_POOL_OF_RUN, m->pool->files.run_id, err))
         return true;
     m->files.run_id[0] = '\0'; // half a run: pool.json must not name it
     return false;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "executor/report/report.h"
+#include "executor/sinks/live.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -123,7 +124,10 @@ static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
         .finished = member_finished,
         .ctx = m,
     };
-    return rb_session_begin(&m->files, m->journal, &m->pool->options, m->pool->show, &host, &m->session, err);
+    if (!rb_session_begin(&m->files, m->journal, &m->pool->options, m->pool->show, &host, &m->session, err))
+        return false;
+    m->sinks = rb_sinks_live_begin(&m->files);
+    return true;
 }
 
 static void join(struct rb_pool_member *m)
@@ -359,6 +363,7 @@ static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *
             first = first.code ? first : why;
         }
         *out_code = code > *out_code ? code : *out_code;
+        rb_sinks_live_end(m->sinks, p->left);
     }
     int code = 0;
     if (p->session && !rb_session_close(p->session, &code, &why))

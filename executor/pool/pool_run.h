@@ -10,6 +10,7 @@
 #include "profiles/job/pool_file.h"
 
 struct rb_pool_member;
+struct rb_sinks_live;
 
 #define RB_POOL_OF_RUN "pool" // file in the directory of a job's run: the id of the run that owns its nodes
 
@@ -46,6 +47,7 @@ struct rb_pool_member {
     struct rb_journal *journal; // NULL: it has not arrived
     struct rb_provider lent; // as the session uses it
     struct rb_session *session;
+    struct rb_sinks_live *sinks; // NULL: its job has none
     char label[64];
     int number; // the arbiter's
     uint64_t timer;

@@ -92,6 +92,19 @@ struct rb_resources {
     struct rb_slurm_spec slurm;                      // all zero: none
 };
 
+// Where results go besides the run's own directory (docs/howto/trackers.md).
+enum rb_sink_kind { RB_SINK_MLFLOW, RB_SINK_TENSORBOARD, RB_SINK_OPTUNA, RB_SINK_CSV, RB_SINK_PROMETHEUS };
+struct rb_sink_spec {
+    enum rb_sink_kind kind;
+    const char *uri, *experiment; // mlflow; NULL: MLFLOW_TRACKING_URI, the job's name
+    const char *path;             // file or directory as written, relative to the job file; NULL: in the run's directory
+    const char *schema;           // optuna: "3.2" or "3.0"
+};
+struct rb_sink_list {
+    const struct rb_sink_spec *items;
+    int n;
+};
+
 struct rb_guess; // profiles/guess/guess.h
 
 struct rb_job {
@@ -120,6 +133,7 @@ struct rb_job {
     int64_t data_uusd_per_gb;
     int64_t data_bytes_per_s;    // 0: the time of reading is unknown, and is not charged
     struct rb_resources resources;
+    struct rb_sink_list sinks;
     int64_t deadline_us;     // duration from the start of rbrun; -1: none
     int64_t deadline_at_us;  // unix microseconds if an instant was given; else -1 (deadline_us is then filled by the main)
     int64_t budget_uusd;     // -1: none

@@ -8,6 +8,7 @@
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_resources.h"
 #include "profiles/job/job_scheduler.h"
+#include "profiles/job/job_sinks.h"
 #include "profiles/job/job_trial.h"
 
 #include <stdio.h>
@@ -125,6 +126,10 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j)
     if (job->guess) {
         rb_json_key(j, "guess");
         rb_guess_write(job->guess, j);
+    }
+    if (job->sinks.n > 0) { // left out where there are none: they change no plan, and older plans keep their digest
+        rb_json_key(j, "sinks");
+        rb_sinks_write(&job->sinks, j);
     }
     rb_json_end_object(j);
 }

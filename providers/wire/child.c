@@ -35,7 +35,7 @@ static bool is_any(const char *name, const char *const *names)
 
 bool rb_child_is_credential(const char *name)
 {
-    static const char *const owners[] = {"AWS_", "GOOGLE_", "GCE_", "CLOUDSDK_", "SLURM_", "RB_", NULL};
+    static const char *const owners[] = {"AWS_", "GOOGLE_", "GCE_", "CLOUDSDK_", "SLURM_", "RB_", "MLFLOW_", NULL};
     static const char *const words[] = {"SECRET", "TOKEN", "KEY", "CREDENTIAL", "JWT", "PASSWORD", "AUTH"};
     if (!begins_with_any(name, owners))
         return false;

@@ -1,4 +1,4 @@
-// Starts programs and decides what they see of our environment: never the credentials of a cloud account.
+// Starts programs and decides what they see of our environment: never the credentials of a cloud account or a tracker.
 #ifndef RB_PROVIDERS_CHILD_H
 #define RB_PROVIDERS_CHILD_H
 
@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 // Does a variable of this name hold a cloud credential, or the way to one? Decided by its prefix (AWS_, GOOGLE_,
-// CLOUDSDK_, SLURM_, RB_) and a word in it (SECRET, TOKEN, KEY, CREDENTIAL, JWT, PASSWORD, AUTH).
+// CLOUDSDK_, SLURM_, RB_, MLFLOW_) and a word in it (SECRET, TOKEN, KEY, CREDENTIAL, JWT, PASSWORD, AUTH).
 bool rb_child_is_credential(const char *name);
 
 // The environment of a tool (ssh, ssh-keygen, tar, git, nvidia-smi): where programs and home are, language, time zone,

@@ -21,7 +21,7 @@ FENCES = {
     "curl/": ["providers"],
     "openssl/": ["providers"],
     "expat": ["providers"],
-    "sqlite3": ["profiles/store", "executor/journal"],
+    "sqlite3": ["profiles/store", "executor/journal", "executor/sinks/sink_optuna"],
     "yaml": ["base/doc"],
     "cjson/": ["base/doc"],
     "zlib": ["base/csv", "base/file"],

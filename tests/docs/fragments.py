@@ -76,7 +76,8 @@ def chaos(programs, folder, text):
 
 RULES = {
     "docs/slurm.md": [job_part],
-    "docs/formats/job.md": [job],
+    "docs/formats/job.md": [job, job_part],
+    "docs/howto/trackers.md": [job_part],
     "docs/formats/mock.md": [cloud, cloud_part],
     "docs/formats/chaos.md": [chaos],
     "docs/formats/import.md": [imported],

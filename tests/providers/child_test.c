@@ -18,6 +18,8 @@ static void credentials_are_told_by_their_names(void **state)
         "AWS_CONTAINER_CREDENTIALS_FULL_URI",
         "GOOGLE_APPLICATION_CREDENTIALS",
         "CLOUDSDK_AUTH_ACCESS_TOKEN",
+        "MLFLOW_TRACKING_TOKEN",
+        "MLFLOW_TRACKING_PASSWORD",
         "SLURM_JWT",
         "RB_SLURM_JWT_FILE",
     };

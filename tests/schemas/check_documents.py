@@ -189,6 +189,7 @@ def ran(p, bin_dir):
         yield "runs", "rbrun list", p.json("rbrun list --json")
         yield from (("log", "rbrun logs", line) for line in p.lines("rbrun logs tiny --json"))
         yield "fetch", "rbrun fetch", p.json("rbrun fetch tiny --best fetched --json")
+        yield from (("export", "rbrun export", line) for line in p.lines("rbrun export tiny --to csv --to optuna --json"))
         yield "replay", "rbrun replay", p.json("rbrun replay --json")
         yield "status", "rbrun status", p.json("rbrun status --json")
         yield "doctor", "rbrun doctor", p.json("rbrun doctor --json")
