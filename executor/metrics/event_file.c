@@ -1,5 +1,7 @@
 #include "executor/metrics/event_file.h"
 
+#include "base/crc32c.h"
+
 #include <string.h>
 
 #define MOST_READ      (UINT64_C(1) << 20) // bytes; a record of scalars has some hundred, longer ones hold images
@@ -8,18 +10,6 @@
 #define TAIL           4
 
 // --- frames ---
-
-static uint32_t masked_crc32c(const unsigned char *p, size_t n)
-{
-    uint32_t crc = ~0u;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= p[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (0x82f63b78u & (0u - (crc & 1)));
-    }
-    crc = ~crc;
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
 
 static uint64_t little_endian(const unsigned char *p, int n)
 {
@@ -31,7 +21,7 @@ static uint64_t little_endian(const unsigned char *p, int n)
 
 static bool is_checked(const unsigned char *p, size_t n)
 {
-    return masked_crc32c(p, n) == little_endian(p + n, 4);
+    return rb_crc32c_masked(p, n) == little_endian(p + n, 4);
 }
 
 // --- protocol buffers ---

@@ -2,23 +2,12 @@
 #include "executor/sinks/tfevents.h"
 
 #include "base/arena.h"
+#include "base/crc32c.h"
 #include "base/utf8.h"
 
 #include <string.h>
 
 // --- records
-
-uint32_t rb_crc32c(const void *bytes, size_t n)
-{
-    const uint8_t *p = bytes;
-    uint32_t crc = 0xffffffffu;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= p[i];
-        for (int k = 0; k < 8; k++)
-            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-    }
-    return ~crc;
-}
 
 static void put_le(uint64_t v, int n, struct rb_buf *out)
 {
@@ -26,20 +15,13 @@ static void put_le(uint64_t v, int n, struct rb_buf *out)
         rb_buf_putc(out, (char)(v >> 8 * i & 0xff));
 }
 
-// A plain checksum of bytes that hold checksums is weak: theirs is rotated and shifted.
-static uint32_t masked(const void *bytes, size_t n)
-{
-    const uint32_t crc = rb_crc32c(bytes, n);
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
-
 static void put_record(const struct rb_buf *data, struct rb_buf *out)
 {
     const size_t at = out->len;
     put_le(data->len, 8, out);
-    put_le(masked(out->data + at, 8), 4, out);
+    put_le(rb_crc32c_masked(out->data + at, 8), 4, out);
     rb_buf_append(out, data->data, data->len);
-    put_le(masked(data->data, data->len), 4, out);
+    put_le(rb_crc32c_masked(data->data, data->len), 4, out);
 }
 
 // --- fields

@@ -10,8 +10,6 @@
 
 enum rb_tf_status { RB_TF_SUCCESS = 1, RB_TF_FAILURE = 2 };
 
-uint32_t rb_crc32c(const void *bytes, size_t n); // Castagnoli, as in iSCSI
-
 // Each appends one whole record. wall_s: unix seconds.
 void rb_tf_version(double wall_s, struct rb_buf *out);
 void rb_tf_scalar(double wall_s, int64_t step, const char *tag, double value, struct rb_buf *out);

@@ -1,4 +1,5 @@
 // Names and bytes that sinks make of what they are given: hostile names do no harm.
+#include "base/crc32c.h"
 #include "executor/sinks/mlflow_api.h"
 #include "executor/sinks/tfevents.h"
 
