@@ -124,6 +124,7 @@ struct rb_job {
     bool on_average;         // `confidence: mean`: the mean time is to keep the deadline
     enum rb_objective objective;
     enum rb_drift on_drift;
+    bool approval_required;  // `approval: required`: rbrun begins no run of it without an approval
 };
 
 // Reads and validates; strings are copied into `arena`. `overrides` are "scheduler.eta=4" texts from --set, applied
@@ -136,7 +137,7 @@ bool rb_job_load(const char *path, const char *const *overrides, int n_overrides
                  struct rb_job *out, struct rb_err *err);
 // Where the job gave an instant: the deadline from now_us on. Error: it is past.
 bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *err);
-// The resolved job, every key, canonical order; rb_job_read(rb_job_write(x)) = x.
+// The resolved job, canonical order, every key (but approval where none is needed: digests of older jobs stay as they are); rb_job_read(rb_job_write(x)) = x.
 void rb_job_write(const struct rb_job *job, struct rb_json *j);
 
 // Keys that are valid but would change the result and are not carried out yet (tuners, policies, batch
