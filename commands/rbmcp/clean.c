@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define HIDDEN "[hidden]"
-#define CUT "... [cut]"
+#define CUT    "... [cut]"
 
 enum { SHORTEST_SECRET = 8 }; // a shorter value would hide words that only look like it
 

@@ -69,8 +69,9 @@ void rb_mcp_end_result(struct rb_json *j)
 void rb_mcp_progress(struct rb_buf *out, const char *token, int progress, const char *message)
 {
     struct rb_json j;
-    rb_buf_printf(out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,"
-                       "\"progress\":%d,\"message\":",
+    rb_buf_printf(out,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,"
+                  "\"progress\":%d,\"message\":",
                   token, progress);
     rb_json_init(&j, out, false);
     rb_json_string(&j, message);
@@ -159,8 +160,7 @@ static bool read_params(const struct rb_node *root, struct rb_mcp_message *m, st
     m->params = rb_node_member(root, "params");
     if (m->params && m->params->kind != RB_NODE_MAP) {
         m->params = NULL;
-        return m->kind == RB_MCP_NOTIFICATION ||
-               refuse(out, m->id, RB_MCP_INVALID_PARAMS, "params must be an object");
+        return m->kind == RB_MCP_NOTIFICATION || refuse(out, m->id, RB_MCP_INVALID_PARAMS, "params must be an object");
     }
     return read_meta(m, out);
 }
@@ -168,7 +168,8 @@ static bool read_params(const struct rb_node *root, struct rb_mcp_message *m, st
 static bool read_message(const struct rb_node *root, struct rb_mcp_message *m, struct rb_buf *out)
 {
     if (root->kind != RB_NODE_MAP)
-        return refuse(out, "", RB_MCP_INVALID_REQUEST, "expected one JSON-RPC object on a line; batches are not served");
+        return refuse(out, "", RB_MCP_INVALID_REQUEST,
+                      "expected one JSON-RPC object on a line; batches are not served");
     const struct rb_node *id = rb_node_member(root, "id");
     const char *version = string_member(root, "jsonrpc");
     if (is_id(id) && !copy_id(id, m->id))

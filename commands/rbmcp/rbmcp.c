@@ -27,8 +27,9 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbmcp",
     .usage = "[options]",
-    .summary = "Lets an agent plan tuning jobs and carry approved plans out: a server of the Model Context Protocol on\n"
-               "stdin and stdout. It begins no run that no person has approved with `rbplan approve`.",
+    .summary =
+        "Lets an agent plan tuning jobs and carry approved plans out: a server of the Model Context Protocol on\n"
+        "stdin and stdout. It begins no run that no person has approved with `rbplan approve`.",
     .examples = "  rbmcp --root ~/jobs\n",
     .options = options,
 };

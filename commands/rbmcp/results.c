@@ -111,8 +111,8 @@ static void answer_tool(struct rb_mcp_setting *s, struct rb_mcp_call *call, int 
         rb_mcp_answer_error(call, &err, out);
         return;
     }
-    const bool failed = is_format(&doc, "rb-error/1") || is_format(&doc, "rb-infeasible/1") ||
-                        (!ended_well && !call->work.last_line);
+    const bool failed =
+        is_format(&doc, "rb-error/1") || is_format(&doc, "rb-infeasible/1") || (!ended_well && !call->work.last_line);
     rb_json_init(&j, &clean, false);
     rb_mcp_write_clean(&j, doc.root);
     if (!failed && call->work.keep)

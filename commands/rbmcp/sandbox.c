@@ -59,7 +59,8 @@ static bool is_plain_text(const char *path)
     return true;
 }
 
-bool rb_mcp_sandbox_find(const struct rb_mcp_sandbox *s, const char *path, char out[static PATH_MAX], struct rb_err *err)
+bool rb_mcp_sandbox_find(const struct rb_mcp_sandbox *s, const char *path, char out[static PATH_MAX],
+                         struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf whole = RB_BUF_INIT;
     char real[PATH_MAX];
@@ -70,8 +71,9 @@ bool rb_mcp_sandbox_find(const struct rb_mcp_sandbox *s, const char *path, char 
     if (!realpath(rb_buf_str(&whole), real)) {
         // Whether a file exists outside is not reported.
         const bool gone = errno == ENOENT && path[0] != '/' && !strstr(path, "..");
-        return gone ? rb_err_set(err, RB_E_FILE_MISSING, "there is no file %.200s below the folder of this server", path)
-                    : outside(path, err);
+        return gone
+                   ? rb_err_set(err, RB_E_FILE_MISSING, "there is no file %.200s below the folder of this server", path)
+                   : outside(path, err);
     }
     if (!is_within(s->root, real) || stat(real, &st) != 0)
         return outside(path, err);
@@ -98,7 +100,8 @@ bool rb_mcp_sandbox_job(const struct rb_mcp_sandbox *s, const char *path, char o
     return true;
 }
 
-bool rb_mcp_sandbox_plan(const struct rb_mcp_sandbox *s, const char *path, char out[static PATH_MAX], struct rb_err *err)
+bool rb_mcp_sandbox_plan(const struct rb_mcp_sandbox *s, const char *path, char out[static PATH_MAX],
+                         struct rb_err *err)
 {
     if (strncmp(path, PLAN_URI, strlen(PLAN_URI)) != 0)
         return rb_mcp_sandbox_find(s, path, out, err);

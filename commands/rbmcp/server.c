@@ -21,11 +21,11 @@ struct server {
     struct rb_mcp_setting *setting;
     int in_fd, out_fd;
     struct rb_buf in, out;
-    bool skipping;  // the rest of a line that was too long
-    bool deaf;      // nothing can be written any more
+    bool skipping; // the rest of a line that was too long
+    bool deaf;     // nothing can be written any more
     struct rb_mcp_call *calls[RB_LIMIT_MCP_CALLS];
     int n_calls;
-    pid_t *begun;   // runs that go on by themselves, to be reaped
+    pid_t *begun; // runs that go on by themselves, to be reaped
     int n_begun;
 };
 
@@ -139,10 +139,11 @@ static void list_templates(struct server *s, const struct rb_mcp_message *m)
 {
     struct rb_json j;
     rb_mcp_begin_result(&j, &s->out, m->era, m->id, true);
-    rb_json_put(&j, "resourceTemplates: [{uriTemplate: 'rb://runs/{run}/report' name: 'report' description: 'What a run did "
-                    "and cost.' mimeType: 'application/json'} {uriTemplate: 'rb://errors/{number}' name: 'error' "
-                    "description: 'Cause and remedy of an error, by its number such as RB1112.' mimeType: "
-                    "'text/plain'}]");
+    rb_json_put(
+        &j, "resourceTemplates: [{uriTemplate: 'rb://runs/{run}/report' name: 'report' description: 'What a run did "
+            "and cost.' mimeType: 'application/json'} {uriTemplate: 'rb://errors/{number}' name: 'error' "
+            "description: 'Cause and remedy of an error, by its number such as RB1112.' mimeType: "
+            "'text/plain'}]");
     rb_mcp_end_result(&j);
 }
 
@@ -151,7 +152,8 @@ static const char *number_of(const char *uri)
 {
     static const char begin[] = "rb://errors/";
     const char *number = strncmp(uri, begin, strlen(begin)) == 0 ? uri + strlen(begin) : "";
-    return strlen(number) == 6 && strncmp(number, "RB", 2) == 0 && strspn(number + 2, "0123456789") == 4 ? number : NULL;
+    return strlen(number) == 6 && strncmp(number, "RB", 2) == 0 && strspn(number + 2, "0123456789") == 4 ? number
+                                                                                                         : NULL;
 }
 
 // "rb://runs/ID/report": its run. False: it is none.

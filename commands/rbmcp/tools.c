@@ -63,7 +63,8 @@ static bool take_run(const struct rb_node *args, const char **out, struct rb_err
 
 // --- questions about a job
 
-static bool take_job(struct rb_mcp_setting *s, const struct rb_node *args, char out[static PATH_MAX], struct rb_err *err)
+static bool take_job(struct rb_mcp_setting *s, const struct rb_node *args, char out[static PATH_MAX],
+                     struct rb_err *err)
 {
     return rb_mcp_sandbox_job(&s->sandbox, text_of(args, "job"), out, err);
 }
@@ -75,7 +76,8 @@ static void add_each(struct rb_mcp_work *w, const char *option, const struct rb_
         rb_mcp_word(w, "--%s=%s", option, item->text);
 }
 
-static bool prepare_check(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w, struct rb_err *err)
+static bool prepare_check(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                          struct rb_err *err)
 {
     char job[PATH_MAX];
     if (!take_job(s, args, job, err))
@@ -199,8 +201,9 @@ static bool prepare_run(struct rb_mcp_setting *s, const struct rb_node *args, st
         !rb_mcp_sandbox_find(&s->sandbox, text_of(args, "approval"), approval, err) || !digest_file(plan, digest, err))
         return false;
     if (strcmp(digest, text_of(args, "plan_sha256")) != 0)
-        return rb_err_set(err, RB_E_MCP_PLAN, "%.200s has the digest %.12s..., and another one was given; estimate the "
-                                              "job again",
+        return rb_err_set(err, RB_E_MCP_PLAN,
+                          "%.200s has the digest %.12s..., and another one was given; estimate the "
+                          "job again",
                           text_of(args, "plan"), digest);
     w->goes_on = w->begins_run = w->last_line = true;
     rb_mcp_program(s, w, "rbrun");
@@ -238,7 +241,8 @@ static bool prepare_report(struct rb_mcp_setting *s, const struct rb_node *args,
 }
 
 // Ending what costs money is always allowed, and nothing but itself ends it.
-static bool prepare_stop(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w, struct rb_err *err)
+static bool prepare_stop(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                         struct rb_err *err)
 {
     w->goes_on = w->last_line = true;
     return prepare_look(s, args, "stop", w, err);
@@ -246,9 +250,18 @@ static bool prepare_stop(struct rb_mcp_setting *s, const struct rb_node *args, s
 
 // --- the table
 
-#define JOB {"job", RB_MCP_TEXT, true, "Path of the job file (job.yaml), below the server's folder."}
-#define RUN {"run", RB_MCP_TEXT, true, "Id of the run, as `run` returned it."}
-#define PLAN {"plan", RB_MCP_TEXT, true, "rb://plans/SHA256 as `estimate` returned it, or a path below the server's folder."}
+#define JOB                                                                                     \
+    {                                                                                           \
+        "job", RB_MCP_TEXT, true, "Path of the job file (job.yaml), below the server's folder." \
+    }
+#define RUN                                                              \
+    {                                                                    \
+        "run", RB_MCP_TEXT, true, "Id of the run, as `run` returned it." \
+    }
+#define PLAN                                                                                                           \
+    {                                                                                                                  \
+        "plan", RB_MCP_TEXT, true, "rb://plans/SHA256 as `estimate` returned it, or a path below the server's folder." \
+    }
 
 static const char approve_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"pending\",\"command\",\"plan_sha256\","
@@ -258,40 +271,103 @@ static const char run_schema[] = "{\"type\":\"object\",\"additionalProperties\":
                                  "\"properties\":{\"run\":{\"type\":\"string\"}}}";
 
 static const struct rb_mcp_tool tools[] = {
-    {"check", "Check a job file", "Checks a job file and lists probable mistakes. Launches nothing and costs nothing.",
-     {JOB}, rb_schema_check, true, false, true, prepare_check},
-    {"estimate", "Plan a job and estimate its cost",
-     "Finds the cheapest plan of a job that keeps its deadline and budget. Returns the plan with its cost and time, and "
+    {"check",
+     "Check a job file",
+     "Checks a job file and lists probable mistakes. Launches nothing and costs nothing.",
+     {JOB},
+     rb_schema_check,
+     true,
+     false,
+     true,
+     prepare_check},
+    {"estimate",
+     "Plan a job and estimate its cost",
+     "Finds the cheapest plan of a job that keeps its deadline and budget. Returns the plan with its cost and time, "
+     "and "
      "keeps it under the digest that `approve` and `run` take. Launches nothing. Where no plan keeps the limits, the "
      "error lists the nearest limits that one does.",
      {JOB, {"set", RB_MCP_TEXTS, false, "Keys of the job to change, e.g. [\"deadline=2h\", \"budget=40\"]."}},
-     rb_schema_plan, true, false, true, prepare_estimate},
-    {"explain", "Plan a job and say why",
-     "As estimate, with the reasons why other candidates lost. Launches nothing.", {JOB}, rb_schema_plan, true, false,
-     true, prepare_explain},
-    {"what_if", "Compare changes of a job",
+     rb_schema_plan,
+     true,
+     false,
+     true,
+     prepare_estimate},
+    {"explain",
+     "Plan a job and say why",
+     "As estimate, with the reasons why other candidates lost. Launches nothing.",
+     {JOB},
+     rb_schema_plan,
+     true,
+     false,
+     true,
+     prepare_explain},
+    {"what_if",
+     "Compare changes of a job",
      "Plans a job as it is and with each of the changes, and compares cost and time. Launches nothing.",
      {JOB, {"changes", RB_MCP_TEXTS, true, "Each a change, e.g. [\"price=-20%\", \"deadline=3h,spot=allow\"]."}},
-     rb_schema_what_if, true, false, true, prepare_what_if},
-    {"pareto", "Cost against deadline", "The cheapest cost at each of a range of deadlines. Launches nothing.", {JOB},
-     rb_schema_pareto, true, false, true, prepare_pareto},
-    {"approve", "Ask a person for approval",
+     rb_schema_what_if,
+     true,
+     false,
+     true,
+     prepare_what_if},
+    {"pareto",
+     "Cost against deadline",
+     "The cheapest cost at each of a range of deadlines. Launches nothing.",
+     {JOB},
+     rb_schema_pareto,
+     true,
+     false,
+     true,
+     prepare_pareto},
+    {"approve",
+     "Ask a person for approval",
      "Returns the command with which a person approves one run of a plan. It approves nothing by itself: a person has "
      "to type the command and the amount on a terminal. Show the command to the user and wait.",
-     {PLAN, {"max_cost", RB_MCP_DOLLARS, true, "Most that the run may cost, in US dollars."}}, approve_schema, false,
-     false, true, prepare_approve},
-    {"run", "Carry an approved plan out",
+     {PLAN, {"max_cost", RB_MCP_DOLLARS, true, "Most that the run may cost, in US dollars."}},
+     approve_schema,
+     false,
+     false,
+     true,
+     prepare_approve},
+    {"run",
+     "Carry an approved plan out",
      "Begins a run of a plan that a person has approved. It rents machines and costs money, at most the approved "
      "amount. Fails without a valid approval. The run goes on when this server ends.",
-     {PLAN, {"plan_sha256", RB_MCP_TEXT, true, "Digest of the plan, as `approve` returned it."},
+     {PLAN,
+      {"plan_sha256", RB_MCP_TEXT, true, "Digest of the plan, as `approve` returned it."},
       {"approval", RB_MCP_TEXT, true, "Path of the approval, as `approve` returned it, once the person has made it."}},
-     run_schema, false, true, false, prepare_run},
-    {"status", "State of a run", "Progress, cost so far and probable end of a run.", {RUN}, rb_schema_status, true,
-     false, true, prepare_status},
-    {"report", "Report of a run", "What a run did and cost, beside what was predicted.", {RUN}, rb_schema_report, true,
-     false, true, prepare_report},
-    {"stop", "End a run", "Ends a run and its machines, and lists the cloud to show that none is left. Always allowed.",
-     {RUN}, rb_schema_report, false, true, true, prepare_stop},
+     run_schema,
+     false,
+     true,
+     false,
+     prepare_run},
+    {"status",
+     "State of a run",
+     "Progress, cost so far and probable end of a run.",
+     {RUN},
+     rb_schema_status,
+     true,
+     false,
+     true,
+     prepare_status},
+    {"report",
+     "Report of a run",
+     "What a run did and cost, beside what was predicted.",
+     {RUN},
+     rb_schema_report,
+     true,
+     false,
+     true,
+     prepare_report},
+    {"stop",
+     "End a run",
+     "Ends a run and its machines, and lists the cloud to show that none is left. Always allowed.",
+     {RUN},
+     rb_schema_report,
+     false,
+     true,
+     true,
+     prepare_stop},
 };
 enum { N_TOOLS = sizeof tools / sizeof *tools };
 

@@ -22,10 +22,11 @@ static const struct rb_option options[] = {
     {"for", 0, RB_OPT_DURATION, false, "D", "for how long the run may be begun, e.g. 24h", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the approval there (default: approval.json)", 0, 0},
     {"ssh-key", 0, RB_OPT_STRING, false, "FILE",
-     "sign with this ssh key; a public one, if ssh-agent or a token has the private half (default: this user's key file)",
+     "sign with this ssh key; a public one, if ssh-agent or a token has the private half (default: this user's key "
+     "file)",
      0, 0},
-    {"by", 0, RB_OPT_STRING, false, "NAME",
-     "who approves, as allowed_signers names the key (default: user@host)", 0, 0},
+    {"by", 0, RB_OPT_STRING, false, "NAME", "who approves, as allowed_signers names the key (default: user@host)", 0,
+     0},
     {"controller", 0, RB_OPT_STRING, false, "USER@HOST",
      "who will carry it out, and where (default: this user on this machine)", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan holds what it was made from)", 0, 0},
@@ -35,8 +36,9 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbplan approve",
     .usage = "[options] plan.json",
-    .summary = "Lets a person permit one run of a plan: shows what it costs and where, and asks for the amount. Needs a "
-               "terminal.",
+    .summary =
+        "Lets a person permit one run of a plan: shows what it costs and where, and asks for the amount. Needs a "
+        "terminal.",
     .examples = "  rbplan approve plan.json --max-cost 5 --for 24h\n"
                 "  rbplan approve plan.json --max-cost 5 --for 24h --ssh-key ~/.ssh/id_ed25519.pub --by ann\n"
                 "  rbrun plan.json --approval approval.json\n",
@@ -93,7 +95,8 @@ static bool fill(const struct rb_args *args, const char *output, struct subject 
     a->not_before_us = now_us;
     a->not_after_us = now_us + rb_args_duration_us(args, "for", 0) / RB_US_PER_S * RB_US_PER_S;
     rb_approval_make_nonce(a->nonce);
-    return copy_name("controller", rb_args_string(args, "controller", here), a->controller, sizeof a->controller, err) &&
+    return copy_name("controller", rb_args_string(args, "controller", here), a->controller, sizeof a->controller,
+                     err) &&
            copy_name("by", rb_args_string(args, "by", here), a->by, sizeof a->by, err) &&
            rb_run_places(&s->plan, plan, job_path, workdir, err) &&
            rb_workdir_digest(workdir, but, 2, a->workdir_sha256, err);
@@ -153,7 +156,8 @@ static bool ask(const struct rb_approval *a, struct rb_err *err)
 {
     char typed[64] = "", exact[32];
     int64_t uusd;
-    fprintf(stderr, "Type the amount in dollars to approve this run (%s): ", rb_format_money_exact(a->max_cost_uusd, exact));
+    fprintf(stderr,
+            "Type the amount in dollars to approve this run (%s): ", rb_format_money_exact(a->max_cost_uusd, exact));
     if (!fgets(typed, sizeof typed, stdin))
         typed[0] = '\0';
     typed[strcspn(typed, "\r\n")] = '\0';

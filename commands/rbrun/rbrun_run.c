@@ -132,25 +132,26 @@ static int64_t lesser_of_given(int64_t a_uusd, int64_t b_uusd)
     return a_uusd < 0 || (b_uusd >= 0 && b_uusd < a_uusd) ? b_uusd : a_uusd;
 }
 
-static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const struct rb_args *args, int *out_code,
+                    struct rb_err *err)
 {
     int64_t deadline_us, budget_uusd;
     struct rb_journal *journal;
-    struct rb_permit permit;
     const char *approval = rb_args_string(args, "approval", NULL), *plan = args->args[0];
     RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
-    if (!rb_permit_check(f, plan, approval, &permit, err) ||
-        !rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
+    if (!rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
                        rb_args_money_uusd(args, "budget", f->plan.budget_uusd),
-                       lesser_of_given(rb_args_money_uusd(args, "max-cost", -1), rb_permit_most_uusd(&permit)), &deadline_us, &budget_uusd, err) ||
-        !tell_bound(&f->plan, budget_uusd, err) || !confirm(&f->plan, permit.given || rb_args_flag(args, "yes"), err) ||
+                       lesser_of_given(rb_args_money_uusd(args, "max-cost", -1), rb_permit_most_uusd(permit)),
+                       &deadline_us, &budget_uusd, err) ||
+        !tell_bound(&f->plan, budget_uusd, err) ||
+        !confirm(&f->plan, permit->given || rb_args_flag(args, "yes"), err) ||
         !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, plan, &pinned, args, err) ||
-        !rb_permit_keep(f, plan, approval, &permit, err))
+        !rb_permit_keep(f, plan, approval, permit, err))
         return false;
     if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
     rb_info("run %s", f->run_id);
-    const struct rb_session_options options = {.json = rb_args_flag(args, "json"), .permit = &permit};
+    const struct rb_session_options options = {.json = rb_args_flag(args, "json"), .permit = permit};
     const bool ok = carry_out(f, journal, args, &options, out_code, err);
     rb_journal_close(journal);
     return ok;
@@ -164,8 +165,10 @@ static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *e
         return false;
     if (rb_args_flag(args, "dry-run"))
         return rb_run_dry(&f.plan, (uint32_t)rb_args_int(args, "replicate", 0), rb_args_flag(args, "json"), err);
-    return rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
-           run_new(&f, args, out_code, err);
+    struct rb_permit permit; // before anything is asked of a cloud
+    return rb_permit_check(&f, args->args[0], rb_args_string(args, "approval", NULL), &permit, err) &&
+           rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
+           run_new(&f, &permit, args, out_code, err);
 }
 
 int rb_run_main(int argc, char **argv)

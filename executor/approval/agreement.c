@@ -29,8 +29,9 @@ static bool agrees_in_place(const struct rb_approval *a, const struct rb_approva
         for (int k = 0; k < a->n_infra; k++)
             listed = listed || strcmp(a->infra[k], f->infra[i]) == 0;
         if (!listed)
-            return rb_err_set(err, RB_E_APPROVAL_PLACE, "the approval does not name %s, where the plan rents; approve "
-                                                        "the plan again",
+            return rb_err_set(err, RB_E_APPROVAL_PLACE,
+                              "the approval does not name %s, where the plan rents; approve "
+                              "the plan again",
                               f->infra[i]);
     }
     return true;
@@ -44,10 +45,11 @@ static bool agrees_in_time(const struct rb_approval *a, const struct rb_approval
         return rb_err_set(err, RB_E_APPROVAL_TIME, "the approval ended at %s, and it is %s; approve the plan again",
                           rb_format_instant(a->not_after_us, at), now);
     if (f->now_us < a->not_before_us - SKEW_S * RB_US_PER_S)
-        return rb_err_set(err, RB_E_APPROVAL_TIME,
-                          "the approval begins at %s, and this machine's clock says %s; set the clock right, or approve "
-                          "again",
-                          rb_format_instant(a->not_before_us, at), now);
+        return rb_err_set(
+            err, RB_E_APPROVAL_TIME,
+            "the approval begins at %s, and this machine's clock says %s; set the clock right, or approve "
+            "again",
+            rb_format_instant(a->not_before_us, at), now);
     return true;
 }
 
@@ -100,8 +102,8 @@ bool rb_workdir_digest(const char *workdir, const char *const *but, int n_but, c
     RB_AUTO(rb_buf_finish) struct rb_buf tar = RB_BUF_INIT, ignore = RB_BUF_INIT;
     struct rb_buf names[MOST_BUT + 1] = {0};
     char dir[PATH_MAX];
-    const char *argv[24 + MOST_BUT] = {
-        "tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu", "--mtime=@0", "--exclude-vcs"};
+    const char *argv[24 + MOST_BUT] = {"tar",          "--sort=name", "--owner=0",    "--group=0", "--numeric-owner",
+                                       "--format=gnu", "--mtime=@0",  "--exclude-vcs"};
     int n = 8;
     if (!realpath(workdir, dir))
         return rb_err_set(err, RB_E_WORKDIR, "workdir %s cannot be read", workdir);

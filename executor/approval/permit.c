@@ -27,7 +27,7 @@ static bool agrees(const struct rb_run_files *f, const char *plan_path, const ch
         .plan_sha256 = f->plan_sha256,
         .job_sha256 = f->plan.job_sha256,
         .workdir_sha256 = digest,
-        .infra = (const char (*)[64])infra,
+        .infra = (const char(*)[64])infra,
         .n_infra = n_infra,
         .controller = controller,
         .now_us = rb_clock_unix_us(),
@@ -41,10 +41,11 @@ bool rb_permit_check(const struct rb_run_files *f, const char *plan_path, const 
     char job_path[4096], workdir[4096];
     struct rb_permit permit = {.given = path != NULL};
     if (!path && f->plan.job->approval_required)
-        return rb_err_set(err, RB_E_APPROVAL_REQUIRED,
-                          "the job says approval: required, so a person must approve this plan first: rbplan approve "
-                          "%.200s --max-cost USD --for 24h -o approval.json; then rbrun %.200s --approval approval.json",
-                          plan_path, plan_path);
+        return rb_err_set(
+            err, RB_E_APPROVAL_REQUIRED,
+            "the job says approval: required, so a person must approve this plan first: rbplan approve "
+            "%.200s --max-cost USD --for 24h -o approval.json; then rbrun %.200s --approval approval.json",
+            plan_path, plan_path);
     if (path && (!rb_approval_read(path, &permit.approval, err) || !rb_approval_verify(&permit.approval, err) ||
                  !rb_approval_is_unspent(permit.approval.nonce, err) ||
                  !rb_run_places(&f->plan, plan_path, job_path, workdir, err) ||
@@ -90,8 +91,8 @@ bool rb_permit_of_run(const struct rb_run_files *f, struct rb_journal *journal, 
     struct rb_permit permit = {.run_id = f->run_id};
     rb_buf_printf(&kept, "%s/approval.json", f->dir);
     permit.given = access(rb_buf_str(&kept), F_OK) == 0;
-    if (permit.given && (!rb_approval_read(rb_buf_str(&kept), &permit.approval, err) ||
-                         !has_note(journal, &permit.spent, err)))
+    if (permit.given &&
+        (!rb_approval_read(rb_buf_str(&kept), &permit.approval, err) || !has_note(journal, &permit.spent, err)))
         return false;
     *out = permit;
     return true;

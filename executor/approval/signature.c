@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NAMESPACE "rubberband-approval"
+#define NAMESPACE      "rubberband-approval"
 #define SIGNERS_OF_ALL "/etc/rubberband/allowed_signers"
 
 enum { KEY_BYTES = 32 };
@@ -46,8 +46,9 @@ static bool read_key(struct rb_private_file *file, struct rb_err *err)
     if (!rb_private_file_check(file, err))
         return false;
     return key_len(file) >= KEY_BYTES ||
-           rb_err_set(err, RB_E_APPROVAL_KEY, "%s: expected a key of at least %d bytes, got %zu; remove the file, then "
-                                              "approve again",
+           rb_err_set(err, RB_E_APPROVAL_KEY,
+                      "%s: expected a key of at least %d bytes, got %zu; remove the file, then "
+                      "approve again",
                       file->path, KEY_BYTES, key_len(file));
 }
 
@@ -103,8 +104,7 @@ static bool hmac(const struct rb_approval *a, char out[65], struct rb_err *err)
 
 static bool hmac_sign(struct rb_approval *a, struct rb_err *err)
 {
-    RB_AUTO(rb_auto_free) char *path =
-        rb_private_file_path("RB_APPROVAL_KEY_FILE", ".config/rubberband/approval.key");
+    RB_AUTO(rb_auto_free) char *path = rb_private_file_path("RB_APPROVAL_KEY_FILE", ".config/rubberband/approval.key");
     return (access(path, F_OK) == 0 || make_key(path, err)) && hmac(a, a->signature, err);
 }
 
@@ -215,7 +215,7 @@ static bool ssh_verify(const struct rb_approval *a, const char *signers, struct 
     if (!check_signers(signers, err) || !open_workshop(&w, a, err) ||
         !rb_write_file(w.signature, a->signature, strlen(a->signature), err))
         return false;
-    const char *argv[] = {"ssh-keygen", "-Y", "verify",    "-f", signers,     "-I",
+    const char *argv[] = {"ssh-keygen", "-Y", "verify",  "-f", signers,     "-I",
                           a->by,        "-n", NAMESPACE, "-s", w.signature, NULL};
     if (!run_keygen(argv, w.message, true, &status, err))
         return false;

@@ -36,8 +36,9 @@ static bool find(const char *nonce, char out_dir[static PATH_MAX], struct rb_buf
 
 static bool spent_by(const char *run, struct rb_err *err)
 {
-    return rb_err_set(err, RB_E_APPROVAL_SPENT, "the approval was used by run %.100s; one approval is good for one run: "
-                                                "approve the plan again",
+    return rb_err_set(err, RB_E_APPROVAL_SPENT,
+                      "the approval was used by run %.100s; one approval is good for one run: "
+                      "approve the plan again",
                       run[0] ? run : "(unknown)");
 }
 

@@ -277,10 +277,9 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
 // --- the whole ---
 
 static const char *const job_keys[] = {
-    "version",        "name",      "workdir",  "seed",   "metric",     "parameters", "scheduler", "policy",
-    "policy_options", "profile",   "trial",    "envs",   "secrets",    "setup",      "run",       "checkpoint",
-    "data",           "resources", "deadline", "budget", "confidence", "objective",  "on_drift",
-    "approval",       NULL};
+    "version",  "name",   "workdir",    "seed",      "metric",   "parameters", "scheduler",  "policy", "policy_options",
+    "profile",  "trial",  "envs",       "secrets",   "setup",    "run",        "checkpoint", "data",   "resources",
+    "deadline", "budget", "confidence", "objective", "on_drift", "approval",   NULL};
 
 // Everything else that is written or read here begins with its format, a job does not. NULL: no such text.
 static const char *format_of(const struct rb_node *root)
