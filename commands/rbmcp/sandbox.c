@@ -70,7 +70,7 @@ bool rb_mcp_sandbox_find(const struct rb_mcp_sandbox *s, const char *path, char 
     rb_buf_printf(&whole, "%s%s%s", path[0] == '/' ? "" : s->root, path[0] == '/' ? "" : "/", path);
     if (!realpath(rb_buf_str(&whole), real)) {
         // Whether a file exists outside is not reported.
-        const bool gone = errno == ENOENT && path[0] != '/' && !strstr(path, "..");
+        const bool gone = errno == ENOENT && is_within(s->root, rb_buf_str(&whole)) && !strstr(path, "..");
         return gone
                    ? rb_err_set(err, RB_E_FILE_MISSING, "there is no file %.200s below the folder of this server", path)
                    : outside(path, err);

@@ -40,6 +40,10 @@ class Protocol(unittest.TestCase):
         self.home = self.temporary.name
         self.jobs = os.path.join(self.home, "jobs")
         shutil.copytree(os.path.join(self.source, "examples", "practice"), self.jobs)
+        with open(os.path.join(self.jobs, "job.yaml"), encoding="utf-8") as f:
+            job = f.read()
+        with open(os.path.join(self.jobs, "job.yaml"), "w", encoding="utf-8") as f:  # planned in no time
+            f.write(job.replace("num_trials: 8, max_resource: 8", "num_trials: 2, max_resource: 2"))
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RB_", "XDG_"))}
         self.env.update(HOME=self.home, RB_DB=os.path.join(self.home, "none.db"), MY_SECRET="plugh-swordfish-9")
 
