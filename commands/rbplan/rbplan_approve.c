@@ -51,6 +51,7 @@ struct subject {
     struct rb_arena arena;
     struct rb_plan plan;
     struct rb_approval approval;
+    char workdir[PATH_MAX];
 };
 
 static void finish_subject(struct subject *s)
@@ -86,7 +87,7 @@ static bool copy_name(const char *option, const char *text, char *out, size_t si
 static bool fill(const struct rb_args *args, const char *output, struct subject *s, struct rb_err *err)
 {
     struct rb_approval *a = &s->approval;
-    char job_path[PATH_MAX], workdir[PATH_MAX], here[sizeof a->controller];
+    char job_path[PATH_MAX], here[sizeof a->controller];
     const char *plan = args->args[0], *but[] = {plan, output};
     const int64_t now_us = rb_clock_unix_us() / RB_US_PER_S * RB_US_PER_S;
     rb_run_owner(here, sizeof here);
@@ -98,8 +99,8 @@ static bool fill(const struct rb_args *args, const char *output, struct subject 
     return copy_name("controller", rb_args_string(args, "controller", here), a->controller, sizeof a->controller,
                      err) &&
            copy_name("by", rb_args_string(args, "by", here), a->by, sizeof a->by, err) &&
-           rb_run_places(&s->plan, plan, job_path, workdir, err) &&
-           rb_workdir_digest(workdir, but, 2, a->workdir_sha256, err);
+           rb_run_places(&s->plan, plan, job_path, s->workdir, err) &&
+           rb_workdir_digest(s->workdir, but, 2, a->workdir_sha256, err);
 }
 
 // --- what the person sees
@@ -136,6 +137,8 @@ static void show(const struct subject *s)
     show_text(s->plan.job->name);
     fprintf(stderr, "\n  runs       ");
     show_text(s->plan.job->run);
+    fprintf(stderr, "\n  files      ");
+    show_text(s->workdir);
     fprintf(stderr, "\n  in         ");
     for (int i = 0; i < a->n_infra; i++) {
         fputs(i ? ", " : "", stderr);
