@@ -1,7 +1,6 @@
 #include "commands/rbmcp/server.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "commands/rbmcp/calls.h"
 #include "commands/rbmcp/prompts.h"
 #include "commands/rbmcp/protocol.h"
@@ -330,10 +329,11 @@ static void take_lines(struct server *s)
     if (s->in.len <= RB_LIMIT_MCP_LINE)
         return;
     if (!s->skipping) {
+        RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
         struct rb_err err;
         rb_err_set(&err, RB_E_MCP_LINE, "a line of more than %d bytes was skipped", RB_LIMIT_MCP_LINE);
-        rb_mcp_error(&s->out, "", RB_MCP_PARSE_ERROR, err.message);
-        rb_warn("%s", err.message);
+        rb_err_write(&err, &why);
+        rb_mcp_error(&s->out, "", RB_MCP_PARSE_ERROR, rb_buf_str(&why));
     }
     s->skipping = true;
     rb_buf_clear(&s->in);

@@ -194,11 +194,25 @@ static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args
     return true;
 }
 
+static bool find_approval(struct rb_mcp_setting *s, const char *path, char out[static PATH_MAX], struct rb_err *err)
+{
+    struct rb_err why;
+    if (rb_mcp_sandbox_find(&s->sandbox, path, out, &why))
+        return true;
+    if (rb_err_number(&why) == RB_E_FILE_MISSING)
+        return rb_err_set(err, RB_E_APPROVAL_REQUIRED,
+                          "this plan has no approval yet: there is no %.200s; a person makes it with the command "
+                          "that approve returns",
+                          path);
+    *err = why;
+    return false;
+}
+
 static bool prepare_run(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w, struct rb_err *err)
 {
     char plan[PATH_MAX], approval[PATH_MAX], digest[65];
     if (!rb_mcp_sandbox_plan(&s->sandbox, text_of(args, "plan"), plan, err) ||
-        !rb_mcp_sandbox_find(&s->sandbox, text_of(args, "approval"), approval, err) || !digest_file(plan, digest, err))
+        !find_approval(s, text_of(args, "approval"), approval, err) || !digest_file(plan, digest, err))
         return false;
     if (strcmp(digest, text_of(args, "plan_sha256")) != 0)
         return rb_err_set(err, RB_E_MCP_PLAN,

@@ -60,7 +60,9 @@ bool rb_approval_agrees(const struct rb_approval *a, const struct rb_approval_fa
                           "the approval is for the plan %.12s..., and this is %.12s...; approve this plan",
                           a->plan_sha256, f->plan_sha256);
     if (strcmp(a->job_sha256, f->job_sha256) != 0)
-        return rb_err_set(err, RB_E_APPROVAL_JOB, "the approval is for the job %.12s..., and the plan's is %.12s...",
+        return rb_err_set(err, RB_E_APPROVAL_JOB,
+                          "the approval is for the job %.12s..., and the plan has the job %.12s...; "
+                          "approve the plan again",
                           a->job_sha256, f->job_sha256);
     if (f->workdir_sha256 && strcmp(a->workdir_sha256, f->workdir_sha256) != 0)
         return rb_err_set(err, RB_E_APPROVAL_WORKDIR,
