@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 static const char *skip_digits(const char *s)
 {
@@ -59,6 +61,23 @@ bool rb_parse_double(const char *s, double *out)
     if (!isfinite(v))
         return false;
     *out = v;
+    return true;
+}
+
+bool rb_parse_printed(const char *s, size_t n, double *out)
+{
+    char copy[64]; // a longer number is not one
+    if (n == 0 || n >= sizeof copy || memchr(s, '\0', n))
+        return false;
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    const char *word = copy + (copy[0] == '-' || copy[0] == '+');
+    if (strcasecmp(word, "nan") == 0)
+        *out = NAN;
+    else if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
+        *out = copy[0] == '-' ? -INFINITY : INFINITY;
+    else
+        return rb_parse_double(copy, out);
     return true;
 }
 

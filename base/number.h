@@ -4,12 +4,15 @@
 #define RB_BASE_NUMBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // Does the whole of s follow the grammar?
 bool rb_is_number(const char *s);
 // The whole of s is a number -> the nearest double. False if it is not, or if it is too large for a double.
 bool rb_parse_double(const char *s, double *out);
+// The n bytes at s are a number as programs print it: as above, or nan, inf, infinity with an optional sign, in any case.
+bool rb_parse_printed(const char *s, size_t n, double *out);
 // The whole of s is an integer that fits. False otherwise.
 bool rb_parse_int(const char *s, int64_t *out);
 

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "engine/core/placement.h"
 #include "executor/launcher/last_lines.h"
-#include "executor/launcher/metric_line.h"
+#include "executor/metrics/metric_line.h"
 #include "executor/launcher/trial_env.h"
 
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include "executor/controller/states.h"
 #include "executor/journal/journal.h"
 #include "executor/launcher/last_lines.h"
-#include "executor/launcher/metric_line.h"
+#include "executor/metrics/metric_line.h"
 
 struct rb_action;
 struct rb_controller;

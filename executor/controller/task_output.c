@@ -2,7 +2,7 @@
 #include "executor/controller/controller_private.h"
 
 #include "base/log.h"
-#include "executor/launcher/metric_line.h"
+#include "executor/metrics/metric_line.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -91,6 +91,8 @@ struct rb_resources {
     struct rb_slurm_spec slurm;                      // all zero: none
 };
 
+struct rb_guess; // profiles/guess/guess.h
+
 struct rb_job {
     const char *name;
     const char *workdir;     // as written, relative to the job file
@@ -125,6 +127,7 @@ struct rb_job {
     enum rb_objective objective;
     enum rb_drift on_drift;
     bool approval_required;  // `approval: required`: rbrun begins no run of it without an approval
+    const struct rb_guess *guess; // used where there is no profile; NULL: none
 };
 
 // Reads and validates; strings are copied into `arena`. `overrides` are "scheduler.eta=4" texts from --set, applied

@@ -100,7 +100,7 @@ static bool separates(char c)
     return c == '\0' || isspace((unsigned char)c) || c == ',' || c == ';';
 }
 
-// name=MARK as a word by itself, which executor/launcher/metric_line.h reads. The name; NULL: not so.
+// name=MARK as a word by itself, which executor/metrics/metric_line.h reads. The name; NULL: not so.
 static const char *exact_name(const char *line, const char *mark, struct rb_arena *arena)
 {
     const char *p = mark;

@@ -1,5 +1,5 @@
 // Which lines of a training script are reports, and what they say.
-#include "executor/launcher/metric_line.h"
+#include "executor/metrics/metric_line.h"
 
 #include "base/limits.h"
 

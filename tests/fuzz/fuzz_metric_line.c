@@ -1,6 +1,6 @@
 // Any bytes from a node as a metric line: ordinary output, or a report with a resource that counts and a
 // metric.
-#include "executor/launcher/metric_line.h"
+#include "executor/metrics/metric_line.h"
 
 #include "fuzz.h"
 

@@ -20,6 +20,11 @@ from mock_cloud import MockCloud  # noqa: E402
 from person import type_at  # noqa: E402
 from real_run import user  # noqa: E402
 
+try:
+    import jsonschema
+except ImportError:  # Debian: python3-jsonschema
+    jsonschema = None
+
 JOB = kill9.JOB.replace("num_trials: 6", "num_trials: 2").replace("max_resource: 4", "max_resource: 2")
 
 
@@ -112,6 +117,9 @@ class Approvals(unittest.TestCase):
             self.assertIn(words, shown)
         approval = document(self.path("approval.json"))
         self.assertEqual(approval["plan_sha256"], digest(self.plan))
+        if jsonschema:
+            schema = document(os.path.join(here, "..", "..", "docs", "schemas", "approval.schema.json"))
+            jsonschema.Draft202012Validator(schema).validate(approval)
         self.assertEqual(approval["max_cost_uusd"], 5_000_000)
         self.assertEqual(approval["controller"], "%s@%s" % (user(), socket.gethostname()))
         key = self.path(".config", "rubberband", "approval.key")

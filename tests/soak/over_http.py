@@ -262,6 +262,8 @@ class Soak(kill9.Crash):
         self.counts[self.damaged] = 1
         for n in range(MOST_GCS):
             code, said = self.gc("--yes")
+            if code == 0 and not self.cloud.ledger()["instances"]:
+                return  # it was killed before the first launch: what was lost named no instance
             if code != 1 and (code <= 0 or not re.search(r"\[RB3\d{3}\]", said)):  # or the cloud's own refusal
                 raise AssertionError("gc of a run whose %s: exit %d\n%s" % (self.damaged, code, said))
             if not self.alive() and n:  # a launch may still have been on its way

@@ -18,6 +18,12 @@ struct rb_metric_line {
     struct rb_step_stats steps; // grad_sqr with grad_var, step_s, sync_s: what of it is there and plausible
 };
 
+// A name and its number. The name is not terminated.
+typedef void rb_metric_value_fn(void *ctx, const char *name, size_t name_len, double value);
+
+// Every name=value pair of the line, or every number of a JSON object, in order.
+void rb_metric_line_values(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx);
+
 // unit: the scheduler's label ("epoch"); `resource` is understood as well. The last value of a repeated name
 // counts, except in JSON, where a repeated name makes the line ordinary output.
 void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const char *metric_name,

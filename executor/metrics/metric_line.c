@@ -1,6 +1,6 @@
 // Reports in lines of text. JSON goes through the document type, after NaN and Infinity, which Python writes
 // and JSON does not know, have been turned into strings.
-#include "executor/launcher/metric_line.h"
+#include "executor/metrics/metric_line.h"
 
 #include "base/buf.h"
 #include "base/doc.h"
@@ -10,27 +10,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
-
-#define VALUE_LEN 63 // a longer number is not one
-
-// Any number as programs print it, "nan" and "inf" included.
-static bool read_value(const char *text, size_t n, double *out)
-{
-    char copy[VALUE_LEN + 1];
-    if (n == 0 || n > VALUE_LEN || memchr(text, '\0', n))
-        return false;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    const char *word = copy + (copy[0] == '-' || copy[0] == '+');
-    if (strcasecmp(word, "nan") == 0)
-        *out = NAN;
-    else if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
-        *out = copy[0] == '-' ? -INFINITY : INFINITY;
-    else
-        return rb_parse_double(copy, out);
-    return true;
-}
 
 static bool is_resource(double v)
 {
@@ -79,8 +58,9 @@ static void settle_steps(struct found *f)
         steps->sync_s = 0;
 }
 
-static void take(struct found *f, const char *name, size_t name_len, double value)
+static void take(void *ctx, const char *name, size_t name_len, double value)
 {
+    struct found *f = ctx;
     // The metric first: a job may well tune the metric "resource" or count in a unit of the metric's name.
     if (is_name(name, name_len, f->metric_name)) {
         f->line.metric = value;
@@ -100,7 +80,7 @@ static bool separates(char c)
     return isspace((unsigned char)c) || c == ',' || c == ';';
 }
 
-static void read_words(struct found *f, const char *bytes, size_t n)
+static void read_words(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx)
 {
     for (size_t at = 0; at < n;) {
         while (at < n && separates(bytes[at]))
@@ -113,8 +93,8 @@ static void read_words(struct found *f, const char *bytes, size_t n)
             continue;
         const size_t name_len = (size_t)(equals - (bytes + start));
         double value;
-        if (read_value(equals + 1, at - start - name_len - 1, &value))
-            take(f, bytes + start, name_len, value);
+        if (rb_parse_printed(equals + 1, at - start - name_len - 1, &value))
+            fn(ctx, bytes + start, name_len, value);
     }
 }
 
@@ -143,7 +123,7 @@ static void quote_non_finite(const char *bytes, size_t n, struct rb_buf *out)
     }
 }
 
-static void read_json(struct found *f, const char *bytes, size_t n)
+static void read_json(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     quote_non_finite(bytes, n, &text);
@@ -153,23 +133,28 @@ static void read_json(struct found *f, const char *bytes, size_t n)
     for (const struct rb_node *node = doc.root->first; node; node = node->next) {
         double value;
         if (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT)
-            take(f, node->key, strlen(node->key), node->number);
-        else if (node->kind == RB_NODE_STRING && read_value(node->text, node->text_len, &value))
-            take(f, node->key, strlen(node->key), value);
+            fn(ctx, node->key, strlen(node->key), node->number);
+        else if (node->kind == RB_NODE_STRING && rb_parse_printed(node->text, node->text_len, &value))
+            fn(ctx, node->key, strlen(node->key), value);
     }
+}
+
+void rb_metric_line_values(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx)
+{
+    size_t start = 0;
+    while (start < n && isspace((unsigned char)bytes[start]))
+        start++;
+    if (n <= RB_LIMIT_METRIC_LINE && start < n && bytes[start] == '{')
+        read_json(bytes + start, n - start, fn, ctx);
+    else if (n <= RB_LIMIT_METRIC_LINE)
+        read_words(bytes, n, fn, ctx);
 }
 
 void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const char *metric_name,
                           struct rb_metric_line *out)
 {
     struct found f = {.unit = unit, .metric_name = metric_name};
-    size_t start = 0;
-    while (start < n && isspace((unsigned char)bytes[start]))
-        start++;
-    if (n <= RB_LIMIT_METRIC_LINE && start < n && bytes[start] == '{')
-        read_json(&f, bytes + start, n - start);
-    else if (n <= RB_LIMIT_METRIC_LINE)
-        read_words(&f, bytes, n);
+    rb_metric_line_values(bytes, n, take, &f);
     settle_steps(&f);
     *out = f.line;
     out->is_report = f.has_resource && f.has_metric;

@@ -1,0 +1,40 @@
+// Reads and writes `metric:` of job.yaml: which number is optimised, and how it is found in what a script prints or writes.
+// Source: docs/formats/job.md.
+#ifndef RB_PROFILES_JOB_METRIC_H
+#define RB_PROFILES_JOB_METRIC_H
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "base/json.h"
+
+#include <stdint.h>
+
+// How reports look. `native` is name=value and lines of JSON (docs/formats/trial.md).
+enum rb_metric_format {
+    RB_METRIC_AUTO, // native, hf, keras, xgboost, lightgbm and fastai are tried; the first that reports is kept
+    RB_METRIC_NATIVE,
+    RB_METRIC_KERAS,
+    RB_METRIC_HF,
+    RB_METRIC_LIGHTNING, // the CSV file of Lightning's CSVLogger
+    RB_METRIC_XGBOOST,
+    RB_METRIC_LIGHTGBM,
+    RB_METRIC_FASTAI,
+    RB_METRIC_CSV,         // needs `file`
+    RB_METRIC_JSON,        // an object a line
+    RB_METRIC_TENSORBOARD, // event files; needs `file`
+    RB_METRIC_PATTERN,     // what `pattern` says; not a word of the job file
+};
+
+enum { RB_METRIC_BASE_OF_FORMAT = -1 };
+
+struct rb_report_form {
+    enum rb_metric_format format;
+    const char *file;  // a file or a folder, with the words of trial.args ({checkpoint}, ...); NULL: what it prints
+    int64_t base;      // what the script calls the first unit: 0 or 1; RB_METRIC_BASE_OF_FORMAT: as the format does
+    struct {
+        const char *const *items; // checked by rb_metric_pattern_check
+        int n;
+    } patterns;
+};
+
+#endif
