@@ -80,7 +80,7 @@ static const struct rb_subcommand subcommands[] = {
 static const struct rb_command plan_command = {
     .name = "rbplan",
     .usage =
-        "[options] JOB.yaml | approve plan.json | diff A.json B.json | explain plan.json | explain RB1112 | import FILE | init [SCRIPT]",
+        "[options] JOB.yaml | approve plan.json | diff A.json B.json | explain plan.json|RB1112 | import FILE | init [SCRIPT]",
     .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
     .examples = "  rbplan --deadline 2h job.yaml\n"
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
