@@ -1,4 +1,4 @@
-// Asking a task to checkpoint and give way: the file that its contract names appears beside it on every node.
+// Asks a task to checkpoint and give way: the file that its contract names is created beside it on every node.
 #include "executor/launcher/launcher_private.h"
 
 #include <stdio.h>

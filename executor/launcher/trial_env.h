@@ -34,7 +34,7 @@ void rb_trial_env(const struct rb_trial_order *order, struct rb_arena *arena, st
 // The configuration of a trial under the job's tuner, as JSON: {"lr":0.01,"batch_size":64}.
 void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j);
 
-// 20000..31999: the same for every start of a trial, another one for every trial that may run beside it.
+// 20000..31999: the same for every start of a trial, and different for trials that may run beside it.
 int rb_trial_master_port(int trial);
 
 #endif
