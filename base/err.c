@@ -147,12 +147,11 @@ static const char *number_text(const struct rb_err *err, char out[static 8])
     return out;
 }
 
-static void print_json(const struct rb_err *err)
+void rb_err_write_json(const struct rb_err *err, struct rb_buf *out)
 {
     char number[8];
-    struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
-    rb_json_init(&j, &out, false);
+    rb_json_init(&j, out, false);
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "format", "rb-error/1");
     rb_json_kstring(&j, "code", rb_err_code_name(err->code));
@@ -172,6 +171,12 @@ static void print_json(const struct rb_err *err)
         rb_json_null(&j);
     rb_json_kstring(&j, "key", err->key[0] ? err->key : NULL);
     rb_json_end_object(&j);
+}
+
+static void print_json(const struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    rb_err_write_json(err, &out);
     rb_buf_putc(&out, '\n');
     fwrite(out.data, 1, out.len, stdout);
     fflush(stdout);

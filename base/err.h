@@ -52,6 +52,7 @@ const char *rb_err_code_name(enum rb_err_code code);
 
 // Appends "file:line:column: key: message [RB1112]".
 void rb_err_write(const struct rb_err *err, struct rb_buf *out);
+void rb_err_write_json(const struct rb_err *err, struct rb_buf *out); // one rb-error/1 document, without a newline
 // Prints "tool: " and that to stderr, or one rb-error/1 JSON document to stdout if json.
 void rb_err_print(const struct rb_err *err, const char *tool, bool json);
 

@@ -1,4 +1,4 @@
-// --version of all five programs: the release, the build, the compiler, and the formats that are read and written.
+// --version of all six programs: the release, the build, the compiler, and the formats that are read and written.
 #ifndef RB_COMMANDS_VERSION_H
 #define RB_COMMANDS_VERSION_H
 

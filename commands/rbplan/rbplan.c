@@ -68,6 +68,7 @@ static const struct rb_option plan_options[] = {
 };
 
 static const struct rb_subcommand subcommands[] = {
+    {"approve", "lets a person permit one run of a plan", rb_plan_approve},
     {"diff", "puts two plans side by side", rb_plan_diff},
     {"explain", "explains a plan stage by stage", rb_plan_explain},
     {"import", "makes a job file of a W&B sweep, a Determined experiment or a Ray Tune experiment", rb_plan_import},
@@ -78,7 +79,7 @@ static const struct rb_subcommand subcommands[] = {
 static const struct rb_command plan_command = {
     .name = "rbplan",
     .usage =
-        "[options] JOB.yaml | diff A.json B.json | explain plan.json | explain RB1112 | import FILE | init [SCRIPT]",
+        "[options] JOB.yaml | approve plan.json | diff A.json B.json | explain plan.json|RB1112 | import FILE | init [SCRIPT]",
     .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
     .examples = "  rbplan --deadline 2h job.yaml\n"
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"

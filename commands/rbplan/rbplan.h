@@ -11,6 +11,7 @@
 typedef bool rb_plan_run_fn(const struct rb_args *args, struct rb_err *err);
 int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv);
 
+int rb_plan_approve(int argc, char **argv);
 int rb_plan_diff(int argc, char **argv);
 int rb_plan_explain(int argc, char **argv);
 int rb_plan_import(int argc, char **argv);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "executor/approval/permit.h"
 #include "executor/journal/run_dir.h"
 #include "executor/pool/pool_run.h"
 #include "executor/run/checks.h"
@@ -13,6 +14,7 @@
 #include "executor/run/worst_case.h"
 #include "executor/sinks/live.h"
 #include "executor/sinks/sink_place.h"
+#include "providers/wire/digest.h"
 #include "views/run/dry_run.h"
 #include "views/run/run_serve.h"
 #include "views/run/terminal_run.h"
@@ -24,6 +26,9 @@
 
 static const struct rb_option run_options[] = {
     {"yes", 0, RB_OPT_FLAG, false, NULL, "rent machines without asking", 0, 0},
+    {"approval", 0, RB_OPT_STRING, false, "FILE",
+     "a person's approval of this plan (rbplan approve): its amount is the most the run may cost, nothing is asked", 0,
+     0},
     {"dry-run", 0, RB_OPT_FLAG, false, NULL, "launch nothing: simulate the run in virtual time, a day in seconds", 0,
      0},
     {"replicate", 0, RB_OPT_INT, false, "N", "dry run: which of the simulated runs (default 0)", 0, 1e9},
@@ -102,12 +107,15 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
                          const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *bytes = NULL;
-    char job_path[4096], root[4096];
+    char job_path[4096], root[4096], digest[65];
     size_t n;
     if (!rb_run_places(&f->plan, plan_path, job_path, f->workdir, err) ||
         !rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, err) ||
         !rb_sinks_check(f, job_path, plan_path, err) || !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
         return false;
+    rb_digest_sha256(bytes, n, digest);
+    if (!pinned->len && strcmp(digest, f->plan_sha256) != 0)
+        return rb_err_set(err, RB_E_PLAN_CHANGED, "%s changed while it was read; nothing was launched", plan_path);
     return rb_run_files_create(f, root, f->plan.job->name, pinned->len ? pinned->data : bytes,
                                pinned->len ? pinned->len : n, err) &&
            rb_sinks_keep_places(f, job_path, plan_path, err);
@@ -125,21 +133,31 @@ static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const 
     return ok;
 }
 
-static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out_code, struct rb_err *err)
+static int64_t lesser_of_given(int64_t a_uusd, int64_t b_uusd)
+{
+    return a_uusd < 0 || (b_uusd >= 0 && b_uusd < a_uusd) ? b_uusd : a_uusd;
+}
+
+static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const struct rb_args *args, int *out_code,
+                    struct rb_err *err)
 {
     int64_t deadline_us, budget_uusd;
     struct rb_journal *journal;
+    const char *approval = rb_args_string(args, "approval", NULL), *plan = args->args[0];
     RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
     if (!rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
                        rb_args_money_uusd(args, "budget", f->plan.budget_uusd),
-                       rb_args_money_uusd(args, "max-cost", -1), &deadline_us, &budget_uusd, err) ||
-        !tell_bound(&f->plan, budget_uusd, err) || !confirm(&f->plan, rb_args_flag(args, "yes"), err) ||
-        !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, args->args[0], &pinned, args, err))
+                       lesser_of_given(rb_args_money_uusd(args, "max-cost", -1), rb_permit_most_uusd(permit)),
+                       &deadline_us, &budget_uusd, err) ||
+        !tell_bound(&f->plan, budget_uusd, err) ||
+        !confirm(&f->plan, permit->given || rb_args_flag(args, "yes"), err) ||
+        !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, plan, &pinned, args, err) ||
+        !rb_permit_keep(f, plan, approval, permit, err))
         return false;
     if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
     rb_info("run %s", f->run_id);
-    const struct rb_session_options options = {.json = rb_args_flag(args, "json")};
+    const struct rb_session_options options = {.json = rb_args_flag(args, "json"), .permit = permit};
     const bool ok = carry_out(f, journal, args, &options, out_code, err);
     rb_journal_close(journal);
     return ok;
@@ -153,8 +171,10 @@ static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *e
         return false;
     if (rb_args_flag(args, "dry-run"))
         return rb_run_dry(&f.plan, (uint32_t)rb_args_int(args, "replicate", 0), rb_args_flag(args, "json"), err);
-    return rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
-           run_new(&f, args, out_code, err);
+    struct rb_permit permit; // before anything is asked of a cloud
+    return rb_permit_check(&f, args->args[0], rb_args_string(args, "approval", NULL), &permit, err) &&
+           rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
+           run_new(&f, &permit, args, out_code, err);
 }
 
 int rb_run_main(int argc, char **argv)
@@ -195,7 +215,7 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
         return false;
     if (rb_pool_is_one(f.dir))
         return rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
-                                   rb_args_string(args, "budget", NULL), err)
+                                   rb_args_string(args, "budget", NULL), -1, err)
                    ? rb_pool_resume(&f, journal, args, out_code, err)
                    : (rb_journal_close(journal), false);
     if (!rb_run_check_open_files(&f.plan, 1, err)) {
@@ -203,9 +223,11 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
         return false;
     }
     rb_info("run %s", f.run_id);
-    const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json")};
-    const bool ok = rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
-                                        rb_args_string(args, "budget", NULL), err) &&
+    struct rb_permit permit;
+    const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json"), .permit = &permit};
+    const bool ok = rb_permit_of_run(&f, journal, &permit, err) &&
+                    rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
+                                        rb_args_string(args, "budget", NULL), rb_permit_most_uusd(&permit), err) &&
                     carry_out(&f, journal, args, &options, out_code, err);
     rb_journal_close(journal);
     return ok;

@@ -36,6 +36,10 @@ struct rb_controller_config {
     int64_t lease_us;        // length of the nodes' leases (executor/controller/lease.h); 0: the usual
     int capacity_retries;    // times a node may find every offer sold out before the run stops with CAPACITY
     bool go_on;              // resume a run that was stopped (`rbrun resume`), rather than only clean it up
+    // Called in the transaction of every launch intent, before it is written; false: the run fails with the error, and nothing is
+    // launched. Spends an approval with the first one. May be NULL.
+    bool (*permit)(void *ctx, int64_t now_us, struct rb_err *err);
+    void *permit_ctx;
     // Called for a forecast when a policy wants one; may be NULL: the policy then works without.
     rb_adviser_fn *advise;
     void *advise_ctx;

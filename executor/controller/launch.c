@@ -174,6 +174,10 @@ bool rb_run_gang_record(struct rb_controller *c, const struct rb_action *const *
         c->stop_reason = RB_STOP_BUDGET;
         return false;
     }
+    if (c->config.permit && !c->config.permit(c->config.permit_ctx, rb_controller_now_us(c), &err)) {
+        rb_controller_fail_run(c, &err);
+        return false;
+    }
     struct rb_run_gang *g = fill_gang(c, orders, n, offer, &billing);
     rb_run_gang_note_stand_in(g);
     if (!make_user_data(g, &err)) {

@@ -10,7 +10,6 @@
 #include "executor/journal/run_lock.h"
 #include "providers/wire/digest.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -179,14 +178,6 @@ bool rb_run_holder(const char *journal, int *out_pid, struct rb_err *err)
         return false;
     *out_pid = lock.state != RB_RUN_LOCK_HELD ? 0 : lock.pid > 0 ? lock.pid : -1;
     return true;
-}
-
-void rb_run_owner(char *out, size_t size)
-{
-    const struct passwd *user = getpwuid(geteuid());
-    char host[65] = "unknown";
-    gethostname(host, sizeof host - 1);
-    snprintf(out, size, "%s@%s", user ? user->pw_name : "unknown", host);
 }
 
 void rb_run_say_what_helps(struct rb_err *err)

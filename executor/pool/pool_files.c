@@ -165,6 +165,10 @@ bool rb_pool_plan_member(struct rb_pool_member *m, struct rb_plan *out, struct r
         return false;
     if (m->spec->deadline_us >= 0)
         out->deadline_us = m->spec->deadline_us;
+    if (out->job->approval_required)
+        return rb_err_set(err, RB_E_APPROVAL_REQUIRED,
+                          "job %s says approval: required, and a pool takes no approvals; run it by itself",
+                          out->job->name);
     return rb_run_check_secrets(out->job, err);
 }
 

@@ -92,7 +92,18 @@ static bool raise_budget(const char *text, int64_t *budget_uusd, struct rb_err *
     return true;
 }
 
-bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, struct rb_err *err)
+static bool check_approved(int64_t budget_uusd, int64_t approved_uusd, struct rb_err *err)
+{
+    char most[32];
+    if (approved_uusd < 0 || (budget_uusd >= 0 && budget_uusd <= approved_uusd))
+        return true;
+    return rb_err_set(err, RB_E_APPROVAL_COST,
+                      "at most %s was approved for this run; more needs a plan and an approval of its own",
+                      rb_format_money(approved_uusd, most));
+}
+
+bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, int64_t approved_uusd,
+                         struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_journal_meta meta;
@@ -100,7 +111,8 @@ bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const
     if (!rb_journal_meta(journal, &arena, &meta, err))
         return false;
     const int64_t now_us = rb_clock_unix_us() - meta.started_unix_us;
-    if (!raise_deadline(deadline, now_us, &meta.deadline_us, err) || !raise_budget(budget, &meta.budget_uusd, err))
+    if (!raise_deadline(deadline, now_us, &meta.deadline_us, err) || !raise_budget(budget, &meta.budget_uusd, err) ||
+        !check_approved(meta.budget_uusd, approved_uusd, err))
         return false;
     if (meta.deadline_us >= 0 && meta.deadline_us <= now_us)
         rb_warn("the deadline of this run has passed: the rest of it will be cleaned up; more time: "

@@ -12,7 +12,9 @@
 bool rb_run_limits(const struct rb_plan *plan, const char *deadline, int64_t budget_uusd, int64_t max_uusd,
                    int64_t *out_deadline_us, int64_t *out_budget_uusd, struct rb_err *err);
 
-// "+1h" adds to the run's limit (to now, where the deadline has passed), "1h" replaces it; NULL: unchanged.
-bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, struct rb_err *err);
+// "+1h" adds to what the run had (to now, where the deadline has passed), "1h" replaces it; NULL: stays as it is. approved_uusd:
+// what the budget must not exceed (APPROVAL_COST), -1: nothing.
+bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, int64_t approved_uusd,
+                         struct rb_err *err);
 
 #endif

@@ -171,6 +171,13 @@ static const char *secret(void *ctx, const char *name)
     return getenv(name);
 }
 
+// A journal that cannot be written ends the run by itself.
+static bool permit(void *ctx, int64_t now_us, struct rb_err *err)
+{
+    const struct rb_session *s = ctx;
+    return rb_permit_spend(s->options->permit, s->journal, now_us, err);
+}
+
 // --- progress
 
 static void look(struct rb_session *s, struct rb_progress *out)
@@ -343,6 +350,8 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .lease_us = lease_us(),
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
+        .permit = s->options->permit ? permit : NULL,
+        .permit_ctx = s,
         .advise = s->forecaster.scenario ? rb_forecast : NULL,
         .advise_ctx = &s->forecaster,
         .observe = observe,

@@ -3,6 +3,7 @@
 #ifndef RB_EXECUTOR_SESSION_H
 #define RB_EXECUTOR_SESSION_H
 
+#include "executor/approval/permit.h"
 #include "executor/controller/controller.h"
 #include "executor/journal/run_files.h"
 #include "executor/run/progress.h"
@@ -16,6 +17,7 @@ struct rb_session_options {
     bool end_it; // stops the run as soon as the controller has recovered
     bool json;
     bool quiet;  // the report is saved, and the caller prints its own
+    struct rb_permit *permit; // the approval that its first launch spends; NULL: it needs none
 };
 
 // How progress is shown. Every call may be NULL.

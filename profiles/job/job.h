@@ -141,6 +141,7 @@ struct rb_job {
     bool on_average;         // `confidence: mean`: the mean time must keep the deadline
     enum rb_objective objective;
     enum rb_drift on_drift;
+    bool approval_required;  // `approval: required`: rbrun begins no run of it without an approval
     const struct rb_guess *guess; // used where there is no profile; NULL: none
 };
 
@@ -154,7 +155,7 @@ bool rb_job_load(const char *path, const char *const *overrides, int n_overrides
                  struct rb_job *out, struct rb_err *err);
 // If the job gave an instant: sets the deadline from now_us on. Error: it has passed.
 bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *err);
-// The resolved job, every key, canonical order; rb_job_read(rb_job_write(x)) = x.
+// The resolved job, canonical order, every key (but approval where none is needed: digests of older jobs stay as they are); rb_job_read(rb_job_write(x)) = x.
 void rb_job_write(const struct rb_job *job, struct rb_json *j);
 
 // Fails with "not supported yet: ..." for valid keys that would change the result and are not supported yet (tuners,

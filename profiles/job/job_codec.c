@@ -261,15 +261,18 @@ static bool read_confidence(struct rb_map *m, struct rb_job *job, struct rb_err 
 
 static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err *err)
 {
-    int objective, on_drift;
+    static const char *const approvals[] = {"none", "required", NULL};
+    int objective, on_drift, approval;
     if (!read_deadline(m, job, err) || !rb_keys_money(m, "budget", -1, &job->budget_uusd, err) ||
         !read_confidence(m, job, err) ||
         !rb_keys_choice(m, "objective", rb_objective_names, rb_names_count(rb_objective_names), RB_OBJECTIVE_MIN_COST,
                         &objective, err) ||
-        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN, &on_drift, err))
+        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN, &on_drift, err) ||
+        !rb_keys_choice(m, "approval", approvals, 2, 0, &approval, err))
         return false;
     job->objective = (enum rb_objective)objective;
     job->on_drift = (enum rb_drift)on_drift;
+    job->approval_required = approval == 1;
     return true;
 }
 
@@ -286,9 +289,10 @@ static bool read_guess(const struct rb_node *node, struct rb_arena *arena, struc
 // --- the whole ---
 
 static const char *const job_keys[] = {
-    "version",  "name",   "workdir",    "seed",      "metric",   "parameters", "scheduler",  "policy", "policy_options",
-    "profile",  "trial",  "envs",       "secrets",   "setup",    "run",        "checkpoint", "data",   "resources",
-    "deadline", "budget", "confidence", "objective", "on_drift", "guess",      "sinks",      NULL};
+    "version",   "name",           "workdir", "seed",      "metric",   "parameters", "scheduler",
+    "policy",    "policy_options", "profile", "trial",     "envs",     "secrets",    "setup",
+    "run",       "checkpoint",     "data",    "resources", "deadline", "budget",     "confidence",
+    "objective", "on_drift",       "guess",   "sinks",     "approval", NULL};
 
 // Every other document here begins with its format; a job does not. NULL: no such text.
 static const char *format_of(const struct rb_node *root)

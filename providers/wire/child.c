@@ -99,8 +99,10 @@ char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_a
 // --- running
 
 // Only what is safe between fork and exec.
-static void become(const char *const *argv, char *const *env, const int fds[3], int report)
+static void become(const char *const *argv, char *const *env, const int fds[3], bool own_session, int report)
 {
+    if (own_session)
+        setsid();
     for (int i = 0; i < 3; i++)
         if (fds[i] != i && dup2(fds[i], i) < 0)
             break;
@@ -110,14 +112,14 @@ static void become(const char *const *argv, char *const *env, const int fds[3], 
     _exit(127);
 }
 
-int rb_child_start(const char *const *argv, char *const *env, const int fds[3], pid_t *out_pid)
+static int start(const char *const *argv, char *const *env, const int fds[3], bool own_session, pid_t *out_pid)
 {
     int report[2], why = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
         return errno;
     *out_pid = fork(); // not posix_spawn: what was registered for a child's sake is done in it (base/open_files.c)
     if (*out_pid == 0)
-        become(argv, env, fds, report[1]);
+        become(argv, env, fds, own_session, report[1]);
     const int failed = *out_pid < 0 ? errno : 0;
     close(report[1]);
     while (!failed && read(report[0], &why, sizeof why) < 0 && errno == EINTR)
@@ -128,6 +130,16 @@ int rb_child_start(const char *const *argv, char *const *env, const int fds[3], 
         *out_pid = -1;
     }
     return failed ? failed : why;
+}
+
+int rb_child_start(const char *const *argv, char *const *env, const int fds[3], pid_t *out_pid)
+{
+    return start(argv, env, fds, false, out_pid);
+}
+
+int rb_child_start_session(const char *const *argv, char *const *env, const int fds[3], pid_t *out_pid)
+{
+    return start(argv, env, fds, true, out_pid);
 }
 
 static int spawn(const char *const *argv, const struct rb_child_options *o, int out_fd, pid_t *out_pid)

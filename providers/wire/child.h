@@ -22,6 +22,8 @@ char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_a
 // Starts a program, looked up in PATH, with these for stdin, stdout and stderr (> 2 or its own number; close-on-exec or
 // not). 0, or the errno of what failed, exec included.
 int rb_child_start(const char *const *argv, char *const *env, const int fds[3], pid_t *out_pid);
+// The same in a session of its own: kill(-pid) reaches all that it starts, and no signal of our terminal reaches it.
+int rb_child_start_session(const char *const *argv, char *const *env, const int fds[3], pid_t *out_pid);
 
 // Runs a tool to its end: stdin empty, stdout to out (NULL: nowhere), stderr ours unless quiet.
 // Errors: IO if it cannot be run, does not exit with 0, or says more than max_output_bytes.

@@ -43,7 +43,7 @@ deadline: 5m
 
 
 class Programs:
-    """The five commands, in a directory and with a HOME of their own."""
+    """The commands, in a directory and with a HOME of their own."""
 
     def __init__(self, bin_dir, root, top):
         self.root, self.work = os.path.abspath(root), top
@@ -90,7 +90,7 @@ def planned(p):
     p.run("rbplan %s -o plan.json" % bert)
     yield "plan", "plan.json", p.file("plan.json")
     yield "check", "job.yaml", p.json("rbplan --check $ROOT/examples/bert/job.yaml --json")
-    for program in ("rbplan", "rbprofile", "rbrun", "rbsim", "rbmock"):
+    for program in ("rbplan", "rbprofile", "rbrun", "rbsim", "rbmock", "rbmcp"):
         yield "version", program, p.json(program + " --version --json")
     yield "infeasible", "of rbsim", p.json("rbsim $ROOT/examples/bert/job.yaml --deadline 10m --json", 3)
     yield "infeasible", "deadline", p.json("rbplan %s --deadline 10m --json" % bert, 3)

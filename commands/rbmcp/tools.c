@@ -1,0 +1,509 @@
+#include "commands/rbmcp/tools.h"
+
+#include "base/limits.h"
+#include "base/units.h"
+#include "commands/mcp_schemas.h" // generated: rb_schema_*
+#include "providers/wire/digest.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// --- words
+
+void rb_mcp_work_finish(struct rb_mcp_work *w)
+{
+    rb_arena_finish(&w->arena);
+    rb_buf_finish(&w->result);
+}
+
+void rb_mcp_word(struct rb_mcp_work *w, const char *fmt, ...)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf word = RB_BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    rb_buf_vprintf(&word, fmt, ap);
+    va_end(ap);
+    if (w->n_words + 1 < RB_MCP_WORDS)
+        w->argv[w->n_words++] = rb_arena_strdup(&w->arena, rb_buf_str(&word));
+}
+
+void rb_mcp_program(const struct rb_mcp_setting *s, struct rb_mcp_work *w, const char *name)
+{
+    rb_mcp_word(w, "%s/%s", s->bin, name);
+}
+
+void rb_mcp_state_words(const struct rb_mcp_setting *s, struct rb_mcp_work *w)
+{
+    if (s->state_dir)
+        rb_mcp_word(w, "--state-dir=%s", s->state_dir);
+}
+
+static const char *text_of(const struct rb_node *args, const char *name)
+{
+    const struct rb_node *node = rb_node_member(args, name);
+    return node ? node->text : "";
+}
+
+bool rb_mcp_is_run_id(const char *text)
+{
+    const size_t n = strlen(text);
+    return n > 0 && n < 128 && text[0] != '-' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+static bool take_run(const struct rb_node *args, const char **out, struct rb_err *err)
+{
+    *out = text_of(args, "run");
+    return rb_mcp_is_run_id(*out) ||
+           rb_err_set(err, RB_E_RUN_UNKNOWN, "expected the id of a run: lower-case letters, digits and dashes");
+}
+
+// --- questions about a job
+
+static bool take_job(struct rb_mcp_setting *s, const struct rb_node *args, char out[static PATH_MAX],
+                     struct rb_err *err)
+{
+    return rb_mcp_sandbox_job(&s->sandbox, text_of(args, "job"), out, err);
+}
+
+// --option=VALUE for each: a value can be no option of its own.
+static void add_each(struct rb_mcp_work *w, const char *option, const struct rb_node *list)
+{
+    for (const struct rb_node *item = list ? list->first : NULL; item; item = item->next)
+        rb_mcp_word(w, "--%s=%s", option, item->text);
+}
+
+static bool prepare_check(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                          struct rb_err *err)
+{
+    char job[PATH_MAX];
+    if (!take_job(s, args, job, err))
+        return false;
+    rb_mcp_program(s, w, "rbplan");
+    rb_mcp_word(w, "--check");
+    rb_mcp_word(w, "--json");
+    rb_mcp_word(w, "%s", job);
+    return true;
+}
+
+static bool prepare_estimate(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                             struct rb_err *err)
+{
+    char job[PATH_MAX];
+    if (!take_job(s, args, job, err))
+        return false;
+    w->keep = rb_arena_printf(&w->arena, "%s/new-%d-%d.json", s->sandbox.plans, (int)getpid(), s->n_scratch++);
+    rb_mcp_program(s, w, "rbplan");
+    rb_mcp_word(w, "--json");
+    rb_mcp_word(w, "--output=%s", w->keep);
+    add_each(w, "set", rb_node_member(args, "set"));
+    rb_mcp_word(w, "%s", job);
+    return true;
+}
+
+static bool prepare_explain(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                            struct rb_err *err)
+{
+    char job[PATH_MAX];
+    if (!take_job(s, args, job, err))
+        return false;
+    w->explains = true;
+    rb_mcp_program(s, w, "rbplan");
+    rb_mcp_word(w, "--json");
+    rb_mcp_word(w, "--explain");
+    rb_mcp_word(w, "%s", job);
+    return true;
+}
+
+static bool prepare_what_if(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                            struct rb_err *err)
+{
+    char job[PATH_MAX];
+    if (!take_job(s, args, job, err))
+        return false;
+    rb_mcp_program(s, w, "rbplan");
+    rb_mcp_word(w, "--json");
+    add_each(w, "what-if", rb_node_member(args, "changes"));
+    rb_mcp_word(w, "%s", job);
+    return true;
+}
+
+static bool make_scratch(struct rb_mcp_setting *s, struct rb_err *err)
+{
+    if (s->scratch[0])
+        return true;
+    strcpy(s->scratch, "/tmp/rbmcp-XXXXXX");
+    if (mkdtemp(s->scratch))
+        return true;
+    rb_err_set(err, RB_E_DIRECTORY, "%s: cannot create the directory: %s", s->scratch, strerror(errno));
+    s->scratch[0] = '\0';
+    return false;
+}
+
+static bool prepare_pareto(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                           struct rb_err *err)
+{
+    char job[PATH_MAX];
+    if (!take_job(s, args, job, err) || !make_scratch(s, err))
+        return false;
+    rb_mcp_program(s, w, "rbplan");
+    rb_mcp_word(w, "--json");
+    rb_mcp_word(w, "--pareto=%s/pareto.json", s->scratch);
+    rb_mcp_word(w, "%s", job);
+    return true;
+}
+
+// --- money
+
+static bool digest_file(const char *path, char out_hex[65], struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) char *bytes = NULL;
+    size_t n;
+    if (!rb_read_file(path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
+        return false;
+    rb_digest_sha256(bytes, n, out_hex);
+    return true;
+}
+
+// Files nothing but a request: what counts is what a person types.
+static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                            struct rb_err *err)
+{
+    char plan[PATH_MAX], digest[65], dollars[32];
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, approval = RB_BUF_INIT;
+    int64_t uusd;
+    struct rb_json j;
+    if (!rb_mcp_sandbox_plan(&s->sandbox, text_of(args, "plan"), plan, err) ||
+        !rb_node_money(rb_node_member(args, "max_cost"), &uusd, err) || !digest_file(plan, digest, err))
+        return false;
+    rb_buf_printf(&approval, "%s/approval-%.12s.json", s->sandbox.root, digest);
+    rb_buf_puts(&command, "rbplan approve ");
+    rb_buf_shell_quote(&command, plan);
+    rb_buf_printf(&command, " --max-cost %s --for 24h -o ", rb_format_money_exact(uusd, dollars));
+    rb_buf_shell_quote(&command, rb_buf_str(&approval));
+    rb_json_init(&j, &w->result, false);
+    rb_json_begin_object(&j);
+    rb_json_kbool(&j, "pending", true);
+    rb_json_kstring(&j, "command", rb_buf_str(&command));
+    rb_json_kstring(&j, "plan_sha256", digest);
+    rb_json_kstring(&j, "approval", rb_buf_str(&approval));
+    rb_json_end_object(&j);
+    return true;
+}
+
+static bool find_approval(struct rb_mcp_setting *s, const char *path, char out[static PATH_MAX], struct rb_err *err)
+{
+    struct rb_err why;
+    if (rb_mcp_sandbox_find(&s->sandbox, path, out, &why))
+        return true;
+    if (rb_err_number(&why) == RB_E_FILE_MISSING)
+        return rb_err_set(err, RB_E_APPROVAL_REQUIRED,
+                          "this plan has no approval yet: there is no %.200s; a person makes it with the command "
+                          "that approve returns",
+                          path);
+    *err = why;
+    return false;
+}
+
+static bool prepare_run(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w, struct rb_err *err)
+{
+    char plan[PATH_MAX], approval[PATH_MAX], digest[65];
+    if (!rb_mcp_sandbox_plan(&s->sandbox, text_of(args, "plan"), plan, err) ||
+        !find_approval(s, text_of(args, "approval"), approval, err) || !digest_file(plan, digest, err))
+        return false;
+    if (strcmp(digest, text_of(args, "plan_sha256")) != 0)
+        return rb_err_set(err, RB_E_MCP_PLAN,
+                          "%.200s has the digest %.12s..., and another one was given; estimate the "
+                          "job again",
+                          text_of(args, "plan"), digest);
+    w->goes_on = w->begins_run = w->last_line = true;
+    rb_mcp_program(s, w, "rbrun");
+    rb_mcp_word(w, "%s", plan);
+    rb_mcp_word(w, "--approval=%s", approval);
+    rb_mcp_word(w, "--json");
+    rb_mcp_state_words(s, w);
+    return true;
+}
+
+static bool prepare_look(struct rb_mcp_setting *s, const struct rb_node *args, const char *verb, struct rb_mcp_work *w,
+                         struct rb_err *err)
+{
+    const char *run;
+    if (!take_run(args, &run, err))
+        return false;
+    rb_mcp_program(s, w, "rbrun");
+    rb_mcp_word(w, "%s", verb);
+    rb_mcp_word(w, "--json");
+    rb_mcp_state_words(s, w);
+    rb_mcp_word(w, "%s", run);
+    return true;
+}
+
+static bool prepare_status(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                           struct rb_err *err)
+{
+    return prepare_look(s, args, "status", w, err);
+}
+
+static bool prepare_report(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                           struct rb_err *err)
+{
+    return prepare_look(s, args, "report", w, err);
+}
+
+// Ending what costs money is always allowed, and nothing but itself ends it.
+static bool prepare_stop(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
+                         struct rb_err *err)
+{
+    w->goes_on = w->last_line = true;
+    return prepare_look(s, args, "stop", w, err);
+}
+
+// --- the table
+
+#define JOB                                                                                     \
+    {                                                                                           \
+        "job", RB_MCP_TEXT, true, "Path of the job file (job.yaml), below the server's folder." \
+    }
+#define RUN                                                              \
+    {                                                                    \
+        "run", RB_MCP_TEXT, true, "Id of the run, as `run` returned it." \
+    }
+#define PLAN                                                                                                           \
+    {                                                                                                                  \
+        "plan", RB_MCP_TEXT, true, "rb://plans/SHA256 as `estimate` returned it, or a path below the server's folder." \
+    }
+
+static const char approve_schema[] =
+    "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"pending\",\"command\",\"plan_sha256\","
+    "\"approval\"],\"properties\":{\"pending\":{\"const\":true},\"command\":{\"type\":\"string\"},"
+    "\"plan_sha256\":{\"type\":\"string\"},\"approval\":{\"type\":\"string\"}}}";
+static const char run_schema[] = "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"run\"],"
+                                 "\"properties\":{\"run\":{\"type\":\"string\"}}}";
+
+static const struct rb_mcp_tool tools[] = {
+    {"check",
+     "Check a job file",
+     "Checks a job file and lists probable mistakes. Launches nothing and costs nothing.",
+     {JOB},
+     rb_schema_check,
+     true,
+     false,
+     true,
+     prepare_check},
+    {"estimate",
+     "Plan a job and estimate its cost",
+     "Finds the cheapest plan of a job that keeps its deadline and budget. Returns the plan with its cost and time, "
+     "and "
+     "keeps it under the digest that `approve` and `run` take. Launches nothing. Where no plan keeps the limits, the "
+     "error lists the nearest limits that one does.",
+     {JOB, {"set", RB_MCP_TEXTS, false, "Keys of the job to change, e.g. [\"deadline=2h\", \"budget=40\"]."}},
+     rb_schema_plan,
+     true,
+     false,
+     true,
+     prepare_estimate},
+    {"explain",
+     "Plan a job and say why",
+     "As estimate, with the reasons why other candidates lost. Launches nothing.",
+     {JOB},
+     rb_schema_plan,
+     true,
+     false,
+     true,
+     prepare_explain},
+    {"what_if",
+     "Compare changes of a job",
+     "Plans a job as it is and with each of the changes, and compares cost and time. Launches nothing.",
+     {JOB, {"changes", RB_MCP_TEXTS, true, "Each a change, e.g. [\"price=-20%\", \"deadline=3h,spot=allow\"]."}},
+     rb_schema_what_if,
+     true,
+     false,
+     true,
+     prepare_what_if},
+    {"pareto",
+     "Cost against deadline",
+     "The cheapest cost at each of a range of deadlines. Launches nothing.",
+     {JOB},
+     rb_schema_pareto,
+     true,
+     false,
+     true,
+     prepare_pareto},
+    {"approve",
+     "Ask a person for approval",
+     "Returns the command with which a person approves one run of a plan. It approves nothing by itself: a person has "
+     "to type the command and the amount on a terminal. Show the command to the user and wait.",
+     {PLAN, {"max_cost", RB_MCP_DOLLARS, true, "Most that the run may cost, in US dollars."}},
+     approve_schema,
+     false,
+     false,
+     true,
+     prepare_approve},
+    {"run",
+     "Carry an approved plan out",
+     "Begins a run of a plan that a person has approved. It rents machines and costs money, at most the approved "
+     "amount. Fails without a valid approval. The run goes on when this server ends.",
+     {PLAN,
+      {"plan_sha256", RB_MCP_TEXT, true, "Digest of the plan, as `approve` returned it."},
+      {"approval", RB_MCP_TEXT, true, "Path of the approval, as `approve` returned it, once the person has made it."}},
+     run_schema,
+     false,
+     true,
+     false,
+     prepare_run},
+    {"status",
+     "State of a run",
+     "Progress, cost so far and probable end of a run.",
+     {RUN},
+     rb_schema_status,
+     true,
+     false,
+     true,
+     prepare_status},
+    {"report",
+     "Report of a run",
+     "What a run did and cost, beside what was predicted.",
+     {RUN},
+     rb_schema_report,
+     true,
+     false,
+     true,
+     prepare_report},
+    {"stop",
+     "End a run",
+     "Ends a run and its machines, and lists the cloud to show that none is left. Always allowed.",
+     {RUN},
+     rb_schema_report,
+     false,
+     true,
+     true,
+     prepare_stop},
+};
+enum { N_TOOLS = sizeof tools / sizeof *tools };
+
+const struct rb_mcp_tool *rb_mcp_tool_find(const char *name)
+{
+    for (int i = 0; i < N_TOOLS; i++)
+        if (strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    return NULL;
+}
+
+static int n_args(const struct rb_mcp_tool *tool)
+{
+    int n = 0;
+    while (n < RB_MCP_ARGS && tool->args[n].name)
+        n++;
+    return n;
+}
+
+static void write_arg(const struct rb_mcp_arg *arg, struct rb_json *j)
+{
+    rb_json_kobject(j, arg->name);
+    rb_json_kstring(j, "description", arg->description);
+    if (arg->type == RB_MCP_TEXT)
+        rb_json_put(j, "type: 'string' minLength: 1");
+    else if (arg->type == RB_MCP_TEXTS)
+        rb_json_put(j, "type: 'array' minItems: 1 maxItems: 16 items: {type: 'string' minLength: 1}");
+    else
+        rb_json_put(j, "type: 'number' exclusiveMinimum: 0 maximum: 1000000");
+    rb_json_end_object(j);
+}
+
+static void write_input(const struct rb_mcp_tool *tool, struct rb_json *j)
+{
+    rb_json_kobject(j, "inputSchema");
+    rb_json_put(j, "type: 'object' additionalProperties: false");
+    rb_json_karray(j, "required");
+    for (int i = 0; i < n_args(tool); i++)
+        if (tool->args[i].required)
+            rb_json_string(j, tool->args[i].name);
+    rb_json_end_array(j);
+    rb_json_kobject(j, "properties");
+    for (int i = 0; i < n_args(tool); i++)
+        write_arg(&tool->args[i], j);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+}
+
+static void write_tool(const struct rb_mcp_tool *tool, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_put(j, "name: %s title: %s description: %s", tool->name, tool->title, tool->description);
+    write_input(tool, j);
+    rb_buf_puts(j->out, ",\"outputSchema\":");
+    rb_buf_puts(j->out, tool->output_schema);
+    rb_json_kobject(j, "annotations");
+    rb_json_kbool(j, "readOnlyHint", tool->read_only);
+    rb_json_kbool(j, "destructiveHint", tool->destructive);
+    rb_json_kbool(j, "idempotentHint", tool->idempotent);
+    rb_json_kbool(j, "openWorldHint", !tool->read_only);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+}
+
+void rb_mcp_tools_write(struct rb_json *j)
+{
+    rb_json_karray(j, "tools");
+    for (int i = 0; i < N_TOOLS; i++)
+        write_tool(&tools[i], j);
+    rb_json_end_array(j);
+}
+
+// --- arguments
+
+static bool is_text(const struct rb_node *node)
+{
+    return node->kind == RB_NODE_STRING && node->text[0];
+}
+
+static bool has_type(const struct rb_node *node, enum rb_mcp_type type)
+{
+    if (type == RB_MCP_TEXT)
+        return is_text(node);
+    if (type == RB_MCP_DOLLARS)
+        return (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT) && node->number > 0 && node->number <= 1e6;
+    if (node->kind != RB_NODE_LIST || node->n_children < 1 || node->n_children > 16)
+        return false;
+    for (const struct rb_node *item = node->first; item; item = item->next)
+        if (!is_text(item))
+            return false;
+    return true;
+}
+
+static const struct rb_mcp_arg *find_arg(const struct rb_mcp_tool *tool, const char *name)
+{
+    for (int i = 0; i < n_args(tool); i++)
+        if (strcmp(tool->args[i].name, name) == 0)
+            return &tool->args[i];
+    return NULL;
+}
+
+bool rb_mcp_tool_takes(const struct rb_mcp_tool *tool, const struct rb_node *args, struct rb_buf *out_why)
+{
+    static const char *const types[] = {"a string", "a list of 1 to 16 strings", "a number of dollars above 0"};
+    if (args && args->kind != RB_NODE_MAP) {
+        rb_buf_puts(out_why, "arguments must be an object");
+        return false;
+    }
+    for (const struct rb_node *given = args ? args->first : NULL; given; given = given->next) {
+        const struct rb_mcp_arg *arg = find_arg(tool, given->key);
+        if (!arg || !has_type(given, arg->type)) {
+            rb_buf_printf(out_why, "%s: %s%s", tool->name, arg ? arg->name : "an argument that it does not take",
+                          arg ? " must be " : "");
+            rb_buf_puts(out_why, arg ? types[arg->type] : "");
+            return false;
+        }
+    }
+    for (int i = 0; i < n_args(tool); i++) {
+        if (!tool->args[i].required || rb_node_member(args, tool->args[i].name))
+            continue;
+        rb_buf_printf(out_why, "%s: %s is needed", tool->name, tool->args[i].name);
+        return false;
+    }
+    return true;
+}
