@@ -50,6 +50,7 @@ enum {
     RB_SAID_LINKS = 4,      // in checkpoints
     RB_SAID_BEYOND = 8,     // a script trains on after RB_RESOURCE_END
     RB_SAID_CUT_OFF = 16,   // since a cloud answered last
+    RB_SAID_OVERRAN = 64,   // a script trains faster than its checkpoints rest
     RB_SAID_END_WAITS = 32, // the end waits for a cloud; since one answered last
 };
 

@@ -30,7 +30,7 @@ static void put_int(struct env *env, const char *key, int64_t value)
     put(env, key, rb_arena_printf(env->arena, "%" PRId64, value));
 }
 
-static const struct rb_value *values_of(const struct rb_job *job, int trial, struct rb_arena *arena)
+const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, struct rb_arena *arena)
 {
     struct rb_value *values =
         rb_arena_array(arena, (size_t)(job->space.n_params ? job->space.n_params : 1), sizeof *values);
@@ -45,13 +45,13 @@ void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     rb_arena_init(&arena);
-    rb_space_json(&job->space, values_of(job, trial, &arena), j);
+    rb_space_json(&job->space, rb_trial_values(job, trial, &arena), j);
 }
 
 static void put_configuration(struct env *env, const struct rb_trial_order *o)
 {
     const struct rb_space *space = &o->job->space;
-    const struct rb_value *values = values_of(o->job, o->trial, env->arena);
+    const struct rb_value *values = rb_trial_values(o->job, o->trial, env->arena);
     for (int i = 0; i < space->n_params; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
         rb_value_text(&values[i], &text);
@@ -76,7 +76,7 @@ static void put_secrets(struct env *env, const struct rb_trial_order *o)
 }
 
 // 31 bits, so that every language takes it as a seed.
-static int64_t trial_seed(const struct rb_job *job, int trial)
+int64_t rb_trial_seed(const struct rb_job *job, int trial)
 {
     struct rb_stream s;
     rb_stream_init(&s,
@@ -134,10 +134,10 @@ void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct
     put(&env, "RB_JOB_NAME", job->name);
     put(&env, "RB_RUN_ID", o->run_id);
     put_int(&env, "RB_TRIAL_ID", o->trial);
-    put_int(&env, "RB_TRIAL_SEED", trial_seed(job, o->trial));
+    put_int(&env, "RB_TRIAL_SEED", rb_trial_seed(job, o->trial));
     put_int(&env, "RB_RUNG", o->stage);
     put_int(&env, "RB_ATTEMPT", o->attempt);
-    put_int(&env, "RB_RESOURCE_START", o->resource_start);
+    put_int(&env, "RB_RESOURCE_START", job->starts_over ? 0 : o->resource_start);
     put_int(&env, "RB_RESOURCE_END", o->resource_end);
     put_int(&env, "RB_MAX_RESOURCE", job->scheduler.max_resource);
     put_nodes(&env, o);
