@@ -39,6 +39,7 @@ struct run {
     double load_sum;
     int n_loads;
     bool beyond; // it has trained on after its end, and is being ended
+    bool at_once;  // its reports came together, from a file: no time of a unit was seen
     bool stopping; // trial.stop: saved: it is ended once it has saved
     struct rb_metric_reader *reader; // of its output
     int team;    // the first of the runs that share its GPU; itself where it is alone
@@ -452,15 +453,43 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
         rb_last_lines_take(&r->printed, bytes, n);
 }
 
+// Reports that came together, since one that came before: each took its part of the time. first: none came before.
+static void share_time(struct run *r, int n_before, bool first)
+{
+    double sum = 0;
+    const int n = r->result.n_units - n_before;
+    for (int i = 0; i < n; i++)
+        sum += r->result.unit_s[n_before + i];
+    for (int i = 0; i < n; i++)
+        r->result.unit_s[n_before + i] = sum / n;
+    if (first && n > 0) {
+        r->result.n_units = n_before;
+        r->at_once = true;
+    }
+}
+
+// Nothing better is known than the time of the whole run.
+static void measure_as_one(struct run *r)
+{
+    const int64_t now = now_us(r->c), unit_us = (now - r->started_us) / r->last_resource;
+    r->result.unit_s[r->result.n_units++] = (double)unit_us / 1e6;
+    r->first_us = r->started_us + unit_us;
+    talk(r->c, "its reports came all at once: the time of a %s is taken to be the whole run's, start-up included",
+         r->c->config.pool.job->scheduler.unit);
+}
+
 static void on_file(void *ctx, int trial, int attempt, const char *name, const char *bytes, size_t n, bool restart)
 {
     (void)attempt;
     struct rb_campaign *c = ctx;
     struct run *r = &c->runs[trial];
+    const int before = r->result.n_units;
+    const bool first = r->first_us < 0;
     if (r->state == RUN_RUNNING && restart)
         rb_metric_reader_file_restart(r->reader, name);
     else if (r->state == RUN_RUNNING)
         rb_metric_reader_file(r->reader, name, bytes, n, take_line, r);
+    share_time(r, before, first);
 }
 
 static void on_again(void *ctx, int trial, int attempt)
@@ -540,6 +569,8 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     if (r->state != RUN_RUNNING)
         return;
     disarm(r);
+    if (r->at_once && r->result.n_units == 0 && r->last_resource >= r->c->config.resource)
+        measure_as_one(r);
     if (code != 0 && !r->beyond) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         script_failed(c, r, code, text);

@@ -104,6 +104,7 @@ send() { # NONCE NAME PATH SIZE: what is new of a file; if its first bytes are o
 
 look_at_files() { # NONCE
     IFS=''
+    touch "$own/looked"
     root=$rb_metric_file
     case $root in *[*?[]*) root=${root%%[*?[]*}; root=${root%/*} ;; esac
     # shellcheck disable=SC2086
@@ -115,6 +116,12 @@ look_at_files() { # NONCE
     done <"$own/now"
     mv "$own/now" "$own/before"
     [ -n "$rb_metric_file" ] || touch "$own/enough"
+}
+
+has_news() { # cheaper than a look
+    IFS=''
+    # shellcheck disable=SC2086
+    [ -n "$(find -L $rb_metric_file -type f -cnewer "$own/looked" -print -quit 2>/dev/null)" ]
 }
 
 saved() { # what find is to ask besides: the files of the checkpoint
@@ -147,7 +154,9 @@ attend() { # NONCE CHILD
     unset RB_PREEMPT_FILE # we are none of the script's, see end_strays
     since='' ticks=0
     until [ -e "$own/over" ]; do
-        [ -z "$rb_metric_file" ] || [ -e "$own/enough" ] || [ $((ticks % 5)) != 0 ] || (trap '' TERM; look_at_files "$1")
+        if [ -n "$rb_metric_file" ] && [ ! -e "$own/enough" ]; then
+            (trap '' TERM; [ $((ticks % 10)) != 0 ] && ! has_news || look_at_files "$1")
+        fi
         if [ -e "$own/stop" ] && [ ! -e "$own/stopped" ] && (trap '' TERM; snapshot); then
             kill -s TERM 0
             left=300
