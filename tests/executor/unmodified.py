@@ -246,12 +246,12 @@ class Unmodified(unittest.TestCase):
 
     def test_no_checkpoint_is_lost_or_torn(self):
         """stop: saved, with kills at random delays: state and horizon are those of the script alone."""
-        place = Place(TIMM, 1.5)
+        place = Place(TIMM, 0.6)
         done = [0]
 
         def kill_some(top, over):
             rng = random.Random(4)
-            while not over.wait(rng.uniform(0.2, 1.6)):
+            while not over.wait(rng.uniform(0.1, 2.4)):
                 pids = processes_below(top)
                 if pids and done[0] < KILLS:
                     done[0] += 1
