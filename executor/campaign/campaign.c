@@ -38,11 +38,11 @@ struct run {
     char checkpoint[4096]; // what it saved, or what it is to go on from; "": nothing
     double load_sum;
     int n_loads;
-    bool beyond; // it has trained on after its end, and is being ended
-    bool at_once;  // its reports came together, from a file: no time of a unit was seen
-    bool stopping; // trial.stop: saved: it is ended once it has saved
+    bool beyond;                     // it has trained on after its end, and is being ended
+    bool at_once;                    // its reports came together, from a file: no time of a unit was seen
+    bool stopping;                   // trial.stop: saved: it is ended once it has saved
     struct rb_metric_reader *reader; // of its output
-    int team;    // the first of the runs that share its GPU; itself where it is alone
+    int team;                        // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
     struct rb_last_lines printed;   // reports left out
     int n_times, n_syncs, n_noises; // reports that told them

@@ -23,8 +23,7 @@ static void hung(void *arg)
         rb_run_task_describe_wait(t, wait, sizeof wait);
     rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
                        has_all ? "it has reported all and does not end" : "no report",
-                       c->config.plan->job->trial.timeout_us / RB_US_PER_S,
-                       has_all ? wait : "");
+                       c->config.plan->job->trial.timeout_us / RB_US_PER_S, has_all ? wait : "");
     rb_run_task_give_up(t, RB_OUTCOME_HUNG);
 }
 

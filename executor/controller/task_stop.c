@@ -27,8 +27,8 @@ static void ask(struct rb_run_task *t, int exit_code, int64_t unit_us)
 
 void rb_run_task_stop(struct rb_run_task *t)
 {
-    if (!wanted(t) || t->c->dead || t->stopping || t->row.state != RB_TASK_INTENT ||
-        t->process < RB_PROCESS_FOLLOWED || t->last_resource < t->row.resource_end)
+    if (!wanted(t) || t->c->dead || t->stopping || t->row.state != RB_TASK_INTENT || t->process < RB_PROCESS_FOLLOWED ||
+        t->last_resource < t->row.resource_end)
         return;
     t->stopping = true;
     t->trained_to = t->last_resource;

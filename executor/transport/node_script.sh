@@ -155,7 +155,7 @@ attend() { # NONCE CHILD
     since='' ticks=0
     until [ -e "$own/over" ]; do
         if [ -n "$rb_metric_file" ] && [ ! -e "$own/enough" ]; then
-            (trap '' TERM; [ $((ticks % 10)) != 0 ] && ! has_news || look_at_files "$1")
+            (trap '' TERM; if [ $((ticks % 10)) = 0 ] || has_news; then look_at_files "$1"; fi)
         fi
         if [ -e "$own/stop" ] && [ ! -e "$own/stopped" ] && (trap '' TERM; snapshot); then
             kill -s TERM 0
@@ -221,7 +221,7 @@ supervise)
         eval "set -- ${rb_words:-}"
         (cd "$base/work" && exec /bin/sh -c "$rb_command" sh "$@") >>out 2>&1 </dev/null &
         child=$!
-        [ -z "$rb_metric_file" ] && [ "${rb_stop:-self}" = self ] || { attend "$nonce" $child & attendant=$!; }
+        if [ -n "$rb_metric_file" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi
         wait $child || code=$?
         while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
     else

@@ -31,8 +31,8 @@ enum word {
     WORD_UNKNOWN
 };
 
-static const char *const word_names[] = {"", "start", "end", "max", "seed", "gpus", "nodes", "checkpoint", "resume",
-                                         "file"};
+static const char *const word_names[] = {"",     "start", "end",        "max",    "seed",
+                                         "gpus", "nodes", "checkpoint", "resume", "file"};
 
 // The next piece of a template: a run of text without braces, one brace, or a word.
 struct piece {
@@ -289,8 +289,8 @@ void rb_trial_args_write(const struct rb_trial_args *a, struct rb_json *j)
     rb_json_kstring(j, "style", rb_args_style_names[a->style]);
     rb_json_kobject(j, "switches");
     for (int i = 0; i < a->n_switches; i++)
-        rb_json_kstrings(j, a->switches[i].name,
-                         (const char *[]){a->switches[i].when_true, a->switches[i].when_false}, 2);
+        rb_json_kstrings(j, a->switches[i].name, (const char *[]){a->switches[i].when_true, a->switches[i].when_false},
+                         2);
     rb_json_end_object(j);
     rb_json_kobject(j, "rename");
     for (int i = 0; i < a->n_renames; i++)
@@ -461,7 +461,8 @@ static void emit_plain(struct maker *m, const char *text, emit_fn *emit, void *c
     emit(ctx, &m->word);
 }
 
-static void emit_parameter(struct maker *m, const struct rb_param *p, const struct rb_value *v, emit_fn *emit, void *ctx)
+static void emit_parameter(struct maker *m, const struct rb_param *p, const struct rb_value *v, emit_fn *emit,
+                           void *ctx)
 {
     const struct rb_trial_args *a = &m->order->job->trial.args;
     const struct rb_arg_switch *s = switch_of(a, p->name);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MAX_PATTERNS 32
+#define MAX_PATTERNS   32
 #define LIGHTNING_FILE "{checkpoint}/lightning_logs/version_*/metrics.csv"
 
 static bool read_pattern(const struct rb_node *node, struct rb_arena *arena, const char **out, struct rb_err *err)

@@ -116,7 +116,8 @@ static void begin_progress(struct world *w, struct running_trial *t, int attempt
         return;
     }
     rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
-    for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start; u++) // trained once more, and reported to no one
+    for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
+         u++) // trained once more, and reported to no one
         rb_trial_progress_next_us(&t->progress);
 }
 

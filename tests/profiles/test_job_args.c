@@ -12,11 +12,12 @@ static bool load(struct fixture *f, const char *metric, const char *trial, const
 {
     RB_AUTO(rb_buf_finish) struct rb_buf yaml = RB_BUF_INIT;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    rb_buf_printf(&yaml,
-                  "name: a\nmetric: {name: loss, goal: minimize%s}\n"
-                  "parameters: {lr: {values: [1.0]}, depth: {values: [3]}, amp: {flag: true, values: [true]}, opt: \"a b\"}\n"
-                  "scheduler: {type: sha, num_trials: 1, min_resource: 2, max_resource: 9}\ntrial: {%s}\n%s\n",
-                  metric, trial, rest);
+    rb_buf_printf(
+        &yaml,
+        "name: a\nmetric: {name: loss, goal: minimize%s}\n"
+        "parameters: {lr: {values: [1.0]}, depth: {values: [3]}, amp: {flag: true, values: [true]}, opt: \"a b\"}\n"
+        "scheduler: {type: sha, num_trials: 1, min_resource: 2, max_resource: 9}\ntrial: {%s}\n%s\n",
+        metric, trial, rest);
     if (!strstr(rest, "run:"))
         rb_buf_puts(&yaml, "run: python train.py \"$@\"\n");
     doc = parse_yaml(rb_buf_str(&yaml));
@@ -24,7 +25,8 @@ static bool load(struct fixture *f, const char *metric, const char *trial, const
     return rb_job_read(doc.root, NULL, 0, &f->arena, &f->job, err);
 }
 
-static void refused(const char *metric, const char *trial, const char *rest, int number, const char *key, const char *words)
+static void refused(const char *metric, const char *trial, const char *rest, int number, const char *key,
+                    const char *words)
 {
     struct fixture f;
     struct rb_err err = {0};
@@ -180,7 +182,8 @@ static void test_the_keys_are_written_and_read_back(void **state)
     (void)state;
     static const char *const cases[][3] = {
         {"", "", ""},
-        {", format: csv, file: \"{checkpoint}/a\", base: 0", "stop: saved", "checkpoint: {in_place: true, files: [a, b]}"},
+        {", format: csv, file: \"{checkpoint}/a\", base: 0", "stop: saved",
+         "checkpoint: {in_place: true, files: [a, b]}"},
         {", pattern: [\"a {loss}\", \"b {resource}\"]",
          "args: {style: pairs, switches: {amp: [a, \"\"]}, rename: {lr: x}, file: {path: p, base: b}, fixed: [a, a], "
          "end: \"{end}\", resume: \"{resume:x*}\"}",
