@@ -45,6 +45,8 @@ static const struct rb_option plan_options[] = {
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE",
      "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
+    {"guess", 0, RB_OPT_STRING, false, "K=V,...",
+     "plan from a guess instead of a profile, e.g. unit=4m,on=A10G,from=feeling", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE",
      "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
     {"max-price-age", 0, RB_OPT_STRING, false, "D",

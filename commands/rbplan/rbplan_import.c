@@ -2,16 +2,19 @@
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "profiles/import/import_job.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const struct rb_option options[] = {
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write it there, if there is no such file yet (default: stdout)", 0,
      0},
-    {"from", 0, RB_OPT_STRING, false, "TOOL", "determined, ray or wandb (default: told by the keys of the file)", 0, 0},
+    {"from", 0, RB_OPT_STRING, false, "TOOL",
+     "determined, katib, ray, sagemaker, vertex or wandb (default: recognised by the keys of the file)", 0, 0},
     {"run", 0, RB_OPT_STRING, false, "COMMAND", "what a trial runs, where the file does not say or only its tool can",
      0, 0},
     {"num-trials", 0, RB_OPT_INT, false, "N", "how many trials, where the file does not say", 1, 131072},
@@ -61,6 +64,26 @@ static bool deliver(const struct rb_args *args, const struct rb_job_import *im, 
     return rb_plan_print(&out, err);
 }
 
+// A Python program is not run to find out what it searches. True: it is one, and err says what to do.
+static bool refuse_program(const char *path, struct rb_err *err)
+{
+    const size_t n = strlen(path);
+    char *text = NULL;
+    size_t len;
+    if (n < 3 || strcmp(path + n - 3, ".py") != 0 || !rb_read_file(path, RB_LIMIT_DOC_BYTES, &text, &len, err))
+        return false;
+    const char *what = strstr(text, "optuna")                                   ? "an Optuna study"
+                       : strstr(text, "import ray") || strstr(text, "from ray") ? "a Ray Tune program"
+                       : strstr(text, "hyperopt")                               ? "a Hyperopt program"
+                                                                                : "a Python program";
+    free(text);
+    return !rb_err_set(
+        err, RB_E_JOB_TOOL,
+        "%s is %s, which is not run: move what one trial does into a script that takes its parameters as options, "
+        "then `rbplan init SCRIPT`; of Ray Tune, the JSON of an experiment can be imported",
+        path, what);
+}
+
 static bool run_import(const struct rb_args *args, struct rb_err *err)
 {
     const struct rb_job_import_options given = {
@@ -74,8 +97,8 @@ static bool run_import(const struct rb_args *args, struct rb_err *err)
     RB_AUTO(rb_job_import_finish) struct rb_job_import im = {0};
     if (path && access(path, F_OK) == 0)
         return rb_err_set(err, RB_E_FILE_EXISTS, "%s is there already: give another --output, or remove it", path);
-    return rb_doc_read(&doc, args->args[0], err) && rb_job_import_read(&doc, &given, &im, err) &&
-           deliver(args, &im, err);
+    return !refuse_program(args->args[0], err) && rb_doc_read(&doc, args->args[0], err) &&
+           rb_job_import_read(&doc, &given, &im, err) && deliver(args, &im, err);
 }
 
 int rb_plan_import(int argc, char **argv)
@@ -83,7 +106,8 @@ int rb_plan_import(int argc, char **argv)
     static const struct rb_command command = {
         .name = "rbplan import",
         .usage = "[options] FILE",
-        .summary = "Makes a job.yaml of a W&B sweep, a Determined experiment or a Ray Tune experiment as JSON.",
+        .summary = "Makes a job.yaml of a W&B sweep, a Determined or Katib experiment, a SageMaker or Vertex AI tuning "
+                   "job, or Ray Tune's JSON.",
         .examples = "  rbplan import sweep.yaml -o job.yaml\n"
                     "  rbplan import sweep.yaml --num-trials 64 --max-resource 50 > job.yaml\n"
                     "  rbplan import experiment.json --from ray --run 'python train.py $RB_ARGS'\n",

@@ -1,5 +1,6 @@
 #include "commands/rbplan/rbplan_inputs.h"
 
+#include "profiles/guess/guess.h"
 #include "providers/provider.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ static const char *const key_flags[] = {"deadline", "budget", "confidence",
 static int collect_overrides(const struct rb_args *args, const char *const *more, int n_more, struct rb_arena *arena,
                              const char ***out)
 {
-    const char **list = rb_arena_array(arena, (size_t)(args->n_given + n_more) + 1, sizeof *list), *text;
+    const char **list = rb_arena_array(arena, (size_t)(args->n_given + n_more) + 2, sizeof *list), *text;
     int n = 0;
     while ((text = rb_args_nth(args, "set", n)))
         list[n++] = text;
@@ -22,6 +23,9 @@ static int collect_overrides(const struct rb_args *args, const char *const *more
         if (text)
             list[n++] = rb_arena_printf(arena, "--%s=%s", key_flags[i], text);
     }
+    text = rb_args_string(args, "guess", NULL);
+    if (text)
+        list[n++] = rb_arena_printf(arena, "--guess=%s", rb_guess_yaml(text, arena));
     for (int i = 0; i < n_more; i++)
         list[n++] = more[i];
     *out = list;
@@ -54,6 +58,7 @@ bool rb_args_job_again(const struct rb_args *args, const char *const *more, int 
 bool rb_args_find_inputs(const struct rb_args *args, struct rb_plan_inputs *in, struct rb_err *err)
 {
     const struct rb_input_sources from = {rb_args_string(args, "db", NULL), rb_args_string(args, "prices", NULL),
-                                          rb_args_string(args, "profile-file", NULL)};
+                                          rb_args_string(args, "profile-file", NULL),
+                                          rb_args_string(args, "guess", NULL) != NULL};
     return rb_plan_inputs_find(in, &from, rb_local_slots, err);
 }

@@ -65,11 +65,16 @@ static void next_step(const char *output, struct rb_buf *out)
         rb_buf_puts(out, "\nto keep it, add: -o plan.json; then carry it out with: rbrun plan.json\n");
 }
 
-static void write_table(const struct rb_plan *plan, const struct rb_marginal *m, struct rb_buf *out)
+static bool write_table(const struct rb_plan *plan, const struct rb_marginal *m, struct rb_buf *out, struct rb_err *err)
 {
+    struct rb_measuring measuring;
     const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     const struct rb_plan_slack slack = {m->step_us, -m->more_uusd};
+    if (!rb_measuring_find(plan, 1, &measuring, err))
+        return false;
     rb_plan_table_write(plan, m->exists ? &slack : NULL, &style, out);
+    rb_plan_guess_write(plan, &measuring, out);
+    return true;
 }
 
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, const struct rb_marginal *marginal,
@@ -87,7 +92,7 @@ bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, cons
         if (!output || strcmp(output, "-") != 0)
             write_json(plan, false, &out);
     } else {
-        write_table(plan, marginal, &out);
+        ok = write_table(plan, marginal, &out, err) && ok;
         rb_buf_puts(&out, rb_buf_str(&verified));
         next_step(output, &out);
     }

@@ -441,8 +441,8 @@ static void add_relaxation(struct rb_plan_bound *b, const char *text, struct rb_
 
 // Only some planners prove anything; the others say nothing about it. And what is proved is proved of plans that request
 // nodes when they need them: one that does it before may be below the bound.
-static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const char *planner,
-                                     const struct rb_estimate *estimate, struct rb_arena *arena)
+static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const struct rb_scenario *scenario,
+                                     const char *planner, const struct rb_estimate *estimate, struct rb_arena *arena)
 {
     struct rb_plan_bound b = result->bound;
     const double cost_uusd = (double)estimate->cost_uusd.mean;
@@ -456,6 +456,10 @@ static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const 
     }
     if (b.proved && estimate->spread_unknown) {
         b.why_not = "nothing is known of how far times vary: the profile's are constants";
+        b.proved = false;
+    }
+    if (b.proved && scenario->profile->n_basis > 0) {
+        b.why_not = "the profile is a guess";
         b.proved = false;
     }
     if (!b.proved && !b.why_not)
@@ -480,7 +484,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (!fill_stages(&a, result, &plan, err) || (!search->req->alone && !fill_baselines(&a, &plan, err)))
         return false;
     plan.admit_until_us = result->best.admit_until_us;
-    plan.bound = bound_of(result, planner->name, &plan.estimate, arena);
+    plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
     fill_fallbacks(&a);
     fill_images(&a, &plan);
     if (planner->on_average)

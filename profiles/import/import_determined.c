@@ -472,10 +472,7 @@ static bool join_words(const struct rb_node *entry, struct rb_buf *out, struct r
         if (!rb_node_string(word, &text, err))
             return false;
         rb_buf_puts(out, out->len ? " " : "");
-        if (text[strcspn(text, " \t\n'\"\\$`*?;&|<>()#~[]{}")] == '\0' && *text)
-            rb_buf_puts(out, text);
-        else
-            rb_buf_shell_quote(out, text);
+        rb_import_put_word(text, out);
     }
     return true;
 }

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-static const struct rb_job_format *const formats[] = {&rb_job_format_determined, &rb_job_format_ray,
-                                                      &rb_job_format_wandb};
+static const struct rb_job_format *const formats[] = {&rb_job_format_determined, &rb_job_format_katib,
+                                                      &rb_job_format_ray,        &rb_job_format_sagemaker,
+                                                      &rb_job_format_vertex,     &rb_job_format_wandb};
 #define N_FORMATS (sizeof formats / sizeof formats[0])
 
-const char *const rb_job_import_names[] = {"determined", "ray", "wandb", NULL};
+const char *const rb_job_import_names[] = {"determined", "katib", "ray", "sagemaker", "vertex", "wandb", NULL};
 
 // --- which format
 
@@ -23,15 +24,15 @@ static bool has_marks(const struct rb_node *root, const struct rb_job_format *fo
 
 static bool cannot_tell(const struct rb_node *root, int n, struct rb_err *err)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf told_by = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf marks = RB_BUF_INIT;
     for (size_t i = 0; i < N_FORMATS; i++) {
-        rb_buf_printf(&told_by, "%s%s has `%s`", i ? ", " : "", formats[i]->title, formats[i]->marks[0]);
+        rb_buf_printf(&marks, "%s%s has `%s`", i ? ", " : "", formats[i]->title, formats[i]->marks[0]);
         if (formats[i]->marks[1])
-            rb_buf_printf(&told_by, " and `%s`", formats[i]->marks[1]);
+            rb_buf_printf(&marks, " and `%s`", formats[i]->marks[1]);
     }
-    return rb_node_refuse(root, err, RB_E_JOB_TOOL, "%s: %s; give --from determined, ray or wandb",
-                          n == 0 ? "this is not a job of a known tool" : "this may be a job of more than one tool",
-                          rb_buf_str(&told_by));
+    return rb_node_refuse(
+        root, err, RB_E_JOB_TOOL, "%s: %s; give --from determined, katib, ray, sagemaker, vertex or wandb",
+        n == 0 ? "this is not a job of a known tool" : "this may be a job of more than one tool", rb_buf_str(&marks));
 }
 
 static bool choose_format(const struct rb_node *root, const char *from, const struct rb_job_format **out,
@@ -45,7 +46,8 @@ static bool choose_format(const struct rb_node *root, const char *from, const st
         }
     }
     if (from && n == 0)
-        return rb_err_set(err, RB_E_OPTION_VALUE, "--from: expected determined, ray or wandb, got \"%.40s\"", from);
+        return rb_err_set(err, RB_E_OPTION_VALUE,
+                          "--from: expected determined, katib, ray, sagemaker, vertex or wandb, got \"%.40s\"", from);
     return n == 1 || cannot_tell(root, n, err);
 }
 

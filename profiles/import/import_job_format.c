@@ -143,6 +143,14 @@ void rb_import_set_text(struct rb_importer *im, enum rb_draft_section section, c
     rb_import_set(im, section, key, rb_yaml_text(text, &im->made.arena), source);
 }
 
+void rb_import_put_word(const char *word, struct rb_buf *out)
+{
+    if (word[strcspn(word, " \t\n'\"\\$`*?;&|<>()#~[]{}")] == '\0' && *word)
+        rb_buf_puts(out, word);
+    else
+        rb_buf_shell_quote(out, word);
+}
+
 // Quotes stay readable in a block of text.
 void rb_import_set_run(struct rb_importer *im, const char *command, const struct rb_node *source)
 {

@@ -22,7 +22,8 @@ struct rb_job_format {
     bool (*read)(struct rb_importer *im, const struct rb_node *root, struct rb_err *err);
 };
 
-extern const struct rb_job_format rb_job_format_determined, rb_job_format_ray, rb_job_format_wandb;
+extern const struct rb_job_format rb_job_format_determined, rb_job_format_katib, rb_job_format_ray, rb_job_format_sagemaker,
+    rb_job_format_vertex, rb_job_format_wandb;
 
 // --- keys
 
@@ -61,6 +62,8 @@ void rb_import_set_text(struct rb_importer *im, enum rb_draft_section section, c
 void rb_import_set_int(struct rb_importer *im, enum rb_draft_section section, const char *key, int64_t value,
                        const struct rb_node *source);
 
+// One word of a command, quoted for a shell where it needs that.
+void rb_import_put_word(const char *word, struct rb_buf *out);
 void rb_import_set_run(struct rb_importer *im, const char *command, const struct rb_node *source);
 void rb_import_add_secret(struct rb_importer *im, const char *name, const struct rb_node *source);
 // Of the job: the text of `node`; NULL: what the file is called.

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/guess/guess.h"
 #include "profiles/import/import.h"
 #include "profiles/store/store.h"
 
@@ -166,8 +167,18 @@ static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const
 
 // --- the profile
 
-static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const char *file, struct rb_err *err)
+static bool use_guess(struct rb_plan_inputs *in, struct rb_err *err)
 {
+    return rb_guess_profile(in->job.guess, in->job.profile, in->job.scheduler.unit, &in->catalog, &in->arena,
+                            &in->profile, err);
+}
+
+static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_input_sources *from,
+                         struct rb_err *err)
+{
+    const char *file = from->profile_file;
+    if (from->guess)
+        return use_guess(in, err);
     if (file)
         return use_profile_file(in, file, err);
     if (store) {
@@ -179,11 +190,13 @@ static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, cons
     const char *path = beside(in, "profile.yaml");
     if (access(path, F_OK) == 0)
         return use_profile_file(in, path, err);
+    if (in->job.guess)
+        return use_guess(in, err);
     if (store)
         return false;
     return rb_err_set(err, RB_E_PROFILE_MISSING,
                       "there is no profile \"%s\": no profile store, and no %s; measure one with `rbprofile train %s`, "
-                      "or give one with --profile-file FILE.yaml",
+                      "give one with --profile-file FILE.yaml, or guess: --guess unit=4m,on=A10G",
                       in->job.profile, path, in->job_path);
 }
 
@@ -196,8 +209,7 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
             return false;
         *err = (struct rb_err){0};
     }
-    bool ok =
-        find_profile(in, store, from->profile_file, err) && find_prices(in, store, from->prices, local_slots, err);
+    bool ok = find_prices(in, store, from->prices, local_slots, err) && find_profile(in, store, from, err);
     rb_store_close(store);
     if (ok)
         *err = (struct rb_err){0};

@@ -21,9 +21,10 @@ struct rb_plan_inputs {
     int n_imports;
 };
 
-// Where profile and prices are looked for; NULL: in the user's store, then in files beside the job.
+// Where profile and prices are looked for; NULL: in the user's store, then in files beside the job, then the job's guess.
 struct rb_input_sources {
     const char *db, *prices, *profile_file;
+    bool guess; // the job's guess, whatever was measured
 };
 
 // This machine's slots and what they are, as providers/provider.h has them: called where a job may run on this machine.

@@ -89,6 +89,8 @@ struct rb_resources {
     struct rb_slurm_spec slurm;                      // all zero: none
 };
 
+struct rb_guess; // profiles/guess/guess.h
+
 struct rb_job {
     const char *name;
     const char *workdir;     // as written, relative to the job file
@@ -126,6 +128,7 @@ struct rb_job {
     bool on_average;         // `confidence: mean`: the mean time is to keep the deadline
     enum rb_objective objective;
     enum rb_drift on_drift;
+    const struct rb_guess *guess; // used where there is no profile; NULL: none
 };
 
 // Reads and validates; strings are copied into `arena`. `overrides` are "scheduler.eta=4" texts from --set, applied

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/units.h"
+#include "profiles/guess/guess.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_overrides.h"
 #include "profiles/job/job_policy.h"
@@ -308,12 +309,22 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
     return true;
 }
 
+// Where no profile was measured yet.
+static bool read_guess(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+{
+    if (!node)
+        return true;
+    struct rb_guess *guess = rb_arena_alloc(arena, sizeof *guess);
+    job->guess = guess;
+    return rb_guess_read(node, arena, guess, err);
+}
+
 // --- the whole ---
 
 static const char *const job_keys[] = {
-    "version",        "name",      "workdir",  "seed",   "metric",     "parameters", "scheduler", "policy",
-    "policy_options", "profile",   "trial",    "envs",   "secrets",    "setup",      "run",       "checkpoint",
-    "data",           "resources", "deadline", "budget", "confidence", "objective",  "on_drift",  NULL};
+    "version",  "name",   "workdir",    "seed",      "metric",   "parameters", "scheduler",  "policy", "policy_options",
+    "profile",  "trial",  "envs",       "secrets",   "setup",    "run",        "checkpoint", "data",   "resources",
+    "deadline", "budget", "confidence", "objective", "on_drift", "guess",      NULL};
 
 // Everything else that is written or read here begins with its format, a job does not. NULL: no such text.
 static const char *format_of(const struct rb_node *root)
@@ -347,7 +358,7 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            rb_trial_args_check(job, rb_node_member(rb_map_get(&m, "trial"), "args"), err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) &&
-           read_constraints(&m, job, err);
+           read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err);
 }
 
 bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides, struct rb_arena *arena,

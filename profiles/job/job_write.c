@@ -3,6 +3,7 @@
 #include "profiles/job/job.h"
 
 #include "base/units.h"
+#include "profiles/guess/guess.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_resources.h"
@@ -128,5 +129,9 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j)
     rb_json_key(j, "resources");
     rb_resources_write(&job->resources, j);
     write_constraints(job, j);
+    if (job->guess) {
+        rb_json_key(j, "guess");
+        rb_guess_write(job->guess, j);
+    }
     rb_json_end_object(j);
 }

@@ -50,6 +50,12 @@ struct rb_provisioning {
     double preemption_per_hour;
 };
 
+// One thing that a guessed profile rests on.
+struct rb_basis {
+    const char *what, *from;
+    double log_sd; // standard deviation of the logarithm; 0: several, each in what it is said of
+};
+
 struct rb_profile {
     const char *name, *unit, *source;
     const struct rb_training *training;
@@ -62,6 +68,8 @@ struct rb_profile {
     bool exact;                       // `exact: true`: times never vary
     bool has_measured;                // else it was written by hand
     struct rb_measured measured;
+    const struct rb_basis *basis;     // [n_basis]; none: it was measured, or written by hand. Otherwise it is a guess: the errors
+    int n_basis;                      // of its times are common to all layouts, and nothing is proved with it
 };
 
 // Is everything in it constant although it does not say `exact: true`? Then it is unknown how far a run may be from its

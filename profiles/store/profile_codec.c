@@ -182,7 +182,8 @@ static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, str
     return true;
 }
 
-static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
+static bool read_training(const struct rb_node *node, double most_error, struct rb_arena *arena, struct rb_training *t,
+                          struct rb_err *err)
 {
     static const char *const keys[] = {"accelerator", "base_s",  "relative_error", "layouts",
                                        "throughput",  "sharing", "goodput",        NULL};
@@ -196,7 +197,7 @@ static bool read_training(const struct rb_node *node, struct rb_arena *arena, st
         return false;
     if (!layouts == !throughput)
         return rb_node_refuse(node, err, RB_E_KEYS_TOGETHER, "expected either `layouts` or `throughput`");
-    return rb_keys_double(&m, "relative_error", 0, 1, 0, &t->relative_error, err) &&
+    return rb_keys_double(&m, "relative_error", 0, most_error, 0, &t->relative_error, err) &&
            (layouts ? read_layouts(layouts, arena, t, err) : read_throughput(throughput, t, err)) &&
            read_sharing(rb_keys_given(&m, "sharing"), arena, t, err) && read_base(&m, t, err);
 }
@@ -213,7 +214,7 @@ static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_p
     p->training = training;
     for (const struct rb_node *child = list->first; child; child = child->next) {
         struct rb_training *t = &training[p->n_training];
-        if (!read_training(child, arena, t, err))
+        if (!read_training(child, p->n_basis > 0 ? RB_DIST_MAX_CV : 1, arena, t, err))
             return false;
         if (rb_profile_training(p, t->accelerator))
             return rb_node_refuse(child, err, RB_E_LIST_REPEATED, "accelerator %.60s has an entry already; merge them",
@@ -301,6 +302,36 @@ bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, co
     return true;
 }
 
+// --- what a guess rests on ---
+
+#define MOST_LOG_SD 10.0
+
+static bool read_basis_row(const struct rb_node *node, struct rb_arena *arena, struct rb_basis *out, struct rb_err *err)
+{
+    static const char *const keys[] = {"what", "from", "log_sd", NULL};
+    struct rb_map m;
+    return rb_keys_begin(&m, node, keys, err) && rb_keys_need_text(&m, "what", arena, &out->what, err) &&
+           rb_keys_need_text(&m, "from", arena, &out->from, err) &&
+           rb_map_need_double(&m, "log_sd", 0, MOST_LOG_SD, &out->log_sd, err);
+}
+
+static bool read_basis(const struct rb_node *list, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
+{
+    if (!list)
+        return true;
+    if (!rb_node_list(list, err))
+        return false;
+    if (list->n_children < 1 || list->n_children > RB_LIMIT_INSTANCE_TYPES)
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d entries, got %d", RB_LIMIT_INSTANCE_TYPES,
+                              list->n_children);
+    struct rb_basis *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
+    p->basis = rows;
+    for (const struct rb_node *child = list->first; child; child = child->next)
+        if (!read_basis_row(child, arena, &rows[p->n_basis++], err))
+            return false;
+    return true;
+}
+
 // --- the whole ---
 
 // The two files that people write are easily taken for each other.
@@ -349,9 +380,9 @@ static bool read_flag(struct rb_map *m, const char *key, bool fallback, bool *ou
 bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
                      struct rb_profile *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"format",    "name",         "unit",         "source",  "training", "noise",
-                                       "startup_s", "checkpoint_s", "provisioning", "resumes", "exact",    "measured",
-                                       NULL};
+    static const char *const keys[] = {
+        "format",       "name",         "unit",    "source", "training", "noise", "startup_s",
+        "checkpoint_s", "provisioning", "resumes", "exact",  "measured", "basis", NULL};
     struct rb_profile p = {0};
     struct rb_map m;
     bool resumes;
@@ -361,7 +392,8 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
     if (!rb_keys_begin(&m, root, keys, err) || !read_format(&m, err) ||
         !read_name(&m, name_override, stem, arena, &p.name, err) ||
         !rb_keys_text(&m, "unit", "epoch", arena, &p.unit, err) ||
-        !rb_keys_text(&m, "source", "", arena, &p.source, err) || !read_trainings(&m, arena, &p, err) ||
+        !rb_keys_text(&m, "source", "", arena, &p.source, err) ||
+        !read_basis(rb_keys_given(&m, "basis"), arena, &p, err) || !read_trainings(&m, arena, &p, err) ||
         !read_noise(&m, arena, &p, err) || !need_measured(&m, "startup_s", arena, &p.startup_s, err) ||
         !need_measured(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
         !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err) ||

@@ -88,6 +88,19 @@ static const char *source_or_null(const struct rb_profile *p)
     return p->source && *p->source ? p->source : NULL;
 }
 
+static void write_basis_list(const struct rb_profile *p, struct rb_json *j)
+{
+    rb_json_begin_array(j);
+    for (int i = 0; i < p->n_basis; i++) {
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "what", p->basis[i].what);
+        rb_json_kstring(j, "from", p->basis[i].from);
+        rb_json_kdouble(j, "log_sd", p->basis[i].log_sd);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
 void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -116,6 +129,10 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
     if (p->has_measured) {
         rb_json_key(j, "measured");
         rb_measured_write(&p->measured, j);
+    }
+    if (p->n_basis > 0) {
+        rb_json_key(j, "basis");
+        write_basis_list(p, j);
     }
     rb_json_end_object(j);
 }
@@ -256,6 +273,13 @@ void rb_profile_write_yaml(const struct rb_profile *p, struct rb_buf *out)
         rb_buf_puts(out, "measured: ");
         rb_json_init(&j, out, false);
         rb_measured_write(&p->measured, &j); // on one line JSON is YAML
+        rb_buf_putc(out, '\n');
+    }
+    if (p->n_basis > 0) {
+        struct rb_json j;
+        rb_json_init(&j, out, false);
+        rb_buf_puts(out, "basis: ");
+        write_basis_list(p, &j);
         rb_buf_putc(out, '\n');
     }
 }

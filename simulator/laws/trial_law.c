@@ -38,16 +38,22 @@ static bool product_in_family(const struct rb_dist *a, const struct rb_dist *b, 
     return true;
 }
 
+struct rb_law rb_within_law(const struct rb_profile *p, int64_t units, struct rb_arena *arena)
+{
+    struct rb_dist sum;
+    assert(units >= 1);
+    if (sum_in_family(&p->within, units, &sum))
+        return rb_law_of_dist(&sum, arena);
+    const struct rb_law one = rb_law_of_dist(&p->within, arena);
+    return rb_law_sum_of(&one, units, arena);
+}
+
 struct rb_law rb_work_law(const struct rb_profile *p, int64_t units, struct rb_arena *arena)
 {
     struct rb_dist sum, product;
-    assert(units >= 1);
-    const bool closed = sum_in_family(&p->within, units, &sum);
-    if (closed && product_in_family(&p->between, &sum, &product))
+    if (sum_in_family(&p->within, units, &sum) && product_in_family(&p->between, &sum, &product))
         return rb_law_of_dist(&product, arena);
-    struct rb_law within = rb_law_of_dist(closed ? &sum : &p->within, arena);
-    if (!closed)
-        within = rb_law_sum_of(&within, units, arena);
+    const struct rb_law within = rb_within_law(p, units, arena);
     const struct rb_law between = rb_law_of_dist(&p->between, arena);
     return rb_law_product(&between, &within, arena);
 }

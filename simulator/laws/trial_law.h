@@ -12,6 +12,7 @@ struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, doub
 // The same from what trials at other speeds share: between * (sum of `units` times within), and startup + checkpoint.
 struct rb_law rb_trial_law_of(const struct rb_law *work, double unit_s, const struct rb_law *overhead,
                               struct rb_arena *arena);
+struct rb_law rb_within_law(const struct rb_profile *profile, int64_t units, struct rb_arena *arena); // the sum alone
 struct rb_law rb_work_law(const struct rb_profile *profile, int64_t units, struct rb_arena *arena);
 struct rb_law rb_overhead_law(const struct rb_profile *profile, struct rb_arena *arena);
 

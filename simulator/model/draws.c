@@ -50,8 +50,7 @@ static double shared_error(const struct rb_dist *error, const struct rb_scenario
     return draw(error, s, purpose, 0, index, 0, replicate);
 }
 
-// Which entry of the profile's provisioning an offer goes by: offers of one entry are off by the same.
-static int provisioning_entry(const struct rb_scenario *s, int offer)
+int rb_draw_provisioning_entry(const struct rb_scenario *s, int offer)
 {
     for (int i = 0; i < s->profile->n_provisioning; i++) {
         if (s->sim_offers[offer].provisioning == &s->profile->provisioning[i])
@@ -63,7 +62,7 @@ static int provisioning_entry(const struct rb_scenario *s, int offer)
 static double node_error(const struct rb_scenario *s, int offer, const struct rb_dist *error, enum rb_purpose purpose,
                          uint32_t replicate)
 {
-    return is_constant(error) ? 1 : shared_error(error, s, purpose, provisioning_entry(s, offer), replicate);
+    return is_constant(error) ? 1 : shared_error(error, s, purpose, rb_draw_provisioning_entry(s, offer), replicate);
 }
 
 int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
@@ -101,9 +100,15 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
     return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
 }
 
+int rb_draw_layout(const struct rb_scenario *s, int gpus_per_trial)
+{
+    return s->profile->n_basis > 0 ? 0 : gpus_per_trial;
+}
+
 double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate)
 {
-    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, gpus_per_trial, 0, replicate);
+    const int layout = rb_draw_layout(s, gpus_per_trial);
+    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, layout, 0, replicate);
 }
 
 struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,

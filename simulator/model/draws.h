@@ -22,7 +22,11 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
                               uint32_t replicate);
 // The unit time that holds in this replicate: unit_s (from rb_scenario_unit_s) times how far the measured mean may be from
 // the true one (training.relative_error). One draw per replicate and GPU count, for all stages and trials alike.
+// A guess is wrong in the same way on any number of GPUs: which error a layout has.
+int rb_draw_layout(const struct rb_scenario *s, int gpus_per_trial);
 double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate);
+// Which entry of the profile's provisioning an offer goes by: offers of one entry are off by the same.
+int rb_draw_provisioning_entry(const struct rb_scenario *s, int offer);
 // What becomes of a request, all of the above together: refused attempts are made again at once.
 struct rb_arrival {
     int64_t running_us;      // after the request

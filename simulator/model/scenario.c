@@ -137,18 +137,10 @@ static void take_errors(struct rb_sim_offer *o)
     o->init_error = rb_dist_error(o->provisioning ? o->provisioning->init_s.relative_error : 0);
 }
 
-const char *rb_scenario_beyond_laws(const struct rb_scenario *s, int offer)
+bool rb_scenario_trials_share_errors(const struct rb_scenario *s, int offer)
 {
-    const struct rb_sim_offer *o = &s->sim_offers[offer];
-    if (rb_dist_variance(&o->measurement) > 0)
-        return "the measured speed is uncertain: all stages share its error";
-    if (rb_dist_variance(&s->startup_error) > 0 || rb_dist_variance(&s->checkpoint_error) > 0)
-        return "the measured start-up and checkpoint are uncertain: all stages share their error";
-    if (rb_dist_variance(&o->queue_error) > 0 || rb_dist_variance(&o->init_error) > 0)
-        return "the measured delays of new nodes are uncertain: all stages share their error";
-    if (o->data_us > 0)
-        return "new nodes read the job's data (data.bandwidth) before they are ready";
-    return NULL;
+    return rb_dist_variance(&s->sim_offers[offer].measurement) > 0 || rb_dist_variance(&s->startup_error) > 0 ||
+           rb_dist_variance(&s->checkpoint_error) > 0;
 }
 
 bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const struct rb_profile *profile,

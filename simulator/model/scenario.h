@@ -62,9 +62,8 @@ bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_tri
 bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_width width, double *out_s,
                               struct rb_err *err);
 
-// What no law of one stage by itself knows: an error that all stages of a replicate share, or data that new nodes read. NULL:
-// nothing of the kind. A text for people.
-const char *rb_scenario_beyond_laws(const struct rb_scenario *s, int offer);
+// Do the trials of a replicate share an error of measurement, so that their times are not independent?
+bool rb_scenario_trials_share_errors(const struct rb_scenario *s, int offer);
 
 // Does every stage train from the beginning: because the script does not resume, or the job does not want it to?
 bool rb_scenario_starts_over(const struct rb_scenario *s);

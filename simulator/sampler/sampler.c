@@ -2,6 +2,7 @@
 // cut into pieces for threads and written where they belong.
 #include "simulator/sampler/sampler.h"
 
+#include "simulator/model/draws.h"
 #include "simulator/model/program.h"
 #include "simulator/sampler/sampler_program.h"
 #include "simulator/sampler/sampler_tables.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define PIECES_A_THREAD 8
+#define FIRST_OF_ERRORS 0x100000u // streams of shared errors; those of stages are before them
 
 struct rb_sampler {
     struct rb_sampler_program program;
@@ -142,10 +144,22 @@ static void allocate(struct ownership *o, const struct rb_plan_stage *plan, int 
     o->program->stages[s].n_kept = kept;
 }
 
+// Shared by all stages: the kind of the error, and which of its kind.
+static struct rb_sampler_error error_of(struct rb_sampler *sampler, const struct rb_dist *error,
+                                        enum rb_purpose purpose, int index)
+{
+    if (!(rb_dist_variance(error) > 0))
+        return (struct rb_sampler_error){0};
+    return (struct rb_sampler_error){rb_sampler_tables_dist(sampler->tables, error),
+                                     FIRST_OF_ERRORS + ((uint32_t)purpose << 16) + (uint32_t)index};
+}
+
 static bool request(struct ownership *o, struct rb_sampler *sampler, int offer, int n, int s, struct rb_err *err)
 {
     struct rb_sampler_program *p = o->program;
-    const struct rb_provisioning *provisioning = o->scenario->sim_offers[offer].provisioning;
+    const struct rb_sim_offer *sim = &o->scenario->sim_offers[offer];
+    const struct rb_provisioning *provisioning = sim->provisioning;
+    const int entry = rb_draw_provisioning_entry(o->scenario, offer);
     if (n > RB_LIMIT_NODES - p->n_nodes)
         return rb_err_set(err, RB_E_SCENARIO_SIZE, "stages[%d]: more than %d nodes are requested in one run", s,
                           RB_LIMIT_NODES);
@@ -161,6 +175,9 @@ static bool request(struct ownership *o, struct rb_sampler *sampler, int offer, 
         .n = n,
         .queue = rb_sampler_tables_dist(sampler->tables, &provisioning->queue_s),
         .init = rb_sampler_tables_dist(sampler->tables, &provisioning->init_s),
+        .queue_error = error_of(sampler, &sim->queue_error, RB_DRAW_QUEUE_ERROR, entry),
+        .init_error = error_of(sampler, &sim->init_error, RB_DRAW_INIT_ERROR, entry),
+        .data_s = (float)((double)sim->data_us / RB_US_PER_S),
         .refused = (uint32_t)(provisioning->capacity_failure * 0x1p31),
     };
     p->n_nodes += n;
@@ -213,19 +230,6 @@ static bool allocate_stage(struct ownership *o, struct rb_sampler *sampler, cons
 
 // ---- a plan becomes a program
 
-static bool check_stage(const struct rb_scenario *s, const struct rb_plan_stage *plan, int index, struct rb_err *err)
-{
-    for (int i = 0; i < plan->n_nodes; i++) {
-        const char *shared = rb_scenario_beyond_laws(s, plan->nodes[i].offer);
-        if (shared)
-            return rb_err_set(err, RB_E_SAMPLER_LIMIT,
-                              "stages[%d]: %s: that is not sampled from tables; use "
-                              "rb_evaluate",
-                              index, shared);
-    }
-    return true;
-}
-
 static int64_t min_count(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -238,6 +242,18 @@ static void set_slots(struct rb_sampler_stage *stage, const struct rb_stage_prog
     stage->slots_per_node = from->trials_per_node > 0 ? from->trials_per_node : 1;
     stage->nodes_per_slot = from->nodes_per_trial;
     stage->n_slots = (int)min_count((int64_t)n_nodes * stage->slots_per_node / stage->nodes_per_slot, stage->n_trials);
+}
+
+static void set_trial(struct rb_sampler *sampler, const struct rb_scenario *s, const struct rb_stage_program *from,
+                      struct rb_sampler_stage *stage)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[from->plan->nodes[0].offer];
+    const int layout = rb_draw_layout(s, from->plan->gpus_per_trial);
+    stage->measurement = error_of(sampler, &o->measurement, RB_DRAW_MEASUREMENT, layout);
+    stage->startup_error = error_of(sampler, &s->startup_error, RB_DRAW_STARTUP_ERROR, 0);
+    stage->checkpoint_error = error_of(sampler, &s->checkpoint_error, RB_DRAW_CHECKPOINT_ERROR, 0);
+    rb_sampler_tables_of_trial(sampler->tables, s->profile, from->units, from->unit_s,
+                               rb_scenario_trials_share_errors(s, from->plan->nodes[0].offer), &stage->trial);
 }
 
 static void inherit(struct ownership *o, int offer, int n)
@@ -256,13 +272,12 @@ static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const s
         inherit(o, from->stages[0].plan->nodes[0].offer, n_inherited);
     for (int s = 0; s < p->n_stages; s++) {
         const struct rb_stage_program *stage = &from->stages[s];
-        if (!check_stage(from->scenario, stage->plan, s, err) || !allocate_stage(o, sampler, from, s, err))
+        if (!allocate_stage(o, sampler, from, s, err))
             return false;
         set_slots(&p->stages[s], stage);
         if (p->stages[s].n_slots > p->max_slots)
             p->max_slots = p->stages[s].n_slots;
-        p->stages[s].trial =
-            rb_sampler_tables_trial(sampler->tables, from->scenario->profile, stage->units, stage->unit_s);
+        set_trial(sampler, from->scenario, stage, &p->stages[s]);
     }
     for (int i = 0; i < o->n_owned; i++)
         add_life(o, &o->owned[i], p->n_stages);

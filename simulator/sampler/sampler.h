@@ -34,8 +34,7 @@ struct rb_sampler;
 
 // Compiles a plan: tables of every law, slots, billing. The scenario and the stages are not needed afterwards. NULL
 // and err: a plan that does not fit the scenario, an offer that may lose nodes, early requests for anything but all
-// that the next stage gains from one offer, a profile with a measurement error (use rb_evaluate for these), an instruction set
-// asked for that is not there. An early request and one that is made at the barrier instead are the same draw.
+// that the next stage gains from one offer (use rb_evaluate for these), an instruction set asked for that is not there. An early request and one that is made at the barrier instead are the same draw.
 struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                                      const struct rb_sampler_options *opt, struct rb_err *err);
 void rb_sampler_destroy(struct rb_sampler *sampler);

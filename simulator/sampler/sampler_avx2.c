@@ -5,8 +5,8 @@
 
 #include "simulator/sampler/sampler_block.h"
 
-void rb_sampler_block_avx2(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
-                           uint32_t block, const struct rb_sampler_runs *out)
+void rb_sampler_block_avx2(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch, uint32_t block,
+                           const struct rb_sampler_runs *out)
 {
     run_block(p, scratch, block, out);
 }

@@ -26,6 +26,7 @@ struct block {
     const struct rb_sampler_scratch *scratch;
     struct lane_stream streams[2]; // the second is for draw_largest only
     struct lanes before_s; // what the stage before took
+    struct lanes work_s, startup, checkpoint; // of trials in parts: factors of the stage at hand, or constants
     bool is_late; // a node is not ready when the stage at hand starts: every owned node's ready_s holds
     int n_ended;  // spans
     const struct rb_sampler_runs *out;
@@ -37,6 +38,57 @@ static inline float *row(float *rows, int i)
 }
 
 // The generator is copied out of the block for a loop of draws and back, so that it stays in registers.
+
+// ---- errors that all draws of a replicate share
+
+static inline struct lanes shared_factor(const struct block *b, uint32_t number, const struct rb_sampler_error *error)
+{
+    if (!error->table)
+        return lanes_all(1);
+    struct lane_stream g = lane_stream_of(b->p->seed, number, error->stream);
+    return draw_lanes(&g, error->table);
+}
+
+static inline void set_factors(struct block *b, uint32_t number, const struct rb_sampler_stage *stage)
+{
+    const struct rb_trial_tables *t = &stage->trial;
+    if (t->whole)
+        return;
+    b->work_s = lanes_times(shared_factor(b, number, &stage->measurement), (float)t->work_s);
+    b->startup = lanes_times(shared_factor(b, number, &stage->startup_error), t->startup ? 1 : (float)t->startup_s);
+    b->checkpoint =
+        lanes_times(shared_factor(b, number, &stage->checkpoint_error), t->checkpoint ? 1 : (float)t->checkpoint_s);
+}
+
+// ---- trials
+
+static inline struct lanes times_draw(struct lanes factor, struct lane_stream *g, const struct rb_sampler_table *table)
+{
+    return table ? lanes_product(factor, draw_lanes(g, table)) : factor;
+}
+
+static inline struct lanes draw_parts(const struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
+{
+    const struct lanes work = times_draw(times_draw(b->work_s, g, t->between), g, t->within);
+    return lanes_add(lanes_add(times_draw(b->startup, g, t->startup), work), times_draw(b->checkpoint, g, t->checkpoint));
+}
+
+static inline struct lanes draw_trial(const struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
+{
+    return t->whole ? draw_lanes(g, t->whole) : draw_parts(b, g, t);
+}
+
+static inline struct lanes draw_last_of(struct block *b, const struct rb_trial_tables *t, int n)
+{
+    if (t->whole)
+        return draw_largest(b->streams, t->whole, n);
+    struct lane_stream g = b->streams[0];
+    struct lanes last = draw_parts(b, &g, t);
+    for (int i = 1; i < n; i++)
+        last = lanes_max(last, draw_parts(b, &g, t));
+    b->streams[0] = g;
+    return last;
+}
 
 // ---- nodes
 
@@ -54,16 +106,19 @@ static inline struct lanes draw_queue(struct lane_stream *g, const struct rb_sam
     return running;
 }
 
-static inline void request_nodes(struct block *b, const struct rb_sampler_stage *stage)
+static inline void request_nodes(struct block *b, uint32_t number, const struct rb_sampler_stage *stage)
 {
     const struct lanes ahead = lanes_max(lanes_sub(b->before_s, lanes_all(stage->early_at_s)), lanes_all(0));
     struct lane_stream g = b->streams[0];
     for (int i = 0; i < stage->n_requests; i++) {
         const struct rb_sampler_request *request = &b->p->requests[stage->first_request + i];
+        const struct lanes queue_error = shared_factor(b, number, &request->queue_error);
+        const struct lanes init_error = shared_factor(b, number, &request->init_error);
         for (int node = request->first; node < request->first + request->n; node++) {
-            const struct lanes running = lanes_sub(draw_queue(&g, request), ahead);
+            const struct lanes running = lanes_sub(lanes_product(draw_queue(&g, request), queue_error), ahead);
+            const struct lanes init = lanes_product(draw_lanes(&g, request->init), init_error);
             lanes_store(row(b->scratch->running_s, node), running);
-            lanes_store(row(b->scratch->ready_s, node), lanes_add(running, draw_lanes(&g, request->init)));
+            lanes_store(row(b->scratch->ready_s, node), lanes_add(lanes_add(running, init), lanes_all(request->data_s)));
         }
     }
     b->streams[0] = g;
@@ -198,10 +253,10 @@ static inline struct lanes run_one_wave(struct block *b, const struct slots *slo
     const int n_open = n_slots_of_nodes(stage, slots->n_open_nodes);
     struct lanes end = lanes_all(0);
     if (n_open > 0)
-        end = draw_largest(b->streams, stage->trial, n_open);
+        end = draw_last_of(b, &stage->trial, n_open);
     for (int slot = n_open; slot < stage->n_slots; slot += stage->slots_per_node) {
         const int left = stage->n_slots - slot, n = left < stage->slots_per_node ? left : stage->slots_per_node;
-        end = lanes_max(end, lanes_add(slot_opening(slots, slot), draw_largest(b->streams, stage->trial, n)));
+        end = lanes_max(end, lanes_add(slot_opening(slots, slot), draw_last_of(b, &stage->trial, n)));
     }
     return end;
 }
@@ -211,26 +266,25 @@ static inline struct lanes run_barriers(struct block *b, const struct slots *slo
     struct lanes end = run_one_wave(b, slots);
     for (int left = slots->stage->n_trials - slots->stage->n_slots; left > 0; left -= slots->stage->n_slots) {
         const int n = left < slots->stage->n_slots ? left : slots->stage->n_slots;
-        end = lanes_add(end, draw_largest(b->streams, slots->stage->trial, n));
+        end = lanes_add(end, draw_last_of(b, &slots->stage->trial, n));
     }
     return end;
 }
 
 // The last end of slots that open at 0, each with n_trials one after the other. A function of its own: within others its loop is
 // short of registers.
-__attribute__((noinline)) static struct lanes run_equal_chains(struct lane_stream *from,
-                                                               const struct rb_sampler_table *trial, int n_slots,
-                                                               int n_trials)
+__attribute__((noinline)) static struct lanes run_equal_chains(struct block *b, const struct rb_trial_tables *trial,
+                                                               int n_slots, int n_trials)
 {
-    struct lane_stream g = *from;
+    struct lane_stream g = b->streams[0];
     struct lanes end = lanes_all(0);
     for (int slot = 0; slot < n_slots; slot++) {
-        struct lanes at = draw_lanes(&g, trial);
+        struct lanes at = draw_trial(b, &g, trial);
         for (int k = 1; k < n_trials; k++)
-            at = lanes_add(at, draw_lanes(&g, trial));
+            at = lanes_add(at, draw_trial(b, &g, trial));
         end = lanes_max(end, at);
     }
-    *from = g;
+    b->streams[0] = g;
     return end;
 }
 
@@ -253,7 +307,7 @@ static inline struct lanes run_chains(struct block *b, const struct slots *slots
         const bool is_longer = slot < n_longer;
         const int until = is_longer ? n_longer : stage->n_slots, together = n_slots_opening_with(slots, slot);
         n = together < until - slot ? together : until - slot;
-        const struct lanes chains = run_equal_chains(&b->streams[0], stage->trial, n, n_full + is_longer);
+        const struct lanes chains = run_equal_chains(b, &stage->trial, n, n_full + is_longer);
         end = lanes_max(end, lanes_add(slot_opening(slots, slot), chains));
     }
     return end;
@@ -274,7 +328,7 @@ static inline int start_batch(struct block *b, const struct rb_sampler_stage *st
         const struct lanes start = lanes_load(slot);
         if (lanes_any_above(start, first_end))
             break;
-        const struct lanes done = lanes_add(start, draw_lanes(&g, stage->trial));
+        const struct lanes done = lanes_add(start, draw_trial(b, &g, &stage->trial));
         first_end = lanes_min(first_end, done);
         last_end = lanes_max(last_end, done);
         lanes_store(slot, done);
@@ -307,7 +361,7 @@ static inline struct lanes run_on_heaps(struct block *b, const struct rb_sampler
     float *free_s = b->scratch->free_s;
     struct lanes end = lanes_all(0);
     for (int k = 0; k < n_trials; k++) {
-        const struct lanes done = lanes_add(lanes_load(free_s), draw_lanes(&b->streams[0], stage->trial));
+        const struct lanes done = lanes_add(lanes_load(free_s), draw_trial(b, &b->streams[0], &stage->trial));
         end = lanes_max(end, done);
         lanes_store(free_s, done);
         for (int lane = 0; lane < LANES; lane++)
@@ -424,7 +478,8 @@ static inline struct lanes run_stage(struct block *b, uint32_t number, int s, st
 {
     struct lanes latest, stage_s;
     draw_from(b, number, 3 * (uint32_t)(s + b->p->first_stage), 1);
-    request_nodes(b, &b->p->stages[s]);
+    request_nodes(b, number, &b->p->stages[s]);
+    set_factors(b, number, &b->p->stages[s]);
     draw_from(b, number, 3 * (uint32_t)(s + b->p->first_stage) + 1, 2);
     if (b->is_late)
         stage_s = run_late_stage(b, number, s, &latest, out_alone);

@@ -43,6 +43,11 @@ static inline struct lanes lanes_times(struct lanes a, float factor)
     return (struct lanes){_mm256_mul_ps(a.v, _mm256_set1_ps(factor))};
 }
 
+static inline struct lanes lanes_product(struct lanes a, struct lanes b)
+{
+    return (struct lanes){_mm256_mul_ps(a.v, b.v)};
+}
+
 static inline struct lanes lanes_min(struct lanes a, struct lanes b)
 {
     return (struct lanes){_mm256_min_ps(a.v, b.v)};

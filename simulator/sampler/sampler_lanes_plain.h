@@ -54,6 +54,12 @@ static inline struct lanes lanes_times(struct lanes a, float factor)
     return a;
 }
 
+static inline struct lanes lanes_product(struct lanes a, struct lanes b)
+{
+    EACH_LANE a.v[lane] *= b.v[lane];
+    return a;
+}
+
 static inline struct lanes lanes_min(struct lanes a, struct lanes b)
 {
     EACH_LANE a.v[lane] = a.v[lane] < b.v[lane] ? a.v[lane] : b.v[lane];

@@ -2,24 +2,32 @@
 // is decided here: which node lives from which stage to which, which table each latency comes from.
 //   sampler.c            plan to program; threads
 //   sampler_table.c      quantile tables
-//   sampler_block.h      the kernel, in terms of eight lanes; compiled three times:
+//   sampler_block.h      the kernel, in terms of eight lanes; compiled twice:
 //   sampler_scalar.c     lanes are arrays
 //   sampler_avx2.c       lanes are AVX2 vectors
-//   sampler_avx512.c     the same, with AVX-512's instructions for them
 //   sampler_lanes.h      draws of eight lanes; sampler_lanes_plain.h and sampler_lanes_avx2.h: operations on them
 //   sampler_sort.h       sorting lanes
 #ifndef RB_SIMULATOR_SAMPLER_PROGRAM_H
 #define RB_SIMULATOR_SAMPLER_PROGRAM_H
 
 #include "simulator/sampler/sampler.h"
-#include "simulator/sampler/sampler_table.h"
+#include "simulator/sampler/sampler_tables.h"
 
 #define RB_SAMPLER_LANES 8 // replicates of a block
+
+// A factor that all draws of a latency share in a replicate, because its mean was measured with an error. Each has a stream of its
+// own, so that every stage and every plan draws the same.
+struct rb_sampler_error {
+    const struct rb_sampler_table *table; // NULL: the factor is 1
+    uint32_t stream;
+};
 
 // Nodes requested at the start of one stage from one offer.
 struct rb_sampler_request {
     int first, n; // numbers
     const struct rb_sampler_table *queue, *init;
+    struct rb_sampler_error queue_error, init_error;
+    float data_s;     // what each reads before it is ready
     uint32_t refused; // of 2^31 requests; 0: none
 };
 
@@ -32,7 +40,8 @@ struct rb_sampler_span {
 };
 
 struct rb_sampler_stage {
-    const struct rb_sampler_table *trial;
+    struct rb_trial_tables trial;
+    struct rb_sampler_error measurement, startup_error, checkpoint_error; // of a trial in parts
     int n_trials;
     int n_kept, n_new, first_new;       // nodes; the number of the first new one
     int slots_per_node, nodes_per_slot; // one of them is 1

@@ -116,8 +116,8 @@ static double fill_trial(struct rb_sampler_tables *tables, const struct rb_profi
     return fmax(law.error, law.jump);
 }
 
-static const struct entry *trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
-                                 double unit_s)
+static const struct entry *whole_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile,
+                                       int64_t units, double unit_s)
 {
     struct entry *e = find(tables, profile, units, unit_s);
     if (!e) {
@@ -127,16 +127,63 @@ static const struct entry *trial(struct rb_sampler_tables *tables, const struct 
     return e;
 }
 
-const struct rb_sampler_table *rb_sampler_tables_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile,
-                                                       int64_t units, double unit_s)
+// Of `units` draws of it, added up.
+static const struct entry *sum_of_within(struct rb_sampler_tables *tables, const struct rb_profile *profile,
+                                         int64_t units)
 {
-    return &trial(tables, profile, units, unit_s)->table;
+    struct rb_arena arena;
+    struct entry *e = find(tables, &profile->within, units, 1);
+    if (e)
+        return e;
+    e = add(tables, &profile->within, units, 1);
+    rb_arena_init(&arena);
+    const struct rb_law law = rb_within_law(profile, units, &arena);
+    fill_by_law(&e->table, &law);
+    e->error = fmax(law.error, law.jump);
+    rb_arena_finish(&arena);
+    return e;
 }
 
-bool rb_sampler_tables_are_exact(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
-                                 double unit_s)
+// A table of lines smooths the corners of an empirical quantile function.
+static bool part(struct rb_sampler_tables *tables, const struct rb_dist *dist, const struct rb_sampler_table **out)
 {
-    return trial(tables, profile, units, unit_s)->error <= RB_TABLES_ERROR;
+    *out = dist->kind == RB_DIST_CONSTANT ? NULL : rb_sampler_tables_dist(tables, dist);
+    return dist->kind != RB_DIST_EMPIRICAL;
+}
+
+static bool parts_of_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+                           double unit_s, struct rb_trial_tables *out)
+{
+    struct rb_trial_tables t = {
+        .work_s = unit_s, .startup_s = profile->startup_s.mean, .checkpoint_s = profile->checkpoint_s.mean};
+    bool is_exact = part(tables, &profile->startup_s, &t.startup);
+    is_exact = part(tables, &profile->checkpoint_s, &t.checkpoint) && is_exact;
+    is_exact = part(tables, &profile->between, &t.between) && is_exact;
+    if (profile->within.kind == RB_DIST_CONSTANT) {
+        t.work_s *= profile->within.mean * (double)units;
+    } else if (units == 1) {
+        is_exact = part(tables, &profile->within, &t.within) && is_exact;
+    } else {
+        const struct entry *sum = sum_of_within(tables, profile, units);
+        t.within = &sum->table;
+        is_exact = sum->error <= RB_TABLES_ERROR && is_exact;
+    }
+    if (!t.between)
+        t.work_s *= profile->between.mean;
+    *out = t;
+    return is_exact && (t.startup || t.checkpoint || t.between || t.within);
+}
+
+bool rb_sampler_tables_of_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
+                                double unit_s, bool in_parts, struct rb_trial_tables *out)
+{
+    if (in_parts)
+        return parts_of_trial(tables, profile, units, unit_s, out);
+    const struct entry *whole = whole_trial(tables, profile, units, unit_s);
+    if (whole->error > RB_TABLES_ERROR && parts_of_trial(tables, profile, units, unit_s, out))
+        return true;
+    *out = (struct rb_trial_tables){.whole = &whole->table};
+    return whole->error <= RB_TABLES_ERROR;
 }
 
 const struct rb_sampler_table *rb_sampler_tables_dist(struct rb_sampler_tables *tables, const struct rb_dist *dist)

@@ -13,11 +13,12 @@ bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage
             return false;
         for (int k = 0; k < stage->n_nodes; k++) {
             const struct rb_sim_offer *o = &s->sim_offers[stage->nodes[k].offer];
+            struct rb_trial_tables trial;
             double unit_s;
             if (!o->usable || o->provisioning->preemption_per_hour > 0 ||
-                rb_scenario_beyond_laws(s, stage->nodes[k].offer) ||
                 !rb_scenario_unit_s(s, stage->nodes[k].offer, stage->gpus_per_trial, &unit_s, NULL) ||
-                !rb_sampler_tables_are_exact(tables, s->profile, rb_scenario_rung_units(s, first_stage + i), unit_s))
+                !rb_sampler_tables_of_trial(tables, s->profile, rb_scenario_rung_units(s, first_stage + i), unit_s,
+                                            rb_scenario_trials_share_errors(s, stage->nodes[k].offer), &trial))
                 return false;
         }
     }

@@ -8,9 +8,8 @@
 #include "simulator/model/scenario.h"
 #include "simulator/sampler/sampler_tables.h"
 
-// Do tables apply to these stages, which are number first_stage and what follows? Not where nodes may be lost, where runs share
-// an error of measurement or new nodes read data, where nodes of two kinds are requested early, and where
-// the law of a trial has a tail too heavy for its grid, or atoms.
+// Do tables apply to these stages, which are number first_stage and what follows? Not where nodes may be lost, where nodes of two
+// kinds are requested early, and where some latency of a trial is a sample of measurements or has atoms.
 bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages, int first_stage,
                          struct rb_sampler_tables *tables);
 

@@ -56,12 +56,15 @@ static const struct {
     {"determined-asha.yaml", "determined", {0}},
     {"determined-grid.yaml", "determined", {0}},
     {"determined-stopping.yaml", "determined", {0}},
+    {"katib-random.yaml", "katib", {0}},
     {"ray-asha.json", "ray", {0}},
     {"ray-grid.json", "ray", {0}},
     {"ray-hyperband.json", "ray", {.run = "python train.py $RB_ARGS"}},
     {"wandb-bayes.yaml", "wandb", {0}},
     {"wandb-exponents.yaml", "wandb", {.max_resource = 24}},
     {"wandb-grid.yaml", "wandb", {0}},
+    {"sagemaker-bayes.json", "sagemaker", {0}},
+    {"vertex-study.json", "vertex", {0}},
 };
 
 static void import_file(int i, struct imported *out)
@@ -132,10 +135,39 @@ static void every_warning_stands_in_the_job_too(void **state)
 // Every key at the top of a file is read, warned of, or named as left out.
 static void no_key_is_lost(void **state)
 {
-    static const char *const read[] = {
-        "checkpoint_storage", "command", "early_terminate", "entrypoint", "environment", "hyperparameters", "max_restarts",
-        "method", "metric", "mode", "name", "param_space", "parameters", "program", "reproducibility", "resources",
-        "resources_per_trial", "run_cap", "run_config", "searcher", "stop", "tune_config"};
+    static const char *const read[] = {"checkpoint_storage",
+                                       "command",
+                                       "early_terminate",
+                                       "entrypoint",
+                                       "environment",
+                                       "hyperparameters",
+                                       "max_restarts",
+                                       "method",
+                                       "metric",
+                                       "mode",
+                                       "name",
+                                       "param_space",
+                                       "parameters",
+                                       "program",
+                                       "reproducibility",
+                                       "resources",
+                                       "resources_per_trial",
+                                       "run_cap",
+                                       "run_config",
+                                       "searcher",
+                                       "stop",
+                                       "tune_config",
+                                       "apiVersion",
+                                       "kind",
+                                       "metadata",
+                                       "spec", // Katib
+                                       "HyperParameterTuningJobConfig",
+                                       "HyperParameterTuningJobName",
+                                       "TrainingJobDefinition", // SageMaker
+                                       "displayName",
+                                       "maxTrialCount",
+                                       "studySpec",
+                                       "trialJobSpec"}; // Vertex AI
     (void)state;
     for (int i = 0; i < (int)N_OF(corpus); i++) {
         struct imported made;
@@ -168,11 +200,11 @@ static void secrets_are_never_copied(void **state)
 
 // --- what draws mean
 
-#define WANDB(params) \
-    "program: t.py\nmethod: random\nrun_cap: 4\nmetric: {name: loss}\nparameters: {" params "}\n"
-#define DETERMINED(hp, search) \
-    "entrypoint: ./t\nhyperparameters: {" hp "}\nsearcher: {name: " search ", metric: loss, max_length: {epochs: 9}}\n"
-#define RAY(space) \
+#define WANDB(params) "program: t.py\nmethod: random\nrun_cap: 4\nmetric: {name: loss}\nparameters: {" params "}\n"
+#define DETERMINED(hp, search)                                                                                     \
+    "entrypoint: ./t\nhyperparameters: {" hp "}\nsearcher: {name: " search ", metric: loss, max_length: {epochs: " \
+                                                                           "9}}\n"
+#define RAY(space)                                                                                             \
     "{\"entrypoint\": \"t\", \"metric\": \"loss\", \"mode\": \"min\", \"stop\": {\"training_iteration\": 9}, " \
     "\"param_space\": {" space "}}"
 
@@ -195,18 +227,21 @@ static void laws_are_carried_over(void **state)
         {"a.yaml", WANDB("x: {distribution: inv_log_uniform, min: -1, max: 0}"),
          "x: {distribution: log_uniform, min: 1.0, max: 2.718281828459045}\n"},
         {"a.yaml", WANDB("x: {distribution: log_normal, mu: 1}"), "x: {distribution: log_normal, mu: 1, sigma: 1.0}\n"},
-        {"a.yaml", WANDB("x: {distribution: categorical, values: [true, yes, 2, 0.5]}"), "x: {values: [true, yes, 2, 0.5]}\n"},
+        {"a.yaml", WANDB("x: {distribution: categorical, values: [true, yes, 2, 0.5]}"),
+         "x: {values: [true, yes, 2, 0.5]}\n"},
         {"a.yaml", DETERMINED("x: {type: int, minval: 2, maxval: 5}", "single"),
          "x: {distribution: int_uniform, min: 2, max: 5}\n"},
         {"a.yaml", DETERMINED("x: {type: log, base: 2, minval: 0, maxval: 4}", "single"),
          "x: {distribution: log_uniform, min: 1.0, max: 16.0}\n"},
-        {"a.yaml", DETERMINED("x: {type: int, minval: 1, maxval: 10, count: 4}", "grid"), "x: {values: [1, 4, 7, 10]}\n"},
+        {"a.yaml", DETERMINED("x: {type: int, minval: 1, maxval: 10, count: 4}", "grid"),
+         "x: {values: [1, 4, 7, 10]}\n"},
         {"a.yaml", DETERMINED("x: {type: int, minval: 1, maxval: 4, count: 1}", "grid"), "x: {values: [3]}\n"},
         {"a.yaml", DETERMINED("x: {type: object, vals: {y: 1, z: {type: categorical, vals: [1, b]}}}", "single"),
          "  x.y: 1\n  x.z: {values: [1, b]}\n"},
         {"a.json", RAY("\"x\": {\"randint\": [1, 4]}"), "x: {distribution: int_uniform, min: 1, max: 3}\n"},
         {"a.json", RAY("\"x\": {\"qrandint\": [1, 4]}"), "x: {distribution: int_uniform, min: 1, max: 4}\n"},
-        {"a.json", RAY("\"x\": {\"quniform\": [1.5, 9.2, 2]}"), "x: {distribution: q_uniform, min: 2.0, max: 8.0, q: 2.0}\n"},
+        {"a.json", RAY("\"x\": {\"quniform\": [1.5, 9.2, 2]}"),
+         "x: {distribution: q_uniform, min: 2.0, max: 8.0, q: 2.0}\n"},
         {"a.json", RAY("\"x\": {\"randn\": {}}"), "x: {distribution: normal, mu: 0.0, sigma: 1.0}\n"},
         {"a.json", RAY("\"x\": {\"randn\": {\"sd\": 2}}"), "x: {distribution: normal, mu: 0.0, sigma: 2}\n"},
         {"a.json", RAY("\"x\": {\"y\": {\"choice\": [1, 2]}}"), "  x.y: {values: [1, 2]}\n"},
@@ -263,8 +298,8 @@ static void options_say_what_the_file_does_not(void **state)
     struct imported made;
     struct rb_err err = {0};
     (void)state;
-    assert_true(read_named("dir/My.Sweep.yaml", "method: random\nmetric: {name: a}\nparameters: {x: {value: 1}}\n", &given,
-                           &made, &err));
+    assert_true(read_named("dir/My.Sweep.yaml", "method: random\nmetric: {name: a}\nparameters: {x: {value: 1}}\n",
+                           &given, &made, &err));
     assert_string_equal(made.im.job.run, "sh -c 'exit 0'");
     assert_string_equal(made.im.job.name, "my");
     assert_int_equal(made.im.job.scheduler.num_trials, 7);
@@ -285,7 +320,8 @@ static void errors_name_the_place_and_what_to_do(void **state)
         {"a.yaml", NULL, "- 1\n", 1, "", "expected a map"},
         {"a.yaml", NULL, "lr: 1\n", 1, "", "a W&B sweep has `method` and `parameters`; give --from"},
         {"a.yaml", NULL, "searcher: {}\nparam_space: {}\n", 1, "", "more than one tool"},
-        {"a.yaml", "keras", "searcher: {}\n", 0, "", "--from: expected determined, ray or wandb"},
+        {"a.yaml", "keras", "searcher: {}\n", 0, "",
+         "--from: expected determined, katib, ray, sagemaker, vertex or wandb"},
         {"a.yaml", "ray", WANDB("x: {value: 1}"), 1, "program", "unknown key"},
         {"a.yaml", NULL, WANDB("x: {value: 1}") "run_kap: 4\n", 6, "run_kap", "did you mean \"run_cap\"?"},
         {"a.yaml", NULL, WANDB("x: {distribution: beta, a: 1}"), 5, "parameters.x.a", "unknown key"},
@@ -294,37 +330,46 @@ static void errors_name_the_place_and_what_to_do(void **state)
         {"a.yaml", NULL, WANDB("x: {values: [[1, 2], [3]]}"), 5, "parameters.x.values[0]", "got a list"},
         {"a.yaml", NULL, WANDB("x: {values: [{y: 1}]}"), 5, "parameters.x.values[0]", "depend on each other"},
         {"a.yaml", NULL, WANDB("x: {values: []}"), 5, "parameters.x.values", "expected 1..4096 values, got 0"},
-        {"a.yaml", NULL, WANDB("x: {min: 3, max: 3}"), 5, "parameters.x", "as `parameters.x.max` of job.yaml: expected max"},
+        {"a.yaml", NULL, WANDB("x: {min: 3, max: 3}"), 5, "parameters.x",
+         "as `parameters.x.max` of job.yaml: expected max"},
         {"a.yaml", NULL, WANDB("x: {min: 3}"), 5, "parameters.x", "expected `value`, `values`, or `min` and `max`"},
         {"a.yaml", NULL, WANDB("x: {value: null}"), 5, "parameters.x", "expected `value`"},
         {"a.yaml", NULL, WANDB("1x: {value: 1}"), 5, "parameters.1x.value", "as `parameters.1x` of job.yaml"},
-        {"a.yaml", NULL, WANDB("a.b: {value: 1}, a: {parameters: {b: {value: 2}}}"), 5, "parameters.a.parameters.b.value",
-         "was given before"},
-        {"a.yaml", NULL, WANDB("x: {distribution: log_uniform, min: 0, max: 999}"), 5, "parameters.x", "exponents of e"},
-        {"a.yaml", NULL, "method: tpe\nparameters: {}\nmetric: {name: a}\nprogram: a\n", 1, "method", "expected bayes, grid or random"},
+        {"a.yaml", NULL, WANDB("a.b: {value: 1}, a: {parameters: {b: {value: 2}}}"), 5,
+         "parameters.a.parameters.b.value", "was given before"},
+        {"a.yaml", NULL, WANDB("x: {distribution: log_uniform, min: 0, max: 999}"), 5, "parameters.x",
+         "exponents of e"},
+        {"a.yaml", NULL, "method: tpe\nparameters: {}\nmetric: {name: a}\nprogram: a\n", 1, "method",
+         "expected bayes, grid or random"},
         {"a.yaml", NULL, "method: random\nparameters: {}\nprogram: a\n", 1, "", "`metric` is required"},
-        {"a.yaml", NULL, "method: random\nparameters: {}\nprogram: a\nmetric: {name: a}\n", 1, "method", "--num-trials N"},
+        {"a.yaml", NULL, "method: random\nparameters: {}\nprogram: a\nmetric: {name: a}\n", 1, "method",
+         "--num-trials N"},
         {"a.yaml", NULL, "method: grid\nparameters: {}\nmetric: {name: a b}\nprogram: a\n", 3, "metric.name",
          "as `metric.name` of job.yaml"},
         {"a.yaml", NULL, "method: grid\nparameters: {}\nmetric: {name: a}\n", 1, "", "--run COMMAND"},
-        {"a.yaml", NULL, "method: grid\nparameters: {}\nmetric: {name: a}\ncommand: [x, '${args_xml}']\n", 4, "command[1]",
-         "unknown macro"},
-        {"a.yaml", NULL, WANDB("x: {value: 1}") "early_terminate: {type: hyperband, min_iter: 3}\n", 6, "early_terminate",
-         "give --max-resource N"},
+        {"a.yaml", NULL, "method: grid\nparameters: {}\nmetric: {name: a}\ncommand: [x, '${args_xml}']\n", 4,
+         "command[1]", "unknown macro"},
+        {"a.yaml", NULL, WANDB("x: {value: 1}") "early_terminate: {type: hyperband, min_iter: 3}\n", 6,
+         "early_terminate", "give --max-resource N"},
         {"a.yaml", NULL, WANDB("x: {value: 1}") "early_terminate: {type: hyperband, max_iter: 9, s: 2, eta: 1.5}\n", 6,
          "early_terminate.eta", "expected a whole number"},
-        {"a.yaml", NULL, DETERMINED("x: {type: normal, mean: 1}", "single"), 2, "hyperparameters.x.mean", "unknown key"},
-        {"a.yaml", NULL, DETERMINED("x: {type: normal}", "single"), 2, "hyperparameters.x.type", "there is no type \"normal\""},
-        {"a.yaml", NULL, DETERMINED("x: {type: int, minval: 1, maxval: 3}", "grid"), 2, "hyperparameters.x", "give `count`"},
+        {"a.yaml", NULL, DETERMINED("x: {type: normal, mean: 1}", "single"), 2, "hyperparameters.x.mean",
+         "unknown key"},
+        {"a.yaml", NULL, DETERMINED("x: {type: normal}", "single"), 2, "hyperparameters.x.type",
+         "there is no type \"normal\""},
+        {"a.yaml", NULL, DETERMINED("x: {type: int, minval: 1, maxval: 3}", "grid"), 2, "hyperparameters.x",
+         "give `count`"},
         {"a.yaml", NULL, DETERMINED("x: 1", "pbt"), 3, "searcher.name", "there is no searcher \"pbt\""},
-        {"a.yaml", NULL, DETERMINED("x: 1", "single, source_trial_id: 3"), 3, "searcher.source_trial_id", "let the script read"},
+        {"a.yaml", NULL, DETERMINED("x: 1", "single, source_trial_id: 3"), 3, "searcher.source_trial_id",
+         "let the script read"},
         {"a.yaml", NULL, "entrypoint: model_def:Trial\nsearcher: {name: single, metric: a}\n", 1, "entrypoint",
          "runs only within Determined"},
         {"a.yaml", NULL, "entrypoint: ./a\nsearcher: {name: adaptive_asha, metric: a, max_trials: 9}\n", 2, "searcher",
          "--max-resource N"},
         {"a.yaml", NULL, "entrypoint: ./a\nsearcher: {name: single, metric: a, max_length: {hours: 2}}\n", 2,
          "searcher.max_length", "expected one of batches"},
-        {"a.json", NULL, RAY("\"x\": {\"qloguniform\": [1, 2, 1]}"), 1, "param_space.x", "qloguniform has no equivalent"},
+        {"a.json", NULL, RAY("\"x\": {\"qloguniform\": [1, 2, 1]}"), 1, "param_space.x",
+         "qloguniform has no equivalent"},
         {"a.json", NULL, RAY("\"x\": {\"sample_from\": \"lambda\"}"), 1, "param_space.x", "depend on others"},
         {"a.json", NULL, RAY("\"x\": {\"uniform\": [1]}"), 1, "param_space.x.uniform", "uniform needs `upper`"},
         {"a.json", NULL, RAY("\"x\": {\"uniform\": {\"low\": 1}}"), 1, "param_space.x.uniform.low", "unknown key"},
@@ -332,15 +377,19 @@ static void errors_name_the_place_and_what_to_do(void **state)
         {"a.json", NULL, RAY("\"x\": {\"grid_search\": [1, 2]}, \"y\": {\"uniform\": [1, 2]}"), 1, "param_space.y",
          "write every grid_search as a choice"},
         {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\"}", 1, "", "`mode` is required"},
-        {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"tune_config\": {\"mode\": \"max\"}}", 1,
+        {"a.json", NULL,
+         "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"tune_config\": {\"mode\": \"max\"}}", 1,
          "tune_config.mode", "keep one of the two"},
-        {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"scheduler\": \"pbt\"}", 1, "scheduler",
-         "there is no scheduler \"pbt\""},
-        {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"num_samples\": -1}", 1, "", "--num-trials"},
+        {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"scheduler\": \"pbt\"}", 1,
+         "scheduler", "there is no scheduler \"pbt\""},
+        {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"num_samples\": -1}", 1, "",
+         "--num-trials"},
         {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\"}", 1, "", "--run COMMAND"},
         {"a.json", NULL,
-         "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"scheduler\": {\"type\": \"asha\", \"time_attr\": "
-         "\"time_total_s\"}}", 1, "scheduler.time_attr", "never in seconds"},
+         "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"scheduler\": {\"type\": \"asha\", "
+         "\"time_attr\": "
+         "\"time_total_s\"}}",
+         1, "scheduler.time_attr", "never in seconds"},
     };
     (void)state;
     for (int i = 0; i < (int)N_OF(cases); i++) {
@@ -350,8 +399,8 @@ static void errors_name_the_place_and_what_to_do(void **state)
         if (read_named(cases[i].name, cases[i].text, &options, &made, &err))
             fail_msg("case %d was accepted:\n%s", i, cases[i].text);
         if (!strstr(err.message, cases[i].words) || strcmp(err.key, cases[i].key) != 0 || err.line != cases[i].line)
-            fail_msg("case %d: expected %d: %s: %s, got %d: %s: %s", i, cases[i].line, cases[i].key, cases[i].words, err.line,
-                     err.key, err.message);
+            fail_msg("case %d: expected %d: %s: %s, got %d: %s: %s", i, cases[i].line, cases[i].key, cases[i].words,
+                     err.line, err.key, err.message);
         assert_int_equal(err.code, RB_ERR_INVALID);
     }
 }
@@ -360,9 +409,10 @@ static void errors_name_the_place_and_what_to_do(void **state)
 
 static void texts_read_back_as_they_were(void **state)
 {
-    static const char *const texts[] = {"a",      "true", "null", "1", "1e-4", "-x", "a: b", "a #b", "#", "'", "\"", "a\\b", "",
-                                        " a",     "a ",   "[1]",  "{",  "*a",   "&a", "!t",   "|",    ">", "%", "@", "a,b", "~",
-                                        "\xc3\xa9", "a\nb", "./a", ".5",  ".nan", "0x1", "yes", "$HOME/x"};
+    static const char *const texts[] = {"a",    "true", "null", "1",    "1e-4", "-x",  "a: b",   "a #b", "#",
+                                        "'",    "\"",   "a\\b", "",     " a",   "a ",  "[1]",    "{",    "*a",
+                                        "&a",   "!t",   "|",    ">",    "%",    "@",   "a,b",    "~",    "\xc3\xa9",
+                                        "a\nb", "./a",  ".5",   ".nan", "0x1",  "yes", "$HOME/x"};
     struct rb_arena arena;
     (void)state;
     rb_arena_init(&arena);

@@ -353,6 +353,39 @@ static void distributions_are_those_of_replicates(void **state)
     assert_chance(&scores);
 }
 
+// Every subset of the errors that runs may share, of a measured profile and of a guess, with tails light and heavy, and nodes that
+// read data.
+static void runs_share_errors_of_measurement(void **state)
+{
+    (void)state;
+    static const struct rb_basis basis = {"a unit", "a feeling", 0.7};
+    struct scores scores = {0};
+    for (int i = 0; i < 64; i++) {
+        struct small_scenario s;
+        small_scenario_make(&s);
+        s.provisioning.queue_s = small_dist(RB_DIST_LOGNORMAL, 3 + i % 3 * 10, 0.5);
+        s.provisioning.init_s = small_dist(RB_DIST_GAMMA, 10, 0.4);
+        s.p.profile.startup_s = i % 5 == 0 ? rb_dist_constant(2) : small_dist(RB_DIST_LOGNORMAL, 2, 0.7);
+        s.p.profile.checkpoint_s = small_dist(RB_DIST_GAMMA, 1, 0.4);
+        s.p.profile.between =
+            i % 7 == 0 ? rb_dist_constant(1.5) : small_dist(RB_DIST_LOGNORMAL, 1, i % 4 == 0 ? 3 : 0.2);
+        s.p.profile.within = i % 3 == 0 ? rb_dist_constant(1) : small_dist(RB_DIST_LOGNORMAL, 1, 0.3);
+        s.p.training.relative_error = i & 1 ? 0.3 : 0;
+        s.p.profile.startup_s.relative_error = i & 2 ? 0.5 : 0;
+        s.p.profile.checkpoint_s.relative_error = i & 4 ? 0.5 : 0;
+        s.provisioning.queue_s.relative_error = i & 8 ? 0.4 : 0;
+        s.provisioning.init_s.relative_error = i & 16 ? 0.4 : 0;
+        s.p.profile.basis = &basis;
+        s.p.profile.n_basis = i & 32 ? 1 : 0;
+        s.p.job.data_bytes = i % 2 ? 0 : 7000;
+        s.p.job.data_bytes_per_s = 1000;
+        small_scenario_compile(&s, (uint64_t)i);
+        score_plan(&scores, &s.scenario, s.p.stages, s.p.plan.n_stages, s.ws);
+        small_scenario_finish(&s);
+    }
+    assert_chance(&scores);
+}
+
 // The second stage gains two nodes, which are asked for before it, during the first or never early, and come late or not.
 static void nodes_that_are_requested_early(void **state)
 {
@@ -588,9 +621,6 @@ static void what_tables_cannot_do_is_refused(void **state)
     s.provisioning.preemption_per_hour = 1;
     expect_refusal(&s, &opt, "RB2011 taken back");
     small_scenario_make(&s);
-    s.p.training.relative_error = 0.1;
-    expect_refusal(&s, &opt, "stages[0]: the measured speed is uncertain");
-    small_scenario_make(&s);
     s.p.early[1] = (struct rb_plan_early){.offer = LARGE, .count = 1};
     s.p.stages[1].early = &s.p.early[1];
     s.p.stages[1].n_early = 1;
@@ -613,6 +643,7 @@ int main(void)
         cmocka_unit_test(tables_are_close_to_their_law),
         cmocka_unit_test(rows_are_sorted),
         cmocka_unit_test(distributions_are_those_of_replicates),
+        cmocka_unit_test(runs_share_errors_of_measurement),
         cmocka_unit_test(nodes_that_are_requested_early),
         cmocka_unit_test(plans_that_draw_by_stage_share_draws),
         cmocka_unit_test(many_slots_and_wide_durations),

@@ -109,12 +109,21 @@ static void what_tables_cannot_show_is_refused(void **state)
     make_noisy(&s);
     assert_true(applies(&s));
     make_noisy(&s);
-    s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 6); // a heavy tail
+    s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 6); // a heavy tail: in parts
+    assert_true(applies(&s));
+    make_noisy(&s);
+    s.p.profile.within = small_dist(RB_DIST_LOGNORMAL, 1, 6); // the sum of several has no table
     assert_false(applies(&s));
     make_noisy(&s);
     s.provisioning.preemption_per_hour = 1;
     assert_false(applies(&s));
     make_noisy(&s);
+    s.p.training.relative_error = 0.1;
+    assert_true(applies(&s));
+    make_noisy(&s);
+    static const double values[] = {0.9, 1.1};
+    s.p.profile.between = (struct rb_dist){.kind = RB_DIST_EMPIRICAL, .values = values, .n_values = 2};
+    assert_true(rb_dist_prepare(&s.p.profile.between, NULL));
     s.p.training.relative_error = 0.1;
     assert_false(applies(&s));
 }

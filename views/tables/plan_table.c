@@ -106,6 +106,8 @@ const char *rb_plan_probability(const struct rb_estimate *e, double p, int digit
 
 const char *rb_plan_on_what(const struct rb_plan *plan)
 {
+    if (plan->profile->n_basis > 0)
+        return rb_job_is_asynchronous(plan->job) ? " from a guess, on made-up learning curves" : " from a guess";
     return rb_job_is_asynchronous(plan->job) ? " on made-up learning curves" : "";
 }
 
@@ -253,9 +255,10 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
     if (!is_searched(plan))
         return;
     if (b->proved) {
-        rb_buf_printf(out,
-                      "proved: no plan that keeps the constraints is cheaper by more than %.2g %% (risk of being wrong %.2g)\n",
-                      100 * b->tolerance, b->risk);
+        rb_buf_printf(
+            out,
+            "proved: no plan that keeps the constraints is cheaper by more than %.2g %% (risk of being wrong %.2g)\n",
+            100 * b->tolerance, b->risk);
         return;
     }
     if (b->present && requests_early(plan)) {

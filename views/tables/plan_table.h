@@ -4,6 +4,7 @@
 #define RB_VIEWS_PLAN_TABLE_H
 
 #include "engine/plan/plan.h"
+#include "planner/questions/measuring.h"
 #include "views/tables/text_table.h"
 
 // What a little more time would save, where somebody has found out.
@@ -17,7 +18,8 @@ const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[sta
 
 // A probability of the plan's with so many digits; "not known" where nothing is known of how far times vary.
 const char *rb_plan_probability(const struct rb_estimate *e, double p, int digits, char out[static 32]);
-// What its probabilities rest on beyond measurements: " on made-up learning curves" for asynchronous jobs, "" for others.
+// What its probabilities rest on beyond measurements: " on made-up learning curves" for asynchronous
+// jobs, " from a guess", "" for others.
 const char *rb_plan_on_what(const struct rb_plan *plan);
 
 // The stages alone. Owns: finish *out with rb_text_table_finish.
@@ -40,6 +42,9 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);
 // "measured: 3 configurations, 6 units, load 5.8 on 2 processors": what the profile rests on; nothing of one that was written by
 // hand.
 void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
+
+// Of a plan from a guess: what it rests on, its range, and what measuring buys (measuring->exists). Nothing of others.
+void rb_plan_guess_write(const struct rb_plan *plan, const struct rb_measuring *measuring, struct rb_buf *out);
 
 // Stage by stage: what changes at the barrier, why nodes are kept, requested or released; then the baselines.
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);

@@ -1,0 +1,256 @@
+// Priors, and how a guess spreads: errors of independent sources are added as squares of log_sd. A guess is a median. The profile
+// has means, so a median m with log_sd s becomes the mean m exp(s^2/2), with relative_error sqrt(exp(s^2) - 1).
+#include "profiles/guess/guess.h"
+
+#include "base/limits.h"
+#include "base/units.h"
+#include "profiles/guess/gpu_speeds.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double from_log_sd[] = {[RB_GUESS_OWN] = .1, [RB_GUESS_PUBLISHED] = .35, [RB_GUESS_FEELING] = .7};
+static const char *const from_texts[] = {[RB_GUESS_OWN] = "timed by the user",
+                                         [RB_GUESS_PUBLISHED] = "published for this model",
+                                         [RB_GUESS_FEELING] = "a feeling"};
+
+// Eight GPUs of one node: ResNet-50 7.2 to 7.9, BERT-large 4.9 (A100) and 7.5 (H100), GNMT 4.1 times one GPU, from the same
+// benchmarks as rb_gpu_speeds.
+#define SCALING_PRIOR  6.5
+#define SCALING_LOG_SD .2
+#define MOST_GPUS      8
+
+// What nobody has measured yet: starting a trial (imports, reading data), writing a checkpoint. Orders of magnitude.
+#define STARTUP_S      60
+#define CHECKPOINT_S   10
+#define SOME_LOG_SD    .7  // of these where they are priors
+#define GIVEN_LOG_SD   .25 // where the user gave them
+#define LATENCY_CV     .2  // of starts among each other
+#define BETWEEN_CV     .1  // of trials among each other
+#define MEASURED_ERROR .05 // of a profile of few units
+#define WITHIN_CV      .05 // of units of one trial
+
+static double squared(double x)
+{
+    return x * x;
+}
+
+static struct rb_dist lognormal(double median, double log_sd)
+{
+    struct rb_dist d = {
+        .kind = RB_DIST_LOGNORMAL, .mean = median * exp(squared(log_sd) / 2), .cv = sqrt(expm1(squared(log_sd)))};
+    rb_dist_prepare(&d, NULL);
+    return d;
+}
+
+static struct rb_dist factor(double cv)
+{
+    struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = cv};
+    rb_dist_prepare(&d, NULL);
+    return d;
+}
+
+// --- speeds ---
+
+static double speed_of(const struct rb_gpu_speed *gpu, enum rb_guess_kind kind)
+{
+    const double of_kind = kind == RB_GUESS_CNN ? gpu->resnet50 : kind == RB_GUESS_ANY ? 0 : gpu->bert;
+    return of_kind > 0 ? of_kind : gpu->mean;
+}
+
+// Both GPUs are taken by their speed at one task only where both have one.
+static double ratio(const struct rb_gpu_speed *a, const struct rb_gpu_speed *b, enum rb_guess_kind kind)
+{
+    const bool both = kind == RB_GUESS_CNN ? a->resnet50 > 0 && b->resnet50 > 0 : a->bert > 0 && b->bert > 0;
+    const enum rb_guess_kind by = both ? kind : RB_GUESS_ANY;
+    return speed_of(a, by) / speed_of(b, by);
+}
+
+static double scaling_of(const struct rb_guess *g, int gpus)
+{
+    return pow(gpus, log(g->scaling > 0 ? g->scaling : SCALING_PRIOR) / log(MOST_GPUS));
+}
+
+struct making {
+    const struct rb_guess *guess;
+    struct rb_arena *arena;
+    const struct rb_gpu_speed *on; // NULL: its speed is not known, and only it can be planned
+    struct rb_training *training;
+    int n;
+    struct rb_basis *basis;
+    int n_basis;
+};
+
+static void add_basis(struct making *m, const char *what, const char *from, double log_sd)
+{
+    m->basis[m->n_basis++] = (struct rb_basis){what, from, log_sd};
+}
+
+static void add_layouts(const struct making *m, struct rb_training *t)
+{
+    struct rb_layout *layouts = rb_arena_array(m->arena, 4, sizeof *layouts);
+    for (int i = 0; i < 4; i++)
+        layouts[i] =
+            (struct rb_layout){.gpus = 1 << i, .nodes = 1, .speedup = i > 0 ? scaling_of(m->guess, 1 << i) : 1};
+    t->layouts = layouts;
+    t->n_layouts = 4;
+    t->max_gpus = MOST_GPUS;
+    t->max_nodes = 1;
+}
+
+// A speed-up that was guessed is an error of the whole profile: it is not known on how many GPUs a plan will train.
+static double scaling_log_sd(const struct rb_guess *g)
+{
+    return g->scaling > 0 ? SCALING_LOG_SD / 2 : SCALING_LOG_SD;
+}
+
+static double own_variance(const struct rb_guess *g)
+{
+    return squared(from_log_sd[g->from]) + squared(scaling_log_sd(g));
+}
+
+static void add_training(struct making *m, const char *accelerator)
+{
+    const struct rb_gpu_speed *gpu = rb_gpu_speed_find(accelerator);
+    const bool is_own = strcmp(accelerator, m->guess->on) == 0 || (gpu && gpu == m->on);
+    for (int i = 0; i < m->n; i++)
+        if (strcmp(m->training[i].accelerator, accelerator) == 0)
+            return;
+    if (!is_own && (!gpu || !m->on))
+        return;
+    const double transfer = is_own ? 0 : sqrt(squared(gpu->log_sd) + squared(m->on->log_sd));
+    const double variance = own_variance(m->guess) + squared(transfer);
+    const double faster = is_own ? 1 : ratio(gpu, m->on, m->guess->kind);
+    if (!is_own)
+        add_basis(
+            m,
+            rb_arena_printf(m->arena, "one %s trains %.3g times as fast as one %s", accelerator, faster, m->guess->on),
+            gpu->is_prior || m->on->is_prior ? "a prior" : rb_gpu_speeds_source, transfer);
+    const double on_one = (double)m->guess->unit_us / 1e6 * scaling_of(m->guess, m->guess->gpus);
+    struct rb_training *t = &m->training[m->n++];
+    *t = (struct rb_training){.accelerator = accelerator, .relative_error = sqrt(expm1(variance))};
+    t->base_s = on_one / faster * exp(variance / 2);
+    add_layouts(m, t);
+}
+
+static void add_guess(struct making *m, const char *unit)
+{
+    char duration[32];
+    const struct rb_guess *g = m->guess;
+    add_basis(m,
+              rb_arena_printf(m->arena, "%s for one %s on %d %s", rb_format_duration(g->unit_us, duration), unit,
+                              g->gpus, g->on),
+              from_texts[g->from], from_log_sd[g->from]);
+    add_basis(
+        m, rb_arena_printf(m->arena, "eight GPUs of one node are %.3g times as fast as one", scaling_of(g, MOST_GPUS)),
+        g->scaling > 0 ? "the guess" : "a prior: benchmarks of ResNet-50, BERT-large and GNMT", scaling_log_sd(g));
+}
+
+// --- latencies ---
+
+// given_us -1: the prior. Its error is common to all starts, and they vary among each other.
+static struct rb_dist latency(int64_t given_us, double prior_s)
+{
+    const double log_sd = given_us >= 0 ? GIVEN_LOG_SD : SOME_LOG_SD;
+    struct rb_dist d =
+        lognormal((given_us >= 0 ? (double)given_us / 1e6 : prior_s) * exp(squared(log_sd) / 2), LATENCY_CV);
+    d.relative_error = sqrt(expm1(squared(log_sd)));
+    return d;
+}
+
+// Medians and log_sd of the suggested defaults for a first plan, with the spread half as large again. A request fails for want of
+// capacity more often where GPUs are scarce. The hazard of spot is the highest band of the AWS Spot Instance Advisor: 35 % a month.
+static struct rb_provisioning provisioning_of(const struct rb_offer *o)
+{
+    const char *accelerator = o->accelerator;
+    const bool large = o->gpus >= 4, local = strcmp(o->infra, "local") == 0;
+    const bool rare = strncmp(accelerator, "H100", 4) == 0 || strncmp(accelerator, "B200", 4) == 0 ||
+                      strncmp(accelerator, "H200", 4) == 0 || strncmp(accelerator, "GH200", 5) == 0;
+    const bool scarce = strncmp(accelerator, "A100", 4) == 0;
+    struct rb_provisioning p = {
+        .infra = o->infra, .instance_type = o->instance_type, .market = rb_market_name(o->market)};
+    p.queue_s = local ? lognormal(.05, .5) : large ? lognormal(60, .9) : lognormal(20, .75);
+    p.init_s = local ? lognormal(.5, .5) : large ? lognormal(150, .6) : lognormal(45, .525);
+    p.capacity_failure = local ? 0 : rare ? .4 : scarce ? .2 : .05;
+    p.has_preemption = o->market == RB_MARKET_SPOT;
+    p.preemption_per_hour = p.has_preemption ? 6e-4 : 0;
+    return p;
+}
+
+static bool refuse(const struct rb_guess *g, const struct rb_catalog *catalog, struct rb_err *err)
+{
+    char known[256] = "", offered[256] = "";
+    for (const struct rb_gpu_speed *row = rb_gpu_speeds; row->name; row++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", row->name);
+    for (int i = 0; i < catalog->n_offers; i++)
+        if (!strstr(offered, catalog->offers[i].accelerator))
+            snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s", offered[0] ? ", " : "",
+                     catalog->offers[i].accelerator);
+    return rb_err_set(
+        err, RB_E_GUESS_GPU,
+        "the guess is for \"%.40s\", whose speed relative to the GPUs on offer (%s) is not known; give it for one of "
+        "them, or for one of %s",
+        g->on, offered[0] ? offered : "none", known);
+}
+
+bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *unit, const struct rb_catalog *catalog,
+                      struct rb_arena *arena, struct rb_profile *out, struct rb_err *err)
+{
+    const int n = catalog->n_offers;
+    struct making m = {.guess = g, .arena = arena, .on = rb_gpu_speed_find(g->on)};
+    struct rb_provisioning *rows = rb_arena_array(arena, (size_t)n + 1, sizeof *rows);
+    m.training = rb_arena_array(arena, (size_t)n + 1, sizeof *m.training);
+    m.basis = rb_arena_array(arena, (size_t)n + 3, sizeof *m.basis);
+    add_guess(&m, unit);
+    struct rb_profile p = {.name = name, .unit = unit, .source = "a guess", .provisioning = rows};
+    for (int i = 0; i < n; i++) {
+        add_training(&m, catalog->offers[i].accelerator);
+        if (i < RB_LIMIT_INSTANCE_TYPES)
+            rows[p.n_provisioning++] = provisioning_of(&catalog->offers[i]);
+    }
+    if (m.n == 0)
+        return refuse(g, catalog, err);
+    p.training = m.training;
+    p.n_training = m.n;
+    p.between = factor(BETWEEN_CV);
+    p.within = factor(WITHIN_CV);
+    p.startup_s = latency(g->startup_us, STARTUP_S);
+    p.checkpoint_s = latency(g->checkpoint_us, CHECKPOINT_S);
+    add_basis(&m, "start-up, checkpoints, waiting for machines and their boot, spread among trials", "priors",
+              SOME_LOG_SD);
+    p.basis = m.basis;
+    p.n_basis = m.n_basis;
+    *out = p;
+    return true;
+}
+
+static double mean_as_measured(double mean, double relative_error)
+{
+    return mean / sqrt(1 + squared(relative_error)); // the median, if it is measured exactly
+}
+
+static struct rb_dist latency_as_measured(const struct rb_dist *guessed)
+{
+    struct rb_dist d = *guessed;
+    d.mean = mean_as_measured(d.mean, d.relative_error);
+    d.relative_error = MEASURED_ERROR;
+    rb_dist_prepare(&d, NULL);
+    return d;
+}
+
+void rb_guess_as_measured(const struct rb_profile *guess, struct rb_arena *arena, struct rb_profile *out)
+{
+    struct rb_training *training = rb_arena_array(arena, (size_t)guess->n_training, sizeof *training);
+    for (int i = 0; i < guess->n_training; i++) {
+        training[i] = guess->training[i];
+        training[i].base_s = mean_as_measured(training[i].base_s, training[i].relative_error);
+        training[i].relative_error = MEASURED_ERROR;
+    }
+    *out = *guess;
+    out->training = training;
+    out->startup_s = latency_as_measured(&guess->startup_s);
+    out->checkpoint_s = latency_as_measured(&guess->checkpoint_s);
+    out->basis = NULL;
+    out->n_basis = 0;
+}

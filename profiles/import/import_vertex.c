@@ -1,0 +1,222 @@
+// A HyperparameterTuningJob of Vertex AI, as its REST API takes it (JSON or YAML).
+// Source: google/cloud/aiplatform/v1/hyperparameter_tuning_job.proto, study.proto and custom_job.proto of googleapis.
+#include "profiles/import/import_job_format.h"
+
+#include "base/number.h"
+
+#include <string.h>
+
+static bool is(const struct rb_node *node, const char *text)
+{
+    return node && node->kind == RB_NODE_STRING && strcmp(node->text, text) == 0;
+}
+
+// --- parameters
+
+// Whole numbers of 64 bits are text in JSON.
+static bool read_bound(const struct rb_node *spec, const char *key, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    if (!rb_import_need(spec, key, "give both ends of the range", &node, err))
+        return false;
+    if (node->kind != RB_NODE_STRING)
+        return rb_node_double(node, -1e300, 1e300, out, err);
+    return rb_parse_double(node->text, out) ||
+           rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, got \"%.40s\"", node->text);
+}
+
+static bool read_range(struct rb_importer *im, const char *name, const struct rb_node *spec,
+                       const struct rb_node *scale, bool whole, struct rb_err *err)
+{
+    double min, max;
+    const bool is_log = is(scale, "UNIT_LOG_SCALE");
+    if (!read_bound(spec, "minValue", &min, err) || !read_bound(spec, "maxValue", &max, err))
+        return false;
+    if (is(scale, "UNIT_REVERSE_LOG_SCALE"))
+        rb_import_warn(im, RB_DRAFT_PARAMETERS, scale, "there is no reverse logarithm here; it is uniform");
+    if (is_log && whole)
+        rb_import_warn(im, RB_DRAFT_PARAMETERS, scale, "whole numbers have no logarithmic range here; it is uniform");
+    const struct rb_law_number numbers[] = {{"min", NULL, min, whole}, {"max", NULL, max, whole}};
+    return rb_import_law(im, name, whole ? "int_uniform" : is_log ? "log_uniform" : "uniform", numbers, 2, spec, err);
+}
+
+static bool read_parameter(struct rb_importer *im, const struct rb_node *node, struct rb_err *err)
+{
+    static const struct rb_key_rule rules[] = {
+        {"categoricalValueSpec discreteValueSpec doubleValueSpec integerValueSpec parameterId scaleType", RB_KEY_READ,
+         NULL},
+        {"conditionalParameterSpecs", RB_KEY_REFUSED,
+         "parameters that depend on each other have no equivalent: give each by itself"},
+        {0},
+    };
+    const struct rb_node *id, *spec, *values, *scale = rb_import_given(node, "scaleType");
+    const char *name;
+    if (!rb_import_keys(im, node, rules, RB_DRAFT_PARAMETERS, err) ||
+        !rb_import_need(node, "parameterId", "name it", &id, err) || !rb_node_string(id, &name, err))
+        return false;
+    if ((spec = rb_import_given(node, "doubleValueSpec")))
+        return read_range(im, name, spec, scale, false, err);
+    if ((spec = rb_import_given(node, "integerValueSpec")))
+        return read_range(im, name, spec, scale, true, err);
+    if (!(spec = rb_import_given(node, "categoricalValueSpec")) && !(spec = rb_import_given(node, "discreteValueSpec")))
+        return rb_node_refuse(
+            node, err, RB_E_JOB_FOREIGN,
+            "expected a doubleValueSpec, integerValueSpec, categoricalValueSpec or discreteValueSpec");
+    return rb_import_need(spec, "values", "give its values", &values, err) &&
+           rb_import_choice(im, name, values, NULL, err);
+}
+
+// --- the study
+
+static bool read_metric(struct rb_importer *im, const struct rb_node *study, struct rb_err *err)
+{
+    const struct rb_node *list, *name, *goal;
+    if (!rb_import_need(study, "metrics", "give the metric", &list, err) || !rb_node_list(list, err))
+        return false;
+    if (list->n_children != 1)
+        return rb_node_refuse(list, err, RB_E_JOB_FOREIGN, "expected one metric, got %d: a search has one here",
+                              list->n_children);
+    if (!rb_import_need(list->first, "metricId", "name it", &name, err) ||
+        !rb_import_need(list->first, "goal", "MAXIMIZE or MINIMIZE", &goal, err))
+        return false;
+    if (name->kind != RB_NODE_STRING || (!is(goal, "MAXIMIZE") && !is(goal, "MINIMIZE")))
+        return rb_node_refuse(list->first, err, RB_E_JOB_FOREIGN,
+                              "expected the name of a metric, and goal MAXIMIZE or MINIMIZE");
+    rb_import_set_metric(im, name, is(goal, "MAXIMIZE") ? "maximize" : "minimize");
+    return true;
+}
+
+static bool read_algorithm(struct rb_importer *im, const struct rb_node *root, const struct rb_node *study,
+                           struct rb_err *err)
+{
+    const struct rb_node *algorithm = rb_import_given(study, "algorithm");
+    const bool is_grid = is(algorithm, "GRID_SEARCH");
+    if (!is_grid && !is(algorithm, "RANDOM_SEARCH"))
+        rb_import_warn(im, RB_DRAFT_SCHEDULER, algorithm ? algorithm : study,
+                       "sampled at random, as there is no Bayesian search here");
+    rb_import_set(im, RB_DRAFT_SCHEDULER, "type", is_grid ? "grid" : "random", study);
+    if (!is_grid && !rb_import_set_trials(im, rb_import_given(root, "maxTrialCount"), root, err))
+        return false;
+    rb_import_set_length(im, 0, "epoch", study);
+    return true;
+}
+
+static bool read_study(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
+{
+    static const char stopping[] =
+        "no trial is stopped early; type asha with rule stop does that, with --max-resource N";
+    static const struct rb_key_rule rules[] = {
+        {"algorithm metrics parameters", RB_KEY_READ, NULL},
+        {"measurementSelectionType observationNoise", RB_KEY_IGNORED, NULL},
+        {"convexAutomatedStoppingSpec decayCurveStoppingSpec medianAutomatedStoppingSpec", RB_KEY_DROPPED, stopping},
+        {"studyStoppingConfig", RB_KEY_DROPPED,
+         "the search ends after its trials, at its deadline, or at metric.target"},
+        {0},
+    };
+    const struct rb_node *study, *list;
+    if (!rb_import_need(root, "studySpec", "give the search", &study, err) ||
+        !rb_import_keys(im, study, rules, RB_DRAFT_SCHEDULER, err) || !read_metric(im, study, err))
+        return false;
+    list = rb_import_given(study, "parameters");
+    if (list && !rb_node_list(list, err))
+        return false;
+    for (const struct rb_node *child = list ? list->first : NULL; child; child = child->next)
+        if (!read_parameter(im, child, err))
+            return false;
+    return read_algorithm(im, root, study, err);
+}
+
+// --- trials
+
+static bool put_words(const struct rb_node *list, struct rb_buf *out, struct rb_err *err)
+{
+    if (!list)
+        return true;
+    if (!rb_node_list(list, err))
+        return false;
+    for (const struct rb_node *word = list->first; word; word = word->next) {
+        const char *text;
+        if (!rb_node_string(word, &text, err))
+            return false;
+        rb_buf_puts(out, out->len > 0 ? " " : "");
+        rb_import_put_word(text, out);
+    }
+    return true;
+}
+
+static bool read_machine(struct rb_importer *im, const struct rb_node *pool, struct rb_err *err)
+{
+    const struct rb_node *machine = rb_import_given(pool, "machineSpec"),
+                         *gpus = rb_import_given(machine, "acceleratorCount");
+    int64_t n;
+    if (gpus && !rb_node_int(gpus, 1, 64, &n, err))
+        return false;
+    if (gpus)
+        rb_import_set_int(im, RB_DRAFT_TRIAL, "gpus", n, gpus);
+    if (machine)
+        rb_import_warn(im, RB_DRAFT_RESOURCES, machine,
+                       "the plan chooses machines: resources.instance_types restricts them");
+    return true;
+}
+
+static bool read_command(struct rb_importer *im, const struct rb_node *pool, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    const struct rb_node *container = rb_import_given(pool, "containerSpec"),
+                         *package = rb_import_given(pool, "pythonPackageSpec"),
+                         *module = rb_import_given(package, "pythonModule");
+    if (module && module->kind == RB_NODE_STRING)
+        rb_buf_printf(&command, "python3 -m %s", module->text);
+    if (!put_words(rb_import_given(container, "command"), &command, err) ||
+        !put_words(rb_import_given(container ? container : package, "args"), &command, err))
+        return false;
+    if (command.len == 0)
+        return rb_node_refuse(pool, err, RB_E_JOB_LACKS, "the image holds the command: give --run COMMAND");
+    rb_buf_puts(&command, " $RB_ARGS");
+    rb_import_warn(im, RB_DRAFT_SETUP, pool,
+                   "there is no image here: `setup` prepares a node, and files of the image or package "
+                   "belong into the job's folder");
+    rb_import_set_run(im, rb_buf_str(&command), pool);
+    return true;
+}
+
+static bool read_trial(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
+{
+    const struct rb_node *job = rb_import_given(root, "trialJobSpec"), *pools = rb_import_given(job, "workerPoolSpecs");
+    if (pools && !rb_node_list(pools, err))
+        return false;
+    const struct rb_node *pool = pools ? pools->first : NULL;
+    if (pool && pool->next)
+        rb_import_warn(im, RB_DRAFT_TRIAL, pool->next,
+                       "only the first worker pool is read; for several nodes, trial.max_nodes");
+    if (pool && !read_machine(im, pool, err))
+        return false;
+    if (im->options->run)
+        return true;
+    if (!pool)
+        return rb_node_refuse(job ? job : root, err, RB_E_JOB_LACKS,
+                              "trialJobSpec has no worker pool: give --run COMMAND");
+    return read_command(im, pool, err);
+}
+
+static bool read_tuning_job(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
+{
+    static const struct rb_key_rule rules[] = {
+        {"displayName maxTrialCount studySpec trialJobSpec", RB_KEY_READ, NULL},
+        {"createTime encryptionSpec endTime error labels maxFailedTrialCount name parallelTrialCount startTime state "
+         "trials updateTime",
+         RB_KEY_IGNORED, NULL},
+        {0},
+    };
+    if (!rb_import_keys(im, root, rules, RB_DRAFT_NAME, err))
+        return false;
+    rb_import_set_name(im, rb_import_given(root, "displayName"));
+    return read_study(im, root, err) && read_trial(im, root, err);
+}
+
+const struct rb_job_format rb_job_format_vertex = {
+    .name = "vertex",
+    .title = "a Vertex AI tuning job",
+    .marks = {"studySpec"},
+    .read = read_tuning_job,
+};
