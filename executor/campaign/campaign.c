@@ -33,7 +33,7 @@ struct run {
     int64_t away_us;                       // what the loop's gaps came to when it was heard last, or started
     int n_gaps;                            // units that were not measured because this process did not run meanwhile
     bool late_startup;                     // likewise its start-up
-    int64_t last_resource;
+    int64_t first_resource, last_resource; // reported; 0: nothing
     int64_t resource_start, resource_end;
     char checkpoint[4096]; // what it saved, or what it is to go on from; "": nothing
     double load_sum;
@@ -329,7 +329,7 @@ static void measure(struct rb_campaign *c, struct run *r, bool saved)
     double sum = 0;
     for (int i = 0; i < m->n_units; i++)
         sum += m->unit_s[i];
-    m->startup_s = (double)(r->first_us - r->started_us) / 1e6 - sum / m->n_units;
+    m->startup_s = (double)(r->first_us - r->started_us) / 1e6 - sum / m->n_units * (double)r->first_resource;
     if (m->startup_s < 0)
         m->startup_s = 0;
     m->checkpoint_s = saved ? (double)(now_us(c) - r->last_us) / 1e6 : -1;
@@ -433,9 +433,12 @@ static void take_line(void *ctx, const struct rb_metric_line *found)
     r->n_gaps += away;
     if (r->first_us < 0)
         r->first_us = now;
-    else if (!away && line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource &&
-             team_trains(c, r))
-        r->result.unit_s[r->result.n_units++] = (double)(now - r->last_us) / 1e6;
+    else if (!away && r->result.n_units < c->config.resource &&
+             team_trains(c, r)) // some scripts report every k-th unit
+        r->result.unit_s[r->result.n_units++] =
+            (double)(now - r->last_us) / 1e6 / (double)(line.resource - r->last_resource);
+    if (r->first_resource == 0)
+        r->first_resource = line.resource;
     const int64_t unit_us = r->last_us >= 0 ? now - r->last_us : -1;
     r->last_us = now;
     r->last_resource = line.resource;
@@ -474,6 +477,7 @@ static void measure_as_one(struct run *r)
     const int64_t now = now_us(r->c), unit_us = (now - r->started_us) / r->last_resource;
     r->result.unit_s[r->result.n_units++] = (double)unit_us / 1e6;
     r->first_us = r->started_us + unit_us;
+    r->first_resource = 1;
     talk(r->c, "its reports came all at once: the time of a %s is taken to be the whole run's, start-up included",
          r->c->config.pool.job->scheduler.unit);
 }
@@ -507,8 +511,9 @@ static void tell_missing(const struct run *r, char *out, size_t size)
     char seen[160];
     rb_metric_reader_seen(r->reader, seen, sizeof seen);
     if (r->last_resource < config->resource)
-        snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout); %s",
-                 (long long)r->last_resource, (long long)config->resource, unit, unit, metric, seen);
+        snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout); %s%s",
+                 (long long)r->last_resource, (long long)config->resource, unit, unit, metric, seen,
+                 r->last_resource > 0 ? "; if it reports less often, train longer (--resource)" : "");
     else
         snprintf(out, size,
                  "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
