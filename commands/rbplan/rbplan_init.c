@@ -1,6 +1,6 @@
-// rbplan init: a job file to begin with, for a script that need not exist yet. What is asked most often stands in it, with the
-// words to change; everything else is in docs/formats/job.md. Of a Python script that is there, its options become parameters
-// and words of `run`, and what it prints becomes the metric (rbplan_draft.h): guesses, and called so.
+// rbplan init: writes a first job file for a script that need not exist yet. It has the most frequent keys, with the
+// words to change; docs/formats/job.md has the rest. If the Python script exists, its options become parameters and
+// words of `run`, and its output becomes the metric (rbplan_draft.h). These are guesses, and marked as guesses.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
@@ -17,7 +17,7 @@ static const struct rb_option options[] = {
     {0},
 };
 
-// Neither the shell nor YAML gives a meaning to any of it.
+// Neither the shell nor YAML treats any of it specially.
 static bool is_plain(const char *script)
 {
     return script[strspn(script, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")] == '\0' &&
@@ -52,8 +52,7 @@ int rb_plan_init(int argc, char **argv)
     static const struct rb_command command = {
         .name = "rbplan init",
         .usage = "[SCRIPT] [-o job.yaml]",
-        .summary =
-            "Prints a job file to begin with; of a Python script it reads what options it takes and what it prints.",
+        .summary = "Prints a first job file; from a Python script it reads the options and the output.",
         .examples = "  rbplan init train.py > job.yaml\n"
                     "  rbplan init src/train.sh -o job.yaml\n",
         .options = options,

@@ -29,7 +29,7 @@ static void remark(struct drafting *w, enum rb_draft_section section, const char
     rb_job_draft_remark(w->d, section, text);
 }
 
-// --- what each option is for
+// --- the purpose of each option
 
 static void take_role(struct drafting *w, const struct rb_script_option *o)
 {
@@ -53,7 +53,7 @@ static bool has_role(const struct drafting *w, const struct rb_script_option *o)
 
 // --- parameters
 
-// One that job.yaml may have.
+// A name that job.yaml accepts.
 static bool is_parameter_name(const char *name)
 {
     const size_t n = strlen(name);
@@ -110,7 +110,7 @@ static void draft_parameters(struct drafting *w)
                                *left ? "; it has " : "", left));
 }
 
-// What TrainingArguments has, with its defaults.
+// The parameters of TrainingArguments, with their defaults.
 static void draft_hf_parameters(struct drafting *w)
 {
     static const char *const lines[][2] = {
@@ -131,14 +131,14 @@ static void add_word(struct drafting *w, const char *word)
     w->words = rb_arena_printf(w->arena, "%s %s", w->words, word);
 }
 
-// --name value, or --name=value where only that is understood.
+// --name value, or --name=value if only that is understood.
 static const char *option_word(const struct drafting *w, const struct rb_script_option *o, const char *value)
 {
     const bool joined = w->s.style == RB_SCRIPT_CONFIGURATOR;
     return rb_arena_printf(w->arena, "--%s%c%s", o->name, joined ? '=' : ' ', value);
 }
 
-// A script that is only told to resume does so from where it writes: what was saved is put there first.
+// A script with only a switch to resume does so from its output folder: the checkpoint is put there first.
 static void add_resume(struct drafting *w)
 {
     const struct rb_script_option *o = w->resume;
@@ -150,8 +150,7 @@ static void add_resume(struct drafting *w)
                                     o->form == RB_SCRIPT_SWITCH ? "" : "=resume"));
         if (!w->checkpoint)
             remark(w, RB_DRAFT_RUN,
-                   rb_arena_printf(w->arena, "--%s does not say from where: %s must look into $RB_RESUME_FROM", o->name,
-                                   w->path));
+                   rb_arena_printf(w->arena, "--%s has no path: %s must look into $RB_RESUME_FROM", o->name, w->path));
         return;
     }
     add_word(w, rb_arena_printf(w->arena, "${RB_RESUME_FROM:+%s}", option_word(w, o, "\"$RB_RESUME_FROM\"")));
@@ -195,7 +194,7 @@ static void add_lightning_options(struct drafting *w)
            "last.ckpt: give the trainer a ModelCheckpoint with save_last=True that writes into $RB_CHECKPOINT_DIR");
 }
 
-// sys.argv[1], sys.argv[2], ...: each the parameter of its name, or what the option of that name would be.
+// sys.argv[1], sys.argv[2], ...: each is the parameter of its name, or the value of the option with that name.
 static void add_places(struct drafting *w)
 {
     for (int position = 1; position <= 9; position++) {
@@ -301,7 +300,7 @@ static void remark_metric(struct drafting *w, const struct rb_script_metric *m, 
     const char *example = rb_arena_printf(w->arena, "%s=3 %s=0.81", m->resource ? m->resource : unit, m->name);
     if (m->is_report && m->goal == 0)
         remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "goal: a guess, as the name does not say which values are good"));
+               rb_arena_printf(w->arena, "goal: a guess, as the name does not show which values are good"));
     else if (!m->is_printed)
         remark(w, RB_DRAFT_METRIC,
                rb_arena_printf(w->arena,
@@ -313,7 +312,7 @@ static void remark_metric(struct drafting *w, const struct rb_script_metric *m, 
                                w->path, m->line, m->shown, example));
 }
 
-// Of libraries that print lines of their own.
+// For libraries that print lines of their own.
 static bool draft_library_metric(struct drafting *w)
 {
     const bool accuracy = strstr(w->source, "accuracy") != NULL;
@@ -359,7 +358,7 @@ static const char *draft_metric(struct drafting *w)
     return unit;
 }
 
-// --- how long
+// --- the length of training
 
 static int64_t length_of(const struct drafting *w)
 {

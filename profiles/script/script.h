@@ -1,17 +1,17 @@
-// Finds out what a Python training script takes and prints without running it: options with literals, of argparse, click,
-// absl.flags, HfArgumentParser's dataclasses, LightningCLI, nanoGPT's configurator and sys.argv; print and logging calls with
-// format strings. What is computed, or is in other files, is not found.
+// Finds the options and the output of a Python training script without running it: options with literals, of argparse,
+// click, absl.flags, HfArgumentParser's dataclasses, LightningCLI, nanoGPT's configurator and sys.argv; print and
+// logging calls with format strings. Computed values, and those in other files, are not found.
 #ifndef RB_PROFILES_SCRIPT_H
 #define RB_PROFILES_SCRIPT_H
 
 #include "profiles/script/python_text.h"
 
-// How options reach it. The last ones are for want of a better one.
+// How the script gets its options. The last ones are used if nothing better is found.
 enum rb_script_style {
     RB_SCRIPT_ARGPARSE, RB_SCRIPT_CLICK, RB_SCRIPT_ABSL, RB_SCRIPT_DATACLASSES, RB_SCRIPT_LIGHTNING,
     RB_SCRIPT_CONFIGURATOR, // globals, overridden by nanoGPT's configurator.py
     RB_SCRIPT_ARGV,         // sys.argv by position
-    RB_SCRIPT_CONSTANTS,    // takes nothing; has constants in capitals or at its top
+    RB_SCRIPT_CONSTANTS,    // has no options; has constants in capitals or at its top
 };
 
 enum rb_script_type { RB_SCRIPT_ANY, RB_SCRIPT_INT, RB_SCRIPT_FLOAT, RB_SCRIPT_TEXT, RB_SCRIPT_BOOL };
@@ -25,7 +25,7 @@ enum rb_script_form {
 };
 
 struct rb_script_option {
-    const char *name;          // behind its dashes; of a constant or a place: the variable
+    const char *name;          // behind its dashes; for a constant or a place: the variable
     enum rb_script_type type;
     enum rb_script_form form;
     const char *default_value; // as written; NULL: none
@@ -37,15 +37,15 @@ struct rb_script_option {
     int position;              // of sys.argv; else 0
 };
 
-// A metric that it prints or logs.
+// A metric that the script prints or logs.
 struct rb_script_metric {
     const char *name;     // one that a job may have
     const char *resource; // printed as resource=value on the same line; NULL: none is
-    const char *shown;    // the line, ... where a value stands
+    const char *shown;    // the line, with ... for each value
     bool is_report;       // as rbrun reads it: name=value, or JSON, beside the resource
-    bool is_printed;      // false: logged with a library, and on no line that is seen
+    bool is_printed;      // false: logged with a library, and on no visible line
     bool is_validation;
-    int goal;             // 1: more is better, -1: less is, 0: the name does not say
+    int goal;             // 1: more is better, -1: less is, 0: unknown from the name
     int line;
 };
 
@@ -54,7 +54,7 @@ struct rb_script {
     enum rb_script_style style;
     const struct rb_script_option *options; // in the order of the script, [n_options]
     int n_options;
-    // Every option is among these, and another one ends it with an error. False where that is not certain.
+    // These are all options, and any other ends the script with an error. False if that is uncertain.
     bool knows_all;
     const struct rb_script_metric *metrics; // likewise, [n_metrics]
     int n_metrics;
