@@ -215,9 +215,9 @@ class Place:
         shutil.rmtree(self.top, ignore_errors=True)
 
 
-# Python reads it first: one process of a run ends in the midst of its work, a resumed one where there are such.
+# Python reads it first: one process of a run ends in the midst of its work, after the first stage where there are several.
 KILL_ONE = """import os, signal, threading
-if "RB_TRIAL_ID" in os.environ and (os.environ["RB_RESUME_FROM"] or "STARTS_OVER" in os.environ):
+if "RB_TRIAL_ID" in os.environ and (os.environ["RB_RESOURCE_START"] != "0" or "STARTS_OVER" in os.environ):
     try:
         os.close(os.open(os.environ["KILL_ONE"], os.O_CREAT | os.O_EXCL))
         timer = threading.Timer(0.08, os.kill, (os.getpid(), signal.SIGKILL))
