@@ -6,8 +6,8 @@
 #include "base/units.h"
 #include "engine/core/placement.h"
 #include "executor/launcher/last_lines.h"
-#include "executor/metrics/metric_line.h"
-#include "executor/launcher/trial_env.h"
+#include "executor/launcher/trial_words.h"
+#include "executor/metrics/metric_reader.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,13 +33,16 @@ struct run {
     int64_t away_us;                       // the loop's total gaps when it was last heard, or started
     int n_gaps;                            // units that were not measured because this process did not run meanwhile
     bool late_startup;                     // the same for its start-up
-    int64_t last_resource;
+    int64_t first_resource, last_resource; // reported; 0: nothing
     int64_t resource_start, resource_end;
     char checkpoint[4096]; // the checkpoint it saved, or will resume from; "": none
     double load_sum;
     int n_loads;
-    bool beyond; // it has trained past its end, and is being ended
-    int team;    // the first of the runs that share its GPU; itself if it is alone
+    bool beyond;                     // it has trained past its end, and is being ended
+    bool at_once;                    // its reports came together, from a file: no time of a unit was seen
+    bool stopping;                   // trial.stop: saved: it is ended once it has saved
+    struct rb_metric_reader *reader; // of its output
+    int team;                        // the first of the runs that share its GPU; itself if it is alone
     struct rb_step_lines step_lines;
     struct rb_last_lines printed;   // reports left out
     int n_times, n_syncs, n_noises; // number of reports that had each
@@ -132,6 +135,14 @@ static int team_size(const struct run *r)
     return r->result.sharers;
 }
 
+static void begin_output(struct run *r)
+{
+    const struct rb_job *job = r->c->config.pool.job;
+    rb_metric_reader_free(r->reader);
+    r->reader = rb_metric_reader_new(&(struct rb_metric_reader_config){
+        .form = &job->form, .unit = job->scheduler.unit, .metric_name = job->metric_name, .start = r->resource_start});
+}
+
 static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
 {
     struct rb_arena arena;
@@ -154,6 +165,9 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
     struct rb_key_value *env;
     int n_env;
     rb_trial_env(&order, &arena, &env, &n_env);
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    rb_trial_words(&order, r->resource_start > 0, &words);
+    begin_output(r);
     struct rb_task task = {
         .trial = (int)(r - c->runs),
         .slots = &r->slot,
@@ -161,6 +175,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .env = env,
         .n_env = n_env,
         .command = c->config.pool.job->run,
+        .words = rb_buf_str(&words),
         .resume_from = r->resource_start > 0 ? r->checkpoint : NULL,
     };
     r->state = RUN_RUNNING;
@@ -314,7 +329,7 @@ static void measure(struct rb_campaign *c, struct run *r, bool saved)
     double sum = 0;
     for (int i = 0; i < m->n_units; i++)
         sum += m->unit_s[i];
-    m->startup_s = (double)(r->first_us - r->started_us) / 1e6 - sum / m->n_units;
+    m->startup_s = (double)(r->first_us - r->started_us) / 1e6 - sum / m->n_units * (double)r->first_resource;
     if (m->startup_s < 0)
         m->startup_s = 0;
     m->checkpoint_s = saved ? (double)(now_us(c) - r->last_us) / 1e6 : -1;
@@ -355,10 +370,12 @@ static void count_steps(struct run *r, const struct rb_step_stats *reported)
     }
 }
 
-// The first report of a run that should have resumed from a checkpoint.
+// The first report of a run that should have resumed from a checkpoint. Some scripts evaluate the state that they have read
+// once more.
 static void judge_resumed(struct rb_campaign *c, struct run *r, int64_t resource)
 {
-    c->resumed = resource > r->resource_start ? RB_RESUMED_YES : RB_RESUMED_NO;
+    const bool again = resource == r->resource_start && r->resource_start > 1;
+    c->resumed = resource > r->resource_start || again ? RB_RESUMED_YES : RB_RESUMED_NO;
     kill_run(r, "");
 }
 
@@ -372,6 +389,15 @@ static void end_beyond(struct rb_campaign *c, struct run *r, int64_t resource)
     c->launcher->ops->end(c->launcher, (int)(r - c->runs), 0);
 }
 
+// It has trained all that was asked for, and is ended once it has saved that.
+static void stop_when_saved(struct rb_campaign *c, struct run *r, int64_t unit_us)
+{
+    const double most_s = 2, least_s = 0.2, half_unit_s = (double)unit_us / 2e6;
+    const double rest_s = unit_us >= 0 && half_unit_s < most_s ? half_unit_s : most_s;
+    r->stopping = true;
+    c->launcher->ops->stop(c->launcher, (int)(r - c->runs), 0, 0, rest_s > least_s ? rest_s : least_s);
+}
+
 static void look_at_load(struct rb_campaign *c, struct run *r)
 {
     double load;
@@ -381,17 +407,13 @@ static void look_at_load(struct rb_campaign *c, struct run *r)
     }
 }
 
-static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t n)
+static void take_line(void *ctx, const struct rb_metric_line *found)
 {
-    (void)attempt;
-    struct rb_campaign *c = ctx;
+    struct run *r = ctx;
+    struct rb_campaign *c = r->c;
     const struct rb_job *job = c->config.pool.job;
-    struct run *r = &c->runs[trial];
-    struct rb_metric_line line;
-    rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
+    struct rb_metric_line line = *found;
     rb_step_lines_take(&r->step_lines, &line, batch_scale(r, job));
-    if (!line.is_report && !line.steps.has_noise)
-        rb_last_lines_take(&r->printed, bytes, n);
     c->any_report = c->any_report || line.is_report;
     if (!line.is_report || line.resource <= r->last_resource || r->state != RUN_RUNNING)
         return;
@@ -400,7 +422,8 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
         return;
     }
     if (line.resource > r->resource_end && r->last_resource >= r->resource_end) {
-        end_beyond(c, r, line.resource);
+        if (!r->stopping)
+            end_beyond(c, r, line.resource);
         return;
     }
     count_steps(r, &line.steps);
@@ -411,12 +434,74 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     r->n_gaps += away;
     if (r->first_us < 0)
         r->first_us = now;
-    else if (!away && line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource &&
-             team_trains(c, r))
-        r->result.unit_s[r->result.n_units++] = (double)(now - r->last_us) / 1e6;
+    else if (!away && r->result.n_units < c->config.resource &&
+             team_trains(c, r)) // some scripts report every k-th unit
+        r->result.unit_s[r->result.n_units++] =
+            (double)(now - r->last_us) / 1e6 / (double)(line.resource - r->last_resource);
+    if (r->first_resource == 0)
+        r->first_resource = line.resource;
+    const int64_t unit_us = r->last_us >= 0 ? now - r->last_us : -1;
     r->last_us = now;
     r->last_resource = line.resource;
     expect_report(r);
+    if (job->trial.stop == RB_STOP_SAVED && r->last_resource >= r->resource_end)
+        stop_when_saved(c, r, unit_us);
+}
+
+static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t n)
+{
+    (void)attempt;
+    struct rb_campaign *c = ctx;
+    struct run *r = &c->runs[trial];
+    if (r->state == RUN_RUNNING && !rb_metric_reader_line(r->reader, bytes, n, take_line, r))
+        rb_last_lines_take(&r->printed, bytes, n);
+}
+
+// Reports that came together, since one that came before: each took its part of the time. first: none came before.
+static void share_time(struct run *r, int n_before, bool first)
+{
+    double sum = 0;
+    const int n = r->result.n_units - n_before;
+    for (int i = 0; i < n; i++)
+        sum += r->result.unit_s[n_before + i];
+    for (int i = 0; i < n; i++)
+        r->result.unit_s[n_before + i] = sum / n;
+    if (first && n > 0) {
+        r->result.n_units = n_before;
+        r->at_once = true;
+    }
+}
+
+// Nothing better is known than the time of the whole run.
+static void measure_as_one(struct run *r)
+{
+    const int64_t now = now_us(r->c), unit_us = (now - r->started_us) / r->last_resource;
+    r->result.unit_s[r->result.n_units++] = (double)unit_us / 1e6;
+    r->first_us = r->started_us + unit_us;
+    r->first_resource = 1;
+    talk(r->c, "its reports came all at once: the time of a %s is taken to be the whole run's, start-up included",
+         r->c->config.pool.job->scheduler.unit);
+}
+
+static void on_file(void *ctx, int trial, int attempt, const char *name, const char *bytes, size_t n, bool restart)
+{
+    (void)attempt;
+    struct rb_campaign *c = ctx;
+    struct run *r = &c->runs[trial];
+    const int before = r->result.n_units;
+    const bool first = r->first_us < 0;
+    if (r->state == RUN_RUNNING && restart)
+        rb_metric_reader_file_restart(r->reader, name);
+    else if (r->state == RUN_RUNNING)
+        rb_metric_reader_file(r->reader, name, bytes, n, take_line, r);
+    share_time(r, before, first);
+}
+
+static void on_again(void *ctx, int trial, int attempt)
+{
+    (void)attempt;
+    struct rb_campaign *c = ctx;
+    begin_output(&c->runs[trial]);
 }
 
 // It exited with 0 and cannot be measured: writes which report is missing.
@@ -424,9 +509,12 @@ static void describe_missing(const struct run *r, char *out, size_t size)
 {
     const struct rb_campaign_config *config = &r->c->config;
     const char *unit = config->pool.job->scheduler.unit, *metric = config->pool.job->metric_name;
+    char seen[160];
+    rb_metric_reader_seen(r->reader, seen, sizeof seen);
     if (r->last_resource < config->resource)
-        snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout)",
-                 (long long)r->last_resource, (long long)config->resource, unit, unit, metric);
+        snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout); %s%s",
+                 (long long)r->last_resource, (long long)config->resource, unit, unit, metric, seen,
+                 r->last_resource > 0 ? "; if it reports less often, train longer (--resource)" : "");
     else
         snprintf(out, size,
                  "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
@@ -481,10 +569,14 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
 {
     struct rb_campaign *c = ctx;
     struct run *r = &c->runs[trial];
-    char text[200];
+    char text[400];
+    if (r->state == RUN_RUNNING)
+        rb_metric_reader_end(r->reader, take_line, r);
     if (r->state != RUN_RUNNING)
         return;
     disarm(r);
+    if (r->at_once && r->result.n_units == 0 && r->last_resource >= r->c->config.resource)
+        measure_as_one(r);
     if (code != 0 && !r->beyond) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         script_failed(c, r, code, text);
@@ -690,7 +782,7 @@ static void list_runs(struct rb_campaign *c)
     for (int i = 0; i < config->n_gpus; i++)
         add_probes(c, config->gpus[i], &round);
     c->n_all = c->n_runs;
-    if (c->n_runs > 0)
+    if (c->n_runs > 0 && !config->pool.job->starts_over)
         add_check(c);
 }
 
@@ -710,6 +802,8 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
         .events = {.ctx = c,
                    .prepared = on_prepared,
                    .line = on_line,
+                   .file = on_file,
+                   .again = on_again,
                    .exited = on_exited,
                    .saved = on_saved,
                    .killed = on_killed,
@@ -737,6 +831,7 @@ void rb_campaign_destroy(struct rb_campaign *c)
     for (int i = 0; i < c->n_all; i++) {
         disarm(&c->runs[i]);
         free(c->runs[i].result.unit_s);
+        rb_metric_reader_free(c->runs[i].reader);
     }
     free(c->runs);
     rb_places_finish(&c->places);
@@ -779,6 +874,8 @@ int rb_campaign_n_runs(const struct rb_campaign *c)
 enum rb_campaign_resumed rb_campaign_resumed(const struct rb_campaign *c)
 {
     bool saved = false;
+    if (c->config.pool.job->starts_over)
+        return rb_campaign_has_measured(c) ? RB_RESUMED_NO : RB_RESUMED_UNKNOWN;
     for (int i = 0; i < c->n_runs; i++)
         saved = saved || (c->runs[i].result.ok && c->runs[i].result.checkpoint_s >= 0);
     return rb_campaign_has_measured(c) && !saved ? RB_RESUMED_NO : c->resumed;

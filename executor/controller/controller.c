@@ -419,6 +419,8 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .ctx = c,
         .prepared = rb_run_node_prepared,
         .line = rb_run_task_line,
+        .file = rb_run_task_file,
+        .again = rb_run_task_again,
         .exited = rb_run_task_exited,
         .saved = rb_run_task_saved,
         .linked = rb_run_task_linked,

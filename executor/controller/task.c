@@ -91,6 +91,7 @@ struct rb_run_task *rb_run_task_open(struct rb_controller *c, const struct rb_ta
     t->row.slots = slots;
     t->last_resource = -1;
     t->longest_unit_us = -1;
+    t->trained_to = -1;
     c->tasks = rb_xrealloc(c->tasks, (size_t)c->n_tasks + 1, sizeof(struct rb_run_task *));
     c->tasks[c->n_tasks++] = t;
     return t;
@@ -112,6 +113,7 @@ void rb_run_task_close(struct rb_run_task *t)
         at++;
     memmove(&c->tasks[at], &c->tasks[at + 1], (size_t)(c->n_tasks - at - 1) * sizeof(struct rb_run_task *));
     c->n_tasks--;
+    rb_metric_reader_free(t->reader);
     free((void *)t->row.slots);
     free(t);
 }

@@ -3,6 +3,7 @@
 //   task_start.c   hands tasks to the launcher
 //   task_output.c  reports, exits, checkpoints
 //   task_yield.c   asks trials to save and exit
+//   task_stop.c    ends trials that do not end themselves (trial.stop: saved)
 // The row's state is journalled (enum rb_task_state); `process` is what the launcher knows.
 #ifndef RB_EXECUTOR_TASK_H
 #define RB_EXECUTOR_TASK_H
@@ -11,13 +12,15 @@
 #include "executor/controller/states.h"
 #include "executor/journal/journal.h"
 #include "executor/launcher/last_lines.h"
-#include "executor/metrics/metric_line.h"
+#include "executor/metrics/metric_reader.h"
 
 struct rb_action;
 struct rb_controller;
 
 enum {
     RB_CONTROLLER_SAVE_TRIES = 3,
+    RB_CONTROLLER_REST_MS = 2000,        // files that have not changed for this long were saved whole
+    RB_CONTROLLER_LEAST_REST_MS = 200,   // where units are shorter than twice as long: half a unit, at least this
     RB_CONTROLLER_YIELD_S = 60,          // to save and exit, in addition to the time of a unit
     RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout limits it
     RB_CONTROLLER_HELD_UP_S = 300,       // how long this machine may be full before the run stops
@@ -31,6 +34,10 @@ struct rb_run_task {
     bool beyond;                  // trained past the end of its stage, and is being ended there
     int save_tries;
     int64_t last_resource;        // reported by this start, -1: nothing yet
+    struct rb_metric_reader *reader; // of its output, once it was started
+    bool stopping;                // trial.stop: saved: it has reported all, and is ended once it has saved
+    int64_t trained_to;           // the last report, also beyond the end of its stage
+    int64_t trained_us;           // when that came; attended time
     uint64_t timer;               // the next try to save
     struct rb_silence silence;    // between its reports; when its patience ends, the trial hangs
     struct rb_silence yielding;   // the engine asked it to yield; when its patience ends, the trial is killed
@@ -68,9 +75,20 @@ void rb_controller_free_tasks(struct rb_controller *c);
 // task_start.c
 void rb_controller_start_tasks(struct rb_controller *c); // gives the launcher the tasks that it may start now
 
+// task_stop.c
+void rb_run_task_stop(struct rb_run_task *t);                       // once it has reported all, if the job wants that
+void rb_run_task_trained_on(struct rb_run_task *t, int64_t resource); // a report beyond the end, while it is being stopped
+void rb_run_task_ask_to_save(struct rb_run_task *t);                // to pause: the newest state that it has saved
+// It has ended with 0, having trained to the job's max_resource before it could be stopped: its state is none to go on from.
+bool rb_run_task_overran(const struct rb_run_task *t);
+void rb_run_task_describe_wait(const struct rb_run_task *t, char *out, size_t size); // what it is being waited for
+
 // task_output.c; all but the first are the launcher's events
 void rb_run_task_await_report(struct rb_run_task *t); // a task that does not report hangs
+void rb_run_task_begin_output(struct rb_run_task *t); // nothing is read of it yet
 void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n);
+void rb_run_task_file(void *ctx, int trial, int start, const char *name, const char *bytes, size_t n, bool restart);
+void rb_run_task_again(void *ctx, int trial, int start);
 void rb_run_task_exited(void *ctx, int trial, int start, int exit_code);
 void rb_run_task_linked(void *ctx, int trial, const char *name);
 void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full

@@ -2,10 +2,9 @@
 #include "executor/controller/controller_private.h"
 
 #include "base/log.h"
-#include "executor/metrics/metric_line.h"
-
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,11 +18,12 @@ static void hung(void *arg)
         return;
     const int trial = t->row.trial;
     const bool has_all = t->last_resource >= rb_engine_trial(c->engine, trial)->resource_end;
+    char wait[320] = "; its checkpoint counts once it ends with 0: does it wait for a process of its own?";
+    if (t->stopping)
+        rb_run_task_describe_wait(t, wait, sizeof wait);
     rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
                        has_all ? "it has reported all and does not end" : "no report",
-                       c->config.plan->job->trial.timeout_us / RB_US_PER_S,
-                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?"
-                               : "");
+                       c->config.plan->job->trial.timeout_us / RB_US_PER_S, has_all ? wait : "");
     rb_run_task_give_up(t, RB_OUTCOME_HUNG);
 }
 
@@ -87,22 +87,32 @@ static void end_beyond(struct rb_run_task *t, int64_t resource)
     c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
 }
 
-void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n)
+void rb_run_task_begin_output(struct rb_run_task *t)
 {
-    struct rb_controller *c = ctx;
-    struct rb_run_task *t = rb_run_task_find(c, trial, start);
+    const struct rb_job *job = t->c->config.plan->job;
+    rb_metric_reader_free(t->reader);
+    t->reader = rb_metric_reader_new(&(struct rb_metric_reader_config){
+        .form = &job->form,
+        .unit = job->scheduler.unit,
+        .metric_name = job->metric_name,
+        .start = job->starts_over ? 0 : t->row.resource_start,
+    });
+}
+
+static void take_line(struct rb_controller *c, int trial, int start, struct rb_metric_line line)
+{
+    struct rb_run_task *t = rb_run_task_find(c, trial, start); // the line before may have closed it
+    const struct rb_job *job = c->config.plan->job;
     if (c->dead || !t || t->row.state != RB_TASK_INTENT)
         return;
-    const struct rb_job *job = c->config.plan->job;
-    struct rb_metric_line line;
-    rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
     if (line.paced && rb_controller_says_first(&c->said, RB_SAID_PACED))
         rb_controller_note(c, "paced", "the trials report that their accelerator's speed is emulated");
-    if (!line.is_report && !line.steps.has_noise)
-        rb_last_lines_take(&t->printed, bytes, n);
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
     if (line.is_report && line.resource > t->row.resource_end && t->last_resource >= t->row.resource_end) {
-        end_beyond(t, line.resource);
+        if (t->stopping)
+            rb_run_task_trained_on(t, line.resource);
+        else
+            end_beyond(t, line.resource);
         return;
     }
     // A report is new if its resource rose: lines are replayed after a reconnect.
@@ -119,6 +129,77 @@ void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t
                                             .resource = line.resource,
                                             .metric = line.metric,
                                             .steps = line.steps});
+    t = rb_run_task_find(c, trial, start);
+    if (t)
+        rb_run_task_stop(t);
+}
+
+// What a reader found, until it is at its end: what follows from a report may close the task, and the reader with it.
+struct found {
+    struct rb_metric_line *lines;
+    int n;
+};
+
+static void keep_line(void *ctx, const struct rb_metric_line *line)
+{
+    struct found *f = ctx;
+    f->lines = rb_xrealloc(f->lines, (size_t)f->n + 1, sizeof *f->lines);
+    f->lines[f->n++] = *line;
+}
+
+static void take_found(struct rb_controller *c, int trial, int start, struct found *f)
+{
+    for (int i = 0; i < f->n; i++)
+        take_line(c, trial, start, f->lines[i]);
+    free(f->lines);
+}
+
+// NULL: nothing is read of it.
+static struct rb_run_task *read_task(struct rb_controller *c, int trial, int start)
+{
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
+    return c->dead || !t || t->row.state != RB_TASK_INTENT ? NULL : t;
+}
+
+void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n)
+{
+    struct rb_run_task *t = read_task(ctx, trial, start);
+    struct found found = {0};
+    if (!t)
+        return;
+    if (!rb_metric_reader_line(t->reader, bytes, n, keep_line, &found))
+        rb_last_lines_take(&t->printed, bytes, n);
+    take_found(ctx, trial, start, &found);
+}
+
+void rb_run_task_file(void *ctx, int trial, int start, const char *name, const char *bytes, size_t n, bool restart)
+{
+    struct rb_run_task *t = read_task(ctx, trial, start);
+    struct found found = {0};
+    if (!t)
+        return;
+    if (restart)
+        rb_metric_reader_file_restart(t->reader, name);
+    else
+        rb_metric_reader_file(t->reader, name, bytes, n, keep_line, &found);
+    take_found(ctx, trial, start, &found);
+}
+
+void rb_run_task_again(void *ctx, int trial, int start)
+{
+    struct rb_run_task *t = read_task(ctx, trial, start);
+    if (t)
+        rb_run_task_begin_output(t);
+}
+
+static void end_output(struct rb_controller *c, int trial, int start)
+{
+    struct rb_run_task *t = read_task(c, trial, start);
+    struct found found = {0};
+    if (!t)
+        return;
+    rb_metric_reader_end(t->reader, keep_line, &found);
+    take_found(c, trial, start, &found);
 }
 
 // signature, said: of a failure that the script caused; else 0 (engine/events/event.h).
@@ -196,9 +277,33 @@ static bool reached(const struct rb_run_task *t)
     return t->last_resource >= t->row.resource_end || known >= t->row.resource_end;
 }
 
+// Its stage counts, and the checkpoint that it went on from stays the trial's.
+static void keep_checkpoint_before(struct rb_run_task *t)
+{
+    struct rb_controller *c = t->c;
+    if (rb_controller_says_first(&c->said, RB_SAID_OVERRAN))
+        rb_controller_note(c, "warning",
+                           "trial %d trained to %s %" PRId64 " and ended before the checkpoint of %s %" PRId64
+                           " had rested: it goes on from the one before, as others may that train so fast",
+                           t->row.trial, c->config.plan->job->scheduler.unit, t->trained_to,
+                           c->config.plan->job->scheduler.unit, t->row.resource_end);
+    snprintf(t->row.checkpoint, sizeof t->row.checkpoint, "%s", rb_run_trial_at(c, t->row.trial)->checkpoint);
+    trial_ended(t, RB_TASK_SAVED, RB_OUTCOME_REACHED, 0, NULL);
+}
+
+static void never_reported(struct rb_run_task *t)
+{
+    const struct rb_job *job = t->c->config.plan->job;
+    char why[400], seen[256];
+    snprintf(why, sizeof why, "ended with 0 but never reported %s=%" PRId64 " with %s; %s", job->scheduler.unit,
+             t->row.resource_end, job->metric_name, rb_metric_reader_seen(t->reader, seen, sizeof seen));
+    failed(t, why, true);
+}
+
 void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
 {
     struct rb_controller *c = ctx;
+    end_output(c, trial, start);
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
     if (c->dead || !t || !rb_run_task_is_live(t) ||
         (t->process != RB_PROCESS_FOLLOWED && t->process != RB_PROCESS_YIELDING))
@@ -211,15 +316,17 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
     if (t->row.exited_us < 0)
         t->row.exited_us = rb_controller_now_us(c);
     if (exit_code == EXIT_REACHED && !reached(t)) {
-        snprintf(why, sizeof why, "ended with 0 but never reported %s=%" PRId64 " with %s",
-                 c->config.plan->job->scheduler.unit, t->row.resource_end, c->config.plan->job->metric_name);
-        failed(t, why, true);
+        never_reported(t);
     } else if (exit_code == EXIT_YIELDED && t->last_resource <= t->row.resource_start) {
         trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED, 0, NULL); // its checkpoint is still the one it started from
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
         RB_ENTER(rb_task_states, t->row.state, RB_TASK_EXITED);
-        if (known || rb_run_task_write(t))
+        if (!known && !rb_run_task_write(t))
+            return;
+        if (exit_code == EXIT_REACHED && rb_run_task_overran(t))
+            keep_checkpoint_before(t);
+        else
             save(t);
     } else {
         snprintf(why, sizeof why, "ended with exit code %d", exit_code);

@@ -1,7 +1,7 @@
 // Starts: a task goes to the launcher once its nodes are reached and no process that must end is in its way.
 #include "executor/controller/controller_private.h"
 
-#include "executor/launcher/trial_env.h"
+#include "executor/launcher/trial_words.h"
 
 #include <string.h>
 
@@ -53,7 +53,7 @@ static const char *const *node_ips(const struct rb_run_task *t, struct rb_arena 
 static const char *resume_from(const struct rb_run_task *t, struct rb_arena *arena)
 {
     const char *checkpoint = rb_run_trial_at(t->c, t->row.trial)->checkpoint;
-    if (!checkpoint[0])
+    if (!checkpoint[0] || t->c->config.plan->job->starts_over)
         return NULL;
     return strstr(checkpoint, "://") ? checkpoint : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
 }
@@ -99,7 +99,11 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
         .resume_from = resume_from(t, &arena),
         .checkpoint_uri = job->checkpoint_uri,
     };
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    rb_trial_words(&order, task.resume_from != NULL, &words);
+    task.words = rb_buf_str(&words);
     rb_trial_env(&order, &arena, (struct rb_key_value **)&task.env, &task.n_env);
+    rb_run_task_begin_output(t);
     RB_ENTER(rb_process_states, t->process, RB_PROCESS_FOLLOWED);
     c->launcher->ops->start(c->launcher, &task);
     wipe_env(task.env, task.n_env);
@@ -124,6 +128,8 @@ static void start_if_possible(struct rb_run_task *t)
         rb_run_task_kill(t);
     else
         rb_run_task_yield(t); // the request to yield may have come while it could not be reached
+    if (!kill)
+        rb_run_task_stop(t); // what it reported last may be in the journal already
 }
 
 void rb_controller_start_tasks(struct rb_controller *c)

@@ -50,7 +50,7 @@ static void ask_to_yield(struct rb_run_task *t)
     if (t->process == RB_PROCESS_YIELDING)
         return;
     RB_ENTER(rb_process_states, t->process, RB_PROCESS_YIELDING);
-    t->c->launcher->ops->yield(t->c->launcher, t->row.trial, t->row.start);
+    rb_run_task_ask_to_save(t);
 }
 
 void rb_run_task_yield(struct rb_run_task *t)

@@ -3,6 +3,7 @@
 
 #include "base/doc.h"
 #include "base/full.h"
+#include "executor/launcher/trial_words.h"
 #include "providers/wire/child.h"
 #include "providers/wire/digest.h"
 
@@ -26,6 +27,12 @@ static void report_save_failed(struct rb_launcher_task *t, const struct rb_err *
     free(t->save_to); // a retry may follow
     t->save_to = NULL;
     rb_launcher_report(t->l, RB_EVENT_SAVED, t->trial, t->attempt)->err = *err;
+}
+
+void rb_launcher_checkpoint_dir(const struct rb_launcher_impl *l, char *out, size_t size)
+{
+    const struct rb_job *job = l->config.job;
+    snprintf(out, size, "%s%s", job->in_place ? "../place/" : "", job->checkpoint_dir ? job->checkpoint_dir : "ckpt");
 }
 
 static void trial_words(const struct rb_launcher_task *t, char trial[16], char attempt[16])
@@ -103,9 +110,10 @@ static void spawn_save(void *arg)
 {
     struct rb_rank *r = arg;
     struct rb_launcher_task *t = r->task;
-    const char *dir = t->l->config.job->checkpoint_dir ? t->l->config.job->checkpoint_dir : "ckpt";
-    char trial[16], attempt[16];
+    const struct rb_job *job = t->l->config.job;
+    char trial[16], attempt[16], dir[4096];
     trial_words(t, trial, attempt);
+    rb_launcher_checkpoint_dir(t->l, dir, sizeof dir);
     r->timer = 0;
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     struct rb_process_options o = rb_process_defaults();
@@ -113,7 +121,11 @@ static void spawn_save(void *arg)
     if (t->uri) {
         rb_launcher_node_command(t->l, &command, (const char *[]){"upload", trial, attempt, dir, t->save_to, NULL});
     } else {
-        rb_launcher_node_command(t->l, &command, (const char *[]){"save", trial, attempt, dir, NULL});
+        RB_AUTO(rb_buf_finish) struct rb_buf names = RB_BUF_INIT;
+        rb_checkpoint_names(job, &names);
+        rb_launcher_node_command(t->l, &command,
+                                 (const char *[]){"save", trial, attempt, dir, names.len > 0 ? names.data : NULL,
+                                                  job->starts_over ? NULL : "must", NULL});
         char tmp[4096];
         snprintf(tmp, sizeof tmp, "%s.tmp", t->save_to);
         if (t->save_fd >= 0)

@@ -176,6 +176,7 @@ static const struct rb_launcher_ops launcher_ops = {
     .start = rb_launcher_start,
     .save = rb_launcher_save,
     .yield = rb_launcher_yield,
+    .stop = rb_launcher_stop,
     .end = rb_launcher_end,
     .kill = rb_launcher_kill,
     .forget = rb_launcher_forget,

@@ -31,6 +31,7 @@ struct rb_task {
     int n_env;                      // RB_NODE_RANK, RB_GPUS_PER_NODE, CUDA_VISIBLE_DEVICES, RB_*_DIR and files
     const char *command;          // job.run, for /bin/sh -c in the work directory; an unquoted $RB_ARGS in it becomes the
                                   // words of env's RB_ARGS (profiles/script/shell_text.h)
+    const char *words;            // of rb_trial_words; NULL: none
     const char *resume_from;      // what `saved` reported for an earlier stage (archive or URI), NULL: first start
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
 };
@@ -41,7 +42,13 @@ struct rb_launcher_events {
     void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up
     void (*line)(void *ctx, int trial, int attempt, const char *bytes, size_t n); // rank 0: stdout or RB_METRICS_FILE; cut at
                                                                         // RB_LIMIT_METRIC_LINE; replayed from the first
-                                                                        // after a reconnect
+                                                                        // after a reconnect. Ends at a line feed or a
+                                                                        // carriage return
+    // The next bytes of a file of metric.file, whose path below it is `name`; restart, n 0: it begins from its first byte, as
+    // every file does. May be NULL.
+    void (*file)(void *ctx, int trial, int attempt, const char *name, const char *bytes, size_t n, bool restart);
+    // After a reconnect: what was reported by `line` and `file` comes again, from the first byte. May be NULL.
+    void (*again)(void *ctx, int trial, int attempt);
     void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins, 75 only over 0;
                                                                         // comes after its last line, once per start
                                                                         // call
@@ -79,6 +86,10 @@ struct rb_launcher_ops {
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
     // Creates its RB_PREEMPT_FILE on every node of the gang; the script decides whether and when it stops.
     void (*yield)(struct rb_launcher *l, int trial, int attempt);
+    // Of a job with trial.stop: saved. Node rank 0 waits until files of checkpoint.files have changed since now (exit_code 0)
+    // or are there at all (75) and have then rested for rest_s, keeps a copy of them for `save`, and ends the trial, which has
+    // then ended with exit_code. Repeated: only rest_s counts; 0 goes before 75.
+    void (*stop)(struct rb_launcher *l, int trial, int attempt, int exit_code, double rest_s);
     // Ends its processes on every node and reports `exited` with their exit code; after that it can be saved.
     void (*end)(struct rb_launcher *l, int trial, int attempt);
     void (*kill)(struct rb_launcher *l, int trial, int attempt);

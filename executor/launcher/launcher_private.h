@@ -41,9 +41,11 @@ struct rb_rank {
     bool ended;
     int exit_code;
     int tries;                     // since its last output
+    bool heard;                    // a line of its output was reported
     bool unheard;                  // its connection was lost, and no output came over a new one
     uint64_t timer;
     struct rb_process *asking;     // asks it to give way; beside `process`, which keeps following
+    bool ask_again;                // what it is asked for has changed meanwhile
     int ask_tries;
     uint64_t ask_timer;
     int log_fd;
@@ -56,11 +58,13 @@ struct rb_launcher_task {
     int trial, attempt, stage, n_ranks;
     struct rb_rank *ranks;
     uint64_t *gpus;                // bit mask of each rank
-    char *command, *resume_from, *uri;
+    char *command, *words, *resume_from, *uri;
     struct rb_key_value *env;      // owned
     int n_env;
     char nonce[33];
     int first_failure;             // exit code of the first rank that failed
+    int stop_code;                 // it was asked to stop once it has saved: with which exit code; -1: it was not
+    double stop_rest_s;
     bool breaking;                 // a rank failed: the others are being killed
     bool killing, exited;
     bool dead;                     // dropped: only its memory is left, until the loop continues
@@ -125,7 +129,12 @@ void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
 void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_stop(struct rb_launcher *base, int trial, int attempt, int exit_code, double rest_s);
 void rb_launcher_end(struct rb_launcher *base, int trial, int attempt);
+// launcher_file.c: a line that the node script put into the output, at the end of these bytes. Returns how many bytes before it are
+// the script's; n: there is none.
+size_t rb_launcher_take_file(struct rb_rank *r, const char *line, size_t n);
+
 void rb_launcher_stop_asking(struct rb_rank *r);
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
@@ -133,6 +142,8 @@ void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_no
 void rb_launcher_drop_task(struct rb_launcher_task *task);
 void rb_launcher_free_dropped(void *l); // the dropped ones
 
+// Relative to the folder of the start; with in_place one that all starts of the trial share.
+void rb_launcher_checkpoint_dir(const struct rb_launcher_impl *l, char *out, size_t size);
 void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest);
 // Brings the task's checkpoint to every rank's node, then calls next (or reports the task exited on failure).
 void rb_launcher_load(struct rb_launcher_task *task, void (*next)(struct rb_launcher_task *task));

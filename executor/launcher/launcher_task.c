@@ -44,6 +44,7 @@ static void free_task(struct rb_launcher_task *task)
     free(task->ranks);
     free(task->gpus);
     free(task->command);
+    free(task->words);
     free(task->resume_from);
     free(task->uri);
     free(task->save_to);
@@ -104,7 +105,8 @@ static bool open_log(struct rb_rank *r, struct rb_err *err)
     return r->log_fd >= 0 || !rb_is_full(errno) || rb_err_set_full(err, errno, path);
 }
 
-static void log_line(struct rb_rank *r, const char *line, size_t n)
+// end: the byte that ended it.
+static void log_line(struct rb_rank *r, const char *line, size_t n, char end)
 {
     if (r->log_fd < 0 || r->logged_bytes > RB_LOG_LIMIT_BYTES)
         return;
@@ -113,8 +115,7 @@ static void log_line(struct rb_rank *r, const char *line, size_t n)
         line = "[rubberband: the log of this attempt reached its limit; the rest was dropped]";
         n = strlen(line);
     }
-    char newline = '\n';
-    if (write(r->log_fd, line, n) < 0 || write(r->log_fd, &newline, 1) < 0) { // a full disk must not stop the run
+    if (write(r->log_fd, line, n) < 0 || write(r->log_fd, &end, 1) < 0) { // a full disk must not stop the run
         close(r->log_fd);
         r->log_fd = -1;
     }
@@ -122,7 +123,7 @@ static void log_line(struct rb_rank *r, const char *line, size_t n)
 
 static void rank_ended(struct rb_rank *r, int code);
 
-static void on_line(struct rb_rank *r, const char *line, size_t n)
+static void on_line(struct rb_rank *r, const char *line, size_t n, char end)
 {
     struct rb_launcher_task *t = r->task;
     char marker[64];
@@ -131,9 +132,29 @@ static void on_line(struct rb_rank *r, const char *line, size_t n)
         rank_ended(r, (int)strtol(line + m, NULL, 10));
         return;
     }
-    log_line(r, line, n);
+    log_line(r, line, n, end);
     if (r->index == 0 && n > 0)
         t->l->config.events.line(t->l->config.events.ctx, t->trial, t->attempt, line, n);
+}
+
+// The first of the bytes that end a frame: progress bars end theirs with a carriage return. NULL: there is none.
+static const char *end_of_frame(const char *bytes, size_t n)
+{
+    const char *feed = memchr(bytes, '\n', n), *back = memchr(bytes, '\r', feed ? (size_t)(feed - bytes) : n);
+    return back ? back : feed;
+}
+
+// What a file's bytes stand behind is the beginning of a line of the script, which goes on.
+static void end_frame(struct rb_rank *r, char end)
+{
+    const size_t rest = end == '\n' ? rb_launcher_take_file(r, rb_buf_str(&r->line), r->line.len) : r->line.len;
+    if (rest < r->line.len) {
+        r->line.len = rest;
+        return;
+    }
+    on_line(r, rb_buf_str(&r->line), r->line.len, end);
+    rb_buf_clear(&r->line);
+    r->line_cut = false;
 }
 
 static void on_output(void *arg, const char *bytes, size_t n)
@@ -142,17 +163,16 @@ static void on_output(void *arg, const char *bytes, size_t n)
     if (r->unheard)
         r->tries = 0;
     r->unheard = false;
+    r->heard = true;
     while (n > 0 && !r->ended && !r->task->dead && !r->task->killing) {
-        const char *newline = memchr(bytes, '\n', n);
-        size_t part = newline ? (size_t)(newline - bytes) : n;
+        const char *end = end_of_frame(bytes, n);
+        size_t part = end ? (size_t)(end - bytes) : n;
         size_t room = RB_LIMIT_METRIC_LINE - r->line.len;
         if (part > room)
             r->line_cut = true;
         rb_buf_append(&r->line, bytes, part < room ? part : room);
-        if (newline) {
-            on_line(r, rb_buf_str(&r->line), r->line.len);
-            rb_buf_clear(&r->line);
-            r->line_cut = false;
+        if (end) {
+            end_frame(r, *end);
             part++;
         }
         bytes += part;
@@ -239,11 +259,15 @@ static void rank_ended(struct rb_rank *r, int code)
     struct rb_launcher_task *t = r->task;
     r->ended = true;
     r->exit_code = code;
+    if (t->stop_code >= 0 && r->index > 0) { // it lost rank 0, which is being ended
+        end_task_if_done(t);
+        return;
+    }
     if (code != 0 && (t->first_failure == 0 || t->first_failure == RB_EXIT_YIELDED))
         t->first_failure = code;
     // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it. A gang gives
     // way together, and its checkpoint is the first rank's: the others wait for that one.
-    if (code != 0 && !t->breaking && (code != RB_EXIT_YIELDED || r->index == 0))
+    if ((code != 0 || t->stop_code >= 0) && !t->breaking && (code != RB_EXIT_YIELDED || r->index == 0))
         break_gang(t);
     end_task_if_done(t);
 }
@@ -316,7 +340,11 @@ static void rank_env(const struct rb_rank *r, struct rb_buf *out)
     add_env(out, "RB_GPUS_PER_NODE", number);
     rb_buf_printf(out, "rb_resume=%d\n", t->resume_from != NULL);
     rb_buf_puts(out, "rb_checkpoint_dir=");
-    rb_buf_shell_quote(out, t->l->config.job->checkpoint_dir ? t->l->config.job->checkpoint_dir : "ckpt");
+    char dir[4096];
+    rb_launcher_checkpoint_dir(t->l, dir, sizeof dir);
+    rb_buf_shell_quote(out, dir);
+    rb_buf_putc(out, '\n');
+    rb_buf_puts(out, t->words ? t->words : "");
     add_command(t, out);
 }
 
@@ -327,6 +355,8 @@ static void follow_rank(void *arg)
     r->timer = 0;
     struct rb_err err = {0};
     rb_buf_clear(&r->line);
+    if (r->heard && r->index == 0 && t->l->config.events.again)
+        t->l->config.events.again(t->l->config.events.ctx, t->trial, t->attempt);
     if (!open_log(r, &err)) {
         rb_launcher_hold_up(t->l, &err, t->trial, &r->timer, follow_rank, r);
         return;
@@ -381,6 +411,7 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
     t->attempt = spec->attempt;
     t->stage = spec->stage;
     t->save_fd = -1;
+    t->stop_code = -1;
     t->n_ranks = spec->n_slots;
     t->ranks = rb_xcalloc((size_t)spec->n_slots, sizeof *t->ranks);
     t->gpus = rb_xcalloc((size_t)spec->n_slots, sizeof *t->gpus);
@@ -395,6 +426,7 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
         t->env[t->n_env] =
             (struct rb_key_value){rb_xstrdup(spec->env[t->n_env].key), rb_xstrdup(spec->env[t->n_env].value)};
     t->command = rb_xstrdup(spec->command);
+    t->words = strdup_or_null(spec->words);
     t->resume_from = strdup_or_null(spec->resume_from);
     t->uri = strdup_or_null(spec->checkpoint_uri);
     make_nonce(t);

@@ -67,6 +67,31 @@ static bool has_words(const struct rb_shell_text *text, const char *variable)
     return false;
 }
 
+// The words that the job's trial.args make of it, in place of "$@".
+static const char *with_words(const struct rb_job *job, int trial, struct rb_arena *arena)
+{
+    static const char mark[] = "\"$@\"";
+    const char *at = job->trial.args.given ? strstr(job->run, mark) : NULL;
+    if (!at)
+        return job->run;
+    const struct rb_args_order order = {.job = job,
+                                        .values = rb_trial_values(job, trial, arena),
+                                        .end = job->scheduler.max_resource,
+                                        .seed = rb_trial_seed(job, trial),
+                                        .gpus = 1,
+                                        .nodes = 1,
+                                        .checkpoint = job->checkpoint_dir ? job->checkpoint_dir : "ckpt"};
+    const struct rb_string_list words = rb_trial_args_render(&order, arena);
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    rb_buf_append(&command, job->run, (size_t)(at - job->run));
+    for (int i = 0; i < words.n; i++) {
+        rb_buf_puts(&command, i ? " " : "");
+        put_word(words.items[i], &command);
+    }
+    rb_buf_puts(&command, at + strlen(mark));
+    return rb_arena_strdup(arena, rb_buf_str(&command));
+}
+
 void rb_trial_command_write(const struct rb_job *job, int trial, struct rb_buf *out)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -75,9 +100,10 @@ void rb_trial_command_write(const struct rb_job *job, int trial, struct rb_buf *
     int n;
     rb_arena_init(&arena);
     const struct rb_key_value *env = variables_of(job, trial, &arena, &n);
-    rb_shell_read(job->run, &arena, &text);
-    const bool has_args = has_words(&text, "RB_ARGS");
-    rb_shell_replace(job->run, "RB_ARGS", value_of(env, n, "RB_ARGS"), &command);
+    const char *run = with_words(job, trial, &arena);
+    rb_shell_read(run, &arena, &text);
+    const bool has_args = run != job->run || has_words(&text, "RB_ARGS");
+    rb_shell_replace(run, "RB_ARGS", value_of(env, n, "RB_ARGS"), &command);
     while (command.len > 0 && isspace((unsigned char)command.data[command.len - 1]))
         command.data[--command.len] = '\0';
     rb_shell_read(rb_buf_str(&command), &arena, &text); // the variables that remain in it

@@ -76,7 +76,7 @@ static void put_secrets(struct env *env, const struct rb_trial_order *o)
 }
 
 // 31 bits, so that every language takes it as a seed.
-static int64_t trial_seed(const struct rb_job *job, int trial)
+int64_t rb_trial_seed(const struct rb_job *job, int trial)
 {
     struct rb_stream s;
     rb_stream_init(&s,
@@ -134,10 +134,10 @@ void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct
     put(&env, "RB_JOB_NAME", job->name);
     put(&env, "RB_RUN_ID", o->run_id);
     put_int(&env, "RB_TRIAL_ID", o->trial);
-    put_int(&env, "RB_TRIAL_SEED", trial_seed(job, o->trial));
+    put_int(&env, "RB_TRIAL_SEED", rb_trial_seed(job, o->trial));
     put_int(&env, "RB_RUNG", o->stage);
     put_int(&env, "RB_ATTEMPT", o->attempt);
-    put_int(&env, "RB_RESOURCE_START", o->resource_start);
+    put_int(&env, "RB_RESOURCE_START", job->starts_over ? 0 : o->resource_start);
     put_int(&env, "RB_RESOURCE_END", o->resource_end);
     put_int(&env, "RB_MAX_RESOURCE", job->scheduler.max_resource);
     put_nodes(&env, o);

@@ -36,6 +36,10 @@ const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, stru
 // The same as JSON: {"lr":0.01,"batch_size":64}.
 void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j);
 
+// Its values under the job's tuner, [job->space.n_params], and its RB_TRIAL_SEED.
+const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, struct rb_arena *arena);
+int64_t rb_trial_seed(const struct rb_job *job, int trial);
+
 // 20000..31999: the same for every start of a trial, and different for trials that may run beside it.
 int rb_trial_master_port(int trial);
 

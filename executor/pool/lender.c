@@ -385,6 +385,11 @@ static void reach_yield(struct rb_launcher *l, int trial, int attempt)
     over(l)->ops->yield(over(l), trial, attempt);
 }
 
+static void reach_stop(struct rb_launcher *l, int trial, int attempt, int exit_code, double rest_s)
+{
+    over(l)->ops->stop(over(l), trial, attempt, exit_code, rest_s);
+}
+
 static void reach_end(struct rb_launcher *l, int trial, int attempt)
 {
     over(l)->ops->end(over(l), trial, attempt);
@@ -416,6 +421,7 @@ static const struct rb_launcher_ops reach_ops = {
     .start = reach_start,
     .save = reach_save,
     .yield = reach_yield,
+    .stop = reach_stop,
     .end = reach_end,
     .kill = reach_kill,
     .forget = reach_forget,

@@ -3,8 +3,11 @@
 #   setup                    the job's set-up command, once
 #   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
 #   yield TRIAL ATTEMPT      its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
+#   stop TRIAL ATTEMPT CODE REST   ends it once files of its checkpoint have changed and rested for REST seconds; it has
+#                            then ended with CODE. Of a repeated request only REST counts; 0 goes before 75
 #   kill TRIAL ATTEMPT       ends the process group, and what the trial has started outside it
-#   save TRIAL ATTEMPT DIR   tar of the checkpoint directory on stdout
+#   save TRIAL ATTEMPT DIR [FILES [must]]   tar of the checkpoint directory on stdout, or of the files in it whose names
+#                            match; must: an error where there is none
 #   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
 #   upload TRIAL ATTEMPT DIR URI, download TRIAL DIGEST URI   the same through the bucket's own client
 # stdin of run and setup is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read.
@@ -24,6 +27,7 @@ die() { echo "node: $*" >&2; exit 1; }
 task() {
     case $1$2 in *[!0-9]*) die "bad trial or attempt" ;; esac
     dir=$base/trials/$1/$2
+    own=$dir/.rb # of this script: begun, over; stop, since, stopped, snapshot; what was sent of metric files
 }
 
 # Is that number still our supervisor's? Process ids are reused, at the latest after a restart of the machine.
@@ -44,8 +48,130 @@ end_strays() {
     done
 }
 
+# --- what scripts get that were not written for us: words, files, a folder ---
+
+newest() { # GLOB: what matches below the resumed checkpoint and has the largest number in its name
+    found=$(IFS='' && cd "$RB_RESUME_FROM" && for f in $1; do [ ! -e "$f" ] || printf '%s\n' "$f"; done |
+        LC_ALL=C sort -V | tail -n 1) || found=''
+    printf '%s/%s\n' "$RB_RESUME_FROM" "${found:-$1}"
+}
+
+fill_file() { # the copy of args.file; each parameter has a line there, "name: value" of YAML or JSON
+    mkdir -p "$(dirname "$rb_file")" && cp "$base/work/$rb_file_base" "$rb_file" && chmod u+w "$rb_file" || return 1
+    printf '%s' "$rb_file_values" >"$own/values"
+    while read -r name value; do
+        line="^([[:blank:]]*\"?$(printf %s "$name" | sed 's/[].[\*^$+?(){}|/]/\\&/g')\"?[[:blank:]]*:)"
+        grep -Eq "$line" "$rb_file" || { echo "rubberband: $rb_file_base has no line \"$name: ...\""; return 1; }
+        value=$(printf %s "$value" | sed 's/[\&|]/\\&/g')
+        sed -E -e "s|$line.*,[[:blank:]]*\$|\\1 $value,|;t" -e "s|$line.*|\\1 $value|" "$rb_file" >"$own/filled" &&
+            cat "$own/filled" >"$rb_file" || return 1
+    done <"$own/values"
+}
+
+# With in_place the folder begins as the checkpoint that is gone on from.
+begin_checkpoint() {
+    [ "${rb_in_place:-0}" = 0 ] || rm -rf "$RB_CHECKPOINT_DIR" || return 1
+    mkdir -p "$RB_CHECKPOINT_DIR" || return 1
+    if [ "${rb_in_place:-0}" = 1 ] && [ -n "$RB_RESUME_FROM" ]; then
+        cp -a "$RB_RESUME_FROM/." "$RB_CHECKPOINT_DIR/" || return 1
+    fi
+    [ -z "${rb_file_base:-}" ] || fill_file
+}
+
+# --- beside the script: its metric files are sent, and it is ended when that was asked for ---
+
+# Lines of the output, which the launcher takes out again wherever they stand: each is one write of less than a page.
+send() { # NONCE NAME PATH SIZE: what is new of a file; if its first bytes are others, it begins again
+    key=$(printf %s "$2" | cksum)
+    state=$own/sent-${key%% *}
+    name=$(printf %s "$2" | base64 -w 0)
+    sent=0 head=0 sum=''
+    [ ! -e "$state" ] || IFS=' ' read -r sent head sum <"$state"
+    if [ -z "$sum" ] || [ "$4" -lt "$sent" ] || [ "$(head -c "$head" "$3" | cksum | tr ' ' -)" != "$sum" ]; then
+        sent=0
+        printf '@rb-file %s %s restart\n' "$1" "${name:--}" >>"$dir/out"
+    fi
+    head=$(($4 < 4096 ? $4 : 4096))
+    sum=$(head -c $head "$3" | cksum | tr ' ' -)
+    tail -c +$((sent + 1)) "$3" | head -c $(($4 - sent)) | base64 -w 3600 | while read -r bytes; do
+        printf '@rb-file %s %s %s\n' "$1" "${name:--}" "$bytes"
+    done >>"$dir/out"
+    echo "$4 $head $sum" >"$state"
+    total=$(($(cat "$own/total" 2>/dev/null || echo 0) + $4 - sent))
+    echo $total >"$own/total"
+    [ $total -le 67108864 ] || { echo "rubberband: metric.file is read no further than 64 MiB" >>"$dir/out"; rb_metric_file=''; }
+}
+
+look_at_files() { # NONCE
+    IFS=''
+    touch "$own/looked"
+    root=$rb_metric_file
+    case $root in *[*?[]*) root=${root%%[*?[]*}; root=${root%/*} ;; esac
+    # shellcheck disable=SC2086
+    find -L $rb_metric_file -type f -exec stat -L -c '%s %y|%n' {} + 2>/dev/null | LC_ALL=C sort -t '|' -k 2 >"$own/now"
+    while read -r line && [ -n "$rb_metric_file" ]; do
+        path=${line#*|}
+        name=${path#"$root"}
+        grep -qxF -- "$line" "$own/before" || send "$1" "${name#/}" "$path" "${line%% *}"
+    done <"$own/now"
+    mv "$own/now" "$own/before"
+    [ -n "$rb_metric_file" ] || touch "$own/enough"
+}
+
+has_news() { # cheaper than a look
+    IFS=''
+    # shellcheck disable=SC2086
+    [ -n "$(find -L $rb_metric_file -type f -cnewer "$own/looked" -print -quit 2>/dev/null)" ]
+}
+
+saved() { # what find is to ask besides: the files of the checkpoint
+    (cd "$RB_CHECKPOINT_DIR" && find . \( -type f -o -type l \) "$@" | LC_ALL=C grep -E -- "${rb_files:-.}") 2>/dev/null
+}
+
+signature() {
+    (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r stat -c '%s %i %z %n') 2>/dev/null
+}
+
+# A copy of the files as they are, if they have changed since the request and rested: no save is half done.
+snapshot() {
+    IFS=' ' read -r code rest <"$own/stop"
+    [ "$code" = 0 ] || since=$own/begun # the newest state that there is
+    touch -d "-$rest seconds" "$own/quiet"
+    [ -n "$(saved -cnewer "${since:-$own/since}")" ] && [ -z "$(saved -cnewer "$own/quiet")" ] || return 1
+    rm -rf "$own/new"
+    mkdir "$own/new"
+    before=$(signature)
+    (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$own/new") || return 1
+    [ "$before" = "$(signature)" ] || return 1
+    mv "$own/new" "$own/snapshot"
+    echo "$code" >"$own/stopped.new"
+    mv "$own/stopped.new" "$own/stopped"
+}
+
+attend() { # NONCE CHILD
+    set +e
+    trap : TERM # sent to the whole group; what must not be cut short ignores it
+    unset RB_PREEMPT_FILE # we are none of the script's, see end_strays
+    since='' ticks=0
+    until [ -e "$own/over" ]; do
+        if [ -n "$rb_metric_file" ] && [ ! -e "$own/enough" ]; then
+            (trap '' TERM; if [ $((ticks % 10)) = 0 ] || has_news; then look_at_files "$1"; fi)
+        fi
+        if [ -e "$own/stop" ] && [ ! -e "$own/stopped" ] && (trap '' TERM; snapshot); then
+            kill -s TERM 0
+            left=300
+            while kill -s 0 "$2" 2>/dev/null && [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.1; done
+            end_strays
+        fi
+        ticks=$((ticks + 1))
+        sleep 0.2
+    done
+    [ -z "$rb_metric_file" ] || [ -e "$own/enough" ] || (trap '' TERM; look_at_files "$1")
+}
+
 start() { # under the lock: the first to come starts it
-    touch "$dir/out" "$dir/metrics"
+    mkdir -p "$own"
+    touch "$dir/out" "$dir/metrics" "$own/before"
     # Not our child, which becomes tail and would never reap it: tail would follow the dead for ever.
     (setsid sh "$base/node" supervise "$1" "$2" "$3" </dev/null >/dev/null 2>&1 9>&- & echo $! >"$dir/pid.new")
     mv "$dir/pid.new" "$dir/pid"
@@ -83,27 +209,49 @@ supervise)
     RB_METRICS_FILE=$dir/metrics RB_PREEMPT_FILE=$dir/preempt RB_PARAMS_FILE=$dir/params.json
     [ ! -e "$base/preempt" ] || touch "$RB_PREEMPT_FILE" # the node itself is about to go
     RB_CHECKPOINT_DIR=$dir/$rb_checkpoint_dir RB_RESUME_FROM=
+    [ "${rb_in_place:-0}" = 0 ] || RB_CHECKPOINT_DIR=$base/trials/$2/${rb_checkpoint_dir#../} # one name at every start
     [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume
     export RB_METRICS_FILE RB_PREEMPT_FILE RB_PARAMS_FILE RB_CHECKPOINT_DIR RB_RESUME_FROM
     printf '%s\n' "$RB_PARAMS_JSON" >params.json
-    mkdir -p "$RB_CHECKPOINT_DIR"
-    (cd "$base/work" && exec /bin/sh -c "$rb_command") >>out 2>&1 </dev/null &
-    child=$!
+    rb_file=$RB_CHECKPOINT_DIR/${rb_file_path:-} nonce=$4
+    eval "rb_metric_file=${rb_metric_file:-}"
+    touch "$own/begun"
     code=0
-    wait $child || code=$?
-    while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
+    if begin_checkpoint >>out 2>&1; then
+        eval "set -- ${rb_words:-}"
+        (cd "$base/work" && exec /bin/sh -c "$rb_command" sh "$@") >>out 2>&1 </dev/null &
+        child=$!
+        if [ -n "$rb_metric_file" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi
+        wait $child || code=$?
+        while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
+    else
+        code=1
+    fi
     kill -s TERM 0 # what it has left running would hold its GPUs
     end_strays
+    touch "$own/over"
+    while [ -n "${attendant:-}" ] && kill -0 "$attendant" 2>/dev/null; do wait "$attendant" || :; done # its last look
+    [ ! -e "$own/stopped" ] || code=$(cat "$own/stopped")
     [ ! -s metrics ] || { echo; cat metrics; } >>out # a follower reads two files: make sure nothing is behind the exit
     echo $code >exit.new
     mv exit.new exit
-    printf '\n@rb-exit %s %s\n' "$4" $code >>out
+    printf '\n@rb-exit %s %s\n' "$nonce" "$code" >>out
     kill -s KILL 0 # whatever the script has left running; and us, who are done
     ;;
 yield)
     task "$2" "$3"
     mkdir -p "$dir" # it may not have started yet
     touch "$dir/preempt"
+    ;;
+stop)
+    task "$2" "$3"
+    mkdir -p "$own"
+    was=''
+    [ ! -e "$own/stop" ] || IFS=' ' read -r was _ <"$own/stop"
+    [ "$was" != 0 ] || [ "$4" = 0 ] || exit 0
+    [ "$was" = "$4" ] || touch -d "-$5 seconds" "$own/since"
+    echo "$4 $5" >"$own/stop.$$"
+    mv "$own/stop.$$" "$own/stop"
     ;;
 kill)
     task "$2" "$3"
@@ -120,10 +268,15 @@ kill)
     ;;
 save)
     task "$2" "$3"
-    cd "$dir/$4" 2>/dev/null || die "trial $2 left no checkpoint directory $4"
+    if [ -e "$own/stopped" ]; then from=$own/snapshot; else from=$dir/$4; fi
+    cd "$from" 2>/dev/null || die "trial $2 left no checkpoint directory $4"
     link=$(find . -type l 2>/dev/null | head -n 1) # trials resume from it, but rbrun fetch will not unpack it
     [ -z "$link" ] || echo "symbolic link: \"$link\"" >&2
-    exec tar -cf - .
+    [ -n "${5:-}" ] || exec tar --hard-dereference -cf - . # fetch will unpack no hard links either
+    names=$(find . \( -type f -o -type l \) | LC_ALL=C grep -E -- "$5") || :
+    [ -n "$names" ] || [ -z "${6:-}" ] || die "none of the files that trial $2 left in $4 matches checkpoint.files"
+    printf '%s' "${names:+$names
+}" | tar --hard-dereference -cf - -T -
     ;;
 load)
     task "$2" 0
@@ -138,10 +291,11 @@ load)
     ;;
 upload)
     task "$2" "$3"
-    [ -d "$dir/$4" ] || die "trial $2 left no checkpoint directory $4"
+    if [ -e "$own/stopped" ]; then from=$own/snapshot; else from=$dir/$4; fi
+    [ -d "$from" ] || die "trial $2 left no checkpoint directory $4"
     case $5 in
-    s3://*) aws s3 cp --only-show-errors --recursive "$dir/$4" "$5" ;;
-    gs://*) gcloud storage cp -r "$dir/$4/*" "$5/" ;;
+    s3://*) aws s3 cp --only-show-errors --recursive "$from" "$5" ;;
+    gs://*) gcloud storage cp -r "$from/*" "$5/" ;;
     *) die "checkpoint.uri: only s3:// and gs://" ;;
     esac
     ;;

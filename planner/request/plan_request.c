@@ -321,7 +321,9 @@ static void warn_data(struct assembly *a, const struct rb_plan *plan)
 
 static void warn_restarts(struct assembly *a, const struct rb_plan *plan)
 {
-    if (plan->profile->restarts && plan->n_stages > 1)
+    if (plan->job->starts_over && plan->n_stages > 1)
+        warn(a, "checkpoint.resume is false: every stage trains from the beginning again, and that is charged");
+    else if (plan->profile->restarts && plan->n_stages > 1)
         warn(
             a,
             "the script does not go on from its checkpoints (the profile says resumes: false): every stage trains from "

@@ -6,6 +6,9 @@
 #include "base/arena.h"
 #include "base/doc.h"
 #include "base/json.h"
+#include "profiles/job/job_args.h"
+#include "profiles/job/job_metric.h"
+#include "profiles/job/job_texts.h"
 #include "profiles/job/space.h"
 
 enum rb_goal { RB_GOAL_MAXIMIZE, RB_GOAL_MINIMIZE };
@@ -16,16 +19,9 @@ enum rb_scaling { RB_SCALING_MEASURED, RB_SCALING_LINEAR };
 enum rb_spare_gpus { RB_SPARE_UNIFORM, RB_SPARE_BEST, RB_SPARE_SOFTMAX, RB_SPARE_RANDOM, RB_SPARE_NONE };
 enum rb_spot { RB_SPOT_NEVER, RB_SPOT_ALLOW, RB_SPOT_ONLY };
 enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
+// How a start of a trial comes to its end: the script ends itself, or we end it once it has reported and saved.
+enum rb_stop { RB_STOP_SELF, RB_STOP_SAVED };
 enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
-
-struct rb_string_list {
-    const char *const *items;
-    int n;
-};
-
-struct rb_key_value {
-    const char *key, *value;
-};
 
 struct rb_scheduler {
     const char *type;        // a tuner's name
@@ -64,6 +60,8 @@ struct rb_trial_spec {
     int max_nodes;
     int max_restarts;
     int64_t timeout_us;      // no report for this long: hung
+    enum rb_stop stop;
+    struct rb_trial_args args;
 };
 
 // How Slurm is asked for nodes (docs/slurm.md).
@@ -115,6 +113,7 @@ struct rb_job {
     enum rb_goal goal;
     bool has_target;
     double target;
+    struct rb_report_form form; // how reports look
     struct rb_space space;
     struct rb_scheduler scheduler;
     const char *policy;
@@ -129,6 +128,9 @@ struct rb_job {
     const char *checkpoint_dir;  // relative to the trial's directory
     const char *checkpoint_uri;  // NULL: the controller keeps checkpoints
     int64_t checkpoint_bytes;    // 0: unknown
+    bool in_place;               // the folder begins as a copy of the checkpoint that is resumed
+    struct rb_string_list checkpoint_files; // globs below the folder; none: all of it
+    bool starts_over;            // checkpoint.resume is false: every start trains from the beginning
     int64_t data_bytes;          // 0: nodes read no data
     int64_t data_uusd_per_gb;
     int64_t data_bytes_per_s;    // 0: the time of reading is unknown, and is not charged

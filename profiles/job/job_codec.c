@@ -61,7 +61,7 @@ static bool is_metric_name(const char *s)
 
 static bool read_metric(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
-    static const char *const keys[] = {"name", "goal", "target", NULL};
+    static const char *const keys[] = {"name", "goal", "target", "format", "file", "base", "pattern", NULL};
     struct rb_map m;
     const struct rb_node *goal;
     int choice;
@@ -77,7 +77,8 @@ static bool read_metric(const struct rb_node *node, struct rb_arena *arena, stru
     const struct rb_node *target = rb_keys_given(&m, "target");
     job->goal = (enum rb_goal)choice;
     job->has_target = target != NULL;
-    return !target || rb_node_double(target, -DBL_MAX, DBL_MAX, &job->target, err);
+    return (!target || rb_node_double(target, -DBL_MAX, DBL_MAX, &job->target, err)) &&
+           rb_report_form_read(&m, arena, &job->form, err);
 }
 
 // --- environment and command ---
@@ -168,15 +169,51 @@ static bool is_object_uri(const char *s)
            s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/=-")] == '\0';
 }
 
+static bool check_glob(const struct rb_node *node, const char *glob, struct rb_err *err)
+{
+    return (!leaves_its_directory(glob) && glob[strcspn(glob, "\n\\")] == '\0') ||
+           rb_node_refuse(node, err, RB_E_CHECKPOINT_FILES,
+                          "expected the name of a file in the checkpoint folder, in which * is any text within a name "
+                          "and ** any folders, got \"%.60s\"",
+                          glob);
+}
+
+static bool read_files(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out,
+                       struct rb_err *err)
+{
+    if (!node)
+        return true;
+    if (!rb_read_texts(node, arena, out, err))
+        return false;
+    const struct rb_node *item = node->kind == RB_NODE_LIST ? node->first : node;
+    for (int i = 0; i < out->n; i++, item = item->next)
+        if (!check_glob(item, out->items[i], err))
+            return false;
+    if (out->n == 1 && strcmp(out->items[0], "**") == 0)
+        out->n = 0; // all of it
+    return true;
+}
+
+// What becomes of the folder between two starts.
+static bool read_keeping(struct rb_map *m, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+{
+    const struct rb_node *in_place = rb_keys_given(m, "in_place"), *resume = rb_keys_given(m, "resume");
+    bool resumes = true;
+    if ((in_place && !rb_node_bool(in_place, &job->in_place, err)) || (resume && !rb_node_bool(resume, &resumes, err)))
+        return false;
+    job->starts_over = !resumes;
+    return read_files(rb_keys_given(m, "files"), arena, &job->checkpoint_files, err);
+}
+
 static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
-    static const char *const keys[] = {"dir", "uri", "size", NULL};
+    static const char *const keys[] = {"dir", "uri", "size", "in_place", "files", "resume", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_map m;
     if (!rb_keys_begin(&m, node ? node : &empty, keys, err) ||
         !rb_keys_text(&m, "dir", "ckpt", arena, &job->checkpoint_dir, err) ||
         !rb_keys_text(&m, "uri", NULL, arena, &job->checkpoint_uri, err) ||
-        !rb_keys_size(&m, "size", 0, &job->checkpoint_bytes, err))
+        !rb_keys_size(&m, "size", 0, &job->checkpoint_bytes, err) || !read_keeping(&m, arena, job, err))
         return false;
     if (leaves_its_directory(job->checkpoint_dir))
         return rb_node_refuse(rb_map_get(&m, "dir"), err, RB_E_TEXT_FORM,
@@ -321,8 +358,9 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            rb_map_need(&m, "scheduler", &scheduler, err) &&
            rb_scheduler_read(scheduler, rb_policy_rule(job->policy, &job->policy_options), arena, &job->scheduler,
                              err) &&
-           rb_trial_spec_read(rb_keys_given(&m, "trial"), arena, &job->trial, err) &&
+           rb_trial_spec_read(rb_keys_given(&m, "trial"), &job->space, arena, &job->trial, err) &&
            read_command(&m, arena, job, err) && read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
+           rb_trial_args_check(job, rb_node_member(rb_map_get(&m, "trial"), "args"), err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) &&
            read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err) &&

@@ -231,6 +231,8 @@ static void check_to_do(struct lint *l)
 
 static bool run_uses_parameters(const struct lint *l)
 {
+    if (l->job->trial.args.given)
+        return true; // as "$@", which was checked
     for (int i = 0; i < l->run.n_uses; i++)
         if (strcmp(l->run.uses[i].name, "RB_ARGS") == 0 || strncmp(l->run.uses[i].name, "RB_PARAM", 8) == 0)
             return true;

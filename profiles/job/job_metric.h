@@ -7,6 +7,7 @@
 #include "base/doc.h"
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // How reports look. `native` is name=value and lines of JSON (docs/formats/trial.md).
@@ -36,5 +37,10 @@ struct rb_report_form {
         int n;
     } patterns;
 };
+
+// Reads format, file, base and pattern of a map that was begun with these keys among others.
+bool rb_report_form_read(struct rb_map *m, struct rb_arena *arena, struct rb_report_form *out, struct rb_err *err);
+// Their members, in the object of `metric`. What is at its default is left out.
+void rb_report_form_write(const struct rb_report_form *form, struct rb_json *j);
 
 #endif

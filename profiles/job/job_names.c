@@ -16,3 +16,7 @@ const char *const rb_sharing_names[] = {"uniform", "best", "softmax", "random", 
 const char *const rb_spot_names[] = {"never", "allow", "only", NULL};
 const char *const rb_objective_names[] = {"min_cost", "min_time", NULL};
 const char *const rb_drift_names[] = {"replan", "warn", "stop", NULL};
+const char *const rb_stop_names[] = {"self", "saved", NULL};
+const char *const rb_args_style_names[] = {"eq", "space", "bare", "pairs", NULL};
+const char *const rb_metric_format_names[] = {"auto",     "native", "keras", "hf",   "lightning",   "xgboost",
+                                              "lightgbm", "fastai", "csv",   "json", "tensorboard", NULL};

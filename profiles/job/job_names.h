@@ -14,5 +14,8 @@ extern const char *const rb_sharing_names[];    // enum rb_spare_gpus
 extern const char *const rb_spot_names[];       // enum rb_spot
 extern const char *const rb_objective_names[];  // enum rb_objective
 extern const char *const rb_drift_names[];      // enum rb_drift
+extern const char *const rb_stop_names[];       // enum rb_stop
+extern const char *const rb_args_style_names[]; // enum rb_args_style
+extern const char *const rb_metric_format_names[]; // enum rb_metric_format, without RB_METRIC_PATTERN
 
 #endif

@@ -128,19 +128,23 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
     return true;
 }
 
-bool rb_trial_spec_read(const struct rb_node *node, struct rb_arena *arena, struct rb_trial_spec *out,
-                        struct rb_err *err)
+bool rb_trial_spec_read(const struct rb_node *node, const struct rb_space *space, struct rb_arena *arena,
+                        struct rb_trial_spec *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"gpus", "batch", "max_nodes", "max_restarts", "timeout", NULL};
+    static const char *const keys[] = {"gpus", "batch", "max_nodes", "max_restarts", "timeout", "stop", "args", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_trial_spec t = {0};
     struct rb_map m;
+    int stop;
     if (!rb_keys_begin(&m, node ? node : &empty, keys, err) || !read_gpus(rb_map_get(&m, "gpus"), arena, &t, err) ||
         !read_batch(rb_keys_given(&m, "batch"), &t, err) ||
         !rb_keys_count(&m, "max_nodes", 1, RB_LIMIT_GPUS_PER_NODE, 1, &t.max_nodes, err) ||
         !rb_keys_count(&m, "max_restarts", 0, MAX_RESTARTS, 3, &t.max_restarts, err) ||
-        !rb_keys_duration(&m, "timeout", 30 * 60 * RB_US_PER_S, &t.timeout_us, err))
+        !rb_keys_duration(&m, "timeout", 30 * 60 * RB_US_PER_S, &t.timeout_us, err) ||
+        !rb_keys_choice(&m, "stop", rb_stop_names, rb_names_count(rb_stop_names), RB_STOP_SELF, &stop, err) ||
+        !rb_trial_args_read(rb_keys_given(&m, "args"), space, arena, &t.args, err))
         return false;
+    t.stop = (enum rb_stop)stop;
     *out = t;
     return true;
 }
@@ -189,5 +193,11 @@ void rb_trial_spec_write(const struct rb_trial_spec *t, struct rb_json *j)
     rb_json_kint(j, "max_nodes", t->max_nodes);
     rb_json_kint(j, "max_restarts", t->max_restarts);
     rb_json_kstring(j, "timeout", rb_format_duration_exact(t->timeout_us, timeout));
+    if (t->stop != RB_STOP_SELF)
+        rb_json_kstring(j, "stop", rb_stop_names[t->stop]);
+    if (t->args.given) {
+        rb_json_key(j, "args");
+        rb_trial_args_write(&t->args, j);
+    }
     rb_json_end_object(j);
 }

@@ -23,6 +23,7 @@ static void write_metric(const struct rb_job *job, struct rb_json *j)
         rb_json_double(j, job->target);
     else
         rb_json_null(j);
+    rb_report_form_write(&job->form, j);
     rb_json_end_object(j);
 }
 
@@ -54,6 +55,12 @@ static void write_checkpoint(const struct rb_job *job, struct rb_json *j)
     rb_json_kstring(j, "dir", job->checkpoint_dir);
     rb_json_kstring(j, "uri", job->checkpoint_uri);
     rb_json_kstring(j, "size", job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
+    if (job->in_place)
+        rb_json_kbool(j, "in_place", true);
+    if (job->checkpoint_files.n > 0)
+        rb_json_kstrings(j, "files", job->checkpoint_files.items, job->checkpoint_files.n);
+    if (job->starts_over)
+        rb_json_kbool(j, "resume", false);
     rb_json_end_object(j);
 }
 

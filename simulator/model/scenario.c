@@ -170,9 +170,14 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
     return true;
 }
 
+bool rb_scenario_starts_over(const struct rb_scenario *s)
+{
+    return s->profile->restarts || s->job->starts_over;
+}
+
 int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end)
 {
-    return s->profile->restarts ? resource_end : resource_end - resource_start;
+    return rb_scenario_starts_over(s) ? resource_end : resource_end - resource_start;
 }
 
 int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage)

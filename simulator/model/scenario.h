@@ -65,6 +65,8 @@ bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_
 // Do the trials of a replicate share an error of measurement, so that their times are not independent?
 bool rb_scenario_trials_share_errors(const struct rb_scenario *s, int offer);
 
+// Does every stage train from the beginning: because the script does not resume, or the job does not want it to?
+bool rb_scenario_starts_over(const struct rb_scenario *s);
 // Units that a trial of this rung trains in a stage: from where it was, or from the beginning where the script does not resume.
 int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end);
 int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage);

@@ -107,7 +107,7 @@ static void expect_next(struct world *w, int trial)
 static void begin_progress(struct world *w, struct running_trial *t, int attempt)
 {
     const struct rb_scenario *s = w->scenario;
-    t->kept = attempt == 0 && w->opt->n_history == 0 && !s->profile->restarts
+    t->kept = attempt == 0 && w->opt->n_history == 0 && !rb_scenario_starts_over(s)
                   ? rb_kept_trials_get(s->kept_trials, t->stage, t->position, w->opt->replicate, t->resource_start,
                                        t->resource_end)
                   : NULL;
@@ -116,7 +116,8 @@ static void begin_progress(struct world *w, struct running_trial *t, int attempt
         return;
     }
     rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
-    for (int64_t u = 0; s->profile->restarts && u < t->resource_start; u++) // trained once more, and reported to no one
+    for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
+         u++) // trained once more, and reported to no one
         rb_trial_progress_next_us(&t->progress);
 }
 

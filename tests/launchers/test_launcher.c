@@ -34,6 +34,8 @@ struct seen {
     int exit_code;
     int64_t exited_at_us;
     struct rb_buf lines;
+    struct rb_buf file; // "NAME:bytes", and "NAME! " where it began
+    int n_again;
     char checkpoint[4096];
 };
 
@@ -81,6 +83,23 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     rb_buf_append(&f->seen[trial].lines, bytes, n);
     rb_buf_putc(&f->seen[trial].lines, '\n');
     check_done(f);
+}
+
+static void on_file(void *ctx, int trial, int attempt, const char *name, const char *bytes, size_t n, bool restart)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    rb_buf_printf(&f->seen[trial].file, restart ? "%s! " : "%s:", name);
+    rb_buf_append(&f->seen[trial].file, bytes, n);
+    check_done(f);
+}
+
+static void on_again(void *ctx, int trial, int attempt)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    f->seen[trial].n_again++;
+    rb_buf_clear(&f->seen[trial].file);
 }
 
 static void on_exited(void *ctx, int trial, int attempt, int code)
@@ -228,6 +247,8 @@ static void make_launcher(struct fixture *f)
         .events = {.ctx = f,
                    .prepared = on_prepared,
                    .line = on_line,
+                   .file = on_file,
+                   .again = on_again,
                    .exited = on_exited,
                    .saved = on_saved,
                    .killed = on_killed,
@@ -345,12 +366,13 @@ static int teardown(void **state)
     if (!getenv("RB_TEST_KEEP") && system(command) != 0)
         return -1;
     for (int i = 0; i < MAX_TASKS; i++)
-        rb_buf_finish(&f->seen[i].lines);
+        rb_buf_finish(&f->seen[i].lines), rb_buf_finish(&f->seen[i].file);
     free(f);
     return 0;
 }
 
-static void start_with(struct fixture *f, int trial, const char *command, const char *args, const char *resume_from)
+static void start_words(struct fixture *f, int trial, const char *command, const char *args, const char *words,
+                        const char *resume_from)
 {
     const struct rb_key_value env[] = {
         {"RB_TRIAL_ID", "7"},
@@ -366,8 +388,14 @@ static void start_with(struct fixture *f, int trial, const char *command, const 
                            .env = env,
                            .n_env = 4,
                            .command = command,
+                           .words = words,
                            .resume_from = resume_from};
     f->launcher->ops->start(f->launcher, &task);
+}
+
+static void start_with(struct fixture *f, int trial, const char *command, const char *args, const char *resume_from)
+{
+    start_words(f, trial, command, args, NULL, resume_from);
 }
 
 static void start_from(struct fixture *f, int trial, const char *command, const char *resume_from)
@@ -398,6 +426,11 @@ static bool one_exited(struct fixture *f)
 static bool zero_has_line(struct fixture *f)
 {
     return f->seen[0].lines.len > 0;
+}
+
+static bool one_has_line(struct fixture *f)
+{
+    return f->seen[1].lines.len > 0;
 }
 
 static bool zero_killed(struct fixture *f)
@@ -432,6 +465,103 @@ static void exit_code_and_output(void **state)
     assert_has_line(f, 0, "hello from the work directory");
     assert_has_line(f, 0, "ignored");
     assert_has_line(f, 0, "to stderr");
+}
+
+static void command_gets_words(void **state)
+{
+    struct fixture *f = *state;
+    start_words(f, 0, "for w in \"$@\"; do echo \"<$w>\"; done; cat \"$RB_CHECKPOINT_DIR/h.yaml\"", "",
+                "rb_words=\"'a b' '--o='\\\"\\$RB_CHECKPOINT_DIR\\\"'/x' '' --n=\\\"\\$RB_GPUS_PER_NODE\\\"\"\n"
+                "rb_file_path=h.yaml rb_file_base=hello.yaml rb_file_values='lr 0.5\nnote \"a/b & \\c\"\n'\n",
+                NULL);
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 1); // no such file to copy
+    char src[128];
+    snprintf(src, sizeof src, "%s/src", f->dir);
+    assert_non_null(strstr(rb_buf_str(&f->seen[0].lines), "hello.yaml"));
+    start_words(f, 1, "for w in \"$@\"; do echo \"<$w>\"; done", "",
+                "rb_words=\"'a b' '--o='\\\"\\$RB_CHECKPOINT_DIR\\\"'/x' '' --n=\\\"\\$RB_GPUS_PER_NODE\\\"\"\n", NULL);
+    wait_until(f, one_exited);
+    assert_has_line(f, 1, "<a b>");
+    assert_has_line(f, 1, "<>");
+    assert_has_line(f, 1, "<--n=2>");
+    assert_non_null(strstr(rb_buf_str(&f->seen[1].lines), "/trials/1/0/ckpt/x>"));
+}
+
+static void read_log(const struct fixture *f, char *out, size_t size)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/logs/trial-0000.stage-0.attempt-0.log", f->dir);
+    FILE *log = fopen(path, "r");
+    assert_non_null(log);
+    out[fread(out, 1, size - 1, log)] = '\0';
+    fclose(log);
+}
+
+static const char follow_words[] = "rb_metric_file='\"$RB_CHECKPOINT_DIR\"/l'\n";
+
+// Bytes of files come between those of the output, and never into its lines.
+static void files_are_followed(void **state)
+{
+    struct fixture *f = *state;
+    char log[4096];
+    start_words(f, 0,
+                "cd \"$RB_CHECKPOINT_DIR\"; mkdir -p l/d; printf 'epo'; printf 'a,b\\n1,2\\n' >l/d/x; sleep 1; "
+                "printf 'ch=1\\n'; printf 'bar 1\\rbar 2\\r\\nend\\n'; printf 'c\\n' >l/d/x; sleep 1; "
+                "printf 'last' >>l/d/x; printf 'no end'",
+                "", follow_words, NULL);
+    wait_until(f, zero_exited);
+    assert_string_equal(rb_buf_str(&f->seen[0].lines), "epoch=1\nbar 1\nbar 2\nend\nno end\n");
+    assert_string_equal(rb_buf_str(&f->seen[0].file), "d/x! d/x:a,b\n1,2\nd/x! d/x:c\nd/x:last");
+    read_log(f, log, sizeof log);
+    assert_string_equal(log, "epoch=1\nbar 1\rbar 2\r\nend\nno end\n");
+}
+
+// More than one line of base64, and bytes of every kind.
+static void large_files_arrive_whole(void **state)
+{
+    struct fixture *f = *state;
+    start_words(f, 0, "cd \"$RB_CHECKPOINT_DIR\"; seq 1 20000 >l; sleep 0.5; seq 20001 20500 >>l", "", follow_words,
+                NULL);
+    wait_until(f, zero_exited);
+    struct rb_buf got = RB_BUF_INIT, want = RB_BUF_INIT;
+    for (int i = 1; i <= 20500; i++)
+        rb_buf_printf(&want, "%d\n", i);
+    const char *bytes = rb_buf_str(&f->seen[0].file);
+    assert_int_equal(strncmp(bytes, "! :", 3), 0);
+    for (const char *s = bytes + 2; *s; s++)
+        if (*s != ':')
+            rb_buf_putc(&got, *s);
+    assert_string_equal(rb_buf_str(&got), rb_buf_str(&want));
+    rb_buf_finish(&got);
+    rb_buf_finish(&want);
+}
+
+// It never ends itself, writes in two halves, and has other files beside its checkpoint.
+static void stop_keeps_what_rested(void **state)
+{
+    struct fixture *f = *state;
+    start_words(
+        f, 0,
+        "trap 'echo asked; exit 9' TERM; cd \"$RB_CHECKPOINT_DIR\"; i=0; while :; do i=$((i+1)); echo epoch=$i; "
+        "echo $i >other; sleep 0.2; printf half >a; sleep 0.2; echo $i >>a; sleep 1.2; done",
+        "", "rb_stop=saved\nrb_files='^\\./(a)$'\n", NULL);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->stop(f->launcher, 0, 0, 0, 0.6);
+    f->launcher->ops->stop(f->launcher, 0, 0, 75, 0.7); // 0 goes before 75
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+    assert_has_line(f, 0, "asked");
+    char dest[128], command[2 * sizeof f->seen[0].checkpoint + 128];
+    snprintf(dest, sizeof dest, "%s/checkpoints/x", f->dir);
+    f->launcher->ops->save(f->launcher, 0, 0, dest);
+    wait_until(f, zero_saved);
+    assert_true(f->seen[0].saved);
+    snprintf(command, sizeof command,
+             "tar -tf '%s' | grep -v '/$' | tr -d '\\n' | grep -qx '\\./a' && tar -xOf '%s' ./a | "
+             "grep -qx half1",
+             f->seen[0].checkpoint, f->seen[0].checkpoint);
+    assert_int_equal(system(command), 0);
 }
 
 static void exit_is_seen_at_once(void **state)
@@ -640,9 +770,38 @@ static void start_gang(struct fixture *f, int trial, const char *command)
                                  .slots = slots,
                                  .n_slots = 2,
                                  .command = command,
+                                 .words = "rb_stop=saved\n",
                                  .env = &(struct rb_key_value){"RB_PARAMS_JSON", "{}"},
                                  .n_env = 1};
     f->launcher->ops->start(f->launcher, &task);
+}
+
+// Its first rank's files count; whatever the others do without it is no failure.
+static void a_gang_is_stopped_with_its_first_rank(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const others[] = {"sleep 300", "while kill -0 $(cat $1); do sleep 0.05; done; exit 7"};
+    const struct rb_launch_node second = {
+        .node = 1, .instance_id = "i-second", .address = "127.0.0.1", .user = "", .gpus = 4};
+    f->prepared = false;
+    f->launcher->ops->prepare(f->launcher, &second);
+    wait_until(f, is_prepared);
+    for (int i = 0; i < 2; i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "set -- %s/first-%d; if [ $RB_NODE_RANK = 1 ]; then until [ -e $1 ]; do sleep 0.05; done; %s; fi; "
+                 "echo $$ >$1; echo started; sleep 0.6; echo weights >$RB_CHECKPOINT_DIR/a; sleep 300",
+                 f->dir, i, others[i]);
+        start_gang(f, i, command);
+    }
+    wait_until(f, zero_has_line);
+    wait_until(f, one_has_line);
+    for (int i = 0; i < 2; i++)
+        f->launcher->ops->stop(f->launcher, i, 0, 0, 0.3);
+    wait_until(f, zero_exited);
+    wait_until(f, one_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+    assert_int_equal(f->seen[1].exit_code, 0);
 }
 
 // The first rank has the checkpoint: the others wait for it, and are not waited for.
@@ -687,6 +846,12 @@ static void hostile_archives_stay_packed(void **state)
         "echo a >$RB_CHECKPOINT_DIR/a; ln $RB_CHECKPOINT_DIR/a $RB_CHECKPOINT_DIR/b",
         "echo a >\"$RB_CHECKPOINT_DIR/$(printf 'a\\033[31m')\"",
     };
+    enum { HARD_LINK = 2 };
+    char dir[80], linked[84], command[512];
+    snprintf(dir, sizeof dir, "%s/linked", f->dir);
+    snprintf(linked, sizeof linked, "%s/linked.tar", f->dir);
+    snprintf(command, sizeof command, "mkdir '%s' && echo a >'%s/a' && ln '%s/a' '%s/b'", dir, dir, dir, dir);
+    assert_int_equal(system(command), 0);
     static const char *const says[] = {"\"./model -> /etc/passwd\"", "\"./pipe\"", " link to ./", "\"./a\\033[31m\""};
     for (int i = 0; i < 4; i++) {
         char dest[128], into[128];
@@ -706,7 +871,12 @@ static void hostile_archives_stay_packed(void **state)
         f->launcher->ops->save(f->launcher, 0, i, dest);
         wait_until(f, zero_saved);
         struct rb_err err = {0};
-        assert_false(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
+        if (i == HARD_LINK) { // each is packed as a file of its own; an archive with links is not one of our nodes'
+            assert_true(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
+            snprintf(command, sizeof command, "tar -C '%s' -cf '%s' . && rm -r '%s'", dir, linked, into);
+            assert_int_equal(system(command), 0);
+        }
+        assert_false(rb_checkpoint_extract(i == HARD_LINK ? linked : f->seen[0].checkpoint, into, &err));
         assert_non_null(strstr(err.message, says[i]));
         assert_int_not_equal(access(into, F_OK), 0);
     }
@@ -959,8 +1129,11 @@ static void lost_connection_is_made_again(void **state)
 {
     struct fixture *f = *state;
     char command[256];
-    snprintf(command, sizeof command, "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second", f->dir);
-    start(f, 0, command);
+    snprintf(command, sizeof command,
+             "echo one >$RB_CHECKPOINT_DIR/l; echo first; while [ ! -e %s/go ]; do sleep 0.05; "
+             "done; echo second",
+             f->dir);
+    start_words(f, 0, command, "", follow_words, NULL);
     wait_until(f, master_drop);
     // Every connection of the node's sshd dies; the trial must not notice.
     snprintf(command, sizeof command, "pkill -KILL -P %d", (int)f->sshd);
@@ -969,6 +1142,8 @@ static void lost_connection_is_made_again(void **state)
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 0);
     assert_has_line(f, 0, "second");
+    assert_true(f->seen[0].n_again > 0);
+    assert_string_equal(rb_buf_str(&f->seen[0].file), "! :one\n"); // again from its first byte
 }
 
 static bool has_another_line(struct fixture *f)
@@ -1051,11 +1226,16 @@ int main(void)
         BOTH(exit_is_seen_at_once),
         BOTH(environment_contract),
         BOTH(a_script_finds_exactly_the_parameters),
+        BOTH(command_gets_words),
+        BOTH(files_are_followed),
+        cmocka_unit_test_setup_teardown(large_files_arrive_whole, setup_local, teardown),
+        BOTH(stop_keeps_what_rested),
         cmocka_unit_test_setup_teardown(no_parameters_are_no_words, setup_local, teardown),
         BOTH(checkpoint_goes_round),
         BOTH(links_in_a_checkpoint_are_told),
         BOTH(who_is_asked_gives_way),
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),
+        cmocka_unit_test_setup_teardown(a_gang_is_stopped_with_its_first_rank, setup_local, teardown),
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
         BOTH(what_a_script_leaves_ends_with_it),

@@ -177,6 +177,7 @@ static struct rb_trial_spec any_trial(struct maker *m)
                               .n_shares = (int)between(m, 1, 3),
                               .max_nodes = (int)between(m, 1, 64),
                               .max_restarts = (int)between(m, 0, 9),
+                              .stop = (enum rb_stop)between(m, 0, 1),
                               .timeout_us = between(m, 1, 366 * 86400 * RB_US_PER_S)};
     t.sizes = ascending(m, 1, 4000, t.n_sizes);
     t.shares = ascending(m, 1, 8, t.n_shares);
@@ -231,12 +232,29 @@ static struct rb_resources any_resources(struct maker *m)
     return r;
 }
 
+static struct rb_report_form any_form(struct maker *m)
+{
+    static const char *const patterns[] = {"step {resource}: val loss {val/acc@1}", "{val/acc@1} {{"};
+    struct rb_report_form f = {.format = (enum rb_metric_format)between(m, RB_METRIC_AUTO, RB_METRIC_TENSORBOARD),
+                               .base = between(m, RB_METRIC_BASE_OF_FORMAT, 1)};
+    const struct rb_string_list some_of_them = some(m, patterns, (int)N_OF(patterns), 1);
+    if (coin(m) || f.format == RB_METRIC_CSV || f.format == RB_METRIC_TENSORBOARD || f.format == RB_METRIC_LIGHTNING)
+        f.file = coin(m) ? "/logs/{seed}" : "{checkpoint}/a";
+    if (f.format == RB_METRIC_AUTO && coin(m)) {
+        f.format = RB_METRIC_PATTERN;
+        f.patterns.items = some_of_them.items;
+        f.patterns.n = some_of_them.n;
+    }
+    return f;
+}
+
 static struct rb_job any_job(struct maker *m)
 {
     static const char *const names[] = {"cifar", "a", "0-9-z"};
     static const char *const policies[] = {"elastic", "static", "hypersched", "lookahead", "goodput"};
     static const char *const envs[] = {"A", "B_2", "_c"};
     static const char *const secrets[] = {"TOKEN", "KEY"};
+    static const char *const files[] = {"last.ckpt", "checkpoint-*/**"};
     static const char *const uris[] = {NULL, "s3://bucket/a-b", "gs://b_1/x=y/z.w"};
     struct rb_job j = {.name = pick(m, names, N_OF(names)),
                        .workdir = any_text(m),
@@ -244,6 +262,7 @@ static struct rb_job any_job(struct maker *m)
                        .metric_name = "val/acc@1",
                        .goal = (enum rb_goal)between(m, 0, 1),
                        .has_target = coin(m),
+                       .form = any_form(m),
                        .space = any_space(m),
                        .scheduler = any_scheduler(m),
                        .policy = pick(m, policies, N_OF(policies)),
@@ -253,6 +272,9 @@ static struct rb_job any_job(struct maker *m)
                        .setup = coin(m) ? NULL : any_text(m),
                        .run = any_text(m),
                        .checkpoint_dir = "a/b..c",
+                       .in_place = coin(m),
+                       .checkpoint_files = some(m, files, (int)N_OF(files), 0),
+                       .starts_over = coin(m),
                        .checkpoint_uri = pick(m, uris, N_OF(uris)),
                        .checkpoint_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
                        .data_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
@@ -364,6 +386,7 @@ static void same_trial(const struct rb_trial_spec *a, const struct rb_trial_spec
     assert_true(a->batch_size == b->batch_size && a->batch_max == b->batch_max &&
                 a->batch_max_per_gpu == b->batch_max_per_gpu);
     same_text(a->lr_scaling, b->lr_scaling);
+    assert_true(a->stop == b->stop && a->args.given == b->args.given);
     assert_true(a->max_nodes == b->max_nodes && a->max_restarts == b->max_restarts && a->timeout_us == b->timeout_us);
 }
 
@@ -393,6 +416,10 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
     assert_true(a->seed == b->seed && a->goal == b->goal && a->has_target == b->has_target);
     assert_string_equal(a->metric_name, b->metric_name);
     same_double(a->target, b->target);
+    assert_true(a->form.format == b->form.format && a->form.base == b->form.base);
+    same_text(a->form.file, b->form.file);
+    same_list(&(struct rb_string_list){a->form.patterns.items, a->form.patterns.n},
+              &(struct rb_string_list){b->form.patterns.items, b->form.patterns.n});
     same_space(&a->space, &b->space);
     same_scheduler(&a->scheduler, &b->scheduler);
     assert_string_equal(a->policy, b->policy);
@@ -405,6 +432,8 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
     assert_string_equal(a->run, b->run);
     assert_string_equal(a->checkpoint_dir, b->checkpoint_dir);
     same_text(a->checkpoint_uri, b->checkpoint_uri);
+    assert_true(a->in_place == b->in_place && a->starts_over == b->starts_over);
+    same_list(&a->checkpoint_files, &b->checkpoint_files);
     assert_true(a->checkpoint_bytes == b->checkpoint_bytes && a->data_bytes == b->data_bytes &&
                 a->data_uusd_per_gb == b->data_uusd_per_gb);
     same_resources(&a->resources, &b->resources);

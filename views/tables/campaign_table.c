@@ -45,6 +45,8 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
 void rb_measurement_print_script(const struct rb_measurement *m, struct rb_buf *out)
 {
     const char *unit = m->job.scheduler.unit;
+    if (m->job.starts_over) // the job says so
+        return;
     if (rb_campaign_resumed(m->campaign) == RB_RESUMED_NO)
         rb_buf_printf(
             out,

@@ -1,0 +1,64 @@
+// Bytes of metric files, which the node script puts into the output: "@rb-file NONCE NAME BYTES" or "... restart", name and
+// bytes in base64, "-" for the empty name. The script's own line may have begun before it and goes on after it.
+#include "executor/launcher/launcher_private.h"
+
+#include "providers/wire/digest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LINE = 4608 }; // the node script's are shorter
+
+// Where the line begins in these bytes; n: nowhere.
+static size_t find_mark(const char *line, size_t n, const char *mark, size_t mark_len)
+{
+    for (size_t at = n > MOST_LINE ? n - MOST_LINE : 0; at + mark_len < n; at++) {
+        const char *s = memchr(line + at, '@', n - at - mark_len);
+        if (!s)
+            return n;
+        at = (size_t)(s - line);
+        if (memcmp(s, mark, mark_len) == 0)
+            return at;
+    }
+    return n;
+}
+
+// Appends what the base64 stands for; false: it is none.
+static bool decode(const char *text, size_t n, struct rb_buf *out)
+{
+    char bytes[MOST_LINE];
+    if (n > MOST_LINE)
+        return false;
+    const int len = rb_base64_decode(text, n, bytes);
+    if (len >= 0)
+        rb_buf_append(out, bytes, (size_t)len);
+    return len >= 0;
+}
+
+static void report(const struct rb_rank *r, const char *name, size_t name_len, const char *what, size_t n)
+{
+    const struct rb_launcher_task *t = r->task;
+    const struct rb_launcher_events *events = &t->l->config.events;
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, bytes = RB_BUF_INIT;
+    const bool restart = n == strlen("restart") && memcmp(what, "restart", n) == 0;
+    const bool whole = name_len == 1 && name[0] == '-';
+    if (!events->file || r->index > 0 || (!whole && !decode(name, name_len, &path)) ||
+        (!restart && !decode(what, n, &bytes)) || strlen(rb_buf_str(&path)) != path.len)
+        return;
+    events->file(events->ctx, t->trial, t->attempt, rb_buf_str(&path), rb_buf_str(&bytes), bytes.len, restart);
+}
+
+size_t rb_launcher_take_file(struct rb_rank *r, const char *line, size_t n)
+{
+    char mark[64];
+    const size_t mark_len = (size_t)snprintf(mark, sizeof mark, "@rb-file %s ", r->task->nonce);
+    const size_t at = find_mark(line, n, mark, mark_len);
+    if (at == n)
+        return n;
+    const char *name = line + at + mark_len, *end = line + n;
+    const char *blank = memchr(name, ' ', (size_t)(end - name));
+    if (blank)
+        report(r, name, (size_t)(blank - name), blank + 1, (size_t)(end - blank - 1));
+    return at;
+}
