@@ -157,7 +157,7 @@ static bool parse_option(struct rb_args *a, int argc, char **argv, int *i, struc
 static bool check_count(const struct rb_args *a, struct rb_err *err)
 {
     const struct rb_command *c = a->command;
-    char message[160];
+    char message[256];
     if (a->n_args < c->min_args) {
         snprintf(message, sizeof message, "an argument is missing; usage: %s %s", c->name, c->usage);
         return usage_error(c, err, message);

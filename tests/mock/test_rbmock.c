@@ -36,7 +36,7 @@ static void bad_usage_is_exit_2(void **state)
     expect_exit("--credentials /dev/null", 2, "no key");
     expect_exit("extra", 2, "extra");
     expect_exit("--key test", 2, "expected ACCESS_KEY:SECRET");
-    expect_exit("--key a:b --credentials x.csv", 2, "give one");
+    expect_exit("--key a:b --credentials x.csv", 2, "use one");
     if (getuid() != 0)
         expect_exit("--nodes netns", 2, "needs root");
 }

@@ -582,7 +582,7 @@ static void a_named_machine_without_a_price_is_an_error(void **state)
           {.status = 200, .body = "{\"PriceList\":[" PRODUCT("c5.xlarge", "1") "," PRODUCT("c5.xlarge", "2") "]}"}},
          2,
          "twice"}, // one answer, not asked for again
-        {{MACHINES("")}, 1, "which GPUs a c5.xlarge has"},
+        {{MACHINES("")}, 1, "does not describe the GPUs of a c5.xlarge"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct world w;
