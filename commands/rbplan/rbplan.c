@@ -42,6 +42,7 @@ static const struct rb_option plan_options[] = {
      1000000},
     {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0,
      0},
+    {"strict", 0, RB_OPT_FLAG, false, NULL, "with --check: a warning is an error (exit code 2)", 0, 0},
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE",
      "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
@@ -161,7 +162,26 @@ static bool print_config(const struct rb_job *job, struct rb_err *err)
 }
 
 // The file is read once more, for the places of what is warned of. stdin and pipes are empty by now: then there are none.
-static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
+static int count_to_do(const struct rb_job_warnings *warnings)
+{
+    int n = 0;
+    for (int i = 0; i < warnings->n; i++)
+        n += rb_err_number(&warnings->items[i]) == RB_E_LINT_TO_DO;
+    return n;
+}
+
+// A draft that is not filled in is refused; with --strict every warning is.
+static bool refuse_check(const char *path, const struct rb_job_warnings *warnings, bool strict, struct rb_err *err)
+{
+    const int to_do = count_to_do(warnings);
+    if (to_do > 0)
+        return rb_err_set(err, RB_E_LINT_TO_DO, "%s: %d value%s of the draft %s still to be filled in", path, to_do,
+                          to_do == 1 ? "" : "s", to_do == 1 ? "is" : "are");
+    return !strict || warnings->n == 0 ||
+           rb_err_set(err, RB_E_LINT_STRICT, "%s: %d warning%s", path, warnings->n, warnings->n == 1 ? "" : "s");
+}
+
+static bool check(struct rb_plan_inputs *in, bool json, bool strict, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     RB_AUTO(rb_auto_free) char *text = NULL;
@@ -172,7 +192,10 @@ static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
     rb_job_lint(&in->job, doc.root, text, in->job_path, &in->arena, &warnings);
     struct rb_buf out = RB_BUF_INIT;
     (json ? rb_job_check_write_json : rb_job_check_write)(in->job_path, in->job.name, &warnings, &out);
-    return rb_plan_print(&out, err);
+    const bool ok = refuse_check(in->job_path, &warnings, strict, err);
+    if (!ok && !json)
+        rb_buf_clear(&out); // which says that it is
+    return rb_plan_print(&out, ok ? err : NULL) && ok;
 }
 
 // --- the request
@@ -335,7 +358,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);
     if (rb_args_flag(args, "check"))
-        return check(&in, rb_args_flag(args, "json"), err);
+        return check(&in, rb_args_flag(args, "json"), rb_args_flag(args, "strict"), err);
     return plan_job(args, &in, err);
 }
 

@@ -23,8 +23,8 @@ static char *read_sample(const char *name)
 // name:type form=default{choices}, ! required, ~ another name; then metrics: name goal, ! a report, ? logged only, v validation.
 static void describe(const struct rb_script *s, struct rb_buf *out)
 {
-    static const char *const styles[] = {"argparse",  "click",        "absl", "dataclasses",
-                                         "lightning", "configurator", "argv", "constants"};
+    static const char *const styles[] = {"argparse",     "click", "typer", "absl",     "dataclasses", "lightning",
+                                         "configurator", "argv",  "hydra", "constants"};
     static const char *const types[] = {"any", "int", "float", "text", "bool"}, *const forms[] = {"", "/switch",
                                                                                                   "/either", "/other",
                                                                                                   "/place"};
