@@ -126,6 +126,13 @@ static bool is_given(const struct rb_args *args, const char *name)
     return false;
 }
 
+// With --json an infeasible request has printed its own document, and so has a check.
+static bool has_own_document(const struct rb_err *err)
+{
+    const int number = rb_err_number(err);
+    return err->code == RB_ERR_INFEASIBLE || number == RB_E_LINT_TO_DO || number == RB_E_LINT_STRICT;
+}
+
 int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv)
 {
     struct rb_args args = {0};
@@ -136,8 +143,7 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
     else
         ok = ok && run(&args, &err);
     end_line();
-    // An infeasible request with --json has printed its own document.
-    if (!ok && !(json && err.code == RB_ERR_INFEASIBLE))
+    if (!ok && !(json && has_own_document(&err)))
         rb_err_print(&err, command->name, json);
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);

@@ -433,7 +433,7 @@ static void remark_lacks(struct rb_drafting *w)
     } needs[] = {
         {w->length || by_arguments(w) || reads(w, "RB_RESOURCE_END"), "how long to train ($RB_RESOURCE_END)"},
         {w->checkpoint || w->logs || (f && f->checkpoint[0]) || w->save || w->s.style == RB_SCRIPT_HYDRA ||
-             reads(w, "RB_CHECKPOINT_DIR"),
+             reads(w, "RB_CHECKPOINT_DIR") || !(w->resumes || w->s.style == RB_SCRIPT_CONSTANTS),
          "where to write checkpoints ($RB_CHECKPOINT_DIR)"},
     };
     const char *lacks = "";
@@ -541,7 +541,8 @@ static void draft_checkpoint(struct rb_drafting *w)
     if (w->s.style == RB_SCRIPT_CONSTANTS)
         return;
     if (!w->resumes)
-        rb_job_draft_set(w->d, RB_DRAFT_CHECKPOINT, "resume", "false", NULL, NULL);
+        rb_job_draft_set(w->d, RB_DRAFT_CHECKPOINT, "resume", "false",
+                         "no option to go on from a checkpoint was found: every start begins at 0", NULL);
     if (w->in_place)
         rb_job_draft_set(w->d, RB_DRAFT_CHECKPOINT, "in_place", "true", NULL, NULL);
     draft_files(w);

@@ -158,7 +158,7 @@ static void check_save(const struct rb_lint_subject *s)
         return;
     s->warn(s->ctx, RB_E_LINT_SAVE, "trial.args", NULL,
             rb_arena_printf(s->arena,
-                            "trials pause and go on, and nothing tells %s where to save: add trial.args.checkpoint, or "
+                            "trials pause and go on, and %s gets no folder to save to: add trial.args.checkpoint, or "
                             "checkpoint.resume: false",
                             s->written));
 }
