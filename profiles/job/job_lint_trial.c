@@ -281,8 +281,8 @@ static const char *advice(const char *what, struct rb_arena *arena)
 {
     return rb_arena_printf(
         arena,
-        "%s looks like a secret: on a command line everyone on the node sees it, and it is kept with the "
-        "job; name its variable in `secrets`, and let the script read that",
+        "%s looks like a secret, and everyone on the node can read a command line: name its variable in "
+        "`secrets`, and let the script read that",
         what);
 }
 

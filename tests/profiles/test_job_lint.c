@@ -46,7 +46,8 @@ static void each_has_its_place(void **unused)
         {"run: python3 mnist.py $RB_ARGS\nparameters: {ep: 3, dry-run: {flag: true}}\n",
          ""}, // argparse takes the beginning
         {"run: python3 mnist.py $RB_ARGS\nparameters: {epochs: 2.5}\n", "1227@5:14 "},
-        {"run: python3 click_options.py $RB_ARGS\nparameters: {optimizer: {values: [adam, lion]}}\n", "1227@5:14 "},
+        {"run: python3 click_options.py $RB_ARGS\nparameters: {optimizer: {values: [adam, lion]}}\n",
+         "1266@2:10 1227@5:14 "},
         {"run: python3 nanogpt.py $RB_ARGS\nparameters: {dropout: 0.5, depth: 3}\n", "1227@5:28 "},
         {"run: python3 hf_trainer.py $RB_ARGS\nparameters: {anything: 1}\n", ""},
         {"run: python3 mnist.py\nparameters: {lr: 0.1}\n", "1228@4:6 "},
