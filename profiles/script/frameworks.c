@@ -183,6 +183,15 @@ static bool reads_rank(const struct rb_script *s, bool with_default, struct rb_a
     return false;
 }
 
+// Does a call of open have a mode that writes?
+static bool opens_to_write(const struct rb_script *s, int open, struct rb_arena *arena)
+{
+    const struct rb_py_argument *a;
+    const int n = rb_py_arguments(&s->text, open, arena, &a);
+    const char *mode = n > 1 ? rb_py_string(&s->text.tokens[a[1].value.first], arena) : NULL;
+    return mode && mode[0] == 'w';
+}
+
 // torch.save(x, "a.pt"), os.path.join(dir, "a.pt"), model.save(f"a-{n}.h5") and their like: what a string that ends in a name of
 // a checkpoint says, where a call of `save` is.
 static const char *saved_name(const struct rb_script *s, struct rb_arena *arena)
@@ -190,8 +199,10 @@ static const char *saved_name(const struct rb_script *s, struct rb_arena *arena)
     static const char *const endings[] = {".pt",    ".pth",         ".ckpt", ".tar", ".h5",
                                           ".keras", ".safetensors", ".bin",  NULL};
     for (int i = 0; i + 1 < s->text.n; i++) {
-        const bool saves = rb_py_is(&s->text.tokens[i], "save") || rb_py_is(&s->text.tokens[i], "save_checkpoint");
-        const int end = saves && rb_py_is(&s->text.tokens[i + 1], "(") ? s->text.tokens[i + 1].match : 0;
+        const bool is_call = rb_py_is(&s->text.tokens[i + 1], "(");
+        const bool saves = rb_py_is(&s->text.tokens[i], "save") || rb_py_is(&s->text.tokens[i], "save_checkpoint") ||
+                           (is_call && rb_py_is(&s->text.tokens[i], "open") && opens_to_write(s, i + 1, arena));
+        const int end = saves && is_call ? s->text.tokens[i + 1].match : 0;
         for (int k = i + 1; k < end; k++) {
             const char *text = rb_py_string(&s->text.tokens[k], arena), *dot = text ? strrchr(text, '.') : NULL;
             if (!dot || !rb_is_one_of(dot, endings))
