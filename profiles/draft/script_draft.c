@@ -100,7 +100,7 @@ static bool finds_own_checkpoint(const struct rb_drafting *w)
            (rb_script_names(&w->s, "exists") || rb_script_names(&w->s, "isfile") || rb_script_names(&w->s, "glob"));
 }
 
-static bool is_told_to_resume(const struct rb_script_option *o)
+static bool resumes_by_switch(const struct rb_script_option *o)
 {
     return o->form == RB_SCRIPT_SWITCH || o->type == RB_SCRIPT_BOOL ||
            (o->default_value && strstr(o->default_value, "scratch"));
@@ -113,7 +113,7 @@ static void decide_resuming(struct rb_drafting *w)
     const bool own = f && f->resume && (f->resume[0] != '?' || w->resume);
     const bool positional = w->s.style == RB_SCRIPT_ARGV;
     w->in_place = (f && f->resumes_in_place) || finds_own_checkpoint(w) ||
-                  (w->resume && !own && is_told_to_resume(w->resume) && places);
+                  (w->resume && !own && resumes_by_switch(w->resume) && places);
     w->resumes = reads(w, "RB_RESUME_FROM") || positional || (places && (own || w->resume || w->in_place));
     const bool horizon = (f && f->is_horizon) || w->habits.has_schedule;
     w->needs_save = w->resumes && horizon && !w->horizon && !reads(w, "RB_RESUME_FROM") && !positional;
@@ -198,6 +198,8 @@ static void draft_parameters(struct rb_drafting *w, int room)
     choose(w, room, chosen);
     for (int i = 0; i < w->s.n_options; i++) {
         const struct rb_script_option *o = &w->s.options[i];
+        if (chosen[i] && rb_job_draft_find(w->d, RB_DRAFT_PARAMETERS, o->name))
+            continue; // added twice, as in two branches
         if (chosen[i])
             draft_parameter(w, o, range_of(w, o));
         else if (!is_place(o) && !o->is_required && !o->is_alias && !has_role(w, o) &&

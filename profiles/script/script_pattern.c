@@ -86,7 +86,7 @@ static const char *share_name(const struct maker *m, const char *count)
     return strncmp(word, "acc", 3) == 0 ? "acc" : word;
 }
 
-// A loss beside a train loss is told apart by the word before.
+// The word before distinguishes a validation loss from a training loss.
 static const char *value_name(const struct maker *m, const char *at)
 {
     const char *word = word_before(m->line, at, m->arena);
