@@ -67,8 +67,8 @@ void rb_arena_finish(struct rb_arena *a)
     *a = (struct rb_arena){0};
 }
 
-// One block twice as large as all of them takes their place, so that after a few rounds nothing is allocated any more,
-// even where every round needs a little more than the one before. What is never used of it takes no memory.
+// One block twice as large as all of them takes their place. After a few rounds nothing more is allocated, even if
+// every round needs a little more than the one before. Unused parts of it take no memory.
 void rb_arena_reset(struct rb_arena *a)
 {
     struct rb_arena_block *only = a->blocks;
@@ -105,29 +105,19 @@ static struct rb_arena_block *block_with_room(struct rb_arena *a, size_t size)
     return block;
 }
 
-static void *uncleared(struct rb_arena *a, size_t size)
+void *rb_arena_alloc(struct rb_arena *a, size_t size)
 {
     const size_t rounded = align_up(size ? size : 1);
     struct rb_arena_block *block = block_with_room(a, rounded);
     void *p = block->bytes + block->used;
     block->used += rounded;
     a->used_bytes += size;
-    return p;
-}
-
-void *rb_arena_alloc(struct rb_arena *a, size_t size)
-{
-    return memset(uncleared(a, size), 0, size);
+    return memset(p, 0, size);
 }
 
 void *rb_arena_array(struct rb_arena *a, size_t n, size_t size)
 {
     return rb_arena_alloc(a, checked_mul(n, size));
-}
-
-void *rb_arena_room(struct rb_arena *a, size_t n, size_t size)
-{
-    return uncleared(a, checked_mul(n, size));
 }
 
 char *rb_arena_strdup(struct rb_arena *a, const char *s)

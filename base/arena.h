@@ -9,7 +9,7 @@ struct rb_arena_block;
 
 struct rb_arena {
     struct rb_arena_block *blocks; // newest first
-    size_t used_bytes;             // sum of what was asked for
+    size_t used_bytes;             // sum of the requested sizes
 };
 
 void rb_arena_init(struct rb_arena *a);
@@ -21,7 +21,6 @@ void rb_arena_reset(struct rb_arena *a);
 // Zeroed memory, aligned for any type, valid until rb_arena_reset or _finish.
 void *rb_arena_alloc(struct rb_arena *a, size_t size);
 void *rb_arena_array(struct rb_arena *a, size_t n, size_t size); // n * size, checked
-void *rb_arena_room(struct rb_arena *a, size_t n, size_t size);  // not zeroed: for what is overwritten at once
 char *rb_arena_strdup(struct rb_arena *a, const char *s);
 char *rb_arena_strndup(struct rb_arena *a, const char *s, size_t n); // copies exactly n bytes, adds NUL
 char *rb_arena_printf(struct rb_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

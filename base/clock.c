@@ -1,7 +1,8 @@
-// Reads the two clocks of the host.
+// Reads the clocks of the host.
 #include "base/clock.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <time.h>
 
 static int64_t read_us(clockid_t id)
@@ -25,4 +26,20 @@ int64_t rb_clock_monotonic_us(void)
 #else
     return read_us(CLOCK_MONOTONIC); // macOS: its monotonic clock counts sleep already
 #endif
+}
+
+struct rb_thread_clock rb_thread_clock_of_caller(void)
+{
+    struct rb_thread_clock clock = {CLOCK_PROCESS_CPUTIME_ID};
+#ifdef __linux__
+    clockid_t id;
+    if (pthread_getcpuclockid(pthread_self(), &id) == 0)
+        clock.id = id;
+#endif
+    return clock;
+}
+
+int64_t rb_thread_clock_us(const struct rb_thread_clock *clock)
+{
+    return read_us(clock->id);
 }

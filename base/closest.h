@@ -8,12 +8,12 @@
 // Is the word among the names? names ends with NULL.
 bool rb_is_one_of(const char *word, const char *const *names);
 
-// Of n names the shortest that begins with the word, if that has three letters; else the closest by edit distance, or NULL
-// if none is close. NULL names are no candidates.
+// Among n names, the shortest that begins with the word, if the word has at least three letters; else the closest by
+// edit distance, or NULL if none is close. NULL names are skipped.
 const char *rb_closest(const char *word, const char *const *names, int n);
 
-// The file or folder beside `path` whose name is closest to that of `path`, with its folder as it is written there. False:
-// none is close. Hidden ones are not looked at.
+// The file or folder beside `path` whose name is closest to that of `path`, written with the same folder. False: none
+// is close. Hidden files are skipped.
 bool rb_closest_file(const char *path, char *out, size_t size);
 
 #endif

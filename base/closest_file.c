@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAMES 512 // of a folder; in a larger one what is meant is not guessed
+#define MAX_NAMES 512 // of a folder; in a larger one we do not guess
 
 static int by_name(const void *a, const void *b)
 {
@@ -36,7 +36,7 @@ bool rb_closest_file(const char *path, char *out, size_t size)
         snprintf(folder, sizeof folder, "%.*s", length, path);
     const int n = read_names(folder, names);
     const int kept = n < MAX_NAMES ? n : MAX_NAMES;
-    qsort(names, (size_t)kept, sizeof names[0], by_name); // folders have no order, answers do
+    qsort(names, (size_t)kept, sizeof names[0], by_name); // folders have no order, but answers should
     const char *near = n <= MAX_NAMES ? rb_closest(name, (const char *const *)names, kept) : NULL;
     const int written = near ? snprintf(out, size, "%.*s%s", length, path, near) : -1;
     for (int i = 0; i < kept; i++)

@@ -69,7 +69,7 @@ static void add_row(struct splitter *s, int line)
     s->row_line[s->n_rows++] = line;
 }
 
-// Decodes a quoted cell in place: the text only shrinks. s->at is left behind the closing quote.
+// Decodes a quoted cell in place: the text only shrinks. s->at ends behind the closing quote.
 static bool read_quoted(struct splitter *s, char **out_end)
 {
     const int start_line = s->line;

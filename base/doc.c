@@ -1,4 +1,4 @@
-// Reading parsed documents strictly: typed values, known keys, errors that say where.
+// Reads parsed documents strictly: typed values, known keys, errors with their place.
 #include "base/doc.h"
 
 #include "base/limits.h"
@@ -82,7 +82,7 @@ const struct rb_node *rb_node_member(const struct rb_node *node, const char *key
     return n;
 }
 
-// What stands there, for "got ...".
+// Describes the node, for "got ...".
 static const char *describe(const struct rb_node *node, char out[static 64])
 {
     switch (node->kind) {
@@ -101,7 +101,7 @@ static const char *describe(const struct rb_node *node, char out[static 64])
     }
 }
 
-// A number where one is expected is merely out of range.
+// A number in a number's place is merely out of range.
 static bool expected(const struct rb_node *node, bool is_number, const char *what, struct rb_err *err)
 {
     if (!node)
@@ -259,12 +259,6 @@ bool rb_map_need_double(struct rb_map *m, const char *key, double min, double ma
 {
     const struct rb_node *node;
     return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
-}
-
-bool rb_map_need_bool(struct rb_map *m, const char *key, bool *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_bool(node, out, err);
 }
 
 bool rb_map_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err)

@@ -54,7 +54,8 @@ char *rb_node_path(const struct rb_node *node, char *out, size_t size);
 bool rb_node_refuse(const struct rb_node *node, struct rb_err *err, int number, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-// Member of a map; NULL if absent, or if node is NULL or no map. For documents of others, whose unknown keys are no error.
+// Member of a map; NULL if absent, or if node is NULL or no map. For documents of other programs, whose unknown keys
+// are no error.
 const struct rb_node *rb_node_member(const struct rb_node *node, const char *key);
 
 // Typed reads of one node. NULL node or wrong kind: error naming the path and what was expected.
@@ -68,11 +69,11 @@ bool rb_node_list(const struct rb_node *node, struct rb_err *err);              
 // One of n names -> its index.
 bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err);
 
-// Reads a map strictly: begin, get each known key, end. rb_map_end fails on the first key that was not asked for, and
-// suggests the closest of those that were.
+// Reads a map strictly: begin, get each known key, end. rb_map_end fails on the first key that was never requested, and
+// suggests the closest of the requested ones.
 struct rb_map {
     const struct rb_node *node;
-    const char *asked[64]; // keys asked for so far
+    const char *asked[64]; // keys requested so far
     int n_asked;
 };
 bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *err);
@@ -82,7 +83,6 @@ bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, 
 bool rb_map_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err);
 bool rb_map_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err);
 bool rb_map_need_double(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err);
-bool rb_map_need_bool(struct rb_map *m, const char *key, bool *out, struct rb_err *err);
 bool rb_map_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
 bool rb_map_need_choice(struct rb_map *m, const char *key, const char *const *names, int n, int *out, struct rb_err *err);
 bool rb_map_end(struct rb_map *m, struct rb_err *err);

@@ -23,7 +23,7 @@ void rb_doc_builder_finish(struct rb_doc_builder *b); // frees what was built un
 
 // The next node belongs to this key. The bytes are copied.
 void rb_doc_builder_key(struct rb_doc_builder *b, const char *key, size_t n, int line, int column);
-// A node of this kind; its remaining fields are the caller's to fill. NULL: too many nodes.
+// Adds a node of this kind; the caller fills in its remaining fields. NULL: too many nodes.
 struct rb_node *rb_doc_builder_add(struct rb_doc_builder *b, enum rb_node_kind kind, int line, int column,
                                    struct rb_err *err);
 // Opens the list or map added last; closes the one opened last.

@@ -47,8 +47,8 @@ static bool error_here(struct reader *r, const char *what)
     return rb_doc_builder_error(&r->builder, r->c.line, r->c.column, r->err, "%s", what);
 }
 
-// Counts what the structure implies, an upper bound of the number of values, so that a hostile file is refused
-// before cJSON spends a hundred times its size on it.
+// Counts the structure's marks, an upper bound of the number of values, so that a hostile file is refused before cJSON
+// spends a hundred times its size on it.
 static bool check_limits(struct reader *r)
 {
     struct cursor *c = &r->c;
@@ -106,7 +106,7 @@ static bool walk_string(struct reader *r)
         if (*c->at == '\\') {
             if (c->end - c->at >= 6 && memcmp(c->at, "\\u0000", 6) == 0)
                 return error_here(r, "text may not hold a NUL byte");
-            step(c); // what follows is escaped, a quote above all; cJSON has checked it
+            step(c); // the next character is escaped, for example a quote; cJSON has checked it
             if (c->at == c->end)
                 break;
         }
@@ -263,7 +263,7 @@ static bool read_text(struct reader *r, const char *bytes, size_t n)
         return false;
     r->c = start;
     const char *stopped_at = bytes;
-    // The NUL behind the text is handed over too: without one cJSON 1.7.15 reads past the end (CVE-2023-53154).
+    // Passes the NUL behind the text too: without one cJSON 1.7.15 reads past the end (CVE-2023-53154).
     RB_AUTO(auto_delete) cJSON *tree = cJSON_ParseWithLengthOpts(bytes, n + 1, &stopped_at, false);
     if (!tree)
         return syntax_error(r, stopped_at);

@@ -174,7 +174,7 @@ static bool on_event(struct reader *r, const yaml_event_t *event)
     case YAML_STREAM_END_EVENT:
         return r->builder.root || error_at(r, (yaml_mark_t){0}, "the document is empty");
     default:
-        return true; // starts and ends that carry nothing
+        return true; // starts and ends without content
     }
 }
 
@@ -205,8 +205,9 @@ static bool syntax_error(struct reader *r, const char *bytes, size_t n)
     const yaml_mark_t mark = in_reader ? mark_of_offset(bytes, n, p->problem_offset) : p->problem_mark;
     char what[256];
     if (begins_no_token(p))
-        return error_at(r, mark, "not valid YAML: a tab, or one of @ ` % where a value begins; indent with spaces, and put "
-                                 "such a value in quotes");
+        return error_at(r, mark,
+                        "not valid YAML: a tab, or one of @ ` % where a value begins; indent with spaces, and put "
+                        "such a value in quotes");
     snprintf(what, sizeof what, "not valid YAML: %s%s%s", p->problem ? p->problem : "out of memory",
              p->context ? " " : "", p->context ? p->context : "");
     return error_at(r, mark, what);

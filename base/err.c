@@ -54,7 +54,7 @@ static void make_one_line(char *s, size_t size)
             *s = '?';
 }
 
-// Classes and their general numbers mean the same.
+// A class and its general number mean the same.
 static int number_of(int number)
 {
     return number > 0 && number < GENERAL ? GENERAL + number : number;
@@ -178,7 +178,7 @@ static void print_json(const struct rb_err *err)
     rb_buf_finish(&out);
 }
 
-// "--deadline" and "--set scheduler.eta" have said the key already.
+// "--deadline" and "--set scheduler.eta" already contain the key.
 static bool is_flag_of_key(const char *file, const char *key)
 {
     const size_t n_file = strlen(file), n_key = strlen(key);

@@ -10,7 +10,7 @@
 
 struct rb_buf;
 
-// Where in a user's file something stands. file == NULL: no place known; line 0 / column 0: unknown.
+// A place in a user's file. file == NULL: no place known; line 0 / column 0: unknown.
 struct rb_place {
     const char *file;
     int line, column; // from 1
@@ -22,7 +22,7 @@ struct rb_err {
     int line, column;   // 0: unknown
     char file[256];     // "": unknown
     char key[160];      // path of the key, e.g. "resources.instance_types[2]"; "": none
-    char message[768];  // one sentence, says what was expected and what to do next; no newline, no trailing dot
+    char message[768];  // one sentence: what was expected and what to do next; no newline, no trailing dot
 };
 
 // Sets number, class and message (printf style); returns false so that `return rb_err_set(...)` reads well. err may be

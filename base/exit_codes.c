@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 const struct rb_exit_meaning rb_exit_meanings[] = {
-    {RB_CODE_OK, "it went well"},
+    {RB_CODE_OK, "success"},
     {RB_CODE_FAILED, "the system, a cloud or a peer failed"},
     {RB_CODE_INVALID, "wrong usage or bad input; the message names file, line, column and key"},
     {RB_CODE_INFEASIBLE, "no plan keeps the constraints; the nearest deadline, budget and confidence are printed"},

@@ -19,7 +19,7 @@ enum rb_exit_code {
 
 struct rb_exit_meaning {
     enum rb_exit_code code;
-    const char *meaning; // a line, in a sentence's words
+    const char *meaning; // one line, as the predicate of a sentence
 };
 
 extern const struct rb_exit_meaning rb_exit_meanings[]; // ascending, ends with meaning NULL

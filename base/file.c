@@ -106,7 +106,7 @@ static void sync_directory_of(const char *path)
         *slash = '\0';
     RB_AUTO(auto_close) int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0)
-        (void)fsync(fd); // some file systems refuse to sync a directory: the file itself is complete all the same
+        (void)fsync(fd); // some file systems refuse to sync a directory: the file itself is complete nevertheless
 }
 
 #define MOST_LOOKS 1000
@@ -118,8 +118,9 @@ static bool is_named(int fd, const char *name)
            mine.st_ino == named.st_ino;
 }
 
-// One at a time writes to the name, and keeps the lock until it has renamed it: a process that waited for it looks again. What
-// a killed process left there is overwritten. Where locks or inodes say nothing, as if alone.
+// One process at a time writes to the name, and keeps the lock until it has renamed the file: a process that waited for
+// it looks again. A file that a killed process left is overwritten. Where locks or inodes do not work, each writes as
+// if alone.
 static int open_temporary(const char *tmp)
 {
     for (int looks = 1;; looks++) {
@@ -134,7 +135,7 @@ static int open_temporary(const char *tmp)
     }
 }
 
-// Errors name the file that was asked for.
+// Errors name the requested file.
 static bool write_and_rename(const char *tmp, const char *path, const char *bytes, size_t n, struct rb_err *err)
 {
     RB_AUTO(auto_close) int fd = open_temporary(tmp);
@@ -174,7 +175,7 @@ bool rb_print(struct rb_buf *out, struct rb_err *err)
     return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
-// Asking takes a shared lock for a moment. Only a holder refuses to share.
+// Testing takes a shared lock for a moment. Only a holder refuses to share.
 bool rb_file_lock(int fd)
 {
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {

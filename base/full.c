@@ -5,7 +5,7 @@
 
 static const struct {
     int why;
-    const char *said; // by programs, as strerror has it
+    const char *said; // in programs' output, as in strerror
     const char *lacks;
 } kinds[] = {
     {EMFILE, "Too many open files", "this process may open no more files (ulimit -n)"},

@@ -48,7 +48,7 @@ static void end(struct rb_json *j, char bracket)
 {
     assert(j->depth > 0 && !j->after_key);
     j->depth--;
-    if (j->need_comma) // something stands between the brackets
+    if (j->need_comma) // the brackets are not empty
         new_line(j);
     rb_buf_putc(j->out, bracket);
     j->need_comma = true;

@@ -12,10 +12,11 @@
 #define RB_LIMIT_DOC_DEPTH      64          // deeper nesting is an attack, not a document
 #define RB_LIMIT_DOC_NODES      2000000     // bounds memory of a parsed document to some 300 MiB
 #define RB_LIMIT_TRIALS         131072      // 100k-trial jobs are a goal
-#define RB_LIMIT_RESOURCE       1000000     // units a trial may train; each is one draw of every simulated trial
+#define RB_LIMIT_RESOURCE       1000000     // units a trial may train; each is one sample of every simulated trial
 #define RB_LIMIT_DURATION_S     31622400    // 366 days: a longer deadline or timeout is a typing error
-#define RB_LIMIT_TIME_US        INT64_C(9467280000000000) // 300 years, since a run began or since 1970: a clock that says more is wrong
-#define RB_LIMIT_NODE_UUSD      INT64_C(100000000000000) // what one node may cost: 16384 of them still add up in 64 bits
+// 300 years, since a run began or since 1970: a later time is wrong
+#define RB_LIMIT_TIME_US        INT64_C(9467280000000000)
+#define RB_LIMIT_NODE_UUSD      INT64_C(100000000000000) // cost of one node: 16384 of them still add up in 64 bits
 #define RB_LIMIT_STAGES         64          // eta >= 2 and R/r <= 2^63 cannot give more
 #define RB_LIMIT_NODES          16384       // nodes ever requested in one run
 #define RB_LIMIT_GPUS_PER_NODE  64          // largest node sold has 16; bit masks are 64 wide

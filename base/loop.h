@@ -8,7 +8,7 @@
 
 enum { RB_LOOP_READ = 1, RB_LOOP_WRITE = 2 };
 
-// A gap this long may have cost connections: what was silent before it is given its full time again.
+// A gap this long may have cost connections: silences begin again in full after it.
 #define RB_LOOP_LONG_GAP_US INT64_C(10000000)
 
 typedef void rb_loop_fn(void *arg);
@@ -23,8 +23,9 @@ struct rb_loop {
     void (*timer_cancel)(void *ctx, uint64_t id);
     // Replaces the watch of fd; events 0 removes it.
     void (*watch)(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg);
-    // For inferences from silence (base/silence.h): the loop's time without its gaps. It stands still while the loop does not
-    // look at its descriptors because the process was stopped, the machine was suspended, or both were too busy. NULL: no gaps.
+    // For conclusions from silence (base/silence.h): the loop's time without its gaps. It stands still while the loop
+    // does not look at its descriptors because the process was stopped, the machine was suspended, or either was too
+    // busy. NULL: no gaps.
     int64_t (*attended_us)(void *ctx);
     // Attended time at the end of the last gap of RB_LOOP_LONG_GAP_US or more, INT64_MIN: none; *out_gap_us its length.
     int64_t (*back_us)(void *ctx, int64_t *out_gap_us);

@@ -1,5 +1,5 @@
-// The C locale is asked for by name in every conversion: glibc answers newlocale("C") with a constant object, so
-// that costs nothing, and a program that called setlocale() still reads "0.5" as a half.
+// Every conversion asks for the C locale by name: glibc answers newlocale("C") with a constant object, so that costs
+// nothing, and a program that called setlocale() still reads "0.5" as a half.
 #include "base/number.h"
 
 #include <assert.h>
@@ -119,7 +119,7 @@ char *rb_format_double(double v, char out[static 32])
 
 char *rb_double_range(double min, double max, char out[static RB_RANGE_BYTES])
 {
-    // The ends of the type are how callers say "any".
+    // Callers pass the ends of the type for "any".
     const bool has_min = isfinite(min) && min > -DBL_MAX, has_max = isfinite(max) && max < DBL_MAX;
     char lo[32] = "", hi[32] = "";
     if (has_min)

@@ -19,8 +19,8 @@ bool rb_parse_int(const char *s, int64_t *out);
 // Shortest of 15, 16 or 17 significant digits that reads back to the same value; v is finite. "0.95", "1e-05", "1".
 char *rb_format_double(double v, char out[static 32]);
 
-// "a number in 0..1", "a whole number of at least 1", ...: what an error says was expected. An infinite double or
-// the end of the integer's type is no bound.
+// "a number in 0..1", "a whole number of at least 1", ...: the expected range in an error. An infinite double or the
+// end of the integer's type is no bound.
 #define RB_RANGE_BYTES 96
 char *rb_double_range(double min, double max, char out[static RB_RANGE_BYTES]);
 char *rb_int_range(int64_t min, int64_t max, char out[static RB_RANGE_BYTES]);

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-static struct rlimit given; // what this process was started with
+static struct rlimit given; // the limits this process was started with
 
-// In the child, between fork and exec. Nothing below opens a file there before it has closed what it does not need.
+// In the child, between fork and exec. From there on no file is opened before unneeded ones are closed.
 static void give_back(void)
 {
     setrlimit(RLIMIT_NOFILE, &given);

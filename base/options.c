@@ -114,7 +114,7 @@ static bool add_given(struct rb_args *a, const struct rb_option *option, const c
     return true;
 }
 
-// Where the value of an option stands: `attached` to it, or the next argument.
+// Finds the value of an option: `attached` to it, or the next argument.
 static bool take_value(const struct rb_option *o, const char *attached, int argc, char **argv, int *i, const char **out,
                        struct rb_err *err)
 {
@@ -169,7 +169,7 @@ static bool check_count(const struct rb_args *a, struct rb_err *err)
     return true;
 }
 
-// --help is found anywhere on the line: a user who asks for help may have the rest wrong.
+// --help counts anywhere on the line: a user who needs help may have the rest wrong.
 static bool asks_for_help(struct rb_args *a, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -369,7 +369,7 @@ const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command,
 static const struct rb_option *must_find(const struct rb_args *a, const char *name, enum rb_option_type type)
 {
     const struct rb_option *option = find_long(a->command, name, strlen(name));
-    assert(option && option->type == type); // asking for an option the table does not have is a programming error
+    assert(option && option->type == type); // it is a programming error to ask for an option that is not in the table
     (void)type;
     return option;
 }

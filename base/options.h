@@ -44,16 +44,16 @@ struct rb_args {
     int n_given;              // options given, in order
     struct { const struct rb_option *option; const char *text; } *given;
     bool help;                // --help was given: print it (rb_args_help) and exit 0
-    bool help_as_json;        // --help=json, from which man pages and completions are made
+    bool help_as_json;        // --help=json, the source of man pages and completions
 };
 
 // argv[0] is skipped. `--` ends options. Owns: finish with rb_args_finish.
 bool rb_args_parse(struct rb_args *out, const struct rb_command *command, int argc, char **argv, struct rb_err *err);
 void rb_args_finish(struct rb_args *a);
 void rb_args_help(const struct rb_args *a); // to stdout, for people or as JSON
-// `rbplan help import` is `rbplan import --help`: rewrites argv where its first word is help. For mains.
+// Treats `rbplan help import` as `rbplan import --help`: rewrites argv if its first word is help. For mains.
 void rb_args_help_word(int argc, char **argv);
-// Does --json stand anywhere on the command line? For errors of a line that cannot be parsed.
+// Is --json anywhere on the command line? For errors of a command line that cannot be parsed.
 bool rb_args_ask_for_json(int argc, char **argv);
 // The subcommand of that name; NULL: none.
 const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name);

@@ -27,7 +27,7 @@ static void is_due(void *arg)
     struct rb_silence *s = arg;
     const int64_t left_us = s->patience_us - rb_quiet_us(s->loop, s->since_us);
     s->timer = 0;
-    if (left_us > 0) { // something was heard, or the loop did not look at its descriptors for a time
+    if (left_us > 0) { // something arrived, or the loop did not look at its descriptors for a time
         s->last_look = false;
         wait_for(s, left_us);
     } else if (!s->last_look) {

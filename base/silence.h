@@ -14,18 +14,18 @@ struct rb_silence {
     uint64_t timer;             // 0: not counting
     int64_t since_us;           // attended time
     int64_t patience_us;
-    bool last_look;             // the time is over, and the descriptors are looked at once more
+    bool last_look;             // the time is over, and the loop looks at its descriptors once more
     rb_loop_fn *fn;
     void *arg;
 };
 
-// Counts from now, whether it counted before or not; fn is called from the loop after patience_us of silence, once.
-// A zeroed struct may be begun; it must stay where it is until it has ended.
+// Counts from now, also if it counted before; fn is called from the loop after patience_us of silence, once. A zeroed
+// struct is valid; it must not move until it has ended.
 void rb_silence_begin(struct rb_silence *s, const struct rb_loop *loop, int64_t patience_us, rb_loop_fn *fn, void *arg);
 void rb_silence_end(struct rb_silence *s); // may be called again
 bool rb_silence_counts(const struct rb_silence *s);
 
-// For callers that keep a moment instead of a silence: attended time now, and attended time since that moment.
+// For callers that store an instant instead of a silence: attended time now, and attended time since that instant.
 int64_t rb_attended_us(const struct rb_loop *loop);
 int64_t rb_quiet_us(const struct rb_loop *loop, int64_t since_attended_us);
 

@@ -91,7 +91,7 @@ double rb_stream_first_uniform(const struct rb_stream_key *key)
 uint64_t rb_stream_below(struct rb_stream *s, uint64_t n)
 {
     assert(n > 0);
-    // Values below 2^64 mod n are thrown away: what is left is a whole number of ranges of n.
+    // Values below 2^64 mod n are discarded: the others form a whole number of ranges of n.
     const uint64_t excess = (0 - n) % n;
     uint64_t v;
     do

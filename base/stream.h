@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-// What a draw is for. The numbers are part of reproducibility: append, never renumber.
+// The purpose of a draw. The numbers are part of reproducibility: append, never renumber.
 enum rb_purpose {
     RB_DRAW_QUEUE = 1,      // queueing delay of a node request
     RB_DRAW_INIT = 2,       // initialisation latency of a node
@@ -23,8 +23,8 @@ enum rb_purpose {
     RB_DRAW_SEARCH = 13,    // randomised search, tests
     RB_DRAW_MEASUREMENT = 14, // how far a measured mean is from the true one: index = GPUs, one draw per replicate
     RB_DRAW_BLOCK = 15, // state of the generator of a block of sampled replicates: simulator/sampler/sampler_lanes.h
-    RB_DRAW_SHARE = 16,       // who gets GPUs where a policy shares them out at random: replicate = decision
-    // As RB_DRAW_MEASUREMENT, one draw per replicate; of the last two index = entry of the profile's provisioning.
+    RB_DRAW_SHARE = 16,       // which jobs get GPUs where a policy assigns them at random: replicate = decision
+    // As RB_DRAW_MEASUREMENT, one draw per replicate; for the last two, index = entry of the profile's provisioning.
     RB_DRAW_STARTUP_ERROR = 17,
     RB_DRAW_CHECKPOINT_ERROR = 18,
     RB_DRAW_QUEUE_ERROR = 19,
@@ -44,17 +44,17 @@ struct rb_stream {
     uint32_t key[2];
     uint32_t counter[4];
     uint32_t out[4];
-    uint32_t n_used; // words of out already handed out
+    uint32_t n_used; // words of `out` used so far
 };
 
 void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key);
 uint32_t rb_stream_u32(struct rb_stream *s);
 uint64_t rb_stream_u64(struct rb_stream *s);
 double rb_stream_uniform(struct rb_stream *s);                 // in (0, 1), 53 bits, never 0 or 1
-double rb_stream_first_uniform(const struct rb_stream_key *key); // of a stream that nothing else is drawn from
+double rb_stream_first_uniform(const struct rb_stream_key *key); // of a stream that is used for nothing else
 uint64_t rb_stream_below(struct rb_stream *s, uint64_t n);     // 0..n-1, unbiased; n > 0
 
-// The block function under it all, public for its published known answers.
+// The block function of all draws; public because known answers for it are published.
 void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
 #endif

@@ -1,6 +1,6 @@
-// Durations, money, rates, sizes and instants as text. A decimal is read as an integer part and up to 18 exact
-// digits of fraction, and multiplied by its unit in 128 bits: no double is involved but where seconds or
-// probabilities come as one.
+// Durations, money, rates, sizes and instants as text. A decimal is read as an integer part and up to 18 exact digits
+// of fraction, and multiplied by its unit in 128 bits: doubles appear only where seconds or probabilities come as
+// doubles.
 #include "base/units.h"
 
 #include "base/number.h"
@@ -122,8 +122,8 @@ bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err)
         const size_t len = unit_len(p);
         const struct unit *unit = find_unit(time_units, N_TIME_UNITS, p, len);
         if (!unit && len == 0 && !*p && previous && previous + 1 < time_units + N_TIME_UNITS)
-            return rb_err_set(err, RB_E_DURATION, "the last number of \"%.60s\" has no unit; did you mean %.60s%s?", s, s,
-                              previous[1].name);
+            return rb_err_set(err, RB_E_DURATION, "the last number of \"%.60s\" has no unit; did you mean %.60s%s?", s,
+                              s, previous[1].name);
         if (!unit && len == 0 && !*p)
             return rb_err_set(err, RB_E_DURATION,
                               "the duration \"%.60s\" has no unit; write for example \"%.60ss\" or \"%.60sh\"", s, s,
@@ -258,7 +258,7 @@ static bool skip_one_of(const char **s, const char *chars)
     return true;
 }
 
-// Microseconds of ".123456789"; what is finer is cut off. Nothing there: 0.
+// Microseconds of ".123456789"; finer digits are cut off. No fraction: 0.
 static bool read_fraction(const char **s, int *out_us)
 {
     *out_us = 0;

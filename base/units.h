@@ -38,7 +38,7 @@ char *rb_format_money(int64_t uusd, char out[static 32]);        // "$18.40"; be
 char *rb_format_money_exact(int64_t uusd, char out[static 32]);  // "18.4", "0.000001": parses back
 char *rb_format_size_exact(int64_t bytes, char out[static 32]);  // "150GB"
 char *rb_format_probability(double p, char out[static 32]);      // "0.950", and all digits where three would round it to 1
-// Two probabilities to be compared: three digits, or as many as show that they differ.
+// Formats two probabilities for comparison: with three digits, or as many as show their difference.
 void rb_format_probabilities(double p, double q, char out_p[static 32], char out_q[static 32]);
 char *rb_format_instant(int64_t unix_us, char out[static 32]);   // "2026-08-01T12:00:00Z" (fraction only if not 0)
 

@@ -148,7 +148,7 @@ def main():
     p.add_argument("--out", help="keep every cycle's numbers here")
     p.add_argument("--first", type=int, default=0, help="number of the first cycle: its seeds")
     p.add_argument("--short", action="store_true", help="shorter epochs")
-    p.add_argument("--load", type=int, default=0, help="keep so many processes busy all the while")
+    p.add_argument("--load", type=int, default=0, help="keep N processes busy all the while")
     a = p.parse_args()
     results = []
     burners = [multiprocessing.Process(target=busy, daemon=True) for _ in range(a.load)]  # ended with us

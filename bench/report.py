@@ -29,7 +29,7 @@ def number(value):
 
 
 def timed_rounds(most, seconds):
-    """Up to `most` rounds: no more begins than are likely to end within so many seconds, but there is always one."""
+    """Up to `most` rounds: no more begins than are likely to end within the given seconds, but there is always one."""
     start_s = time.monotonic()
     for done in range(most):
         passed_s = time.monotonic() - start_s

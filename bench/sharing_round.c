@@ -3,7 +3,7 @@
 //
 //     bench/sharing_round POLICY GPUS ROUNDS
 //
-// Prints the CPU milliseconds of the first round, when nobody holds anything, and the mean of the others.
+// Prints the CPU milliseconds of the first round, when no job holds anything, and the mean of the others.
 #include "base/arena.h"
 #include "engine/sharing/sharing.h"
 

@@ -4,7 +4,7 @@
 //
 // APPS: measured applications. RULES: osdi21 or events. TRACE: job traces. Every trace is run at loads 1, 1/2, 3/2 and 2 (the
 // same jobs, submitted closer or farther apart), and N times with arrivals moved by up to ten minutes either way and
-// applications dealt out anew. KEY=VALUE: rules of `goodput` other than its own (engine/sharing/goodput.h). One line a run:
+// applications assigned again. KEY=VALUE: rules of `goodput` other than the defaults (engine/sharing/goodput.h). A line a run:
 // trace, variant, mean, p50, p99 of completion times, makespan, restarts a job, CPU seconds.
 #include "base/stream.h"
 #include "base/units.h"

@@ -1,4 +1,4 @@
-// Errors as callers of the library see them.
+// Errors for callers of the library.
 #include "library/handles.h"
 
 #include <assert.h>

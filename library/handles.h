@@ -45,7 +45,7 @@ struct rubberband_allocation {
 
 struct rubberband_estimate {
     struct rb_estimate estimate;
-    struct rb_plan_stage stages[RB_LIMIT_STAGES]; // what each takes and costs; their nodes are not kept
+    struct rb_plan_stage stages[RB_LIMIT_STAGES]; // time and cost of each; their nodes are not kept
     int n_stages;
     struct rb_buf json;
 };
@@ -60,10 +60,10 @@ struct rubberband_plan {
     struct rb_buf json;
 };
 
-// Into the caller's error, which may be NULL. Returns the status.
+// Copies err into the caller's error, which may be NULL. Returns the status.
 int rb_library_fail(struct rubberband_error *error, const struct rb_err *err);
 
-// `result` NULL: nothing is known of what is nearest.
+// `result` NULL: the nearest constraints are unknown.
 int rb_library_infeasible(struct rubberband_error *error, const struct rb_err *err, const struct rb_plan_result *result);
 
 struct rubberband_estimate *rb_library_estimate(const struct rb_estimate *estimate, const struct rb_plan_stage *stages,

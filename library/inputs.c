@@ -1,4 +1,4 @@
-// Job, profile and prices, from files and from memory, by the readers of the commands.
+// Reads job, profile and prices, from files and from memory, with the readers of the commands.
 #include "library/handles.h"
 
 #include "base/clock.h"

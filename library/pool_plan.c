@@ -20,7 +20,7 @@ static double price_a_gpu(const struct rb_offer *o)
     return (double)o->rate.uusd_per_hour / o->gpus;
 }
 
-// The rest may stand in when it is sold out, if it has as many GPUs: the jobs were planned for those.
+// The others may stand in when it is sold out, if they have as many GPUs: the jobs were planned for those.
 static const struct rb_offer *choose(const struct rb_offer *offers, int n)
 {
     const struct rb_offer *best = &offers[0];
@@ -29,12 +29,12 @@ static const struct rb_offer *choose(const struct rb_offer *offers, int n)
     return best;
 }
 
-// One trial that is never lent a GPU: the run owns nodes and trains nothing.
+// One trial that never gets a GPU: the run owns nodes and trains nothing.
 static struct rb_job *owner_job(const struct rb_pool_file *pool, const struct rb_job *model, struct rb_arena *arena)
 {
     static const int one = 1;
     struct rb_job *job = rb_arena_array(arena, 1, sizeof *job);
-    *job = *model; // what a job of every kind has
+    *job = *model; // what every job has
     job->name = pool->name;
     job->seed = pool->seed;
     job->scheduler = (struct rb_scheduler){.type = "random",
@@ -124,7 +124,7 @@ static struct rb_offer lent_offer(const struct rb_offer *bought)
     return o;
 }
 
-// What is lent is there at once.
+// Lent nodes are ready at once.
 static struct rb_profile *lent_profile(const struct rb_profile *p, struct rb_arena *arena)
 {
     struct rb_profile *profile = rb_arena_array(arena, 1, sizeof *profile);
@@ -154,11 +154,11 @@ static struct rb_job *lent_job(const struct rb_job *j, int n_nodes, struct rb_ar
     job->resources.image_ids = NULL;
     job->resources.n_image_ids = 0;
     job->resources.disk_bytes = 0;
-    job->policy = "static"; // of the estimate; the plan's is shared
+    job->policy = "static"; // for the estimate; the plan's is shared
     return job;
 }
 
-// The plan says what is owned: all of the pool.
+// The plan lists the owned nodes: all of the pool.
 static void own_all(struct rb_plan *plan, int n_nodes, struct rb_arena *arena)
 {
     struct rb_plan_stage *stages = rb_arena_array(arena, (size_t)plan->n_stages, sizeof *stages);
@@ -190,7 +190,7 @@ bool rb_pool_plan_job(const struct rb_plan *nodes, struct rb_plan_inputs *in, st
         .job = lent_job(&in->job, n_nodes, &in->arena),
         .profile = lent_profile(&in->profile, &in->arena),
         .catalog = catalog,
-        .deadline_us = -1, // alone it might keep its own; among others that is unknown
+        .deadline_us = -1, // alone it might keep its deadline; with the others that is unknown
         .budget_uusd = -1,
         .confidence = in->job.confidence,
         .objective = RB_OBJECTIVE_MIN_TIME,
@@ -205,7 +205,7 @@ bool rb_pool_plan_job(const struct rb_plan *nodes, struct rb_plan_inputs *in, st
     own_all(out, n_nodes, &in->arena);
     static const char *const alone[] = {
         "the estimate is that of the job alone on the whole pool: among others it takes "
-        "longer; what it costs is told by the pool's report"};
+        "longer; the pool's report shows what it costs"};
     out->warnings = alone;
     out->n_warnings = 1;
     sign(out, in->job_path);

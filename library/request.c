@@ -1,4 +1,4 @@
-// What is asked of the planner, by the same calls as rbplan's.
+// Requests to the planner, with the same calls as rbplan.
 #include "library/handles.h"
 
 #include "library/time_limit.h"
@@ -115,7 +115,7 @@ static struct rubberband_allocation *allocation_of(const struct rb_plan *plan)
     for (int i = 0; i < plan->n_stages; i++) {
         const struct rb_plan_stage *s = &plan->stages[i];
         const struct rb_offer *o = &plan->offers[s->nodes[0].offer];
-        assert(s->n_nodes == 1); // as every planner makes them
+        assert(s->n_nodes == 1); // every planner makes them so
         const int status = rubberband_allocation_add(a, o->infra, o->instance_type, rb_market_name(o->market),
                                                      s->nodes[0].count, s->gpus_per_trial);
         assert(status == RUBBERBAND_OK);

@@ -1,4 +1,4 @@
-// What is read of allocations, estimates and plans.
+// Accessors of allocations, estimates and plans.
 #include "library/handles.h"
 
 #include <assert.h>

@@ -37,7 +37,7 @@ struct rb_renewal {
 };
 struct rb_renewal *rb_renewal_create(const char *const *ids, int n, const struct rb_tag *lease, const char *right,
                                      rb_terminate_fn *fn, void *arg);
-// Instances that do not exist any more are no failure. err NULL: none.
+// Instances that no longer exist are no failure. err NULL: none.
 void rb_renewal_note(struct rb_renewal *r, const struct rb_err *err);
 // One of the open requests has ended (dropped: the client goes); the last one calls fn, unless dropped, and frees the
 // renewal.

@@ -15,7 +15,7 @@ static const struct rb_option options[] = {
     {"gcp", 0, RB_OPT_INT, false, "PORT", "serve the Compute Engine API on 127.0.0.1:PORT (default 0: any free port)",
      0, 65535},
     {"cloud", 0, RB_OPT_STRING, false, "FILE",
-     "what is sold, at what price, how fast it boots: rb-mock/1 (default: a few "
+     "the offers, their prices and boot times: rb-mock/1 (default: a few "
      "GPU types of AWS)",
      0, 0},
     {"seed", 0, RB_OPT_INT, false, "S", "seed of every delay that is drawn (default 1)", 0, 9007199254740991.0},
@@ -24,14 +24,14 @@ static const struct rb_option options[] = {
      "keep ledger.json and the nodes' logs in DIR, and while it runs the keys (DIR/env)", 0, 0},
     {"credentials", 0, RB_OPT_STRING, false, "FILE", "access keys: CSV or ini (default: a new key, see `ready`)", 0, 0},
     {"key", 0, RB_OPT_STRING, false, "KEY:SECRET",
-     "this access key, and SECRET as Google's token; whoever knows them runs commands as you", 0, 0},
+     "this access key, and SECRET as Google's token; anyone who knows them runs commands as you", 0, 0},
     {"nodes", 0, RB_OPT_STRING, false, "KIND",
      "loopback (default), or netns: a network of its own for every node (root)", 0, 0},
     {"service-account", 0, RB_OPT_STRING, false, "FILE",
      "the Google service account that opens --gcp (default: a new one, see `ready`)", 0, 0},
     {"credentials-out", 0, RB_OPT_STRING, false, "FILE",
      "write that service account there, for GOOGLE_APPLICATION_CREDENTIALS", 0, 0},
-    {"chaos", 0, RB_OPT_STRING, false, "FILE", "misbehave as the file says: rb-chaos/1", 0, 0},
+    {"chaos", 0, RB_OPT_STRING, false, "FILE", "inject the faults in this file: rb-chaos/1", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store; accepted everywhere, rbmock needs none", 0, 0},
     {0},
 };
@@ -39,9 +39,9 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbmock",
     .usage = "[options]",
-    .summary = "A cloud on loopback: it speaks EC2's Query API and Compute Engine's REST API, boots every instance as\n"
-               "an sshd of its own, bills, and misbehaves on request. It runs what its customers send, user data and\n"
-               "commands over ssh, as you: it listens on loopback only and makes new keys at each start.",
+    .summary = "A cloud on loopback: it has EC2's Query API and Compute Engine's REST API, boots every instance as\n"
+               "an sshd of its own, bills, and misbehaves on request. It runs the user data and the ssh\n"
+               "commands of its clients as you: it listens on loopback only and makes new keys at each start.",
     .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
                 "  rbmock --ec2 8900 --state cloud &\n"
                 "  . cloud/env; aws ec2 describe-instances\n"
@@ -50,7 +50,7 @@ static const struct rb_command command = {
     .options = options,
 };
 
-// A fixed token opens Compute Engine only where no account is asked for.
+// A fixed token opens Compute Engine only if no account is given.
 static bool configure_account(const struct rb_args *args, struct rb_mock_server_config *out, struct rb_err *err)
 {
     const char *account = rb_args_string(args, "service-account", NULL);
@@ -67,7 +67,7 @@ static bool configure_keys(const struct rb_args *args, struct rb_arena *arena, s
 {
     const char *file = rb_args_string(args, "credentials", NULL), *key = rb_args_string(args, "key", NULL);
     if (file && key)
-        return rb_err_set(err, RB_E_OPTION_VALUE, "--key and --credentials both say which keys there are: give one");
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--key and --credentials both give the keys: use one");
     if (file)
         return rb_mock_keys_read(file, arena, &out->keys, err);
     if (!key)

@@ -29,15 +29,14 @@ static const struct rb_option plan_options[] = {
     {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), mean, greedy, static or naive", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
-    {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost; with --what-if, what is shared", 0,
-     0},
+    {"explain", 0, RB_OPT_FLAG, false, NULL, "show on stderr why each candidate lost; with --what-if, what is shared",
+     0, 0},
     {"html", 0, RB_OPT_STRING, false, "FILE",
      "write the plan as a page for a browser: its times, its risks, other deadlines, what if", 0, 0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "draw the plan's stages in time", 0, 0},
     {"pareto", 0, RB_OPT_STRING, false, "FILE", "write (.json) or draw (.svg) cost against deadline for every planner",
      0, 0},
-    {"marginal", 0, RB_OPT_FLAG, false, NULL,
-     "say what a little more time would save (on a terminal it is said anyway)", 0, 0},
+    {"marginal", 0, RB_OPT_FLAG, false, NULL, "show what a little more time would save (on a terminal always)", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
      1000000},
     {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0,
@@ -58,11 +57,11 @@ static const struct rb_option plan_options[] = {
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
     {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
     {"time-limit", 0, RB_OPT_DURATION, false, "T",
-     "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
+     "stop after T with the best plan so far; it may then differ between runs", 0, 0},
     {"memory-limit", 0, RB_OPT_STRING, false, "SIZE",
      "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
     {"sensitivity", 0, RB_OPT_FLAG, false, NULL,
-     "plan again with each input changed a little, and tell what that costs or saves", 0, 0},
+     "plan again with each input changed a little, and report what that costs or saves", 0, 0},
     {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]",
      "plan that as well, e.g. price=-20% or deadline=3h,spot=allow; with --html, on the page", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
@@ -71,7 +70,7 @@ static const struct rb_option plan_options[] = {
 
 static const struct rb_subcommand subcommands[] = {
     {"diff", "puts two plans side by side", rb_plan_diff},
-    {"explain", "says stage by stage what a plan does and why", rb_plan_explain},
+    {"explain", "explains a plan stage by stage", rb_plan_explain},
     {"import", "makes a job file of a W&B sweep, a Determined experiment or a Ray Tune experiment", rb_plan_import},
     {"init", "prints a job file to begin with", rb_plan_init},
     {0},
@@ -102,7 +101,7 @@ static const struct rb_command plan_command = {
 
 // --- the line that says that planning goes on
 
-static struct rb_waiting_line *waiting; // NULL: no plan is being made
+static struct rb_waiting_line *waiting; // NULL: planning is not under way
 
 static void end_line(void)
 {
@@ -212,6 +211,13 @@ static void explain_line(void *ctx, const char *text)
     rb_info("%s", text);
 }
 
+static void notice_line(void *ctx, const char *text)
+{
+    (void)ctx;
+    rb_plan_wipe_line();
+    rb_warn("%s", text);
+}
+
 static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct rb_err *err)
 {
     const char *text = rb_args_string(args, "memory-limit", NULL);
@@ -226,7 +232,7 @@ static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct 
     return true;
 }
 
-// A fifth of a plan more: nothing to who reads, and not asked for by who pipes.
+// It costs a fifth of a plan more: unnoticeable to a reader, and not needed in a pipe.
 static bool wants_marginal(const struct rb_args *args)
 {
     const bool is_read = isatty(STDOUT_FILENO) && !rb_args_flag(args, "json");
@@ -243,6 +249,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
     req.threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1);
     req.node_limit = rb_args_int(args, "node-limit", 0);
     req.explain = rb_args_flag(args, "explain") ? explain_line : NULL;
+    req.notice = notice_line;
     req.marginal = wants_marginal(args);
     if (limit_us > 0)
         rb_time_limit_start(limit, limit_us, &req);
@@ -251,7 +258,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 
 // --- the command
 
-// Options that make many plans, compare them and keep none. explains: --explain says what the plans share.
+// Options that make and compare many plans and keep none. explains: --explain describes what the plans share.
 static const struct comparison {
     const char *option;
     bool explains;
@@ -262,7 +269,7 @@ static const struct comparison {
     {"what-if", true, rb_plan_what_if},
 };
 
-// At most one of them; *out NULL: none, one plan is asked for, and a page of it holds its what-ifs.
+// At most one of them; *out NULL: none, the user wants one plan, and its page holds its what-ifs.
 static bool find_comparison(const struct rb_args *args, const struct comparison **out, struct rb_err *err)
 {
     *out = NULL;
@@ -278,7 +285,7 @@ static bool find_comparison(const struct rb_args *args, const struct comparison 
     return true;
 }
 
-// Options that are about one plan mean nothing beside many.
+// Options for one plan make no sense with many.
 static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
     static const char *const of_one_plan[] = {"output", "verify",   "max-price-age", "html",
@@ -306,7 +313,7 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
            (!comparison || check_alone(args, comparison->option, comparison->explains, err));
 }
 
-// Without a single request there is no nearest one either: infeasible is an error like any other.
+// Without a single request there are no nearest constraints: infeasible is an error like any other.
 static bool compare(const struct comparison *comparison, const struct rb_args *args, const struct rb_plan_request *req,
                     struct rb_err *err)
 {
@@ -334,11 +341,11 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct rb_plan_request req = request(args, in, &limit);
     if (!memory_limit(args, &req.memory_limit_bytes, err))
         return false;
-    if (!req.explain) // which is talkative itself
+    if (!req.explain) // which prints progress itself
         waiting = rb_waiting_line_begin("planning", "Ctrl-C ends it, --time-limit 10s bounds it");
     if (comparison)
         return compare(comparison, args, &req, err);
-    RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with what a page of the plan shows beside it
+    RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with the plans beside it on the page
     rb_sharing_begin(&sharing, &req);
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
         return err->code == RB_ERR_INFEASIBLE
@@ -348,8 +355,8 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     if (!rb_plan_check_prices(args, &plan, err))
         return false;
     if (rb_args_flag(args, "marginal") && !result.marginal.exists)
-        rb_info("what a little more time would save is not known: that takes a deadline, objective min_cost, planner "
-                "optimal and plans that are proved; rbplan --pareto shows cost against deadline all the same");
+        rb_info("what a little more time would save is unknown: that needs a deadline, objective min_cost, planner "
+                "optimal and plans that are proved; rbplan --pareto shows cost against deadline nevertheless");
     rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
     return rb_plan_draw(args, &req, &plan, &result, err) && rb_plan_report(args, &plan, &result.marginal, err);
 }

@@ -1,4 +1,4 @@
-// rbplan import: a job written for another tool, as a job.yaml to go on with. What could not be carried over is warned of.
+// rbplan import: turns a job of another tool into a job.yaml to edit. Warns about what could not be translated.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
@@ -15,11 +15,12 @@ static const struct rb_option options[] = {
      0},
     {"from", 0, RB_OPT_STRING, false, "TOOL",
      "determined, katib, ray, sagemaker, vertex or wandb (default: recognised by the keys of the file)", 0, 0},
-    {"run", 0, RB_OPT_STRING, false, "COMMAND", "what a trial runs, where the file does not say or only its tool can",
-     0, 0},
-    {"num-trials", 0, RB_OPT_INT, false, "N", "how many trials, where the file does not say", 1, 131072},
-    {"max-resource", 0, RB_OPT_INT, false, "N", "what a trial trains to, where the file does not say", 1, 1000000},
-    {"json", 0, RB_OPT_FLAG, false, NULL, "print the job and what was warned of as one JSON document", 0, 0},
+    {"run", 0, RB_OPT_STRING, false, "COMMAND",
+     "the command of a trial, if the file has none or only its tool can run it", 0, 0},
+    {"num-trials", 0, RB_OPT_INT, false, "N", "the number of trials, if the file has none", 1, 131072},
+    {"max-resource", 0, RB_OPT_INT, false, "N", "the resource to which a trial trains, if the file has none", 1,
+     1000000},
+    {"json", 0, RB_OPT_FLAG, false, NULL, "print the job and the warnings as one JSON document", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read)", 0, 0},
     {0},
 };
@@ -106,8 +107,8 @@ int rb_plan_import(int argc, char **argv)
     static const struct rb_command command = {
         .name = "rbplan import",
         .usage = "[options] FILE",
-        .summary = "Makes a job.yaml of a W&B sweep, a Determined or Katib experiment, a SageMaker or Vertex AI tuning "
-                   "job, or Ray Tune's JSON.",
+        .summary = "Turns a W&B sweep, a Determined or Katib experiment, a SageMaker or Vertex AI tuning "
+                   "job, or Ray Tune's JSON into a job.yaml.",
         .examples = "  rbplan import sweep.yaml -o job.yaml\n"
                     "  rbplan import sweep.yaml --num-trials 64 --max-resource 50 > job.yaml\n"
                     "  rbplan import experiment.json --from ray --run 'python train.py $RB_ARGS'\n",

@@ -36,7 +36,7 @@ bool rb_infeasible_explain(const struct rb_plan_request *req, const char *planne
     struct rb_way_out way_out;
     RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
     rb_time_limit_start(&limit, LOOK_US, &timed);
-    if (!asked.out_of_time) { // only when to stop looking: plans are not made any coarser
+    if (!asked.out_of_time) { // this only limits the search: plans are not made any coarser
         asked.out_of_time = timed.out_of_time;
         asked.out_of_time_ctx = timed.out_of_time_ctx;
     }

@@ -18,7 +18,7 @@ static const struct rb_option options[] = {
     {0},
 };
 
-// Neither the shell nor YAML gives a meaning to any of it.
+// Neither the shell nor YAML treats any of it specially.
 static bool is_plain(const char *script)
 {
     return script[strspn(script, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")] == '\0' &&
@@ -76,8 +76,7 @@ int rb_plan_init(int argc, char **argv)
     static const struct rb_command command = {
         .name = "rbplan init",
         .usage = "[SCRIPT] [-o job.yaml]",
-        .summary =
-            "Prints a job file to begin with; of a Python script it reads what options it takes and what it prints.",
+        .summary = "Prints a first job file; from a Python script it reads the options and the output.",
         .examples = "  rbplan init train.py > job.yaml\n"
                     "  rbplan init src/train.sh -o job.yaml\n",
         .options = options,

@@ -8,7 +8,7 @@
 static const char *const key_flags[] = {"deadline", "budget", "confidence",
                                         "seed"}; // named like the keys that they set
 
-// --deadline and friends are --set of the same keys; they come last and win.
+// --deadline and similar options are --set of the same keys; they come last and win.
 static int collect_overrides(const struct rb_args *args, const char *const *more, int n_more, struct rb_arena *arena,
                              const char ***out)
 {

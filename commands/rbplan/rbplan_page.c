@@ -1,4 +1,4 @@
-// rbplan --html, --gantt: a plan that was found as a page for a browser, and as a picture.
+// rbplan --html, --gantt: a plan as a page for a browser, and as a picture.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err)
     return true;
 }
 
-// What other deadlines and changes would mean.
+// Plans other deadlines and changes.
 static bool plan_beside(const struct rb_args *args, const struct rb_plan_request *req,
                         const struct rb_plan_result *result, struct rb_arena *arena, struct rb_plan_document *x,
                         struct rb_err *err)

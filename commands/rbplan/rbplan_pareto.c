@@ -1,4 +1,4 @@
-// rbplan --pareto: the frontier into a file, and as a table with what more or less time is worth.
+// rbplan --pareto: writes the frontier into a file, and as a table with the value of more or less time.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
@@ -16,7 +16,7 @@ static void write_json(const struct rb_pareto *pareto, bool pretty, struct rb_bu
     rb_buf_putc(out, '\n');
 }
 
-// As JSON, or drawn: the same chart as on a page, of a document that has the frontier alone.
+// Saves it as JSON, or draws it: the same chart as on a page, from a document with only the frontier.
 static bool save(const struct rb_pareto *pareto, const char *path, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;

@@ -1,4 +1,4 @@
-// How old the prices behind a plan are. A plan does not depend on the day it was made on, so this is reported beside it.
+// The age of a plan's prices. A plan does not depend on the day on which it was made, so this is reported beside it.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/clock.h"

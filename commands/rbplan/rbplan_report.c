@@ -1,4 +1,4 @@
-// What becomes of a plan that was found: signed, saved, shown.
+// Signs, saves and shows a new plan.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// How to reach `to` from the directory of `from`; absolute where they share nothing but the root.
+// The path of `to` from the directory of `from`; absolute if they share only the root.
 static const char *relative_path(const char *to, const char *from, struct rb_arena *arena)
 {
     char target[PATH_MAX], base[PATH_MAX];

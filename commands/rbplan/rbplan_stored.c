@@ -1,4 +1,4 @@
-// rbplan explain, rbplan diff: what plans that were written say.
+// rbplan explain, rbplan diff: show plans from files.
 #include "commands/rbplan/rbplan.h"
 
 #include "providers/wire/digest.h"
@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DB_OPTION                                                                                                   \
-    {                                                                                                               \
-        "db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan holds what it was made from)", 0, 0 \
+#define DB_OPTION                                                                                           \
+    {                                                                                                       \
+        "db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan contains its inputs)", 0, 0 \
     }
 
 static const struct rb_option options[] = {DB_OPTION, {0}};
 
 static const struct rb_option explain_options[] = {
-    {"all-errors", 0, RB_OPT_FLAG, false, NULL, "print every error there is, as docs/errors/README.md", 0, 0},
+    {"all-errors", 0, RB_OPT_FLAG, false, NULL, "print every error, as docs/errors/README.md", 0, 0},
     DB_OPTION,
     {0},
 };
@@ -83,9 +83,8 @@ int rb_plan_explain(int argc, char **argv)
     static const struct rb_command command = {
         .name = "rbplan explain",
         .usage = "plan.json | RB1112 | --all-errors",
-        .summary =
-            "Says stage by stage what a plan does and why, and what the other planners would have needed; or what "
-            "an error means and what to do.",
+        .summary = "Explains a plan stage by stage, and what the other planners would have needed; or an error and "
+                   "its remedy.",
         .examples = "  rbplan explain plan.json\n"
                     "  rbplan explain RB1112\n",
         .options = explain_options,

@@ -1,5 +1,4 @@
-// rbplan --verify N: do runs of the plan that no estimate has seen, and the engine driven through virtual time, do what the
-// estimate says?
+// rbplan --verify N: do unseen runs of the plan, and the engine in virtual time, agree with the estimate?
 #include "commands/rbplan/rbplan.h"
 
 #include "planner/questions/verification.h"
@@ -22,7 +21,7 @@ struct worlds {
 static bool run_worlds(const struct rb_scenario *s, const struct rb_plan *plan, int n, struct worlds *out,
                        struct rb_err *err)
 {
-    // Replicates the estimate has not seen, and no stop at the deadline: the whole distribution is compared.
+    // Replicates that the estimate has not used, and no stop at the deadline: the whole distribution is compared.
     struct rb_world_options opt = {.deadline_us = -1, .budget_uusd = -1};
     *out = (struct worlds){.n = n};
     for (int i = 0; i < n; i++) {

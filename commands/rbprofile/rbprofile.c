@@ -1,4 +1,4 @@
-// rbprofile: what is measured about training and clouds goes in, fitted models come out.
+// rbprofile: imports and measures times of training and clouds, and fits models to them.
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -35,8 +35,9 @@ static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *er
 static const struct rb_command show_command = {
     .name = "rbprofile show",
     .usage = "NAME [options]",
-    .summary = "What plans are made with: the imported profile or the fit of what was measured, how good the fit is, "
-               "and what it does not cover.",
+    .summary =
+        "Shows what plans are made with: the imported profile or the fit of the measurements, how good the fit is, "
+        "and what it does not cover.",
     .examples = "  rbprofile show cifar\n  rbprofile show cifar --json\n",
     .options = read_options,
     .min_args = 1,
@@ -74,7 +75,7 @@ static int fit(int argc, char **argv)
 
 static const struct rb_command list_command = {.name = "rbprofile list",
                                                .usage = "[options]",
-                                               .summary = "Names the profiles in the store and what they rest on.",
+                                               .summary = "Lists the profiles in the store and their sources.",
                                                .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
                                                .options = read_options};
 
@@ -154,7 +155,7 @@ static const struct rb_subcommand subcommands[] = {
     {"list", "name the profiles", list},
     {"prices", "show or update prices", rb_profile_prices},
     {"provision", "measure how long nodes take to arrive", rb_profile_provision},
-    {"show", "say what is known about a profile and how well", show},
+    {"show", "show a profile and how good its fit is", show},
     {"train", "measure the training command at several sizes", rb_profile_train},
     {0},
 };

@@ -38,7 +38,7 @@ static int find_name(int argc, char **argv)
     return i < argc ? i : argc;
 }
 
-// No subcommand: help was asked for, or something is wrong with the options.
+// No subcommand: the user wants help, or an option is wrong.
 static int without_name(const struct rb_command *command, int argc, char **argv)
 {
     struct rb_args args = {0};

@@ -1,4 +1,4 @@
-// rbprofile import: files in.
+// rbprofile import: imports files.
 #include "commands/rbprofile/rbprofile_command.h"
 
 #include "base/clock.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 static const struct rb_option import_options[] = {
-    {"name", 0, RB_OPT_STRING, false, "P", "name of the profile, where the file carries none or another", 0, 0},
+    {"name", 0, RB_OPT_STRING, false, "P", "name of the profile, if the file has none or another", 0, 0},
     {"format", 0, RB_OPT_STRING, false, "F",
-     "throughput-csv, prices-csv, provision-csv or spot-csv (default: told by the header)", 0, 0},
-    {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: what it was measured on", 0, 0},
+     "throughput-csv, prices-csv, provision-csv or spot-csv (default: recognised by the header)", 0, 0},
+    {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: the accelerator of the measurement", 0, 0},
     {"batch", 0, RB_OPT_DOUBLE, false, "B", "throughput-csv: batch per GPU that trials train with", 1e-9, 1e9},
     {"units-per-epoch", 0, RB_OPT_DOUBLE, false, "U", "throughput-csv: iterations per unit of resource on one GPU",
      1e-9, 1e9},
@@ -22,7 +22,7 @@ static const struct rb_option import_options[] = {
 static const struct rb_command import_command = {
     .name = "rbprofile import",
     .usage = "FILE... [options]",
-    .summary = "Brings hand-written profiles, measurements and prices into the profile store. All files or none.",
+    .summary = "Imports hand-written profiles, measurements and prices into the profile store, all files or none.",
     .examples = "  rbprofile import resnet50.yaml prices.csv\n"
                 "  rbprofile import placements.csv --name bert --accelerator T4 --batch 12 --units-per-epoch 7387\n",
     .options = import_options,
@@ -90,7 +90,7 @@ static bool store_all(const struct rb_import *imports, int n, struct rb_store *s
     return true;
 }
 
-// Everything is read and checked before the store is opened: a bad file leaves not even an empty store behind.
+// Everything is read and checked before the store is opened: a bad file does not even leave an empty store.
 static bool read_and_store(const struct rb_args *args, const char *const *paths, int n,
                            const struct rb_import_options *options, struct rb_import *imports, struct rb_err *err)
 {

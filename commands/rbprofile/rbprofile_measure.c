@@ -1,5 +1,5 @@
-// rbprofile train and rbprofile provision: campaigns that run the user's command, or only buy nodes, and record what
-// happened in the profile store.
+// rbprofile train and rbprofile provision: campaigns that run the user's command, or only launch nodes, and record the
+// times in the profile store.
 #include "commands/rbprofile/rbprofile_measure.h"
 
 #include "base/exit_codes.h"
@@ -16,7 +16,7 @@
 
 enum { MAX_SETS = 32 };
 
-// Real machines are bought only after a look at what it costs at most.
+// Real machines are rented only after showing the user the most that they can cost.
 static bool may_buy(const struct rb_measurement *m, bool yes, int n_nodes, int64_t limit_us, struct rb_err *err)
 {
     if (m->local || m->loopback)
@@ -30,11 +30,11 @@ static bool may_buy(const struct rb_measurement *m, bool yes, int n_nodes, int64
     if (yes)
         return true;
     if (!isatty(STDIN_FILENO))
-        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this buys real machines: say --yes");
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this rents real machines: pass --yes to confirm");
     fprintf(stderr, "Go on? [y/N] ");
     char answer[16] = "";
     if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
-        return rb_err_set(err, RB_E_NOT_CONFIRMED, "nothing was bought");
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "nothing was rented");
     return true;
 }
 
@@ -75,7 +75,7 @@ static bool train_with(const struct rb_args *args, struct rb_measurement *m, str
     return rb_print(&out, err);
 }
 
-// Only the resources of a job count here. Without one there is the command line, and the clouds that need no more.
+// Uses only the resources of a job. Without a job there is the command line, and the clouds that need no more.
 static bool read_resources(const struct rb_args *args, struct rb_measurement *m, struct rb_err *err)
 {
     static const char minimal[] = "name: provision\nmetric: {name: none, goal: maximize}\nparameters: {x: 1}\n"
@@ -87,7 +87,7 @@ static bool read_resources(const struct rb_args *args, struct rb_measurement *m,
         return false;
     const bool ok = rb_job_read(doc.root, NULL, 0, &m->arena, &m->job, err);
     rb_doc_finish(&doc);
-    m->job.resources.infra.n = 0; // where is the caller's to say
+    m->job.resources.infra.n = 0; // the caller sets the place
     return ok;
 }
 
@@ -133,7 +133,7 @@ static bool measure(const struct rb_args *args, measure_fn *with, const struct r
     bool ok = with(args, m, err), interrupted = m->interrupted;
     rb_measurement_finish(m);
     free(m);
-    if (interrupted) { // what was measured before is kept and printed; the exit code says that it is not all
+    if (interrupted) { // earlier measurements are kept and printed; the exit code shows that they are incomplete
         if (!ok)
             rb_err_print(err, args->command->name, rb_args_flag(args, "json"));
         exit(RB_CODE_INTERRUPTED);
@@ -141,7 +141,7 @@ static bool measure(const struct rb_args *args, measure_fn *with, const struct r
     return ok;
 }
 
-// Options that both commands have.
+// Options of both commands.
 static struct rb_measurement_options where_of(const struct rb_args *args)
 {
     return (struct rb_measurement_options){
@@ -180,7 +180,7 @@ static bool run_provision(const struct rb_args *args, struct rb_err *err)
         {"port", 0, RB_OPT_INT, false, "P", "ssh port of the nodes (default: RB_SSH_PORT, else the job's)", 1, 65535}, \
         {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where keys and logs go (default: the user's own)", 0, 0},       \
     {                                                                                                                  \
-        "yes", 0, RB_OPT_FLAG, false, NULL, "buy real machines without asking", 0, 0                                   \
+        "yes", 0, RB_OPT_FLAG, false, NULL, "rent real machines without asking", 0, 0                                  \
     }
 
 int rb_profile_train(int argc, char **argv)
@@ -189,13 +189,14 @@ int rb_profile_train(int argc, char **argv)
         {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
         {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
          1000},
-        {"share", 0, RB_OPT_STRING, false, "N,N..", "so many trials at once on one GPU, too (default: none)", 0, 0},
+        {"share", 0, RB_OPT_STRING, false, "N,N..", "also measure this many trials at once on one GPU (default: none)",
+         0, 0},
         {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
         {"batches", 0, RB_OPT_INT, false, "N",
          "larger batches to time at each size, where trial.batch lets it be tuned (default: 2)", 0, 10},
         {"nodes", 0, RB_OPT_INT, false, "N", "nodes to measure on at the same time (default: 1)", 1, 64},
         {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},
-        {"fresh", 0, RB_OPT_FLAG, false, NULL, "forget what was measured for this profile before", 0, 0},
+        {"fresh", 0, RB_OPT_FLAG, false, NULL, "forget earlier measurements for this profile", 0, 0},
         {"exclusive", 0, RB_OPT_FLAG, false, NULL, "one run per node at a time (always so on real machines)", 0, 0},
         {"set", 0, RB_OPT_STRING, true, "K=V", "change a key of the job", 0, 0},
         WHERE_OPTIONS,
@@ -206,7 +207,7 @@ int rb_profile_train(int argc, char **argv)
     static const struct rb_command command = {
         "rbprofile train",
         "[options] JOB.yaml",
-        "Run the job's real command at several sizes and record each unit's time.",
+        "Runs the job's real command at several sizes and records each unit's time.",
         "  rbprofile train job.yaml --gpus 1,2,4,8 --resource 3\n  rbprofile train job.yaml --infra local --gpus 1,2\n",
         options,
         1,
@@ -229,7 +230,7 @@ int rb_profile_provision(int argc, char **argv)
     static const struct rb_command command = {
         "rbprofile provision",
         "[options] JOB.yaml | --infra I --instance-type T",
-        "Launch nodes, record how long they take to come up, end them. Of a job only `resources` counts: image, "
+        "Launches nodes, records how long they take to come up, and ends them. Uses only `resources` of a job: image, "
         "network, ...",
         "  rbprofile provision job.yaml -n 5\n"
         "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n",

@@ -1,4 +1,4 @@
-// The measuring campaigns of rbprofile: they run the user's command, or buy nodes, and record what happened.
+// The measuring campaigns of rbprofile: they run the user's command, or only launch nodes, and record the times.
 #ifndef RB_COMMANDS_RBPROFILE_MEASURE_H
 #define RB_COMMANDS_RBPROFILE_MEASURE_H
 

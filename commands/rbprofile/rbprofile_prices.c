@@ -1,4 +1,4 @@
-// rbprofile prices: what the store knows, and newer ones from a file or from the clouds themselves.
+// rbprofile prices: shows the prices in the store, and updates them from a file or from the clouds themselves.
 #include "commands/rbprofile/rbprofile_command.h"
 
 #include "base/clock.h"
@@ -84,14 +84,14 @@ static const struct rb_option update_options[] = {
 static const struct rb_command update_command = {
     .name = "rbprofile prices update",
     .usage = "--from FILE | --infra INFRA [options]",
-    .summary = "Brings prices into the profile store, from a file or from the cloud that sells at them.",
+    .summary = "Puts prices into the profile store, from a file or from the cloud itself.",
     .examples =
         "  rbprofile prices update --from prices.csv\n"
         "  rbprofile prices update --infra aws/us-east-1 --instance-type g5.xlarge --instance-type p4d.24xlarge\n"
         "  rbprofile prices update --infra gcp/us-central1\n",
     .options = update_options};
 
-// One cloud's answer, on its way into the store.
+// One cloud's prices, on their way into the store.
 struct update {
     const struct rb_args *args;
     struct rb_arena arena;
@@ -108,7 +108,7 @@ static void add_type(struct update *u, const char *type)
     u->types[u->n_types++] = type;
 }
 
-// Those on the command line, else those that the store has prices of, which are asked for afresh.
+// The types on the command line, else those with a price in the store, which are fetched again.
 static bool choose_types(struct update *u, struct rb_err *err)
 {
     struct rb_catalog known = {0};
@@ -186,7 +186,7 @@ static const struct rb_option prices_options[] = {RB_DB_OPTION, RB_JSON_OPTION, 
 
 static const struct rb_subcommand subcommands[] = {
     {"show", "list prices with their age", show},
-    {"update", "bring prices in, from a file or from a cloud", update},
+    {"update", "update prices from a file or from a cloud", update},
     {0},
 };
 

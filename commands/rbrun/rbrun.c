@@ -1,4 +1,4 @@
-// rbrun: carries a plan out, and looks after runs.
+// rbrun: executes a plan, and manages runs.
 #include "commands/rbrun/rbrun.h"
 
 #include "base/closest.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Secrets are in this process's environment and memory: no core file, and no file of ours for others to read.
+// Secrets are in this process's environment and memory: no core file, and no file of ours that others can read.
 static void keep_private(void)
 {
     umask(077);
@@ -26,18 +26,18 @@ static void keep_private(void)
 }
 
 const struct rb_subcommand rb_run_subcommands[] = {
-    {"doctor", "looks at everything a run needs, and launches nothing", rb_run_doctor},
-    {"explain", "says what the number behind an error means", rb_run_explain},
+    {"doctor", "checks everything a run needs, and launches nothing", rb_run_doctor},
+    {"explain", "explains the number of an error", rb_run_explain},
     {"fetch", "unpacks a checkpoint", rb_run_fetch},
-    {"gc", "finds instances that nobody looks after any more, and ends them", rb_run_gc},
+    {"gc", "finds instances whose run no process executes, and ends them", rb_run_gc},
     {"list", "every run, newest first", rb_run_list},
     {"logs", "output of the trials", rb_run_logs},
     {"replay", "checks the journal of a run against a fresh engine", rb_run_replay},
-    {"report", "what a run did and cost, beside what was predicted", rb_run_report},
-    {"resume", "goes on with a run that was interrupted, stopped or killed", rb_run_resume},
-    {"status", "how a run stands", rb_run_status},
+    {"report", "shows what a run did and cost, beside the prediction", rb_run_report},
+    {"resume", "resumes a run that was interrupted, stopped or killed", rb_run_resume},
+    {"status", "shows the state of a run", rb_run_status},
     {"stop", "ends a run and its instances", rb_run_stop},
-    {"--pool", "carries out several jobs on nodes that they share", rb_run_pool},
+    {"--pool", "executes several jobs on nodes that they share", rb_run_pool},
     {0},
 };
 #define N_SUBCOMMANDS ((int)(sizeof rb_run_subcommands / sizeof *rb_run_subcommands) - 1)
@@ -63,8 +63,8 @@ int main(int argc, char **argv)
     if (refused)
         return refused;
     keep_private();
-    signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end
-    signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow
+    signal(SIGPIPE, SIG_IGN); // an ssh that died or a pager that was closed causes an error of that write, not our end
+    signal(SIGXFSZ, SIG_IGN); // as does a file that may not grow
     for (const struct rb_subcommand *s = rb_run_subcommands; argc > 1 && s->name; s++) {
         if (strcmp(argv[1], s->name) == 0 && s->name[0] != '-')
             return s->run(argc - 1, argv + 1);

@@ -19,8 +19,8 @@
     {"serve", 0, RB_OPT_STRING, false, "127.0.0.1:PORT", "show the run as a page; port 0: any; prints the address",   \
      0,       0}
 
-// Parses argv, prints help or runs; prints the error if there is one. Returns the exit code: that of the
-// error, else what run left in *out_code.
+// Parses argv, prints help or runs; prints the error if there is one. Returns the exit code: the error's, or what run
+// left in *out_code.
 typedef bool rb_run_fn(const struct rb_args *args, int *out_code, struct rb_err *err);
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv);
 
@@ -40,9 +40,9 @@ int rb_run_gc(int argc, char **argv);
 int rb_run_doctor(int argc, char **argv);
 int rb_run_explain(int argc, char **argv);
 
-bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err); // its number
+bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err); // the trial's number
 
-// May machines be bought? Asks on a terminal; without one --yes is needed. what: "rents up to 6 x g5.xlarge".
+// May machines be rented? Asks on a terminal; elsewhere --yes is needed. what: "rents up to 6 x g5.xlarge".
 bool rb_run_confirm(bool yes, const char *what, struct rb_err *err);
 
 #endif

@@ -46,7 +46,7 @@ bool rb_run_confirm(bool yes, const char *what, struct rb_err *err)
     if (yes)
         return true;
     if (!isatty(STDIN_FILENO))
-        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this %s, and there is no terminal to ask on: say --yes", what);
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this %s, and stdin is not a terminal: pass --yes to confirm", what);
     fprintf(stderr, "This %s. Go on? [y/N] ", what);
     if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
         return true;

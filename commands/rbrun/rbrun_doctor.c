@@ -1,4 +1,4 @@
-// rbrun doctor: would it work, and if not, what is to be done? Looks, changes nothing, launches nothing.
+// rbrun doctor: would a run work, and if not, what helps? Reads, changes nothing, launches nothing.
 #include "commands/rbrun/rbrun.h"
 
 #include "executor/doctor/doctor.h"
@@ -13,9 +13,8 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbrun doctor",
     .usage = "[options] [plan.json | job.yaml]",
-    .summary =
-        "Looks at everything a run needs: ssh, credentials, permissions, images, quotas, clock, prices, left-over "
-        "instances. Launches nothing.",
+    .summary = "Checks everything a run needs: ssh, credentials, permissions, images, quotas, clock, prices, left-over "
+               "instances. Launches nothing.",
     .examples = "  rbrun doctor plan.json\n"
                 "  rbrun doctor job.yaml          # before there is a plan: all but quotas and prices\n"
                 "  rbrun doctor --infra aws/us-east-1\n"

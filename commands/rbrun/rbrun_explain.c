@@ -1,4 +1,4 @@
-// rbrun explain: what the number behind an error means.
+// rbrun explain: explains the number of an error.
 #include "commands/rbrun/rbrun.h"
 
 #include "views/pages/error_catalog.h"

@@ -38,7 +38,7 @@ static bool which_trial(const struct rb_args *args, struct rb_journal *journal, 
 {
     struct rb_report report;
     if (rb_args_flag(args, "best") == (args->n_args == 3))
-        return rb_err_set(err, RB_E_OPERANDS, "say either --best or the number of a trial (see rbrun fetch --help)");
+        return rb_err_set(err, RB_E_OPERANDS, "give either --best or the number of a trial (see rbrun fetch --help)");
     if (args->n_args == 3)
         return rb_run_parse_trial(args->args[1], out, err);
     if (!rb_report_make(journal, &f->plan, &f->arena, &report, err))

@@ -1,4 +1,4 @@
-// rbrun gc: ending what was left running.
+// rbrun gc: ends what was left running.
 #include "commands/rbrun/rbrun.h"
 
 #include "executor/gc/gc.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static const struct rb_option gc_options[] = {
-    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "only say what would be ended", 0, 0},
+    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "only show what would be ended", 0, 0},
     {"yes", 0, RB_OPT_FLAG, false, NULL, "end them without asking", 0, 0},
     {"infra", 0, RB_OPT_STRING, true, "aws/us-east-1", "look there too (default: wherever a run on this machine was)",
      0, 0},
@@ -27,9 +27,9 @@ static const struct rb_option gc_options[] = {
 static const struct rb_command gc_command = {
     .name = "rbrun gc",
     .usage = "[options]",
-    .summary = "Finds instances that carry your owner tag but whose run nobody carries out any more, and ends them. "
-               "What a run "
-               "of another machine or container uses is known by its lease, and left alone.",
+    .summary = "Finds instances that carry your owner tag but whose run no process executes, and ends them. "
+               "Instances "
+               "of runs on other machines or in other containers are recognised by their leases, and left alone.",
     .examples = "  rbrun gc --dry-run\n"
                 "  rbrun gc --infra aws/eu-west-1\n"
                 "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n"
@@ -46,7 +46,7 @@ static bool confirm(const struct rb_gc *gc, bool yes, int n, int n_in_use, struc
         harmless = harmless && (!rb_gc_ends(&gc->found[i]) || rb_infra_is_harmless(gc->infras[gc->found[i].infra]));
     int len = snprintf(what, sizeof what, "ends %d instance%s%s%s%s", n, n == 1 ? "" : "s",
                        gc->is_elsewhere ? " of " : "", gc->is_elsewhere ? gc->owner : "",
-                       gc->is_elsewhere ? ", whose runs may be at work where you cannot see them" : "");
+                       gc->is_elsewhere ? ", whose runs may be executed where you cannot see it" : "");
     if (n_in_use > 0)
         snprintf(what + len, sizeof what - (size_t)len, "; %d of them %s in use by a run elsewhere, which loses %s",
                  n_in_use, n_in_use == 1 ? "is" : "are", n_in_use == 1 ? "it" : "them");

@@ -1,10 +1,10 @@
-// rbrun logs: what the trials have printed, from the files that the run keeps of it.
+// rbrun logs: prints the output of trials, from the files that the run keeps of it.
 #include "commands/rbrun/rbrun.h"
 
 #include "views/run/trial_logs.h"
 
 static const struct rb_option logs_options[] = {
-    {"follow", 'f', RB_OPT_FLAG, false, NULL, "go on as more is written, until interrupted", 0, 0},
+    {"follow", 'f', RB_OPT_FLAG, false, NULL, "continue with new output, until interrupted", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
@@ -12,8 +12,8 @@ static const struct rb_option logs_options[] = {
 static const struct rb_command logs_command = {
     .name = "rbrun logs",
     .usage = "[options] RUN [TRIAL]",
-    .summary =
-        "Output of the trials, in order of their starts. RUN: its id, its job's name, or the beginning of either.",
+    .summary = "Prints the output of the trials, in order of their starts. RUN: its id, its job's name, or the "
+               "beginning of either.",
     .examples = "  rbrun logs digits-2026\n  rbrun logs digits-2026 12 -f\n  rbrun logs digits-2026 --json\n",
     .options = logs_options,
     .min_args = 1,

@@ -1,4 +1,4 @@
-// rbrun list and replay: looking at runs from their journals, whether or not a process carries them out.
+// rbrun list and replay: read runs from their journals, whether or not a process executes them.
 #include "commands/rbrun/rbrun.h"
 
 #include "executor/report/report.h"
@@ -12,7 +12,7 @@ static const struct rb_option look_options[] = {RB_RUN_COMMON_OPTIONS, {0}};
 static const struct rb_command list_command = {
     .name = "rbrun list",
     .usage = "[options]",
-    .summary = "Every run, newest first: how it ended, how long it took, what it cost.",
+    .summary = "Lists every run, newest first: how it ended, how long it took, what it cost.",
     .examples = "  rbrun list\n  rbrun list --json\n",
     .options = look_options,
 };
@@ -71,7 +71,7 @@ static bool print_replay(const struct rb_replay *r, const char *run_id, bool at_
         return false;
     return json || r->n_missing == 0 ||
            rb_err_set(err, RB_E_REPLAY_DIFFERS,
-                      "the engine does not say what it said then: was this run made by another version?");
+                      "the engine's orders differ from those in the journal: was this run made by another version?");
 }
 
 static bool replay(const struct rb_args *args, int *out_code, struct rb_err *err)

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// A pool and what its jobs are planned from.
+// A pool and the inputs of its jobs' plans.
 struct pool {
     struct rb_pool_run run;
     struct rb_plan_inputs *inputs; // [run.n]
@@ -26,9 +26,9 @@ struct pool {
     bool json; // the report; events are written as text
 };
 
-// ---- what is printed
+// ---- output
 
-// Printed even if there is no room to keep it.
+// Prints it even if it cannot be saved.
 static bool print_report(struct pool *p, const struct rb_pool_report *r, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, kept = RB_BUF_INIT;
@@ -48,7 +48,7 @@ static bool print_report(struct pool *p, const struct rb_pool_report *r, struct 
     }
     return rb_print(&text, err) &&
            (is_kept || rb_err_set(err, rb_err_number(&why),
-                                  "the pool's report was not kept: %s%s%s; make room, then say `rbrun resume %s`",
+                                  "the pool's report was not kept: %s%s%s; make room, then run `rbrun resume %s`",
                                   why.file, why.file[0] ? ": " : "", why.message, r->run_id));
 }
 
@@ -89,7 +89,7 @@ static bool find_inputs(struct pool *p, int job, struct rb_err *err)
     rb_plan_inputs_init(in, path);
     if (!rb_plan_inputs_job(in, NULL, 0, err))
         return rb_err_prefix(err, "%s", path);
-    in->job.resources = p->run.file.resources; // its own are not asked: it lives on the pool's
+    in->job.resources = p->run.file.resources; // it uses the pool's, not its own
     return rb_plan_inputs_find(in, &p->run.sources, rb_local_slots, err) || rb_err_prefix(err, "%s", path);
 }
 
@@ -100,7 +100,8 @@ static bool plan_job(void *ctx, int job, struct rb_plan *out, struct rb_err *err
            rb_job_check_supported(&p->inputs[job].job, err);
 }
 
-// Absolute where it is a file that is there: a resume may be said from anywhere. What is not there is refused by who reads it.
+// Absolute if the file exists, because a resume may be started from any directory. A missing file is refused by its
+// reader.
 static const char *source(struct rb_pool_run *p, const struct rb_args *args, const char *option)
 {
     const char *path = rb_args_string(args, option, NULL);
@@ -108,7 +109,7 @@ static const char *source(struct rb_pool_run *p, const struct rb_args *args, con
     return real ? rb_arena_strdup(&p->arena, real) : path;
 }
 
-// Of jobs that have not begun.
+// For jobs that have not begun.
 static bool find_all_inputs(struct pool *p, struct rb_err *err)
 {
     p->inputs = rb_xcalloc((size_t)p->run.n + 1, sizeof *p->inputs);
@@ -130,7 +131,7 @@ static bool confirm(const struct rb_pool_run *p, const struct rb_args *args, str
     return rb_infra_is_harmless(infra[0]) || rb_run_confirm(rb_args_flag(args, "yes"), what, err);
 }
 
-// Everything that can be wrong is found before the first node.
+// Finds every mistake before the first node is launched.
 static bool prepare(struct pool *p, const struct rb_args *args, struct rb_err *err)
 {
     struct rb_pool_run *run = &p->run;
@@ -154,7 +155,7 @@ static bool prepare(struct pool *p, const struct rb_args *args, struct rb_err *e
            rb_pool_remember(run, err);
 }
 
-// Everything is said to have ended, or the user has left it as it is.
+// Everything is reported as ended, or the user has left it as it is.
 static bool conclude(struct pool *p, int *out_code, struct rb_err *err)
 {
     struct rb_pool_report report;
@@ -187,7 +188,7 @@ static bool work(struct pool *p, int *out_code, struct rb_err *err)
         return ok;
     if (!ok)
         rb_warn("%s", err->message);
-    *err = why; // says what became of the nodes
+    *err = why; // reports the state of the nodes
     return false;
 }
 
@@ -247,7 +248,7 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
     init(&p, args);
     p.run.files = *files;
     p.run.journal = journal;
-    *files = (struct rb_run_files){0}; // taken over
+    *files = (struct rb_run_files){0}; // ownership has passed on
     rb_arena_init(&files->arena);
     if (reopen(&p, args, err) && rb_pool_is_complete(&p.run, &complete, err) &&
         (complete || rb_run_check_open_files(&p.run.files.plan, p.run.n, err))) {

@@ -6,7 +6,7 @@
 
 int rb_run_pool(int argc, char **argv); // rbrun --pool pool.yaml [JOB.yaml ...]
 
-// Takes files and journal over.
+// Takes ownership of files and journal.
 bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
                     struct rb_err *err);
 

@@ -1,4 +1,4 @@
-// rbrun report: what a run did and cost, as text, JSON, CSV, a page or a picture.
+// rbrun report: shows what a run did and cost, as text, JSON, CSV, a page or a picture.
 #include "base/file.h"
 #include "base/log.h"
 #include "commands/rbrun/rbrun.h"
@@ -9,7 +9,7 @@
 static const struct rb_option report_options[] = {
     {"csv", 0, RB_OPT_STRING, false, "TABLE", "print " RB_REPORT_CSV_TABLES " as CSV", 0, 0},
     {"html", 0, RB_OPT_STRING, false, "FILE.html", "write the whole report as one page for a browser", 0, 0},
-    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write who ran where and when as a picture", 0, 0},
+    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write what ran where and when as a picture", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
@@ -17,7 +17,7 @@ static const struct rb_option report_options[] = {
 static const struct rb_command report_command = {
     .name = "rbrun report",
     .usage = "[options] [RUN]",
-    .summary = "What a run did and cost, beside what was predicted. RUN: its id, its job's name, or the beginning of "
+    .summary = "Shows what a run did and cost, beside the prediction. RUN: its id, its job's name, or the beginning of "
                "either; the newest.",
     .examples = "  rbrun report\n"
                 "  rbrun report digits-2026 --json > report.json\n"
@@ -52,7 +52,7 @@ static bool print_csv(struct rb_journal *j, const struct rb_plan *plan, bool at_
            rb_report_csv_write(doc.root, table, &csv, err) && rb_print(&csv, err);
 }
 
-// Before anything is read: a name that says something else than what would be in it is a mistake.
+// Before anything is read: a name that does not fit the contents is a mistake.
 static bool check_name(const struct rb_args *args, const char *option, const char *ending, struct rb_err *err)
 {
     const char *path = rb_args_string(args, option, NULL);

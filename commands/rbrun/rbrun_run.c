@@ -79,7 +79,7 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
     return true;
 }
 
-// --- before anything is bought
+// --- before anything is launched
 
 static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
 {
@@ -94,7 +94,7 @@ static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
     return harmless || rb_run_confirm(yes, what, err);
 }
 
-// pinned: the plan as it is kept; empty: as the file has it.
+// pinned: the plan as it is kept; empty: use the file.
 static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const struct rb_buf *pinned,
                          const struct rb_args *args, struct rb_err *err)
 {
@@ -170,7 +170,7 @@ static const struct rb_option resume_options[] = {
 static const struct rb_command resume_command = {
     .name = "rbrun resume",
     .usage = "[options] [RUN]",
-    .summary = "Goes on with a run that was interrupted, stopped or killed. RUN: its id, its job's name, or the "
+    .summary = "Resumes a run that was interrupted, stopped or killed. RUN: its id, its job's name, or the "
                "beginning of either.",
     .examples = "  rbrun resume\n"
                 "  rbrun resume digits-2026 --deadline +1h --budget +10\n",

@@ -1,4 +1,4 @@
-// rbrun status: how a run stands, once or watched.
+// rbrun status: shows the state of a run, once or repeatedly.
 #include "commands/rbrun/rbrun.h"
 #include "views/live/terminal.h"
 #include "views/run/pool_following.h"
@@ -15,9 +15,10 @@ static const struct rb_option status_options[] = {
 static const struct rb_command status_command = {
     .name = "rbrun status",
     .usage = "[options] [RUN]",
-    .summary = "How a run stands: stage, trials, nodes, dollars so far of expected, when it will end and how likely "
-               "that is in "
-               "time; of a pool, its jobs. RUN: its id, its job's name, or the beginning of either; the newest.",
+    .summary =
+        "Shows the state of a run: stage, trials, nodes, dollars so far of expected, when it will end and how likely "
+        "that is in "
+        "time; of a pool, its jobs. RUN: its id, its job's name, or the beginning of either; the newest.",
     .examples = "  rbrun status\n"
                 "  rbrun status --watch\n"
                 "  rbrun status lab-2026\n"

@@ -1,4 +1,4 @@
-// rbrun stop: ending what runs.
+// rbrun stop: stops runs.
 #include "commands/rbrun/rbrun.h"
 
 #include "executor/pool/pool_run.h"

@@ -1,5 +1,6 @@
-// rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
-// rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
+// rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate. It uses the
+// engine that rbrun uses, with delays sampled from the profile and learning curves that were measured before or are
+// synthetic.
 #include "commands/rbsim/rbsim.h"
 
 #include "base/file.h"
@@ -22,12 +23,12 @@
 #define DEFAULT_REPLICATES 100
 
 static const struct rb_option options[] = {
-    {"plan", 0, RB_OPT_STRING, false, "FILE", "plan to carry out (default: plan the job first)", 0, 0},
+    {"plan", 0, RB_OPT_STRING, false, "FILE", "plan to execute (default: plan the job first)", 0, 0},
     {"nodes", 0, RB_OPT_INT, true, "N", "no plan: a fixed cluster of N nodes", 1, RB_LIMIT_NODES},
     {"instance-type", 0, RB_OPT_STRING, true, "T", "of these nodes (default: the cheapest allowed)", 0, 0},
     {"gpus-per-trial", 0, RB_OPT_INT, false, "G", "on these nodes (default: the job's smallest size)", 1, 4096},
     {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random or grid (default: the job's)", 0, 0},
-    {"policy", 0, RB_OPT_STRING, false, "NAME", "who gets how many GPUs (default: the plan's, else the job's)", 0, 0},
+    {"policy", 0, RB_OPT_STRING, false, "NAME", "the allocation policy (default: the plan's, else the job's)", 0, 0},
     {"compare", 0, RB_OPT_STRING, true, "LIST", "TUNER:POLICY[:KEY=VALUE]...,...: each against the first", 0, 0},
     {"replicates", 0, RB_OPT_INT, false, "N", "simulated runs (default 100)", 1, 1000000},
     {"curves", 0, RB_OPT_STRING, false, "FILE", "learning curves: CSV, events.jsonl, a directory, synthetic[:b0=B]", 0,
@@ -41,10 +42,12 @@ static const struct rb_option options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "D", "deadline of the job; not with --plan", 0, 0},
     {"budget", 0, RB_OPT_STRING, false, "USD", "budget to plan for; not with --plan", 0, 0},
     {"confidence", 0, RB_OPT_STRING, false, "P", "probability to plan for; not with --plan", 0, 0},
+    {"guess", 0, RB_OPT_STRING, false, "K=V,...",
+     "simulate with a guess instead of a profile, e.g. unit=4m,on=A10G,from=feeling", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: as rbplan)", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE", "price list to plan with (default: as rbplan)", 0, 0},
     {"trace", 0, RB_OPT_STRING, false, "FILE", "no job: the jobs of a trace on one shared cluster", 0, 0},
-    {"apps", 0, RB_OPT_STRING, false, "DIR", "with --trace: the measured applications it speaks of", 0, 0},
+    {"apps", 0, RB_OPT_STRING, false, "DIR", "with --trace: the measured applications that it names", 0, 0},
     {"rules", 0, RB_OPT_STRING, false, "NAME", "with --trace: events (default), or osdi21 as published", 0, 0},
     {"gpus-per-node", 0, RB_OPT_INT, false, "G", "with --trace (default 4); and --nodes, default 16", 1,
      RB_LIMIT_GPUS_PER_NODE},
@@ -63,9 +66,9 @@ static const struct rb_option options[] = {
     {"autoscale", 0, RB_OPT_STRING, false, "RULE",
      "with --trace: marginal, throughput or utility decides how many of --nodes are owned (default: all, throughout)",
      0, 0},
-    {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
+    {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: own at least N nodes (default 1)", 1, RB_LIMIT_NODES},
     {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
-     "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
+     "with --autoscale: the least value of a GPU, relative to the first (default: the rule's)", 0.01, 1},
     {"provision-cv", 0, RB_OPT_DOUBLE, false, "CV", "with --autoscale: spread of that delay, log-normal (default 0)", 0,
      10},
     {"provision", 0, RB_OPT_DURATION, false, "D",
@@ -77,7 +80,7 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbsim",
     .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
-    .summary = "Runs a tuning job in virtual time, many times over, and says what it takes, costs and finds.",
+    .summary = "Runs a tuning job in virtual time, many times over, and reports time, cost and results.",
     .examples = "  rbsim job.yaml\n"
                 "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
                 "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"
@@ -171,7 +174,7 @@ static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
     return rb_print(&out, err);
 }
 
-// --tuner and --policy are keys of the job, read with it: defaults of others follow from them.
+// --tuner and --policy are keys of the job, read with it: defaults of other keys depend on them.
 static bool load_job(struct rb_sim_command *c, struct rb_err *err)
 {
     const char *tuner = rb_args_string(c->args, "tuner", NULL), *policy = rb_args_string(c->args, "policy", NULL);
@@ -197,7 +200,7 @@ static void finish(struct rb_sim_command *c)
     rb_plan_inputs_finish(&c->in);
 }
 
-static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
+static bool run(const struct rb_args *args, bool *out_printed, struct rb_err *err)
 {
     if (rb_args_nth(args, "trace", 0))
         return rb_sim_trace(args, err);
@@ -209,7 +212,7 @@ static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
         .sim = {.n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
                 .stop_at_deadline = rb_args_flag(args, "stop-at-deadline")},
         .json = rb_args_flag(args, "json"),
-        .out_told = out_told,
+        .out_printed = out_printed,
     };
     return load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
 }
@@ -225,12 +228,12 @@ int main(int argc, char **argv)
     const int refused = rb_open_files_begin("rbsim", RB_OPEN_FILES_TO_COMPUTE);
     if (refused)
         return refused;
-    bool told = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
+    bool printed = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
     if (ok && args.help)
         rb_args_help(&args);
     else
-        ok = ok && run(&args, &told, &err);
-    if (!ok && !told)
+        ok = ok && run(&args, &printed, &err);
+    if (!ok && !printed)
         rb_err_print(&err, command.name, rb_args_ask_for_json(argc, argv));
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);

@@ -20,15 +20,15 @@ struct rb_sim_command {
     struct rb_simulation sim;
     struct rb_sim_overrides *overrides; // [sim.n_variants]
     bool json;
-    bool *out_told;                     // an infeasible request with --json has printed its own document
+    bool *out_printed;                     // an infeasible request with --json has printed its own document
 };
 
-// Which variants: --tuner and --policy, or --compare TUNER:POLICY[:KEY=VALUE]...,...
+// Reads the variants: --tuner and --policy, or --compare TUNER:POLICY[:KEY=VALUE]...,...
 bool rb_sim_name_variants(struct rb_sim_command *c, struct rb_err *err);
-// Their jobs and plans: --plan, --nodes, or the planner.
+// Makes their jobs and plans: from --plan, --nodes, or the planner.
 bool rb_sim_make_plans(struct rb_sim_command *c, struct rb_err *err);
 
-// --trace FILE: no tuning job, but the jobs of a trace on one shared cluster.
+// --trace FILE: simulates the jobs of a trace on one shared cluster instead of a tuning job.
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-// What rbsim simulates: one tuner under one policy, or several to compare; each on a plan from a file, on a fixed cluster
-// without a plan, or on the plan that rbplan would make.
+// What rbsim simulates: one tuner under one policy, or several to compare; each on a plan from a file, on a fixed
+// cluster without a plan, or on the plan that rbplan would make.
 #include "commands/rbsim/rbsim.h"
 
 #include "base/log.h"
@@ -14,7 +14,7 @@
 
 #define PLAN_SAMPLES 4096
 
-static const char *const planning_only[] = {"deadline", "budget", "confidence", "profile-file", "prices", "set"};
+static const char *const planning_only[] = {"deadline", "budget", "confidence", "guess", "profile-file", "prices", "set"};
 static const char *const cluster_only[] = {"instance-type", "gpus-per-trial"};
 
 // ---- which variants
@@ -101,7 +101,7 @@ static void write_config(const struct rb_job *job, struct rb_buf *out)
     rb_job_write(job, &j);
 }
 
-// The plan carries its own copy of the job, and that is what runs. Constraints may have come from rbplan's flags.
+// The plan carries its own copy of the job, and that copy runs. Constraints may have come from rbplan's flags.
 static void warn_if_changed(const struct rb_sim_command *c, const struct rb_plan *plan)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf file = RB_BUF_INIT;
@@ -125,7 +125,7 @@ static bool check_tuner(const struct rb_sim_command *c, const struct rb_plan *pl
     if (strcmp(name, planned) == 0)
         return rb_job_check_supported(plan->job, err);
     return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
-                      "--tuner %.40s: the plan was made for %s; leave out --plan to plan anew", name, planned);
+                      "--tuner %.40s: the plan was made for %s; leave out --plan to make a new plan", name, planned);
 }
 
 static bool read_plan(struct rb_sim_command *c, const char *path, struct rb_plan *out, struct rb_err *err)
@@ -133,8 +133,7 @@ static bool read_plan(struct rb_sim_command *c, const char *path, struct rb_plan
     for (size_t i = 0; i < sizeof planning_only / sizeof planning_only[0]; i++) {
         if (rb_args_nth(c->args, planning_only[i], 0))
             return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
-                              "--%s changes what is planned: leave out --plan, or make the plan anew",
-                              planning_only[i]);
+                              "--%s changes what is planned: leave out --plan, or make a new plan", planning_only[i]);
     }
     if (!rb_doc_read(&c->plan_doc, path, err) ||
         !rb_plan_read(c->plan_doc.root, rb_digest_sha256, &c->in.arena, out, err))
@@ -148,12 +147,12 @@ static bool read_plan(struct rb_sim_command *c, const char *path, struct rb_plan
 
 // ---- a fixed cluster, without planning
 
-static bool dearer(const struct rb_offer *a, const struct rb_offer *b)
+static bool is_more_expensive(const struct rb_offer *a, const struct rb_offer *b)
 {
     return a->rate.uusd_per_hour > b->rate.uusd_per_hour;
 }
 
-// The cheapest of the offers, of one type where it is named; spot only where the job has nothing else.
+// The cheapest of the offers, of one type if it is named; spot only if the job allows nothing else.
 static bool choose_offer(const struct rb_sim_command *c, const struct rb_job *job, const struct rb_offer *offers, int n,
                          const struct rb_offer **out, struct rb_err *err)
 {
@@ -163,7 +162,7 @@ static bool choose_offer(const struct rb_sim_command *c, const struct rb_job *jo
         if ((type && strcmp(offers[i].instance_type, type) != 0) ||
             (offers[i].market == RB_MARKET_SPOT && job->resources.spot != RB_SPOT_ONLY))
             continue;
-        if (!best || dearer(best, &offers[i]))
+        if (!best || is_more_expensive(best, &offers[i]))
             best = &offers[i];
     }
     if (!best)
@@ -232,13 +231,13 @@ static bool planned(struct rb_sim_command *c, const struct rb_job *job, struct r
     const bool ok = rb_make_plan(&request, rb_planner_default(job), &c->in.arena, out, &result, err);
     if (!ok && err->code == RB_ERR_INFEASIBLE) {
         rb_infeasible_explain(&request, rb_planner_default(job), &result, c->json, &c->in.arena, err);
-        *c->out_told = c->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
+        *c->out_printed = c->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
     }
     rb_waiting_line_end(waiting);
     return ok;
 }
 
-// ---- all of them
+// ---- all variants
 
 static bool make_plan(struct rb_sim_command *c, struct rb_sim_variant *v, const struct rb_sim_overrides *o,
                       struct rb_err *err)

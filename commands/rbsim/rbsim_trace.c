@@ -1,4 +1,4 @@
-// rbsim --trace: the jobs of a trace on one shared cluster, under a policy that divides it.
+// rbsim --trace: simulates the jobs of a trace on one shared cluster, under a policy that divides it.
 #include "commands/rbsim/rbsim_trace.h"
 
 #include "base/clock.h"
@@ -25,7 +25,7 @@ static void finish(struct rb_sim_trace *t)
     rb_apps_finish(&t->apps);
 }
 
-// ---- what is asked for
+// ---- the request
 
 static bool find_policy(struct rb_sim_trace *t, struct rb_err *err)
 {
@@ -47,7 +47,7 @@ static bool find_rules(struct rb_sim_trace *t, struct rb_err *err)
            rb_err_set(err, RB_E_OPTION_VALUE, "--rules: expected events or osdi21, got %.40s", name);
 }
 
-// A node is billed while it boots: the whole delay is.
+// A node is billed while it boots: for the whole delay.
 static bool read_delay(struct rb_sim_trace *t, struct rb_err *err)
 {
     struct rb_trace_provisioning *p = &t->options.provisioning;
@@ -100,12 +100,12 @@ static bool read_seed(struct rb_sim_trace *t, struct rb_err *err)
     return true;
 }
 
-// Options of a tuning job mean nothing here; silence would look like they did.
+// Options of a tuning job have no effect here; without an error it would seem that they had.
 static bool refuse_options_of_jobs(const struct rb_sim_trace *t, struct rb_err *err)
 {
     static const char *const of_jobs[] = {
         "plan",     "gpus-per-trial",   "tuner",        "compare", "replicates", "curves",
-        "deadline", "stop-at-deadline", "profile-file", "set",     "budget"};
+        "deadline", "stop-at-deadline", "profile-file", "guess", "set",     "budget"};
     for (int g = 0; g < t->args->n_given; g++) {
         const char *name = t->args->given[g].option->name;
         for (size_t i = 0; i < sizeof of_jobs / sizeof of_jobs[0]; i++) {

@@ -1,4 +1,4 @@
-// Parts of rbsim --trace: what is asked for.
+// Parts of rbsim --trace: the request and its results.
 #ifndef RB_COMMANDS_RBSIM_TRACE_H
 #define RB_COMMANDS_RBSIM_TRACE_H
 
@@ -11,10 +11,10 @@ struct rb_sim_trace {
     struct rb_apps apps;
     struct rb_trace trace;
     struct rb_trace_options options;
-    struct rb_rate *rates;                 // what these point at
+    struct rb_rate *rates;                 // the prices that options point to
     struct rb_trace_run run;
-    int64_t wall_us;                       // of the run alone: nothing is read in it
-    struct rb_trace_gantt *drawing;        // where a picture is asked for
+    int64_t wall_us;                       // of the run alone, without reading
+    struct rb_trace_gantt *drawing;        // if a picture was requested
 };
 
 // rbsim_trace_nodes.c: --nodes, their GPUs and prices, cheapest first.

@@ -1,4 +1,4 @@
-// The nodes of a trace: how many, and at what price. --nodes may be given several times, with a price beside each; nodes of
+// The nodes of a trace: their number and price. --nodes may be given several times, with a price beside each; nodes of
 // all prices train alike.
 #include "commands/rbsim/rbsim_trace.h"
 
@@ -145,7 +145,7 @@ bool rb_sim_trace_read_nodes(struct rb_sim_trace *t, struct rb_err *err)
                           "--trace: expected --prices FILE with --instance-type T, or --usd-per-gpu-hour, or no price");
     if (n_rates + n_types != n && (n > 1 || n_rates + n_types > 1))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
-                          "--trace: expected a price beside each --nodes, got %d and %d: say --nodes 8 "
+                          "--trace: expected a price beside each --nodes, got %d and %d: pass --nodes 8 "
                           "--usd-per-gpu-hour 0.5 --nodes 24 --usd-per-gpu-hour 1.2",
                           n_rates + n_types, n_counts);
     if (!read_counts(t, kinds, n, err))

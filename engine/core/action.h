@@ -1,4 +1,4 @@
-// Lists everything that the engine may order its world to do. Each action is decided and carries its reason.
+// Lists every action that the engine may order from its world. Each action is final and carries its reason.
 #ifndef RB_ENGINE_ACTION_H
 #define RB_ENGINE_ACTION_H
 
@@ -12,9 +12,9 @@ enum rb_action_kind {
     RB_ACTION_TERMINATE,   // node: release it now (or withdraw its request)
     RB_ACTION_START_TRIAL, // trial, attempt, stage, position, resource_start, resource_end, slots
     RB_ACTION_KILL_TRIAL,  // trial, attempt: end its processes on every node; no TRIAL_ENDED is expected
-    RB_ACTION_YIELD_TRIAL, // trial, attempt: let it checkpoint and give way; TRIAL_ENDED says YIELDED (or what came first)
+    RB_ACTION_YIELD_TRIAL, // trial, attempt: let it checkpoint and give way; TRIAL_ENDED then has YIELDED, or an earlier end
     RB_ACTION_WAKE,        // at_us: send RB_EVENT_TIME then
-    RB_ACTION_ADVISE,      // stage: a decision wants a forecast; answer with RB_EVENT_FORECAST or never
+    RB_ACTION_ADVISE,      // stage: the policy wants a forecast; answer with RB_EVENT_FORECAST or never
     RB_ACTION_DONE,        // the job is over; RB_ACTION_TERMINATE was sent for every node before
 };
 
@@ -30,7 +30,7 @@ struct rb_action {
     const struct rb_slot *slots;   // valid until the next step; [n_slots]
     int n_slots;
     int64_t at_us;
-    const char *reason;            // static text: "stage 2 lists 4 nodes, 1 owned"
+    const char *reason;            // static text: "the stage needs more nodes of this offer than are owned"
 };
 
 // A list the caller owns and reuses; rb_engine_step clears it first.

@@ -19,13 +19,13 @@ struct rb_advice {
     bool admit;              // may new trials still be started?
 };
 
-// Who can be asked; `out` and what it points to live in `arena`. false: no advice this time.
+// The forecaster; `out` and what it points to live in `arena`. false: no advice this time.
 struct rb_engine;
 typedef bool rb_adviser_fn(void *ctx, const struct rb_engine *e, struct rb_arena *arena, struct rb_advice *out);
 
 void rb_advice_write(const struct rb_advice *advice, struct rb_json *j);
 const struct rb_advice *rb_advice_copy(const struct rb_advice *advice, struct rb_arena *arena);
-// Copied into `arena`.
+// The result is copied into `arena`.
 bool rb_advice_read(const struct rb_node *node, struct rb_arena *arena, struct rb_advice *out, struct rb_err *err);
 
 #endif

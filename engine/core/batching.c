@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define MIN_VAR    1e-6 // as published: gradients without any noise
-#define MAX_GROWTH 4    // times the largest batch per GPU that was timed: beyond, a fit is a guess
+#define MAX_GROWTH 4    // times the largest timed batch per GPU: beyond, a fit is a guess
 
-// What steps take on one accelerator.
+// Step times on one accelerator.
 struct accelerator {
     const char *name;
     struct rb_throughput_log log;
@@ -29,7 +29,7 @@ struct rb_batching {
     struct rb_goodput_batches *batches;
     struct accelerator *accelerators; // that have reported
     int n_accelerators;
-    struct known_noise *trials; // by id, as far as any has reported
+    struct known_noise *trials; // by id, as far as any trial has reported
     int n_trials;
 };
 
@@ -50,8 +50,8 @@ static struct rb_batch_limits limits_of(const struct rb_trial_spec *spec)
                                     .max_per_gpu = (int)spec->batch_max_per_gpu};
 }
 
-// Of the smallest total that `gpus` GPUs can train with. More GPUs than the largest batch, which a campaign may ask for and
-// no trial: a sample each.
+// The smallest total that `gpus` GPUs can train with. With more GPUs than the largest batch (a campaign may ask for
+// that, a trial does not): one sample each.
 static struct rb_batch smallest(const struct rb_batch_limits *limits, int gpus)
 {
     struct rb_batch candidates[RB_N_TOTALS];
@@ -147,10 +147,10 @@ void rb_batching_report(struct rb_batching *b, int trial, const char *accelerato
     }
 }
 
-// What is known of the time of a step, and how far it may be asked.
+// What is known of the time of a step, and up to which batch.
 struct known_steps {
     struct rb_throughput throughput;
-    double max_local_batch; // largest that was timed; 0: not said
+    double max_local_batch; // largest that was timed; 0: unknown
 };
 
 static bool profile_steps(const struct rb_training *t, struct known_steps *out)
@@ -164,8 +164,8 @@ static bool profile_steps(const struct rb_training *t, struct known_steps *out)
     return true;
 }
 
-// Local batches that are close to each other hardly separate the fixed time of a step from the time per sample: until they
-// are apart, a profile that knows both is the better judge.
+// Local batches of similar size hardly separate the fixed time of a step from the time per sample: until they differ
+// enough, a profile that knows both is better.
 static bool steps_for(const struct rb_batching *b, const char *accelerator, struct known_steps *out)
 {
     const struct accelerator *a = find(b, accelerator);
@@ -200,7 +200,7 @@ bool rb_batching_model(const struct rb_batching *b, int trial, const char *accel
     const double most = fmax(MAX_GROWTH * steps.max_local_batch, b->limits.initial);
     if (steps.max_local_batch > 0 && most < g.limits.max_per_gpu) {
         g.limits.max_per_gpu = (int)most;
-        g.batches = NULL; // those are of other limits
+        g.batches = NULL; // those belong to other limits
     }
     *out = g;
     return true;
@@ -213,7 +213,7 @@ struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial,
     struct rb_batch batch = smallest(&b->limits, gpus);
     if (rb_batching_model(b, trial, accelerator, &g) && rb_goodput_best(&g, nodes, gpus, &batch) > 0) {
         const struct rb_batch within = rb_batch_within(&b->limits, gpus, batch);
-        // Where GPUs do not divide a largest batch that is the initial one, rounding up is the lesser evil.
+        // If the GPUs do not divide the largest batch, and that is the initial one, rounding up is better.
         batch = rb_batch_total(&within, gpus) >= b->limits.initial ? within : batch;
     }
     struct rb_grad_noise noise;

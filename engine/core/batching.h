@@ -9,7 +9,7 @@
 #include "engine/plan/plan.h"
 #include "profiles/fit/goodput.h"
 
-// With what a trial was started.
+// The batch with which a trial was started.
 struct rb_trial_batch {
     struct rb_batch batch; // per_gpu 0: the job does not tune it
     double lr_factor;      // for the learning rate that was chosen for the initial batch
@@ -28,10 +28,10 @@ void rb_batching_destroy(struct rb_batching *b); // NULL is fine
 void rb_batching_report(struct rb_batching *b, int trial, const char *accelerator, int nodes, int gpus,
                         const struct rb_trial_batch *with, const struct rb_step_stats *stats);
 
-// For its next start. The initial batch as long as either its noise or the time of a step is unknown.
+// The batch for its next start: the initial batch while its noise or the time of a step is unknown.
 struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, const char *accelerator, int nodes, int gpus);
 
-// What is known for it, to ask rb_goodput_best of. false: nothing yet.
+// What is known for it, as input for rb_goodput_best. false: nothing yet.
 bool rb_batching_model(const struct rb_batching *b, int trial, const char *accelerator, struct rb_goodput *out);
 
 #endif

@@ -1,5 +1,5 @@
-// The nodes an engine owns: asking for them, giving them back, and what the clouds say of them. Events about a node that
-// has ended, or about an earlier request for it, change nothing.
+// The nodes an engine owns: requests, releases, and events from the clouds. Events about a node that has ended, or
+// about an earlier request for it, change nothing.
 #include "engine/core/engine_state.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Of a plan made by a program; a plan from a file has passed rb_plan_read.
+// For a plan made by a program; a plan from a file has passed rb_plan_read.
 static bool check_stage(const struct rb_plan *plan, int index, struct rb_err *err)
 {
     const struct rb_plan_stage *stage = &plan->stages[index];
@@ -246,7 +246,7 @@ int rb_engine_n_gpus(const struct rb_engine *e)
     return rb_engine_capacity(e, 1);
 }
 
-// Nodes that are not shared with other jobs are all alike, and need not be looked at one by one.
+// Nodes that are not shared with other jobs are all alike, so one capacity applies to all.
 int rb_engine_capacity(const struct rb_engine *e, int gpus)
 {
     if (e->places.n_held == 0)
@@ -289,9 +289,9 @@ enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_re
     return e->outcome;
 }
 
-// Where a trial stands among all: how far it was trained when it last ended a rung, and its score there. A trial that has
-// not ended any is ranked below all others, by what it reported last; asynchronous rungs are left at any time, so there
-// only that counts. false: nothing to rank.
+// The rank of a trial: its resource when it last ended a rung, and its score there. A trial that has not ended any is
+// ranked below all others, by its last report; asynchronous rungs are left at any time, so there only the last report
+// counts. false: nothing to rank.
 static bool rank(const struct rb_engine *e, const struct trial *t, int64_t *out_resource, double *out_score)
 {
     if (e->tuner->on_demand) {
@@ -304,7 +304,7 @@ static bool rank(const struct rb_engine *e, const struct trial *t, int64_t *out_
     return *out_score > -INFINITY;
 }
 
-// Of those that failed for good, or of the others.
+// The best of those that failed for good, or of the others.
 static int best_of(const struct rb_engine *e, bool failed)
 {
     int best = -1;

@@ -23,13 +23,13 @@ struct rb_trial {
     int failures;             // restarts charged against trial.max_restarts
     int gpus;                 // while WAITING or RUNNING
     int sharers;              // trials that may sit on its GPU, itself included; 1: it has the GPU to itself
-    int next_gpus;            // GPUs it will start again with, where it was asked to give way; 0: it will pause; else `gpus`
+    int next_gpus;            // GPUs of its next start, if it was asked to give way; 0: it will pause; else `gpus`
     int next_sharers;         // likewise; else `sharers`
     int64_t started_us;       // of the current or last start, -1: never
     int64_t resource;         // trained and reported so far
     int64_t resource_end;     // of its budget
     double metric;            // last reported, NaN before the first
-    double score;             // of that metric; -INFINITY before, and of a trial that failed
+    double score;             // of that metric; -INFINITY before the first, and for a failed trial
     struct rb_trial_batch with; // of the current or last start
     struct rb_slot *slots;    // while RUNNING
     int n_slots;
@@ -39,7 +39,7 @@ struct rb_owned_node {
     enum rb_owned_state state;
     int offer, stage, ordinal, attempt; // key of its draws
     int gpus;
-    uint64_t usable;          // bit mask: all GPUs, but of a node that is shared with other jobs
+    uint64_t usable;          // bit mask: all GPUs, except on a node that is shared with other jobs
     uint64_t busy;            // bit mask
     int64_t requested_us, running_us, ready_us, ended_us; // -1: not yet
 };
@@ -48,8 +48,8 @@ enum rb_job_outcome {
     RB_JOB_RUNNING,
     RB_JOB_COMPLETE,
     RB_JOB_TARGET,
-    RB_JOB_STOPPED,    // it may go on (RB_EVENT_RESUME)
-    RB_JOB_INCOMPLETE, // all is done that can be, and no trial was trained to the end with a result
+    RB_JOB_STOPPED,    // it may be resumed (RB_EVENT_RESUME)
+    RB_JOB_INCOMPLETE, // everything possible is done, and no trial was trained to the end with a result
 };
 // Is the job over for good?
 static inline bool rb_job_is_final(enum rb_job_outcome o)
@@ -74,29 +74,30 @@ const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node);
 int64_t rb_engine_now_us(const struct rb_engine *e);            // of the last event
 const int *rb_engine_running(const struct rb_engine *e, int *out_n); // ids of running trials, in no order
 const int *rb_engine_waiting(const struct rb_engine *e, int *out_n); // ids, the first in the queue first, else in no order
-// For policies that watch: running trials that are not to pause, by score, the best first, ties by id.
+// For policies that watch: running trials that will not pause, ordered by score, best first, ties by id.
 int rb_engine_n_standing(const struct rb_engine *e);
 int rb_engine_standing(const struct rb_engine *e, int place);   // the trial there
-int rb_engine_place(const struct rb_engine *e, int trial);      // -1: it does not run, or is to pause
-int rb_engine_claimed_gpus(const struct rb_engine *e);          // that trials have or wait for, the larger of both
-// What the policy keeps of the run, for the adviser it asks; NULL: the engine follows another one.
+int rb_engine_place(const struct rb_engine *e, int trial);      // -1: it does not run, or will pause
+// GPUs that trials have or wait for, whichever is larger
+int rb_engine_claimed_gpus(const struct rb_engine *e);
+// The policy's state, for its adviser; NULL: the engine follows another policy.
 const void *rb_engine_policy_state(const struct rb_engine *e, const struct rb_policy *policy);
-int rb_engine_n_gpus(const struct rb_engine *e);                // that trials may be placed on now, busy or free
+int rb_engine_n_gpus(const struct rb_engine *e);                // GPUs on which trials may be placed now, busy or free
 // The number of trials of `gpus` GPUs each that the usable GPUs could hold at once if all of them were free.
 int rb_engine_capacity(const struct rb_engine *e, int gpus);
-// Could the trial, waiting or running, have `gpus` GPUs now, if it gave its own back?
+// Could the trial, waiting or running, have `gpus` GPUs now if it released its own?
 bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus);
 int rb_engine_stage(const struct rb_engine *e);                 // the tuner's phase, -1 before START
 int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage); // -1: not started
 int64_t rb_engine_stage_end_us(const struct rb_engine *e, int stage);   // -1: not ended
 enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_reason *out_reason);
 // Best trial by the job's goal: furthest rung first, then score, then id; asynchronous: by the last report, then id.
-// One that failed for good is below all others. -1: none reported yet.
+// A trial that failed for good is below all others. -1: none reported yet.
 int rb_engine_best(const struct rb_engine *e);
-// Of a run that ended because its script is broken (RB_STOP_BROKEN_SCRIPT): how many trials failed in the same way, and what
-// the last of them printed, NULL: nothing; borrowed from the engine. 0: no run that ended so.
+// For a run that ended because its script is broken (RB_STOP_BROKEN_SCRIPT): the number of trials that failed in the
+// same way, and the last output of the last of them, NULL: none; borrowed from the engine. 0: the run did not end so.
 int rb_engine_broken(const struct rb_engine *e, const char **out_said);
-// Did its last failure end it because it was the same as the one before?
+// Did the trial end because its last failure was the same as the one before?
 bool rb_engine_failed_alike(const struct rb_engine *e, int trial);
 // Does the simulated time of the run still matter for this trial's attempt? Used to drop late process exits.
 bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt);

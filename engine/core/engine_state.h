@@ -1,10 +1,10 @@
 // Defines the state of an engine and the functions that its parts share. Only the engine's own files include it:
-//   engine.c        life, the step switch, what can be asked
+//   engine.c        life, the step switch, queries
 //   stage.c         groups and phases: ask the tuner and the policy; keep, release and request nodes
-//   cluster.c       nodes: request, terminate, what clouds say of them
-//   queue.c         who waits, in which order
+//   cluster.c       nodes: request, terminate, events from clouds
+//   queue.c         waiting trials and their order
 //   trials.c        trials: join, start, give way, start again
-//   results.c       what training scripts say, and what tuner and policy make of it
+//   results.c       results of training scripts, and what tuner and policy decide from them
 //   run_events.c    start, wake-ups, advice, stop and resume
 #ifndef RB_ENGINE_ENGINE_STATE_H
 #define RB_ENGINE_ENGINE_STATE_H
@@ -21,21 +21,21 @@ enum giving_way { GIVES_NO_WAY, GIVES_WAY_TO_RESIZE, GIVES_WAY_TO_PAUSE };
 struct trial {
     struct rb_trial pub;
     int slots_cap;
-    struct rb_width wanted;  // pub.gpus are as many, or what the phase's nodes can hold
-    bool handed_out;         // by the tuner, and its end not reported back yet
+    struct rb_width wanted;  // pub.gpus are this many, or what the phase's nodes can hold
+    bool handed_out;         // by the tuner, and its end has not been reported back yet
     enum giving_way giving_way;
     int64_t checkpoint;      // resource of its last safe checkpoint: where it starts again
     int64_t started_from;    // resource_start of the current or last start
-    int64_t order;           // place in the queue: by group, then by position; kept until its end is reported to the tuner
+    int64_t order;           // place in the queue: by group, then by position; kept until the tuner learns of its end
     int running_at;          // index in `running`, -1: does not run
-    int64_t ranked_resource; // what it was trained to when it last ended a stage with a score, -1: never
+    int64_t ranked_resource; // its resource when it last ended a stage with a score, -1: never
     double ranked_score;
     uint64_t failure;        // signature of its last failure in this stage, 0: none, or not comparable
-    int64_t failed_at;       // resource it had come to then
-    bool failed_alike;       // it was ended because it failed twice in the same way
+    int64_t failed_at;       // the resource it had reached then
+    bool failed_alike;       // it ended because it failed twice in the same way
 };
 
-// Who trains on a busy GPU.
+// The trials on a busy GPU.
 struct gpu_use {
     int trial;               // the last that started there
     int n_trials, sharers;   // on it now; at most
@@ -44,9 +44,9 @@ struct gpu_use {
 struct node {
     struct rb_owned_node pub;
     bool allocated;          // belongs to the current phase's allocation: trials may be placed on it
-    struct gpu_use *uses;    // by GPU, of those that are busy; NULL before the first trial. [gpus]
+    struct gpu_use *uses;    // of the busy ones, by GPU; NULL before the first trial. [gpus]
     int n_shared;            // busy GPUs that several trials may sit on
-    bool draining;           // no longer listed, but trials still run on it: it is given back when the last has left
+    bool draining;           // no longer listed, but trials still run on it: it is released after the last has left
 };
 
 // May trials be placed on it now?
@@ -57,7 +57,7 @@ static inline bool rb_node_is_held(const struct node *n)
 
 struct rb_engine {
     const struct rb_plan *plan;                      // the one it was created with
-    const struct rb_plan *stage_plan[RB_LIMIT_STAGES]; // whose stage s is carried out; advice replaces later ones
+    const struct rb_plan *stage_plan[RB_LIMIT_STAGES]; // the plan whose stage s is executed; advice replaces later ones
     const struct rb_tuner *tuner;
     void *tuner_state;
     const struct rb_policy *policy;
@@ -69,12 +69,12 @@ struct rb_engine {
     enum rb_job_outcome outcome;
     enum rb_stop_reason stop_reason;
     int rules;               // enum rb_rules, of START
-    bool closed;             // the tuner was: it hands out less than it could have
+    bool closed;             // the tuner was closed: it starts fewer trials than it could have
     bool any_report;
     int n_failed;            // trials that failed for good
-    int n_broken;            // that failed alike, which ended the run; 0: they did not
+    int n_broken;            // trials that failed alike, which ended the run; 0: none
     const char *broken_said; // in `arena`
-    bool out_of_nodes;       // more nodes were asked for than one run may ever request
+    bool out_of_nodes;       // more nodes were requested than one run may ever request
 
     int stage;               // the tuner's phase: its nodes are owned; -1 before START
     int64_t phase_start_us;
@@ -84,7 +84,8 @@ struct rb_engine {
     int next_ordinal[RB_LIMIT_STAGES]; // of the stage's node requests
     int n_live_total;
     struct rb_allocation allocation;
-    struct rb_plan_nodes pool;         // the allocation's only entry since a policy changed its size; count 0: none did
+    // The allocation's only entry once a policy has changed its size; count 0: none has.
+    struct rb_plan_nodes pool;
     int n_early_made;        // entries of allocation.early already requested
 
     struct trial *trials;    // by id
@@ -95,7 +96,7 @@ struct rb_engine {
     int *running;            // ids, in no order
     int n_running, running_cap;
     struct rb_standings standings; // running trials that are not to pause, where a policy watches
-    int claimed_gpus;        // of running trials and of those that wait, the larger where one is to be resized
+    int claimed_gpus;        // GPUs of running and of waiting trials; the larger number for one that is to be resized
 
     struct node *nodes;      // by number
     int n_nodes, nodes_cap;
@@ -108,16 +109,16 @@ struct rb_engine {
     bool places_changed;     // GPUs became free or trials became waiting since the last look
 
     struct rb_arena arena;   // trials' slots, nodes' uses
-    struct rb_actions *out;  // of the step being made
+    struct rb_actions *out;  // of the current step
 };
 
 // engine.c
-bool rb_engine_check_plan(const struct rb_plan *plan, struct rb_err *err); // can it be carried out at all?
+bool rb_engine_check_plan(const struct rb_plan *plan, struct rb_err *err); // can it be executed at all?
 
 // stage.c
-void rb_engine_advance(struct rb_engine *e);    // all groups the tuner has, a new phase if it is in one, or the end
-void rb_engine_enter_phase(struct rb_engine *e); // the tuner's, where it is another one now
-void rb_engine_ask(struct rb_engine *e);        // an on_demand tuner, for as long as a trial could start at once
+void rb_engine_advance(struct rb_engine *e);    // all groups that the tuner has; then a new phase, or the end
+void rb_engine_enter_phase(struct rb_engine *e); // the tuner's phase, if it has changed
+void rb_engine_ask(struct rb_engine *e);        // an on_demand tuner, as long as a trial could start at once
 void rb_engine_reallocate(struct rb_engine *e); // owned nodes become what the allocation lists
 void rb_engine_resize_pool(struct rb_engine *e, int n_nodes, const char *reason);
 void rb_engine_release_drained(struct rb_engine *e);
@@ -125,12 +126,12 @@ void rb_engine_wake_for_early(struct rb_engine *e);
 void rb_engine_request_early(struct rb_engine *e); // those that are due
 void rb_engine_finish_job(struct rb_engine *e, enum rb_job_outcome outcome, const char *reason);
 void rb_engine_finish_search(struct rb_engine *e, const char *reason); // COMPLETE, or INCOMPLETE
-void rb_engine_close_tuner(struct rb_engine *e, enum rb_tuner_close what); // where it can be
+void rb_engine_close_tuner(struct rb_engine *e, enum rb_tuner_close what); // if it can be closed
 
 // cluster.c
 void rb_engine_request(struct rb_engine *e, int offer, bool allocated, const char *reason);
 void rb_engine_terminate(struct rb_engine *e, int node, const char *reason);
-void rb_engine_update_place(struct rb_engine *e, int node); // after a change of what says whether and how far it is free
+void rb_engine_update_place(struct rb_engine *e, int node); // after a change of whether or how far it is free
 void rb_engine_forget_ended(struct rb_engine *e); // drops ended nodes from `owned`
 void rb_engine_on_node_running(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_node_ready(struct rb_engine *e, const struct rb_event *event);
@@ -142,13 +143,15 @@ void rb_engine_on_lent(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_enqueue(struct rb_engine *e, int trial);
 int rb_engine_first_waiting(const struct rb_engine *e); // n_waiting > 0
 void rb_engine_dequeue_first(struct rb_engine *e);
-void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n); // those of the list that wait swap places
+// Waiting trials of the list swap places.
+void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n);
 
 // trials.c
 void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, struct rb_width width);
-void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width); // of one in the queue
-void rb_engine_plan_resize(struct rb_engine *e, int trial, struct rb_width next); // of one that runs; 0 GPUs: it is to pause
-void rb_engine_refit_waiting(struct rb_engine *e); // after a change of what shall be owned
+void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width); // of a trial in the queue
+// Of a running trial; 0 GPUs: it will pause.
+void rb_engine_plan_resize(struct rb_engine *e, int trial, struct rb_width next);
+void rb_engine_refit_waiting(struct rb_engine *e); // after a change of which nodes to own
 const char *rb_engine_accelerator_of(const struct rb_engine *e, const struct rb_slot *slots); // a gang has one kind
 void rb_engine_start_waiting(struct rb_engine *e); // as many waiting trials as fit, in order
 void rb_engine_wait_again(struct rb_engine *e, int trial); // from its last checkpoint
@@ -157,7 +160,7 @@ void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, con
 void rb_engine_kill_trial(struct rb_engine *e, int trial, const char *reason);
 void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const char *reason); // running and waiting
 void rb_engine_lose_trials_on(struct rb_engine *e, int node);
-void rb_engine_clear_unusable(struct rb_engine *e, int node); // trials on GPUs that may no longer be used give way
+void rb_engine_clear_unusable(struct rb_engine *e, int node); // trials on GPUs that they may no longer use give way
 void rb_engine_resume_trials(struct rb_engine *e);
 
 // results.c
@@ -166,7 +169,7 @@ void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_let_policy_arrange(struct rb_engine *e); // before waiting trials start
-void rb_engine_let_policy_share(struct rb_engine *e); // what may be used has changed
+void rb_engine_let_policy_share(struct rb_engine *e); // the usable GPUs have changed
 
 // run_events.c
 void rb_engine_on_start(struct rb_engine *e, const struct rb_event *event);

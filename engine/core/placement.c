@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- a set of node numbers: bits, and bits that say which words of bits are not empty
+// ---- a set of node numbers: bits, and bits that mark the words that are not empty
 
 #define N_WORDS     (RB_LIMIT_NODES / 64)
 #define N_TOP_WORDS ((N_WORDS + 63) / 64)
@@ -32,7 +32,7 @@ static void erase(struct rb_place_set *s, int node)
     s->n--;
 }
 
-// The set is not empty.
+// The set must not be empty.
 static int lowest(const struct rb_place_set *s)
 {
     int t = 0;
@@ -42,7 +42,7 @@ static int lowest(const struct rb_place_set *s)
     return word * 64 + __builtin_ctzll(s->words[word]);
 }
 
-// ---- which node has how many GPUs free
+// ---- nodes by their number of free GPUs
 
 uint64_t rb_gpu_mask(int n)
 {

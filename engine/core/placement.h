@@ -15,7 +15,7 @@ struct rb_slot {
     uint64_t gpus;     // bit mask, lowest free bits first
 };
 
-// What one trial has of a cluster: whole GPUs, or a share of one.
+// What one trial holds in a cluster: whole GPUs, or a share of one.
 struct rb_width {
     int gpus;          // 1 where it is shared
     int sharers;       // trials that sit on the GPU together, itself included; 1: alone
@@ -45,8 +45,8 @@ struct rb_places {
 };
 
 void rb_places_finish(struct rb_places *p);
-void rb_places_clear(struct rb_places *p); // holds no node any more
-// A node that is held, or held from now on, with these GPUs free. number < RB_LIMIT_NODES, gpus as of all others.
+void rb_places_clear(struct rb_places *p); // then holds no node
+// A node that is held, now or from now on, with these GPUs free. number < RB_LIMIT_NODES; gpus equal for all nodes.
 void rb_places_set(struct rb_places *p, int node, int gpus, uint64_t free);
 void rb_places_give(struct rb_places *p, int node, uint64_t gpus); // free again; no-op if the node is not held
 void rb_places_remove(struct rb_places *p, int node); // no-op if it is not held
@@ -59,17 +59,18 @@ bool rb_places_take(struct rb_places *p, int g, struct rb_slot *out_slots, int *
 bool rb_places_would_fit(const struct rb_places *p, int g, const struct rb_slot *given, int n_given);
 bool rb_places_have_room(const struct rb_places *p); // is any GPU free?
 
-// One place of a GPU that `sharers` trials may sit on: of those shared so already the fullest with room (ties: lowest
-// node, then GPU), else of a free GPU, chosen as for g = 1. sharers 1: a GPU of its own.
+// Takes one place on a GPU for `sharers` trials: on the fullest GPU shared so that has room (ties: lowest node, then
+// GPU), else on a free GPU, chosen as for g = 1. sharers 1: a GPU of its own.
 bool rb_places_take_share(struct rb_places *p, int sharers, struct rb_slot *out_slot);
 bool rb_places_take_width(struct rb_places *p, struct rb_width width, struct rb_slot *out_slots, int *out_n_slots);
 bool rb_places_would_fit_share(const struct rb_places *p, int sharers);
 // The place is free again; the GPU too, when it was the last. No-op if the node is not held.
 void rb_places_give_share(struct rb_places *p, const struct rb_slot *slot);
-// Records that a busy GPU of a held node is shared so. For callers that keep account of nodes that come and go.
+// Records that a busy GPU of a held node is shared so. For callers that keep account of nodes that appear and
+// disappear.
 void rb_places_set_shared(struct rb_places *p, const struct rb_shared_gpu *gpu);
 
-// How many trials of g GPUs run at once on n nodes of G GPUs.
+// The number of trials of g GPUs that run at once on n nodes of G GPUs.
 int rb_placement_capacity(int n_nodes, int gpus_per_node, int g);
 
 uint64_t rb_gpu_mask(int n); // the n lowest bits

@@ -23,19 +23,19 @@ struct rb_allocation {
 
 struct rb_resize {
     int trial;
-    struct rb_width width;              // 0 GPUs: it shall pause
+    struct rb_width width;              // 0 GPUs: it is to pause
 };
 
-// What a watching policy wants done now. Zeroed by the engine before each call; lists are the engine's, grown by
-// rb_decide_resize.
+// What a watching policy wants now. The engine zeroes it before each call; the engine owns the lists, which
+// rb_decide_resize grows.
 struct rb_decisions {
-    struct rb_resize *resizes;          // trials that shall checkpoint, give way and start again with another size
+    struct rb_resize *resizes;          // trials that are to checkpoint, give way and start again with another size
     int n_resizes, resizes_cap;
-    bool in_order;                      // those of them that wait shall start in the order of the list
-    bool close;                         // hand out no more: what says
+    bool in_order;                      // those of them that wait start in the order of the list
+    bool close;                         // start no more trials of the kind close_what
     enum rb_tuner_close close_what;
     int pool_nodes;                     // number of nodes of the phase's first entry to own; -1: as before
-    bool advise;                        // ask the world for a forecast: the engine's answer is on_advice
+    bool advise;                        // ask the world for a forecast: on_advice receives the answer
     const char *reason;                 // static text, of all of the above
 };
 void rb_decide_resize(struct rb_decisions *d, int trial, int gpus); // GPUs of its own
@@ -43,20 +43,21 @@ void rb_decide_width(struct rb_decisions *d, int trial, struct rb_width width);
 
 struct rb_policy {
     const char *name;
-    bool anytime;                       // its deadline is when the best trial so far wins, not a failure
-    bool on_lent_gpus;                  // its nodes are shared with other jobs: of each it may use what RB_EVENT_LENT says
-    bool keeps_cluster;                 // owns the first stage's nodes throughout: only static plans are what it carries out
-    bool needs_on_demand;               // makes sense under asynchronous tuners alone
+    bool anytime;                       // at its deadline the best trial so far wins; that is no failure
+    // Its nodes are shared with other jobs: on each it may use the GPUs of RB_EVENT_LENT.
+    bool on_lent_gpus;
+    bool keeps_cluster;                 // owns the first stage's nodes throughout: it can execute only static plans
+    bool needs_on_demand;               // works only under asynchronous tuners
     int estimate_runs;                  // the most simulated runs that an estimate uses, because each takes long; 0: no limit
-    // A clause for forecasts of the end of a run: the assumption that they make because it is decided during the run. NULL:
-    // none.
+    // A clause for forecasts of the end of a run: the assumption that they make because the policy decides during the
+    // run. NULL: none.
     const char *foreseen_if;
     // GPUs of each trial of the group. Pure function of its inputs.
     int (*size)(const struct rb_plan *plan, const struct rb_group *group);
-    // Trials that may sit on one GPU when the group starts there, those of its size of one; NULL: they do not share.
-    // group NULL: as for the next that an asynchronous tuner would hand out.
+    // Trials that may share one GPU when the group starts there with size one; NULL: they do not share. group NULL: as
+    // for the next group of an asynchronous tuner.
     int (*sharers)(const struct rb_plan *plan, const struct rb_group *group);
-    // What to own while `phase` is the tuner's. Pure function of its inputs.
+    // The nodes to own while the tuner is in `phase`. Pure function of its inputs.
     void (*cluster)(const struct rb_plan *plan, int phase, struct rb_allocation *out);
 
     // Watching; all NULL for a policy that only follows the plan.
@@ -66,17 +67,17 @@ struct rb_policy {
     bool (*admits)(void *state, const struct rb_engine *e);
     // Trial `trial` reported (it still trains) or no longer trains.
     void (*decide)(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out);
-    // GPUs became free or trials became waiting: who starts next, with how much, and whom to resize. Before any of those that
-    // wait starts.
+    // GPUs became free or trials became waiting: decides which trials start next, their sizes, and which to resize.
+    // Called before any waiting trial starts.
     void (*arrange)(void *state, const struct rb_engine *e, struct rb_decisions *out);
-    // What the run may use has changed. Trials on GPUs it may no longer use are asked to give way in any case.
+    // The usable GPUs have changed. Trials on GPUs that the run may no longer use are asked to give way in any case.
     void (*on_lent)(void *state, const struct rb_engine *e, struct rb_decisions *out);
     // The world's answer to `advise`; may come late or never.
     void (*on_advice)(void *state, const struct rb_engine *e, const struct rb_advice *advice, struct rb_decisions *out);
 };
 
 const struct rb_policy *rb_policy_find(const char *name); // NULL: unknown
-// One that a job can have for itself: NULL also for those that live on lent GPUs.
+// A policy that one job can use by itself: NULL also for policies of lent GPUs.
 const struct rb_policy *rb_policy_find_alone(const char *name);
 extern const struct rb_policy *const rb_policies[];        // sorted by name, NULL-terminated
 

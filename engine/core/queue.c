@@ -1,4 +1,5 @@
-// Who waits: a binary heap of trial ids by their order, so that a trial which lost its node comes back to its place.
+// The waiting trials: a binary heap of trial ids by their order, so that a trial which lost its node gets its place
+// again.
 #include "engine/core/engine_state.h"
 
 #include "base/order.h"
@@ -11,7 +12,7 @@ static int64_t order(const struct rb_engine *e, int trial)
     return e->trials[trial].order;
 }
 
-// Puts a trial at `at`, or above, where those above it come later.
+// Puts a trial at `at`, or higher if the trials above it come later.
 static void sift_up(struct rb_engine *e, int at, int trial)
 {
     for (; at > 0 && order(e, trial) < order(e, e->queue[(at - 1) / 2]); at = (at - 1) / 2)

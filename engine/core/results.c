@@ -1,5 +1,5 @@
-// What training scripts say, and what the tuner and the policy make of it. Events of an attempt that is no longer current
-// change nothing.
+// Reports of training scripts, and what the tuner and the policy decide from them. Events of an attempt that is no
+// longer current change nothing.
 #include "engine/core/engine_state.h"
 
 #include <assert.h>
@@ -101,7 +101,7 @@ void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event)
     struct rb_decisions *d = no_decisions(e);
     e->policy->on_advice(e->policy_state, e, event->advice, d);
     carry_out(e, d);
-    e->places_changed = true; // whom it did not admit before it may admit now
+    e->places_changed = true; // it may now admit trials that it did not admit before
 }
 
 // ---- reports
@@ -206,7 +206,7 @@ static void end_trial(struct rb_engine *e, int trial, enum rb_trial_state state,
         e->tuner->ended(e->tuner_state, trial, resource, score);
 }
 
-// One that has not reported yet is below all that have; -INFINITY would end it for good.
+// A trial that has not reported yet gets a score below all that have; -INFINITY would end it for good.
 void rb_engine_end_paused(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
@@ -215,7 +215,7 @@ void rb_engine_end_paused(struct rb_engine *e, int trial)
     end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, score);
 }
 
-// In the same way as when it was started before, and no further: what its configuration does, not bad luck.
+// It failed in the same way as in its previous start, and no later: the cause is its configuration, not bad luck.
 static bool fails_again(struct trial *t, uint64_t signature)
 {
     const bool again = signature != 0 && signature == t->failure && t->pub.resource <= t->failed_at;
@@ -249,8 +249,8 @@ static int n_failing_with(const struct rb_engine *e, uint64_t signature)
     return n;
 }
 
-// Before any trial has reported, the first three that fail alike (or all, where there are fewer; a single one for good) say
-// that no configuration would do better.
+// If the first three trials (or all, if there are fewer; a single one only for good) fail alike before any trial has
+// reported, no configuration would do better.
 static bool stops_as_broken(struct rb_engine *e, const struct rb_event *event)
 {
     const int n_trials = n_trials_of_job(e), needed = n_trials < RB_BROKEN_TRIALS ? n_trials : RB_BROKEN_TRIALS;
@@ -270,7 +270,7 @@ static void on_yielded(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     const enum giving_way why = t->giving_way;
-    // Without progress a trial that was not asked to would give way for ever.
+    // Otherwise a trial that was not asked to give way and makes no progress would do so for ever.
     if (why == GIVES_NO_WAY && t->pub.resource <= t->started_from) {
         charge_failure(e, trial, 0);
         return;
@@ -285,7 +285,7 @@ static void on_yielded(struct rb_engine *e, int trial)
 static void on_evicted(struct rb_engine *e, int trial)
 {
     switch (e->trials[trial].giving_way) {
-    case GIVES_NO_WAY: // it was not asked
+    case GIVES_NO_WAY: // it was not asked to
         charge_failure(e, trial, 0);
         break;
     case GIVES_WAY_TO_RESIZE:

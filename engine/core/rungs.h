@@ -24,10 +24,10 @@ void rb_rungs_sha(int n_trials, int64_t r, int64_t R, int eta, enum rb_rungs con
 // One stage: every trial is trained to the end.
 void rb_rungs_one(int n_trials, int64_t R, struct rb_rung_table *out);
 
-// The stages of a job, as its tuner says (rb_tuner.stages).
+// The stages of a job, according to its tuner (rb_tuner.stages).
 bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
 
-// Do its stages overlap, as its tuner says (rb_tuner.overlaps)?
+// Do its stages overlap, according to its tuner (rb_tuner.overlaps)?
 bool rb_job_is_asynchronous(const struct rb_job *job);
 
 #endif

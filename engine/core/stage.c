@@ -1,10 +1,11 @@
-// Groups and phases. The tuner says who trains next and in which phase the job is, the policy what each trial gets and what to
-// own meanwhile; the cluster is made so at the instant the phase begins. For a synchronous tuner a phase is a rung.
+// Groups and phases. The tuner decides which trials train next and the phase of the job; the policy decides what each
+// trial gets and which nodes to own meanwhile. The cluster changes when the phase begins. For a synchronous tuner a
+// phase is a rung.
 #include "engine/core/engine_state.h"
 
 #include <assert.h>
 
-// Which entry of the allocation a node counts for, -1: none. `missing` [n_nodes]: how many each entry still lacks.
+// The entry of the allocation that a node counts for, -1: none. `missing` [n_nodes]: nodes that each entry still lacks.
 static int entry_for(const struct rb_allocation *a, const int *missing, int offer)
 {
     for (int i = 0; i < a->n_nodes; i++) {
@@ -14,10 +15,10 @@ static int entry_for(const struct rb_allocation *a, const int *missing, int offe
     return -1;
 }
 
-// Nodes at work are kept first (at a barrier there are none), then the lowest numbers, whether ready or not.
+// Keeps busy nodes first (at a barrier there are none), then the lowest numbers, ready or not.
 static void keep_listed(struct rb_engine *e, int *missing)
 {
-    rb_places_clear(&e->places); // the nodes kept may be of another type
+    rb_places_clear(&e->places); // the nodes it keeps may be of another type
     for (int at_work = 1; at_work >= 0; at_work--) {
         for (int i = 0; i < e->n_owned; i++) {
             struct node *n = &e->nodes[e->owned[i]];
@@ -120,13 +121,13 @@ static void begin_group(struct rb_engine *e, const struct rb_group *group)
     if (e->stage_start_us[group->stage] < 0)
         e->stage_start_us[group->stage] = e->now_us;
     if (group->replaces)
-        e->stage_end_us[group->stage] = -1; // it lasts on
+        e->stage_end_us[group->stage] = -1; // it continues
     const struct rb_plan *plan = e->stage_plan[group->stage];
     const int sharers = e->policy->sharers ? e->policy->sharers(plan, group) : 1;
     rb_engine_join_group(e, group, (struct rb_width){e->policy->size(plan, group), sharers});
 }
 
-// A pool whose size the policy has decided keeps it, as long as the phase wants the same machines.
+// A pool whose size the policy has changed keeps it, as long as the phase wants the same machines.
 static void keep_decided_pool(struct rb_engine *e)
 {
     struct rb_allocation *a = &e->allocation;
@@ -166,7 +167,7 @@ void rb_engine_advance(struct rb_engine *e)
 
 // ---- tuners that are asked when a trial could start
 
-// If no trial trains and the policy admits none, nothing would ever happen again.
+// If no trial trains and the policy admits none, the run would wait for ever.
 static bool may_ask(struct rb_engine *e)
 {
     if (!e->policy->admits || e->policy->admits(e->policy_state, e))
@@ -177,7 +178,7 @@ static bool may_ask(struct rb_engine *e)
     return true;
 }
 
-// Could one more trial start? On a GPU of its own, or beside those that share theirs as new trials do.
+// Could one more trial start, on a GPU of its own or beside others in the same way as new trials?
 static bool has_room(const struct rb_engine *e)
 {
     const struct rb_plan *plan = e->stage_plan[e->stage];
@@ -216,7 +217,8 @@ static bool any_trained_to_end(const struct rb_engine *e)
     return false;
 }
 
-// Asynchronously it may be that no trial gets there without any fault: too few were started, or the tuner was closed.
+// In an asynchronous job perhaps no trial gets there even without failures: too few were started, or the tuner was
+// closed.
 static bool is_incomplete(const struct rb_engine *e)
 {
     if (e->rules < RB_RULES_REPLACE || any_trained_to_end(e))

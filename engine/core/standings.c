@@ -45,7 +45,7 @@ static bool stands_before(const struct rb_standings *s, int a, int b)
     return rb_score_compare(s->trials[a].score, a, s->trials[b].score, b) < 0;
 }
 
-// The subtree in two: who stands before `trial`, and who after.
+// Splits the subtree: the trials before `trial`, and those after it.
 static void split(struct rb_standings *s, int at, int trial, int *out_before, int *out_after)
 {
     if (at < 0) {
@@ -62,7 +62,7 @@ static void split(struct rb_standings *s, int at, int trial, int *out_before, in
     resize(s, at);
 }
 
-// All of `before` stand before all of `after`.
+// All of `before` come before all of `after`.
 static int join(struct rb_standings *s, int before, int after)
 {
     if (before < 0 || after < 0)

@@ -11,19 +11,19 @@ struct rb_standings {
     struct rb_standing {
         double score;
         int left, right;   // ids, -1: none
-        int size;          // of the subtree; 0: does not stand
+        int size;          // of the subtree; 0: the trial is not in it
     } *trials;             // by id
     int n_trials;
     int root1;             // id + 1 of the root, 0: empty
 };
 
 void rb_standings_finish(struct rb_standings *s);
-// A trial that does not stand. score is not NaN.
+// Adds a trial that is not in it. score is not NaN.
 void rb_standings_add(struct rb_standings *s, int trial, double score);
-void rb_standings_remove(struct rb_standings *s, int trial); // no-op if it does not stand
+void rb_standings_remove(struct rb_standings *s, int trial); // no-op if it is not in it
 bool rb_standings_has(const struct rb_standings *s, int trial);
 int rb_standings_count(const struct rb_standings *s);
-int rb_standings_place(const struct rb_standings *s, int trial); // 0: the best, ties by id; of one that stands
+int rb_standings_place(const struct rb_standings *s, int trial); // 0: the best, ties by id; the trial must be in it
 int rb_standings_at(const struct rb_standings *s, int place);    // the trial there, place < count
 
 #endif

@@ -1,4 +1,4 @@
-// Trials on their way through the cluster: handed out, waiting, running, giving way, waiting again.
+// Trials in the cluster: started by the tuner, waiting, running, giving way, waiting again.
 #include "engine/core/engine_state.h"
 
 #include "base/order.h"
@@ -14,7 +14,7 @@ const char *rb_trial_state_name(enum rb_trial_state s)
     return names[s];
 }
 
-// ---- who trains
+// ---- which trials train
 
 static void know_trial(struct rb_engine *e, int trial)
 {
@@ -38,8 +38,8 @@ static bool can_hold(const struct rb_engine *e, int n_nodes, int gpus_per_node, 
     return n_gang <= n_nodes && (n_gang == 1 || n_gang <= e->plan->job->trial.max_nodes);
 }
 
-// Of asynchronous jobs, a trial may wait in a phase whose nodes were listed for smaller ones: it would wait for ever.
-// It gets the largest of the job's sizes that they can hold.
+// In an asynchronous job, a trial may wait in a phase whose nodes were listed for smaller ones, and would wait for
+// ever. It gets the largest of the job's sizes that fits on them.
 static int fitting_gpus(const struct rb_engine *e, int wanted)
 {
     const struct rb_allocation *a = &e->allocation;
@@ -92,8 +92,8 @@ void rb_engine_refit_waiting(struct rb_engine *e)
         rb_engine_change_waiting(e, e->queue[i], e->trials[e->queue[i]].wanted);
 }
 
-// Asynchronous tuners hand trials out in an order that depends on the run: their draws are keyed by the trial instead, so
-// that runs under different policies can be compared draw by draw.
+// Asynchronous tuners start trials in an order that depends on the run. So their draws are keyed by the trial, and runs
+// under different policies can be compared draw by draw.
 static void join(struct rb_engine *e, const struct rb_group *group, int index, struct rb_width width)
 {
     struct trial *t = &e->trials[group->trials[index]];
@@ -210,7 +210,7 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
 
 static struct rb_slot *reserve_slots(struct rb_engine *e, int gpus)
 {
-    // As many nodes as a trial may have; each has a GPU at least.
+    // The number of nodes that a trial may have; each has at least one GPU.
     if (gpus > e->slots_cap) {
         e->slots_cap = gpus;
         e->slots = rb_xrealloc(e->slots, (size_t)gpus, sizeof *e->slots);
@@ -221,7 +221,7 @@ static struct rb_slot *reserve_slots(struct rb_engine *e, int gpus)
 void rb_engine_start_waiting(struct rb_engine *e)
 {
     e->places_changed = false;
-    // Strictly in order: where the first does not fit, none behind it may take what it waits for.
+    // Strictly in order: if the first does not fit, none behind it may take what it waits for.
     for (int n_slots; e->n_waiting > 0;) {
         const int trial = rb_engine_first_waiting(e);
         const struct rb_width width = {e->trials[trial].pub.gpus, e->trials[trial].pub.sharers};
@@ -235,7 +235,7 @@ void rb_engine_start_waiting(struct rb_engine *e)
 
 // ---- leaving the GPUs
 
-// A shared GPU stays busy until the last has left it.
+// A shared GPU stays busy until the last trial has left it.
 static void release(struct node *node, uint64_t gpus)
 {
     assert((node->pub.busy & gpus) == gpus);
@@ -313,7 +313,7 @@ void rb_engine_kill_trial(struct rb_engine *e, int trial, const char *reason)
                            });
 }
 
-// By id, not in the order of the queue: what a person reads.
+// By id, not in the order of the queue: people read the list.
 void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const char *reason)
 {
     for (int i = 0; i < e->n_trials && e->n_live_total > 0; i++) {
@@ -344,7 +344,8 @@ static void lose_trial(struct rb_engine *e, int trial)
     rb_engine_end_paused(e, trial);
 }
 
-// Ascending ids of the trials on these GPUs of a node. A GPU that is shared knows only how many: then all that run are asked.
+// Ascending ids of the trials on these GPUs of a node. A shared GPU stores only a number of trials, so all running
+// trials are checked.
 static int trials_on(const struct rb_engine *e, int node, uint64_t gpus, int *out)
 {
     const struct node *on = &e->nodes[node];

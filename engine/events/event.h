@@ -1,5 +1,5 @@
-// Defines the events: everything that the engine may learn. Events carry their own time. The journal stores them in order;
-// replaying them into a fresh engine recovers a crashed run.
+// Defines the events: everything that the engine can learn. Events carry their own time. The journal stores them in
+// order; replaying them into a fresh engine recovers a crashed run.
 #ifndef RB_ENGINE_EVENT_H
 #define RB_ENGINE_EVENT_H
 
@@ -13,11 +13,11 @@
 
 struct rb_advice;
 
-// Which of its decisions the engine makes the way it makes them now. A run keeps those of its first event, so that the journals
-// of older versions replay as they were written.
+// The version of the engine's decisions. A run keeps the version of its first event, so that journals of older versions
+// replay as they were written.
 enum rb_rules {
-    RB_RULES_OLDEST = 0, // of journals that name none
-    RB_RULES_REPLACE,    // a promoted trial that fails gives its place to the next best; a search without a result is incomplete
+    RB_RULES_OLDEST = 0, // of journals without a version
+    RB_RULES_REPLACE,    // the next best replaces a promoted trial that fails; a search without a result is incomplete
     RB_RULES_NOW = RB_RULES_REPLACE,
 };
 
@@ -25,29 +25,29 @@ enum rb_event_kind {
     RB_EVENT_START,           // rules: the run begins
     RB_EVENT_NODE_RUNNING,    // node, attempt: its queueing delay is over, billing has begun
     RB_EVENT_NODE_READY,      // node: initialised, trials may start
-    RB_EVENT_NODE_REFUSED,    // node, attempt: no capacity; nothing is billed; the engine asks again
+    RB_EVENT_NODE_REFUSED,    // node, attempt: no capacity; nothing is billed; the engine requests it again
     RB_EVENT_NODE_LOST,       // node: preempted, died or never came up; billed to this instant
     RB_EVENT_REPORT,          // trial, attempt, resource, metric, steps: one line of a training script
     RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome; of FAILED signature and said
-    RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
+    RB_EVENT_TIME,            // a wake-up requested by RB_ACTION_WAKE
     RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan); stages already begun are kept. Ignored
                               // unless it has as many stages, the old plan's offers first, and can be carried out
-    RB_EVENT_FORECAST,        // advice: what the world forecasts, asked for by a policy (RB_ACTION_ADVISE)
+    RB_EVENT_FORECAST,        // advice: the world's forecast, requested by a policy (RB_ACTION_ADVISE)
     RB_EVENT_STOP,            // reason
-    RB_EVENT_LENT,            // node, gpus: of a node that others use as well, these may be used from now on; trials on any
-                              // other GPU of it must give way. Only where the policy lives on lent GPUs
-    RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, on new nodes
+    RB_EVENT_LENT,            // node, gpus: the GPUs that the run may use from now on, of a node that others use as
+                              // well; trials on its other GPUs must give way. Only for policies of lent GPUs
+    RB_EVENT_RESUME,          // after STOP: unfinished trials start again from the stage's checkpoints, on new nodes
 };
 
 enum rb_outcome {
-    RB_OUTCOME_REACHED,       // exit 0 and resource_end reported: checkpoint is safe. Ignored before that report: it is
-                              // of an earlier stage (an exit 0 that never reported it is FAILED)
+    RB_OUTCOME_REACHED,       // exit 0 and resource_end reported: checkpoint is safe. Ignored before that report: it
+                              // belongs to an earlier stage (an exit 0 that never reported it is FAILED)
     RB_OUTCOME_YIELDED,       // exit 75: checkpointed and gave way; starts again from there. Without progress since its
                               // start it counts as failed
     RB_OUTCOME_FAILED,        // any other exit, or the gang broke
     RB_OUTCOME_HUNG,          // no report for trial.timeout; killed
-    RB_OUTCOME_EVICTED,       // asked to give way, it did not in time; killed. What it did since its last checkpoint is
-                              // lost, but not held against it
+    RB_OUTCOME_EVICTED,       // asked to give way, but not in time; killed. Its work since its last checkpoint is lost,
+                              // but does not count as a failure
 };
 
 // A script is broken when this many distinct trials fail in the same way before any has reported.
@@ -59,9 +59,9 @@ enum rb_stop_reason {
     RB_STOP_BUDGET,
     RB_STOP_CAPACITY,
     RB_STOP_DRIFT,
-    RB_STOP_FAILURE,  // the run could not go on
+    RB_STOP_FAILURE,  // the run cannot continue
     RB_STOP_RELEASED, // it owns the nodes of a pool whose jobs are over
-    RB_STOP_BROKEN_SCRIPT, // the engine's own: the first trials all failed in the same way before any reported
+    RB_STOP_BROKEN_SCRIPT, // by the engine itself: the first trials all failed in the same way before any reported
 };
 
 struct rb_event {
@@ -74,8 +74,8 @@ struct rb_event {
     double metric;            // any double, NaN included
     struct rb_step_stats steps; // REPORT
     enum rb_outcome outcome;
-    uint64_t signature;       // FAILED: equal for failures that look alike; 0: not to be compared with any
-    const char *said;         // FAILED: what the script printed last, sanitised; NULL: nothing; borrowed during the step
+    uint64_t signature;       // FAILED: equal for failures that look alike; 0: not comparable with any
+    const char *said;         // FAILED: the script's last output, sanitised; NULL: none; borrowed during the step
     enum rb_stop_reason reason;
     const struct rb_plan *plan; // ADVICE: borrowed, must outlive the engine
     const struct rb_advice *advice; // FORECAST: borrowed during the step

@@ -1,4 +1,4 @@
-// One event as one JSON object: time, kind, then the fields that kind carries and no others.
+// One event as one JSON object: time, kind, then only the fields of that kind.
 #include "engine/events/event.h"
 
 #include "engine/core/advice.h"
@@ -29,7 +29,7 @@ static void write_gpus(struct rb_json *j, uint64_t gpus)
     rb_json_end_array(j);
 }
 
-// What was not reported is left out.
+// Values that were not reported are left out.
 static void write_steps(struct rb_json *j, const struct rb_step_stats *s)
 {
     if (s->has_noise) {
@@ -121,10 +121,10 @@ static bool read_metric(struct rb_map *m, double *out, struct rb_err *err)
     return true;
 }
 
-static bool read_told(struct rb_map *m, const char *key, double min, double *out, bool *out_told, struct rb_err *err)
+static bool read_given(struct rb_map *m, const char *key, double min, double *out, bool *out_given, struct rb_err *err)
 {
     const struct rb_node *node = rb_map_get(m, key);
-    *out_told = node != NULL;
+    *out_given = node != NULL;
     return !node || rb_node_double(node, min, DBL_MAX, out, err);
 }
 
@@ -132,10 +132,10 @@ static bool read_steps(struct rb_map *m, struct rb_step_stats *out, struct rb_er
 {
     struct rb_step_stats s = {0};
     bool has_var, has_step;
-    if (!read_told(m, "grad_sqr", -DBL_MAX, &s.noise.sqr, &s.has_noise, err) ||
-        !read_told(m, "grad_var", -DBL_MAX, &s.noise.var, &has_var, err) ||
-        !read_told(m, "step_s", 0, &s.step_s, &has_step, err) ||
-        !read_told(m, "sync_s", 0, &s.sync_s, &s.has_sync, err))
+    if (!read_given(m, "grad_sqr", -DBL_MAX, &s.noise.sqr, &s.has_noise, err) ||
+        !read_given(m, "grad_var", -DBL_MAX, &s.noise.var, &has_var, err) ||
+        !read_given(m, "step_s", 0, &s.step_s, &has_step, err) ||
+        !read_given(m, "sync_s", 0, &s.sync_s, &s.has_sync, err))
         return false;
     if (s.has_noise != has_var)
         return rb_node_refuse(m->node, err, RB_E_KEYS_TOGETHER, "expected grad_sqr and grad_var together");
@@ -200,7 +200,7 @@ static bool read_rules(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 
 static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    int which; // RB_STOP_BROKEN_SCRIPT is the engine's own: no event has it
+    int which; // RB_STOP_BROKEN_SCRIPT comes from the engine itself: no event has it
     if (!rb_map_need_choice(m, "reason", rb_stop_reason_names, RB_STOP_RELEASED + 1, &which, err))
         return false;
     e->reason = (enum rb_stop_reason)which;

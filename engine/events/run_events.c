@@ -1,4 +1,4 @@
-// Events about the run as a whole: its start, wake-ups, a new plan, a stop and what follows it.
+// Events about the run as a whole: its start, wake-ups, a new plan, a stop and a resume.
 #include "engine/core/engine_state.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static void stop_admitting(struct rb_engine *e)
         return;
     rb_engine_close_tuner(e, RB_CLOSE_NEW);
     rb_engine_advance(e);
-    e->places_changed = true; // if no trial trains any more, that is the end
+    e->places_changed = true; // if no trial trains now, that is the end
 }
 
 void rb_engine_on_time(struct rb_engine *e)
@@ -65,7 +65,7 @@ static const char *const stop_texts[] = {
     [RB_STOP_BUDGET] = "the budget was reached",
     [RB_STOP_CAPACITY] = "no capacity was left",
     [RB_STOP_DRIFT] = "the run drifted from its prediction",
-    [RB_STOP_FAILURE] = "the run could not go on",
+    [RB_STOP_FAILURE] = "the run could not continue",
     [RB_STOP_RELEASED] = "its pool needs the nodes no more",
     [RB_STOP_BROKEN_SCRIPT] = "the script is broken",
 };
@@ -84,7 +84,7 @@ void rb_engine_on_stop(struct rb_engine *e, enum rb_stop_reason reason)
     rb_engine_finish_job(e, RB_JOB_STOPPED, stop_texts[reason]);
 }
 
-// What was mended meanwhile may not fail in that way any more.
+// The cause may have been fixed meanwhile.
 static void forget_failures(struct rb_engine *e)
 {
     e->n_broken = 0;

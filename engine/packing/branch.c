@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// What one GPU does: nothing, one trial alone, or up to `sharers` that share it. Past ends count as free.
+// The use of one GPU: none, one trial alone, or up to `sharers` that share it. Past ends count as free.
 struct gpu {
     int sharers;
     int64_t ends_us[RB_LIMIT_TRIALS_PER_GPU]; // of its places, [sharers]
@@ -43,7 +43,7 @@ static int first_place(const struct gpu *gpu)
 
 // ---- the bound
 
-// Area that is taken from `now` on, for limit_us: others may hold GPUs for longer than that.
+// Area that others hold from `now` on, for at most limit_us.
 static int64_t held_after(const struct search *s, int64_t now_us, int64_t limit_us)
 {
     int64_t area = 0;
@@ -75,7 +75,7 @@ static bool may_be_shorter(const struct search *s, int64_t now_us)
     return area <= room;
 }
 
-// ---- placing one trial, and what follows
+// ---- placing one trial, and the consequences
 
 static void keep_best(struct search *s, int64_t end_us)
 {
@@ -100,7 +100,7 @@ static void go_on(struct search *s, int trial, int width, int64_t start_us, int6
     s->placed &= ~(1u << trial);
 }
 
-// Of trials that start together the order does not matter: ascending.
+// The order of trials that start together does not matter: ascending.
 static bool in_order(int64_t start_us, int64_t now_us, int trial, int last_trial)
 {
     return start_us > now_us || trial > last_trial;
@@ -160,13 +160,13 @@ static void place_on(struct search *s, int gpu, int place, int trial, int width,
     s->gpus[gpu] = before;
 }
 
-// Do both do the same from `now` on?
+// Do both have the same use from `now` on?
 static bool alike(const struct gpu *a, const struct gpu *b)
 {
     return a->sharers == b->sharers && memcmp(a->ends_us, b->ends_us, (size_t)a->sharers * sizeof *a->ends_us) == 0;
 }
 
-// Beside others on each GPU that is shared so, or first on a free one: both are tried.
+// Tries both: beside others on each GPU that is shared so, and first on a free one.
 static void place_share(struct search *s, int trial, int width, int64_t now_us, int last_trial, int64_t end_us)
 {
     const int sharers = s->g->widths[width].sharers;

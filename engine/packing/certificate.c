@@ -32,17 +32,17 @@ static void widest_first(const struct rb_pack_group *g, const int *widths, int *
         out_order[i] = list[i].trial;
 }
 
-// ---- which widths are admitted together
+// ---- sets of admitted widths
 
-// All whole GPUs, and shares of 1 / sharers; sharers 1: none.
+// Admits all whole GPUs, and shares of 1 / sharers; sharers 1: no shares.
 static void admit_one_share(const struct rb_pack_group *g, int sharers, bool *allowed)
 {
     for (int w = 0; w < g->n_widths; w++)
         allowed[w] = g->widths[w].sharers == 1 || g->widths[w].sharers == sharers;
 }
 
-// From narrow to wide, drops what breaks the chain. Gangs hold whole nodes: then their counts of nodes must divide too, and the
-// number of nodes be a multiple.
+// From narrow to wide, drops widths that break the chain. Gangs hold whole nodes: then their numbers of nodes must
+// divide each other too, and divide the number of nodes.
 static void keep_chain(const struct rb_pack_group *g, bool *allowed)
 {
     const int64_t node_parts = (int64_t)g->node_gpus * RB_PACK_PARTS, all_parts = node_parts * g->n_nodes;
@@ -57,7 +57,7 @@ static void keep_chain(const struct rb_pack_group *g, bool *allowed)
     }
 }
 
-// ---- the best of the theorems
+// ---- the best theorem
 
 struct attempt {
     bool *allowed;

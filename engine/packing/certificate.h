@@ -1,4 +1,4 @@
-// Makes a packing whose length is bounded before it is made, for every table of heights.
+// Makes a packing whose length is bounded in advance, for every table of heights.
 //
 // Lists in turn, the widest first, leave no GPU idle while a trial waits, if every width divides the next wider one and the
 // nodes (a chain) and all shared GPUs have the same number of sharers: a waiting trial is no wider than those that run, so the
@@ -9,9 +9,9 @@
 // Greedy lists on one node without sharing: <= 2 max(load, longest) (Turek, Wolf, Yu; Ludwig, Tiwari): a trial that runs a
 // `longest` later did not fit now, so both together fill the node.
 // `longest` counts tails. GPUs that others hold at first delay the first two by as long as the last of them; the third then
-// promises nothing, nor with tails.
-// The allotment bound minimises max(load, longest) over the widths admitted, and no packing is shorter than its value over all
-// widths: the quotient is the ratio that is proved. With a chain of all widths and one number of sharers it is 2.
+// guarantees nothing, nor with tails.
+// The allotment bound minimises max(load, longest) over the admitted widths, and no packing is shorter than its value
+// over all widths: the quotient is the proved ratio. With a chain of all widths and one number of sharers it is 2.
 #ifndef RB_ENGINE_PACKING_CERTIFICATE_H
 #define RB_ENGINE_PACKING_CERTIFICATE_H
 

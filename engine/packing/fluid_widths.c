@@ -37,7 +37,7 @@ int rb_pack_single_gpu(const struct rb_pack_group *g)
     return -1;
 }
 
-// ---- widths as fractions of a GPU, and as what the group offers
+// ---- widths as fractions of a GPU, and as the group offers them
 
 static double gpus_of(const struct rb_width *w)
 {
@@ -49,7 +49,7 @@ static bool offered(const struct rb_pack_group *g, int trial, int width)
     return rb_pack_height_us(g, trial, width) != RB_PACK_NEVER && rb_pack_fits(g, width);
 }
 
-// The widest that is offered and not wider; where none is so narrow, the narrowest that is offered.
+// The widest offered width that is not wider; if there is none, the narrowest offered.
 static int width_of(const struct rb_pack_group *g, int trial, double gpus)
 {
     int narrowest = -1, best = -1;

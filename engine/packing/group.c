@@ -75,7 +75,7 @@ static bool check_width(const struct rb_pack_group *g, int i, struct rb_err *err
     return true;
 }
 
-// The largest sum formed here: every trial at its largest area, times the parts of a GPU.
+// Checks the largest sum that occurs: every trial at its largest area, times the parts of a GPU.
 static bool check_trial(const struct rb_pack_group *g, int trial, int64_t *sum, struct rb_err *err)
 {
     int64_t largest = 0;

@@ -21,8 +21,8 @@ struct rb_pack_group {
     const int64_t *height_us;      // [n_trials * n_widths], > 0, or RB_PACK_NEVER
     int n_nodes, node_gpus;        // a width beyond node_gpus takes whole nodes
     // Both may be NULL: none.
-    const int64_t *free_us;        // when each GPU becomes free of others, [n_nodes * node_gpus], by node; 0: now
-    const int64_t *tail_us;        // what must follow a trial's end before all is done, as height_us, >= 0
+    const int64_t *free_us;        // when others release each GPU, [n_nodes * node_gpus], by node; 0: now
+    const int64_t *tail_us;        // the time that must follow a trial's end before all is done, as height_us, >= 0
 };
 
 // Widths ascending and known, heights positive, every trial can run somewhere, and no area overflows.
@@ -31,13 +31,14 @@ bool rb_pack_group_check(const struct rb_pack_group *g, struct rb_err *err);
 int64_t rb_pack_height_us(const struct rb_pack_group *g, int trial, int width);
 int64_t rb_pack_needs_us(const struct rb_pack_group *g, int trial, int width); // height and tail
 int64_t rb_pack_tail_us(const struct rb_pack_group *g, int trial, int width);
-int64_t rb_pack_last_free_us(const struct rb_pack_group *g); // when all GPUs are free of others
+int64_t rb_pack_last_free_us(const struct rb_pack_group *g); // when others have released all GPUs
 int rb_pack_n_gpus(const struct rb_pack_group *g);
 bool rb_pack_fits(const struct rb_pack_group *g, int width); // on these nodes at all
 
 // GPUs are counted in parts, so that a share of one is a whole number.
 #define RB_PACK_PARTS 2520 // least common multiple of 1..RB_LIMIT_TRIALS_PER_GPU
-int64_t rb_pack_parts(const struct rb_pack_group *g, int width); // that one trial holds; whole nodes beyond one node
+// Parts that one trial holds; whole nodes beyond one node.
+int64_t rb_pack_parts(const struct rb_pack_group *g, int width);
 
 // The end of a packing is that of its last trial, tails included. No packing ends sooner than this bound: the least, over all
 // choices of a width for each trial, of max(total of their areas / GPUs, longest).

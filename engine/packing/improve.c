@@ -17,10 +17,10 @@ struct improver {
     struct rb_lister *lister;
     const struct rb_pack_group *g;
     struct rb_best_list *best;
-    struct rb_packing packing; // of the list last tried
+    struct rb_packing packing; // of the last list
     struct ranked *ranked;
-    int *widths, *order;    // being tried
-    int64_t bound_us, left; // placements that may still be tried
+    int *widths, *order;    // of the present list
+    int64_t bound_us, left; // left: placements that may still be made
 };
 
 static int larger_first(const void *pa, const void *pb)
@@ -53,7 +53,7 @@ static bool may_go_on(const struct improver *m)
     return m->left > 0 && m->best->makespan_us > m->bound_us;
 }
 
-// Lists m->widths in m->order and keeps what is better.
+// Makes a list from m->widths in m->order and keeps it if it is better.
 static bool list(struct improver *m)
 {
     const size_t size = (size_t)m->g->n_trials * sizeof(int);
@@ -76,7 +76,7 @@ static void list_in_all_orders(struct improver *m)
     }
 }
 
-// ---- allotments whose trials end within a limit, at limits from the bound to what is known
+// ---- allotments whose trials end within a limit, for limits from the bound to the best known length
 
 #define N_LIMITS 12
 
@@ -99,7 +99,7 @@ static void try_allotments(struct improver *m)
     }
 }
 
-// ---- what others would do: never longer than they
+// ---- the lists of other algorithms: the result is never longer than theirs
 
 static bool all_take_single(const struct improver *m)
 {
@@ -142,7 +142,7 @@ static void start_from_best(struct improver *m)
     memcpy(m->order, m->best->order, size);
 }
 
-// The trial first in the list, or wider, or narrower, or with all others in another order.
+// Tries the trial first in the list, or wider, or narrower, or with all others in another order.
 static bool try_trial(struct improver *m, int trial)
 {
     for (int w = -1; w < m->g->n_widths && may_go_on(m); w++) {
@@ -167,7 +167,7 @@ static bool try_trial(struct improver *m, int trial)
     return false;
 }
 
-// First those that end last, then, latest start first, those that may stand in their way.
+// First the trials that end last, then, latest start first, those that may block them.
 static bool try_neighbours(struct improver *m)
 {
     const int n = m->g->n_trials;
@@ -200,7 +200,7 @@ static void descend(struct improver *m)
         continue;
 }
 
-// The best start does not always lead furthest: each allotment gets its own way down.
+// The best start does not always lead furthest: the search descends from each allotment.
 static void descend_from_allotments(struct improver *m)
 {
     struct rb_best_list *const overall = m->best;

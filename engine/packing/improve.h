@@ -5,7 +5,7 @@
 
 #include "engine/packing/list.h"
 
-// The best so far: a list that ends at makespan_us under the rule.
+// The best list so far: it ends at makespan_us under the rule.
 struct rb_best_list {
     int64_t makespan_us;
     enum rb_list_rule rule;

@@ -50,7 +50,7 @@ static void empty(struct rb_packing *p, int n_trials)
     p->makespan_us = 0;
 }
 
-// ---- who waits: per width in the list's order, since trials of one width fit alike
+// ---- waiting trials: per width in the list's order, since trials of one width fit alike
 
 static void wait_in_order(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order)
 {
@@ -79,7 +79,7 @@ static int first_width(const struct rb_lister *l, int n_widths, uint64_t refused
     return best;
 }
 
-// ---- who runs: a heap by end, ties by trial
+// ---- running trials: a heap by end, ties by trial
 
 static bool ends_before(const struct rb_packing *p, int a, int b)
 {

@@ -1,5 +1,5 @@
-// Schedules a group whose trials have their widths by a list: the first trial in the list that fits starts. Places follow
-// engine/core/placement.h, so the engine can carry every packing out.
+// Schedules a group whose trials have their widths by a list: the first trial in the list that fits starts. Places
+// follow engine/core/placement.h, so the engine can execute every packing.
 #ifndef RB_ENGINE_PACKING_LIST_H
 #define RB_ENGINE_PACKING_LIST_H
 
@@ -40,8 +40,8 @@ struct rb_lister {
 };
 void rb_lister_finish(struct rb_lister *l);
 
-// widths [n_trials]: one that each trial can take. order [n_trials]: a permutation. Returns the makespan; out NULL: nothing else
-// is wanted.
+// widths [n_trials]: one that each trial can take. order [n_trials]: a permutation. Returns the makespan; out NULL:
+// only that.
 int64_t rb_pack_list(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order,
                      enum rb_list_rule rule, struct rb_packing *out);
 

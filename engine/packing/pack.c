@@ -14,7 +14,8 @@ void rb_pack_answer_finish(struct rb_pack_answer *a)
     rb_packing_finish(&a->packing);
 }
 
-// What others found becomes a list on these nodes, by the better of the rules, if it is shorter there.
+// Makes a list on these nodes from another algorithm's result, by the better of the rules, and keeps it if it is
+// shorter.
 static void take_list(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order,
                       struct rb_best_list *best)
 {

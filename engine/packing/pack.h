@@ -1,4 +1,4 @@
-// Packs a group, and reports the length guaranteed, the length reached and a lower bound.
+// Packs a group, and reports the guaranteed length, the achieved length and a lower bound.
 #ifndef RB_ENGINE_PACKING_PACK_H
 #define RB_ENGINE_PACKING_PACK_H
 
@@ -6,8 +6,8 @@
 
 struct rb_pack_options {
     int64_t most_branches;   // of the exact search, for groups it can take (engine/packing/branch.h); 0: not tried
-    int64_t most_placements; // that lists on trial may make
-    const int *widths, *order; // a list to begin from, [n_trials] each; NULL: none. Nothing longer is answered
+    int64_t most_placements; // the most placements by tentative lists
+    const int *widths, *order; // a list to begin from, [n_trials] each; NULL: none. The answer is never longer
 };
 
 struct rb_pack_answer {

@@ -51,7 +51,7 @@ static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
     return end > start ? end - start : 0;
 }
 
-// Weights stay so small that all of a window add up.
+// Keeps the weights small enough that all of a window add up.
 static void add_time(int64_t *sum, int gpus, int64_t us)
 {
     const int64_t most = INT64_MAX / N_KINDS;
@@ -87,7 +87,7 @@ static int64_t occupied(const struct rb_gpu_spell *spells, int n, int gpus, cons
     return sum;
 }
 
-// What trials that shared GPUs took is scaled down to what the GPUs gave. Returns that.
+// Scales the times of trials that shared GPUs down to the GPUs' time. Returns that time.
 static int64_t share_out(const struct rb_gpu_spell *spells, int n, int gpus, const int64_t span[2], int64_t *weights)
 {
     const int64_t sum = weights[TRAIN] + weights[LOST] + weights[CHECKPOINT];

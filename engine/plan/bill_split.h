@@ -1,14 +1,14 @@
-// Splits a node's bill by GPU time, exactly to the micro-dollar. What a run cost (executor/report/report.h) and what a plan is
-// expected to cost (simulator/world/timeline.h) are split by the same rule.
+// Splits a node's bill by GPU time, exactly to the micro-dollar. The same rule splits the cost of a run
+// (executor/report/report.h) and the expected cost of a plan (simulator/world/timeline.h).
 #ifndef RB_ENGINE_BILL_SPLIT_H
 #define RB_ENGINE_BILL_SPLIT_H
 
 #include "base/json.h"
 #include "profiles/catalog/billing.h"
 
-// They add up to the bill, exactly. From running to ready is boot (with the data the node read); the share of GPUs that
-// trained is train, while checkpoints were saved checkpoint, by starts that came to nothing lost; the rest is idle_barrier.
-// What is due only to the 60 s minimum is minimum.
+// The parts add up to the bill exactly. Time from running to ready is boot (with the data the node read). GPUs that
+// trained count as train; while they saved checkpoints, as checkpoint; in starts whose work was lost, as lost. The rest
+// is idle_barrier. An amount due only to the 60 s minimum is minimum.
 struct rb_bill_parts {
     int64_t train_uusd, boot_uusd, idle_barrier_uusd, minimum_uusd, lost_uusd, checkpoint_uusd;
 };
@@ -24,12 +24,12 @@ struct rb_node_life {
 struct rb_gpu_spell {
     uint64_t gpus; // bit mask; trials that share a GPU do not pay for it twice
     int64_t from_us, saving_us, to_us;
-    bool lost; // came to nothing: all of it
+    bool lost; // all of its work was lost
 };
 
-// Adds a node's bill to by[n_windows], by the time it lived in each. cuts_us [n_windows - 1]: where one window ends and the
-// next begins, ascending; the first begins and the last ends with the node. Data counts where the node began to run, the
-// minimum where it ended. spells [n_spells]: all of this node; sorted in place by start.
+// Adds a node's bill to by[n_windows], by the node's time in each. cuts_us [n_windows - 1]: where one window ends and
+// the next begins, ascending; the first begins and the last ends with the node. Data counts where the node began to
+// run, the minimum where it ended. spells [n_spells]: all of this node; sorted in place by start.
 void rb_bill_split(const struct rb_bill *bill, const struct rb_node_life *life, struct rb_gpu_spell *spells, int n_spells,
                    const int64_t *cuts_us, int n_windows, struct rb_bill_parts *by);
 

@@ -1,5 +1,5 @@
-// A plan says for each stage how many GPUs each trial gets and which nodes the cluster owns, and what was predicted for it.
-// It is a plain value; engine, simulator, planner and executor share this definition (design section 10).
+// A plan says for each stage how many GPUs each trial gets and which nodes the cluster owns, with the prediction. It is
+// a plain value; engine, simulator, planner and executor share this definition (design section 10).
 #ifndef RB_ENGINE_PLAN_H
 #define RB_ENGINE_PLAN_H
 
@@ -17,11 +17,11 @@ struct rb_quantiles {
 
 enum rb_estimate_method {
     RB_ESTIMATE_REPLICATES, // every latency drawn, replicate by replicate (simulator/model/evaluate.h)
-    RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage/stage_time.h)
-    RB_ESTIMATE_TABLES,     // one draw a trial from the table of its law (simulator/sampler/sampler.h)
+    RB_ESTIMATE_LAWS,       // computed from distributions, nothing drawn: only in plans of older versions
+    RB_ESTIMATE_TABLES,     // one sample per trial from its duration distribution (simulator/sampler/sampler.h)
 };
 
-// How far off the figures of an estimate are.
+// The errors of an estimate's figures.
 struct rb_estimate_margin {
     int64_t time_mean_us, cost_mean_uusd;
     double p_deadline, p_budget, p_both;
@@ -30,13 +30,13 @@ struct rb_estimate_margin {
 struct rb_estimate {
     struct rb_quantiles time_us, cost_uusd;
     double p_deadline, p_budget, p_both; // an absent constraint has probability 1
-    // The profile's times never vary (rb_profile_spread_is_unknown): the model's probabilities above say nothing about real runs,
-    // and are written as null and shown as not known. Read back they are 1.
+    // The profile's times never vary (rb_profile_spread_is_unknown): the probabilities above say nothing about real
+    // runs, and are written as null and shown as not known. Read back they are 1.
     bool spread_unknown;
     int64_t samples;
     struct rb_estimate_margin stderr_;   // written as "stderr": standard errors; 0 where nothing was sampled
     enum rb_estimate_method time_method, cost_method; // cost_method also stands for p_budget and p_both
-    struct rb_estimate_margin error;     // no figure is further off than this: numerics, and sampling at 99.9 %
+    struct rb_estimate_margin error;     // bound of every figure's error: numerics, and sampling at 99.9 %
 };
 
 struct rb_plan_nodes {
@@ -72,9 +72,11 @@ struct rb_plan_bound {
     bool present;           // false: no bound is claimed, only nodes_explored and why_not count
     int64_t cost_uusd;      // proven lower bound over the search space
     double gap;             // (cost - bound) / bound
-    bool proved;            // no plan of the space that keeps the constraints clearly is cheaper by more than the tolerance
-    double tolerance, risk; // a share of the cost; of the claim being wrong. 0 where no bound is claimed
-    const char *why_not;    // not proved, or no bound at all, because ...; NULL where proved
+    // No plan of the space that clearly keeps the constraints is cheaper by more than the tolerance.
+    bool proved;
+    // tolerance: a share of the cost; risk: probability that the claim is wrong. 0 without a bound
+    double tolerance, risk;
+    const char *why_not;    // reason why not proved, or why no bound; NULL where proved
     int64_t nodes_explored;
     const char *const *relaxations;
     int n_relaxations;
@@ -94,7 +96,7 @@ struct rb_plan {
     int64_t deadline_us;               // relative to the start of rbrun; -1: none
     int64_t deadline_at_us;            // unix, -1: none
     int64_t budget_uusd;               // -1: none
-    int64_t admit_until_us;            // asynchronous: no configuration is started after; 0: as long as there are any
+    int64_t admit_until_us;            // asynchronous: no configuration starts after this; 0: no limit
     double confidence;
     bool unpredicted;                  // no estimate was made, neither of the whole nor of its stages, as for the run
                                        // that owns the nodes of a pool
@@ -113,7 +115,7 @@ struct rb_plan {
     int n_warnings;
 };
 
-// The digests of what a plan was made from: of its job's and its profile's canonical JSON.
+// The digests of a plan's sources: of its job's and its profile's canonical JSON.
 void rb_plan_digest_job(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65]);
 void rb_plan_digest_profile(const struct rb_profile *profile, rb_digest_fn *digest, char out_hex[65]);
 void rb_plan_digest(struct rb_plan *plan, rb_digest_fn *digest); // both, into job_sha256 and profile_sha256
@@ -136,7 +138,7 @@ int rb_plan_stage_node_count(const struct rb_plan_stage *stage);
 #define RB_PLAN_WARNS_CUT "planner %s was cut at the time limit"
 bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name);
 
-// Does nothing cost anything, as on machines of one's own?
+// Does nothing cost money, as on the user's own machines?
 bool rb_plan_is_free(const struct rb_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-// Writing rb-plan/1. Reading it is in plan_read.c, estimates both ways in estimate_codec.c.
+// Writes rb-plan/1. plan_read.c reads it; estimate_codec.c reads and writes estimates.
 #include "engine/plan/plan.h"
 
 #include <math.h>

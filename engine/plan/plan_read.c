@@ -158,7 +158,7 @@ static bool read_gap(struct rb_map *m, double *out, struct rb_err *err)
     return true;
 }
 
-// null, or absent as in plans made before there was one: 0.
+// null, or absent as in older plans: 0.
 static bool read_share(struct rb_map *m, const char *key, double *out, struct rb_err *err)
 {
     const struct rb_node *node = rb_map_get(m, key);
@@ -196,8 +196,8 @@ static bool read_bound(struct reader *r, const struct rb_node *node)
     struct rb_map m;
     if (!rb_map_begin(&m, node, r->err) || !need_limit(&m, "cost_uusd", &b->cost_uusd, r->err) ||
         !read_gap(&m, &b->gap, r->err) || !rb_map_need(&m, "proved", &proved, r->err) ||
-        !rb_node_bool(proved, &b->proved, r->err) ||
-        !read_share(&m, "tolerance", &b->tolerance, r->err) || !read_share(&m, "risk", &b->risk, r->err) ||
+        !rb_node_bool(proved, &b->proved, r->err) || !read_share(&m, "tolerance", &b->tolerance, r->err) ||
+        !read_share(&m, "risk", &b->risk, r->err) ||
         !rb_map_need_int(&m, "nodes_explored", 0, INT64_MAX, &b->nodes_explored, r->err) ||
         !rb_map_need(&m, "relaxations", &relaxations, r->err) ||
         !read_strings(relaxations, r->arena, &b->relaxations, &b->n_relaxations, r->err) ||
@@ -282,7 +282,7 @@ static bool read_origin(struct reader *r, struct rb_map *m)
     return read_job(r, job) && read_profile(r, profile) && read_images(r, images);
 }
 
-// Prices are read before what refers to them, in any order of the file.
+// Reads prices before their users, whatever their order in the file.
 static bool read_offers_and_stages(struct reader *r, const struct rb_node *root, struct rb_map *m)
 {
     const struct rb_node *stages, *prices, *fallbacks;

@@ -10,7 +10,7 @@ bool rb_plan_need_string(struct rb_map *m, const char *key, struct rb_arena *are
                          struct rb_err *err);
 bool rb_plan_read_instant(const struct rb_node *node, int64_t *out_us, struct rb_err *err); // unix, after 1970
 
-// infra, instance_type and market of a map -> the offer of plan->offers they name.
+// infra, instance_type and market of a map -> the named offer of plan->offers.
 bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, struct rb_err *err);
 
 // plan->offers.

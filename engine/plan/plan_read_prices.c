@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define MAX_UUSD_PER_H INT64_C(1000000000000) // a million dollars an hour: beyond it lies a typing error
+#define MAX_UUSD_PER_H INT64_C(1000000000000) // a million dollars an hour: more is a typing error
 
 static int find_offer(const struct rb_plan *plan, const char *infra, const char *type, enum rb_market market)
 {
@@ -45,7 +45,7 @@ bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, 
     return true;
 }
 
-// Only where nodes are free.
+// Only if nodes are free.
 static int64_t least_rate(const char *infra)
 {
     return rb_infra_may_be_free(infra) ? 0 : 1;
@@ -125,7 +125,7 @@ static bool read_disk(const struct rb_node *node, struct rb_arena *arena, struct
     return true;
 }
 
-// Absent exactly where the job asks for no disk; else every offer's infra has a price.
+// Absent exactly if the job asks for no disk; else every offer's infra has a price.
 bool rb_plan_read_disks(const struct rb_node *root, const struct rb_node *list, struct rb_arena *arena,
                         struct rb_plan *plan, struct rb_err *err)
 {

@@ -97,7 +97,7 @@ static bool read_nodes(const struct rb_node *list, struct rb_arena *arena, const
     return true;
 }
 
-// Trials, resources and order follow from the job: a plan that says otherwise was made for another one.
+// Trials, resources and order follow from the job: a plan with others was made for another job.
 static bool read_rung(struct rb_map *m, int index, const struct rb_rung *rung, struct rb_plan_stage *out,
                       struct rb_err *err)
 {
@@ -116,7 +116,7 @@ static bool read_rung(struct rb_map *m, int index, const struct rb_rung *rung, s
         out->resource_end == rung->resource_end)
         return true;
     return rb_node_refuse(m->node, err, RB_E_PLAN_STAGES,
-                          "expected %d trials from %lld to %lld as the job's scheduler says, got %d from %lld to %lld: "
+                          "expected %d trials from %lld to %lld from the job's scheduler, got %d from %lld to %lld: "
                           "make the plan again with rbplan",
                           rung->trials, (long long)rung->resource_start, (long long)rung->resource_end, out->trials,
                           (long long)out->resource_start, (long long)out->resource_end);
@@ -169,9 +169,9 @@ bool rb_plan_read_stages(const struct rb_node *list, struct rb_arena *arena, str
     if (!rb_node_list(list, err))
         return false;
     if (!rb_rungs_of_job(plan->job, &table, &why))
-        return rb_node_refuse(list, err, RB_E_PLAN_STAGES, "the job's stages are not known: %s", why.message);
+        return rb_node_refuse(list, err, RB_E_PLAN_STAGES, "the job's stages are unknown: %s", why.message);
     if (list->n_children != table.n)
-        return rb_node_refuse(list, err, RB_E_PLAN_STAGES, "expected %d stages as the job's scheduler says, got %d",
+        return rb_node_refuse(list, err, RB_E_PLAN_STAGES, "expected %d stages from the job's scheduler, got %d",
                               table.n, list->n_children);
     struct rb_plan_stage *stages = rb_arena_array(arena, (size_t)table.n, sizeof *stages);
     int n = 0;

@@ -1,4 +1,5 @@
-// Elastic: the plan is followed stage by stage. Source: RubberBand (EuroSys'21), the cluster changes size at barriers.
+// Elastic: follows the plan stage by stage. Source: RubberBand (EuroSys'21), where the cluster changes size at
+// barriers.
 #include "engine/policies/policies.h"
 
 static int size(const struct rb_plan *plan, const struct rb_group *group)
@@ -14,7 +15,7 @@ static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation 
         .n_nodes = stage->n_nodes,
         .early = stage->early,
         .n_early = stage->n_early,
-        .reason = "the stage lists more nodes of this offer than are owned",
+        .reason = "the stage needs more nodes of this offer than are owned",
     };
 }
 

@@ -1,7 +1,7 @@
-// Fluid, as published: StaticFluid when a group of trials arrives, on the GPUs that are idle then; DynamicFluid when GPUs
-// become free and no trial waits, on all of them, a trial's change carried out at its next report. What a change costs is the
-// profile's start-up and checkpoint. An asynchronous tuner hands out groups of one, which get 1/c of a GPU; growing is left to
-// DynamicFluid. Sources: Fluid (MLSys'21), Algorithms 1 and 2; docs/MODEL.md, "Trial groups as packing".
+// Fluid, as published: StaticFluid when a group of trials arrives, on the GPUs that are then idle; DynamicFluid on all
+// GPUs when GPUs become free and no trial waits. A trial's change happens at its next report. The cost of a change is
+// the profile's start-up and checkpoint. An asynchronous tuner starts groups of one, which get 1/c of a GPU;
+// DynamicFluid lets them grow. Sources: Fluid (MLSys'21), Algorithms 1 and 2; docs/MODEL.md, "Trial groups as packing".
 #include "engine/policies/policies.h"
 
 #include "base/arena.h"

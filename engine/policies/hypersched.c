@@ -1,7 +1,7 @@
-// HyperSched: the best accuracy by a deadline on a fixed pool. It stops starting trials that could not catch up any more, and
-// hands the GPUs that become free to the best of those that train, where that pays for the restart.
-// Source: Liaw et al., "HyperSched: dynamic resource reallocation for model development on a deadline", SoCC'19, and its
-// released code (systems study, section 3.2). Pausing is the tuner's: asha with `rule: speculate`.
+// HyperSched: the best accuracy by a deadline on a fixed pool. It stops starting trials that could no longer catch up,
+// and gives the GPUs that become free to the best running trials, where that pays for the restart. Source: Liaw et al.,
+// "HyperSched: dynamic resource reallocation for model development on a deadline", SoCC'19, and its released code
+// (systems study, section 3.2). Pausing is the tuner's: asha with `rule: speculate`.
 #include "engine/policies/policies.h"
 
 #include "base/stream.h"
@@ -19,10 +19,10 @@ struct hypersched {
     int64_t deadline_us;
     struct rb_timing timing;
     bool closed;          // too late for new trials
-    uint32_t n_decisions; // names the random ones
+    uint32_t n_decisions; // keys the random ones
 };
 
-// How much faster a trial trains than on one atom. A size that was never measured is not asked for: -1.
+// The speed-up of a trial over one atom. -1: a size that was never measured is not used.
 static double speedup(const struct hypersched *h, int gpus)
 {
     const int n_nodes = (gpus + h->gpus_per_node - 1) / h->gpus_per_node;
@@ -75,7 +75,7 @@ static int64_t startup_us(const struct hypersched *h)
     return h->options->overhead ? rb_timing_startup_us(&h->timing) : 0;
 }
 
-// A new trial that cannot train for as long as the longest has, times eta, or to the end, is not worth its GPUs.
+// A new trial that can train neither to the end nor for eta times as long as the longest has is not worth its GPUs.
 static bool too_late(const struct hypersched *h, int64_t now_us)
 {
     const struct rb_scheduler *s = &h->plan->job->scheduler;
@@ -95,7 +95,7 @@ static bool admits(void *state, const struct rb_engine *e)
     return !h->closed && !too_late(h, rb_engine_now_us(e));
 }
 
-// ---- who gets how much
+// ---- the sizes
 
 // Before any trial has reported, all weigh the same.
 static double softmax_weight(double score, double best)
@@ -128,7 +128,7 @@ static int random_share(struct hypersched *h, int n, int at, int n_extra)
     return mine;
 }
 
-// Of the atoms beyond one each, those of the trial at this rank.
+// The atoms beyond one each that the trial at this rank gets.
 static int extra_atoms(struct hypersched *h, const struct rb_engine *e, int n, int at, int n_extra)
 {
     switch (h->options->allocation) {
@@ -146,7 +146,7 @@ static int extra_atoms(struct hypersched *h, const struct rb_engine *e, int n, i
     return 0;
 }
 
-// GPUs the trial should have now that all is shared out again; 0: it does not train.
+// GPUs that the trial should have after a new division; 0: it does not train.
 static int fair_gpus(struct hypersched *h, const struct rb_engine *e, int trial)
 {
     const int n = rb_engine_n_standing(e), n_atoms = rb_engine_n_gpus(e) / rb_atom_gpus(h->plan);
@@ -158,7 +158,7 @@ static int fair_gpus(struct hypersched *h, const struct rb_engine *e, int trial)
 
 // ---- resizing
 
-// The largest allowed size up to `gpus` that could be had now; 0: none.
+// The largest allowed size up to `gpus` that is available now; 0: none.
 static int largest_size(const struct hypersched *h, const struct rb_engine *e, int trial, int gpus)
 {
     const struct rb_trial_spec *spec = &h->plan->job->trial;
@@ -169,7 +169,7 @@ static int largest_size(const struct hypersched *h, const struct rb_engine *e, i
     return 0;
 }
 
-// Does the faster pace make up for the restart in the time that is left, and by a tenth?
+// Does the faster pace compensate for the restart in the time that is left, by at least a tenth?
 static bool growth_pays(const struct hypersched *h, const struct rb_engine *e, int from, int to)
 {
     const double left_us = (double)(h->deadline_us - rb_engine_now_us(e));
@@ -197,7 +197,7 @@ static void consider_resize(struct hypersched *h, const struct rb_engine *e, int
     out->reason = gpus > t->gpus ? "it grows into free GPUs" : "its GPUs are shared out again";
 }
 
-// A trial that gave way may find that the place meant for it does not fit: it takes what does.
+// A trial that gave way may find that its intended place does not fit: it takes one that does.
 static void shrink_waiting(const struct hypersched *h, const struct rb_engine *e, struct rb_decisions *out)
 {
     int n;
@@ -208,7 +208,7 @@ static void shrink_waiting(const struct hypersched *h, const struct rb_engine *e
     if (gpus == 0)
         return;
     rb_decide_resize(out, waiting[0], gpus);
-    out->reason = "what it waits for does not fit";
+    out->reason = "the size it waits for does not fit";
 }
 
 static void decide(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out)

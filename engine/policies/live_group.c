@@ -33,7 +33,7 @@ static bool add_shares(const struct rb_trial_spec *spec, const struct rb_trainin
     return true;
 }
 
-// A size that was never measured is not asked for.
+// A size that was never measured is not used.
 static bool add_sizes(const struct rb_plan *plan, const struct rb_training *training, struct rb_live_widths *w,
                       struct rb_err *err)
 {
@@ -55,7 +55,7 @@ static bool add_sizes(const struct rb_plan *plan, const struct rb_training *trai
     return true;
 }
 
-// c over shares that follow each other without a gap: what was not measured is not known to pay.
+// c over adjacent shares without a gap: unmeasured shares are not known to pay.
 static void find_caps(struct rb_live_widths *w)
 {
     double slowdowns[RB_LIMIT_TRIALS_PER_GPU] = {1}, speedups[RB_PACK_MOST_WIDTHS];
@@ -77,7 +77,7 @@ bool rb_live_widths_make(const struct rb_plan *plan, struct rb_live_widths *out,
     const struct rb_training *training = rb_profile_training(plan->profile, offer_of(plan)->accelerator);
     struct rb_live_widths w = {.n = 0};
     if (!training)
-        return rb_err_set(err, RB_E_NOT_MEASURED, "profile %s: nothing is known of %s", plan->profile->name,
+        return rb_err_set(err, RB_E_NOT_MEASURED, "profile %s: there is no data on %s", plan->profile->name,
                           offer_of(plan)->accelerator);
     if (!add_shares(&plan->job->trial, training, &w, err) || !add_sizes(plan, training, &w, err))
         return false;
@@ -114,7 +114,7 @@ static struct rb_pace *reserve(struct rb_paces *p, int trial)
     return &p->paces[trial];
 }
 
-// The first report of a start also holds its start-up: units are counted from there.
+// The first report of a start also includes its start-up: units are counted from there.
 bool rb_paces_see(struct rb_paces *p, const struct rb_live_widths *w, const struct rb_engine *e, int trial)
 {
     const struct rb_trial *t = rb_engine_trial(e, trial);
@@ -174,7 +174,7 @@ static int64_t in_us(double s)
     return s > 0 ? (int64_t)ceil(s * 1e6) : 1;
 }
 
-// Since its last report it has trained on: that is what the unit it is at still needs less.
+// It has trained since its last report: its present unit needs that much less.
 static double begun_s(const struct rb_paces *p, const struct rb_engine *e, int trial, const struct rb_trial *t,
                       double held_unit_s)
 {

@@ -6,7 +6,7 @@
 #include "engine/core/engine.h"
 #include "engine/packing/fluid_widths.h"
 
-// What a trial may have, and how long a unit takes there over one GPU alone.
+// The widths that a trial may have, and the time of a unit there relative to one GPU alone.
 struct rb_live_widths {
     struct rb_width widths[RB_PACK_MOST_WIDTHS]; // narrowest first, [n]
     double factor[RB_PACK_MOST_WIDTHS];
@@ -33,8 +33,9 @@ bool rb_paces_see(struct rb_paces *p, const struct rb_live_widths *w, const stru
 bool rb_paces_known(const struct rb_paces *p, int trial);
 
 struct rb_live_group {
-    struct rb_pack_group pack; // heights of running trials count no change of width
-    int *trials;               // ids, [pack.n_trials]; those that run first, then as they wait, ties by id
+    struct rb_pack_group pack; // heights of running trials include no change of width
+    // ids, [pack.n_trials]; running trials first, then waiting ones in their order, ties by id.
+    int *trials;
     int *held;                 // width of each that runs, -1: it waits
     int64_t *resize_us;        // of each that runs, to yield and start again
     int64_t *height_us;
@@ -43,8 +44,8 @@ struct rb_live_group {
 void rb_live_group_finish(struct rb_live_group *g); // zero-initialised is valid
 
 enum rb_live_which { RB_LIVE_WAITING = 1, RB_LIVE_RUNNING = 2 };
-// Trials that are to pause are left out. A trial that gives way counts as running with what it is to have.
-// which: bits of rb_live_which. false: there are none.
+// Trials that are to pause are left out. A trial that gives way counts as running with its next width. which: bits of
+// rb_live_which. false: there are none.
 bool rb_live_group_collect(struct rb_live_group *g, const struct rb_plan *plan, const struct rb_live_widths *w,
                            const struct rb_paces *paces, const struct rb_engine *e, unsigned which);
 
@@ -53,7 +54,7 @@ void rb_live_group_reserve(struct rb_live_group *g, int n, int n_widths);
 // The time of a trial that has not started, by the profile: start-up, `units` units, checkpoint. out_us [n of w].
 void rb_live_heights(const struct rb_plan *plan, const struct rb_live_widths *w, int64_t units, int64_t *out_us);
 
-// Idle GPUs that no trial needs that waits or gives way to grow.
+// Idle GPUs that are not needed by trials that wait or give way to grow.
 int rb_live_idle_gpus(const struct rb_engine *e);
 
 #endif

@@ -1,7 +1,7 @@
-// Lookahead: the best accuracy by a deadline, by forecasts of where every curve will be then. It asks the world
-// (simulator/forecast/forecast.h) who should have how many GPUs, whether new trials are worth theirs, and how many nodes to own; and
-// carries the answer out at each trial's next report, when a restart loses no work. Until it has had an answer it does what
-// hypersched does. This project's own; docs/MODEL.md, "Lookahead".
+// Lookahead: the best accuracy by a deadline, using forecasts of every curve's value then. It asks the world
+// (simulator/forecast/forecast.h) for the GPUs of each trial, whether new trials are worth theirs, and the number of
+// nodes to own. It follows the answer at each trial's next report, when a restart loses no work. Before the first
+// answer it works like hypersched. This project's own; docs/MODEL.md, "Lookahead".
 #include "engine/policies/lookahead.h"
 
 #include "base/arena.h"
@@ -11,9 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Forecasts change with the logarithm of what was trained, and an answer costs the adviser O(trials).
-#define ASK_GROWTH        1.2 // a trial that has trained so much more than when it last asked, asks again
-#define ASKS_PER_DEADLINE 400 // reports ask no more often than that
+// Forecasts change with the logarithm of the resource, and an answer costs the adviser O(trials).
+#define ASK_GROWTH        1.2 // a trial asks again when its resource has grown by this factor since it last asked
+#define ASKS_PER_DEADLINE 400 // reports ask at most this often
 
 struct lookahead {
     const struct rb_plan *plan;
@@ -21,7 +21,7 @@ struct lookahead {
     bool advised;
     struct rb_timing timing;
     struct rb_seen_curves curves;
-    int *wanted;      // GPUs that each trial will have from its next report on, -1: what it has; [n_wanted]
+    int *wanted;      // GPUs that each trial will have from its next report on, -1: its present ones; [n_wanted]
     int64_t *asks_at; // resource at which a trial's report asks, [n_wanted]
     int n_wanted;
     int64_t asked_us; // last, -1: never
@@ -74,7 +74,7 @@ static void reserve(struct lookahead *l, int trial)
     }
 }
 
-// ---- what GPUs are promised
+// ---- promised GPUs
 
 static int wanted_gpus(const struct lookahead *l, const struct rb_engine *e, int trial)
 {
@@ -82,7 +82,7 @@ static int wanted_gpus(const struct lookahead *l, const struct rb_engine *e, int
     return wanted >= 0 ? wanted : rb_engine_trial(e, trial)->next_gpus;
 }
 
-// GPUs beyond what they claim now that trials were promised for their next report.
+// GPUs that trials were promised for their next report beyond their present claims.
 static int promised_gpus(const struct lookahead *l, const struct rb_engine *e)
 {
     int n_running, promised = 0;
@@ -95,7 +95,7 @@ static int promised_gpus(const struct lookahead *l, const struct rb_engine *e)
     return promised;
 }
 
-// An answer that is on its way knows of the GPUs that became free just now; the last one does not.
+// A pending answer knows of the GPUs that just became free; the last answer does not.
 static bool admits(void *state, const struct rb_engine *e)
 {
     const struct lookahead *l = state;
@@ -135,7 +135,7 @@ static void resize(struct lookahead *l, const struct rb_engine *e, int trial, st
         out->reason = wanted > 0 ? "others gain more from its GPUs" : "it will not be the best by the deadline";
         return;
     }
-    // What was promised may still be in use: then it waits for a later report.
+    // The promised GPUs may still be in use: then it waits for a later report.
     const int most = t->gpus + rb_unclaimed_gpus(e);
     if (most < wanted)
         return;
@@ -157,7 +157,7 @@ static bool somebody_gives_way(const struct rb_engine *e)
     return false;
 }
 
-// Nodes may have been lost, or their free GPUs be scattered: what waits takes what fits.
+// Nodes may have been lost, or their free GPUs may be scattered: waiting trials take what fits.
 static void shrink_waiting(const struct lookahead *l, const struct rb_engine *e, struct rb_decisions *out)
 {
     int n;
@@ -168,7 +168,7 @@ static void shrink_waiting(const struct lookahead *l, const struct rb_engine *e,
     if (gpus == 0)
         return;
     rb_decide_resize(out, waiting[0], gpus);
-    out->reason = "what it waits for does not fit";
+    out->reason = "the size it waits for does not fit";
 }
 
 // ---- asking
@@ -177,7 +177,7 @@ static void ask(struct lookahead *l, const struct rb_engine *e, struct rb_decisi
 {
     out->advise = l->pending = true;
     l->asked_us = rb_engine_now_us(e);
-    out->reason = out->reason ? out->reason : "curves went on: who should have how many GPUs?";
+    out->reason = out->reason ? out->reason : "new reports: how many GPUs should each trial have?";
 }
 
 static bool report_asks(struct lookahead *l, const struct rb_engine *e, int trial)
@@ -259,8 +259,8 @@ const struct rb_policy rb_policy_lookahead = {
     .name = "lookahead",
     .anytime = true,
     .needs_on_demand = true,
-    .estimate_runs = 64, // a run takes 0.03 s where its forecasts share out 8 GPUs, and a second where they share out 32
-    .foreseen_if = "no forecast changes sizes or nodes any more",
+    .estimate_runs = 64, // a run takes 0.03 s if its forecasts divide 8 GPUs, and a second if they divide 32
+    .foreseen_if = "no forecast changes sizes or nodes from now on",
     .size = rb_size_of_atom,
     .cluster = cluster,
     .create = create,

@@ -1,4 +1,4 @@
-// Gives the forecaster (simulator/forecast/forecast.h) what the policy lookahead has seen of a run.
+// Gives the forecaster (simulator/forecast/forecast.h) what the policy lookahead has observed of a run.
 #ifndef RB_ENGINE_POLICIES_LOOKAHEAD_H
 #define RB_ENGINE_POLICIES_LOOKAHEAD_H
 
@@ -9,8 +9,8 @@
 struct rb_lookahead_seen {
     const struct rb_timing *timing;
     const struct rb_seen_curves *curves;
-    int atom_gpus;           // what a trial starts with
-    bool admits;             // what was advised last
+    int atom_gpus;           // a trial's first size
+    bool admits;             // the last advice
 };
 
 // false: the engine follows another policy. Borrowed until the next step.

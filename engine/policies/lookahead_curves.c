@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Share of one report in what counts as recent: noise of single reports is averaged, a change of slope is not missed for long.
+// Weight of one report in the recent mean: averages the noise of single reports, and still follows a change of slope.
 #define RECENT 0.25
 
-// s as a fraction of R: where the curve bends; c: how hard.
+// s as a fraction of R: where the curve bends; c: how strongly.
 static const struct shape {
     double s, c;
 } shapes[RB_CURVE_SHAPES] = {

@@ -1,7 +1,7 @@
-// Packing: this project's own answer to Fluid. Those that wait are packed around those that train, as shortly as
-// engine/packing finds, with what remains of each, what follows it (the rest of its bracket), and all groups at once; when
-// no trial waits, those that train are packed again and change width where the whole then ends sooner, restarts counted.
-// docs/MODEL.md, "Trial groups as packing".
+// Packing: this project's own answer to Fluid. It packs waiting trials around running ones, as tightly as
+// engine/packing can, with the remaining work of each, its successors (the rest of its bracket), and all groups at
+// once. When no trial waits, it packs the running trials again, and they change width if everything then ends sooner,
+// restarts included. docs/MODEL.md, "Trial groups as packing".
 #include "engine/policies/policies.h"
 
 #include "base/arena.h"
@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_REPACKED 256    // waiting; of more, only arrivals lead to a new packing: one end among many changes little
-#define CHANGE_PAYS   0.98   // of the time that is left, or trials stay as they are: estimates are not exact
-#define FIRST_LISTS   100000 // placements that lists on trial may make for an arriving group ...
+#define MOST_REPACKED 256 // waiting; with more, only arrivals cause a new packing: one end among many changes little
+// A change must bring the end below this factor of the present one: estimates are not exact.
+#define CHANGE_PAYS   0.98
+#define FIRST_LISTS   100000 // placements that tentative lists may make for an arriving group ...
 #define LATER_LISTS   10000  // ... and at each later look
 #define MOST_BRANCHES 2000
 
@@ -27,17 +28,17 @@ struct packing {
     struct rb_live_group running, waiting;
     int64_t *tail_us; // of the group being packed, as its heights
     struct rb_widths_wanted wanted;
-    int64_t stage_tail_us[RB_LIMIT_STAGES]; // what the later rungs of a bracket take at least
+    int64_t stage_tail_us[RB_LIMIT_STAGES]; // least duration of the later rungs of a bracket
     int64_t *free_us;                       // by GPU of the packing, [n_gpus]
     bool on_demand;
     bool overlapping;              // other groups train while one waits at its barrier
-    int n_joined[RB_LIMIT_STAGES]; // trials that ever came to a stage
+    int n_joined[RB_LIMIT_STAGES]; // trials that ever reached a stage
 };
 
-// ---- what is known before the run
+// ---- known before the run
 
-// One trial on the widest place it can use, after the barrier for which all of its rung are waited for. Asynchronous: there are no
-// barriers, and few go on.
+// One trial on the widest place it can use, after the barrier at which its whole rung is awaited. Asynchronous jobs
+// have no barriers, and few trials continue.
 static void find_tails(struct packing *p)
 {
     const struct rb_plan *plan = p->plan;
@@ -85,7 +86,7 @@ static void destroy(void *state)
     free(p);
 }
 
-// ---- those that wait, around those that train
+// ---- waiting trials, around running ones
 
 static void hold(struct packing *p, const struct rb_engine *e, const int *rows, int trial, int64_t until_us)
 {
@@ -101,7 +102,8 @@ static void hold(struct packing *p, const struct rb_engine *e, const int *rows, 
     }
 }
 
-// Nodes that are booting count as ready: the packing is made again when they are. Of each node the row in the packing, -1: none.
+// Nodes that are booting count as ready: the packing is made again when they are. Returns each node's row in the
+// packing, -1: none.
 static int *number_nodes(const struct packing *p, const struct rb_engine *e)
 {
     const int n = rb_engine_n_nodes(e);
@@ -154,14 +156,14 @@ static void decide_starts(struct packing *p, const struct rb_packing *packing, i
     out->reason = "its place in the shortest packing found";
 }
 
-// How much longer than the mean the slowest of n trials is likely to take.
+// The likely excess of the slowest of n trials over the mean.
 static double overrun(const struct packing *p, int n)
 {
     const double slowest = rb_dist_quantile(&p->plan->profile->between, (double)n / (n + 1));
     return slowest > 1 ? slowest - 1 : 0;
 }
 
-// What a trial is late by, it trains on the width it has, or if it reports in between, on the widest there is by then.
+// The time by which a trial is late is trained on its width, or if it reports in between, on the widest available then.
 static int64_t late_us(const struct rb_live_group *g, const struct rb_engine *e, int at, int width, double late)
 {
     const struct rb_trial *t = rb_engine_trial(e, g->trials[at]);
@@ -174,7 +176,7 @@ static int64_t late_us(const struct rb_live_group *g, const struct rb_engine *e,
     return (int64_t)fmin(so_us, late * (double)least_us + (double)g->resize_us[at]);
 }
 
-// What follows each trial: the later rungs of its bracket, and before them how late it may be while its speed is
+// The successors of each trial: the later rungs of its bracket, and before them its possible delay while its speed is
 // unknown.
 static void find_tails_of(struct packing *p, const struct rb_engine *e, struct rb_live_group *g)
 {
@@ -190,7 +192,7 @@ static void find_tails_of(struct packing *p, const struct rb_engine *e, struct r
     g->pack.tail_us = p->tail_us;
 }
 
-// Trials that are still to come to some rung while others train.
+// Trials that will still reach some rung while others train.
 static int count_later(const struct packing *p)
 {
     int n = 0;
@@ -199,8 +201,9 @@ static int count_later(const struct packing *p)
     return n;
 }
 
-// Where groups overlap, what later rungs will need is no less work than what is known: without it, places that are wide and
-// wasteful look good. They are packed as trials of their own without barriers and successors; their places are not used. Returns how many there are behind the n that wait.
+// If groups overlap, the work of later rungs must count as well: without it, wide and wasteful places look good. They
+// are packed as separate trials without barriers and successors; their places are not used. Returns their number, after
+// the n that wait.
 static int add_later_rungs(struct packing *p)
 {
     struct rb_live_group *g = &p->waiting;
@@ -223,7 +226,7 @@ static int add_later_rungs(struct packing *p)
     return n_later;
 }
 
-// What those that wait were given last, in that order; false: a trial has a width that was not chosen here.
+// The last widths of the waiting trials, in that order; false: a trial has a width that was not chosen here.
 static bool last_packing(const struct packing *p, const struct rb_engine *e, int n_later, int *out_widths,
                          int *out_order)
 {
@@ -256,7 +259,7 @@ static void pack_waiting(struct packing *p, const struct rb_engine *e, bool arri
     find_tails_of(p, e, &p->waiting);
     const int n_later = add_later_rungs(p);
     if (!rb_pack_group_check(&p->waiting.pack, NULL))
-        return; // too long to be counted: they start as they came
+        return; // too long to be represented: they start in their order of arrival
     RB_AUTO(rb_auto_free) int *widths = rb_xcalloc((size_t)p->waiting.pack.n_trials, sizeof *widths);
     RB_AUTO(rb_auto_free) int *order = rb_xcalloc((size_t)p->waiting.pack.n_trials, sizeof *order);
     const bool has_one = last_packing(p, e, n_later, widths, order);
@@ -270,9 +273,9 @@ static void pack_waiting(struct packing *p, const struct rb_engine *e, bool arri
     rb_pack_answer_finish(&answer);
 }
 
-// ---- one at a time, as an asynchronous tuner hands them out
+// ---- one at a time, as an asynchronous tuner starts them
 
-// While there are new configurations: the sharing at which all that are left would end their first rung soonest.
+// While there are new configurations: the sharing at which all remaining ones would end their first rung soonest.
 static int sharers_for_new(const struct packing *p, int n_left, int n_gpus)
 {
     const struct rb_plan *plan = p->plan;
@@ -294,7 +297,7 @@ static int sharers_for_new(const struct packing *p, int n_left, int n_gpus)
     return best;
 }
 
-// The widest place that its part of all the work is worth and that is idle, else a share.
+// The widest idle place that its part of all the work justifies, else a share.
 static struct rb_width promoted_width(const struct packing *p, const struct rb_engine *e, int at, int sharers)
 {
     const struct rb_pack_group *g = &p->waiting.pack;
@@ -330,9 +333,9 @@ static void size_newcomers(struct packing *p, const struct rb_engine *e, struct 
     out->reason = "what its part of the work is worth";
 }
 
-// ---- those that train, when no trial waits
+// ---- running trials, when no trial waits
 
-// A change costs a restart. Returns how long all takes without changes.
+// A change costs a restart. Returns the duration of everything without changes.
 static int64_t charge_changes(struct rb_live_group *g)
 {
     int64_t longest_us = 0;
@@ -348,7 +351,7 @@ static int64_t charge_changes(struct rb_live_group *g)
     return longest_us;
 }
 
-// Those that train have their GPUs now: a packing in which one of them waits is none that could be carried out.
+// Running trials have their GPUs now: a packing in which one of them waits cannot be executed.
 static bool starts_at_once(const struct rb_packing *packing)
 {
     for (int i = 0; i < packing->n_trials; i++) {
@@ -358,7 +361,7 @@ static bool starts_at_once(const struct rb_packing *packing)
     return true;
 }
 
-// Where no packing ends sooner as a whole, trials still grow into what is idle, as under DynamicFluid: each for itself.
+// If no packing ends sooner as a whole, trials still grow into idle GPUs, as under DynamicFluid, each independently.
 static void pack_running(struct packing *p, const struct rb_engine *e)
 {
     struct rb_pack_answer answer;
@@ -410,7 +413,8 @@ static void decide(void *state, const struct rb_engine *e, int trial, struct rb_
         rb_widths_carry_out(&p->wanted, &p->widths, e, trial, "all that train end sooner so", out);
 }
 
-// Of an asynchronous tuner as many on a GPU as do most together; synchronous groups are packed when they arrive.
+// For an asynchronous tuner, the number on a GPU with the largest total speed; synchronous groups are packed when they
+// arrive.
 static int sharers(const struct rb_plan *plan, const struct rb_group *group)
 {
     struct rb_live_widths w;

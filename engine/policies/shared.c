@@ -1,5 +1,5 @@
-// Shared: a job on GPUs that are lent to it, among others that share the cluster. How many it may use is decided outside
-// (engine/sharing); here all its trials get the same size, the largest at which all of them train at once.
+// Shared: a job on GPUs that are lent to it, on a cluster shared with other jobs. engine/sharing decides how many it
+// may use. Here all its trials get the same size, the largest at which all of them train at once.
 #include "engine/policies/policies.h"
 #include "engine/policies/pool.h"
 
@@ -35,7 +35,7 @@ static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation 
     rb_own_first_cluster(plan, "the nodes of the pool", out);
 }
 
-// A size that was never measured is not asked for: -1.
+// -1: a size that was never measured is not used.
 static double seconds_per_unit(const struct shared *s, int gpus)
 {
     const int n_nodes = (gpus + s->gpus_per_node - 1) / s->gpus_per_node;
@@ -66,7 +66,7 @@ static int common_size(const struct shared *s, const struct rb_engine *e)
     return spec->sizes[0];
 }
 
-// Does what is left of its budget go faster with the restart than without?
+// Does the rest of its budget take less time with the restart than without?
 static bool pays(const struct shared *s, const struct rb_trial *t, int gpus)
 {
     const double left = (double)(t->resource_end - t->resource);
@@ -97,7 +97,7 @@ static void on_lent(void *state, const struct rb_engine *e, struct rb_decisions 
     share_out(state, e, out);
 }
 
-// Only what no longer trains leaves GPUs to the others.
+// Only trials that no longer train leave GPUs to the others.
 static void decide(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out)
 {
     if (rb_engine_trial(e, trial)->state != RB_TRIAL_RUNNING)

@@ -1,4 +1,4 @@
-// Static: the nodes of the first stage are owned throughout; as trials are stopped, the survivors get more GPUs each.
+// Static: the nodes of the first stage are owned throughout; when trials stop, the others get more GPUs each.
 // Source: design section 10, "Baselines": the largest allowed size with n g <= N G, else the smallest.
 #include "engine/policies/policies.h"
 #include "engine/policies/pool.h"
@@ -36,7 +36,7 @@ static int size(const struct rb_plan *plan, const struct rb_group *group)
 {
     const struct rb_plan_stage *first = &plan->stages[0];
     const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
-    // An asynchronous group is one trial of many: how many there are does not say what each may have.
+    // An asynchronous group is one trial of many: their number does not determine the GPUs of each.
     if (group->stage == 0 || (tuner && tuner->on_demand))
         return first->gpus_per_trial;
     const int gpus = gpus_per_trial(plan, first, group->n_trials);

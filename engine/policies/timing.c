@@ -29,7 +29,7 @@ static struct rb_seen_trial *reserve(struct rb_timing *t, int trial)
     return &t->trials[trial];
 }
 
-// Keeps the value of which one in `share` is longer at the head of the best: ceil(n / share) of them.
+// Keeps the value that one in `share` exceeds at the head of the best: ceil(n / share) of them.
 static void add(struct rb_ranking *r, int64_t us, int share)
 {
     const int n = rb_ranking_count(r);
@@ -50,7 +50,7 @@ static void begin(struct rb_seen_trial *seen, const struct rb_trial *now)
     seen->n_since_start = 0;
 }
 
-// The first report of a start ends a setup and a unit at once; the second says how long the unit was.
+// The first report of a start ends a setup and a unit at once; the second shows how long the unit was.
 static void split(struct rb_timing *t, struct rb_seen_trial *seen, int64_t unit_us)
 {
     if (seen->first_us >= 0)

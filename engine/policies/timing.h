@@ -1,6 +1,6 @@
 // Measures how long training takes in a run: setups, units of resource, whole trials. For policies that watch. Source:
-// HyperSched's released code: startup is the 90th percentile of the setups, a unit the median of those on one atom of GPUs,
-// and the longest trial counts setups and units alike.
+// HyperSched's released code: startup is the 90th percentile of the setups, a unit the median of those on one atom of
+// GPUs, and the longest trial counts setups and units alike.
 #ifndef RB_ENGINE_POLICIES_TIMING_H
 #define RB_ENGINE_POLICIES_TIMING_H
 
@@ -27,8 +27,8 @@ struct rb_timing {
 void rb_timing_init(struct rb_timing *t);
 void rb_timing_finish(struct rb_timing *t);
 
-// Call this after every event about a trial. Returns whether the trial trains, that is, has just reported.
-// speedup: of the GPUs it trains on over one atom.
+// Call this after every event about a trial. Returns whether the trial has just reported, so that it still trains.
+// speedup: of its present GPUs over one atom.
 bool rb_timing_see(struct rb_timing *t, const struct rb_engine *e, int trial, double speedup);
 const struct rb_seen_trial *rb_timing_of(const struct rb_timing *t, int trial); // of one that was seen
 

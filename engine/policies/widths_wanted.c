@@ -55,7 +55,7 @@ int rb_widths_place(const struct rb_widths_wanted *w, int trial)
     return trial < w->n ? w->trials[trial].place : INT_MAX;
 }
 
-// A share on a GPU of its own counts as that GPU: it may be left alone there.
+// A share on a GPU of its own counts as that GPU: the others may have left.
 static bool can_be_had(const struct rb_engine *e, int trial, const struct rb_width *to)
 {
     const struct rb_trial *t = rb_engine_trial(e, trial);

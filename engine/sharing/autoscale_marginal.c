@@ -1,15 +1,15 @@
-// Ours. A node is worth its price while what it adds is at least what that money must buy (sharing/size_price.h): a share (a
-// quarter, unless another is asked for) of what it buys on the first GPU, or, where jobs say what an hour sooner is worth, what
-// makes the work cheapest. The mean may still look fine when the last node adds next to nothing. A change must besides pay, over
-// the time jobs are expected to stay, for what it costs: nodes that are billed while they boot, and jobs that are moved.
-// Deadlines come first: the cluster is never smaller than they need, with the confidence asked for.
+// Ours. A node is worth its price while it adds at least what that money must buy (sharing/size_price.h): a share (a
+// quarter by default) of what it buys on the first GPU; or, where jobs state the value of an hour, the amount that
+// makes the work cheapest. The mean may still look fine when the last node adds almost nothing. A change must also pay,
+// over the expected stay of the jobs, for its cost: nodes that are billed while they boot, and jobs that move.
+// Deadlines come first: the cluster is never smaller than they need, with the confidence required.
 #include "engine/sharing/autoscales.h"
 #include "engine/sharing/give_up.h"
 #include "engine/sharing/size_deadlines.h"
 #include "engine/sharing/size_price.h"
 #include "engine/sharing/size_speedup.h"
 
-// Speed-up less what it must be worth, per second.
+// Speed-up minus its required value, per second.
 static double profit(const struct rb_sizer *m, double worth, int n)
 {
     return m->speedup[n] - worth * m->options.gpus_per_node * rb_size_price(&m->options, n);

@@ -1,5 +1,6 @@
-// The published rule. Utility is what a GPU of the cluster is worth, one alone being worth 1: above 2/3 the cluster grows, and
-// below 1/2 it shrinks, to the largest size that is predicted to be worth 1/2; both follow the least worth that is asked for.
+// The published rule. Utility is the value of a GPU of the cluster, relative to one alone: above 2/3 the cluster grows,
+// and below 1/2 it shrinks, to the largest size with a predicted utility of 1/2; both follow the configured least
+// worth.
 // Source: Pollux (OSDI'21), sections 4.2.2 and 5.4.1.
 #include "engine/sharing/autoscales.h"
 #include "engine/sharing/size_speedup.h"
@@ -45,8 +46,9 @@ const struct rb_autoscale rb_autoscale_utility = {
     .decide = decide,
 };
 
-// The baseline of section 5.4.1: the same rule for jobs that know their throughput alone, as Or et al. ("Resource elasticity in
-// distributed deep learning", MLSys'20) scale them. Throughput does not change while a job trains, so it grows at once.
+// The baseline of section 5.4.1: the same rule for jobs that know only their throughput, as Or et al. ("Resource
+// elasticity in distributed deep learning", MLSys'20) scale them. Throughput does not change while a job trains, so the
+// cluster grows at once.
 const struct rb_autoscale rb_autoscale_throughput = {
     .name = "throughput",
     .summary = "the published rule's baseline: the same by samples a second, whatever a sample is worth",

@@ -56,12 +56,12 @@ struct round {
     int n_gpus, node_gpus; // of the cluster; of its largest node
     struct rb_job_values values;
     struct rb_size_choices *sizes; // of each job
-    bool *can_stay;                // option 1 is to go on as it is
+    bool *can_stay;                // option 1 is to continue as it is
     int *chosen;                   // option of each job
     int *out;
 };
 
-// Every number of GPUs inside a node, whole nodes beyond, and from 16 nodes on in growing steps.
+// Every number of GPUs within a node, then whole nodes, and from 16 nodes on in growing steps.
 static int next_size(const struct round *r, int gpus)
 {
     if (gpus < r->node_gpus)
@@ -81,7 +81,7 @@ static int count(const int *row, int n_nodes, int *out_nodes)
     return gpus;
 }
 
-// Nothing; what it holds, without a restart; sizes ascending, with one.
+// No GPU; its present GPUs, without a restart; sizes ascending, with one.
 static void list_sizes(struct round *r, int j)
 {
     const struct rb_shared_job *job = &r->jobs[j];
@@ -141,7 +141,7 @@ static int list_movers(struct round *r, struct rb_gaps *gaps, struct mover *out)
     return n;
 }
 
-// Where the gaps are too small for what was chosen a job gets the most there is.
+// If the gaps are too small for the chosen size, a job gets the largest that fits.
 static void place(struct round *r)
 {
     struct rb_gaps gaps;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// best[g]: the most the jobs so far are worth on at most g GPUs; taken[g]: which option of this job that takes.
+// best[g]: the largest value of the jobs so far on at most g GPUs; taken[g]: this job's option in it.
 static void add_job(const struct rb_size_choices *job, int n_gpus, const double *before, double *best, uint8_t *taken)
 {
     for (int g = 0; g <= n_gpus; g++)

@@ -15,7 +15,7 @@ struct rb_size_choices {
     int n;
 };
 
-// out_chosen[j]: index into jobs[j].options. Ties: the earlier option. O(n_gpus x options), memory of the arena.
+// out_chosen[j]: index into jobs[j].options. Ties: the earlier option. O(n_gpus x options); memory from the arena.
 void rb_choose_sizes(struct rb_arena *arena, const struct rb_size_choices *jobs, int n_jobs, int n_gpus, int *out_chosen);
 
 #endif

@@ -69,7 +69,7 @@ static bool is_freer(const struct rb_gaps *g, int a, int b)
     return g->free[a] != g->free[b] ? g->free[a] > g->free[b] : compare_rates(g, a, b) < 0;
 }
 
-// Of the cheapest nodes that still have `gpus` free GPUs, the one with the fewest.
+// The cheapest nodes that still have `gpus` free GPUs; among them the one with the fewest.
 static int tightest(const struct rb_gaps *g, int gpus, bool spans, const int *row)
 {
     int best = -1;
@@ -91,7 +91,7 @@ static int freest(const struct rb_gaps *g, const int *row)
     return best;
 }
 
-// The freest nodes whole, the rest in the tightest gap: fewest nodes come before cheapest.
+// The freest nodes whole, the rest in the tightest gap: few nodes matter more than cheap ones.
 static int span(struct rb_gaps *g, int gpus, int *row)
 {
     int n_nodes = 0;

@@ -1,5 +1,5 @@
-// Places jobs that move: each gets the fewest nodes, of those the cheapest, in the tightest gaps. Where interference is to be
-// avoided, no two jobs that span nodes share a node.
+// Places jobs that move: each gets the fewest nodes, the cheapest of these, in the tightest gaps. To avoid
+// interference, no two jobs that span nodes share a node.
 #ifndef RB_ENGINE_SHARING_GOODPUT_PLACE_H
 #define RB_ENGINE_SHARING_GOODPUT_PLACE_H
 
@@ -17,10 +17,11 @@ struct rb_gaps {
 void rb_gaps_init(struct rb_gaps *g, struct rb_arena *arena, const struct rb_shared_cluster *cluster,
                   bool avoid_interference);
 
-// Whether the row fits; if it does it is taken.
+// Takes the row's GPUs if they are free.
 bool rb_gaps_take(struct rb_gaps *g, const int *row);
 
-// Finds `gpus` GPUs and takes them; row: zeroed by the caller. Returns on how many nodes; 0: there are none, row untouched.
+// Finds `gpus` GPUs and takes them; row: zeroed by the caller. Returns the number of nodes; 0: not found, row
+// untouched.
 int rb_gaps_find(struct rb_gaps *g, int gpus, int *row);
 
 #endif

@@ -19,13 +19,14 @@ void rb_goodput_rules_defaults(struct rb_goodput_rules *rules)
     };
 }
 
-// A job that has not trained yet is taken to scale perfectly.
+// A job that has not trained yet is assumed to scale perfectly.
 static double rate(const struct rb_shared_job *job, int nodes, int gpus)
 {
     return job->rate ? job->rate(job->arg, nodes, gpus) : gpus;
 }
 
-// On one node however many GPUs that has: in the unit of Pollux's speed-ups. A model that refuses that number is asked for fewer.
+// On one node, however many GPUs that has: in the unit of Pollux's speed-ups. A model that refuses that number is asked
+// for fewer.
 static double fair_rate(const struct rb_shared_job *job, int fair_gpus)
 {
     for (int gpus = fair_gpus; gpus >= 1; gpus /= 2) {
@@ -38,8 +39,8 @@ static double fair_rate(const struct rb_shared_job *job, int fair_gpus)
 
 // ---- weights
 
-// Seconds on the fair share until it ends. Where it declared nothing, as long as it has trained: so it is expected of
-// heavy-tailed work. Nothing for a job that has not been seen yet: it is to be seen soon.
+// Seconds on the fair share until it ends. If it declared nothing, as long as it has trained, which is the expectation
+// for heavy-tailed work. Zero for a job without measurements: it should start soon.
 static double left_s(const struct rb_job_values *v, const struct rb_job_value *of)
 {
     const struct rb_shared_job *job = of->job;
@@ -56,7 +57,7 @@ static int descending(const void *pa, const void *pb)
     return (a < b) - (a > b);
 }
 
-// 1 + how many of the descending numbers are greater than x.
+// 1 + the number of the descending numbers greater than x.
 static int rank_of(const double *sorted, int n, double x)
 {
     int low = 0, high = n;
@@ -70,7 +71,7 @@ static int rank_of(const double *sorted, int n, double x)
     return low + 1;
 }
 
-// With a deadline that can still be met: how much faster than on its fair share it has to be.
+// For a deadline that can still be met: the necessary speed over that on its fair share.
 static double urgency(const struct rb_job_values *v, const struct rb_job_value *of)
 {
     const struct rb_shared_job *job = of->job;
@@ -80,8 +81,8 @@ static double urgency(const struct rb_job_values *v, const struct rb_job_value *
     return fmin(fmax(needed * needed, 1), v->rules->urgency);
 }
 
-// For the shortest mean completion time the job with least work left goes first, but with every GPU more it would use it
-// less well: the optimum for equal, concave speed-ups weighs by rank alone (heSRPT: Berg et al., SIGMETRICS'20).
+// For the shortest mean completion time the job with the least work left goes first, but it would use every further GPU
+// less well: the optimum for equal, concave speed-ups weights by rank alone (heSRPT: Berg et al., SIGMETRICS'20).
 static void weigh(struct rb_job_values *v, struct rb_arena *arena, int n_jobs)
 {
     double *sorted = rb_arena_array(arena, (size_t)n_jobs, sizeof *sorted);
@@ -95,7 +96,7 @@ static void weigh(struct rb_job_values *v, struct rb_arena *arena, int n_jobs)
     }
 }
 
-// As published for Pollux: what a restart costs a job of this age, and no more restarts than its age has room for.
+// As published for Pollux: the cost of a restart for a job of this age, and at most as many restarts as its age allows.
 static double moved_factor(const struct rb_goodput_rules *rules, const struct rb_shared_job *job, int64_t restart_us)
 {
     const double age_s = (double)job->age_us / US_PER_S, delay_s = (double)restart_us / US_PER_S;

@@ -23,7 +23,7 @@ bool rb_lend(int gpus, struct rb_lending *jobs, int n_jobs)
         }
     }
     for (int i = 0; i < n_jobs; i++) {
-        // What it was asked to give back and still trains on is as good as free for itself.
+        // GPUs that it was asked to release and on which it still trains are as good as free for itself.
         uint64_t others = 0;
         for (int k = 0; k < n_jobs; k++)
             others |= k == i ? 0 : jobs[k].usable | jobs[k].busy;

@@ -1,6 +1,6 @@
-// Optimus (EuroSys'18) with an oracle for its predictions, as in the comparison of Pollux (OSDI'21): every job one GPU while
-// there are any, then GPU after GPU to the job whose remaining time it shortens most. A job whose count does not change stays
-// where it is; the others, fewest GPUs first, are placed again.
+// Optimus (EuroSys'18) with an oracle for its predictions, as in the comparison of Pollux (OSDI'21): every job gets one
+// GPU while there are any, then each further GPU goes to the job whose remaining time it shortens most. A job whose
+// number does not change stays where it is; the others, fewest GPUs first, are placed again.
 #include "engine/sharing/place.h"
 #include "engine/sharing/sharings.h"
 
@@ -22,7 +22,7 @@ static void destroy(void *state)
     (void)state;
 }
 
-// What one job gets, while GPUs are handed out.
+// What one job gets while GPUs are assigned.
 struct share {
     int gpus;
     double left_s; // on `gpus` GPUs

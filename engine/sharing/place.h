@@ -5,7 +5,7 @@
 
 #include "engine/sharing/sharing.h"
 
-// What is free while a division is made.
+// Free GPUs while a division is made.
 struct rb_free_gpus {
     int n_nodes;
     int *gpus; // of each node
@@ -16,9 +16,9 @@ void rb_free_gpus_init(struct rb_free_gpus *f, const struct rb_shared_cluster *c
 void rb_free_gpus_finish(struct rb_free_gpus *f);
 
 int rb_held_gpus(const struct rb_shared_job *job, int n_nodes);
-// The job goes on where it is: row = what it holds.
+// The job stays where it is: row = what it holds.
 void rb_free_gpus_keep(struct rb_free_gpus *f, const struct rb_shared_job *job, int *row);
-// `n` GPUs from the node with most of them free, ties by index, then from the next; n <= total.
+// Takes `n` GPUs from the node with the most free GPUs, ties by index, then from the next; n <= total.
 void rb_free_gpus_take(struct rb_free_gpus *f, int n, int *row);
 
 #endif

@@ -1,6 +1,6 @@
-// Pollux as published (OSDI'21, section 4.2, and the artifact's policy): every round a genetic search over divisions of the
-// cluster, begun from the divisions the last round's search found best, and the division with the greatest power mean of
-// speed-ups is carried out.
+// Pollux as published (OSDI'21, section 4.2, and the artifact's policy): every round a genetic search over divisions of
+// the cluster, which begins with the best divisions of the last round's search. The division with the greatest power
+// mean of speed-ups is used.
 #include "engine/sharing/pollux_row.h"
 #include "engine/sharing/pollux_search.h"
 #include "engine/sharing/sharings.h"
@@ -13,7 +13,7 @@ struct pollux {
     struct rb_sharing_options options;
     uint32_t round;
     struct rb_arena arena; // of one round
-    // What the last search ended with: the members no other dominated.
+    // The result of the last search: the members that are not dominated.
     int n_members, n_jobs, n_nodes;
     int *ids;       // [n_jobs], as the rows stand
     uint64_t *rows; // [n_members][n_jobs][rb_row_words(n_nodes)]
@@ -42,7 +42,7 @@ static void destroy(void *state)
 
 // ---- the problem of a round
 
-// The least served come first: conflicts are repaired in their favour.
+// The jobs with the least service come first: conflicts are repaired in their favour.
 static int by_service(const void *pa, const void *pb)
 {
     const struct rb_shared_job *a = *(const struct rb_shared_job *const *)pa,
@@ -112,7 +112,7 @@ static int row_of_job(const struct pollux *p, int id)
     return -1;
 }
 
-// Rows of jobs that have gone are dropped, new jobs start with none; of nodes that came or went likewise.
+// Rows of jobs that have gone are dropped, new jobs start with none; likewise for nodes.
 static void add_last_members(const struct pollux *p, struct rb_pollux_search *search, struct rb_stream *draws,
                              const struct rb_shared_job *const *jobs, uint64_t *rows)
 {

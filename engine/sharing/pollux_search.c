@@ -23,7 +23,7 @@ void rb_pollux_search_init(struct rb_pollux_search *s, struct rb_arena *arena, c
         s->members[i].slot = i;
 }
 
-// ---- what a division is worth
+// ---- the value of a division
 
 static bool same_row(const uint64_t *a, const uint64_t *b, int n_words)
 {
@@ -71,7 +71,7 @@ static uint64_t hash_of(const uint64_t *rows, size_t n)
     return h;
 }
 
-// Where a member like m is in `known`, or where it would be.
+// The place of a member like m in `known`, or where it would be.
 static uint8_t *place_of(struct rb_pollux_search *s, const struct rb_pollux_member *m)
 {
     const uint64_t *rows = s->rows + (size_t)m->slot * s->n_row_words;
@@ -92,7 +92,7 @@ static void know_all(struct rb_pollux_search *s)
         *place_of(s, &s->members[i]) = (uint8_t)(i + 1);
 }
 
-// Repairs the member behind the n that are known, and takes it in if it is new.
+// Repairs the member behind the n known ones, and adds it if it is new.
 static bool take_in(struct rb_pollux_search *s, struct rb_stream *draws)
 {
     struct rb_pollux_member *m = &s->members[s->n_members];
@@ -115,8 +115,8 @@ bool rb_pollux_search_add(struct rb_pollux_search *s, struct rb_stream *draws, c
 
 // ---- mating
 
-// Contestants come from permutations of the population laid end to end, so all members are in equally
-// many tournaments.
+// Contestants come from permutations of the population, one after another, so all members are in equally many
+// tournaments.
 struct contestants {
     int order[RB_POLLUX_POPULATION];
     int n, n_used;
@@ -148,7 +148,7 @@ static int winner(const struct rb_pollux_search *s, struct contestants *c, struc
     return rb_stream_u32(draws) & 1 ? a : b;
 }
 
-// Two children of two parents, behind the members; as many stay as are new and as there is room for.
+// Makes two children of two parents, behind the members; as many stay as are new and fit.
 static void mate(struct rb_pollux_search *s, struct contestants *c, struct rb_stream *draws, int n_wanted)
 {
     const size_t n_bytes = s->n_row_words * sizeof *s->rows;

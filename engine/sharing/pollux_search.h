@@ -15,7 +15,7 @@
 #define RB_POLLUX_SLOTS       (2 * RB_POLLUX_POPULATION)
 #define RB_POLLUX_KNOWN       512 // more than twice as many: short chains
 
-// What a division must keep to and what it is worth. Const during a search, but for the memory of speed-ups.
+// The constraints of a division and its value. Const during a search, except for the cache of speed-ups.
 struct rb_pollux_problem {
     int n_jobs, n_nodes;
     int n_words;                  // of a row: rb_row_words(n_nodes)
@@ -40,19 +40,20 @@ struct rb_pollux_search {
     uint64_t *rows;               // [RB_POLLUX_SLOTS][n_row_words]
     uint64_t *spare;              // one member more: the second of two children
     uint64_t *scratch;            // two rows
-    struct rb_pollux_member members[RB_POLLUX_SLOTS]; // the first n_members live; the others lend their slots
+    struct rb_pollux_member members[RB_POLLUX_SLOTS]; // the first n_members are alive; the others lend their slots
     int n_members;
-    int n_front;                  // after a search: the first n_front are not dominated by any
+    int n_front;                  // after a search: the first n_front are not dominated
     uint8_t known[RB_POLLUX_KNOWN]; // by hash: 1 + index of a member, 0 none
 };
 
 // Owns: memory is the arena's; problem is borrowed.
 void rb_pollux_search_init(struct rb_pollux_search *s, struct rb_arena *arena, const struct rb_pollux_problem *problem);
 
-// Adds one member to the initial population, repaired; false: it is there already. At most RB_POLLUX_POPULATION.
+// Adds one member to the initial population, repaired; false: it is already there. At most RB_POLLUX_POPULATION.
 bool rb_pollux_search_add(struct rb_pollux_search *s, struct rb_stream *draws, const uint64_t *rows);
 
-// All generations. `seed` and `round` name the draws. Returns the member of the greatest power mean; ties by index.
+// Runs all generations. `seed` and `round` key the draws. Returns the member with the greatest power mean; ties by
+// index.
 int rb_pollux_search_run(struct rb_pollux_search *s, uint64_t seed, uint32_t round);
 
 static inline uint64_t *rb_pollux_rows_of(const struct rb_pollux_search *s, int member)

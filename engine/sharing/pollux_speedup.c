@@ -25,7 +25,7 @@ double rb_pollux_mean(const struct rb_pollux_speedups *s, double sum)
     return pow(sum / s->n_jobs, 1 / s->fairness_p);
 }
 
-// Jobs that were never started have had no restart: the first start is none.
+// Jobs that were never started have had no restart: the first start does not count.
 static double restart_factor(const struct rb_shared_job *job, double delay_s)
 {
     const double age_s = (double)job->age_us / US_PER_S;
@@ -33,8 +33,8 @@ static double restart_factor(const struct rb_shared_job *job, double delay_s)
     return fmax(age_s - n_restarts * delay_s, 0) / (age_s + delay_s);
 }
 
-// What the job would do on its fair share: on one node, as published, even where no node has that many GPUs. A model that
-// refuses that number is asked for fewer.
+// The job's rate on its fair share: on one node, as published, even if no node has that many GPUs. A model that refuses
+// that number is asked for fewer.
 static double fair_rate(const struct rb_shared_job *job, int fair_gpus)
 {
     for (int gpus = fair_gpus; job->rate && gpus >= 1; gpus = gpus > 1 ? gpus / 2 : 0) {
@@ -81,7 +81,7 @@ void rb_pollux_speedup_ask(struct rb_pollux_speedups *s, int job, int nodes, int
     const struct rb_shared_job *j = s->jobs[job];
     const struct rb_pollux_row *row = &s->rows[job];
     if (!j->rate)
-        cell->speedup = (double)gpus / s->fair_gpus; // until it has been seen, a job scales perfectly
+        cell->speedup = (double)gpus / s->fair_gpus; // until it is measured, a job scales perfectly
     else
         cell->speedup = row->fair_rate > 0 ? j->rate(j->arg, nodes, gpus) / row->fair_rate : 0;
     cell->kept = term(s, cell->speedup);

@@ -1,5 +1,5 @@
-// Computes SPEEDUP_j(N, K) of every job over its fair share, and what it adds to the power mean when its placement stays and when
-// it changes (Pollux, OSDI'21, section 4.2). Asked of the job's model once for each (nodes, GPUs) and round.
+// Computes SPEEDUP_j(N, K) of every job over its fair share, and its term of the power mean with an unchanged and with
+// a changed placement (Pollux, OSDI'21, section 4.2). Asks the job's model once for each (nodes, GPUs) and round.
 #ifndef RB_ENGINE_SHARING_POLLUX_SPEEDUP_H
 #define RB_ENGINE_SHARING_POLLUX_SPEEDUP_H
 
@@ -10,8 +10,8 @@
 
 struct rb_pollux_speedup {
     double speedup; // < 0: not asked yet
-    double kept;    // its term of the power mean where the job stays as it is
-    double moved;   // and where it is restarted
+    double kept;    // its term of the power mean without a restart
+    double moved;   // with a restart
 };
 
 struct rb_pollux_speedups {

@@ -39,8 +39,8 @@ static void sort_by_costs(struct rb_pollux_member *members, int n)
     }
 }
 
-// Members ascending by the first cost: in one front the second never rises, so a front dominates who comes next if its
-// last member does. Fronts are ordered: the first that does not dominate is found by bisection.
+// Members ascending by the first cost: in one front the second cost never rises, so a front dominates the next member
+// if its last member does. Fronts are ordered: bisection finds the first that does not dominate.
 static int front_of(const struct rb_pollux_member *m, struct rb_pollux_member *const *last, int n_fronts)
 {
     int low = 0, high = n_fronts;
@@ -54,7 +54,8 @@ static int front_of(const struct rb_pollux_member *m, struct rb_pollux_member *c
     return low;
 }
 
-// Stable: inside a front members stay ascending by the first cost. Returns the number of fronts; out_ends[f] is where f ends.
+// Stable: inside a front members stay ascending by the first cost. Returns the number of fronts; out_ends[f] is the end
+// of f.
 static int sort_into_fronts(struct rb_pollux_member *members, int n, int *out_ends)
 {
     struct rb_pollux_member sorted[RB_POLLUX_SLOTS], *last[RB_POLLUX_SLOTS];
@@ -84,7 +85,7 @@ static bool same_costs(const struct rb_pollux_member *a, const struct rb_pollux_
 }
 
 // Half the sides of the box between its neighbours on the front, each as a part of the front's extent; infinite at the ends.
-// Of equals the first stands for all.
+// Of equals the first represents all.
 static void crowd(struct rb_pollux_member *front, int n)
 {
     int distinct[RB_POLLUX_SLOTS], n_distinct = 0;

@@ -5,9 +5,9 @@
 #include "base/stream.h"
 #include "engine/sharing/pollux_search.h"
 
-// Orders `members` by front, and sets their crowding; the first `n_kept` are the survivors, of the last front that fits only
-// in part the least crowded, ties at random. Of members with equal costs all but one are as crowded as can be.
-// Returns how many members are in the first front, at most n_kept. n <= RB_POLLUX_SLOTS.
+// Orders `members` by front, and sets their crowding. The first `n_kept` survive; of the last front that fits only in
+// part, the least crowded, ties at random. Of members with equal costs all but one get the greatest crowding. Returns
+// the number of members in the first front, at most n_kept. n <= RB_POLLUX_SLOTS.
 int rb_pollux_survive(struct rb_pollux_member *members, int n, int n_kept, struct rb_stream *draws);
 
 // a dominates b: 1, b dominates a: -1, neither: 0.

@@ -9,7 +9,8 @@
 #define LOG_OF_NINE_TENTHS (-0.10536051565782628) // log(1 - 0.1)
 #define TENTH              UINT32_C(429496730)    // 0.1 * 2^32
 
-// How many of a row of independent events of probability q do not happen before the next one does; log_miss = log(1 - q).
+// In a row of independent events of probability q, the number that do not happen before the next one does; log_miss =
+// log(1 - q).
 static int misses(struct rb_stream *draws, double log_miss)
 {
     const double u = ((double)rb_stream_u32(draws) + 0.5) * 0x1p-32;
@@ -48,7 +49,7 @@ static void erase_some(const struct rb_pollux_problem *p, struct rb_stream *draw
     }
 }
 
-// GPUs of each node that no row takes; none where rows want more than there are.
+// GPUs of each node that no row takes; none if rows want more than the node has.
 static void count_left(const struct rb_pollux_problem *p, const uint64_t *rows, uint64_t *left)
 {
     memcpy(left, p->capacity, (size_t)p->n_words * sizeof *left);
@@ -58,7 +59,7 @@ static void count_left(const struct rb_pollux_problem *p, const uint64_t *rows, 
     }
 }
 
-// Anything from what the job has there to the whole node. Repair takes back what is too much.
+// Any number from the job's GPUs there to the whole node. Repair removes the excess.
 static void grow(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *rows, int job, int node)
 {
     uint64_t *row = rows + (size_t)job * (size_t)p->n_words;
@@ -137,7 +138,7 @@ static void count_row(const uint64_t *row, int n_words, int *out_nodes, int *out
     }
 }
 
-// Nodes are visited in random order; what comes after the limits are reached is given back.
+// Visits nodes in random order; GPUs beyond the limits are released.
 static void cap_row(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *row, int n_nodes,
                     int max_gpus)
 {
@@ -176,7 +177,7 @@ void rb_pollux_repair(const struct rb_pollux_problem *p, struct rb_stream *draws
             rows[w] = rb_row_min(rows[w], left[w]);
             gpus += rb_row_sum(rows[w]);
         }
-        // As published: what a job too small for its minimum gives back is not handed on.
+        // As published: the GPUs of a job below its minimum are released and not reused.
         for (int w = 0; w < p->n_words; w++) {
             left[w] -= rows[w];
             if (gpus < p->min_gpus[j])

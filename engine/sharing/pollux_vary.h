@@ -1,11 +1,11 @@
-// Varies divisions by the operators of Pollux's genetic search (OSDI'21 artifact): crossover over jobs, three mutations, and the repair that
-// makes any matrix a division the cluster can carry out.
+// Varies divisions by the operators of Pollux's genetic search (OSDI'21 artifact): crossover over jobs, three
+// mutations, and the repair that turns any matrix into a division which the cluster can execute.
 #ifndef RB_ENGINE_SHARING_POLLUX_VARY_H
 #define RB_ENGINE_SHARING_POLLUX_VARY_H
 
 #include "engine/sharing/pollux_search.h"
 
-// The rows above a random point change places.
+// Swaps the rows above a random point.
 void rb_pollux_crossover(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *a, uint64_t *b);
 
 // Rows go back to what the job holds now, lose elements, and grow on nodes that have GPUs free. `left`: a row of scratch.

@@ -1,6 +1,6 @@
 #include "engine/sharing/size_deadlines.h"
 
-// That are fast enough, or, where none are, that are fastest: more may be known of the job later, and help.
+// The fewest that are fast enough, or, if none are, the fastest number: a better model may help later.
 static int fewest_gpus(const struct rb_shared_job *job, double within_s, int gpus_per_node)
 {
     int fastest = -1;

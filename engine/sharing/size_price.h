@@ -1,10 +1,10 @@
-// Computes what nodes cost, and what a dollar must buy, in one unit: the price of the cheapest node.
+// Computes the price of nodes, and what a dollar must buy, in one unit: the price of the cheapest node.
 #ifndef RB_ENGINE_SHARING_SIZE_PRICE_H
 #define RB_ENGINE_SHARING_SIZE_PRICE_H
 
 #include "engine/sharing/autoscale.h"
 
-// The first n nodes, in that price: n where all cost the same, or no price is known.
+// The price of the first n nodes, in that unit: n if all cost the same, or if no price is known.
 double rb_size_price(const struct rb_autoscale_options *options, int n);
 
 // The speed-up that a GPU must add for the price of the cheapest. speedup: of n nodes, [max_nodes + 1].

@@ -6,11 +6,11 @@
 
 struct candidate {
     const struct rb_shared_job *job;
-    double one;     // rate on one GPU, or what the fewest it can use come to
-    int gpus;       // it has now
+    double one;     // rate on one GPU, derived from the fewest it can use
+    int gpus;       // its GPUs now
     double speedup; // with them
-    int step;       // GPUs of its best next step, 0: nothing helps it any more
-    double gain;    // of that step, a GPU
+    int step;       // GPUs of its best next step, 0: no step helps
+    double gain;    // of that step, per GPU
 };
 
 static double rate(const struct candidate *c, int gpus, int gpus_per_node)
@@ -20,7 +20,7 @@ static double rate(const struct candidate *c, int gpus, int gpus_per_node)
     return c->job->rate(c->job->arg, (gpus + gpus_per_node - 1) / gpus_per_node, gpus);
 }
 
-// Up to one node more: beyond, the same question comes again.
+// Up to one node more: after that the question repeats.
 static void find_step(struct candidate *c, int gpus_per_node)
 {
     c->step = 0;

@@ -5,11 +5,11 @@
 
 #include "engine/sharing/autoscale.h"
 
-// out[n]: of n nodes of gpus_per_node GPUs, n = 0..max_nodes. Never falls. A job without a model scales linearly as far as
-// it may be asked.
+// out[n]: of n nodes of gpus_per_node GPUs, n = 0..max_nodes. Never falls. A job without a model scales linearly up to
+// its maximum.
 void rb_size_speedup(const struct rb_autoscale_view *view, int max_nodes, int gpus_per_node, double *out);
 
-// What a rule keeps from round to round.
+// State of a rule between rounds.
 struct rb_sizer {
     struct rb_autoscale_options options;
     double *speedup; // by nodes, [max_nodes + 1]: as rb_size_speedup left it

@@ -1,6 +1,6 @@
-// Tiresias (NSDI'19), two queues by attained service: a job starts in the first and sinks to the second for good once its GPU
-// time has reached a threshold; within a queue first come, first served. Every job runs on as many GPUs as it was submitted
-// with or not at all: one that does not fit is passed over, and a running job gives way to those before it.
+// Tiresias (NSDI'19), two queues by attained service: a job starts in the first and sinks to the second for good once
+// its GPU time has reached a threshold; within a queue first come, first served. Every job runs on its submitted number
+// of GPUs or not at all: one that does not fit is skipped, and a running job gives way to those before it.
 #include "engine/sharing/place.h"
 #include "engine/sharing/sharings.h"
 
@@ -13,14 +13,14 @@
 #define DEMOTION_GPU_US (INT64_C(16) * 3600 * 1000000) // the threshold of the published comparison: 16 GPU-hours
 
 struct queue {
-    int *ids; // jobs in the order they came to this queue
+    int *ids; // jobs in the order of their arrival in this queue
     int n;
 };
 
 struct state {
     struct queue queues[N_QUEUES];
     int cap;     // of each queue
-    int last_id; // highest id that was queued; ids ascend by submission
+    int last_id; // the highest queued id; ids ascend by submission
 };
 
 static bool create(const struct rb_sharing_options *options, void **out_state, struct rb_err *err)
@@ -91,7 +91,7 @@ static bool has_sunk(const struct rb_shared_job *job)
     return job->executed_us >= (DEMOTION_GPU_US + job->asked_gpus - 1) / job->asked_gpus;
 }
 
-// In the order of submission, not of the first queue: several may sink at once. Those that have sunk stay sunk.
+// In the order of submission, not of the first queue: several may sink at once. A job that has sunk stays there.
 static void demote(struct state *s, const struct rb_shared_job *jobs, int n_jobs)
 {
     struct queue *first = &s->queues[0], *second = &s->queues[1];

@@ -1,16 +1,16 @@
-// Asynchronous successive halving: no trial waits for a rung to fill; one that gets there is compared with those that got
-// there before. Three rules say when a trial gives way to others.
+// Asynchronous successive halving: no trial waits for a rung to fill; a trial that reaches a rung is compared with
+// those that reached it before. Three rules decide when a trial gives way to others.
 // Source: Li et al., "A system for massively parallel hyperparameter tuning", MLSys'20, algorithm 2 (promote); Liaw et al.,
 // "HyperSched", SoCC'19 (speculate). `stop` makes the comparison of speculate once a rung, and means it.
 //
 // A percentile of the results needs no interpolation here: only results are compared with it, and a result reaches the
 // (1 - 1/eta) percentile of n exactly where it reaches the ceil(n/eta)-th best of them.
-// A trial that diverged counts, at the rung it was training to, as a result below all others: rungs then have the sizes that
-// successive halving would give them. It never trains again.
+// A trial that diverged counts, at the rung towards which it trained, as a result below all others: rungs then have the
+// sizes of successive halving. It never trains again.
 //
-// A trial that failed has the worst result at the rung it came from (of a new one: at its first), so that the next best there
-// goes on in its place. Where there is none, it goes on in name: it has the worst result at the next rung too, and so on, so
-// that trials which failed do not keep those from being promoted that did not.
+// A failed trial has the worst result at the rung it came from (a new one: at its first), so that the next best there
+// is promoted in its place. If there is none, it is promoted in name only: it has the worst result at the next rung
+// too, and so on, so that failed trials do not prevent promotions of the others.
 #include "engine/tuners/ranking.h"
 
 #include "base/arena.h"
@@ -24,13 +24,13 @@ enum trial_state { TRIAL_TRAINS, TRIAL_GIVES_WAY, TRIAL_PAUSED, TRIAL_ENDED };
 
 struct trial {
     int bracket;
-    int level;        // trains towards it: it has a result at every rung of its bracket below
+    int level;        // the level towards which it trains: it has a result at every lower rung of its bracket
     int64_t resource; // where it was paused
     enum trial_state state;
     bool failed;
 };
 
-// The results at one level of one bracket, and the paused trials that may go on from there.
+// The results at one level of one bracket, and the paused trials that may continue from there.
 struct rung {
     struct rb_ranking results;
     struct rb_score_heap waiting;
@@ -43,7 +43,7 @@ struct asha {
     struct rb_levels levels;
     struct rb_bracket_shares shares;
     struct rung *rungs;            // [brackets * levels]
-    struct rb_score_heap midway;   // paused on the way to their next rung: chosen already, so they go on first
+    struct rb_score_heap midway;   // paused on the way to their next rung: already chosen, so they continue first
     int n_midway[RB_LIMIT_STAGES]; // by level
     int n_live[RB_LIMIT_STAGES];   // trials that train, by level
     int n_live_total;
@@ -52,7 +52,7 @@ struct asha {
     int n_trials, trials_cap;
     int n_failed;
     bool closed_new, closed_all;
-    int handed; // what a group points to
+    int handed; // the target of a group's pointer
 };
 
 static struct rung *rung_at(const struct asha *a, int bracket, int level)
@@ -70,8 +70,8 @@ static int last_level(const struct asha *a)
     return a->levels.n - 1;
 }
 
-// The levels that its brackets share, with the trials that would come to each, were num_trials all started and none
-// promoted too soon.
+// The levels that its brackets share, with the number of trials that would reach each if all num_trials were started
+// and none was promoted too early.
 static bool asha_stages(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err)
 {
     (void)err;
@@ -142,7 +142,7 @@ static void record(struct asha *a, int id, double score)
     t->level++;
 }
 
-// One that failed and is among the best of a rung, with no result at the next; -1: none.
+// A failed trial among the best of a rung, without a result at the next; -1: none.
 static int failed_among_best(const struct asha *a, const struct rung *r, int level)
 {
     for (int i = 0; i < r->results.best.n; i++) {
@@ -153,7 +153,7 @@ static int failed_among_best(const struct asha *a, const struct rung *r, int lev
     return -1;
 }
 
-// Failed trials keep their places where no other trial can take them.
+// Failed trials keep their places if no other trial can take them.
 static void pass_failed(struct asha *a, int bracket)
 {
     if (a->n_failed == 0 || a->rule != RB_RULE_PROMOTE)
@@ -177,7 +177,7 @@ static bool reaches_percentile(const struct asha *a, int id, int level)
     return rb_ranking_reaches_best(&rung_at(a, a->trials[id].bracket, level)->results, *score_at(a, id, level));
 }
 
-// The highest rung from `low` on where the trial's result is below the percentile of today, -1: none.
+// The highest rung from `low` on where the trial's result is below the present percentile, -1: none.
 static int highest_below(const struct asha *a, int id, int low)
 {
     for (int level = a->trials[id].level - 1; level >= low; level--)
@@ -186,7 +186,7 @@ static int highest_below(const struct asha *a, int id, int low)
     return -1;
 }
 
-// ---- trials come and go
+// ---- trials
 
 static void enter(struct asha *a, int id)
 {
@@ -214,7 +214,7 @@ static int new_trial(struct asha *a)
     return a->n_trials++;
 }
 
-// The rung where a paused trial waits to go on: by `promote` the one it has reached; by `speculate` the one where it is
+// The rung at which a paused trial waits: under `promote` the one it has reached; under `speculate` the one where it is
 // below the percentile, or if there is none (a policy paused it) likewise. -1: on the way to its next rung.
 static int waiting_level(const struct asha *a, int id)
 {
@@ -249,7 +249,7 @@ static bool may_go_on(const struct asha *a, const struct rung *r)
                                       : rb_ranking_reaches_best(&r->results, first.score);
 }
 
-// The rung of that level whose best may go on; equal brackets: the first.
+// The rung of that level whose best may continue; equal brackets: the first.
 static struct rung *promotable(const struct asha *a, int level)
 {
     for (int b = 0; b < a->shares.n && b <= level; b++)
@@ -302,7 +302,8 @@ static enum rb_tuner_next asha_next(void *state, struct rb_group *out)
     return RB_TUNER_GROUP;
 }
 
-// A rung gets results from the trials that train towards it alone: without any, what cannot go on from there now never can.
+// Only trials that train towards a rung add results there: without any, a trial that cannot continue from there now
+// never can.
 static int asha_phase(const void *state)
 {
     const struct asha *a = state;
@@ -321,7 +322,7 @@ static struct trial *training(struct asha *a, int id)
     return t && (t->state == TRIAL_TRAINS || t->state == TRIAL_GIVES_WAY) ? t : NULL;
 }
 
-// Records, and says whether the trial goes on. A trial that is judged although it diverged is stopped for good.
+// Records, and decides whether the trial continues. A trial that is judged although it diverged is stopped for good.
 static enum rb_verdict judge(struct asha *a, int id, int64_t resource, double score)
 {
     const struct trial *t = &a->trials[id];
@@ -373,7 +374,7 @@ static void asha_ended(void *state, int id, int64_t resource, double score)
     wait_to_go_on(a, id, score);
 }
 
-// By `stop` no trial waits that could take its place: it counts like one that diverged.
+// Under `stop` no waiting trial could take its place: it counts like one that diverged.
 static void asha_failed(void *state, int id)
 {
     struct asha *a = state;

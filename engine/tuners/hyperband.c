@@ -1,5 +1,6 @@
-// Hyperband: a successive halving for every trade of many short trials against few long ones, one after another or all at
-// once. Trial ids run on from bracket to bracket. Source: Li et al., "Hyperband", JMLR 18 (2018), algorithm 1.
+// Hyperband: one successive halving for every trade-off between many short trials and few long ones, one after another
+// or all at once. Trial ids continue from bracket to bracket. Source: Li et al., "Hyperband", JMLR 18 (2018), algorithm
+// 1.
 #include "engine/tuners/rung_state.h"
 
 #include "base/arena.h"
@@ -53,7 +54,8 @@ static bool check_hyperband_trials(const struct rb_scheduler *s, struct rb_err *
                (long long)s->min_resource, (long long)s->max_resource, s->eta, (long long)n_trials, RB_LIMIT_TRIALS);
 }
 
-// In turn: the rungs of one bracket after another, each bracket's first rung from resource 0. Side by side: shared levels.
+// In turn: the rungs of one bracket after another, each bracket's first rung from resource 0. Side by side: shared
+// levels.
 static bool hyperband_stages(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err)
 {
     const struct rb_scheduler *s = &job->scheduler;

@@ -66,7 +66,7 @@ int rb_ranking_count(const struct rb_ranking *r)
     return r->best.n + r->rest.n;
 }
 
-// By way of both heaps: what leaves the best is their worst, what joins them the best of the rest.
+// Through both heaps: the worst of the best leaves, and the best of the rest joins.
 void rb_ranking_add(struct rb_ranking *r, struct rb_scored s, int n_best)
 {
     assert(n_best >= r->best.n && n_best <= r->best.n + 1 && n_best <= rb_ranking_count(r) + 1);
@@ -77,7 +77,7 @@ void rb_ranking_add(struct rb_ranking *r, struct rb_scored s, int n_best)
         rb_score_heap_push(&r->best, rb_score_heap_pop(&r->rest));
 }
 
-// Another one at its place: the heap is filled again, which failures are rare enough for.
+// Replaces its entry: the heap is rebuilt, which is fine because failures are rare.
 static bool replace(struct rb_score_heap *h, int trial, struct rb_scored with)
 {
     int at = 0;

@@ -18,7 +18,7 @@ struct rb_score_heap {
 };
 
 void rb_score_heap_push(struct rb_score_heap *h, struct rb_scored s);
-struct rb_scored rb_score_heap_pop(struct rb_score_heap *h); // of one that is not empty
+struct rb_scored rb_score_heap_pop(struct rb_score_heap *h); // h must not be empty
 void rb_score_heap_finish(struct rb_score_heap *h);
 
 // All zero is not a ranking: rb_ranking_init.
@@ -30,13 +30,13 @@ struct rb_ranking {
 void rb_ranking_init(struct rb_ranking *r);
 void rb_ranking_finish(struct rb_ranking *r);
 int rb_ranking_count(const struct rb_ranking *r);
-// n_best: how many are the best from now on; never fewer than before, at most one more, and at most all.
+// n_best: the number of best ones from now on; never fewer than before, at most one more, and at most all.
 void rb_ranking_add(struct rb_ranking *r, struct rb_scored s, int n_best);
-// The result of a trial that was added becomes the worst there can be, -INFINITY; there are as many best as before. O(n log n).
+// The result of an added trial becomes the worst possible, -INFINITY; the number of best ones stays. O(n log n).
 void rb_ranking_sink(struct rb_ranking *r, int trial);
-// Is `s`, which was added, one of the best?
+// Is `s`, which was added, among the best?
 bool rb_ranking_has_among_best(const struct rb_ranking *r, struct rb_scored s);
-// Is `score` as good as the last of the best? Where there are none: no.
+// Is `score` as good as the last of the best? False if there are none.
 bool rb_ranking_reaches_best(const struct rb_ranking *r, double score);
 
 #endif

@@ -15,14 +15,14 @@ struct result {
 struct rung_state {
     struct rb_rung_table table;
     int first_trial;
-    int rung;    // handed out last, -1: none yet
+    int rung;    // the last one started, -1: none yet
     int *trials; // of that rung, ascending; [n_trials]
     int n_trials;
     int *dropped; // of the rung before, the best first, [n_dropped]
     int n_dropped;
-    int n_fit;              // the first of them, which reported there: they take the places of those that fail
-    int n_taken;            // of these, that have one
-    int n_replaced;         // of these, that were handed out
+    int n_fit;              // of them, those that reported there: they take the places of failed ones
+    int n_taken;            // of these, those that have one
+    int n_replaced;         // of these, those that were started
     struct result *results; // received so far
     int n_results;
 };
@@ -66,7 +66,7 @@ static int best_first(const void *pa, const void *pb)
 }
 
 // The best of the rung, ascending by id. Trials that failed or diverged are never promoted, even into an empty place:
-// there is nothing to resume from, or nothing worth paying for.
+// there is nothing to resume from, or nothing worth its cost.
 static void promote(struct rung_state *s, int n_wanted)
 {
     qsort(s->results, (size_t)s->n_results, sizeof *s->results, best_first);
@@ -81,7 +81,7 @@ static void promote(struct rung_state *s, int n_wanted)
     qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, rb_order_ints);
 }
 
-// The rung that trains, a group of one.
+// Starts the replacement: the running rung, as a group of one.
 static void hand_out_replacement(struct rung_state *s, struct rb_group *out)
 {
     const struct rb_rung *rung = &s->table.rungs[s->rung];
@@ -139,7 +139,7 @@ void rb_rung_state_ended(void *state, int trial, int64_t resource, double score)
     s->results[s->n_results++] = (struct result){.trial = trial, .score = score};
 }
 
-// Its place in the rung goes to the next best of the rung below; in the first rung, or where none is left, it stays empty.
+// Its place in the rung goes to the next best of the rung below; in the first rung, or if none is left, it stays empty.
 void rb_rung_state_failed(void *state, int trial)
 {
     struct rung_state *s = state;

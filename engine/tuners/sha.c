@@ -1,4 +1,4 @@
-// Successive halving: the best floor(n / eta) of a rung train on, after all of it has ended. Source: Jamieson and
+// Successive halving: the best floor(n / eta) of a rung continue after all of it has ended. Source: Jamieson and
 // Talwalkar, "Non-stochastic best arm identification", AISTATS'16, algorithm 1; rung rule of engine/core/rungs.h.
 #include "engine/tuners/rung_state.h"
 

@@ -158,7 +158,7 @@ def main():
             print("epoch=%d val_acc=%.4f" % (epoch, accuracy(model, validation)), flush=True)
         yielding = asked_to_yield()
     save(model, optimizer, epoch)
-    dist.barrier()  # nobody leaves before rank 0 has saved
+    dist.barrier()  # no rank leaves before rank 0 has saved
     sys.stdout.flush()
     # Not sys.exit: where PyTorch 1.13's threads are torn down, a rank sometimes waits for ever.
     os._exit(75 if epoch < end else 0)

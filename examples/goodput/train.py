@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a small network with the batch size that rbrun chose, and tells rbrun how noisy its gradients are.
+"""Trains a small network with the batch size that rbrun chose, and reports the noise of its gradients.
 
 Real training by plain gradient descent: a network with one hidden layer learns the labels of a random "teacher" network,
 a tenth of which are wrong. Every GPU's worth of slots is a worker process of its own, with its own gradients. What a

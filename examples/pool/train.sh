@@ -1,4 +1,4 @@
-# Stands for training: an epoch takes 0.5 s on one GPU, less on several. What matters is the contract: it goes on from its
+# Stands for training: an epoch takes 0.5 s on one GPU, less on several. What matters is the contract: it resumes from its
 # checkpoint, reports, writes a checkpoint whole, and gives way when it is asked to.
 epoch=0
 [ -z "$RB_RESUME_FROM" ] || epoch=$(cat "$RB_RESUME_FROM/epoch")

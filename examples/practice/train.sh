@@ -1,4 +1,4 @@
-# Stands for training: an epoch takes 0.3 s. It goes on from its checkpoint, reports, saves, and gives way when asked to.
+# Stands for training: an epoch takes 0.3 s. It resumes from its checkpoint, reports, saves, and gives way when asked to.
 epoch=0
 [ -z "$RB_RESUME_FROM" ] || epoch=$(cat "$RB_RESUME_FROM/epoch")
 while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do

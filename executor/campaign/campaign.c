@@ -18,7 +18,7 @@
 struct run {
     struct rb_campaign *c;
     struct rb_campaign_run result;
-    // dormant: until there is a checkpoint to go on from
+    // dormant: until there is a checkpoint to resume from
     enum {
         RUN_WAITING,
         RUN_RUNNING,
@@ -30,32 +30,32 @@ struct run {
     struct rb_silence silence; // of its reports, until it is taken to hang
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
-    int64_t away_us;                       // what the loop's gaps came to when it was heard last, or started
+    int64_t away_us;                       // the loop's total gaps when it was last heard, or started
     int n_gaps;                            // units that were not measured because this process did not run meanwhile
-    bool late_startup;                     // likewise its start-up
+    bool late_startup;                     // the same for its start-up
     int64_t first_resource, last_resource; // reported; 0: nothing
     int64_t resource_start, resource_end;
-    char checkpoint[4096]; // what it saved, or what it is to go on from; "": nothing
+    char checkpoint[4096]; // the checkpoint it saved, or will resume from; "": none
     double load_sum;
     int n_loads;
-    bool beyond;                     // it has trained on after its end, and is being ended
+    bool beyond;                     // it has trained past its end, and is being ended
     bool at_once;                    // its reports came together, from a file: no time of a unit was seen
     bool stopping;                   // trial.stop: saved: it is ended once it has saved
     struct rb_metric_reader *reader; // of its output
-    int team;                        // the first of the runs that share its GPU; itself where it is alone
+    int team;                        // the first of the runs that share its GPU; itself if it is alone
     struct rb_step_lines step_lines;
     struct rb_last_lines printed;   // reports left out
-    int n_times, n_syncs, n_noises; // reports that told them
+    int n_times, n_syncs, n_noises; // number of reports that had each
 };
 
 struct rb_campaign {
     struct rb_campaign_config config;
     struct rb_launcher *launcher;
     struct rb_pool *pool;
-    struct run *runs; // longest first, [n_runs], and behind them the one that goes on from another's checkpoint
+    struct run *runs; // longest first, [n_runs], followed by the one that resumes from another's checkpoint
     int n_runs, n_all;
     struct rb_places places; // the nodes that are ready
-    int n_told;              // nodes that are ready or never will be
+    int n_settled;           // nodes that are ready or never will be
     bool stopping, held_up_told, any_report;
     struct rb_err failure;
     enum rb_campaign_resumed resumed;
@@ -67,13 +67,13 @@ static int64_t now_us(const struct rb_campaign *c)
     return c->config.pool.loop->now_us(c->config.pool.loop->ctx);
 }
 
-// All of the loop's gaps so far.
+// Length of all the loop's gaps so far.
 static int64_t away_us(const struct rb_campaign *c)
 {
     return now_us(c) - rb_attended_us(c->config.pool.loop);
 }
 
-// Since this was asked last. Times that span a gap measure nothing: what was said meanwhile is read only now.
+// Was there a gap since the last call? Times that span a gap measure nothing: the output of that time is read only now.
 static bool was_away(struct run *r)
 {
     const int64_t slack_us = 100000, away = away_us(r->c);
@@ -152,7 +152,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .job = c->config.pool.job,
         .run_id = c->config.pool.run_id,
         .trial = r->result.config,
-        .attempt = r->result.round, // a script that draws noise from its identity draws anew
+        .attempt = r->result.round, // a script that draws noise from its identity draws other noise
         .resource_start = r->resource_start,
         .resource_end = r->resource_end,
         .node_ips = &ip,
@@ -210,7 +210,7 @@ static void maybe_over(struct rb_campaign *c)
     for (int i = 0; i < c->n_all; i++)
         if (c->runs[i].state < RUN_ENDED && (c->runs[i].state == RUN_KILLED || !c->stopping))
             return;
-    if (c->n_told == c->config.pool.n_nodes || c->stopping)
+    if (c->n_settled == c->config.pool.n_nodes || c->stopping)
         rb_pool_end(c->pool);
 }
 
@@ -229,7 +229,7 @@ static void start_waiting(struct rb_campaign *c)
         maybe_over(c);
         return;
     }
-    if (c->places.n_held == 0 && c->n_told == c->config.pool.n_nodes)
+    if (c->places.n_held == 0 && c->n_settled == c->config.pool.n_nodes)
         fail_waiting(c, "no node came up");
     for (int i = 0; i < c->n_all; i++) {
         struct rb_slot slot;
@@ -250,7 +250,7 @@ static bool team_has_ended(const struct rb_campaign *c, const struct run *r)
     return true;
 }
 
-// Has every run on the GPU begun to train, and none come to its end?
+// Do all runs on the GPU train now: has each begun, and none ended?
 static bool team_trains(const struct rb_campaign *c, const struct run *r)
 {
     for (int k = 0; k < team_size(r); k++) {
@@ -276,23 +276,23 @@ static void describe(const struct run *r, char *out, size_t size)
                  r->result.gpus == 1 ? "" : "s", r->result.probe ? ", a larger batch" : "");
 }
 
-static void tell_resumed(struct rb_campaign *c, const char *error)
+static void report_resumed(struct rb_campaign *c, const char *error)
 {
     if (c->resumed == RB_RESUMED_UNKNOWN)
-        talk(c, "whether the script goes on from a checkpoint could not be found out: %s", error);
+        talk(c, "it is unknown whether the script resumes from a checkpoint: %s", error);
     else
         talk(c, "started again from a checkpoint, the script %s",
              c->resumed == RB_RESUMED_YES ? "goes on from it" : "begins with the first unit again");
 }
 
-// Whether it goes on from the checkpoint was all that was asked.
+// The only question was whether it resumes from the checkpoint.
 static void end_check(struct rb_campaign *c, struct run *r, const char *error)
 {
     disarm(r);
     r->state = RUN_ENDED;
     rb_places_give(&c->places, r->slot.node, c->config.exclusive ? rb_gpu_mask(gpus_per_node(c)) : r->slot.gpus);
     if (!c->stopping)
-        tell_resumed(c, error);
+        report_resumed(c, error);
     start_waiting(c);
 }
 
@@ -343,7 +343,7 @@ static void on_prepared(void *ctx, int node, const struct rb_err *err)
     struct rb_campaign *c = ctx;
     rb_pool_prepared(c->pool, node, err);
     if (!err)
-        c->launcher->ops->heartbeat(c->launcher, node, 0); // its time from the boot on is all that a campaign needs
+        c->launcher->ops->heartbeat(c->launcher, node, 0); // a campaign needs no longer life than the limit set at boot
 }
 
 static double batch_scale(const struct run *r, const struct rb_job *job)
@@ -352,25 +352,26 @@ static double batch_scale(const struct run *r, const struct rb_job *job)
     return m->with.batch.per_gpu > 0 ? rb_batch_total(&m->with.batch, m->gpus) / (double)job->trial.batch_size : 1;
 }
 
-// Into the means so far.
-static void count_steps(struct run *r, const struct rb_step_stats *told)
+// Adds to the means so far.
+static void count_steps(struct run *r, const struct rb_step_stats *reported)
 {
     struct rb_step_stats *mean = &r->result.steps;
-    if (told->step_s > 0)
-        mean->step_s += (told->step_s - mean->step_s) / ++r->n_times;
-    if (told->has_sync) {
+    if (reported->step_s > 0)
+        mean->step_s += (reported->step_s - mean->step_s) / ++r->n_times;
+    if (reported->has_sync) {
         mean->has_sync = true;
-        mean->sync_s += (told->sync_s - mean->sync_s) / ++r->n_syncs;
+        mean->sync_s += (reported->sync_s - mean->sync_s) / ++r->n_syncs;
     }
-    if (told->has_noise) {
+    if (reported->has_noise) {
         mean->has_noise = true;
         r->n_noises++;
-        mean->noise.sqr += (told->noise.sqr - mean->noise.sqr) / r->n_noises;
-        mean->noise.var += (told->noise.var - mean->noise.var) / r->n_noises;
+        mean->noise.sqr += (reported->noise.sqr - mean->noise.sqr) / r->n_noises;
+        mean->noise.var += (reported->noise.var - mean->noise.var) / r->n_noises;
     }
 }
 
-// The first report of a run that was to go on from a checkpoint. Some scripts evaluate the state that they have read once more.
+// The first report of a run that should have resumed from a checkpoint. Some scripts evaluate the state that they have read
+// once more.
 static void judge_resumed(struct rb_campaign *c, struct run *r, int64_t resource)
 {
     const bool again = resource == r->resource_start && r->resource_start > 1;
@@ -378,7 +379,7 @@ static void judge_resumed(struct rb_campaign *c, struct run *r, int64_t resource
     kill_run(r, "");
 }
 
-// It has trained all that was asked for, and goes on.
+// It has trained the required resource, and continues.
 static void end_beyond(struct rb_campaign *c, struct run *r, int64_t resource)
 {
     if (r->beyond)
@@ -503,8 +504,8 @@ static void on_again(void *ctx, int trial, int attempt)
     begin_output(&c->runs[trial]);
 }
 
-// It ended with 0 and cannot be measured: of which report is something missing?
-static void tell_missing(const struct run *r, char *out, size_t size)
+// It exited with 0 and cannot be measured: writes which report is missing.
+static void describe_missing(const struct run *r, char *out, size_t size)
 {
     const struct rb_campaign_config *config = &r->c->config;
     const char *unit = config->pool.job->scheduler.unit, *metric = config->pool.job->metric_name;
@@ -550,12 +551,12 @@ char *rb_campaign_printed(const struct rb_campaign *c, int i, char *out, size_t 
 
 static void stop_others(struct rb_campaign *c, const struct run *r, const char *why);
 
-// The lines are shown once, whatever other runs print the same.
+// Shows the lines only once, even if other runs print the same.
 static void script_failed(struct rb_campaign *c, struct run *r, int code, const char *error)
 {
     char said[400];
     const int needed = c->config.n_configs < RB_BROKEN_TRIALS ? c->config.n_configs : RB_BROKEN_TRIALS;
-    const bool reports = code == 0 && r->last_resource > 0; // it works, if not as it should
+    const bool reports = code == 0 && r->last_resource > 0; // it works, though not as expected
     r->result.failure = reports ? 0 : rb_last_lines_signature(&r->printed, code);
     if (r->result.failure != 0 && !seen_before(c, r) && r->printed.n > 0)
         talk(c, "the script printed: %s", rb_last_lines_text(&r->printed, said, sizeof said));
@@ -586,7 +587,7 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     } else if (r->last_resource >= c->config.resource && r->result.n_units == 0 && r->result.sharers > 1) {
         end_run(c, r, "the others on its GPU did not train at the same time: train longer (--resource)");
     } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
-        tell_missing(r, text, sizeof text);
+        describe_missing(r, text, sizeof text);
         script_failed(c, r, code, text);
     } else {
         char dest[4096];
@@ -596,7 +597,7 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     }
 }
 
-// The first checkpoint of a run that was alone on its GPUs is gone on from, on as many.
+// The first checkpoint of a run that was alone on its GPUs is used for a resume on the same number of GPUs.
 static void go_on_from(struct rb_campaign *c, const struct run *r, const char *checkpoint)
 {
     struct run *check = &c->runs[c->n_runs];
@@ -643,7 +644,7 @@ static void on_unreachable(void *ctx, int node, const char *why)
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     struct rb_campaign *c = ctx;
     rb_places_remove(&c->places, node);
-    rb_buf_printf(&text, "its node could not be reached any more: %s", why);
+    rb_buf_printf(&text, "its node could no longer be reached: %s", why);
     for (int i = 0; i < c->n_all; i++)
         if (c->runs[i].state >= RUN_RUNNING && c->runs[i].state < RUN_ENDED && c->runs[i].slot.node == node)
             end_run(c, &c->runs[i], rb_buf_str(&text));
@@ -661,14 +662,14 @@ static void on_switched(void *ctx, int node, const struct rb_switch_report *repo
     struct rb_err err = {0};
     if (report->state == RB_SWITCH_ARMED)
         return;
-    rb_err_set(
-        &err, RB_E_SWITCH_NOT_ARMED,
-        "node %d: its dead man's switch is not known to be armed (%s): if rbprofile dies, `rbrun gc` has to end it",
-        node, report->why[0] ? report->why : "it gave no reason");
+    rb_err_set(&err, RB_E_SWITCH_NOT_ARMED,
+               "node %d: it is not known whether its dead man's switch is armed (%s): if rbprofile dies, `rbrun gc` "
+               "has to end it",
+               node, report->why[0] ? report->why : "it gave no reason");
     talk(c, "%s [RB%d]", err.message, (int)rb_err_number(&err));
 }
 
-// Until there is room. What is measured meanwhile was measured on a machine that is full: that is the user's to see.
+// Until there is room. Times measured meanwhile come from a full machine; the user must judge them.
 static void on_held_up(void *ctx, int trial, const struct rb_err *err)
 {
     struct rb_campaign *c = ctx;
@@ -684,7 +685,7 @@ static void on_held_up(void *ctx, int trial, const struct rb_err *err)
 static void on_node(void *ctx, int node, const struct rb_err *err)
 {
     struct rb_campaign *c = ctx;
-    c->n_told++;
+    c->n_settled++;
     if (err) {
         talk(c, "node %d: %s", node, err->message);
         if (c->failure.code == RB_ERR_NONE)
@@ -724,7 +725,7 @@ static struct rb_campaign_run *add_run(struct rb_campaign *c, int gpus, int shar
     return &r->result;
 }
 
-// As many teams as show every configuration once at least.
+// The number of teams in which every configuration appears at least once.
 static int n_teams(const struct rb_campaign *c, int sharers)
 {
     return (c->config.n_configs + sharers - 1) / sharers;
@@ -739,8 +740,8 @@ static void add_teams(struct rb_campaign *c, int sharers, int *round)
     }
 }
 
-// Each four times the one before, as far as one gradient on a GPU can hold it. Without them the time per sample of a step
-// would be told from the initial batch alone.
+// Each is four times the one before, as far as one gradient fits on a GPU. Without them the time per sample of a step
+// would be known only for the initial batch.
 static void add_probes(struct rb_campaign *c, int gpus, int *round)
 {
     const struct rb_job *job = c->config.pool.job;
@@ -765,8 +766,8 @@ static void add_check(struct rb_campaign *c)
     c->n_all = at + 1;
 }
 
-// Longest first, so that the campaign is short: fewest GPUs first, ties by configuration. Then those that share one, then
-// those with a larger batch.
+// Longest first, to keep the campaign short: fewest GPUs first, ties by configuration. Then runs that share a GPU, then
+// runs with a larger batch.
 static void list_runs(struct rb_campaign *c)
 {
     const struct rb_campaign_config *config = &c->config;
@@ -842,7 +843,7 @@ bool rb_campaign_start(struct rb_campaign *c, struct rb_err *err)
     return rb_pool_start(c->pool, c->launcher, err);
 }
 
-// All but `except`, which has ended by itself.
+// Stops all but `except`, which has ended by itself.
 static void stop_others(struct rb_campaign *c, const struct run *except, const char *why)
 {
     c->stopping = true;
@@ -869,7 +870,7 @@ int rb_campaign_n_runs(const struct rb_campaign *c)
     return c->n_runs;
 }
 
-// Where something was measured and nothing saved, the script writes no checkpoint.
+// If something was measured and nothing was saved, the script writes no checkpoint.
 enum rb_campaign_resumed rb_campaign_resumed(const struct rb_campaign *c)
 {
     bool saved = false;

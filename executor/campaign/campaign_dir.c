@@ -1,5 +1,5 @@
-// The file `infra` of a campaign says both: its text where, its lock (flock, which the kernel takes back from whoever dies)
-// whether anybody is still at it.
+// A campaign's file `infra` holds its cloud. A lock on it (flock, which the kernel releases when the process ends)
+// shows whether the campaign is at work.
 #include "executor/campaign/campaign_dir.h"
 
 #include "base/arena.h"
@@ -52,7 +52,7 @@ bool rb_campaign_dir_at_work(const char *runs_root, const char *run_id)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/campaigns/%s/infra", runs_root, run_id);
-    const int fd = strchr(run_id, '/') ? -1 : open(path, O_RDONLY | O_CLOEXEC); // the id is what a cloud's tag says
+    const int fd = strchr(run_id, '/') ? -1 : open(path, O_RDONLY | O_CLOEXEC); // the id comes from a cloud's tag
     const bool held = fd >= 0 && rb_file_is_locked(fd);
     if (fd >= 0)
         close(fd);

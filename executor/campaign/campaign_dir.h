@@ -1,6 +1,6 @@
-// Where measuring campaigns keep keys and logs, campaigns/ID/ below the runs, and what others may know of one: its cloud, and
-// whether it is at work. `rbrun gc` looks there, so that nodes of an `rbprofile` that was killed are found, and those of one
-// that lives are left alone.
+// Where measuring campaigns keep keys and logs (campaigns/ID/ beside the runs), and what other processes may know of
+// one: its cloud, and whether it is at work. `rbrun gc` reads this: it finds the nodes of an `rbprofile` that was
+// killed, and leaves those of a live one alone.
 #ifndef RB_EXECUTOR_CAMPAIGN_DIR_H
 #define RB_EXECUTOR_CAMPAIGN_DIR_H
 
@@ -13,11 +13,11 @@
 
 // runs_root: rb_run_dir_root.
 void rb_campaign_dir_root(const char *runs_root, char *out, size_t size);
-// Writes down where the campaign in `dir` buys, and holds a lock on that as long as *out_fd is open.
+// Writes down where the campaign in `dir` launches instances, and holds a lock on that file as long as *out_fd is open.
 bool rb_campaign_dir_claim(const char *dir, const char *infra, int *out_fd, struct rb_err *err);
-// False: nothing was bought by it, or it is not a campaign's directory.
+// False: the campaign launched nothing, or `dir` is not a campaign's directory.
 bool rb_campaign_dir_infra(const char *dir, char out[static RB_CAMPAIGN_INFRA_BYTES]);
-// Does a process hold the lock of that campaign?
+// Does a process hold the campaign's lock?
 bool rb_campaign_dir_at_work(const char *runs_root, const char *run_id);
 
 #endif

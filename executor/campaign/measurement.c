@@ -1,4 +1,4 @@
-// A campaign from the first node to the last, and what is said of it where it found nothing.
+// A campaign from the first node to the last, and the error of one that measured nothing.
 #include "executor/campaign/measurement.h"
 
 #include "base/log.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    HARD_LIMIT_MIN = 120, // until a node is to end itself, whatever became of us
+    HARD_LIMIT_MIN = 120, // until a node ends itself, even without us
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
     QUEUE_BOOT_S = 7 * 86400, // in a queue waiting costs nothing
@@ -84,8 +84,8 @@ static void on_interrupt(void *ctx)
     rb_campaign_stop(m->campaign);
 }
 
-// Everything is checked and agreed to: from here on there is something on disk, and Ctrl-C cleans up. The store is opened
-// before a node is bought: what cannot be kept need not be measured.
+// Everything is checked and agreed to. From here on there are files on disk, and Ctrl-C cleans up. The store is opened
+// before an instance is launched, because results that cannot be stored are useless.
 bool rb_measurement_begin(struct rb_measurement *m, struct rb_err *err)
 {
     if (!rb_store_open(m->options.db, false, &m->store, err) || !make_run_dir(m, err))
@@ -165,7 +165,7 @@ void rb_measurement_finish(struct rb_measurement *m)
     rb_arena_finish(&m->arena);
 }
 
-// ---- what it found
+// ---- its results
 
 int rb_measurement_count_ok(const struct rb_measurement *m)
 {
@@ -183,7 +183,7 @@ int rb_measurement_count_nodes(const struct rb_measurement *m, int n_nodes, enum
     return n;
 }
 
-// By its own doing: the first run that failed so says how.
+// The script caused the failure: the first run that failed so explains it.
 static bool script_broken(const struct rb_measurement *m, int run, struct rb_err *err)
 {
     char said[300];
@@ -197,7 +197,7 @@ static bool script_broken(const struct rb_measurement *m, int run, struct rb_err
         m->run_dir);
 }
 
-// Without a single node the cloud's own answer says more than those of the runs, and decides the exit code.
+// Without a single node the cloud's own error explains more than those of the runs, and decides the exit code.
 bool rb_measurement_nothing(const struct rb_measurement *m, int n_nodes, struct rb_err *err)
 {
     const struct rb_err *why = rb_campaign_failure(m->campaign);

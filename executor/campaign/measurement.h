@@ -1,5 +1,5 @@
-// One measuring campaign from what is asked for to what is stored: place, machine and numbers of GPUs are chosen, nodes are
-// launched, the user's command runs on them, or only their own times are taken.
+// One measuring campaign from the options to the store: chooses place, machine and GPU counts, launches nodes, runs the
+// user's command on them or only measures the nodes' own times, and stores the results.
 #ifndef RB_EXECUTOR_MEASUREMENT_H
 #define RB_EXECUTOR_MEASUREMENT_H
 
@@ -14,7 +14,7 @@
 struct rb_http;
 struct rb_loop_uv;
 
-// As the command line has it; NULL, 0: the job's, or what is usual.
+// As given on the command line; NULL or 0: the job's value, or the default.
 struct rb_measurement_options {
     const char *db, *state_dir;
     const char *infra, *instance_type;
@@ -52,24 +52,26 @@ struct rb_measurement {
     int claim_fd; // its lock shows that we are at work; 0: not yet
 };
 
-// Each fails before anything is bought. The job is there; then in this order:
+// Each fails before anything is launched. m->job must be filled in; then call them in this order.
 bool rb_measurement_choose_place(struct rb_measurement *m, struct rb_err *err);
 bool rb_measurement_choose_offer(struct rb_measurement *m, struct rb_err *err);
 bool rb_measurement_choose_gpus(struct rb_measurement *m, int *out_n, struct rb_err *err);
 bool rb_measurement_choose_shares(struct rb_measurement *m, struct rb_err *err);
 bool rb_measurement_find_workdir(struct rb_measurement *m, const char *job_path, struct rb_err *err);
 bool rb_measurement_open_provider(struct rb_measurement *m, struct rb_err *err);
-// Everything is checked and agreed to: from here on there is something on disk, and Ctrl-C cleans up.
+// Everything is checked and agreed to. From here on there are files on disk, and Ctrl-C cleans up.
 bool rb_measurement_begin(struct rb_measurement *m, struct rb_err *err);
-bool rb_measurement_empty_workdir(struct rb_measurement *m, struct rb_err *err); // without a job there is none: an empty bundle
+bool rb_measurement_empty_workdir(struct rb_measurement *m, struct rb_err *err); // without a job: an empty bundle
 // n_gpus 0: only the nodes' own times.
 bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct rb_err *err);
 void rb_measurement_finish(struct rb_measurement *m);
 
 int rb_measurement_count_ok(const struct rb_measurement *m); // runs
 int rb_measurement_count_nodes(const struct rb_measurement *m, int n_nodes, enum rb_pool_outcome outcome);
-bool rb_measurement_nothing(const struct rb_measurement *m, int n_nodes, struct rb_err *err); // why; always false
-// Into the profile store: nodes of the first n_nodes, and the runs under a profile's name (NULL: there are none).
+// Sets err to the reason; always false.
+bool rb_measurement_nothing(const struct rb_measurement *m, int n_nodes, struct rb_err *err);
+// Writes into the profile store: the times of the first n_nodes nodes, and the runs under a profile's name (NULL: there
+// are no runs).
 bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_nodes, struct rb_err *err);
 
 #endif

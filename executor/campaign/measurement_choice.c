@@ -1,4 +1,4 @@
-// What is measured, and on which machine of which place.
+// Chooses what to measure, and on which machine of which place.
 #include "executor/campaign/measurement.h"
 
 #include "base/limits.h"
@@ -42,7 +42,8 @@ static const struct rb_offer *offer_at(const struct rb_catalog *c, const char *i
     return NULL;
 }
 
-// A place has the prices of what it lies in, unless it has its own: a zone those of its region, a partition its cluster's.
+// A place has the prices of the larger place that contains it, unless it has its own: a zone uses its region's, a
+// partition its cluster's.
 static const struct rb_offer *offer_in(const struct rb_catalog *c, const char *infra, const char *type)
 {
     char place[160];
@@ -147,7 +148,8 @@ bool rb_measurement_choose_gpus(struct rb_measurement *m, int *out_n, struct rb_
     return true;
 }
 
-// --share 1,2,3: each more than one, at once on one GPU, beside the same configurations with a GPU to themselves.
+// --share 1,2,3: reads the numbers above one. They run at once on one GPU, beside the same configurations with a GPU to
+// themselves.
 bool rb_measurement_choose_shares(struct rb_measurement *m, struct rb_err *err)
 {
     const char *text = m->options.share;
@@ -178,7 +180,7 @@ bool rb_measurement_find_workdir(struct rb_measurement *m, const char *job_path,
            rb_err_set(err, RB_E_WORKDIR, "workdir %s: %s", rb_buf_str(&path), strerror(errno));
 }
 
-// No job, no work directory: an empty bundle.
+// Without a job there is no work directory: an empty bundle.
 bool rb_measurement_empty_workdir(struct rb_measurement *m, struct rb_err *err)
 {
     return (snprintf(m->workdir, sizeof m->workdir, "%s/empty", m->run_dir) < (int)sizeof m->workdir &&

@@ -1,4 +1,4 @@
-// What a campaign found, kept in the profile store.
+// Stores the results of a campaign in the profile store.
 #include "executor/campaign/measurement.h"
 
 #include "base/clock.h"
@@ -28,7 +28,7 @@ static bool store_nodes(struct rb_measurement *m, int n_nodes, int64_t now, stru
         const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
         if (m->local ||
             (n->outcome != RB_POOL_READY && n->outcome != RB_POOL_CAPACITY && n->outcome != RB_POOL_TIMEOUT))
-            continue; // nothing is learnt about the cloud from our own mistakes
+            continue; // our own mistakes show nothing about the cloud
         bool ok = n->outcome == RB_POOL_READY;
         struct rb_provision_sample p = {
             .infra = m->infra,

@@ -15,7 +15,7 @@ struct fetch {
     rb_prices_fn *fn;
     void *ctx;
     bool ok;
-    struct rb_err err; // where not ok
+    struct rb_err err; // if not ok
 };
 
 static void finish(struct fetch *f)
@@ -35,7 +35,7 @@ static bool open_provider(struct fetch *f, struct rb_err *err)
         return false;
     if (!ops->offers || ops->is_in_process)
         return rb_err_set(err, RB_E_NOBODY_SELLS,
-                          "--infra %s: nobody sells it; prices of your own come with --from FILE", f->infra);
+                          "--infra %s: no cloud has prices for it; import your own with --from FILE", f->infra);
     if (strcmp(f->infra + strlen(ops->name) + 1, region) != 0)
         return rb_err_set(err, RB_E_NOBODY_SELLS, "--infra %s: expected a whole region, such as %s/%s", f->infra,
                           ops->name, region);

@@ -1,5 +1,5 @@
-// The run's money: what it has spent, what is reserved, and what the budget still allows. Inside the controller only; what
-// one launch costs is computed by spend.h.
+// The run's money: what it has spent, what is reserved, and what the budget still allows. Inside the controller only;
+// spend.h computes the cost of one launch.
 #ifndef RB_EXECUTOR_BUDGET_H
 #define RB_EXECUTOR_BUDGET_H
 
@@ -8,9 +8,9 @@
 struct rb_controller;
 struct rb_run_node;
 
-// Does the budget pay for what is spent, what is reserved, and this?
+// Does the budget cover what is spent, what is reserved, and this amount?
 bool rb_controller_within_budget(const struct rb_controller *c, int64_t reserve_uusd);
-// When the instance ends if it ends now, until the cloud reports a time. On the cloud's clock where anything of that is known.
+// The end of the instance if it ends now, until the cloud reports a time; on the cloud's clock where that is known.
 int64_t rb_run_node_estimate_end(const struct rb_run_node *n);
 void rb_run_node_bill(struct rb_run_node *n); // GONE: its final cost, into the row
 

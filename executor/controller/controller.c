@@ -1,4 +1,5 @@
-// The controller's turns: an event comes in, is journalled, the engine decides, its orders go out. And how a run ends.
+// The controller's turns: an event comes in and is journalled, the engine decides, its actions go out. Also the end of
+// a run.
 #include "executor/controller/controller_private.h"
 
 #include <assert.h>
@@ -92,13 +93,13 @@ static void record_leak_check(struct rb_controller *c, int left)
 static void begin_closing(struct rb_controller *c)
 {
     RB_ENTER(rb_phases, c->phase, RB_PHASE_CLOSING);
-    c->believe_after = c->n_listings; // a listing asked for before the last node ended proves nothing
+    c->believe_after = c->n_listings; // a listing requested before the last node ended proves nothing
     for (int i = 0; i < c->config.n_providers; i++)
         c->clouds[i].listed = c->clouds[i].listing = false;
     rb_controller_list_all(c);
 }
 
-// Notes it once for every launch that makes the end wait.
+// Reports each launch that delays the end once.
 static void note_lingering(struct rb_controller *c)
 {
     const int64_t left_us = c->linger_until_us - rb_controller_now_us(c);
@@ -126,7 +127,7 @@ static int count_launches(const struct rb_controller *c, enum rb_launch_state fr
     return n;
 }
 
-// In the order in which it happens. The last listing is always waited for.
+// In the order of the steps. The last listing is always awaited.
 static void write_waits(const struct rb_controller *c, struct rb_buf *out)
 {
     const int undecided = count_launches(c, RB_LAUNCH_SENT, RB_LAUNCH_AMBIGUOUS);
@@ -149,7 +150,8 @@ bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what,
     return true;
 }
 
-// The clouds have not shown in time that nothing is left. The journal knows what is open: `rbrun stop` continues from it.
+// The clouds have not confirmed in time that nothing is left. The journal knows what is open: `rbrun stop` continues
+// from it.
 static void end_is_late(void *arg)
 {
     struct rb_controller *c = arg;
@@ -265,7 +267,7 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
     }
 }
 
-// Orders that are states of rows (kill, terminate) are carried out by what the rows say now.
+// Orders that are states of rows (kill, terminate) are carried out from the present state of the rows.
 void rb_controller_carry_out(struct rb_controller *c, const struct rb_action *a)
 {
     struct rb_run_node *n;
@@ -388,7 +390,7 @@ void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n
     if (c->dead || (!c->in_transaction && !rb_controller_begin(c)))
         return;
     struct rb_actions *actions =
-        rb_xcalloc((size_t)n, sizeof *actions); // ours: carrying them out may cause other turns
+        rb_xcalloc((size_t)n, sizeof *actions); // our own copy: carrying them out may cause other turns
     turn(c, events, n, actions);
     for (int k = 0; k < n; k++)
         rb_actions_finish(&actions[k]);

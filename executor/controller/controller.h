@@ -1,6 +1,7 @@
-// Carries a plan out: turns the engine's actions into cloud calls and processes, and what happens into events; journals both
-// before every side effect. Knows no libuv, no ssh, no HTTP: loop, providers and launcher are passed in, so the same code runs
-// against the real world and, in tests, against a fake one in virtual time that dies after every write.
+// Executes a plan: turns the engine's actions into cloud calls and processes, and what happens into events. Both are
+// journalled before every side effect. Knows no libuv, ssh or HTTP: the caller passes in the loop, the providers and
+// the launcher, so the same code runs against the real world and, in tests, against a fake one in virtual time that
+// dies after every write.
 #ifndef RB_EXECUTOR_CONTROLLER_H
 #define RB_EXECUTOR_CONTROLLER_H
 
@@ -20,7 +21,7 @@ struct rb_controller_config {
     struct rb_provider *providers; // [n_providers], one per infra used
     const char *const *infras;     // same order: "aws/us-east-1"
     int n_providers;
-    // Made once the events are known; destroyed by the controller.
+    // Creates the launcher once the events are known; the controller destroys it.
     bool (*launcher)(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out, struct rb_err *err);
     void *launcher_ctx;
     // Creates a node's user data and the public half of its host key. NULL: nothing (local nodes).
@@ -34,47 +35,48 @@ struct rb_controller_config {
     int64_t boot_timeout_us; // not ready for this long after the request: lost
     int64_t lease_us;        // length of the nodes' leases (executor/controller/lease.h); 0: the usual
     int capacity_retries;    // times a node may find every offer sold out before the run stops with CAPACITY
-    bool go_on;              // a run that was stopped goes on (`rbrun resume`) instead of just being cleaned up
-    // Asked for a forecast when a policy wants one; may be NULL: the policy then goes without.
+    bool go_on;              // resume a run that was stopped (`rbrun resume`), rather than only clean it up
+    // Called for a forecast when a policy wants one; may be NULL: the policy then works without.
     rb_adviser_fn *advise;
     void *advise_ctx;
     // Called after every turn, for progress and events.jsonl; may be NULL.
     void (*observe)(void *ctx, const struct rb_event *event, const struct rb_actions *actions);
-    // One line for the user about what went wrong or is waited for; journalled as a note of that kind. May be NULL.
+    // One line for the user about an error or about what the run waits for; journalled as a note of that kind. May be
+    // NULL.
     void (*talk)(void *ctx, const char *kind, const char *text);
-    // Called once, from the loop, when the run is over and no instance is left; or, err set, why it ended otherwise. After an
-    // error of the journal instances may be left: `rbrun resume` takes care of them.
+    // Called once, from the loop: when the run is over and no instance is left; or with err set to why it ended
+    // otherwise. After an error of the journal instances may be left: `rbrun resume` ends them.
     void (*finished)(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err);
     void *ctx; // of observe, talk and finished
 };
 
 struct rb_controller;
 
-// Fresh or resumed: replays the journal, then repeats every order that has no outcome yet, and compares with a listing of every
-// infra ever named in the journal before anything new is launched.
+// For a fresh or a resumed run. Replays the journal, repeats every order that has no outcome yet, and compares its rows
+// with a listing of every infra ever named in the journal before it launches anything new.
 bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err);
 void rb_controller_destroy(struct rb_controller *c); // providers must not call back any more
 void rb_controller_start(struct rb_controller *c);
 void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason); // graceful: kill, terminate, confirm
 
-// The run is over but has not finished: what it waits for ("2 instances to end, a listing that shows no instance"), and for
-// how long at most before it leaves with an error. False: it is not over, or has finished.
+// Is the run over but not finished? Writes what it waits for ("2 instances to end, a listing that shows no instance"),
+// and the longest it waits before it leaves with an error. False: the run is not over, or it has finished.
 bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us);
 
-// Of a node shared with other runs, what this one may use from now on (engine/events/event.h: LENT).
+// Sets which GPUs of a node shared with other runs this run may use from now on (engine/events/event.h: LENT).
 void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
-// Another run that uses the node cannot reach it any more: it is replaced, as if this run's own launcher had reported it.
+// Another run that uses the node can no longer reach it: it is replaced, as if this run's own launcher had reported it.
 void rb_controller_give_up_node(struct rb_controller *c, int node);
 
-// Its journal took no more writes: nothing is recorded any more.
+// The journal failed: nothing is recorded from now on.
 bool rb_controller_lost_journal(const struct rb_controller *c);
 
 const struct rb_engine *rb_controller_engine(const struct rb_controller *c);
 int64_t rb_controller_now_us(const struct rb_controller *c); // since the start of the run
 // Dollars so far (bills of ended nodes, running ones to now) and the worst case still reserved.
 void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd);
-// Launches that may have an instance that is not known to have ended. Returns their number.
+// Calls fn for launches that may have an instance which is not known to have ended. Returns their number.
 int rb_controller_each_open_launch(const struct rb_controller *c,
                                    void (*fn)(void *ctx, const struct rb_launch_row *row), void *ctx);
 

@@ -1,4 +1,5 @@
-// Inside the controller only: the run as a whole. Its objects have headers of their own: node.h, launch.h, task.h, budget.h.
+// The run as a whole; inside the controller only. Its objects have headers of their own: node.h, launch.h, task.h,
+// budget.h.
 //   controller.c         turns and the end of a run
 //   controller_timers.c  wake-ups, deadline, heartbeats, calls
 //   rescue.c             ends everything when the journal takes no more writes
@@ -14,22 +15,22 @@
 
 enum {
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
-    RB_CONTROLLER_END_S = 1800,   // a run that is over, or a launch that cannot be sent, waits for a cloud this long
+    RB_CONTROLLER_END_S = 1800,   // how long a run that is over, or a launch that cannot be sent, waits for a cloud
     RB_CONTROLLER_RESCUE_S = 900, // without a journal; then instances that are not known to have ended are reported
 };
 
-// What is known of one provider.
+// What the controller knows of one provider.
 struct rb_run_cloud {
     struct rb_controller *c;
     bool listing;      // a listing is under way
     bool listed;       // answered completely since the start, or since closing began
     int left;          // instances that the last complete listing showed alive
     int list_failures; // in a row
-    int64_t heard_us;  // last answer to a listing, even a partial one; at first: our start; attended time
+    int64_t heard_us;  // last answer to a listing, even a partial one; initially our start; attended time
     struct rb_lease_keeper *leases; // NULL: it has none
 };
 
-// A provider's answer on its way: freed when it comes, or with the controller.
+// A provider call whose answer has not come: freed when it comes, or with the controller.
 enum rb_run_call_kind { RB_CALL_LAUNCH, RB_CALL_LOOK, RB_CALL_TERMINATE, RB_CALL_LIST, RB_CALL_RESCUE };
 struct rb_run_call {
     struct rb_controller *c;
@@ -39,19 +40,19 @@ struct rb_run_call {
     struct rb_run_gang *gang; // launch
     int attempt;              // of the node, when it was called
     int infra;
-    uint64_t number; // list: which one; rescue: the orphan's index
+    uint64_t number; // list: its number; rescue: the orphan's index
     int64_t asked_us;
 };
 
-// Warnings that a run gets once; bits of rb_controller.said.
+// Warnings that a run reports once; bits of rb_controller.said.
 enum {
     RB_SAID_HOW_TO_YIELD = 1, // what a script must do to yield
     RB_SAID_PACED = 2,
     RB_SAID_LINKS = 4,      // in checkpoints
     RB_SAID_BEYOND = 8,     // a script trains on after RB_RESOURCE_END
-    RB_SAID_CUT_OFF = 16,   // since a cloud answered last
+    RB_SAID_CUT_OFF = 16,   // since the last answer from a cloud
+    RB_SAID_END_WAITS = 32, // the end waits for a cloud; since the last answer from one
     RB_SAID_OVERRAN = 64,   // a script trains faster than its checkpoints rest
-    RB_SAID_END_WAITS = 32, // the end waits for a cloud; since one answered last
 };
 
 struct rb_controller {
@@ -66,16 +67,16 @@ struct rb_controller {
     int64_t last_event_us;              // -1: no event yet
     enum rb_phase phase;
     bool in_transaction;
-    bool dead;                           // the journal failed: nothing is decided any more
-    struct {                             // then every instance of the run is ended
+    bool dead;                           // the journal failed: nothing is decided from now on
+    struct {                             // entered then: ends every instance of the run
         bool on;
         int64_t begun_us;
-        int64_t found_us; // the last instance was found: listings asked for before that prove nothing
+        int64_t found_us; // when the last instance was found: listings requested before that prove nothing
         uint64_t timer;
     } rescue;
     struct rb_err failure;               // why the run cannot go on; code NONE: it can
     unsigned said;                       // RB_SAID_*
-    bool last_stretch;                   // of an anytime job: nothing is started any more
+    bool last_stretch;                   // of an anytime job: nothing more is started
     bool advice_wanted;                  // the engine has asked for a forecast and has no answer yet
     int64_t longest_unit_us, longest_save_us; // of any trial so far
     bool stop_wanted;                    // decided inside a turn, carried out after it
@@ -97,9 +98,10 @@ struct rb_controller {
     struct rb_run_call *calls;
 
     struct rb_run_cloud *clouds;        // [n_providers]
-    int64_t back_us;                    // end of the last gap that was noted, attended time; INT64_MIN: none
-    int64_t held_up_since_us, held_up_us; // this machine is full: since when, and when last; attended time, -1: never
-    uint64_t n_listings;                // asked for so far
+    int64_t back_us;                    // end of the last noted gap, attended time; INT64_MIN: none
+    // This machine is full: since when, and when last seen so; attended time, -1: never.
+    int64_t held_up_since_us, held_up_us;
+    uint64_t n_listings;                // requested so far
     uint64_t believe_after;             // answers to earlier ones do not count as listed
     int64_t linger_until_us;            // the run ends later than this: a copy of a refused launch may still arrive
     int64_t lingering_until_us;         // the same, as last reported
@@ -117,7 +119,8 @@ bool rb_controller_begin(struct rb_controller *c);         // false: the journal
 bool rb_controller_commit(struct rb_controller *c);
 // Journals the event together with what was written since begin, steps the engine, and carries out its orders.
 void rb_controller_turn(struct rb_controller *c, struct rb_event event);
-// Likewise several that happened together: what they order is one order, so nodes asked for together are launched together.
+// Likewise for several that happened together. Their actions are carried out together, so nodes requested together are
+// launched together.
 void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n);
 void rb_controller_carry_out(struct rb_controller *c, const struct rb_action *a); // an order that was recorded
 void rb_controller_give_advice(struct rb_controller *c); // if the engine has asked for a forecast
@@ -126,10 +129,11 @@ void rb_controller_note(struct rb_controller *c, const char *kind, const char *f
 bool rb_controller_says_first(unsigned *said, unsigned what); // marks the warning as said; true: it was not
 void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err); // stops the run; it ends with this error
 bool rb_controller_is_all_over(const struct rb_controller *c); // nothing is known to exist or to be on its way
-void rb_controller_check_over(struct rb_controller *c);        // the run may be over now
-// Returns ok. Not ok: a write of the journal failed; nothing is decided any more, and the rescue begins.
+void rb_controller_check_over(struct rb_controller *c);        // checks whether the run is over now
+// Returns ok. Not ok: a write of the journal failed; nothing is decided from now on, and the rescue begins.
 bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *err);
-void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err); // ends with everything as it is
+// Ends the run and leaves everything as it is.
+void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err);
 const char *rb_controller_resume_name(const struct rb_controller *c); // what `rbrun resume` and `rbrun stop` take
 
 // controller_timers.c
@@ -140,9 +144,9 @@ void rb_controller_add_wake(struct rb_controller *c, int64_t at_us);
 void rb_controller_arm_wake(struct rb_controller *c);
 void rb_controller_arm_deadline(struct rb_controller *c);
 void rb_controller_beat(void *arg); // now and from time to time
-// When the loop came back from its last long gap, attended time; INT64_MIN: there was none.
+// When the loop resumed after its last long gap, attended time; INT64_MIN: there was none.
 int64_t rb_controller_last_gap(const struct rb_controller *c, int64_t *out_gap_us);
-void rb_controller_notice_gap(struct rb_controller *c); // notes it, and does at once what must not wait
+void rb_controller_notice_gap(struct rb_controller *c); // notes it, and does at once what cannot wait
 struct rb_run_call *rb_run_call_begin(struct rb_controller *c, enum rb_run_call_kind kind, struct rb_run_node *node,
                                       int infra);
 void rb_run_call_end(struct rb_run_call *call);
@@ -151,7 +155,7 @@ void rb_controller_free_calls(struct rb_controller *c);
 
 // rescue.c
 void rb_controller_rescue(struct rb_controller *c); // dead: ends every instance of the run, then leaves
-// A launch was answered although nothing is decided any more.
+// Ends what a launch created that was answered after the journal failed.
 void rb_run_gang_rescue(struct rb_run_gang *g, const struct rb_err *err, const struct rb_instance *instances); // [g->n]
 
 #endif

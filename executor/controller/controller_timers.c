@@ -1,4 +1,4 @@
-// Timers: wake-ups the engine asked for, the deadline, heartbeats of nodes. And the calls of providers.
+// Timers: wake-ups that the engine requested, the deadline, heartbeats of nodes. Also the records of provider calls.
 #include "executor/controller/controller_private.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Which offer a launch asks for: the plan's, or a stand-in while that is sold out. A refusal counts for all nodes for a while.
-// Asking the next offer costs no retry; finding every offer sold out costs one, and a pause.
+// Chooses the offer of a launch: the plan's, or a stand-in while that is sold out. A refusal counts for all nodes for a
+// while. Requesting the next offer costs no retry; finding every offer sold out costs one, and a pause.
 #include "executor/controller/controller_private.h"
 
 #include "executor/controller/stand_in.h"
@@ -42,7 +42,7 @@ static void reject_offer(struct rb_controller *c, int offer, const char *why)
     note_offer(c, offer, "does not stand in for the rest of this run", why);
 }
 
-// Stand-ins only: without money for the plan's own offer, its launch stops the run.
+// Only for stand-ins: without money for the plan's own offer, its launch stops the run.
 static bool can_be_paid(struct rb_controller *c, int offer, int count)
 {
     struct rb_billing billing;
@@ -53,7 +53,7 @@ static bool can_be_paid(struct rb_controller *c, int offer, int count)
     }
     const bool paid = rb_controller_within_budget(c, count * rb_bill_least_uusd(&billing));
     if (!paid && c->offers[offer].state != RB_OFFER_TOO_EXPENSIVE)
-        note_offer(c, offer, "is passed over", "what is left of the budget does not pay for it");
+        note_offer(c, offer, "is skipped", "the rest of the budget does not pay for it");
     c->offers[offer].state = paid ? RB_OFFER_USABLE : RB_OFFER_TOO_EXPENSIVE;
     return paid;
 }
@@ -69,7 +69,7 @@ static int offer_on_sale(struct rb_run_node *n, int count)
     return -1;
 }
 
-// All are sold out, and one must be asked again: the one whose refusal is the oldest.
+// All are sold out, and one must be requested again: the one with the oldest refusal.
 static int oldest_refusal(struct rb_run_node *n, int count)
 {
     struct rb_controller *c = n->c;
@@ -116,7 +116,7 @@ void rb_run_gang_reject_offer(struct rb_run_gang *g, const struct rb_err *err)
     rb_run_gang_refused(g);
 }
 
-// Refused launches of this node that asked for the offer.
+// The number of this node's refused launches of the offer.
 static int refusals_by(const struct rb_run_node *n, int offer)
 {
     int count = 0;
@@ -139,7 +139,7 @@ int rb_run_node_pauses_before(const struct rb_run_node *n)
     return most;
 }
 
-// Names every offer that was asked, and how often.
+// Names every offer that was requested, and how often.
 static void give_up(const struct rb_run_gang *g)
 {
     struct rb_controller *c = g->c;
@@ -161,8 +161,8 @@ static void give_up(const struct rb_run_gang *g)
     rb_controller_fail_run(c, &err);
 }
 
-// Full jitter, so that the nodes of a run do not ask again together. Drawn from the node's name, so that a run in virtual time
-// can be repeated.
+// Full jitter, so that the nodes of a run do not retry at the same time. Drawn from the node's name, so that a run in
+// virtual time can be repeated.
 static int64_t pause_us(const struct rb_run_node *n)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;

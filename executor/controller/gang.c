@@ -1,5 +1,5 @@
-// Gangs: nodes that one trial is spread over are of no use apart. They are launched by one request, all of them or none.
-// Here: which nodes form a gang, and how it ends when it cannot come together.
+// Gangs: nodes over which one trial is spread are useless apart. They are launched by one request, all of them or none.
+// This file decides which nodes form a gang, and how a gang ends that cannot be completed.
 #include "executor/controller/controller_private.h"
 
 #include <assert.h>

@@ -147,7 +147,7 @@ static bool make_user_data(struct rb_run_gang *g, struct rb_err *err)
     return made;
 }
 
-// The last listing of an earlier controller, which closed the run, is not true any more.
+// The last listing of an earlier controller, which closed the run, is out of date.
 static bool forget_leak_check(struct rb_controller *c)
 {
     struct rb_err err;
@@ -259,7 +259,7 @@ static bool unsent_for_too_long(struct rb_run_gang *g, const struct rb_err *err)
            (err->code == RB_ERR_NOT_FOUND ? RB_CONTROLLER_NOT_FOUND_S : RB_CONTROLLER_END_S) * RB_US_PER_S;
 }
 
-// The launch is an intent again. Members that are not wanted any more end as intents.
+// The launch becomes an intent again. Members that are no longer wanted end as intents.
 static void not_sent(struct rb_run_gang *g, const struct rb_err *err)
 {
     struct rb_controller *c = g->c;
@@ -293,10 +293,10 @@ static void unanswered(struct rb_run_gang *g, const struct rb_err *err)
     rb_controller_arm(g->c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
 }
 
-// Is it certain that nothing was launched, and that nothing will be? While an earlier request may still arrive, only the same
-// token is safe after a refusal: two requests with it can never launch twice. And a denial says nothing about an earlier
-// request without an answer: its instance may exist and be billed. Most denials pass (a clock that was set, keys that are
-// renewed), but we do not wait for that for ever.
+// Is it certain that nothing was launched, and that nothing will be? While an earlier request may still arrive, only
+// the same token is safe after a refusal: two requests with it can never launch twice. A denial shows nothing about an
+// earlier request without an answer: its instance may exist and be billed. Most denials pass (a wrong clock is
+// corrected, keys are renewed), but the wait for that is limited.
 static bool is_final(struct rb_run_gang *g, const struct rb_err *err)
 {
     if (err->code == RB_ERR_CAPACITY)
@@ -330,8 +330,8 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     rb_controller_check_over(c);
 }
 
-// Heartbeats do not extend the cloud's own limit, so it lies after everything that is planned: it bounds the cost of a node
-// whose controller never comes back. It is the same in every repetition of the request.
+// Heartbeats do not extend the cloud's own limit, so it lies after everything that is planned: it bounds the cost of a
+// node whose controller never comes back. It is the same in every repetition of the request.
 static int64_t max_lifetime_s(const struct rb_run_node *n)
 {
     const int64_t deadline_us = n->c->meta.deadline_us;
@@ -341,7 +341,7 @@ static int64_t max_lifetime_s(const struct rb_run_node *n)
     return left_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S;
 }
 
-// "rb-JOB-3", and of a gang "rb-JOB-3-4": a launch has one name for all its instances.
+// "rb-JOB-3", or for a gang "rb-JOB-3-4": a launch has one name for all its instances.
 static void write_name(const struct rb_run_gang *g, struct rb_buf *out)
 {
     rb_buf_printf(out, "rb-%s", g->c->config.plan->job->name);
@@ -433,12 +433,13 @@ void rb_run_gang_send(struct rb_run_gang *g)
     struct rb_err err;
     const bool sent = rb_run_gang_find(g, rb_run_node_is_undecided)->row.state != RB_LAUNCH_INTENT;
     if (!sent && !is_whole(g)) {
-        rb_run_gang_break(g, "not all of it is wanted any more");
+        rb_run_gang_break(g, "not all of it is wanted now");
         return;
     }
     user_data_path(g, &path);
     if (c->config.birth && !rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &len, &err)) {
-        // Without it the request cannot be repeated. Nothing of an INTENT was sent; the rest is found by listing.
+        // Without the user data the request cannot be repeated. For an INTENT nothing was sent; otherwise listings find
+        // the instances.
         if (sent)
             unanswered(g, &err);
         else
@@ -453,7 +454,7 @@ void rb_run_gang_send(struct rb_run_gang *g)
         explicit_bzero(user_data, len);
 }
 
-// The instance exists: its name is on disk before anything else happens. False: the journal failed.
+// The instance exists: its name goes to disk before anything else happens. False: the journal failed.
 static bool record_acknowledged(struct rb_run_node *n, const struct rb_instance *instance)
 {
     if (n->row.state == RB_LAUNCH_REFUSED)
@@ -488,7 +489,7 @@ void rb_run_node_acknowledge(struct rb_run_node *n, const struct rb_instance *in
         begin_life(n, instance);
 }
 
-// None of the gang was seen before, and some of it has ended: taken back, or there was no machine for it after all.
+// Was no member of the gang seen before, and have some ended: preempted, or without a machine after all?
 static bool is_incomplete(const struct rb_run_gang *g, const bool *takes, const struct rb_instance *instances)
 {
     bool ended = false;
@@ -500,7 +501,7 @@ static bool is_incomplete(const struct rb_run_gang *g, const bool *takes, const 
     return ended && g->n > 1;
 }
 
-// All of it, so that all of it is launched again together.
+// Ends all of it, so that all of it is launched again together.
 static void give_back(struct rb_run_gang *g, const struct rb_instance *instances)
 {
     for (int i = 0; i < g->n; i++)
@@ -509,7 +510,7 @@ static void give_back(struct rb_run_gang *g, const struct rb_instance *instances
     rb_run_gang_break(g, "some of it had ended before its launch was answered");
 }
 
-// All of it at once. A listing may have been faster for a member, and may have shown another instance.
+// Acknowledges all members at once. A listing may have been faster for a member, and may have shown another instance.
 static void acknowledge_gang(struct rb_run_gang *g, const struct rb_instance *instances)
 {
     struct rb_controller *c = g->c;

@@ -1,4 +1,5 @@
-// Whether a renewal is due is looked up on the wall clock, often: timers stop while a machine sleeps, leases do not.
+// The wall clock decides whether a renewal is due, and is read often: timers stop while a machine sleeps, leases do
+// not.
 #include "executor/controller/lease.h"
 
 #include "base/arena.h"
@@ -9,14 +10,14 @@
 #include <string.h>
 
 enum { LOOKS = 20 };            // at the clock, between two renewals
-#define GATHER_US (RB_US_PER_S) // several nodes that come at once are seen to at once
+#define GATHER_US (RB_US_PER_S) // several nodes that come at once are renewed together
 
 struct rb_lease_keeper {
     struct rb_lease_keeper_config config;
     uint64_t timer;
     int64_t due_unix_us;  // the next renewal
     bool under_way;       // a renewal is
-    bool warned, renewed; // something went wrong and was said; at least once it went well
+    bool warned, renewed; // a problem was reported; at least one renewal succeeded
     const char **ids;     // of the renewal that begins, [n]; strings owned
     int n;
 };
@@ -26,7 +27,8 @@ void rb_lease_format(int64_t until_us, char out[static 32])
     rb_format_instant(until_us / RB_US_PER_S * RB_US_PER_S, out);
 }
 
-// A version without renewals wrote when a launch was to be over, hours or days ahead: no lease is twice as long as ours.
+// A version without renewals wrote the planned end of a launch, hours or days ahead: no lease is longer than twice
+// ours.
 enum rb_lease_state rb_lease_state(const char *expires_at, int64_t clock_us)
 {
     int64_t until_us;
@@ -77,12 +79,12 @@ static void warn(struct rb_lease_keeper *k, const struct rb_err *err)
     if (k->warned)
         return;
     k->warned = true;
-    snprintf(
-        text, sizeof text,
-        "the leases of the nodes in %s cannot be renewed (%.500s); the run goes on, and tries again. Until that works, "
-        "`rbrun gc` called elsewhere may take them for left over %s after their %s",
-        k->config.infra, err->message, rb_format_duration(k->config.length_us, length),
-        k->renewed ? "last renewal" : "launch");
+    snprintf(text, sizeof text,
+             "the leases of the nodes in %s cannot be renewed (%.500s); the run continues, and tries again. Until that "
+             "works, "
+             "`rbrun gc` called elsewhere may take them for left over %s after their %s",
+             k->config.infra, err->message, rb_format_duration(k->config.length_us, length),
+             k->renewed ? "last renewal" : "launch");
     k->config.warn(k->config.ctx, text);
 }
 
@@ -94,7 +96,7 @@ static void answered(void *arg, const struct rb_err *err)
     if (!err)
         return;
     const int64_t retry_us = RB_LEASE_RETRY_S * RB_US_PER_S, retry_at_us = unix_us(k) + retry_us;
-    if (err->code != RB_ERR_DENIED && retry_at_us < k->due_unix_us) // a right that is missing stays missing for a while
+    if (err->code != RB_ERR_DENIED && retry_at_us < k->due_unix_us) // a missing right stays missing for a while
         k->due_unix_us = retry_at_us;
     warn(k, err);
 }
@@ -118,7 +120,7 @@ static void look(void *arg)
     struct rb_lease_keeper *k = arg;
     const struct rb_loop *loop = k->config.loop;
     k->timer = loop->timer_start(loop->ctx, period_us(k) / LOOKS, look, k);
-    // A clock that was set back must not put it off.
+    // A clock that was set back must not delay it.
     if (!k->under_way && (unix_us(k) >= k->due_unix_us || k->due_unix_us - unix_us(k) > period_us(k)))
         renew(k);
 }

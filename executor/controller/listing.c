@@ -19,7 +19,7 @@ bool rb_controller_orphans_are_over(const struct rb_controller *c)
 
 static void orphan_answered(void *arg, const struct rb_err *err)
 {
-    (void)err; // the next listing shows whether it helped
+    (void)err; // the next listing shows whether it worked
     rb_run_call_end(arg);
 }
 
@@ -65,8 +65,8 @@ static struct rb_run_node *node_of(struct rb_controller *c, const struct rb_inst
     return NULL;
 }
 
-// Does the launch wait for this instance? A refused gang has been launched elsewhere since, or will be: none of it is accepted
-// any more.
+// Does the launch wait for this instance? A refused gang has been launched elsewhere since, or will be: none of its
+// instances is accepted now.
 static bool is_awaited(const struct rb_run_node *n, const struct rb_instance *i)
 {
     const bool of_refused = n->row.state == RB_LAUNCH_REFUSED && n->gang && n->gang->n == 1;
@@ -123,25 +123,26 @@ static int offer_on(const struct rb_run_node *n, enum rb_market market)
     return -1;
 }
 
-// A cloud may give another market than the requested one. The node is as good, but its price differs: without a known price it
-// is ended. False: it was lost, or the journal failed.
+// A cloud may give another market than the requested one. The node is as good, but its price differs: if the price is
+// unknown, the node is ended. False: it was lost, or the journal failed.
 static bool check_market(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
     const char *market = rb_market_name(instance->market);
     struct rb_err err = {0};
     if (instance->market_unknown && n->row.running_us < 0 && rb_controller_says_first(&n->said, RB_SAID_OTHER_MARKET))
-        rb_controller_note(c, "warning",
-                           "node %d (%s): it has ended, and the cloud no longer says on which market it ran: billed as "
-                           "%s, as it was asked for",
-                           n->id, n->row.instance_id, n->row.market);
+        rb_controller_note(
+            c, "warning",
+            "node %d (%s): it has ended, and the cloud no longer reports on which market it ran: billed as "
+            "%s, as it was asked for",
+            n->id, n->row.instance_id, n->row.market);
     if (instance->market_unknown || strcmp(market, n->row.market) == 0 ||
         !rb_controller_says_first(&n->said, RB_SAID_OTHER_MARKET))
         return true;
     const int offer = offer_on(n, instance->market);
     rb_controller_note(c, "fault", "node %d (%s): asked for %s, got %s", n->id, n->row.instance_id, n->row.market,
                        market);
-    if (offer < 0) { // billed as asked
+    if (offer < 0) { // billed at the requested offer's price
         rb_err_set(&err, RB_E_PRICE_NOT_AGREED,
                    "the cloud gave %s instead of %s, at a price that the plan does not name", market, n->row.market);
         if (rb_run_node_exists(n))
@@ -189,7 +190,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     }
 }
 
-// It has ended, at an unknown time. Unknown is never free; an end that is known to come before it ran is.
+// It has ended, at an unknown time. An unknown time is never free; an end that is known to precede its running is.
 static void believe_absence(struct rb_run_node *n)
 {
     if (n->row.running_unix_us < 0 && !n->end_dated)
@@ -218,7 +219,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
     rb_controller_check_over(c);
 }
 
-// Listings find instances by tag. Asked by name, the cloud may still know when the instance ended. False: no use.
+// Listings find instances by tag. When asked by name, the cloud may still know when the instance ended. False: no use.
 static bool ask_by_name(struct rb_run_node *n)
 {
     struct rb_provider *p = rb_run_node_provider(n);
@@ -229,7 +230,8 @@ static bool ask_by_name(struct rb_run_node *n)
     return true;
 }
 
-// Not in a complete listing. Absence is believed only after a while, and counts as an end only if that was accepted.
+// It is not in a complete listing. Absence is believed only after a while, and counts as an end only if its termination
+// was accepted.
 static void judge_absence(struct rb_run_node *n)
 {
     const int64_t now = rb_controller_now_us(n->c);
@@ -252,9 +254,9 @@ static void judge_absence(struct rb_run_node *n)
     }
 }
 
-// Does the instance decide the launch? While the call is under way, a pending instance does not: if it gets no machine, the
-// call goes on to the next zone, and only its answer, or that to the repeated request, shows it. For a gang not even a running
-// one does: the call may be about to take it back.
+// Does the instance decide the launch? While the call is under way, a pending instance does not: if it gets no machine,
+// the call tries the next zone, and only its answer, or the answer to the repeated request, shows that. For a gang even
+// a running instance does not decide: the call may be about to end it.
 static bool decides_launch(const struct rb_run_node *n, const struct rb_instance *instance)
 {
     return !rb_run_gang_is_called(n->gang) || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
@@ -287,8 +289,8 @@ static bool was_seen(const struct rb_run_node *n)
     return n->row.state >= RB_LAUNCH_ACKED;
 }
 
-// A complete listing, asked for at that time, did not show an undecided launch. Listings show the members of a gang one by one:
-// only after a while a missing one means that the cloud launched the gang incompletely.
+// A complete listing, requested at that time, did not show an undecided launch. Listings show the members of a gang one
+// by one: only after a while does a missing one mean that the cloud launched the gang incompletely.
 static void miss_member(struct rb_run_node *n, int64_t asked_us)
 {
     struct rb_controller *c = n->c;
@@ -327,13 +329,13 @@ static void judge_orphans(struct rb_controller *c, int infra, const struct rb_in
     }
 }
 
-// Without a listing, a controller that comes back can decide nothing.
+// Without a listing, a restarted controller can decide nothing.
 static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
 {
     struct rb_err why = {0};
     rb_err_set(&why, RB_E_LISTING_DENIED,
                "%s; what this run left cannot be seen, and may be there and billed: give back the permission to list, "
-               "then say `rbrun resume %s` or `rbrun stop %s`",
+               "then run `rbrun resume %s` or `rbrun stop %s`",
                err->message, c->config.run_id, c->config.run_id);
     rb_controller_leave_run(c, &why);
 }
@@ -352,10 +354,11 @@ static void note_failed(struct rb_controller *c, int infra, const struct rb_err 
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
     rb_controller_describe_switches(c, &switches);
     if (waits)
-        rb_controller_note(c, "warning",
-                           "%s; the end of this run waits until it answers, for what was rented there may be there and "
-                           "billed. Ctrl-C leaves: %s; `rbrun stop %s` ends what is left later",
-                           what, rb_buf_str(&switches), run);
+        rb_controller_note(
+            c, "warning",
+            "%s; the end of this run waits until it answers, because its instances may still be there and "
+            "billed. Ctrl-C leaves: %s; `rbrun stop %s` ends what is left later",
+            what, rb_buf_str(&switches), run);
     else
         rb_controller_note(c, "warning", "%s; trying again%s", what,
                            ends ? ", a few times: nothing is known to be left there" : "");

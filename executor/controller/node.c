@@ -1,4 +1,4 @@
-// Nodes: boot, and the end, which counts only when it was seen.
+// Nodes: boot and end. An end counts only when it was seen.
 #include "executor/controller/controller_private.h"
 
 #include "profiles/catalog/infra.h"
@@ -138,7 +138,7 @@ bool rb_run_node_write(struct rb_run_node *n)
     return !n->c->dead && rb_controller_wrote(n->c, rb_journal_launch(n->c->journal, &n->row, &err), &err);
 }
 
-// A fault of the job or of the image repeats itself: after a few nodes the run stops.
+// A fault of the job or of the image would repeat itself: after a few nodes the run stops.
 void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err)
 {
     struct rb_controller *c = n->c;
@@ -151,7 +151,7 @@ void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err)
         rb_run_node_lose(n, err->message);
 }
 
-// How far it came, and what the user can do.
+// Explains how far it came, and what the user can do.
 static void explain_late(const struct rb_run_node *n, struct rb_err *err)
 {
     char patience[32];
@@ -188,8 +188,8 @@ static void boot_timeout(void *arg)
     }
 }
 
-// A controller that comes back gives a node a while to answer, even if its time is over or it was ready once: the launcher
-// tries for ever.
+// A restarted controller gives a node a while to answer, even if its time is over or it was ready once: the launcher
+// never stops trying.
 void rb_run_node_await_ready(struct rb_run_node *n)
 {
     const int64_t left_us = n->row.state == RB_LAUNCH_READY
@@ -243,7 +243,7 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
     }
     rb_silence_end(&n->boot);
     c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
-    if (n->row.state != RB_LAUNCH_RUNNING) { // reached again after a restart of ours
+    if (n->row.state != RB_LAUNCH_RUNNING) { // reached again after our restart
         rb_controller_start_tasks(c);
         return;
     }
@@ -257,7 +257,7 @@ bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n)
 {
     const bool unsent = rb_run_node_is_undecided(n) && n->row.state == RB_LAUNCH_INTENT;
     if (!unsent && !rb_run_node_exists(n))
-        return true; // refused or ending already, or its answer is still to come
+        return true; // already refused or ending, or its answer is still to come
     rb_run_node_enter(n, unsent ? RB_LAUNCH_REFUSED : RB_LAUNCH_TERMINATING);
     if (unsent && n->gang && !rb_run_gang_find(n->gang, rb_run_node_is_undecided))
         rb_run_gang_drop_user_data(n->gang);
@@ -281,13 +281,13 @@ static void end_again(void *arg)
     rb_run_node_terminate(n);
 }
 
-// The worst case: the instance costs money, and we may not end it. We go on asking.
+// The worst case: the instance costs money, and we may not end it. The controller keeps asking.
 static void alarm_denied(struct rb_run_node *n, const struct rb_err *err)
 {
     if (!rb_controller_says_first(&n->said, RB_SAID_END_DENIED))
         return;
     rb_controller_note(n->c, "warning",
-                       "node %d: the cloud REFUSES to end %s in %s (%s); it goes on costing money: give back the "
+                       "node %d: the cloud REFUSES to end %s in %s (%s); it keeps costing money: give back the "
                        "permission or end it by hand; asking again until it is gone",
                        n->id, n->row.instance_id, n->row.infra, err->message);
 }
@@ -345,7 +345,7 @@ void rb_run_node_record_gone(struct rb_run_node *n, const char *why)
     if (!lost) {
         if (!rb_run_node_write(n))
             return;
-        if (n->role != RB_NODE_SUPERSEDED) // the node of that number is another one
+        if (n->role != RB_NODE_SUPERSEDED) // the node of that number has another launch now
             rb_run_node_close_tasks(c, n->id);
         rb_controller_start_tasks(c);
         return;
@@ -371,7 +371,7 @@ void rb_run_node_lose(struct rb_run_node *n, const char *why)
     rb_run_node_terminate(n);
 }
 
-// As after a restart: what runs there goes on, and is followed from its first line once the node answers.
+// As after a restart: its processes continue, and are followed from their first line once the node answers.
 static void reach_again(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
@@ -392,7 +392,7 @@ void rb_run_node_unreachable(void *ctx, int node, const char *why)
     struct rb_controller *c = ctx;
     struct rb_run_node *n = rb_run_node_at(c, node);
     struct rb_err err = {0};
-    rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached any more: %s", why);
+    rb_err_set(&err, RB_E_NODE_LOST, "it can no longer be reached: %s", why);
     if (c->dead || !rb_run_node_exists(n))
         return;
     if (n->row.state == RB_LAUNCH_READY && rb_run_node_is_cut_off(n) && rb_run_node_unfollow_tasks(c, node))

@@ -1,6 +1,6 @@
 // A node of the engine: its launch, the link to it, and its end. Inside the controller only.
 //   node.c           boot and end
-//   node_dead_man.c  whether it ends itself when it hears nothing
+//   node_dead_man.c  its switch: whether it ends itself when no heartbeat comes
 //   node_lease.c     leases: others see that the run is alive
 // Its launch state is the row's (docs/explanation/launch-states.md); only rb_run_node_enter changes it.
 #ifndef RB_EXECUTOR_NODE_H
@@ -19,28 +19,28 @@ struct rb_run_gang;
 
 enum {
     RB_CONTROLLER_BOOT_FAILURES = 3,   // nodes in a row that started and could not be set up: the job is at fault
-    RB_CONTROLLER_DENIALS = 5,         // denied answers in a row before a denial counts; a clock that was set explains a few
+    RB_CONTROLLER_DENIALS = 5,         // denied answers in a row before a denial counts; a wrong clock explains a few
     RB_CONTROLLER_ABSENT_LISTINGS = 3, // complete listings without an instance before its absence is believed
-    RB_CONTROLLER_NEW_S = 300,         // a new instance may be listed this late: clouds take minutes, on a bad day
+    RB_CONTROLLER_NEW_S = 300,         // a new instance may be listed this late: clouds take minutes on a bad day
     RB_CONTROLLER_CUT_OFF_S = 20,  // a cloud that is listed every few seconds has not answered: perhaps our network is down
-    RB_CONTROLLER_REACH_S = 120,   // for a node to answer a controller that comes back
+    RB_CONTROLLER_REACH_S = 120,   // for a node to answer a restarted controller
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800,  // a node ends itself this long after the last heartbeat
     RB_CONTROLLER_BEAT_SLACK_S = 600, // a deadline further than this from what a heartbeat asked for was not moved by it
     RB_CONTROLLER_TAIL = 512,         // bytes of output kept for the note about a failure
 };
 
-// Does the node have a launch, and is it the current one of that number?
+// Does the node have a launch, and is this the current one?
 enum rb_run_node_role {
     RB_NODE_UNLAUNCHED, // no row yet, or the row moved to a superseded launch
     RB_NODE_CURRENT,
     RB_NODE_SUPERSEDED, // the launch was refused, and the engine asked for the node again: rb_run_node_supersede
 };
 
-// Warnings that a node gets once; bits of rb_run_node.said.
+// Warnings that a node reports once; bits of rb_run_node.said.
 enum {
     RB_SAID_END_DENIED = 1,
-    RB_SAID_OTHER_MARKET = 2, // it is not on the market that was asked for
+    RB_SAID_OTHER_MARKET = 2, // it is not on the requested market
     RB_SAID_SWITCH = 4,       // its dead man's switch is not armed, or was not moved
 };
 
@@ -56,8 +56,8 @@ struct rb_run_node {
     enum rb_end_state end;
     bool end_dated;                     // the cloud reported when it ended; else terminated_unix_us is our estimate
     unsigned said;                      // RB_SAID_*
-    int denied_looks;                   // denied answers in a row; from RB_CONTROLLER_DENIALS on it is not looked at again
-    enum rb_switch_state armed;         // its dead man's switch, as the last heartbeat to this launch found it
+    int denied_looks;                   // denied answers in a row; from RB_CONTROLLER_DENIALS on, no more looks
+    enum rb_switch_state armed;         // its dead man's switch, as the last heartbeat of this launch found it
     int armed_attempt;                  // the launch
     char waits_for[RB_CONTROLLER_TAIL]; // why it is not prepared yet; "": the launcher has not reported a reason
     int tries;                          // repeats of the termination
@@ -73,30 +73,31 @@ struct rb_run_node {
 // Every launch: those of the nodes first, then the superseded ones; i < rb_controller_n_launches.
 int rb_controller_n_launches(const struct rb_controller *c);
 struct rb_run_node *rb_controller_launch_at(const struct rb_controller *c, int i);
-struct rb_run_node *rb_run_node_at(struct rb_controller *c, int node); // made if new
+struct rb_run_node *rb_run_node_at(struct rb_controller *c, int node); // created if new
 void rb_controller_free_nodes(struct rb_controller *c);
-// A copy of a request may arrive long after it was refused. The refused launch is kept beside the one that takes its
+// A copy of a request may arrive long after the refusal. The refused launch is kept beside the one that takes its
 // place: an instance that belongs to it is ended and billed under its name.
 void rb_run_node_supersede(struct rb_run_node *n);
 // Adds a launch beside those of the nodes.
 struct rb_run_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
                                              const struct rb_billing *billing);
 
-// What is known about a node.
+// Questions about a node.
 bool rb_run_node_has_row(const struct rb_run_node *n);      // its launch is in the journal
 bool rb_run_node_is_wanted(const struct rb_run_node *n);    // the engine still owns it
-bool rb_run_node_exists(const struct rb_run_node *n);       // an instance that was not asked to end: ACKED to READY
+bool rb_run_node_exists(const struct rb_run_node *n);       // an instance whose end was not requested: ACKED to READY
 bool rb_run_node_is_undecided(const struct rb_run_node *n); // INTENT, SENT or AMBIGUOUS
 bool rb_run_node_has_ended(const struct rb_run_node *n);    // GONE or REFUSED
 bool rb_run_node_is_local(const struct rb_run_node *n);     // this machine
-bool rb_run_node_is_cut_off(const struct rb_run_node *n);   // its cloud does not answer either: perhaps our network is down
-bool rb_run_node_may_run(const struct rb_controller *c, int node); // processes may still live there
+bool rb_run_node_is_cut_off(const struct rb_run_node *n);   // its cloud does not answer either: our network may be down
+bool rb_run_node_may_run(const struct rb_controller *c, int node); // processes may still exist there
 bool rb_run_node_has_tasks(const struct rb_controller *c, int node);
 bool rb_controller_nodes_are_over(const struct rb_controller *c);
 int rb_controller_infra_of(const struct rb_controller *c, const char *infra); // index of its provider, -1: none
 struct rb_provider *rb_run_node_provider(const struct rb_run_node *n);
 
-// Its row. Nothing else assigns row.state of an existing row; asserts that the transition is legal, and stamps its time.
+// Changes its row's state. Nothing else assigns row.state of an existing row. Asserts that the transition is legal, and
+// stamps its time.
 void rb_run_node_enter(struct rb_run_node *n, enum rb_launch_state state);
 void rb_run_node_copy_addresses(struct rb_run_node *n, const struct rb_instance *i); // those that are known
 bool rb_run_node_write(struct rb_run_node *n); // false: the journal failed
@@ -105,8 +106,8 @@ bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n);
 void rb_run_node_record_gone(struct rb_run_node *n, const char *why); // seen to have ended
 
 // Boot.
-void rb_run_node_await_ready(struct rb_run_node *n);                            // else lost
-void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err);    // lost before it was of use
+void rb_run_node_await_ready(struct rb_run_node *n);                            // else it is lost
+void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err);    // lost before it was ready
 void rb_run_node_prepare(struct rb_run_node *n);                                // links the launcher to it
 void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err);       // the launcher's event
 void rb_run_node_waiting(void *ctx, int node, const char *why);                 // likewise
@@ -117,19 +118,20 @@ void rb_run_node_terminate(struct rb_run_node *n);             // TERMINATING: a
 void rb_run_node_lose(struct rb_run_node *n, const char *why); // reports it to the engine; ends the instance
 
 // Tasks on it.
-bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node); // they go on; the launcher is to follow them again
+// Their processes continue; the launcher follows them again later.
+bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node);
 void rb_run_node_drop_tasks(struct rb_controller *c, int node);     // its gangs are broken; inside a transaction
-void rb_run_node_close_tasks(struct rb_controller *c, int node);    // nothing can run there any more
+void rb_run_node_close_tasks(struct rb_controller *c, int node);    // nothing can run there now
 
-// node_dead_man.c
+//   node_dead_man.c
 void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *report); // the launcher's event
-// What is known of the nodes that may exist, as a clause without a full stop: how many of them end themselves when they
-// hear nothing, or that this is not known.
+// Appends a clause without a full stop about the nodes that may exist: how many of them end themselves when no
+// heartbeat comes, or that this is not known.
 void rb_controller_describe_switches(struct rb_controller *c, struct rb_buf *out);
 
 // node_lease.c
 void rb_run_cloud_begin_leases(struct rb_run_cloud *cloud);
-int64_t rb_run_node_lease_us(const struct rb_run_node *n); // until when its launch request leases it; unix
+int64_t rb_run_node_lease_us(const struct rb_run_node *n); // the end of the lease in its launch request; unix
 void rb_run_node_lease(const struct rb_run_node *n);       // its instance is known from now on
 
 #endif

@@ -1,4 +1,4 @@
-// Dead man's switches: what heartbeats found, and what is reported about it.
+// Dead man's switches: what heartbeats found, and the reports about it.
 #include "executor/controller/controller_private.h"
 
 static void warn(struct rb_run_node *n, const struct rb_err *err)

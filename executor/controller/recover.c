@@ -40,7 +40,7 @@ static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row
         rb_run_node_supersede(n);
     n->row = *row;
     n->role = RB_NODE_CURRENT;
-    if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after it was asked
+    if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after the request
         rb_controller_mark_sold_out(c, n->row.offer, n->row.intent_us);
     const bool accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
     n->end = accepted ? RB_END_ACCEPTED : RB_END_UNCONFIRMED;
@@ -62,7 +62,7 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
         if (!load_launch(c, &rows[i], err))
             return false;
     }
-    for (int i = 0; i < c->n_nodes; i++) // the engine asked again after a refusal, and no intent was written:
+    for (int i = 0; i < c->n_nodes; i++) // the engine requested it again after a refusal, and no intent was written:
         if (rb_run_node_has_row(c->nodes[i]) && rb_run_node_is_wanted(c->nodes[i]) &&
             rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
             rb_run_node_supersede(c->nodes[i]); // the budget forbade it, and may allow it now
@@ -114,7 +114,7 @@ bool rb_controller_replay(struct rb_controller *c, struct rb_err *err)
            load_notes(c, err);
 }
 
-// The engine asked for these nodes, but the intents were never written: the budget had forbidden it.
+// The engine requested these nodes, but the intents were never written: the budget did not allow it.
 static void launch_again(struct rb_controller *c)
 {
     struct rb_action *orders = rb_xcalloc((size_t)c->n_nodes + 1, sizeof *orders);
@@ -154,7 +154,7 @@ static void repeat_node(struct rb_run_node *n)
     const bool wanted = rb_run_node_is_wanted(n);
     if (!rb_run_node_has_row(n))
         return;
-    if (!wanted && !rb_run_node_record_end(c, n)) // an order to end it that found no instance yet
+    if (!wanted && !rb_run_node_record_end(c, n)) // an order to end it, from before its instance was known
         return;
     switch (n->row.state) {
     case RB_LAUNCH_INTENT:
@@ -192,15 +192,15 @@ static void close_lost_tasks(struct rb_controller *c)
             rb_run_node_close_tasks(c, i);
 }
 
-// Only if there is time and money left.
+// Resumes only if there is time and money left.
 static void resume_stopped_run(struct rb_controller *c)
 {
     if (rb_engine_outcome(c->engine, &(enum rb_stop_reason){0}) != RB_JOB_STOPPED)
         return;
     if (c->meta.deadline_us >= 0 && c->meta.deadline_us <= rb_controller_now_us(c)) {
-        rb_controller_note(c, "warning", "the deadline has passed: the run does not go on; say --deadline +1h");
+        rb_controller_note(c, "warning", "the deadline has passed: the run is not resumed; pass --deadline +1h");
     } else if (!rb_controller_within_budget(c, 0)) {
-        rb_controller_note(c, "warning", "the budget is spent: the run does not go on; say --budget +10");
+        rb_controller_note(c, "warning", "the budget is spent: the run is not resumed; pass --budget +10");
     } else {
         rb_controller_arm_deadline(c);
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_RESUME});

@@ -1,6 +1,6 @@
-// The journal takes no more writes: mostly a full disk. Nothing is launched or decided any more, and everything that carries
-// the run's tag is ended. That needs no record: `rbrun resume` finds by listing what has ended, as if the controller had died
-// and the cloud had taken its nodes.
+// The journal takes no more writes: usually the disk is full. Nothing is launched or decided from then on, and every
+// instance with the run's tag is ended. That needs no record: `rbrun resume` finds by listing what has ended, as if the
+// controller had died and the cloud had taken its nodes.
 #include "executor/controller/controller_private.h"
 
 #include <stdio.h>
@@ -39,14 +39,14 @@ static bool is_written_down(const struct rb_controller *c, const char *id)
     return false;
 }
 
-// `rbrun resume` repeats requests without an answer, and finds their instances. It does not find what came of a refused request
-// or carries our tag for another reason.
+// `rbrun resume` repeats requests without an answer, and finds their instances. It does not find the instances of a
+// refused request, or those that carry our tag for another reason.
 static void note_unknown(struct rb_controller *c, const char *id)
 {
     char text[256];
     snprintf(
         text, sizeof text,
-        "instance %s carries this run's tag and is not written down: it is ended, and if no request is open for it, "
+        "instance %s carries this run's tag and is not in the journal: it is ended, and if no request is open for it, "
         "its bill is not in the run's ledger",
         id);
     if (c->config.talk)
@@ -109,16 +109,16 @@ static bool all_ended(const struct rb_controller *c)
 static void leave(struct rb_controller *c, bool all)
 {
     struct rb_err err = {0};
-    rb_err_set(&err, rb_err_number(&c->failure),
-               all ? "%s; the run cannot go on without its journal: %s; make room, then say `rbrun resume %s`"
-                   : "%s; the run cannot go on without its journal, and %s; look with `rbrun gc --dry-run`, make room, "
-                     "then say `rbrun stop %s`",
-               c->failure.message,
-               !all ? "not all of its instances are known to have ended"
-               : rb_controller_infra_of(c, "local") >= 0
-                   ? "what it started on this machine goes on"
-                   : "all its instances were ended, and a listing shows none left",
-               rb_controller_resume_name(c));
+    rb_err_set(
+        &err, rb_err_number(&c->failure),
+        all ? "%s; the run cannot continue without its journal: %s; make room, then run `rbrun resume %s`"
+            : "%s; the run cannot continue without its journal, and %s; look with `rbrun gc --dry-run`, make room, "
+              "then run `rbrun stop %s`",
+        c->failure.message,
+        !all                                      ? "not all of its instances are known to have ended"
+        : rb_controller_infra_of(c, "local") >= 0 ? "its processes on this machine continue"
+                                                  : "all its instances were ended, and a listing shows none left",
+        rb_controller_resume_name(c));
     rb_controller_leave_run(c, &err);
 }
 
@@ -184,12 +184,12 @@ static void begin(void *arg)
 void rb_controller_rescue(struct rb_controller *c)
 {
     char text[1024];
-    snprintf(text, sizeof text, "%s: nothing is started any more, and every instance of the run is being ended",
+    snprintf(text, sizeof text, "%s: nothing more is started, and every instance of the run is being ended",
              c->failure.message);
     if (c->config.talk)
         c->config.talk(c->config.ctx, "fault", text);
     c->rescue.on = true;
     c->rescue.begun_us = rb_controller_now_us(c);
-    c->n_orphans = 0; // found again below, with every other instance
+    c->n_orphans = 0;                                    // found again below, with every other instance
     rb_controller_arm(c, &c->rescue.timer, 0, begin, c); // the writer is still on the stack
 }

@@ -1,4 +1,4 @@
-// Spending: bills of ended nodes, of running ones to now, and what is booked for the rest.
+// Spending: bills of ended nodes, bills of running nodes until now, and the reserved rest.
 #include "executor/controller/spend.h"
 
 bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *out, struct rb_err *err)

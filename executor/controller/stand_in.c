@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// A placement group is one place and one machine type.
+// A placement group has one place and one machine type.
 static bool stays_together(const struct rb_plan *plan, const struct rb_offer *a, const struct rb_offer *b)
 {
     char group[RB_PLACEMENT_GROUP_BYTES];

@@ -16,7 +16,8 @@ struct rb_states {
     } of[RB_STATES_MAX];
 };
 
-// enum rb_launch_state and enum rb_task_state are journalled (executor/journal/journal.h). The others are known in memory: a controller that comes back begins with the first state of each, unless the row says more.
+// enum rb_launch_state and enum rb_task_state are journalled (executor/journal/journal.h). The other states are kept in
+// memory: a restarted controller begins with the first state of each, unless the row says more.
 extern const struct rb_states rb_launch_states, rb_task_states, rb_link_states, rb_end_states, rb_process_states, rb_phases;
 
 // The launcher's link to a node.
@@ -26,16 +27,16 @@ enum rb_link_state {
     RB_LINK_PREPARED,  // the launcher reaches it
 };
 
-// What the cloud answered to the termination of an instance.
+// The cloud's answer to the termination of an instance.
 enum rb_end_state {
     RB_END_UNCONFIRMED, // nothing yet, or the last answer was an error
     RB_END_NOT_FOUND,   // the last answer: there is no such instance
     RB_END_ACCEPTED,    // a termination was accepted; later answers do not matter
 };
 
-// What the launcher knows about the processes of a task.
+// What the launcher knows of a task's processes.
 enum rb_process_state {
-    RB_PROCESS_UNFOLLOWED, // they may exist; this launcher has not been asked for them
+    RB_PROCESS_UNFOLLOWED, // they may exist; this launcher has not been asked to follow them
     RB_PROCESS_ORDERED,    // ordered by this controller, not handed to the launcher: none exist
     RB_PROCESS_FOLLOWED,   // handed to the launcher, which reports their output and end
     RB_PROCESS_YIELDING,   // asked to save a checkpoint and exit
@@ -54,7 +55,7 @@ enum rb_phase {
 bool rb_states_follow(const struct rb_states *s, int from, int to); // is the transition legal?
 void rb_states_check(const struct rb_states *s, int from, int to); // asserts that it is, or that nothing changes
 
-// The only way in which a state changes.
+// Changes a state. Nothing else does.
 #define RB_ENTER(states, field, to) (rb_states_check(&(states), (int)(field), (int)(to)), (void)((field) = (to)))
 
 #endif

@@ -41,7 +41,7 @@ struct rb_run_task *rb_run_task_find_live(struct rb_controller *c, int trial)
     return NULL;
 }
 
-// Processes may still live there. The local machine outlives the node it was.
+// Its processes may still exist. The local machine outlives its nodes.
 bool rb_run_node_may_run(const struct rb_controller *c, int node)
 {
     const struct rb_run_node *n = c->nodes[node];
@@ -49,7 +49,7 @@ bool rb_run_node_may_run(const struct rb_controller *c, int node)
            (n->row.state == RB_LAUNCH_TERMINATING && rb_run_node_is_local(n));
 }
 
-// On any of its nodes but this one; -1: on any at all.
+// On any of its nodes except this one; -1: on any.
 static bool may_run_besides(const struct rb_run_task *t, int node)
 {
     for (int i = 0; i < t->row.n_slots; i++)
@@ -184,7 +184,7 @@ void rb_run_node_drop_tasks(struct rb_controller *c, int node)
     }
 }
 
-// False, and nothing is done, if one of them is spread over other nodes as well: launchers end the rest of such a gang.
+// False, without any change, if one of them is spread over other nodes as well: launchers end the rest of such a gang.
 bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node)
 {
     for (int i = 0; i < c->n_tasks; i++)

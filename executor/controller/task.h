@@ -21,17 +21,17 @@ enum {
     RB_CONTROLLER_SAVE_TRIES = 3,
     RB_CONTROLLER_REST_MS = 2000,        // files that have not changed for this long were saved whole
     RB_CONTROLLER_LEAST_REST_MS = 200,   // where units are shorter than twice as long: half a unit, at least this
-    RB_CONTROLLER_YIELD_S = 60,          // to save and exit, beside the time that units take
+    RB_CONTROLLER_YIELD_S = 60,          // to save and exit, in addition to the time of a unit
     RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout limits it
-    RB_CONTROLLER_HELD_UP_S = 300,       // this machine may be full for this long before the run stops
-    RB_CONTROLLER_HELD_UP_PAUSE_S = 30,  // without a command that could not be started: it is not full any more
+    RB_CONTROLLER_HELD_UP_S = 300,       // how long this machine may be full before the run stops
+    RB_CONTROLLER_HELD_UP_PAUSE_S = 30,  // no command failed to start for this long: the machine is no longer full
 };
 
 struct rb_run_task {
     struct rb_controller *c;
     struct rb_task_row row; // as journalled; slots owned
     enum rb_process_state process;
-    bool beyond;                  // it has trained on after the end of its stage: it is being ended there
+    bool beyond;                  // trained past the end of its stage, and is being ended there
     int save_tries;
     int64_t last_resource;        // reported by this start, -1: nothing yet
     struct rb_metric_reader *reader; // of its output, once it was started
@@ -39,10 +39,10 @@ struct rb_run_task {
     int64_t trained_to;           // the last report, also beyond the end of its stage
     int64_t trained_us;           // when that came; attended time
     uint64_t timer;               // the next try to save
-    struct rb_silence silence;    // of its reports; its patience ends: the trial hangs
-    struct rb_silence yielding;   // it was asked by the engine; its patience ends: the trial is killed
+    struct rb_silence silence;    // between its reports; when its patience ends, the trial hangs
+    struct rb_silence yielding;   // the engine asked it to yield; when its patience ends, the trial is killed
     int64_t last_report_us;       // or when the launcher got the task; attended time
-    int64_t longest_unit_us;      // between two reports, the start counting as one; -1: none seen
+    int64_t longest_unit_us;      // between two reports; the start counts as one; -1: none seen
     struct rb_step_lines steps;   // since its last report
     struct rb_last_lines printed; // of its output, without reports
 };
@@ -55,14 +55,14 @@ struct rb_run_trial {
 };
 
 // task.c
-struct rb_run_trial *rb_run_trial_at(struct rb_controller *c, int trial);   // made if new
-void rb_run_trial_begin_start(struct rb_controller *c, int trial);          // forgets what was true of the start before
+struct rb_run_trial *rb_run_trial_at(struct rb_controller *c, int trial);   // created if new
+void rb_run_trial_begin_start(struct rb_controller *c, int trial);          // forgets the state of the previous start
 struct rb_run_task *rb_run_task_find(struct rb_controller *c, int trial, int start); // NULL: not open
 struct rb_run_task *rb_run_task_find_live(struct rb_controller *c, int trial);       // likewise
 bool rb_run_task_is_live(const struct rb_run_task *t);                      // neither over nor being killed
 struct rb_run_task *rb_run_task_open(struct rb_controller *c, const struct rb_task_row *row); // copies the slots
 void rb_run_task_close(struct rb_run_task *t);                              // its processes are over; frees it
-void rb_run_task_disarm(struct rb_run_task *t);                             // nothing is expected of it any more
+void rb_run_task_disarm(struct rb_run_task *t);                             // no event is expected of it from now on
 bool rb_run_task_write(struct rb_run_task *t);                              // its row; false: the journal failed
 void rb_run_task_record_start(struct rb_controller *c, const struct rb_action *a);
 void rb_run_task_record_kill(struct rb_controller *c, struct rb_run_task *t);
@@ -73,7 +73,7 @@ void rb_run_task_killed(void *ctx, int trial, int start); // the launcher's even
 void rb_controller_free_tasks(struct rb_controller *c);
 
 // task_start.c
-void rb_controller_start_tasks(struct rb_controller *c); // hands the launcher what it may start now
+void rb_controller_start_tasks(struct rb_controller *c); // gives the launcher the tasks that it may start now
 
 // task_stop.c
 void rb_run_task_stop(struct rb_run_task *t);                       // once it has reported all, if the job wants that
@@ -84,7 +84,7 @@ bool rb_run_task_overran(const struct rb_run_task *t);
 void rb_run_task_describe_wait(const struct rb_run_task *t, char *out, size_t size); // what it is being waited for
 
 // task_output.c; all but the first are the launcher's events
-void rb_run_task_await_report(struct rb_run_task *t); // else it hangs
+void rb_run_task_await_report(struct rb_run_task *t); // a task that does not report hangs
 void rb_run_task_begin_output(struct rb_run_task *t); // nothing is read of it yet
 void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n);
 void rb_run_task_file(void *ctx, int trial, int start, const char *name, const char *bytes, size_t n, bool restart);
@@ -95,7 +95,7 @@ void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // thi
 void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
 // task_yield.c
-void rb_run_task_yield(struct rb_run_task *t); // asks it to yield if that is wanted and the launcher follows it
+void rb_run_task_yield(struct rb_run_task *t); // asks it to yield if the engine wants that and the launcher follows it
 void rb_run_task_measure_report(struct rb_run_task *t);
 void rb_run_task_measure_save(struct rb_run_task *t);
 void rb_controller_arm_last_stretch(struct rb_controller *c); // before the deadline of an anytime job

@@ -34,8 +34,8 @@ void rb_run_task_await_report(struct rb_run_task *t)
         rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, hung, t);
 }
 
-// A trial that cannot be followed is not expected to report, and is not blamed. The run waits, and stops if the machine stays
-// full.
+// The output of the trial cannot be followed, so no report is expected and the trial is not blamed. The run waits, and
+// stops if the machine stays full.
 void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
@@ -81,7 +81,7 @@ static void end_beyond(struct rb_run_task *t, int64_t resource)
         rb_controller_note(
             c, "warning",
             "trial %d reported %s %" PRId64 ", but was to stop at %" PRId64
-            " (RB_RESOURCE_END): it is ended there, as every trial that trains on will be, and goes on "
+            " (RB_RESOURCE_END): it is ended there, as will be every trial that trains on, and continues "
             "from the checkpoint it has written by then; let the script end itself after RB_RESOURCE_END",
             t->row.trial, unit, resource, t->row.resource_end);
     c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
@@ -106,7 +106,7 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
     if (c->dead || !t || t->row.state != RB_TASK_INTENT)
         return;
     if (line.paced && rb_controller_says_first(&c->said, RB_SAID_PACED))
-        rb_controller_note(c, "paced", "the trials say that their accelerator's speed is emulated");
+        rb_controller_note(c, "paced", "the trials report that their accelerator's speed is emulated");
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
     if (line.is_report && line.resource > t->row.resource_end && t->last_resource >= t->row.resource_end) {
         if (t->stopping)
@@ -202,7 +202,7 @@ static void end_output(struct rb_controller *c, int trial, int start)
     take_found(c, trial, start, &found);
 }
 
-// signature, said: of a failure that is the script's own doing; else 0 (engine/events/event.h).
+// signature, said: of a failure that the script caused; else 0 (engine/events/event.h).
 static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb_outcome outcome, uint64_t signature,
                         const char *said)
 {
@@ -222,7 +222,7 @@ static void trial_ended(struct rb_run_task *t, enum rb_task_state state, enum rb
     rb_controller_turn(c, event);
 }
 
-// Not where restarts ended it.
+// Not for a trial whose restarts were used up.
 static void say_failed_alike(struct rb_controller *c, int trial)
 {
     if (!c->dead && rb_engine_failed_alike(c->engine, trial))
@@ -248,7 +248,7 @@ static void failed(struct rb_run_task *t, const char *why, bool script)
     say_failed_alike(c, trial);
 }
 
-// A checkpoint from the middle of a stage is worth nothing once there is a later one.
+// A checkpoint from the middle of a stage is useless once there is a later one.
 static void drop_midway(const struct rb_controller *c, const char *checkpoint)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -265,7 +265,7 @@ static void save(void *arg)
     t->timer = 0;
     RB_ENTER(rb_process_states, t->process, RB_PROCESS_SAVING);
     rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d", c->config.run_dir, t->row.trial, t->row.stage);
-    // Beside the checkpoint it started from, never over it: that one counts until the new one is journalled.
+    // Beside the checkpoint it started from, never over it: the old one counts until the new one is journalled.
     if (t->row.exit_code == EXIT_YIELDED)
         rb_buf_printf(&dest, RB_CHECKPOINT_MIDWAY "%" PRId64, t->last_resource);
     c->launcher->ops->save(c->launcher, t->row.trial, t->row.start, rb_buf_str(&dest));
@@ -311,14 +311,14 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code)
     char why[160];
     rb_run_task_disarm(t);
     if (t->beyond)
-        exit_code = EXIT_REACHED; // we have ended it
+        exit_code = EXIT_REACHED; // we ended it
     t->row.exit_code = exit_code;
     if (t->row.exited_us < 0)
         t->row.exited_us = rb_controller_now_us(c);
     if (exit_code == EXIT_REACHED && !reached(t)) {
         never_reported(t);
     } else if (exit_code == EXIT_YIELDED && t->last_resource <= t->row.resource_start) {
-        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED, 0, NULL); // what it started from is still its checkpoint
+        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED, 0, NULL); // its checkpoint is still the one it started from
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
         RB_ENTER(rb_task_states, t->row.state, RB_TASK_EXITED);
@@ -342,7 +342,7 @@ void rb_run_task_linked(void *ctx, int trial, const char *name)
         return;
     rb_controller_note(
         c, "warning",
-        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
+        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials resume from it, but "
         "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
         trial, name);
 }

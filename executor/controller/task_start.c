@@ -1,4 +1,4 @@
-// Starts: a task is handed to the launcher once its nodes are reached and no process that must end is in its way.
+// Starts: a task goes to the launcher once its nodes are reached and no process that must end is in its way.
 #include "executor/controller/controller_private.h"
 
 #include "executor/launcher/trial_words.h"
@@ -111,8 +111,8 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
     rb_run_task_await_report(t);
 }
 
-// Hands the task to the launcher if it may start. After a restart that includes old tasks, even those that must end: a repeated
-// start only follows the process, and the launcher can kill only what it knows.
+// Gives the task to the launcher if it may start. After a restart that includes old tasks, even those that must end: a
+// repeated start only follows the process, and the launcher can kill only what it knows.
 static void start_if_possible(struct rb_run_task *t)
 {
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
@@ -127,7 +127,7 @@ static void start_if_possible(struct rb_run_task *t)
     if (kill)
         rb_run_task_kill(t);
     else
-        rb_run_task_yield(t); // it may have been asked while it could not be reached
+        rb_run_task_yield(t); // the request to yield may have come while it could not be reached
     if (!kill)
         rb_run_task_stop(t); // what it reported last may be in the journal already
 }

@@ -1,5 +1,6 @@
-// Yielding: trials are asked to save a checkpoint and exit, by the engine or because an anytime job's time is nearly up. No
-// row records it: which trials were asked follows from the events, and asking twice has the effect of asking once.
+// Yielding: trials are asked to save a checkpoint and exit, by the engine or because an anytime job's time is nearly
+// over. No row records it: the events show which trials were asked, and asking twice has the same effect as asking
+// once.
 #include "executor/controller/controller_private.h"
 
 #include "engine/core/policy.h"
@@ -11,7 +12,7 @@ static int64_t longest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-// Scripts look for the file once per unit of the resource, so patience is measured in the units seen so far.
+// Scripts look for the file once per unit of the resource, so the patience is measured in observed units.
 static int64_t grace_us(const struct rb_run_task *t)
 {
     const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
@@ -57,7 +58,7 @@ void rb_run_task_yield(struct rb_run_task *t)
     struct rb_controller *c = t->c;
     if (c->dead || t->process < RB_PROCESS_FOLLOWED || t->row.state != RB_TASK_INTENT)
         return;
-    if (c->last_stretch && t->last_resource > t->row.resource_start) { // otherwise it has nothing to save
+    if (c->last_stretch && t->last_resource > t->row.resource_start) { // otherwise there is nothing to save
         ask_to_yield(t);
     } else if (rb_run_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
         ask_to_yield(t);
@@ -79,17 +80,17 @@ void rb_run_task_measure_save(struct rb_run_task *t)
         t->c->longest_save_us = longest(t->c->longest_save_us, rb_controller_now_us(t->c) - t->row.exited_us);
 }
 
-// At most a tenth of the time is given up for it.
+// At most a tenth of the time is used for it.
 static int64_t most_lead_us(const struct rb_controller *c)
 {
     return c->meta.deadline_us / 10;
 }
 
-// Twice the longest unit and the longest save seen: a script finishes its unit first, and the slowest counts.
+// Twice the longest unit and the longest save so far: a script finishes its unit first, and the slowest counts.
 static int64_t lead_us(const struct rb_controller *c)
 {
     if (c->longest_unit_us == 0)
-        return most_lead_us(c); // nothing to measure it by
+        return most_lead_us(c); // no measurements yet
     const int64_t lead = 2 * (c->longest_unit_us + c->longest_save_us);
     return lead < most_lead_us(c) ? lead : most_lead_us(c);
 }

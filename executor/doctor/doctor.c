@@ -1,4 +1,4 @@
-// Would it work, and if not, what is to be done? Looks, changes nothing, launches nothing.
+// Would a run work, and if not, what helps? Reads, changes nothing, launches nothing.
 #include "executor/doctor/doctor.h"
 
 #include "base/clock.h"
@@ -82,7 +82,7 @@ static void check_ssh(struct rb_doctor *d)
         check_host_keys(d);
 }
 
-// Runs hold keys and checkpoints, which no other user may read.
+// Runs hold keys and checkpoints, which other users must not read.
 static void check_state_dir(struct rb_doctor *d)
 {
     char root[4096];
@@ -144,7 +144,7 @@ static void check_secrets(struct rb_doctor *d)
     }
 }
 
-// --- what it is about
+// --- the plan or job
 
 static void add_infra(struct rb_doctor *d, const char *infra)
 {
@@ -155,7 +155,7 @@ static void add_infra(struct rb_doctor *d, const char *infra)
         snprintf(d->infras[d->n_infras++], sizeof d->infras[0], "%s", infra);
 }
 
-// What a job names, as if a plan had offered it: every type in every place on every market that is allowed.
+// Makes a plan from what a job allows: every type in every place on every market.
 static bool wish(struct rb_doctor *d, struct rb_plan *out, struct rb_err *err)
 {
     const struct rb_resources *r = &d->job->resources;
@@ -210,7 +210,7 @@ bool rb_doctor_add_infra(struct rb_doctor *d, const char *infra, struct rb_err *
     return true;
 }
 
-// --- all of it
+// --- all checks
 
 void rb_doctor_init(struct rb_doctor *d, const char *state_dir)
 {

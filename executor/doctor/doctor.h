@@ -1,4 +1,5 @@
-// Everything a run needs, looked at before it: ssh, state directory, prices, secrets, clouds. Changes and launches nothing.
+// Checks everything that a run needs, before the run: ssh, state directory, prices, secrets, clouds. Changes and
+// launches nothing.
 #ifndef RB_EXECUTOR_DOCTOR_H
 #define RB_EXECUTOR_DOCTOR_H
 
@@ -11,7 +12,7 @@ enum rb_verdict { RB_VERDICT_OK, RB_VERDICT_WARN, RB_VERDICT_FAIL };
 
 struct rb_finding {
     const char *check;       // static: "credentials"
-    char subject[128];       // what was looked at: "aws/us-east-1"; "": this machine
+    char subject[128];       // what was checked: "aws/us-east-1"; "": this machine
     enum rb_verdict verdict;
     char detail[512];
     char remedy[256];        // "": nothing to do
@@ -20,10 +21,10 @@ struct rb_finding {
 
 struct rb_doctor {
     const char *state_dir;     // NULL: the user's own
-    struct rb_run_files files; // of the plan, whose arena is that of everything
+    struct rb_run_files files; // of the plan; its arena holds everything else
     const struct rb_job *job;  // of the plan, or a file; NULL: neither was given
     struct rb_plan *plan;      // NULL: none was given
-    struct rb_plan *wishes;    // what permissions are asked for: the plan, or what the job names; NULL: nothing
+    struct rb_plan *wishes;    // the plan, or what the job names: permissions are checked for it; NULL: nothing
     char root[4096];           // where runs are; "": unknown
     char infras[RB_RUN_INFRAS][64];
     int n_infras;
@@ -32,7 +33,8 @@ struct rb_doctor {
 };
 
 void rb_doctor_init(struct rb_doctor *d, const char *state_dir); // finish with rb_doctor_finish
-bool rb_doctor_read(struct rb_doctor *d, const char *path, struct rb_err *err); // plan.json or job.yaml: what is to be run
+// plan.json or job.yaml: what the user wants to run.
+bool rb_doctor_read(struct rb_doctor *d, const char *path, struct rb_err *err);
 bool rb_doctor_add_infra(struct rb_doctor *d, const char *infra, struct rb_err *err); // --infra
 void rb_doctor_examine(struct rb_doctor *d);                                    // fills findings
 int rb_doctor_exit_code(const struct rb_doctor *d);
@@ -43,9 +45,9 @@ void rb_doctor_finish(struct rb_doctor *d);
 struct rb_finding *rb_doctor_find(struct rb_doctor *d, const char *check, const char *subject, enum rb_verdict verdict,
                                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-// Credentials, clock, left-over instances and quotas of each infra; permissions and images of what is wished for.
+// Checks credentials, clock, left-over instances and quotas of each infra, and permissions and images for the wishes.
 void rb_doctor_clouds(struct rb_doctor *d);
-// Room for the plan in the quotas of one infra; asks nothing where there is no plan, or the cloud has no quotas.
+// Checks whether the plan fits into the quotas of one infra. Asks nothing without a plan, or of a cloud without quotas.
 void rb_doctor_quotas(struct rb_doctor *d, const char *infra, struct rb_provider *provider, struct rb_loop_uv *uv);
 
 #endif

@@ -1,4 +1,4 @@
-// What the clouds say: who we are to them, what time it is, what of ours is there, what we may do.
+// Asks the clouds about our credentials, their clock, our instances there, and our permissions.
 #include "executor/doctor/doctor.h"
 #include "executor/run/preflight.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define WARN_SKEW_S 60
-#define MAX_SKEW_S  900 // AWS refuses signatures that are further off
+#define MAX_SKEW_S  900 // AWS refuses signatures with a larger difference
 
 struct visit {
     struct rb_doctor *doctor;
@@ -23,7 +23,7 @@ struct visit {
     struct rb_loop_uv *uv;
     struct rb_http *http;
     struct rb_provider provider;
-    bool welcome; // the cloud answered whom it knows
+    bool welcome; // the cloud knows our credentials
 };
 
 static void failed(struct rb_doctor *d, const char *check, const char *subject, const struct rb_err *err)
@@ -47,7 +47,7 @@ static void answered(void *arg, const struct rb_http_response *response)
     }
     rb_doctor_find(d, "endpoint", v->infra, RB_VERDICT_OK, "answers");
     if (peer_us < 0) {
-        rb_doctor_find(d, "clock", v->infra, RB_VERDICT_WARN, "it does not say what time it is");
+        rb_doctor_find(d, "clock", v->infra, RB_VERDICT_WARN, "it does not report its time");
         return;
     }
     const int64_t skew_s = (peer_us - now_us) / RB_US_PER_S, off_s = skew_s < 0 ? -skew_s : skew_s;
@@ -60,7 +60,7 @@ static void answered(void *arg, const struct rb_http_response *response)
         snprintf(f->remedy, sizeof f->remedy, "set the clock, such as with chrony");
 }
 
-// Any answer will do, a refusal as well: it is the Date that counts.
+// Any answer will do, also a refusal: only its Date counts.
 static void check_clock(struct visit *v)
 {
     char url[520];
@@ -72,9 +72,9 @@ static void check_clock(struct visit *v)
         failed(v->doctor, "endpoint", v->infra, &err);
 }
 
-// --- credentials and what is there
+// --- credentials and instances
 
-// As `rbrun gc` sees it: a run that is not one of this machine, and whose lease has not lapsed.
+// As in `rbrun gc`: an instance whose run is not of this machine, and whose lease has not lapsed.
 static bool is_in_use_elsewhere(const struct visit *v, const struct rb_instance *i, enum rb_run_hold hold)
 {
     const struct rb_provider *p = &v->provider;
@@ -112,10 +112,11 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         snprintf(elsewhere, sizeof elsewhere, ", %d in use elsewhere", n_elsewhere);
     struct rb_finding *f =
         rb_doctor_find(v->doctor, "instances", v->infra, orphans || !complete ? RB_VERDICT_WARN : RB_VERDICT_OK,
-                       "%s%d of %s, %d of them of runs at work on this machine%s",
+                       "%s%d of %s, %d of them of runs that this machine executes%s",
                        complete ? "" : "the list is not complete: at least ", n_ours, owner, n_at_work, elsewhere);
     if (orphans)
-        snprintf(f->remedy, sizeof f->remedy, "nobody carries their runs out: rbrun gc --dry-run --infra %s", v->infra);
+        snprintf(f->remedy, sizeof f->remedy, "no process executes their runs: rbrun gc --dry-run --infra %s",
+                 v->infra);
     else if (!complete)
         snprintf(f->remedy, sizeof f->remedy, "look again");
     v->welcome = true;
@@ -140,10 +141,10 @@ static void check_account(struct visit *v)
     v->ops->destroy(&v->provider);
 }
 
-static void tell_source(const struct visit *v)
+static void report_source(const struct visit *v)
 {
     char source[128];
-    if (v->ops->find_credentials && v->ops->find_credentials(source, NULL)) // else the first signed request says why
+    if (v->ops->find_credentials && v->ops->find_credentials(source, NULL)) // else the first signed request reports why
         rb_doctor_find(v->doctor, "identity", v->infra, RB_VERDICT_OK, "%s", source);
 }
 
@@ -154,9 +155,9 @@ static void visit(struct rb_doctor *d, const char *infra, const struct rb_provid
     if (!rb_http_create(rb_loop_uv_loop(v.uv), &v.http, &err)) {
         failed(d, "endpoint", infra, &err);
     } else {
-        if (ops->endpoint) // of the others the listing says whether they answer
+        if (ops->endpoint) // for the others the listing shows whether they answer
             check_clock(&v);
-        tell_source(&v);
+        report_source(&v);
         check_account(&v);
     }
     rb_http_destroy(v.http);
@@ -211,7 +212,7 @@ void rb_doctor_clouds(struct rb_doctor *d)
 {
     struct rb_err err;
     bool pinned;
-    int n_asked = 0; // whom permissions can be asked of
+    int n_asked = 0; // clouds that can check permissions
     for (int i = 0; i < d->n_infras; i++) {
         const struct rb_provider_ops *ops;
         char region[64];
@@ -227,11 +228,11 @@ void rb_doctor_clouds(struct rb_doctor *d)
         return;
     if (!d->wishes)
         snprintf(rb_doctor_find(d, "permission", "", RB_VERDICT_WARN, "not looked at: no machine was named")->remedy,
-                 256, "say: rbrun doctor plan.json, or name resources.instance_types in the job");
+                 256, "run: rbrun doctor plan.json, or name resources.instance_types in the job");
     else if (!rb_run_preflight(d->wishes, &d->files.arena, judge, d, &pinned, &err))
         failed(d, "permission", "plan", &err);
     if (!d->plan)
-        snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not looked at: only a plan says how many machines")
+        snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not checked: only a plan has the number of machines")
                      ->remedy,
-                 256, "say: rbrun doctor plan.json");
+                 256, "run: rbrun doctor plan.json");
 }

@@ -1,4 +1,4 @@
-// Is there room for the plan in the account's quotas? What every stage of it wants at once, against what the cloud grants.
+// Does the plan fit into the account's quotas? Compares what every stage needs at once with what the cloud grants.
 #include "executor/doctor/doctor.h"
 
 #include "profiles/catalog/infra.h"
@@ -11,7 +11,7 @@ struct inquiry {
     struct rb_loop_uv *uv;
 };
 
-// The quota that most often ends a first run says 0: the user has not asked for it yet.
+// The quota that most often stops a first run is 0: the user has not requested an increase yet.
 static void judge(struct rb_doctor *d, const char *infra, const struct rb_quota *q)
 {
     char subject[128], used[64];
@@ -24,7 +24,7 @@ static void judge(struct rb_doctor *d, const char *infra, const struct rb_quota 
         return;
     }
     if (q->used < 0)
-        snprintf(used, sizeof used, "how many are in use is not known");
+        snprintf(used, sizeof used, "the number in use is not known");
     else
         snprintf(used, sizeof used, "%.10g in use", q->used);
     const bool enough = q->wanted + (q->used > 0 ? q->used : 0) <= q->limit;
@@ -62,11 +62,11 @@ static void demand(const struct rb_plan *plan, const char *infra, int moment, in
             .accelerator = o->accelerator,
             .market = o->market,
             .gpus = o->gpus,
-            .vcpus = -1, // a plan does not hold them
+            .vcpus = -1, // a plan does not contain them
         };
 }
 
-// A stage wants its own nodes and those it asks for early, for the next one.
+// A stage needs its own nodes and those that it requests early for the next one.
 static int demands_of(const struct rb_plan *plan, const char *infra, struct rb_demand *out)
 {
     int n = 0;
@@ -96,7 +96,7 @@ void rb_doctor_quotas(struct rb_doctor *d, const char *infra, struct rb_provider
     struct rb_demand *demands = rb_arena_array(&d->files.arena, (size_t)n_entries(d->plan) + 1, sizeof *demands);
     const int n = demands_of(d->plan, infra, demands);
     if (n == 0)
-        return; // the plan only falls back to it
+        return; // the plan uses it only as a fallback
     provider->ops->quotas(provider, demands, n, answered, &inquiry);
     rb_loop_uv_run(uv);
 }

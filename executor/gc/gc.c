@@ -85,7 +85,8 @@ static void leave_out(struct rb_gc *gc, int i)
     memmove(gc->infras[i], gc->infras[i + 1], (size_t)(--gc->n_infras - i) * sizeof gc->infras[i]);
 }
 
-// Infras may be added while it goes on. A mock cloud that is no more has nothing that costs money.
+// Adds to the providers while it runs: infras may still be added. A mock cloud that no longer exists has nothing that
+// costs money.
 static void open_providers(struct rb_gc *gc)
 {
     struct rb_err err;
@@ -152,12 +153,12 @@ bool rb_gc_look(struct rb_gc *gc, bool all_regions, struct rb_err *err)
     return true;
 }
 
-// Every instance that was named is in sight, and is not one of a run of this machine.
+// Checks that every named instance was found, and is not one of a run of this machine.
 bool rb_gc_check_named(const struct rb_gc *gc, struct rb_err *err)
 {
     if (gc->at_work[0])
         return rb_err_set(err, RB_E_NOT_IN_USE,
-                          "--end-in-use %s: its run is carried out on this machine: end it with `rbrun stop`",
+                          "--end-in-use %s: its run is executed on this machine: end it with `rbrun stop`",
                           gc->at_work);
     for (int i = 0; i < gc->n_named; i++) {
         const char *named = gc->named[i];
@@ -228,7 +229,8 @@ void rb_gc_finish(struct rb_gc *gc)
     free(gc->found);
 }
 
-// As the instances' tags have it. Which runs of another owner are at work cannot be seen here, so no pattern chooses one.
+// As in the instances' tags. This machine cannot see which runs of another owner are at work, so no pattern chooses an
+// owner.
 bool rb_gc_choose_owner(struct rb_gc *gc, const char *given, struct rb_err *err)
 {
     const char *at = given ? strchr(given, '@') : NULL;
@@ -237,8 +239,7 @@ bool rb_gc_choose_owner(struct rb_gc *gc, const char *given, struct rb_err *err)
         return true;
     if (!at || at == given || at[1] == '\0' || strlen(given) >= sizeof gc->owner)
         return rb_err_set(err, RB_E_OPTION_VALUE,
-                          "--owner: expected USER@HOST, as the tag rb:owner of an instance says it, got \"%.80s\"",
-                          given);
+                          "--owner: expected USER@HOST, as in the tag rb:owner of an instance, got \"%.80s\"", given);
     gc->is_elsewhere = strcmp(given, gc->owner) != 0;
     strcpy(gc->owner, given);
     return true;

@@ -1,6 +1,7 @@
-// Who is alive? A run of this machine whose lock is held is. One whose lock is free, seen for certain, is not, whatever its
-// lease says: whoever held it has gone. Of every other run (unknown here, or with a lock that may be held where this machine
-// does not see it) its instances' leases say so. Without a lease only their age counts: that is how older versions left it.
+// Is a run alive? A run of this machine is alive if its lock is held. If the lock is certainly free, the run is not
+// alive, whatever its lease says: its process has gone. For every other run (unknown here, or with a lock that may be
+// held where this machine does not see it) the leases of its instances decide. Without a lease only the age counts:
+// older versions wrote none.
 #include "executor/gc/gc.h"
 
 #include "base/clock.h"
@@ -24,7 +25,8 @@ static int64_t cloud_clock_us(const struct rb_gc *gc, int infra)
     return p->ops->clock_us ? p->ops->clock_us(p) : -1;
 }
 
-// Where instances carry no leases, a run that is not known here counts as in use: its instances end by themselves, or by name.
+// If instances carry no leases, a run that is not known here counts as in use: its instances end by themselves, or by
+// name.
 static bool is_in_use(struct rb_gc *gc, int infra, const struct rb_instance *i)
 {
     if (!gc->providers[infra].ops->renew)
@@ -45,7 +47,7 @@ static bool is_in_use(struct rb_gc *gc, int infra, const struct rb_instance *i)
     return false;
 }
 
-// Of the cloud's clock, which says when it began to run.
+// By the cloud's clock, which also dates the start.
 static int64_t age_us(const struct rb_gc *gc, int infra, const struct rb_instance *i)
 {
     const int64_t clock_us = cloud_clock_us(gc, infra);
@@ -63,7 +65,7 @@ static void add_found(struct rb_gc *gc, int infra, const struct rb_instance *i, 
     snprintf(f->expires_at, sizeof f->expires_at, "%.39s", in_use && i->expires_at ? i->expires_at : "");
 }
 
-// Of a run of this machine whatever its owner is called: hosts change their names.
+// An instance of a run of this machine is ours whatever its owner is called: host names change.
 static bool is_ours(const struct rb_gc *gc, const char *owner, enum rb_run_hold hold)
 {
     return strcmp(owner, gc->owner) == 0 || (!gc->is_elsewhere && hold != RB_RUN_NOT_HERE);
@@ -90,7 +92,7 @@ void rb_gc_judge(struct rb_gc *gc, int infra, const struct rb_instance *i)
     if (!is_ours(gc, i->owner, hold)) {
         rb_info("%s in %s: belongs to %s: left alone", i->id, gc->infras[infra], i->owner);
     } else if (hold == RB_RUN_AT_WORK) {
-        rb_info("%s in %s: run %s is at work: left alone", i->id, gc->infras[infra], i->run_id);
+        rb_info("%s in %s: run %s is being executed: left alone", i->id, gc->infras[infra], i->run_id);
         if (is_named(gc, i->id))
             snprintf(gc->at_work, sizeof gc->at_work, "%s", i->id);
     } else {

@@ -1,5 +1,6 @@
-// A run's journal says where it launched. Of a run whose journal is not whole its plan says where it may have, and its launch
-// log where it did; what is there is found by its tag. The run stays unknown all the same: gc reports it, and does not succeed.
+// A run's journal shows where it launched. If the journal is not whole, the run's plan shows where it may have
+// launched, and its launch log where it did; the instances there are found by tag. The run stays unknown nevertheless:
+// gc reports it, and does not succeed.
 #include "executor/gc/gc.h"
 
 #include "executor/campaign/campaign_dir.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// mock/R is what aws/R is where that is on loopback: one endpoint, one listing.
+// mock/R is the same place as aws/R on loopback: one endpoint, one listing.
 static bool is_same_place(const char *a, const char *b)
 {
     if (strcmp(a, b) == 0)
@@ -34,7 +35,8 @@ void rb_gc_add_infra(struct rb_gc *gc, const char *infra)
     for (int i = 0; i < gc->n_infras; i++)
         if (is_same_place(gc->infras[i], name))
             return;
-    if (strcmp(name, "local") == 0 || strcmp(name, "pool") == 0) // what a pool lends is its own run's to end
+    // Nodes that a pool lends are ended by the pool's own run.
+    if (strcmp(name, "local") == 0 || strcmp(name, "pool") == 0)
         return;
     if (gc->n_infras < RB_GC_MAX_INFRAS) {
         strcpy(gc->infras[gc->n_infras++], name);
@@ -55,7 +57,7 @@ static void add_unknown(struct rb_gc *gc, const char *run_id, const struct rb_bu
 
 // ---- runs
 
-// Rows of a journal that is whole.
+// The rows of a whole journal.
 static bool add_launches(struct rb_gc *gc, const char *journal_path, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -72,7 +74,7 @@ static bool add_launches(struct rb_gc *gc, const char *journal_path, struct rb_e
     return ok;
 }
 
-// The file that a process writes when it begins to carry out: it is there, so a journal was.
+// A process writes this file when it begins to execute the run: if it is there, there was a journal.
 static bool has_begun(const char *dir)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -90,7 +92,7 @@ static bool add_sent(void *ctx, const char *launch_id, const char *infra, struct
     return true;
 }
 
-// Everything that its plan may rent: of stages, early ones and fallbacks alike.
+// Adds everything that its plan may rent: of stages, early requests and fallbacks.
 static bool add_offers(struct rb_gc *gc, const char *dir, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
@@ -114,7 +116,7 @@ static void add_what_may_be(struct rb_gc *gc, const char *run_id, const char *di
         rb_buf_puts(&text, "What it launched is looked for by its tag, wherever its plan.json rents");
     else
         rb_buf_printf(&text,
-                      "Its plan cannot be read either (%s), so where it launched is not known: add --infra for every "
+                      "Its plan cannot be read either (%s), so it is unknown where it launched: add --infra for every "
                       "place where it may have",
                       no_plan.message);
     rb_buf_printf(&text,
@@ -146,16 +148,15 @@ static void add_campaign(void *ctx, const char *run_id, const char *dir)
     struct rb_err err;
     rb_buf_printf(&path, "%s/infra", dir);
     if (access(rb_buf_str(&path), F_OK) != 0)
-        return; // nothing was bought by it
+        return; // it launched nothing
     if (rb_campaign_dir_infra(dir, infra) && rb_infra_check(infra, &err)) {
         rb_gc_add_infra(gc, infra);
         return;
     }
-    rb_buf_printf(
-        &text,
-        "measuring campaign %s: %s does not say any more where it launched: add --infra for every place where "
-        "it may have; once nothing of it is left over: mv %s %s.damaged",
-        run_id, rb_buf_str(&path), dir, dir);
+    rb_buf_printf(&text,
+                  "measuring campaign %s: %s no longer shows where it launched: add --infra for every place where "
+                  "it may have; once nothing of it is left over: mv %s %s.damaged",
+                  run_id, rb_buf_str(&path), dir, dir);
     add_unknown(gc, run_id, &text);
 }
 

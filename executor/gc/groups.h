@@ -1,5 +1,5 @@
-// Placement groups that runs leave behind: found by tag, deleted once their instances are gone. They cost nothing, so what
-// cannot be deleted is said and is no error.
+// Deletes placement groups that runs left behind: finds them by tag, and deletes them once their instances are gone.
+// They cost nothing, so a group that cannot be deleted is reported and is no error.
 #ifndef RB_EXECUTOR_GROUPS_H
 #define RB_EXECUTOR_GROUPS_H
 
@@ -10,16 +10,16 @@
 typedef bool rb_run_group_fn(void *ctx, const struct rb_placement_group *g);
 
 struct rb_run_groups {
-    struct rb_loop_uv *uv;             // run until all is said
+    struct rb_loop_uv *uv;             // runs until every answer has come
     struct rb_provider *providers;     // [n]
     const char *const *infras;         // [n], for people
     int n;
     const char *run_id;                // NULL: of any run
     rb_run_group_fn *may;              // NULL: all
     void *ctx;
-    bool dry;                          // only say which
+    bool dry;                          // only report which
 };
-// Nothing is asked of clouds that have no groups.
+// Sends nothing to clouds that have no groups.
 void rb_run_groups_delete(const struct rb_run_groups *what);
 
 #endif

@@ -1,4 +1,4 @@
-// The history: one more pass over the events for what the report does not keep, the rest from the report itself.
+// The history: a second pass over the events for what the report does not keep; the rest comes from the report.
 #include "executor/journal/history.h"
 
 #include "executor/journal/history_series.h"
@@ -11,7 +11,8 @@ struct point {
     double metric;
 };
 
-// A trial's reports. When there is no more room every other one is dropped, and from then on every other one is not kept.
+// A trial's reports. When there is no more room, every other one is dropped, and from then on only every other one is
+// kept.
 struct curve {
     struct point *points;
     int n;
@@ -29,7 +30,7 @@ struct history {
     const struct rb_report *r;
     int n_events;
     struct curve *curves; // by trial, [n_trials]
-    const char **ends;    // by task, [n_tasks]: how the start ended, NULL: no event says so
+    const char **ends;    // by task, [n_tasks]: how the start ended, NULL: no event shows it
     int *first_task;      // by trial, [n_trials + 1]: tasks are in their order
     bool *lost;           // by node of the report, [n_nodes]
     struct mark *marks;
@@ -58,8 +59,8 @@ static void take_report(struct history *h, const struct rb_event *e)
         c->points[c->n++] = c->last;
 }
 
-// The journal has no stage of it: of the trial's starts with this attempt's number, one in each stage, it is the last that
-// began before. What the event itself begins, the trial's next stage, begins no earlier.
+// The event has no stage. Among the trial's starts with this attempt's number, one in each stage, it belongs to the
+// last that began before it. What the event itself starts, the trial's next stage, begins no earlier.
 static void take_trial_end(struct history *h, const struct rb_event *e)
 {
     int found = -1;
@@ -210,7 +211,8 @@ static bool on_lost_node(const struct history *h, const struct rb_task_row *t)
     return false;
 }
 
-// "reached", "yielded", "failed", "hung", "evicted" as the engine was told; else "lost" with its node, or "stopped" by order.
+// "reached", "yielded", "failed", "hung", "evicted" as in the engine's events; else "lost" with its node, or "stopped"
+// by order.
 static const char *end_of(const struct history *h, int i)
 {
     const struct rb_task_row *t = &h->r->tasks[i];

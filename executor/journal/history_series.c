@@ -29,7 +29,7 @@ enum change_kind { NODE_ENDS, START_ENDS, NODE_RUNS, LENT, START_BEGINS }; // of
 struct change {
     int64_t at_us;
     enum change_kind kind;
-    int node, index; // of the run; into what the kind is about
+    int node, index; // of the run; index into the list that the kind is about
     uint64_t gpus;
 };
 
@@ -99,8 +99,8 @@ static int64_t rate_of(const struct sweep *s, const struct rb_report_node *n)
 {
     struct rb_billing billing;
     if (!rb_spend_billing(s->r->plan, n->offer, &billing, NULL))
-        return 0; // cannot be: the report was made with it
-    return billing.rate.uusd_per_hour + billing.disk_rate.uusd_per_hour * billing.disk_gb;
+        return 0; // cannot happen: the report was made with it
+    return rb_bill_uusd_per_hour(&billing);
 }
 
 static void use(struct sweep *s, const struct change *c, int by)
@@ -117,7 +117,7 @@ static void use(struct sweep *s, const struct change *c, int by)
     }
 }
 
-// Clouds tell whole seconds: what a trial is said to have used a moment longer than its node was there does not count.
+// Clouds report whole seconds: GPU use of a trial just after its node's end does not count.
 static void clear(struct sweep *s, int node)
 {
     for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE; g++) {
@@ -208,7 +208,7 @@ static int by_value(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
-// Where the line bends, as far as there is room, and an even grid.
+// The points where the line bends, as far as they fit, and an even grid.
 static int list_instants(const struct rb_report *r, int64_t out[static RB_HISTORY_SPENT])
 {
     const int grid = RB_HISTORY_SPENT / 4;
@@ -229,7 +229,7 @@ static int list_instants(const struct rb_report *r, int64_t out[static RB_HISTOR
     return kept;
 }
 
-// Not ended by then: its bill had it ended then. Ended, or asked for the last instant: its bill.
+// Before its end: the bill if it had ended then. After its end, or at the last instant: its bill.
 static int64_t spent_on(const struct rb_report_node *n, const struct rb_billing *billing, int64_t at_us, int64_t now_us)
 {
     if (n->running_us < 0 || n->running_us > at_us)

@@ -106,7 +106,7 @@ static bool open_db(const char *path, int flags, struct rb_journal *j, struct rb
     if (sqlite3_open_v2(path, &j->db, flags | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
         return rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: %s", path,
                           j->db ? sqlite3_errmsg(j->db) : "out of memory");
-    sqlite3_busy_timeout(j->db, 10000); // a reader's checkpoint may be in the way for a moment
+    sqlite3_busy_timeout(j->db, 10000); // a reader's checkpoint may block it for a moment
     return exec(j, "PRAGMA trusted_schema=OFF", err);
 }
 
@@ -133,13 +133,13 @@ static bool fill(struct rb_journal *j, const struct rb_journal_meta *meta, struc
 static bool make_file(const char *path, const struct rb_journal_meta *meta, struct rb_err *err)
 {
     struct rb_journal j = {.lock_fd = -1};
-    unlink(path); // of one that was killed here
+    unlink(path); // left by a process that was killed here
     const bool ok = open_db(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &j, err) && fill(&j, meta, err);
     sqlite3_close(j.db);
     return ok;
 }
 
-// Under its name a journal is whole: whoever is killed before leaves a run without one.
+// A journal under its name is whole: a process that is killed before leaves a run without one.
 static bool put_in_place(const char *from, const char *to, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *copy = rb_xstrdup(to);
@@ -158,7 +158,7 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
                        struct rb_err *err)
 {
     if (access(path, F_OK) == 0)
-        return rb_err_set(err, RB_E_RUN_EXISTS, "%s: exists already; go on with `rbrun resume`", path);
+        return rb_err_set(err, RB_E_RUN_EXISTS, "%s: exists already; continue with `rbrun resume`", path);
     RB_AUTO(rb_buf_finish) struct rb_buf fresh = RB_BUF_INIT;
     rb_buf_printf(&fresh, "%s.new", path);
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
@@ -173,7 +173,7 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
     return true;
 }
 
-// Missing, or it cannot be said. A run of which something was sent had one.
+// The file is missing, or cannot be checked. A run that sent a request had one.
 static bool check_there(const char *path, const struct rb_sent_launches *sent, struct rb_err *err)
 {
     if (access(path, F_OK) == 0)
@@ -185,7 +185,7 @@ static bool check_there(const char *path, const struct rb_sent_launches *sent, s
                        : rb_err_set(err, RB_E_JOURNAL_MISSING, "no journal at %s: %s", path, strerror(ENOENT));
 }
 
-// to_write: with the lock, and for writing. What was sent is read first: it is written after the journal.
+// to_write: with the lock, and for writing. The launch log is read first, because it is written after the journal.
 static bool open_whole(const char *path, bool to_write, struct rb_journal *j, struct rb_err *err)
 {
     RB_AUTO(rb_sent_launches_finish) struct rb_sent_launches sent = {0};
@@ -194,7 +194,7 @@ static bool open_whole(const char *path, bool to_write, struct rb_journal *j, st
         return false;
     if (!rb_sent_launches_read(dirname(dir), &sent, err) || !check_there(path, &sent, err))
         return false;
-    // Read-write all the same: what a killed writer left in the log must be taken up before it can be read.
+    // Read-write also for readers: sqlite must recover what a killed writer left in the log before it can read.
     const bool opened = to_write ? open_to_write(path, j, err)
                                  : open_db(path, SQLITE_OPEN_READWRITE, j, err) && exec(j, "PRAGMA query_only=ON", err);
     return opened && check_schema(j, path, err) && rb_sent_launches_check(&sent, j, path, err);
@@ -264,7 +264,7 @@ bool rb_journal_plays_dead(const struct rb_journal *j)
     return j->death != RB_JOURNAL_FULL && j->last_write > 0 && j->n_writes >= j->last_write;
 }
 
-// Counts a committed write and ends the process, or plays dead, if a test asked for that.
+// Counts a committed write and ends the process, or plays dead, if a test requested that.
 static bool committed(struct rb_journal *j, struct rb_err *err)
 {
     j->n_writes++;

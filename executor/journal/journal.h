@@ -10,38 +10,38 @@
 
 #define RB_JOURNAL_SCHEMA 1
 
-// In the name of a checkpoint that a trial made on giving way midway; what it was trained to follows.
+// In the name of a checkpoint that a trial made when it gave way midway; the resource it had reached follows.
 #define RB_CHECKPOINT_MIDWAY ".at-"
 
 struct rb_journal;
 
 struct rb_journal_meta {
     const char *run_id, *plan_sha256;
-    const char *owner;          // of every instance: a tag, so it must not change when a launch is said again
+    const char *owner;          // of every instance: a tag, so it must not change when a launch is repeated
     int64_t started_unix_us;    // time 0 of the run's events
     int64_t deadline_us;        // since start; -1: none; raised by resume
     int64_t budget_uusd;        // -1: none; raised by resume
     int64_t leak_checked_at_us; // since start; -1: not checked (ignored by create)
-    int instances_left;         // what that listing showed; -1: unknown
+    int instances_left;         // as the last listing showed; -1: unknown
 };
 
 // Launch life cycle (clouds: crash windows). A row is written as INTENT before the first byte goes out.
 enum rb_launch_state {
     RB_LAUNCH_INTENT,      // decided; no byte was sent
-    RB_LAUNCH_SENT,        // the request is on its way, or we died while it was
+    RB_LAUNCH_SENT,        // the request is on its way, or the process died while it was
     RB_LAUNCH_AMBIGUOUS,   // sent, no answer: only the identical request or a listing may resolve it
     RB_LAUNCH_REFUSED,     // definitely not launched
     RB_LAUNCH_ACKED,       // the instance exists
     RB_LAUNCH_RUNNING,     // billing has begun
     RB_LAUNCH_READY,       // trials may start
-    RB_LAUNCH_TERMINATING, // must end; left only by seeing that it did
+    RB_LAUNCH_TERMINATING, // must end; left only when the instance is seen to have ended
     RB_LAUNCH_GONE,        // ended, billed
 };
 const char *rb_launch_state_name(enum rb_launch_state s);
 
-// A node of one request. The key is (node, attempt); attempt below zero: an instance beside the one that was asked for. Rows
-// with the same launch id and attempt >= 0 are a gang, asked for in one request: the instance at place k of the launch is that
-// of the k-th of them by node.
+// A node of one request. The key is (node, attempt); attempt below zero: an instance beside the requested one. Rows
+// with the same launch id and attempt >= 0 are a gang, launched by one request: the instance at place k of the launch
+// belongs to the k-th of them by node.
 struct rb_launch_row {
     int node, attempt, offer;
     enum rb_launch_state state;
@@ -53,13 +53,13 @@ struct rb_launch_row {
     char host_key[128]; // public half, "ssh-ed25519 AAAA..."; "" where nodes are not reached by ssh
     int64_t intent_us, running_us, ready_us, terminate_us, gone_us; // since start; -1: not yet
     int64_t running_unix_us,
-        terminated_unix_us; // as the cloud says, or as seen; -1 unknown: billing uses these
+        terminated_unix_us; // as the cloud reports it, or as seen; -1 unknown: billing uses these
     int64_t reserved_uusd;  // booked with the intent: the least this launch can cost
     int64_t cost_uusd;      // final once GONE
 };
 
 enum rb_task_state {
-    RB_TASK_INTENT,  // ordered: the launcher has been or will be told
+    RB_TASK_INTENT,  // ordered: the launcher has received it or will
     RB_TASK_EXITED,  // its processes have ended by themselves
     RB_TASK_SAVED,   // its checkpoint is safe
     RB_TASK_ENDED,   // ended without a checkpoint
@@ -76,9 +76,9 @@ struct rb_task_row {
     int exit_code; // -1 until EXITED
     int64_t resource_start, resource_end;
     int64_t started_us, exited_us, ended_us; // since start; -1: not yet
-    const struct rb_slot *slots;             // so that a gang can be found again; borrowed, [n_slots]
+    const struct rb_slot *slots;             // so that a gang can be found after a restart; borrowed, [n_slots]
     int n_slots;
-    char checkpoint[512]; // what the launcher said: relative to the run directory, or an URI; "" until saved
+    char checkpoint[512]; // as the launcher reported it: relative to the run directory, or a URI; "" until saved
 };
 
 struct rb_note {
@@ -86,8 +86,9 @@ struct rb_note {
     const char *kind, *text; // kind: "fault", "replan", "warning", "paced"
 };
 
-// create fails if the file exists. open: locked by another controller: INVALID naming its pid. Opening DAMAGED: it is no
-// journal, or lacks a launch that may have been sent (executor/launcher/launch_log.h): a log that was lost leaves no other trace.
+// create fails if the file exists. open returns INVALID, with the pid, if another controller holds the lock. It returns
+// DAMAGED if the file is no journal, or lacks a launch that may have been sent (executor/launcher/launch_log.h):
+// nothing else shows that the end of the journal was lost.
 bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, struct rb_journal **out,
                        struct rb_err *err);
 bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err);
@@ -97,7 +98,8 @@ void rb_journal_close(struct rb_journal *j);     // NULL is fine
 
 bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_journal_meta *out, struct rb_err *err);
 
-// It was read, but what it says does not fit its plan or its own events: DAMAGED, naming the file. Returns false.
+// Error for a journal that was read but does not fit its plan or its own events: DAMAGED, naming the file. Returns
+// false.
 bool rb_journal_misfit(const struct rb_journal *j, struct rb_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -114,12 +116,12 @@ bool rb_journal_task(struct rb_journal *j, const struct rb_task_row *row,
                      struct rb_err *err); // insert or replace
 bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, const char *text, struct rb_err *err);
 
-// Reading; what no version writes is DAMAGED: a state that is not known, a number out of its bounds, an event from before the
-// one in front of it. Events and notes in order of writing, launches by (node, attempt), tasks by (trial, start). The
+// Reading. What no version writes is DAMAGED: an unknown state, a number out of its bounds, an event earlier than the
+// one before it. Events and notes come in order of writing, launches by (node, attempt), tasks by (trial, start). The
 // callback returns false to stop with its error.
 bool rb_journal_each_event(struct rb_journal *j, bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err),
                            void *ctx, struct rb_err *err);
-// Those after number *seq alone, 0: all; *seq becomes the last one's. For who follows a run.
+// Only events after number *seq, 0: all; *seq becomes the number of the last one. For views that follow a run.
 bool rb_journal_each_event_after(struct rb_journal *j, int64_t *seq,
                                  bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err), void *ctx,
                                  struct rb_err *err);
@@ -130,16 +132,16 @@ bool rb_journal_tasks(struct rb_journal *j, struct rb_arena *arena, struct rb_ta
 bool rb_journal_notes(struct rb_journal *j, struct rb_arena *arena, struct rb_note **out, int *out_n,
                       struct rb_err *err);
 
-// Crash tests. The n-th committed write from now on is the last (n > 0); what happens then:
+// Crash tests. The n-th committed write from now on is the last (n > 0). What happens then:
 enum rb_journal_death {
     RB_JOURNAL_DIES_AFTER, // it succeeds, later ones fail: the process got as far as it could without another
                            // write
-    RB_JOURNAL_DIES_AT,    // it is on disk, but the caller never learns: not one side effect more
+    RB_JOURNAL_DIES_AT,    // it is on disk, but the caller never learns of it: no further side effect
     RB_JOURNAL_KILLS,      // the process gets SIGKILL at that instant
     RB_JOURNAL_FULL,       // it fails, as do later ones: the disk is full, and the process lives
 };
 void rb_journal_die(struct rb_journal *j, int64_t n, enum rb_journal_death how);
-bool rb_journal_plays_dead(const struct rb_journal *j); // the process is to be taken for dead: nothing may be done any more
+bool rb_journal_plays_dead(const struct rb_journal *j); // the process counts as dead: no further side effect
 int64_t rb_journal_n_writes(const struct rb_journal *j); // committed by this handle
 // Does not wait for the disk: a power cut may lose the last writes, a killed process loses nothing. For
 // tests.

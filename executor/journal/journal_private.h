@@ -11,7 +11,7 @@ struct rb_journal {
     int lock_fd; // -1: a reader
     bool in_transaction;
     bool relaxed; // does not wait for the disk
-    bool dead; // a write failed: what is on disk is all there will ever be
+    bool dead; // a write failed: nothing more will be written
     int64_t n_writes;
     int64_t last_write; // rb_journal_die; 0: never
     enum rb_journal_death death;
@@ -20,9 +20,9 @@ struct rb_journal {
 // Names of states, in order of their enums.
 extern const char *const rb_journal_launch_states[], *const rb_journal_task_states[];
 
-// What sqlite says; nothing is written after it. Returns false.
+// Error with sqlite's message; nothing is written after it. Returns false.
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err);
-// What is wrong with it, and where (detail; "": nothing more to say). Returns false.
+// Error that says what is wrong with the journal, and where (detail; "": nothing to add). Returns false.
 bool rb_journal_damaged(const char *path, const char *what, const char *detail, struct rb_err *err);
 
 #endif

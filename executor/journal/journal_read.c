@@ -10,7 +10,7 @@
 
 typedef bool read_fn(void *ctx, sqlite3_stmt *st, struct rb_err *err);
 
-// from: what a ? in the statement stands for.
+// from: the value of a ? in the statement.
 static bool each_row_from(struct rb_journal *j, const char *sql, int64_t from, read_fn *fn, void *ctx,
                           struct rb_err *err)
 {
@@ -91,8 +91,8 @@ static bool check_path_name(sqlite3_stmt *st, const char *name, struct rb_err *e
     return (name[0] && name[0] != '.' && !strchr(name, '/')) || damaged(st, "not a name:", name, err);
 }
 
-// Columns that hold whole numbers of at least and at most so much, and where they go. Times and money are bounded, so that
-// what is computed of them fits: nothing of a whole journal comes near.
+// Columns of whole numbers with their bounds and their destinations. Times and money are bounded so that computations
+// with them fit; no whole journal comes near the bounds.
 enum number_kind { NODE, TRIAL, COUNT, SIGNED_COUNT, RESOURCE, TIME, TIME_OR_NOT, MONEY, MONEY_OR_NOT, COUNT_OR_NOT };
 
 static const int64_t bounds[][2] = {
@@ -165,8 +165,8 @@ bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_jou
 struct event_reader {
     bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err);
     void *ctx;
-    int64_t seq;     // of the last one that fn was called with
-    int64_t time_us; // likewise; none is from before it
+    int64_t seq;     // of the last one passed to fn
+    int64_t time_us; // likewise; none is earlier
 };
 
 static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
@@ -197,7 +197,7 @@ bool rb_journal_each_event_after(struct rb_journal *j, int64_t *seq,
                                  struct rb_err *err)
 {
     struct event_reader r = {.fn = fn, .ctx = ctx, .seq = *seq};
-    const bool ok = // from the last one on that is known: the next one is not from before it
+    const bool ok = // from the last known one on: the next one is not earlier
         each_row_from(j, "SELECT json, seq FROM event WHERE seq >= ? ORDER BY seq", *seq, read_event, &r, err);
     *seq = r.seq;
     return ok;
@@ -274,7 +274,7 @@ bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb
     return deliver(&c, sizeof(struct rb_launch_row), ok, (void **)out, out_n);
 }
 
-// A number of so much at most; its end, NULL: there is none.
+// A number of at most `most`; returns its end, NULL: there is none.
 static const char *take_digits(const char *s, uint64_t most, uint64_t *out)
 {
     const char *begin = s;
@@ -287,7 +287,7 @@ static const char *take_digits(const char *s, uint64_t most, uint64_t *out)
     return s > begin ? s : NULL;
 }
 
-// "NODE:GPUS"; its end, NULL: it is none.
+// "NODE:GPUS"; returns its end, NULL: it is none.
 static const char *take_slot(const char *s, struct rb_slot *out)
 {
     uint64_t node;

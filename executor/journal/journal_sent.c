@@ -32,7 +32,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-// Of the ids, sorted, those that are rows are marked; other rows were never sent.
+// Marks those of the sorted ids that have rows; other rows were never sent.
 static bool mark_rows(const struct rb_sent_launches *sent, struct rb_journal *j, bool *found, struct rb_err *err)
 {
     sqlite3_stmt *st = NULL;
@@ -59,7 +59,7 @@ bool rb_sent_launches_check(struct rb_sent_launches *sent, struct rb_journal *j,
         return true;
     qsort(sent->ids, (size_t)sent->n, sizeof *sent->ids, by_text);
     int n = 0;
-    for (int i = 0; i < sent->n; i++) // sent again by another process: written again
+    for (int i = 0; i < sent->n; i++) // sent again by another process: logged again
         if (i == 0 || strcmp(sent->ids[i], sent->ids[n - 1]) != 0)
             memmove(sent->ids[n++], sent->ids[i], sizeof *sent->ids);
     sent->n = n;

@@ -1,10 +1,10 @@
-// Is the journal whole? It has a row for every launch that may have been sent.
+// Checks whether the journal is whole: it has a row for every launch that may have been sent.
 #ifndef RB_EXECUTOR_JOURNAL_SENT_H
 #define RB_EXECUTOR_JOURNAL_SENT_H
 
 #include "executor/journal/journal.h"
 
-// Launches out of the run's launch log.
+// Launches from the run's launch log.
 struct rb_sent_launches {
     char (*ids)[40]; // [n]
     int n;

@@ -60,7 +60,7 @@ bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_er
     else if (home && home[0] == '/')
         rb_buf_printf(&path, "%s/.local/state/rubberband/runs", home);
     else
-        return rb_err_set(err, RB_E_STATE_DIRECTORY, "neither XDG_STATE_HOME nor HOME is set: say --state-dir DIR");
+        return rb_err_set(err, RB_E_STATE_DIRECTORY, "neither XDG_STATE_HOME nor HOME is set: pass --state-dir DIR");
     return absolute(rb_buf_str(&path), out, size, err);
 }
 
@@ -170,7 +170,7 @@ static bool not_found(const char *root, const char *run, const struct names *nam
                       rb_buf_str(&newest));
 }
 
-// How well a run is what was said.
+// How well a run matches the given text.
 enum fit { FIT_NONE, FIT_PREFIX, FIT_JOB, FIT_ID };
 
 static enum fit fit_of(const char *run_id, const char *said)

@@ -12,9 +12,9 @@ bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_er
 // Run ids: <job>-<UTC yyyymmdd-hhmmss>-<6 random base32>; lower case, fit EC2 tags and GCP labels.
 bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size, char *out_dir,
                        size_t dir_size, struct rb_err *err);
-// Finds a run by its id, else by the whole name of its job, else by a prefix, which must be of one alone; "" or NULL: the
-// newest. NOT_FOUND lists the newest few. out_n_others NULL: a job's name must be of one run alone, too; else its newest run
-// is taken, and *out_n_others says how many more there are.
+// Finds a run by its id, else by the whole name of its job, else by a prefix, which must fit only one run; "" or NULL:
+// the newest run. NOT_FOUND lists the newest few. out_n_others NULL: a job's name must fit only one run, too; otherwise
+// its newest run is taken, and *out_n_others is the number of its others.
 bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
                      size_t dir_size, int *out_n_others, struct rb_err *err);
 // Calls fn for every run, newest first.

@@ -39,7 +39,7 @@ bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *e
     return ok;
 }
 
-// The work directory is where it was when the run began, whatever the plan's place says now.
+// The work directory is where it was when the run began, wherever the plan is now.
 static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -52,7 +52,7 @@ static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
     return true;
 }
 
-// Before the plan: of a run whose journal is not whole that is what matters.
+// Before the plan: if the journal is not whole, that error matters more.
 static bool check_journal(const struct rb_run_files *f, struct rb_err *err)
 {
     struct rb_journal *journal;
@@ -139,9 +139,9 @@ bool rb_run_files_begin(const struct rb_run_files *f, int64_t deadline_us, int64
     return rb_journal_create(f->journal, &meta, out, err);
 }
 
-// --- who is at work
+// --- which process executes it
 
-// The id is what a cloud's tag says: no path is made of one that is none.
+// The id comes from a cloud's tag: a text that is no id must not become part of a path.
 static bool is_here(const char *folder, const char *run_id)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf dir = RB_BUF_INIT;

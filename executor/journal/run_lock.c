@@ -15,7 +15,7 @@
 
 enum { PLACE_BYTES = 64 };
 
-// Which kernel and which pid namespace; "-" where /proc does not say, which is like any other.
+// Which kernel and which pid namespace; "-" where /proc does not show it, which matches any.
 struct place {
     char boot[PLACE_BYTES], pids[PLACE_BYTES];
 };
@@ -51,7 +51,7 @@ static void lock_path(const char *path, struct rb_buf *out)
     rb_buf_printf(out, "%s.lock", path);
 }
 
-// What another process wrote goes to terminals.
+// Another process wrote this text, and it goes to terminals.
 static void make_printable(char *s)
 {
     for (; *s; s++)
@@ -59,7 +59,7 @@ static void make_printable(char *s)
             *s = '?';
 }
 
-// Returns whether it was taken under this kernel; an older version's file does not say, and counts as such.
+// Returns whether it was taken under this kernel; an older version's file does not record that, and counts as such.
 static bool read_holder(int fd, struct rb_run_lock *out)
 {
     char text[320] = "";

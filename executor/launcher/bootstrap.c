@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ssh-keygen takes some 10 ms; there is nothing else to do meanwhile.
+// ssh-keygen takes about 10 ms; there is nothing else to do meanwhile.
 static bool keygen(const char *path, const char *comment, struct rb_err *err)
 {
     const char *const argv[] = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", path, NULL};

@@ -17,8 +17,8 @@ struct rb_host_key {
 bool rb_bootstrap_run_key(const char *run_dir, char out_public[static 256], struct rb_err *err);
 // One-time host key of one node, by ssh-keygen in a private directory. The private half goes into user-data only.
 bool rb_bootstrap_host_key(struct rb_host_key *out, struct rb_err *err);
-// hard_limit_min: after every boot the node's switch is set to end it after this many minutes (node_switch.h). Whether
-// it is armed is known only once a heartbeat has read that back.
+// hard_limit_min: after every boot the node's switch is set to end it after this many minutes (node_switch.h). Only a
+// heartbeat that reads the switch back shows whether it is armed.
 bool rb_bootstrap_user_data(const char *run_public_key, const struct rb_host_key *host, int64_t hard_limit_min,
                             struct rb_buf *out, struct rb_err *err);
 

@@ -25,7 +25,7 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     rb_buf_printf(&ignore, "--exclude-from=%s/.rbignore", workdir);
     if (!rb_write_file(script.data, (const char *)rb_node_script, rb_node_script_len, err))
         return false;
-    // Reproducible: same files, same bytes, so that a node that has them is not sent them again.
+    // Reproducible: the same files give the same bytes, so they are not sent again to a node that has them.
     const char *argv[20] = {"tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--exclude-vcs"};
     int n = 6;
     if (access(ignore.data + strlen("--exclude-from="), R_OK) == 0)

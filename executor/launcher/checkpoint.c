@@ -1,4 +1,4 @@
-// Checkpoints: from a node to the controller (or the job's bucket), and to the node that goes on with the trial.
+// Checkpoints: from a node to the controller (or the job's bucket), and to the node that resumes the trial.
 #include "executor/launcher/launcher_private.h"
 
 #include "base/doc.h"
@@ -17,14 +17,14 @@
 
 enum { LISTING_LIMIT_BYTES = 8 << 20 }; // some 100,000 names
 
-static void tell_saved(struct rb_launcher_task *t)
+static void report_saved(struct rb_launcher_task *t)
 {
     t->l->config.events.saved(t->l->config.events.ctx, t->trial, t->attempt, t->save_to, NULL);
 }
 
-static void tell_save_failed(struct rb_launcher_task *t, const struct rb_err *err)
+static void report_save_failed(struct rb_launcher_task *t, const struct rb_err *err)
 {
-    free(t->save_to); // it may be tried again
+    free(t->save_to); // a retry may follow
     t->save_to = NULL;
     rb_launcher_report(t->l, RB_EVENT_SAVED, t->trial, t->attempt)->err = *err;
 }
@@ -56,8 +56,8 @@ static bool keep_archive(struct rb_launcher_task *t, struct rb_err *err)
            rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot keep the checkpoint %s: %s", t->save_to, strerror(errno));
 }
 
-// The node says so beside the archive (node_script.sh).
-static void tell_link(const struct rb_launcher_task *t, const char *said)
+// The node reports it beside the archive (node_script.sh).
+static void report_link(const struct rb_launcher_task *t, const char *said)
 {
     static const char mark[] = "symbolic link: \"";
     const struct rb_launcher_events *events = &t->l->config.events;
@@ -80,7 +80,7 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
     struct rb_err err = {0};
     if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &r->timer, spawn_save, r))
         return;
-    if (code == 255 && r->tries < RB_RECONNECTS) { // the connection, not the checkpoint: again from the start
+    if (code == 255 && r->tries < RB_RECONNECTS) { // the connection failed, not the checkpoint: again from the start
         r->timer =
             t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_save, r);
         return;
@@ -93,17 +93,17 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
         rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "the checkpoint of trial %d could not be saved (exit code %d): %s",
                    t->trial, code, stderr_tail);
     if (code != 0 || (!t->uri && !keep_archive(t, &err))) {
-        tell_save_failed(t, &err);
+        report_save_failed(t, &err);
         return;
     }
-    tell_link(t, stderr_tail);
-    tell_saved(t);
+    report_link(t, stderr_tail);
+    report_saved(t);
 }
 
 static void save_not_begun(struct rb_rank *r, const struct rb_err *err)
 {
     if (!rb_launcher_hold_up(r->task->l, err, r->task->trial, &r->timer, spawn_save, r))
-        tell_save_failed(r->task, err);
+        report_save_failed(r->task, err);
 }
 
 static void spawn_save(void *arg)
@@ -147,7 +147,7 @@ static void spawn_save(void *arg)
         save_not_begun(r, &err);
 }
 
-// checkpoints/trial-0007/ may not be there yet.
+// Makes checkpoints/trial-0007/ if it is not there yet.
 static bool make_parents(const char *path, struct rb_err *err)
 {
     char dir[4096];
@@ -165,7 +165,7 @@ void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const ch
 {
     struct rb_launcher_task *t = rb_launcher_find_task((struct rb_launcher_impl *)base, trial, attempt);
     if (!t || t->save_to)
-        return; // the node went away, or said twice
+        return; // the node has gone, or a repeated call
     struct rb_buf to = RB_BUF_INIT;
     if (t->uri)
         rb_buf_printf(&to, "%s/trial-%04d/%s", t->uri, trial, strrchr(dest, '/') + 1);
@@ -173,12 +173,12 @@ void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const ch
         rb_buf_printf(&to, "%s.tar", dest);
     t->save_to = to.data;
     struct rb_rank *r = &t->ranks[0];
-    rb_process_abandon(r->process); // the follower has nothing more to say
+    rb_process_abandon(r->process); // the follower has no more output
     r->process = NULL;
     r->tries = 0;
     struct rb_err err = {0};
     if (!t->uri && !make_parents(t->save_to, &err)) {
-        tell_save_failed(t, &err);
+        report_save_failed(t, &err);
         return;
     }
     spawn_save(r);
@@ -252,7 +252,7 @@ static void spawn_load(void *arg)
     } else {
         rb_launcher_node_command(t->l, &command, (const char *[]){"load", trial, name, NULL});
         o.input_fd = open(t->resume_from, O_RDONLY | O_CLOEXEC);
-        if (o.input_fd < 0 && rb_is_full(errno)) // what is not there is said by the node, which unpacks nothing
+        if (o.input_fd < 0 && rb_is_full(errno)) // otherwise the node reports the missing file and unpacks nothing
             ok = rb_err_set_full(&err, errno, t->resume_from);
     }
     ok = ok && rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, &err);
@@ -273,7 +273,7 @@ void rb_launcher_load(struct rb_launcher_task *t, void (*next)(struct rb_launche
 // --- extract
 // --------------------------------------------------------------------------------------------------------------
 
-// One line of `tar -tv`: type letter first, name last; only plain files and directories with tame names may pass.
+// One line of `tar -tv`: type letter first, name last; only plain files and directories with safe names may pass.
 static bool entry_is_tame(const char *line)
 {
     if (line[0] != '-' && line[0] != 'd')
@@ -301,7 +301,7 @@ static bool refuse_entry(const char *archive, const char *line, struct rb_err *e
 
 static bool archive_is_tame(const char *archive, struct rb_err *err)
 {
-    // In plain C tar would escape what is not ASCII, too.
+    // In plain C tar would escape non-ASCII characters, too.
     const char *const argv[] = {"env", "LC_ALL=C.UTF-8", "tar", "--quoting-style=escape", "-tvf", archive, NULL};
     RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
     const struct rb_child_options options = {.out = &list, .max_output_bytes = LISTING_LIMIT_BYTES};

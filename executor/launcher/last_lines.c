@@ -15,7 +15,7 @@ void rb_last_lines_take(struct rb_last_lines *l, const char *bytes, size_t n)
     while (n > 0 && isspace((unsigned char)bytes[n - 1]))
         n--;
     rb_log_sanitise(bytes, n, line, RB_LAST_LINE);
-    if (line[strspn(line, " ?")] == '\0') // control characters alone are nothing to read either
+    if (line[strspn(line, " ?")] == '\0') // a line of control characters is as good as empty
         memcpy(line, before, sizeof before);
     else
         l->n++;
@@ -43,7 +43,7 @@ char *rb_last_lines_text(const struct rb_last_lines *l, char *out, size_t size)
             break;
     }
     out[0] = '\0';
-    if (n == 0 && l->n > 0) // not even the last one has room
+    if (n == 0 && l->n > 0) // not even the last one fits
         snprintf(out, size, "%s", line_at(l, 0, 1));
     for (int k = 0; k < n; k++) {
         if (k > 0)
@@ -68,7 +68,7 @@ static const char *end_of_number(const char *s)
     }
 }
 
-// Where the word of hexadecimal digits and dashes that begins here ends; s itself: it is none.
+// The end of the word of hexadecimal digits and dashes that begins here; s itself: it is none.
 static const char *end_of_digest(const char *s)
 {
     const char *e = s;
@@ -78,7 +78,7 @@ static const char *end_of_digest(const char *s)
     return digit && e - s >= 8 && !isalnum((unsigned char)*e) ? e : s;
 }
 
-// What is to be left out from here on; s itself: nothing.
+// The end of the part to leave out here; s itself: nothing to leave out.
 static const char *end_of_variable(const char *s, bool begins_word)
 {
     if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X') && isxdigit((unsigned char)s[2]))

@@ -1,13 +1,13 @@
 // Keeps the last lines that a process printed, and decides whether two processes failed in the same way.
 //
-// Two failures are alike when the exit code and the last three lines are equal after what differs from one start to the
-// next is taken out of the lines (rb_last_lines_normalise):
+// Two failures are alike when the exit codes and the last three lines are equal, after removing from the lines what
+// differs from one start to the next (rb_last_lines_normalise):
 //   directories of a path        /tmp/run-7/trials/3/train.py -> train.py
 //   numbers, times, versions     12, -0.5, 1e-05, 12:34:56.789, 2.1.0 -> #
 //   addresses                    0x7f3a00 -> #
 //   digests and ids              a word of 8 or more hexadecimal digits or dashes that has a digit -> #
 //   white space                  one blank; none at the ends
-// Names, words and punctuation stay: other parameters by name, or another exception, are another failure.
+// Names, words and punctuation stay: another parameter name or another exception is another failure.
 #ifndef RB_EXECUTOR_LAST_LINES_H
 #define RB_EXECUTOR_LAST_LINES_H
 
@@ -23,19 +23,19 @@ enum {
 // All zero: nothing was printed.
 struct rb_last_lines {
     char lines[RB_LAST_LINES][RB_LAST_LINE]; // a ring, sanitised
-    int n;                                   // ever taken
+    int n;                                   // lines ever taken
 };
 
-// Untrusted bytes without a newline. Lines of nothing but white space are left out.
+// Takes untrusted bytes without a newline. Blank lines are left out.
 void rb_last_lines_take(struct rb_last_lines *l, const char *bytes, size_t n);
 
-// As many of the last lines as have room, oldest first, " | " between them; "" where there are none. Returns out.
+// As many of the last lines as fit, oldest first, " | " between them; "" if there are none. Returns out.
 char *rb_last_lines_text(const struct rb_last_lines *l, char *out, size_t size);
 
-// 0: not to be compared, because something else ended the process: exit codes 128 + HUP, INT, KILL or TERM.
+// 0: not comparable, because something else ended the process: exit codes 128 + HUP, INT, KILL or TERM.
 uint64_t rb_last_lines_signature(const struct rb_last_lines *l, int exit_code);
 
-// Never longer than the line. Returns out.
+// The result is never longer than the line. Returns out.
 char *rb_last_lines_normalise(const char *line, char *out, size_t size);
 
 #endif

@@ -28,7 +28,7 @@ bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *i
     const bool ok =
         fd >= 0 && write(fd, rb_buf_str(&line), line.len) == (ssize_t)line.len && (!durable || fdatasync(fd) == 0);
     if (!ok)
-        rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot write %s, which says what was launched: %s; make room",
+        rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot write %s, which records the launches: %s; make room",
                    rb_buf_str(&path), strerror(errno));
     if (fd >= 0)
         close(fd);

@@ -11,12 +11,12 @@
 
 enum { RB_LAUNCH_ID_MAX = 39 }; // hexadecimal digits
 
-// Appends a line. durable: and waits for the disk.
+// Appends a line. durable: also waits for the disk.
 bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *infra, bool durable, struct rb_err *err);
 
 typedef bool rb_launch_log_fn(void *ctx, const char *launch_id, const char *infra, struct rb_err *err);
-// Calls fn for every line, until it returns false. No file: none, as of runs of older versions. A last line that was
-// not written to its end does not count: nothing was sent. DAMAGED: a line is not of our making.
+// Calls fn for every line, until it returns false. No file, as in runs of older versions: no lines. An incomplete last
+// line does not count: nothing was sent. DAMAGED: a line is not in our format.
 bool rb_launch_log_each(const char *run_dir, rb_launch_log_fn *fn, void *ctx, struct rb_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t HELD_UP_US = RB_US_PER_S; // then it is tried again
+static const int64_t HELD_UP_US = RB_US_PER_S; // pause before the next try
 
 struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node)
 {
@@ -94,7 +94,7 @@ static void report_event(void *arg)
         events->prepared(events->ctx, t.node, &t.err);
         break;
     case RB_EVENT_EXITED:
-        events->exited(events->ctx, t.trial, t.attempt, RB_EXIT_VANISHED); // not by the script's own doing
+        events->exited(events->ctx, t.trial, t.attempt, RB_EXIT_VANISHED); // the script did not cause it
         break;
     case RB_EVENT_SAVED:
         events->saved(events->ctx, t.trial, t.attempt, NULL, &t.err);
@@ -132,7 +132,8 @@ bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said,
                          rb_loop_fn *fn, void *arg)
 {
     const bool is_ours =
-        code == 255 || (code != 0 && l->transport->is_users_shell); // the output of another machine explains itself
+        // An error from another machine needs no explanation here.
+        code == 255 || (code != 0 && l->transport->is_users_shell);
     struct rb_err err = {0};
     if (!is_ours || !rb_says_full(said))
         return false;

@@ -32,7 +32,7 @@ struct rb_task {
     const char *command;          // job.run, for /bin/sh -c in the work directory; an unquoted $RB_ARGS in it becomes the
                                   // words of env's RB_ARGS (profiles/script/shell_text.h)
     const char *words;            // of rb_trial_words; NULL: none
-    const char *resume_from;      // what `saved` gave for an earlier stage (archive or URI), NULL: first start
+    const char *resume_from;      // what `saved` reported for an earlier stage (archive or URI), NULL: first start
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
 };
 
@@ -54,7 +54,7 @@ struct rb_launcher_events {
                                                                         // call
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
-    void (*unreachable)(void *ctx, int node, const char *why);         // gave up after reconnect attempts
+    void (*unreachable)(void *ctx, int node, const char *why);         // it gave up after several reconnect attempts
     // The node is not ready yet: why the last try failed and what may help, or what the launcher is doing.
     void (*waiting)(void *ctx, int node, const char *why);
     // What a heartbeat found about the node's dead man's switch. Not called where nodes have none. May be NULL.
@@ -73,7 +73,7 @@ struct rb_launcher_config {
     const char *run_id;
     const char *run_dir;          // controller side: keys/, logs/, checkpoints/
     const char *workdir;          // absolute
-    int reconnects;               // tries to reach a node again before it is given up; 0: 8, some 30 s
+    int reconnects;               // tries to reconnect to a node before it is given up; 0: 8, about 30 s
     struct rb_launcher_events events;
 };
 

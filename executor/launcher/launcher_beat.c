@@ -33,7 +33,7 @@ static void on_answered(void *arg, int code, const char *stderr_tail)
 static void send(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *command,
                  const struct rb_buf *input)
 {
-    rb_process_abandon(node->beating); // the last one was not answered in all that time
+    rb_process_abandon(node->beating); // the previous one was not answered in all that time
     node->beating = NULL;
     rb_buf_clear(&node->beat_text);
     struct rb_process_options o = rb_process_defaults();

@@ -25,14 +25,14 @@ void rb_launcher_free_node(struct rb_launcher_node *node)
     free(node);
 }
 
-static void tell_prepared(struct rb_launcher_node *node, const struct rb_err *err)
+static void report_prepared(struct rb_launcher_node *node, const struct rb_err *err)
 {
     node->prepared = err == NULL;
     const struct rb_launcher_events *events = &node->l->config.events;
     events->prepared(events->ctx, node->spec.node, err);
 }
 
-static void tell_waiting(const struct rb_launcher_node *node, const char *why)
+static void report_waiting(const struct rb_launcher_node *node, const char *why)
 {
     const struct rb_launcher_events *events = &node->l->config.events;
     events->waiting(events->ctx, node->spec.node, why);
@@ -42,9 +42,9 @@ static void retry_later(struct rb_launcher_node *node, const char *said)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
     rb_ssh_trouble_text(said, &why);
-    tell_waiting(node, rb_buf_str(&why));
+    report_waiting(node, rb_buf_str(&why));
     const struct rb_loop *loop = node->l->config.loop;
-    // A booting node refuses at once: look again soon, so that its first second is not paid for waiting.
+    // A booting node refuses at once: retry soon, so that its first second is not wasted.
     int64_t delay = node->tries < 40 ? 150000 : 1000000;
     node->tries++;
     node->timer = loop->timer_start(loop->ctx, delay, connect_node, node);
@@ -59,14 +59,14 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
     if (code == 255 && rb_launcher_held_up(node->l, code, stderr_tail, -1, &node->timer, set_up, node))
         return;
     if (code == 0) {
-        tell_prepared(node, NULL);
+        report_prepared(node, NULL);
     } else if (code == 255) {
         retry_later(node, stderr_tail);
     } else {
         struct rb_err err = {0};
         rb_err_set(&err, RB_E_NODE_SETUP, "set-up on node %d failed with exit code %d: %s", node->spec.node, code,
                    stderr_tail);
-        tell_prepared(node, &err);
+        report_prepared(node, &err);
     }
 }
 
@@ -76,10 +76,10 @@ static void set_up(void *arg)
     struct rb_launcher_impl *l = node->l;
     node->timer = 0;
     if (!l->config.job->setup) {
-        tell_prepared(node, NULL);
+        report_prepared(node, NULL);
         return;
     }
-    tell_waiting(node, "ssh got through, and the job's `setup` command has not ended");
+    report_waiting(node, "ssh got through, and the job's `setup` command has not ended");
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     rb_launcher_node_command(l, &command, (const char *[]){"setup", NULL});
     rb_launcher_env_text(l->config.job->envs, l->config.job->n_envs, &input);
@@ -94,17 +94,17 @@ static void set_up(void *arg)
     struct rb_err err = {0};
     if (!rb_launcher_remote(l, node, command.data, &o, &node->process, &err) &&
         !rb_launcher_hold_up(l, &err, -1, &node->timer, set_up, node))
-        tell_prepared(node, &err);
+        report_prepared(node, &err);
 }
 
-static void tell_refused(struct rb_launcher_node *node, const char *said)
+static void report_refused(struct rb_launcher_node *node, const char *said)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
     struct rb_err err = {0};
     rb_ssh_trouble_text(said, &why);
     rb_err_set(&err, RB_E_SSH_DENIED, "node %d (%s), ssh to %s@%s port %d: %s", node->spec.node, node->spec.instance_id,
                node->spec.user, node->spec.address, node->spec.port, rb_buf_str(&why));
-    tell_prepared(node, &err);
+    report_prepared(node, &err);
 }
 
 static void on_connected(void *arg, int code, const char *stderr_tail)
@@ -119,16 +119,16 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
         if (rb_ssh_trouble_passes(stderr_tail))
             retry_later(node, stderr_tail);
         else
-            tell_refused(node, stderr_tail);
+            report_refused(node, stderr_tail);
     } else {
         struct rb_err err = {0};
         rb_err_set(&err, RB_E_NODE_SETUP, "node %d (%s) could not be prepared (exit code %d): %s", node->spec.node,
                    node->spec.instance_id, code, stderr_tail);
-        tell_prepared(node, &err);
+        report_prepared(node, &err);
     }
 }
 
-// One command: wait until the node says it is ready, count its GPUs, take the bundle unless it is there.
+// One command: waits until the node reports that it is ready, counts its GPUs, and takes the bundle unless it is there.
 static void prepare_command(const struct rb_launcher_impl *l, const struct rb_launcher_node *node, struct rb_buf *out)
 {
     rb_buf_puts(out, "set -e; umask 077; ");
@@ -148,7 +148,7 @@ static void prepare_command(const struct rb_launcher_impl *l, const struct rb_la
                   node->spec.gpus, node->spec.gpus);
     rb_buf_printf(out, "d=rb/%s; mkdir -p $d; if [ \"$(cat $d/digest 2>/dev/null)\" = %s ]; then cat >/dev/null; else ",
                   l->config.run_id, l->bundle_digest);
-    // What a killed controller began may still be on its way: each has a file of its own.
+    // The transfer of a killed controller may still be on its way: each has a file of its own.
     rb_buf_printf(out,
                   "b=$d/bundle.$$.tar; cat >$b; echo '%s  '$b | sha256sum -c --quiet -; tar -C $d -xf $b; rm $b; "
                   "echo %s >$d/digest; fi",
@@ -166,7 +166,7 @@ static bool make_bundle(struct rb_launcher_impl *l, struct rb_err *err)
     return true;
 }
 
-// What is needed here before the node can be asked for anything.
+// What is needed here before the first command to the node.
 static bool make_ready(struct rb_launcher_node *node, struct rb_err *err)
 {
     struct rb_launcher_impl *l = node->l;
@@ -200,7 +200,7 @@ static void connect_node(void *arg)
     node->timer = 0;
     if (!(make_ready(node, &err) && ask_to_prepare(node, &err)) &&
         !rb_launcher_hold_up(node->l, &err, -1, &node->timer, connect_node, node))
-        tell_prepared(node, &err);
+        report_prepared(node, &err);
 }
 
 void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec)
@@ -208,7 +208,7 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     const struct rb_loop *loop = l->config.loop;
     if (rb_launcher_find_node(l, spec->node))
-        return; // under way, or prepared: said twice
+        return; // under way or prepared: a repeated call
     struct rb_launcher_node *node = rb_xcalloc(1, sizeof *node);
     node->l = l;
     node->spec = *spec;

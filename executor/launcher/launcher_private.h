@@ -1,4 +1,5 @@
-// Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c
+// The launcher's nodes and tasks; inside the launcher only. launcher.c wires; launcher_node.c prepares nodes;
+// launcher_task.c
 // starts, follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c
 // moves checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
@@ -39,11 +40,11 @@ struct rb_rank {
     bool line_cut;
     bool ended;
     int exit_code;
-    int tries;                     // since it was last heard
-    bool heard;                    // a line of its was reported
-    bool unheard;                  // its connection was lost, and nothing came over a new one
+    int tries;                     // since its last output
+    bool heard;                    // a line of its output was reported
+    bool unheard;                  // its connection was lost, and no output came over a new one
     uint64_t timer;
-    struct rb_process *asking;     // to give way; beside `process`, which follows on
+    struct rb_process *asking;     // asks it to give way; beside `process`, which keeps following
     bool ask_again;                // what it is asked for has changed meanwhile
     int ask_tries;
     uint64_t ask_timer;
@@ -66,7 +67,7 @@ struct rb_launcher_task {
     double stop_rest_s;
     bool breaking;                 // a rank failed: the others are being killed
     bool killing, exited;
-    bool dead;                     // dropped: only its memory is still there, until the loop goes on
+    bool dead;                     // dropped: only its memory is left, until the loop continues
     void (*loaded)(struct rb_launcher_task *task); // what to do once the checkpoint is on every node
     int n_busy;                    // kill, load or save commands under way
     char *save_to;                 // archive being written
@@ -106,15 +107,15 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
                         struct rb_process_options *options, struct rb_process **out, struct rb_err *err);
 // "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list.
 void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
-// The returned value may be filled in until the loop goes on.
+// The caller may fill in the returned value until the loop continues.
 struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int what, int trial, int attempt);
 // True if the error is that this machine is full: it is reported, and fn will try again. trial -1: a node's command.
 bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
-// Likewise if that is what ended a command which could be started: ssh, or on this machine the node's own shell.
+// The same if a full machine ended a command that could be started: ssh, or on this machine the node's own shell.
 bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
-// The rank's node is given up: what ssh said last goes with it.
+// Reports that the rank's node is given up, with ssh's last message.
 void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said);
 // Delay before try n: 0.25 s doubling to 8 s.
 int64_t rb_launcher_backoff_us(int tries);
@@ -137,7 +138,7 @@ size_t rb_launcher_take_file(struct rb_rank *r, const char *line, size_t n);
 void rb_launcher_stop_asking(struct rb_rank *r);
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
-// Ends everything of the task at once; its memory goes when no callback of its own can be on the stack.
+// Ends everything of the task at once; its memory is freed when none of its callbacks can be on the stack.
 void rb_launcher_drop_task(struct rb_launcher_task *task);
 void rb_launcher_free_dropped(void *l); // the dropped ones
 

@@ -272,7 +272,7 @@ static void rank_ended(struct rb_rank *r, int code)
     end_task_if_done(t);
 }
 
-// No process there ends what it has started any more: we do, before its end is reported.
+// The node's own processes no longer end what they started: we do, before the exit is reported.
 static void vanished(struct rb_launcher_task *t)
 {
     if (t->first_failure == 0 || t->first_failure == RB_EXIT_YIELDED)
@@ -322,7 +322,7 @@ static void add_command(const struct rb_launcher_task *t, struct rb_buf *out)
     rb_buf_putc(out, '\n');
 }
 
-// What differs from rank to rank, and what the node script itself wants to know.
+// The variables that differ from rank to rank, and those of the node script itself.
 static void rank_env(const struct rb_rank *r, struct rb_buf *out)
 {
     const struct rb_launcher_task *t = r->task;
@@ -404,7 +404,7 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     if (rb_launcher_find_task(l, spec->trial, spec->attempt))
-        return; // said twice
+        return; // a repeated call
     struct rb_launcher_task *t = rb_xcalloc(1, sizeof *t);
     t->l = l;
     t->trial = spec->trial;
@@ -487,9 +487,9 @@ static void kill_gang(struct rb_launcher_task *t)
     for (int i = 0; i < t->n_ranks; i++) {
         struct rb_rank *r = &t->ranks[i];
         if (!r->node)
-            continue; // left already
+            continue; // already gone
         close_rank(r);
-        if (!r->unheard) // else its node may be gone, and is given up no later for this
+        if (!r->unheard) // else its node may be gone, and this must not delay giving it up
             r->tries = 0;
         struct rb_err err = {0};
         t->n_busy +=
@@ -524,7 +524,7 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
 // --- a node leaves
 // ----------------------------------------------------------------------------------------------------
 
-// Whatever ran there is dead, or will be with its node. Returns false if the rank is elsewhere.
+// Processes there are dead, or will be with their node. Returns false if the rank is elsewhere.
 static bool leave(struct rb_rank *r, const struct rb_launcher_node *node)
 {
     if (r->node != node)
@@ -550,7 +550,7 @@ void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_no
         if (n_left == 0)
             continue;
         if (n_elsewhere > 0 && !t->killing)
-            kill_gang(t); // the rest of a gang does not outlive a part of it
+            kill_gang(t); // the rest of a gang ends with any part of it
         if (n_elsewhere > 0 && t->n_busy > 0)
             continue;
         if (t->killing) {

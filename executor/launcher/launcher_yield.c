@@ -1,5 +1,5 @@
-// Asking a task to checkpoint and give way: the file that its contract names appears beside it on every node. Or to be ended
-// once it has saved, by the script on the node of rank 0.
+// Asks a task to checkpoint and give way: the file that its contract names is created beside it on every node. Or has it
+// ended once it has saved, by the script on the node of rank 0.
 #include "executor/launcher/launcher_private.h"
 
 #include <stdio.h>

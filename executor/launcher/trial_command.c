@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-// In quotes as well: what they hold may be a script that wants it.
+// Also inside quotes: they may hold a script that uses it.
 static bool names(const struct rb_shell_text *text, const char *variable)
 {
     for (int i = 0; i < text->n_uses; i++)
@@ -106,7 +106,7 @@ void rb_trial_command_write(const struct rb_job *job, int trial, struct rb_buf *
     rb_shell_replace(run, "RB_ARGS", value_of(env, n, "RB_ARGS"), &command);
     while (command.len > 0 && isspace((unsigned char)command.data[command.len - 1]))
         command.data[--command.len] = '\0';
-    rb_shell_read(rb_buf_str(&command), &arena, &text); // what is left of its variables
+    rb_shell_read(rb_buf_str(&command), &arena, &text); // the variables that remain in it
     bool any = false;
     for (int i = 0; i < n; i++) {
         if (!names(&text, env[i].key) && (has_args || !is_parameter(env[i].key)))

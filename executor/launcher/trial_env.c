@@ -100,7 +100,7 @@ static void put_nodes(struct env *env, const struct rb_trial_order *o)
     put_int(env, "MASTER_PORT", rb_trial_master_port(o->trial));
 }
 
-// Numbers a script can use as they are: the total is what one step trains on.
+// Numbers that a script can use directly: the total is what one step trains on.
 static void put_batch(struct env *env, const struct rb_trial_order *o)
 {
     const struct rb_batch *batch = &o->batch.batch;
@@ -112,7 +112,7 @@ static void put_batch(struct env *env, const struct rb_trial_order *o)
     put(env, "RB_LR_FACTOR", rb_arena_printf(env->arena, "%.17g", o->batch.lr_factor));
 }
 
-// Each gets an equal part of the GPU's multiprocessors, where NVIDIA's MPS runs on the node; elsewhere they take turns.
+// Each gets an equal part of the GPU's multiprocessors if NVIDIA's MPS runs on the node; otherwise they take turns.
 static void put_share(struct env *env, const struct rb_trial_order *o)
 {
     if (o->sharers == 0)

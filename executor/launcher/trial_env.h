@@ -38,7 +38,7 @@ void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *
 const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, struct rb_arena *arena);
 int64_t rb_trial_seed(const struct rb_job *job, int trial);
 
-// 20000..31999: the same for every start of a trial, another one for every trial that may run beside it.
+// 20000..31999: the same for every start of a trial, and different for trials that may run beside it.
 int rb_trial_master_port(int trial);
 
 #endif

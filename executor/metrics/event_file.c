@@ -161,7 +161,7 @@ void rb_event_file_finish(struct rb_event_file *f)
     rb_buf_finish(&f->buf);
 }
 
-// Reads one record from the buffer, or passes over what is known to be none. False: more bytes are needed.
+// Reads one record from the buffer, or skips bytes that are known to be none. False: more bytes are needed.
 static bool advance(struct rb_event_file *f, size_t *used, rb_scalar_fn *fn, void *ctx)
 {
     const unsigned char *p = (const unsigned char *)rb_buf_str(&f->buf) + *used;

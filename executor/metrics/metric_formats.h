@@ -25,7 +25,7 @@ typedef void rb_metric_format_fn(struct rb_format_state *state, const char *line
 struct rb_metric_format_row {
     enum rb_metric_format format;
     rb_metric_format_fn *read; // one line of text, clean; NULL: it is read from a file only
-    int base;                  // what it calls the first unit
+    int base;                  // its number of the first unit
     double tolerance;          // how far from a whole number a resource may be printed
     bool is_automatic;         // RB_METRIC_AUTO tries it
     bool counts_each_start;    // its first unit is the first of this start, not of the trial

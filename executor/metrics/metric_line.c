@@ -61,7 +61,7 @@ static void settle_steps(struct found *f)
 static void take(void *ctx, const char *name, size_t name_len, double value)
 {
     struct found *f = ctx;
-    // The metric first: a job may well tune the metric "resource" or count in a unit of the metric's name.
+    // The metric first: a job may tune the metric "resource", or count in a unit with the metric's name.
     if (is_name(name, name_len, f->metric_name)) {
         f->line.metric = value;
         f->has_metric = true;

@@ -15,7 +15,7 @@ struct rb_metric_line {
     int64_t resource; // 0..2^53
     double metric;    // NaN and infinities as written: "nan", "NaN", "-inf", "Infinity"
     bool paced;       // the line says RB_PACED=1: the accelerator's speed is emulated
-    struct rb_step_stats steps; // grad_sqr with grad_var, step_s, sync_s: what of it is there and plausible
+    struct rb_step_stats steps; // those of grad_sqr with grad_var, step_s, sync_s that are there and plausible
 };
 
 // A name and its number. The name is not terminated.
@@ -34,7 +34,7 @@ void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const c
 struct rb_step_lines {
     struct rb_grad_noise_mean noise;
 };
-// In the order of the lines, each whole. scale: samples of a step over those of the initial batch.
+// Whole lines, in their order. scale: samples of a step over those of the initial batch.
 void rb_step_lines_take(struct rb_step_lines *l, struct rb_metric_line *line, double scale);
 
 #endif

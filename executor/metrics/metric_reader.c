@@ -21,7 +21,7 @@ enum {
 struct metric_file {
     char *name;         // below metric.file
     struct rb_buf line; // not complete yet
-    bool cut;           // of a longer line the rest is dropped
+    bool cut;           // the rest of a longer line is dropped
     struct rb_metric_table table;
     struct rb_event_file events;
 };
@@ -40,7 +40,7 @@ struct rb_metric_reader {
     struct rb_buf clean; // the line without control sequences
 };
 
-// What one line has said so far.
+// What one line has reported so far.
 struct finding {
     struct rb_metric_reader *r;
     bool has_resource, has_metric;
@@ -88,7 +88,7 @@ static void take(void *ctx, const char *name, size_t n, double value)
     }
 }
 
-// The resource as rbrun counts it, from 1 on; -1: the number is none.
+// The resource as rbrun counts it, from 1 on; -1: the number is no resource.
 static int64_t resource_of(const struct rb_metric_reader *r, const struct rb_metric_format_row *row, double printed)
 {
     const int64_t base = r->config.form->base == RB_METRIC_BASE_OF_FORMAT ? row->base : r->config.form->base;
@@ -157,7 +157,7 @@ static bool read_line(struct rb_metric_reader *r, const char *line, size_t n, rb
     return row->read && read_line_as(r, row, line, n, fn, ctx);
 }
 
-// ESC [ ... letter is left out, ESC and one byte likewise; a backspace takes back what stands before it.
+// ESC [ ... letter is left out, and so are ESC and one byte; a backspace removes the byte before it.
 static void clean(const char *bytes, size_t n, struct rb_buf *out)
 {
     rb_buf_clear(out);

@@ -1,5 +1,5 @@
 // Finds the reports of one start of a trial in what it prints and in the files it writes, in any of the formats of
-// profiles/job/job_metric.h. The bytes come from a node and are untrusted: what is not a report is ordinary output, never an
+// profiles/job/job_metric.h. The bytes come from a node and are untrusted: a line that is not a report is ordinary output, never an
 // error. Memory is bounded whatever the script prints.
 #ifndef RB_EXECUTOR_METRIC_READER_H
 #define RB_EXECUTOR_METRIC_READER_H
@@ -16,7 +16,7 @@ struct rb_metric_reader_config {
 };
 
 // Called for every line that reports the metric, gradient statistics or RB_PACED, in order. Repeated resources are reported
-// again: the caller ignores what has not risen.
+// again: the caller ignores a resource that has not risen.
 typedef void rb_metric_fn(void *ctx, const struct rb_metric_line *line);
 
 // Owned by the caller; free it with rb_metric_reader_free, which takes NULL.

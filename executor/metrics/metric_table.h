@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "executor/metrics/metric_line.h"
 
-enum { RB_TABLE_COLUMNS = 512 }; // of a longer row the rest is ignored
+enum { RB_TABLE_COLUMNS = 512 }; // the rest of a longer row is ignored
 
 // All zero: no header was seen.
 struct rb_metric_table {

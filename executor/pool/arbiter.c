@@ -10,9 +10,9 @@
 struct borrower {
     struct rb_arbiter_job job;
     bool left;
-    int64_t joined_us, counted_us; // loop time; its use is counted up to then
+    int64_t joined_us, counted_us; // loop time; its use is counted until then
     struct rb_lent_use use;
-    int *want; // GPUs of each node, as divided last, [n_nodes]
+    int *want; // GPUs of each node in the last division, [n_nodes]
 };
 
 struct rb_arbiter {
@@ -23,7 +23,7 @@ struct rb_arbiter {
     int n_nodes;
     struct borrower *borrowers;
     int n_borrowers;
-    bool divide; // at the next look, not only lend on what became free
+    bool divide; // at the next look, in addition to lending what became free
     uint64_t look_timer, round_timer;
 };
 
@@ -56,7 +56,7 @@ static void see_nodes(struct rb_arbiter *a)
 struct own_node {
     const struct borrower *b;
     int node;  // the owner's
-    int found; // the borrower's number of it, -1: it was not lent to it yet
+    int found; // the borrower's number of it, -1: not lent to it yet
 };
 
 static void match(void *ctx, const struct rb_launch_row *row)
@@ -67,7 +67,7 @@ static void match(void *ctx, const struct rb_launch_row *row)
         o->found = row->node;
 }
 
-// NULL: it does not have the owner's node (yet, or any more).
+// NULL: it does not have the owner's node (yet, or no longer).
 static const struct rb_owned_node *its_node(const struct borrower *b, int node, int *out_number)
 {
     struct own_node o = {.b = b, .node = node, .found = -1};
@@ -81,7 +81,7 @@ static const struct rb_owned_node *its_node(const struct borrower *b, int node, 
     return n->state == RB_OWNED_ENDED ? NULL : n;
 }
 
-// ---- what was used
+// ---- use so far
 
 static void count_use(struct rb_arbiter *a)
 {
@@ -134,7 +134,7 @@ static struct rb_shared_job describe(const struct rb_arbiter *a, int id, const s
     };
 }
 
-// Whoever trains nothing now (a run that is about to end) is given nothing.
+// A run that trains nothing now (because it is about to end) gets nothing.
 static bool takes_part(const struct borrower *b)
 {
     return !b->left && rb_arbiter_view_of(b->job.plan, rb_controller_engine(b->job.controller)).n_trials > 0;
@@ -197,7 +197,7 @@ static void lend_node(struct rb_arbiter *a, int node, struct turn *t)
     }
     if (!rb_lend(a->gpus[node], t->lending, a->n_borrowers))
         return;
-    // First whoever loses: nothing may be in two hands for an instant.
+    // First the losers: no GPU may have two users, even for an instant.
     for (int gains = 0; gains <= 1; gains++) {
         for (int i = 0; i < a->n_borrowers; i++) {
             const uint64_t now = t->lending[i].usable;
@@ -261,7 +261,7 @@ void rb_arbiter_observe(struct rb_arbiter *a, const struct rb_event *event)
         look_soon(a, true);
         break;
     case RB_EVENT_NODE_RUNNING:
-    case RB_EVENT_TRIAL_ENDED: // GPUs that were asked back may be free now
+    case RB_EVENT_TRIAL_ENDED: // GPUs that were taken back may be free now
         look_soon(a, false);
         break;
     default:

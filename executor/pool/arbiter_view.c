@@ -50,7 +50,7 @@ static double units_per_s(const struct rb_arbiter_view *v, int size)
     return speedup / v->training->base_s;
 }
 
-// How many trials of that size fit; a trial over several nodes takes them whole.
+// The number of trials of that size that fit; a trial over several nodes takes them whole.
 static int capacity(const struct rb_arbiter_view *v, int nodes, int gpus, int size)
 {
     if (size <= v->gpus_per_node)
@@ -58,7 +58,7 @@ static int capacity(const struct rb_arbiter_view *v, int nodes, int gpus, int si
     return gpus == nodes * v->gpus_per_node ? rb_placement_capacity(nodes, v->gpus_per_node, size) : 0;
 }
 
-// As policy shared lays them out: the largest size at which all train at once, else the smallest.
+// As policy shared does it: the largest size at which all train at once, else the smallest.
 double rb_arbiter_view_rate(const void *arg, int nodes, int gpus)
 {
     const struct rb_arbiter_view *v = arg;

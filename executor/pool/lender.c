@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A node as one borrower has it.
+// A node as one borrower sees it.
 struct lent {
-    char id[96]; // "lent-" and the beginning of the token: the same whenever the launch is said again
+    char id[96]; // "lent-" and the beginning of the token: the same whenever the launch is repeated
     char token[65], run_id[128], launch_id[64], owner[192], instance_type[64];
     char address[128], private_address[128];
     int node;                               // the owner's, -1: none was ready yet
@@ -27,13 +27,13 @@ struct rb_lender {
     const struct rb_controller *owner;
 };
 
-// On its way: callbacks come from the loop, never from inside the call. Exactly one of the functions is set.
+// An answer on its way: callbacks come from the loop, never from inside the call. Exactly one of the functions is set.
 struct answer {
     struct borrower *borrower;
     struct answer *next;
     uint64_t timer;
     struct rb_err err; // code NONE: success
-    char id[96];       // launch, look: of this one
+    char id[96];       // of this instance, for launch and look
     rb_launch_fn *launched;
     rb_list_fn *listed;
     rb_terminate_fn *terminated;
@@ -62,7 +62,7 @@ static int64_t unix_us(const struct rb_lender *l)
     return l->loop->unix_us(l->loop->ctx);
 }
 
-// ---- what the owner has
+// ---- the owner's nodes
 
 struct search {
     int node;            // wanted, -1: any that the borrower does not hold
@@ -102,7 +102,7 @@ static const struct rb_launch_row *find(const struct borrower *b, struct search 
     return s.found;
 }
 
-// ---- what a borrower has
+// ---- a borrower's nodes
 
 static void bind(struct borrower *b, struct lent *n, const struct rb_launch_row *row)
 {
@@ -112,7 +112,7 @@ static void bind(struct borrower *b, struct lent *n, const struct rb_launch_row 
     snprintf(n->private_address, sizeof n->private_address, "%s", row->private_address);
 }
 
-// Nodes that the owner lost are over; who waits gets what has become ready.
+// Nodes that the owner lost are over; waiting requests get nodes that have become ready.
 static void refresh(struct borrower *b)
 {
     for (int i = 0; i < b->n_lent; i++) {
@@ -150,7 +150,7 @@ static struct lent *with_id(const struct borrower *b, const char *id)
     return NULL;
 }
 
-// A node that was lent before a restart is lent again, by its address; if the owner has lost it meanwhile, it is over.
+// A node that was lent before a restart is lent again, by its address. If the owner has lost it meanwhile, it is over.
 static void remember(struct borrower *b, const struct rb_launch_row *row)
 {
     if (row->instance_id[0] == '\0' || row->state == RB_LAUNCH_GONE)
@@ -271,7 +271,7 @@ static void lender_launch(struct rb_provider *p, const struct rb_launch *launch,
 
 static void lender_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
 {
-    (void)run_id; // a borrower is one run
+    (void)run_id; // a borrower has one run
     answer_soon(p, arg)->listed = fn;
 }
 
@@ -313,7 +313,7 @@ static void lender_destroy(struct rb_provider *p)
 static bool is_harmless(const char *region)
 {
     (void)region;
-    return true; // what is lent was bought before
+    return true; // lent nodes were launched before
 }
 
 static const struct rb_provider_ops lender_ops = {
@@ -343,7 +343,7 @@ int rb_lender_node(const struct rb_provider *borrower, const char *instance_id)
     return n && n->ended_unix_us < 0 ? n->node : -1;
 }
 
-// ---- reaching what was lent
+// ---- reaching lent nodes
 
 struct reaching {
     struct rb_launcher base;
@@ -366,7 +366,7 @@ static void reach_prepare(struct rb_launcher *l, const struct rb_launch_node *no
         owners.instance_id = row->instance_id;
         owners.address = row->address;
         owners.host_key = row->host_key;
-    } // else it is gone, nobody will answer, and the next listing says so
+    } // else it is gone, no answer will come, and the next listing shows it
     over(l)->ops->prepare(over(l), &owners);
 }
 

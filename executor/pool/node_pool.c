@@ -14,7 +14,7 @@
 
 enum {
     LAUNCH_TRIES = 4,   // identical requests after an unknown outcome
-    END_LISTINGS = 200, // listings after which "gone" could not be established
+    END_LISTINGS = 200, // listings after which it counts as unknown whether all have ended
 };
 
 struct pool_node {
@@ -25,11 +25,11 @@ struct pool_node {
     struct rb_buf user_data; // may hold the private half of its host key
     char host_key[128];
     char token[65], launch_id[33];
-    int64_t lease_until_us; // as its launch says; unix
+    int64_t lease_until_us; // in its launch request; unix
     int tries;
-    bool preparing, told, launch_pending, terminated;
-    char waits_for[400]; // why it is not ready; "": nobody has said
-    bool refused;        // the cloud said no, and meant it: there is no machine to look for
+    bool preparing, reported, launch_pending, terminated;
+    char waits_for[400]; // why it is not ready; "": no reason is known
+    bool refused;        // the cloud refused for good: there is no machine to look for
 };
 
 struct rb_pool {
@@ -50,11 +50,11 @@ static int64_t now_us(const struct rb_pool *p)
     return p->config.loop->now_us(p->config.loop->ctx);
 }
 
-static void tell(struct pool_node *n, enum rb_pool_outcome outcome, const struct rb_err *err)
+static void report(struct pool_node *n, enum rb_pool_outcome outcome, const struct rb_err *err)
 {
-    if (n->told)
+    if (n->reported)
         return;
-    n->told = true;
+    n->reported = true;
     n->seen.outcome = outcome;
     n->pool->config.ready(n->pool->config.ctx, n->index, err);
 }
@@ -104,10 +104,10 @@ static void on_launched(void *arg, const struct rb_err *err, const struct rb_ins
         if (n->pool->ending)
             end_node(n);
     } else if ((err->code == RB_ERR_UNKNOWN_OUTCOME || err->code == RB_ERR_THROTTLED) && n->tries++ < LAUNCH_TRIES) {
-        launch(n); // the identical request: the same token can not buy twice
+        launch(n); // the identical request: the same token cannot launch twice
     } else {
         n->refused = err->code != RB_ERR_UNKNOWN_OUTCOME;
-        tell(n, err->code == RB_ERR_CAPACITY ? RB_POOL_CAPACITY : RB_POOL_FAILED, err);
+        report(n, err->code == RB_ERR_CAPACITY ? RB_POOL_CAPACITY : RB_POOL_FAILED, err);
     }
 }
 
@@ -173,8 +173,8 @@ static struct pool_node *find(struct rb_pool *p, const struct rb_instance *i)
     return NULL;
 }
 
-// When it began to run, in loop time: as the cloud says. A whole second, as EC2 names it, is the one in which it did; not
-// before it was asked for, nor later than now: the middle of what is left.
+// When it began to run, in loop time, as the cloud reports it. EC2 reports whole seconds, so it is some instant of that
+// second, not before the request and not after now: takes the middle of what is left.
 static int64_t began_running_us(const struct pool_node *n, int64_t running_at_us)
 {
     const struct rb_loop *loop = n->pool->config.loop;
@@ -209,7 +209,7 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
 
 static void see(struct pool_node *n, const struct rb_instance *i)
 {
-    if (n->seen.instance_id[0] == '\0') // the answer to the launch was lost, the machine was not
+    if (n->seen.instance_id[0] == '\0') // the answer to the launch was lost, but not the machine
         see_instance(n, i->id);
     switch (i->state) {
     case RB_INSTANCE_PENDING:
@@ -224,7 +224,7 @@ static void see(struct pool_node *n, const struct rb_instance *i)
             struct rb_err err = {0};
             rb_err_set(&err, RB_E_NODE_NOT_READY, "node %d ended by itself: %s", n->index,
                        i->state_reason ? i->state_reason : "no reason given");
-            tell(n, RB_POOL_FAILED, &err);
+            report(n, RB_POOL_FAILED, &err);
         }
         n->terminated = i->state == RB_INSTANCE_TERMINATED;
         break;
@@ -237,7 +237,7 @@ static void check_timeouts(struct rb_pool *p)
 {
     for (int k = 0; k < p->config.n_nodes; k++) {
         struct pool_node *n = &p->nodes[k];
-        if (!n->told && rb_quiet_us(p->config.loop, n->awaited_us) > p->config.boot_timeout_us) {
+        if (!n->reported && rb_quiet_us(p->config.loop, n->awaited_us) > p->config.boot_timeout_us) {
             struct rb_err err = {0};
             char text[32];
             rb_err_set(&err, RB_E_NODE_NOT_READY, "node %d was not ready after %s: %s", n->index,
@@ -245,7 +245,7 @@ static void check_timeouts(struct rb_pool *p)
                        n->waits_for[0]           ? n->waits_for
                        : n->seen.running_us >= 0 ? "it runs, and nothing came back from it"
                                                  : "the cloud did not show it running");
-            tell(n, RB_POOL_TIMEOUT, &err);
+            report(n, RB_POOL_TIMEOUT, &err);
         }
     }
 }
@@ -303,7 +303,7 @@ static void poll(void *arg)
 static void on_terminated(void *arg, const struct rb_err *err)
 {
     (void)arg;
-    if (err) // the next listing shows it alive and it is asked again
+    if (err) // the next listing shows it alive, and its end is requested again
         rb_trace("provider", "terminate: %s", err->message);
 }
 
@@ -321,7 +321,7 @@ void rb_pool_end(struct rb_pool *p)
     p->ending = true;
     for (int k = 0; k < p->config.n_nodes; k++) {
         struct pool_node *n = &p->nodes[k];
-        n->told = true;
+        n->reported = true;
         if (p->launcher)
             p->launcher->ops->forget(p->launcher, k);
         end_node(n);
@@ -382,7 +382,7 @@ void rb_pool_prepared(struct rb_pool *p, int node, const struct rb_err *err)
     struct pool_node *n = &p->nodes[node];
     if (!err)
         n->seen.prepared_us = now_us(p);
-    tell(n, err ? RB_POOL_FAILED : RB_POOL_READY, err);
+    report(n, err ? RB_POOL_FAILED : RB_POOL_READY, err);
 }
 
 void rb_pool_waiting(struct rb_pool *p, int node, const char *why)

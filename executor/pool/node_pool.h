@@ -1,6 +1,6 @@
-// A handful of nodes for a measuring campaign: launched together, followed until they are ready, ended and proved gone.
-// No engine, no journal: a campaign that is killed leaves nodes that end themselves if their switch is armed, and that
-// `rbrun gc` finds by their tags.
+// A few nodes for a measuring campaign: launched together, followed until they are ready, ended, and confirmed gone.
+// There is no engine and no journal: a campaign that is killed leaves nodes that end themselves if their switch is
+// armed, and that `rbrun gc` finds by their tags.
 #ifndef RB_EXECUTOR_NODE_POOL_H
 #define RB_EXECUTOR_NODE_POOL_H
 
@@ -22,9 +22,9 @@ struct rb_pool_config {
     const struct rb_transport *transport; // how the nodes are reached
     const struct rb_birth *birth;   // what they are launched with
     int n_nodes;
-    // A node is ready, or never will be (err set). The pool goes on either way.
+    // A node is ready, or never will be (err set). The pool continues either way.
     void (*ready)(void *ctx, int node, const struct rb_err *err);
-    // Every instance of the run was seen terminated; err set: that could not be established, and what to do.
+    // Every instance of the run was seen terminated; err set: that could not be confirmed, and what to do.
     void (*gone)(void *ctx, const struct rb_err *err);
     void *ctx;
 };
@@ -34,7 +34,8 @@ enum rb_pool_outcome { RB_POOL_WAITING, RB_POOL_READY, RB_POOL_CAPACITY, RB_POOL
 struct rb_pool_node {
     enum rb_pool_outcome outcome;
     char instance_id[128], address[128];
-    int64_t requested_us, running_us, prepared_us; // loop time; running: as the cloud says if it does; -1: not yet
+    // Loop time; running: as the cloud reports it, if it does; -1: not yet.
+    int64_t requested_us, running_us, prepared_us;
 };
 
 struct rb_pool;
@@ -42,10 +43,10 @@ struct rb_pool;
 struct rb_pool *rb_pool_create(const struct rb_pool_config *config);
 void rb_pool_destroy(struct rb_pool *p); // NULL is fine; ends nothing: call rb_pool_end first
 bool rb_pool_start(struct rb_pool *p, struct rb_launcher *launcher, struct rb_err *err);
-// The launcher's events of these names go here.
+// Pass the launcher's events of these names to them.
 void rb_pool_prepared(struct rb_pool *p, int node, const struct rb_err *err);
 void rb_pool_waiting(struct rb_pool *p, int node, const char *why);
-void rb_pool_end(struct rb_pool *p); // terminate all, then `gone`; said twice: nothing more happens
+void rb_pool_end(struct rb_pool *p); // terminates all, then calls `gone`; a second call does nothing
 const struct rb_pool_node *rb_pool_node(const struct rb_pool *p, int node);
 
 #endif

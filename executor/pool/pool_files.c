@@ -1,4 +1,4 @@
-// A pool on disk: a directory for each of its runs, and pool.json in that of the run that owns the nodes.
+// A pool on disk: a directory for each of its runs, and pool.json in the directory of the run that owns the nodes.
 #include "executor/pool/pool_run.h"
 
 #include "base/file.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---- which runs are one
+// ---- which runs belong to a pool
 
 bool rb_pool_is_one(const char *dir)
 {
@@ -33,7 +33,7 @@ bool rb_pool_check_alone(const struct rb_run_files *f, const char *verb, struct 
         return true;
     return rb_read_file(rb_buf_str(&path), sizeof f->run_id, &pool, &n, err) &&
            rb_err_set(err, RB_E_RUN_OF_POOL,
-                      "%s trains on the nodes of a pool: say `rbrun %s %s`, which is for all its jobs", f->run_id, verb,
+                      "%s trains on the nodes of a pool: run `rbrun %s %s`, which covers all its jobs", f->run_id, verb,
                       pool);
 }
 
@@ -68,7 +68,7 @@ static const char *beside(struct rb_pool_run *p, const char *pool_path, const ch
     return rb_arena_printf(&p->arena, "%.*s/%s", (int)(slash - pool_path), pool_path, path);
 }
 
-// A resume may be said from anywhere.
+// A resume may be started from any directory.
 static bool make_absolute(struct rb_pool_run *p, struct rb_pool_job *job, struct rb_err *err)
 {
     char *real = realpath(job->path, NULL);
@@ -109,7 +109,7 @@ static bool write_text(const char *dir, const char *name, const char *text, stru
     return rb_write_file(rb_buf_str(&path), text, strlen(text), err);
 }
 
-// A run's directory is made and read again as any other command would: what was planned is what is carried out.
+// Creates and reads a run's directory as any other command does: the run executes exactly the planned file.
 static bool open_run(struct rb_run_files *f, const char *root, const char *name, const char *workdir,
                      const struct rb_plan *plan, struct rb_journal **out, struct rb_err *err)
 {
@@ -139,7 +139,7 @@ bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, const struct rb
     return write_text(p->files.dir, "workdir", p->files.workdir, err);
 }
 
-// The nodes know the owner's key, and no other.
+// The nodes accept only the owner's key.
 static bool copy_keys(const struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
 {
     static const char *const names[] = {"id_ed25519", "id_ed25519.pub"};
@@ -234,7 +234,7 @@ static bool need_double(struct rb_map *m, const char *key, double *out, struct r
     return rb_map_need(m, key, &node, err) && rb_node_double(node, -1e9, 1e9, out, err);
 }
 
-// null: the policy's own.
+// null: the policy's default.
 static bool read_fairness(struct rb_map *m, double *out, struct rb_err *err)
 {
     *out = NAN;
@@ -251,7 +251,7 @@ static bool need_text(struct rb_map *m, const char *key, struct rb_arena *arena,
     return true;
 }
 
-// run_id: "" of a job that had not arrived.
+// run_id: "" for a job that had not arrived.
 static bool read_member(const struct rb_node *node, struct rb_arena *arena, struct rb_pool_job *out,
                         const char **out_run_id, struct rb_err *err)
 {
@@ -317,7 +317,7 @@ bool rb_pool_reopen(struct rb_pool_run *p, const char *state_dir, struct rb_err 
     return true;
 }
 
-// Of a pool whose jobs are complete nothing is left to rent a node for: it is only cleaned up, and told of once more.
+// If all jobs are complete, there is nothing to rent a node for: the pool is only cleaned up and reported once more.
 bool rb_pool_is_complete(struct rb_pool_run *p, bool *out, struct rb_err *err)
 {
     *out = true;

@@ -1,15 +1,15 @@
-// What a pool did, job by job: rb-pool-report/1.
+// What a pool did, job by job, as rb-pool-report/1.
 #ifndef RB_EXECUTOR_POOL_REPORT_H
 #define RB_EXECUTOR_POOL_REPORT_H
 
 #include "base/json.h"
 #include "executor/pool/lent_use.h"
 
-// One job of it; times from the start of the pool, -1: not yet.
+// One job; times from the start of the pool, -1: not yet.
 struct rb_pool_report_job {
     const char *job, *run_id, *outcome;
     int64_t arrived_us, jct_us;
-    int64_t alone_us;            // predicted mean, had it been alone on the whole pool; -1: it did not arrive
+    int64_t alone_us;            // predicted mean, alone on the whole pool; -1: it did not arrive
     struct rb_lent_use use;
     int best_trial;              // -1: none
     double best_metric;
@@ -24,7 +24,7 @@ struct rb_pool_report {
     int n_jobs;
 };
 
-// The whole bill is shared out by the GPU time that was lent; -1: nothing was.
+// The job's part of the whole bill, by the GPU time lent to it; -1: nothing was lent.
 int64_t rb_pool_report_share_uusd(const struct rb_pool_report *r, const struct rb_pool_report_job *job);
 void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j);
 

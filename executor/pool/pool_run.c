@@ -1,5 +1,5 @@
-// A pool from its first node to its last end. All its runs live on one loop; the owner's nodes are given back when the last
-// job is over.
+// A pool from its first node to its end. All its runs share one loop; the owner's nodes are released when the last job
+// is over.
 #include "executor/pool/pool_run.h"
 
 #include "base/log.h"
@@ -24,7 +24,7 @@ static void owner_finished(void *ctx)
 {
     struct rb_pool_run *p = ctx;
     p->owner_over = true;
-    cancel_arrivals(p); // there is nothing left to arrive at
+    cancel_arrivals(p); // no job can arrive now
     for (int i = 0; i < p->n; i++) {
         if (p->members[i].session && !p->members[i].over)
             rb_controller_stop(rb_session_controller(p->members[i].session), RB_STOP_CAPACITY);
@@ -66,8 +66,8 @@ static void match_lost(void *ctx, const struct rb_launch_row *row)
         l->owners = rb_lender_node(&l->m->lent, row->instance_id);
 }
 
-// A machine that is dead but not gone is noticed by the job that trains on it: the owner trains nothing.
-static void tell_owner(const struct rb_pool_member *m, int node)
+// The job that trains on a machine notices when it is dead but not gone: the owner trains nothing.
+static void report_to_owner(const struct rb_pool_member *m, int node)
 {
     struct lost l = {.m = m, .node = node, .owners = -1};
     rb_controller_each_open_launch(rb_session_controller(m->session), match_lost, &l);
@@ -79,14 +79,14 @@ static void member_observed(void *ctx, const struct rb_event *event)
 {
     struct rb_pool_member *m = ctx;
     if (event->kind == RB_EVENT_NODE_LOST && m->session && !m->pool->owner_over)
-        tell_owner(m, event->node);
+        report_to_owner(m, event->node);
     rb_arbiter_observe(m->pool->arbiter, event);
 }
 
 static void stop_all(struct rb_pool_run *p);
 
-// What a job without a journal has started trains on unheard, on GPUs that would be lent to others: its nodes
-// have to go, and the others with them.
+// The processes of a job without a journal continue, without a controller, on GPUs that would be lent to others: its
+// nodes must end, and the others with them.
 static void member_finished(void *ctx)
 {
     struct rb_pool_member *m = ctx;
@@ -131,7 +131,7 @@ static void join(struct rb_pool_member *m)
     struct rb_pool_run *p = m->pool;
     struct rb_lent_use had = {0};
     struct rb_controller *c = rb_session_controller(m->session);
-    rb_lent_use(m->journal, &m->files.plan, &had, NULL); // of a fresh journal nothing
+    rb_lent_use(m->journal, &m->files.plan, &had, NULL); // nothing if the journal is fresh
     m->number = rb_arbiter_join(
         p->arbiter, &(struct rb_arbiter_job){
                         .controller = c,
@@ -144,7 +144,7 @@ static void join(struct rb_pool_member *m)
                     });
 }
 
-// One job that cannot begin does not end the others; the pool says so at its end.
+// One job that cannot begin does not end the others; the pool reports it at its end.
 static void fail(struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
 {
     rb_err_prefix(err, "%s could not begin; `rbrun resume %s` tries again", m->spec->path, p->files.run_id);
@@ -161,7 +161,7 @@ static void arrive(void *arg)
     struct rb_err err;
     m->timer = 0;
     m->number = -1;
-    // Remembered before it trains: what a resume does not know of would be trained again.
+    // It is recorded before it trains: a resume would train an unrecorded job again.
     if (!rb_pool_open_member(m, &err) || !rb_pool_remember(m->pool, &err) || !begin_session(m, &err))
         fail(m->pool, m, &err);
     else
@@ -212,7 +212,7 @@ static void stop_all(struct rb_pool_run *p)
     check_end(p);
 }
 
-// ---- all of it
+// ---- all runs
 
 static void interrupt(void *arg)
 {
@@ -224,7 +224,7 @@ static void interrupt(void *arg)
         return;
     }
     p->left = true;
-    rb_warn("left before the end; end what is left with: rbrun stop %s; or go on with: rbrun resume %s",
+    rb_warn("left before the end; end what is left with: rbrun stop %s; or continue with: rbrun resume %s",
             p->files.run_id, p->files.run_id);
     rb_loop_uv_stop(p->uv);
 }
@@ -247,7 +247,7 @@ static bool begin(struct rb_pool_run *p, struct rb_err *err)
     return rb_arbiter_create(&config, &p->arbiter, err) && begin_owner(p, err);
 }
 
-// Those that had arrived before go on, whatever became of them; the next listing says what they still have.
+// Jobs that had arrived before resume, whatever happened to them; the next listing shows what they still have.
 static bool begin_again(struct rb_pool_run *p, struct rb_err *err)
 {
     for (int i = 0; i < p->n; i++) {
@@ -344,10 +344,10 @@ bool rb_pool_run_report(struct rb_pool_run *p, struct rb_pool_report *out, struc
     return true;
 }
 
-// ---- the end of it
+// ---- its end
 
-// The worst end of any of its runs is the pool's. Each job's error is printed; the one that is returned is that of the run that
-// owns the nodes, if it has one: it knows what is left of them.
+// The worst end of any of its runs is the pool's. Each job's error is printed. The returned one is that of the run that
+// owns the nodes, if it has one: that run knows what is left of them.
 static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *err)
 {
     struct rb_err first = {0}, why;

@@ -1,4 +1,4 @@
-// The report: replays the events for what happened, reads the rows for what it cost.
+// The report: replays the events for what happened, and reads the rows for what it cost.
 #include "executor/report/report.h"
 
 #include "base/limits.h"
@@ -19,11 +19,12 @@ struct maker {
     struct rb_engine *engine;
     struct rb_actions actions;
     int64_t last_us;   // of the last event
-    int64_t over_us;   // when the engine said that the job is over, -1: it did not
-    int64_t *furthest; // by trial, [n_furthest]: what it was trained to at most, be it lost since
+    int64_t over_us;   // when the engine reported the job as over, -1: it did not
+    int64_t *furthest; // by trial, [n_furthest]: its largest resource, even if lost since
     int n_furthest;
     int64_t *
-        lent_us; // by node of the engine, [n_lent]: GPU time that it was lent for; where nodes are the run's own, n_lent is 0
+        // By node of the engine, [n_lent]: GPU time lent to the run; n_lent is 0 if the nodes are the run's own.
+        lent_us;
     int n_lent;
     struct rb_arena *arena;
     struct rb_report *r;
@@ -46,7 +47,7 @@ static void take_progress(struct maker *m, int trial)
         m->furthest[trial] = rb_engine_trial(m->engine, trial)->resource;
 }
 
-// What passed before the event, at what was lent then.
+// Adds the time before the event, with the GPUs lent then.
 static void take_lent(struct maker *m, int64_t to_us)
 {
     const struct rb_policy *policy = rb_policy_find(m->r->plan->policy);
@@ -101,7 +102,7 @@ static void take_trials(struct maker *m)
     }
 }
 
-// Of a saved start: midway ones have what they were trained to in their names.
+// Of a saved start: midway checkpoints have their resource in their names.
 static int64_t saved_resource(const struct rb_task_row *t)
 {
     const char *midway = strstr(t->checkpoint, RB_CHECKPOINT_MIDWAY);
@@ -147,7 +148,7 @@ static int count_nodes(const struct maker *m, const struct rb_report_stage *s)
     return n;
 }
 
-// Asynchronously, nobody knows beforehand how many get how far.
+// In an asynchronous job it is unknown in advance how many trials get how far.
 static int trained_beyond(const struct maker *m, int64_t resource)
 {
     int n = 0;
@@ -175,7 +176,7 @@ static void take_stages(struct maker *m)
     }
 }
 
-// Of a launch in the report: unix times of the cloud become times of the run.
+// For a launch in the report: unix times of the cloud become times of the run.
 static struct rb_report_node node_of(const struct maker *m, const struct rb_launch_row *row)
 {
     const int64_t started = m->meta.started_unix_us;

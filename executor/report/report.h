@@ -1,4 +1,4 @@
-// rb-report/1: what a run did and cost, beside what was predicted, from the journal and the plan alone.
+// rb-report/1: what a run did and what it cost, beside the prediction, from the journal and the plan alone.
 #ifndef RB_EXECUTOR_REPORT_H
 #define RB_EXECUTOR_REPORT_H
 
@@ -7,8 +7,8 @@
 #include "engine/plan/bill_split.h"
 #include "executor/journal/journal.h"
 
-// What the GPUs of nodes did, in GPU microseconds (GPUs times time), by the rule that splits a bill (engine/plan/bill_split.h).
-// Nothing of it is due to a minimum: that is money only.
+// How the GPUs of nodes spent their time, in GPU microseconds (GPUs times time), by the rule that splits a bill
+// (engine/plan/bill_split.h). A minimum billing time does not appear here: it concerns only money.
 struct rb_node_time {
     int64_t train_us, boot_us, idle_barrier_us, lost_us, checkpoint_us;
 };
@@ -35,11 +35,11 @@ struct rb_report_node {
     const char *id, *infra, *instance_type, *market, *state;
     int64_t requested_us, running_us, ready_us, terminated_us; // -1: not, or not yet
     int64_t cost_uusd;
-    // Told by executor/journal/history.h only.
+    // Used only by executor/journal/history.h.
     int attempt, offer;
-    int64_t release_us, gone_us; // ordered to end; seen to have ended. -1: not, or not yet
+    int64_t release_us, gone_us; // when its end was ordered; when it was seen to have ended. -1: not, or not yet
     struct rb_bill_parts by;     // adds up to cost_uusd
-    struct rb_node_time time;    // from running until it ended; of a node that is lent, of the GPUs that were
+    struct rb_node_time time;    // from running until it ended; of a lent node, the time of the lent GPUs
 };
 
 struct rb_report {
@@ -49,7 +49,7 @@ struct rb_report {
     int best_trial; // -1: none
     double best_metric;
     const char *best_checkpoint; // NULL: none saved
-    const char *best_remark;     // it failed after that: how far its checkpoint comes; NULL: it did not
+    const char *best_remark;     // it failed after that: how far its checkpoint reaches; NULL: it did not
     int64_t time_us, cost_uusd;  // so far, or final
     struct rb_bill_parts by; // of all nodes
     struct rb_node_time node_time;
@@ -65,25 +65,27 @@ struct rb_report {
     int n_notes;
     enum rb_job_outcome outcome;
     enum rb_stop_reason reason; // of STOPPED
-    bool at_work;               // some process carries the run on; the caller's to say, the journal does not know
-    bool ended_at_deadline;     // COMPLETE: its policy works until the deadline, and that has come
-    bool paced_accelerator;     // the trials said that their accelerator's speed is emulated
-    // What it was made from, for whoever tells more of the run (executor/journal/history.h).
+    // Some process executes the run; the caller fills this in, because the journal does not know.
+    bool at_work;
+    bool ended_at_deadline;     // COMPLETE: its policy works until the deadline, which has come
+    bool paced_accelerator;     // the trials reported that their accelerator's speed is emulated
+    // The sources of the report, for other views of the run (executor/journal/history.h).
     struct rb_journal_meta meta;
     const struct rb_task_row *tasks;
     int n_tasks, n_events;
     int64_t now_us; // of the last event; time_us stands still once the job is over
 };
 
-// at_work is false.
+// Leaves at_work false.
 bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
-// Both, as a document of its own. at_work: some process carries the run on. pretty: for files.
+// Makes and writes the report as a document of its own. at_work: some process executes the run. pretty: for files.
 bool rb_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
                     struct rb_err *err);
 
-// "complete", "target", "incomplete", "stopped: deadline"; of a run that is not over "running", or "interrupted": nobody is at work.
+// "complete", "target", "incomplete", "stopped: deadline"; for a run that is not over "running", or "interrupted" if no
+// process executes it.
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
                               char out[static 64]);
 

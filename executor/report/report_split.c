@@ -1,4 +1,4 @@
-// Bills of a run, split by the starts that its journal knows.
+// Splits the bills of a run by the starts in its journal.
 #include "executor/report/report_split.h"
 
 #include "base/arena.h"
@@ -76,7 +76,7 @@ void rb_report_split_node(const struct rb_bill *bill, const struct rb_report_nod
     rb_bill_split(bill, &life, spells, n, NULL, 1, by);
 }
 
-// The bill of a cloud that charges one a GPU and microsecond.
+// Uses the bill of a cloud that charges one per GPU and microsecond.
 void rb_report_split_time(const struct rb_report_node *node, int gpus, const struct rb_task_row *tasks, int n_tasks,
                           int64_t now_us, int64_t lent_us, struct rb_node_time *out)
 {
@@ -97,7 +97,7 @@ void rb_report_split_time(const struct rb_report_node *node, int gpus, const str
     if (lent_us < 0)
         return;
     const int64_t idle_us = lent_us - out->train_us - out->lost_us - out->checkpoint_us;
-    out->boot_us = 0; // the pool's
+    out->boot_us = 0; // the pool's time
     out->idle_barrier_us = idle_us > 0 ? idle_us : 0;
 }
 

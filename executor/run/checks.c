@@ -52,7 +52,7 @@ bool rb_run_places(const struct rb_plan *plan, const char *plan_path, char out_j
 
 // --- warnings
 
-// The plan is carried out as it stands; the file may have been overridden by flags when it was planned.
+// The plan is executed as it stands; its file may have been overridden by flags when it was planned.
 static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -67,7 +67,7 @@ static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path
         digest[0] = '\0';
     if (strcmp(digest, plan->job_sha256) != 0)
         rb_warn("%s has changed since the plan was made, or rbplan was given options that changed it; the plan is "
-                "carried out as it was made",
+                "executed as it was made",
                 job_path);
 }
 
@@ -83,7 +83,7 @@ static void warn_of_old_prices(const struct rb_plan *plan)
                 (int)((now_us - oldest_us) / (86400 * RB_US_PER_S)));
 }
 
-// Far enough apart that times differ: by one at least, and by half of the larger.
+// Is the difference large enough to change times: at least one, and at least half of the larger?
 static bool is_another_load(double then, double now)
 {
     return fabs(now - then) > fmax(1, fmax(now, then) / 2);

@@ -1,19 +1,18 @@
-// Everything that is looked at before a cent is spent.
+// Checks everything before any money is spent.
 #ifndef RB_EXECUTOR_CHECKS_H
 #define RB_EXECUTOR_CHECKS_H
 
 #include "engine/plan/plan.h"
 
-// Refuses what cannot work (unsupported keys, secrets that are not set, credentials) and warns of what may
-// mislead (the job file changed since the plan was made, old prices, a busy host). plan_path: where the plan
-// was read from.
+// Refuses what cannot work (unsupported keys, secrets that are not set, credentials) and warns about what may mislead
+// (the job file changed since the plan was made, old prices, a busy host). plan_path: where the plan was read from.
 bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err);
 
-// May this process have as many files open as following the plan's trials takes (rb_launcher_open_files)? n_jobs share its
-// nodes; 1 unless it is a pool's.
+// May this process open enough files to follow the plan's trials (rb_launcher_open_files)? n_jobs share its nodes; 1
+// unless it is a pool's plan.
 bool rb_run_check_open_files(const struct rb_plan *plan, int n_jobs, struct rb_err *err);
 
-// The secrets that the job names, alone.
+// Checks only the secrets that the job names.
 bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err);
 
 // Real path of the plan's job file ("" if it was made from stdin or the file is gone) and of its work

@@ -1,4 +1,4 @@
-// The plan's largest stage against the limit of open files.
+// Compares the plan's largest stage with the limit of open files.
 #include "executor/run/checks.h"
 
 #include "engine/core/placement.h"
@@ -16,7 +16,7 @@ static int64_t most_on_a_gpu(const struct rb_job *job)
     return most;
 }
 
-// Processes that are followed at once: one for every node of every trial that runs.
+// The number of processes followed at once: one for every node of every running trial.
 static int64_t ranks_of(const struct rb_plan *plan, const struct rb_plan_stage *stage, bool any_sizes)
 {
     const int n_nodes = rb_plan_stage_node_count(stage), gpus = rb_plan_stage_gpus_per_node(plan, stage);

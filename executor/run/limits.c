@@ -7,7 +7,7 @@
 
 #define ASYNC_RUNS 1024 // of the engine: some tenths of a second
 
-// --- of a run that begins
+// --- a run that begins
 
 static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *plan, int64_t deadline_us,
                           int64_t budget_uusd, struct rb_estimate *out, struct rb_err *err)
@@ -67,7 +67,7 @@ bool rb_run_limits(const struct rb_plan *plan, const char *text, int64_t budget_
     return true;
 }
 
-// --- of one that is resumed
+// --- a run that is resumed
 
 static bool raise_deadline(const char *text, int64_t now_us, int64_t *deadline_us, struct rb_err *err)
 {
@@ -103,7 +103,7 @@ bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const
     if (!raise_deadline(deadline, now_us, &meta.deadline_us, err) || !raise_budget(budget, &meta.budget_uusd, err))
         return false;
     if (meta.deadline_us >= 0 && meta.deadline_us <= now_us)
-        rb_warn("the deadline of this run has passed: what is left of it will be cleaned up; more time: "
+        rb_warn("the deadline of this run has passed: the rest of it will be cleaned up; more time: "
                 "--deadline +1h");
     return rb_journal_set_limits(journal, meta.deadline_us, meta.budget_uusd, err);
 }

@@ -1,17 +1,18 @@
-// Deadline and budget of a run: what is left of them when it begins, and what a resume makes of them.
+// Deadline and budget of a run: what is left of them when it begins, and how a resume changes them.
 #ifndef RB_EXECUTOR_LIMITS_H
 #define RB_EXECUTOR_LIMITS_H
 
 #include "engine/plan/plan.h"
 #include "executor/journal/journal.h"
 
-// Deadline and budget of this run. deadline: a duration or an instant as text, NULL: the plan's; an instant becomes what
-// remains of it. budget_uusd: the most that the plan must fit, -1: none; max_uusd: where the run stops, whether or not the
-// plan is likely to fit, -1: nowhere. INFEASIBLE: the plan no longer fits them with its confidence.
+// Computes deadline and budget of this run. deadline: a duration or an instant as text, NULL: the plan's; an instant
+// becomes the time that is left until then. budget_uusd: the amount that the plan must fit into, -1: none; max_uusd:
+// the amount at which the run stops, whether or not the plan is likely to fit, -1: none. INFEASIBLE: the plan no longer
+// fits them with its confidence.
 bool rb_run_limits(const struct rb_plan *plan, const char *deadline, int64_t budget_uusd, int64_t max_uusd,
                    int64_t *out_deadline_us, int64_t *out_budget_uusd, struct rb_err *err);
 
-// "+1h" adds to what the run had (to now, where the deadline has passed), "1h" replaces it; NULL: stays as it is.
+// "+1h" adds to the run's limit (to now, where the deadline has passed), "1h" replaces it; NULL: unchanged.
 bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, struct rb_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-// One dry run per infra and instance type, all at once on a loop of its own: the session's loop begins with the journal,
-// and a user who is refused here should not find a run that never was.
+// One dry run per infra and instance type, all at once on a loop of its own: the session's loop begins with the
+// journal, and a user who is refused here should not find a run that never began.
 #include "executor/run/preflight.h"
 
 #include "executor/journal/run_files.h"
@@ -54,7 +54,7 @@ static void answered(void *arg, const struct rb_err *err, const char *image)
         rb_loop_uv_stop(q->preflight->uv);
 }
 
-// A token of its own, tags as a launch has them: policies may ask for those.
+// With a token of its own, and tags like a launch: policies may require them.
 static void ask(struct preflight *p, struct question *q, enum rb_market market)
 {
     const struct rb_resources *r = &p->plan->job->resources;
@@ -117,14 +117,14 @@ static int infra_of(const struct preflight *p, const struct rb_offer *offer)
     return -1;
 }
 
-// Offers that one question speaks for.
+// Do both offers need only one question?
 static bool same_question(const struct preflight *p, const struct rb_offer *a, const struct rb_offer *b)
 {
     return infra_of(p, a) == infra_of(p, b) && a->market == b->market &&
            strcmp(a->instance_type, b->instance_type) == 0;
 }
 
-// A plan without stages is a wish list (rbrun doctor): all of it is wanted.
+// A plan without stages is a wish list (rbrun doctor): it wants all of it.
 static bool only_stands_in(const struct preflight *p, int offer)
 {
     const struct rb_plan *plan = p->plan;
@@ -140,7 +140,7 @@ static bool only_stands_in(const struct preflight *p, int offer)
     return plan->n_stages > 0;
 }
 
-// The market is asked about too: spot needs permissions of its own.
+// The question includes the market: spot needs permissions of its own.
 static void ask_all(struct preflight *p)
 {
     p->questions = rb_xcalloc((size_t)p->plan->n_offers + 1, sizeof *p->questions);
@@ -161,7 +161,7 @@ static void ask_all(struct preflight *p)
         rb_loop_uv_run(p->uv);
 }
 
-// What a parameter stands for differs from region to region: one entry per infra that was asked, before the old ones.
+// The image behind a parameter differs from region to region: one entry per infra, before the old ones.
 static bool pin(struct preflight *p, struct rb_arena *arena)
 {
     struct rb_plan *plan = p->plan;
@@ -228,7 +228,7 @@ static void judge_preflight(void *ctx, const char *infra, const char *instance_t
     if (stands_in) {
         rb_warn("%s in %s cannot stand in when others are sold out: %s", instance_type, infra, err->message);
     } else if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND ||
-               rb_err_number(err) == RB_E_UNREACHABLE) { // once begun, a run would ask again and again
+               rb_err_number(err) == RB_E_UNREACHABLE) { // once begun, a run would retry
         *refusal = *err;
         rb_err_prefix(refusal, "%s in %s", instance_type, infra);
     } else {
@@ -236,7 +236,7 @@ static void judge_preflight(void *ctx, const char *infra, const char *instance_t
     }
 }
 
-// The plan of the run is the one with the images it will boot: a resumed run boots the same.
+// The run's plan names the images that it will boot: a resumed run boots the same.
 static void write_pinned(struct rb_run_files *f, struct rb_buf *out)
 {
     struct rb_json j;

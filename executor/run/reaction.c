@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// "" where it cannot be read.
+// "" if it cannot be read.
 static void read_status(int pid, char out[static 4096])
 {
     char path[64];
@@ -18,7 +18,7 @@ static void read_status(int pid, char out[static 4096])
         close(fd);
 }
 
-// What stands behind "\nNAME:\t"; NULL: there is no such line.
+// The value after "\nNAME:\t"; NULL: there is no such line.
 static const char *value_of(const char *status, const char *name)
 {
     char line[64];

@@ -14,10 +14,10 @@ struct replay {
     int n_launches, n_tasks;
     int *n_starts; // by trial
     int n_trials;
-    struct rb_replay *told;
+    struct rb_replay *result;
 };
 
-// What runs may be a stand-in, or on another market than was asked for: the engine need not know.
+// The launched machine may be a stand-in, or on another market than requested: the engine need not know.
 static bool same_work(const struct rb_plan *plan, int offer, int launched)
 {
     if (launched < 0 || launched >= plan->n_offers)
@@ -57,7 +57,7 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
     struct replay *r = ctx;
     (void)err;
     rb_engine_step(r->engine, e, &r->actions);
-    r->told->n_events++;
+    r->result->n_events++;
     for (int i = 0; i < r->actions.n; i++) {
         const struct rb_action *a = &r->actions.items[i];
         bool recorded = true;
@@ -65,10 +65,10 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
             recorded = launch_recorded(r, a);
         else if (a->kind == RB_ACTION_START_TRIAL)
             recorded = start_recorded(r, a);
-        r->told->n_orders++;
-        r->told->n_missing += !recorded;
+        r->result->n_orders++;
+        r->result->n_missing += !recorded;
         if (!recorded)
-            rb_warn("event %d: order %s of %s %d (attempt %d) does not stand in the journal", r->told->n_events,
+            rb_warn("event %d: order %s of %s %d (attempt %d) is not in the journal", r->result->n_events,
                     rb_action_kind_name(a->kind), a->kind == RB_ACTION_PROVISION ? "node" : "trial",
                     a->kind == RB_ACTION_PROVISION ? a->node : a->trial, a->attempt);
     }
@@ -89,9 +89,9 @@ static bool replay_all(struct rb_journal *journal, struct replay *r, struct rb_a
         !rb_journal_tasks(journal, arena, &r->tasks, &r->n_tasks, err) ||
         !rb_journal_each_event(journal, replay_event, r, err))
         return false;
-    r->told->reason = RB_STOP_USER;
-    r->told->outcome = rb_engine_outcome(r->engine, &r->told->reason);
-    r->told->n_open = count_open(r);
+    r->result->reason = RB_STOP_USER;
+    r->result->outcome = rb_engine_outcome(r->engine, &r->result->reason);
+    r->result->n_open = count_open(r);
     return true;
 }
 
@@ -99,7 +99,7 @@ bool rb_replay_journal(struct rb_journal *journal, const struct rb_plan *plan, s
                        struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct replay r = {.plan = plan, .told = out};
+    struct replay r = {.plan = plan, .result = out};
     *out = (struct rb_replay){0};
     rb_arena_init(&arena);
     if (!rb_engine_create(plan, &r.engine, err))

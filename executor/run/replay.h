@@ -1,4 +1,4 @@
-// Steps a journal's events through a fresh engine: does it order what was recorded?
+// Steps a fresh engine through a journal's events: does it give the orders that were recorded?
 #ifndef RB_EXECUTOR_REPLAY_H
 #define RB_EXECUTOR_REPLAY_H
 
@@ -7,7 +7,7 @@
 
 struct rb_replay {
     int n_events, n_orders;
-    int n_missing; // orders that are not in the journal; each was said on stderr
+    int n_missing; // orders that are not in the journal; each was reported on stderr
     int n_open;    // launches without an end
     enum rb_job_outcome outcome;
     enum rb_stop_reason reason; // of STOPPED

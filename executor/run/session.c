@@ -30,10 +30,10 @@ enum {
     FAR_POLL_US = 5000000, // a real one: far below its request limits
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
-    QUEUE_BOOT_S = 7 * 86400, // in a queue waiting costs nothing, and deadline or user say when it was too long
-    NEAR_RECONNECTS = 5,      // some 8 s: what does not answer on loopback is gone
+    QUEUE_BOOT_S = 7 * 86400, // in a queue waiting costs nothing; deadline or user decide when it is too long
+    NEAR_RECONNECTS = 5,      // about 8 s: a node on loopback that does not answer is gone
     NEAR_CAPACITY_RETRIES = 6,
-    FAR_CAPACITY_RETRIES = 10, // with back-off: a minute or so
+    FAR_CAPACITY_RETRIES = 10, // with back-off: about a minute
 };
 
 struct rb_session {
@@ -65,7 +65,7 @@ struct rb_session {
     struct rb_err failure;
 };
 
-// --- where
+// --- places
 
 void rb_run_show_wipe(const struct rb_run_show *show)
 {
@@ -73,7 +73,7 @@ void rb_run_show_wipe(const struct rb_run_show *show)
         show->wipe(show->ctx);
 }
 
-// One transport for all: nodes of one run are reached in one way.
+// One transport for all: the nodes of one run are reached in one way.
 static bool find_transport(struct rb_session *s, struct rb_err *err)
 {
     for (int i = 0; i < s->n_infras; i++) {
@@ -171,7 +171,7 @@ static const char *secret(void *ctx, const char *name)
     return getenv(name);
 }
 
-// --- what is seen while it goes on
+// --- progress
 
 static void look(struct rb_session *s, struct rb_progress *out)
 {
@@ -193,7 +193,7 @@ void rb_session_foresee(struct rb_session *s)
 void rb_session_progress(struct rb_session *s, struct rb_progress *out)
 {
     look(s, out);
-    rb_standing_tell(&s->standing, out);
+    rb_standing_report(&s->standing, out);
 }
 
 static void write_event(struct rb_session *s, const struct rb_event *event)
@@ -204,7 +204,7 @@ static void write_event(struct rb_session *s, const struct rb_event *event)
     rb_event_write(event, &json);
     rb_buf_putc(&line, '\n');
     if (s->events_fd >= 0 && write(s->events_fd, rb_buf_str(&line), line.len) != (ssize_t)line.len)
-        rb_warn("events.jsonl: %s; the journal has the events all the same", strerror(errno));
+        rb_warn("events.jsonl: %s; the journal has the events nevertheless", strerror(errno));
     if (s->options->json) {
         fwrite(rb_buf_str(&line), 1, line.len, stdout);
         fflush(stdout);
@@ -226,7 +226,7 @@ static void talk(void *ctx, const char *kind, const char *text)
 {
     struct rb_session *s = ctx;
     if (strcmp(kind, "paced") == 0)
-        return; // the report says so
+        return; // the report shows it
     rb_run_show_wipe(s->show);
     rb_warn("%s%s", s->host.label ? s->host.label : "", text);
 }
@@ -265,7 +265,7 @@ static void interrupt(void *arg)
     s->left = true;
     rb_warn("left before the end; instances that may be running:");
     rb_controller_each_open_launch(s->controller, print_open_launch, s);
-    rb_warn("end them with: rbrun stop %s; or go on with: rbrun resume %s", s->files->run_id, s->files->run_id);
+    rb_warn("end them with: rbrun stop %s; or continue with: rbrun resume %s", s->files->run_id, s->files->run_id);
     rb_loop_uv_stop(s->uv);
 }
 
@@ -307,7 +307,7 @@ static bool open_forecaster(struct rb_session *s, struct rb_err *err)
     return true;
 }
 
-// Tests do not wait half an hour (docs/HACKING.md). 0: the usual.
+// Tests do not wait half an hour (docs/HACKING.md). 0: the default.
 static int64_t lease_us(void)
 {
     const char *seconds = getenv("RB_TEST_LEASE_S");
@@ -389,7 +389,7 @@ static void finish(struct rb_session *s)
         close(s->events_fd);
 }
 
-// Printed even if there is no room to keep it: the journal has all of it.
+// It is printed even if it cannot be saved: the journal has all of it.
 static bool save_report(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
@@ -402,12 +402,13 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
         !s->show->report(s->show->ctx, s->journal, &s->files->plan, err))
         return false;
     return kept || rb_err_set(err, rb_err_number(&why),
-                              "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "
+                              "the run is over, but its report was not kept: %s%s%s; make room, then run `rbrun report "
                               "%s`",
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
-// Why a run that trained nothing to the end, or whose script is broken, is no success; false: it is one, or only stopped.
+// Why a run that trained nothing to the end, or whose script is broken, is no success; false: it succeeded, or was only
+// stopped.
 static bool has_failed(const struct rb_session *s, struct rb_err *err)
 {
     const struct rb_engine *e = rb_controller_engine(s->controller);
@@ -438,10 +439,10 @@ static bool has_failed(const struct rb_session *s, struct rb_err *err)
     if (n_failed > 0)
         snprintf(why, sizeof why, "%d of %d trials failed", n_failed, n_trials);
     else
-        snprintf(why, sizeof why, "%s", n_reported ? "what they reported is not a finite number" : "none has reported");
+        snprintf(why, sizeof why, "%s", n_reported ? "they reported no finite number" : "none has reported");
     rb_err_set(err, RB_E_NO_TRIAL_FINISHED,
-               "incomplete: no trial reached %s %" PRId64 ": %s; see what they printed with: rbrun logs %s",
-               scheduler->unit, scheduler->max_resource, why, run);
+               "incomplete: no trial reached %s %" PRId64 ": %s; see their output with: rbrun logs %s", scheduler->unit,
+               scheduler->max_resource, why, run);
     return true;
 }
 
@@ -451,10 +452,10 @@ static int exit_code(const struct rb_session *s)
         return s->outcome != RB_JOB_STOPPED ? RB_CODE_OK : RB_CODE_INTERRUPTED;
     switch (s->reason) {
     case RB_STOP_DEADLINE:
-        rb_warn("the deadline was missed; go on with: rbrun resume %s --deadline +1h", s->files->run_id);
+        rb_warn("the deadline was missed; continue with: rbrun resume %s --deadline +1h", s->files->run_id);
         return RB_CODE_STOPPED;
     case RB_STOP_BUDGET:
-        rb_warn("the budget is spent; go on with: rbrun resume %s --budget +10", s->files->run_id);
+        rb_warn("the budget is spent; continue with: rbrun resume %s --budget +10", s->files->run_id);
         return RB_CODE_STOPPED;
     case RB_STOP_USER:
     case RB_STOP_CAPACITY:
@@ -464,11 +465,11 @@ static int exit_code(const struct rb_session *s)
     case RB_STOP_BROKEN_SCRIPT:
         break;
     }
-    rb_warn("stopped; go on with: rbrun resume %s", s->files->run_id);
+    rb_warn("stopped; continue with: rbrun resume %s", s->files->run_id);
     return s->options->end_it ? RB_CODE_OK : RB_CODE_INTERRUPTED;
 }
 
-// The run's instances are seen to be gone; what held them together goes after them.
+// The run's instances are seen to be gone; now their placement groups are deleted.
 static void end_groups(struct rb_session *s)
 {
     if (rb_placement_groups_wanted(&s->files->plan))
@@ -486,7 +487,7 @@ static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err
     return true;
 }
 
-// What happened before this process.
+// Accounts for what happened before this process.
 static bool begin_standing(struct rb_session *s, struct rb_err *err)
 {
     s->standing.prediction = rb_prediction_create(&s->files->plan);
@@ -505,7 +506,7 @@ static bool read_limits(struct rb_session *s, struct rb_err *err)
     return true;
 }
 
-// What is said when the loop has ended.
+// Reports the result when the loop has ended.
 static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 {
     rb_run_show_wipe(s->show);

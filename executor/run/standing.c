@@ -6,7 +6,7 @@
 
 enum {
     SLICE_US = 10000,   // twice a second: 2 % of a core
-    REST_PER_WORK = 30, // a prediction that took 0.1 s is made again after 3 s
+    REST_PER_WORK = 30, // the next prediction starts 3 s after one that took 0.1 s
     LEAST_REST_US = 1000000,
 };
 
@@ -44,7 +44,7 @@ void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now)
         ;
 }
 
-static void tell_estimate(const struct rb_estimate *e, struct rb_progress *out)
+static void put_estimate(const struct rb_estimate *e, struct rb_progress *out)
 {
     out->end_p50_us = e->time_us.p50;
     out->end_p95_us = e->time_us.p95;
@@ -58,15 +58,15 @@ static void tell_estimate(const struct rb_estimate *e, struct rb_progress *out)
         out->p_in_budget = e->p_budget;
 }
 
-// The plan's probabilities are of the limits that it was made for.
-static void tell_plan(const struct rb_standing *s, struct rb_progress *out)
+// The plan's probabilities are for the limits that it was made for.
+static void put_plan(const struct rb_standing *s, struct rb_progress *out)
 {
     const struct rb_estimate *e = rb_prediction_planned(s->prediction);
     const struct rb_plan *plan = rb_prediction_plan(s->prediction);
     if (!e || e->time_us.p50 < out->elapsed_us)
-        return; // what is over was no forecast
+        return; // a run that is over needs no forecast
     rb_progress_set_unknown(out, NULL);
-    tell_estimate(e, out);
+    put_estimate(e, out);
     out->is_planned = true;
     if (plan->deadline_us != out->deadline_us)
         out->p_on_time = NAN;
@@ -74,14 +74,14 @@ static void tell_plan(const struct rb_standing *s, struct rb_progress *out)
         out->p_in_budget = NAN;
 }
 
-void rb_standing_tell(const struct rb_standing *s, struct rb_progress *out)
+void rb_standing_report(const struct rb_standing *s, struct rb_progress *out)
 {
     const char *why;
     const struct rb_estimate *e = rb_prediction_estimate(s->prediction, &why);
     rb_progress_set_unknown(out, why);
     if (e)
-        tell_estimate(e, out);
+        put_estimate(e, out);
     else
-        tell_plan(s, out);
+        put_plan(s, out);
     out->pace = rb_prediction_pace(s->prediction);
 }

@@ -12,14 +12,14 @@
 
 enum {
     STOP_POLL_US = 100000,
-    STOP_TELL_POLLS = 200,     // between two lines about what is waited for
-    SUSPENDED_TELL_POLLS = 20, // a process that does not run is said to be suspended
-    SUSPENDED_POLLS = 320,     // and waited for no longer
-    START_POLLS = 20,          // one that has just taken the lock has written its number
+    STOP_REPORT_POLLS = 200,     // between two lines about what it waits for
+    SUSPENDED_REPORT_POLLS = 20, // before the process is reported as suspended
+    SUSPENDED_POLLS = 320,       // and how long it is waited for at most
+    START_POLLS = 20,            // a process that has just taken the lock has written its number by then
 };
 
-// What the controller says it says to its own terminal, which may be another.
-static void tell_waiting(const struct rb_run_files *f, int pid)
+// The controller reports to its own terminal, which may be another one.
+static void report_waiting(const struct rb_run_files *f, int pid)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_journal *journal = NULL;
@@ -29,11 +29,11 @@ static void tell_waiting(const struct rb_run_files *f, int pid)
     const bool spoke = rb_journal_open_reader(f->journal, &journal, NULL) &&
                        rb_journal_notes(journal, &arena, &notes, &n, NULL) && n > 0;
     rb_info("process %d has not ended yet%s%s (Ctrl-C ends this waiting, not the stop)", pid,
-            spoke ? "; it said last: " : "", spoke ? notes[n - 1].text : "");
+            spoke ? "; its last message: " : "", spoke ? notes[n - 1].text : "");
     rb_journal_close(journal);
 }
 
-// A process that is suspended ends nothing. Says so once; false: it has stayed so for too long.
+// A suspended process ends nothing. Reports that once; false: it has stayed suspended for too long.
 static bool mind_suspension(const struct rb_run_files *f, int pid, int64_t switches, int *n_polls, struct rb_err *err)
 {
     const enum rb_reaction reaction = rb_process_reaction(pid, switches);
@@ -42,13 +42,13 @@ static bool mind_suspension(const struct rb_run_files *f, int pid, int64_t switc
         return true;
     }
     const bool stopped = reaction == RB_REACTION_STOPPED;
-    if (++*n_polls == SUSPENDED_TELL_POLLS && stopped)
-        rb_info(
-            "process %d is stopped (Ctrl-Z, kill -STOP or a debugger), and ends nothing before it goes on: continue it "
-            "with `kill -CONT %d`",
-            pid, pid);
-    else if (*n_polls == SUSPENDED_TELL_POLLS)
-        rb_info("process %d has not reacted yet: is it frozen (docker pause)? It ends its run as soon as it goes on",
+    if (++*n_polls == SUSPENDED_REPORT_POLLS && stopped)
+        rb_info("process %d is stopped (Ctrl-Z, kill -STOP or a debugger), and ends nothing before it continues: "
+                "continue it "
+                "with `kill -CONT %d`",
+                pid, pid);
+    else if (*n_polls == SUSPENDED_REPORT_POLLS)
+        rb_info("process %d has not reacted yet: is it frozen (docker pause)? It ends its run as soon as it continues",
                 pid);
     if (*n_polls < SUSPENDED_POLLS)
         return true;
@@ -60,7 +60,7 @@ static bool mind_suspension(const struct rb_run_files *f, int pid, int64_t switc
         f->run_id, stopped ? "`kill -CONT " : "", stopped ? "" : "process ", pid, stopped ? "`" : "", pid, f->run_id);
 }
 
-// The controller ends everything itself; we wait until it lets go of the journal.
+// The controller ends everything itself; we wait until it releases the journal.
 static bool wait_for(const struct rb_run_files *f, int pid, int64_t switches, struct rb_err *err)
 {
     int holder = pid, n_suspended = 0;
@@ -69,15 +69,15 @@ static bool wait_for(const struct rb_run_files *f, int pid, int64_t switches, st
         usleep(STOP_POLL_US);
         if (!mind_suspension(f, pid, switches, &n_suspended, err))
             return false;
-        if (i % STOP_TELL_POLLS == 0 && n_suspended < SUSPENDED_TELL_POLLS)
-            tell_waiting(f, pid);
+        if (i % STOP_REPORT_POLLS == 0 && n_suspended < SUSPENDED_REPORT_POLLS)
+            report_waiting(f, pid);
         if (!rb_run_holder(f->journal, &holder, err))
             return false;
     }
     return true;
 }
 
-// Who carries the run out. One that is just starting writes its number within moments.
+// The process that executes the run. One that is just starting writes its number within moments.
 bool rb_run_find_process(const struct rb_run_files *f, int *out_pid, struct rb_err *err)
 {
     struct rb_run_lock lock;
@@ -92,9 +92,8 @@ bool rb_run_find_process(const struct rb_run_files *f, int *out_pid, struct rb_e
             break;
         usleep(STOP_POLL_US);
     }
-    return rb_err_set(err, RB_E_STOP_FAILED,
-                      "run %s is carried out by %s, which cannot be asked from here: stop it there", f->run_id,
-                      rb_run_lock_words(&lock, who));
+    return rb_err_set(err, RB_E_STOP_FAILED, "run %s is executed by %s, which cannot be asked from here: stop it there",
+                      f->run_id, rb_run_lock_words(&lock, who));
 }
 
 bool rb_run_stop_process(const struct rb_run_files *f, int pid, struct rb_err *err)

@@ -3,7 +3,7 @@
 #include "executor/controller/spend.h"
 #include "executor/controller/stand_in.h"
 
-// The most expensive offer that may stand in for it, for the whole life of a node.
+// The most expensive offer that may replace it, for the whole life of a node.
 static bool most_of_node(const struct rb_plan *plan, int offer, int64_t life_us, int64_t *out_uusd, struct rb_err *err)
 {
     int64_t most_uusd = 0;
@@ -12,9 +12,9 @@ static bool most_of_node(const struct rb_plan *plan, int offer, int64_t life_us,
         if (!rb_spend_billing(plan, other, &billing, err)) {
             if (k == 0)
                 return false;
-            continue; // what has no price is not launched
+            continue; // an offer without a price is not launched
         }
-        billing.data_uusd = 0; // read once, with or without us
+        billing.data_uusd = 0; // read once, with or without our end
         const int64_t uusd = rb_bill_node(&billing, 0, life_us).total_uusd;
         most_uusd = uusd > most_uusd ? uusd : most_uusd;
     }

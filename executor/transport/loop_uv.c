@@ -10,8 +10,8 @@
 
 enum {
     ECHO_US = 500000,
-    TICK_MS = 250,    // how often the loop looks at its descriptors at least
-    GAP_US = 1250000, // between two turns of the loop, from which on the process did not run
+    TICK_MS = 250,    // the longest time between two looks at its descriptors
+    GAP_US = 1250000, // a pause between two turns of the loop that counts as a gap
 };
 
 struct timer {
@@ -49,14 +49,15 @@ struct rb_loop_uv {
     struct on_signal *signals;
     rb_loop_fn *on_interrupt;
     void *interrupt_arg;
-    int64_t interrupted_us; // when on_interrupt was called last
+    int64_t interrupted_us; // when on_interrupt was last called
     int64_t (*clock_us)(void);
     uv_timer_t tick;
     uv_check_t after_look;
-    uint64_t n_looks;    // at all descriptors
-    uint64_t look_first; // no timer fires before that many: what arrived during a gap is reported before what is late
-    int64_t looked_us;   // loop time of the last
-    int64_t away_us;     // the length of all gaps so far
+    uint64_t n_looks; // at all descriptors
+    // No timer fires before that many: messages that arrived during a gap are reported before lateness.
+    uint64_t look_first;
+    int64_t looked_us;       // loop time of the last
+    int64_t away_us;         // the length of all gaps so far
     int64_t back_us, gap_us; // of the last long one
 };
 
@@ -103,7 +104,7 @@ static void aim_again(struct rb_loop_uv *l)
         aim(t, t->due_us - l->looked_us);
 }
 
-// Called before anything is concluded from the time: were we there all the while?
+// Called before any conclusion from the time: was there a gap?
 static void notice_gap(struct rb_loop_uv *l)
 {
     const int64_t now = l->clock_us(), gap_us = now - l->looked_us;
@@ -343,7 +344,7 @@ const struct rb_loop *rb_loop_uv_loop(struct rb_loop_uv *l)
 
 void rb_loop_uv_run(struct rb_loop_uv *l)
 {
-    l->looked_us = l->clock_us(); // what was done before it ran is no gap
+    l->looked_us = l->clock_us(); // work before the loop ran is no gap
     uv_run(&l->uv, UV_RUN_DEFAULT);
 }
 

@@ -20,8 +20,8 @@ void rb_loop_uv_set_clock(struct rb_loop_uv *l, int64_t (*clock_us)(void));
 // fn is called from the loop each time the signal comes, instead of its default, until destroy. Does not keep the loop
 // going.
 void rb_loop_uv_on_signal(struct rb_loop_uv *l, int signal, rb_loop_fn *fn, void *arg);
-// fn is called from the loop at SIGINT, SIGTERM and SIGHUP, once for all that come within half a second: a terminal
-// that is closed, `timeout` and wrappers send several and mean one. One fn for a loop.
+// Calls fn from the loop at SIGINT, SIGTERM and SIGHUP, once for all that come within half a second: a terminal that is
+// closed, `timeout` and wrappers send several and mean one. One fn for a loop.
 void rb_loop_uv_on_interrupt(struct rb_loop_uv *l, rb_loop_fn *fn, void *arg);
 
 // The libuv loop behind a struct rb_loop made here (processes and signals need it). Any other loop: assert.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What runs on a node, for rbrun. POSIX sh, coreutils, util-linux's flock and setsid. Every verb may be said again.
+# Runs on a node, for rbrun. POSIX sh, coreutils, util-linux's flock and setsid. Every verb may be repeated.
 #   setup                    the job's set-up command, once
 #   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
 #   yield TRIAL ATTEMPT      its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
@@ -35,8 +35,8 @@ leads() {
     [ ! -e "/proc/$1" ] || grep -qsF "$base/node" "/proc/$1/cmdline"
 }
 
-# What the task has put into sessions of its own was started with the name of its RB_PREEMPT_FILE, as nothing else was. Where
-# there is no /proc nothing is found; nor is what hides its environment.
+# Processes of the task in other sessions have the name of its RB_PREEMPT_FILE in their environment, and no others do.
+# Without /proc none are found; nor are processes that hide their environment.
 end_strays() {
     unset RB_PREEMPT_FILE # or grep finds itself
     for _ in 1 2 3 4 5; do # what is being ended may start another
@@ -270,7 +270,7 @@ save)
     task "$2" "$3"
     if [ -e "$own/stopped" ]; then from=$own/snapshot; else from=$dir/$4; fi
     cd "$from" 2>/dev/null || die "trial $2 left no checkpoint directory $4"
-    link=$(find . -type l 2>/dev/null | head -n 1) # trials go on from it, but rbrun fetch will not unpack it
+    link=$(find . -type l 2>/dev/null | head -n 1) # trials resume from it, but rbrun fetch will not unpack it
     [ -z "$link" ] || echo "symbolic link: \"$link\"" >&2
     [ -n "${5:-}" ] || exec tar --hard-dereference -cf - . # fetch will unpack no hard links either
     names=$(find . \( -type f -o -type l \) | LC_ALL=C grep -E -- "$5") || :

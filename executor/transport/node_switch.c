@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define DIRECTORY "${RB_RUN_DIR:-/run/rb}-switch"
-// $1: the directory. Reads the script; one that was cut off on its way is not installed.
+// $1: the directory. Reads the script; an incomplete one is not installed.
 #define INSTALL                                                                                             \
     "umask 022; mkdir -p \"$1\"; cat >\"$1/switch.$$\"; "                                                   \
     "if [ \"$(tail -n 1 \"$1/switch.$$\")\" = 'main \"$@\"' ]; then mv -f \"$1/switch.$$\" \"$1/switch\"; " \
@@ -27,8 +27,8 @@ void rb_node_switch_boot(int64_t limit_s, struct rb_buf *out)
                   limit_s);
 }
 
-// Login users of cloud images may sudo without a password; as root, sudo is not needed. Who may not do that can still
-// read how the switch is.
+// Login users of cloud images may use sudo without a password; root needs no sudo. A user who may not use it can still
+// read the switch's state.
 void rb_node_switch_beat(int64_t limit_s, struct rb_buf *out_command, struct rb_buf *out_input)
 {
     rb_buf_puts(out_command, "d=" DIRECTORY "; s=; [ \"$(id -u)\" = 0 ] || s='sudo -n'; $s sh -c ");

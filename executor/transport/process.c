@@ -111,7 +111,7 @@ static void on_stderr(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void on_written(uv_write_t *write, int status)
 {
-    (void)status; // a child that closes its input early says why by its exit code
+    (void)status; // a child that closes its input early explains that by its exit code
     struct rb_process *p = write->data;
     drop_input(p);
     close_handle((uv_handle_t *)&p->in);
@@ -143,7 +143,7 @@ static bool cannot_start(const char *program, int why, struct rb_err *err)
     return rb_err_set(err, RB_E_PROCESS_START, "%s: %s", rb_buf_str(&what), strerror(why));
 }
 
-// Not UV_IGNORE: that opens /dev/null in the child, where the soft limit of open files may be below what we have open.
+// Not UV_IGNORE: that opens /dev/null in the child, where the soft limit of open files may be below our open files.
 static uv_stdio_container_t borrowed(int fd)
 {
     return (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = fd};

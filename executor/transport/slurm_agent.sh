@@ -1,4 +1,4 @@
-# What a Slurm allocation runs, behind the lines that rbrun puts before it (rb_mailboxes, rb_hard_limit_s). POSIX sh.
+# Runs in a Slurm allocation, behind the lines that rbrun puts before it (rb_mailboxes, rb_hard_limit_s). POSIX sh.
 # The node is reached through a mailbox on the shared filesystem, $rb_mailboxes/$SLURM_JOB_ID:
 #   ready            the agent serves
 #   beat             changes every few seconds for as long as it does
@@ -88,7 +88,7 @@ serve() {
     rm -rf "$work"
 }
 
-# What Slurm sends before it takes the node: trials that look for the file may still save.
+# Slurm sends this before it takes the node: trials that look for the file may still save.
 on_term() {
     preempted=1
     for run in "$home"/rb/*/; do

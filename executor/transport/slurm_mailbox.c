@@ -70,7 +70,7 @@ static bool slurm_user_data(const struct rb_birth *birth, struct rb_buf *out, ch
                             struct rb_err *err)
 {
     (void)err;
-    host_key[0] = '\0'; // the filesystem says who may write into the mailbox
+    host_key[0] = '\0'; // the filesystem controls who may write into the mailbox
     rb_slurm_mailbox_script(birth->job->resources.slurm.shared_dir, birth->run_id, birth->hard_limit_min * 60, out);
     return true;
 }

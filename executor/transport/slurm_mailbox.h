@@ -11,7 +11,7 @@
 
 // Makes <shared_dir>/<run_id>, which no one else may enter, unless it exists. Errors: IO, DENIED (another user's).
 bool rb_slurm_mailbox_make(const char *shared_dir, const char *run_id, struct rb_err *err);
-// The batch script. It ends itself hard_limit_s after its start unless the launcher's heartbeats say later.
+// The batch script. The job ends itself hard_limit_s after its start unless the launcher's heartbeats move that.
 void rb_slurm_mailbox_script(const char *shared_dir, const char *run_id, int64_t hard_limit_s, struct rb_buf *out);
 
 #endif

@@ -39,7 +39,7 @@ static void __attribute__((format(printf, 2, 3))) add_dir(struct control_dirs *d
     dirs->n += n < RB_SSH_CONTROL_DIR_BYTES;
 }
 
-// In order of preference. Cleaners of /tmp take away sockets that are older than some days.
+// In order of preference. Cleaners of /tmp remove sockets that are older than some days.
 static void list_dirs(const char *run_dir, struct control_dirs *out)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -54,7 +54,7 @@ static void list_dirs(const char *run_dir, struct control_dirs *out)
     add_dir(out, "/tmp/rb-%ld-%08x", (long)geteuid(), tag);
 }
 
-// In /tmp others may have made what has this name: only a directory that no one else can read is ours.
+// In /tmp others may have created this name: only a directory that no one else can read is ours.
 static bool is_ours(const char *dir)
 {
     struct stat st;

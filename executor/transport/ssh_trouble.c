@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-// ssh prints English in every locale. The first that fits counts.
+// ssh prints English in every locale. The first match counts.
 static const struct {
     const char *words;
     bool passes;
     const char *remedy;
 } troubles[] = {
     {"IDENTIFICATION HAS CHANGED", false,
-     "another machine than the one that was launched answers there: look who has that address before you go on"},
+     "another machine than the launched one answers there: check who has that address before you continue"},
     {"Host key verification failed", false,
      "it does not have the host key it was launched with: use an image that runs cloud-init (resources.image_id), and "
      "look whether another machine has that address"},
@@ -46,7 +46,7 @@ bool rb_ssh_trouble_passes(const char *said)
     return i == N_TROUBLES || troubles[i].passes;
 }
 
-// The last line says what was wrong. Line ends, CR LF, were replaced by '?' before.
+// The last line has the reason. Line ends, CR LF, were replaced by '?' before.
 static void last_line(const char *said, struct rb_buf *out)
 {
     size_t n = strlen(said);

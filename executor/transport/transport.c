@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-// Without a directory ssh says what is wrong with it.
+// Without a directory ssh reports what is wrong with it.
 static const char *const *command(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                   const char *control, const char *remote, struct rb_arena *arena)
 {

@@ -1,5 +1,5 @@
 // Runs a command line on a node: over ssh, directly on this machine, or through a mailbox on a filesystem shared with a
-// Slurm allocation. The launcher does not depend on which of them it is.
+// Slurm allocation. The launcher does not depend on which of them it uses.
 #ifndef RB_EXECUTOR_TRANSPORT_H
 #define RB_EXECUTOR_TRANSPORT_H
 
@@ -7,21 +7,21 @@
 #include "base/buf.h"
 #include "executor/launcher/launcher.h"
 
-// What the nodes of a run or of a campaign are launched with, so that they can be reached.
+// How the nodes of a run or of a campaign are set up at launch, so that they can be reached.
 struct rb_birth {
     const struct rb_job *job;
     const char *run_id, *run_dir;
-    int64_t hard_limit_min; // until a node that never hears from us is to end itself
+    int64_t hard_limit_min; // until a node that never receives a heartbeat ends itself
     char public_key[256];   // of the run; made by prepare where nodes know one
 };
 
 struct rb_transport {
-    const char *name; // as a provider names it
+    const char *name; // as providers name it
     bool is_users_shell; // what argv starts is the user's command on this machine: it sees the user's environment
     // argv that runs `remote` (a POSIX shell command line) in the node's home; NULL-terminated, in the arena.
     const char *const *(*argv)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                const char *remote, struct rb_arena *arena);
-    // Before the first command to a node. NULL: nothing to do.
+    // Called before the first command to a node. NULL: nothing to do.
     bool (*meet)(const struct rb_launcher_config *config, const struct rb_launch_node *node, struct rb_err *err);
     // argv that closes what is kept open to the node; NULL: nothing is.
     const char *const *(*leave)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
@@ -39,7 +39,7 @@ struct rb_transport {
 };
 
 extern const struct rb_transport rb_transport_ssh, rb_transport_local, rb_transport_slurm;
-// The one that a provider's nodes are reached by (rb_provider_ops.transport); NULL: ssh.
+// Finds the transport of a provider's nodes (rb_provider_ops.transport); NULL: ssh.
 const struct rb_transport *rb_transport_find(const char *name);
 
 #endif

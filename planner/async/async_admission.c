@@ -11,10 +11,10 @@
 #define BISECTIONS   7     // the instant to within a hundredth of what there is
 #define FEW_RUNS     64    // while looking for it
 #define PLAYED_PARTS 8     // after each of which it may be known that the instant is too late
-#define MORE         1.005 // configurations: an exchange must start so many times as many
+#define MORE         1.005 // times as many configurations: what an exchange must start at least
 #define MOVE         0.3   // part of the instant by which more runs may move it,
 #define MOVES        6     // to within a hundredth
-#define STEP_DOWN    0.98  // of the instant, where the runs a plan is told by say that it is too late
+#define STEP_DOWN    0.98  // of the instant, where unseen runs show that it is too late
 #define STEPS_DOWN   12
 #define MOST_POOLS   4 // fixed clusters to start from, of each offer
 
@@ -61,7 +61,7 @@ static bool play(const struct rb_search *search, struct admission *a, int n, dou
         for (int i = made; i < made + more; i++)
             beyond += !within(search->req, &runs[i]);
         *out_in_limits = (double)(n - beyond) / n;
-        if (*out_in_limits < search->req->confidence)
+        if (*out_in_limits < rb_search_confidence(search))
             return true;
     }
     sum_up(search->req, runs, n, a, out_in_limits);
@@ -84,7 +84,7 @@ static bool longest_run(const struct rb_search *search, const struct rb_candidat
 
 static bool stands(const struct rb_search *search, const struct admission *a)
 {
-    return a->candidate.admit_until_us > 0 && a->p >= search->req->confidence;
+    return a->candidate.admit_until_us > 0 && a->p >= rb_search_confidence(search);
 }
 
 // The latest instant that keeps the constraints in the first few runs. out->p < confidence: none does.
@@ -101,7 +101,7 @@ static bool settle(struct rb_search *search, const struct rb_candidate *c, struc
         if (a.candidate.admit_until_us < 1 || !play(search, &a, FEW_RUNS, &in_limits, err))
             return a.candidate.admit_until_us < 1;
         search->n_evaluated++;
-        if (in_limits < search->req->confidence) {
+        if (in_limits < rb_search_confidence(search)) {
             late_us = a.candidate.admit_until_us;
             continue;
         }
@@ -205,7 +205,7 @@ static bool settle_on_more(struct rb_search *search, struct admission *io, bool 
         a.candidate.admit_until_us = (int64_t)((double)io->candidate.admit_until_us * part);
         if (!play(search, &a, rb_async_n_compared(search), &in_limits, err))
             return false;
-        if (in_limits < search->req->confidence) {
+        if (in_limits < rb_search_confidence(search)) {
             late = part;
             continue;
         }
@@ -219,7 +219,7 @@ static bool settle_on_more(struct rb_search *search, struct admission *io, bool 
     return true;
 }
 
-// ---- telling
+// ---- unseen runs
 
 bool rb_async_tried(const struct rb_search *search, const struct rb_candidate *candidate, struct rb_async_tried *out,
                     struct rb_err *err)
@@ -238,7 +238,7 @@ bool rb_async_tried(const struct rb_search *search, const struct rb_candidate *c
     return true;
 }
 
-// Does it keep its promise in runs that it was not chosen by?
+// Does it keep the constraints in runs that it was not chosen by?
 static bool confirm(struct rb_search *search, struct rb_candidate *c, bool *out_stands, struct rb_err *err)
 {
     const int n = search->req->samples;
@@ -248,11 +248,16 @@ static bool confirm(struct rb_search *search, struct rb_candidate *c, bool *out_
     if (!rb_async_play(search, c, RB_ASYNC_FIRST_UNSEEN, n, runs, NULL, err))
         return false;
     sum_up(search->req, runs, n, &a, &in_limits);
-    *out_stands = a.p >= search->req->confidence;
-    return !*out_stands || rb_async_estimate(search, c, NULL, err);
+    *out_stands = a.p >= rb_search_confidence(search);
+    if (!*out_stands)
+        return true;
+    if (!rb_async_estimate(search, c, NULL, err))
+        return false;
+    *out_stands = c->estimate.p_both >= rb_search_confidence(search);
+    return true;
 }
 
-// The cheapest of the path that still keeps its promise; where none does, configurations are cut off earlier.
+// The cheapest of the path that still keeps them; where none does, configurations are cut off earlier.
 static bool confirm_path(struct rb_search *search, const struct rb_candidate *path, int n, struct rb_candidate *out,
                          bool *out_stands, struct rb_err *err)
 {
@@ -274,13 +279,12 @@ static bool confirm_path(struct rb_search *search, const struct rb_candidate *pa
 
 // ---- the nearest constraints that would leave time for one configuration
 
-// What all runs of a candidate need, each constraint alone; runs that train nobody to the end are none of them.
+// What all runs of a candidate need, each constraint alone. A run that trains no configuration to the end keeps none.
 static bool needs_of_part(const struct rb_search *search, const struct rb_candidate *c, uint32_t first, int n,
                           double confidence, struct rb_needs *out, struct rb_err *err)
 {
-    const struct rb_plan_request *req = search->req;
     RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
-    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(3 * (size_t)n, sizeof *values);
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
     int n_full = 0;
     if (!rb_async_play(search, c, first, n, runs, NULL, err))
         return false;
@@ -291,8 +295,7 @@ static bool needs_of_part(const struct rb_search *search, const struct rb_candid
     }
     *out = rb_needs_none();
     if (n_full >= rb_need_count(confidence, n))
-        *out =
-            rb_needs_of(values, values + n, n, req->deadline_us, req->budget_uusd, confidence, values + 2 * (size_t)n);
+        *out = rb_async_needs_of(search, c, values, values + n, n, confidence);
     return true;
 }
 
@@ -306,10 +309,10 @@ static bool is_nearer(int64_t value, int64_t than)
     return value >= 0 && (than < 0 || value < than);
 }
 
-// More than is asked for, by what so few runs may be off.
+// More than the confidence asked, by one standard error of this few runs.
 static double cautious(const struct rb_search *search, int n)
 {
-    const double c = search->req->confidence;
+    const double c = rb_search_confidence(search);
     return fmin(1, c + sqrt(c * (1 - c) / n));
 }
 
@@ -341,11 +344,13 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
     return true;
 }
 
-// The nearest of many is near by chance, too: what it needs is told by runs that it was not chosen by, the same that settle
-// whether a plan stands when it is asked for with that.
-static bool tell(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out, struct rb_err *err)
+// The nearest of many candidates is partly near by chance. So its needs come from runs that it was not chosen by: the same runs
+// decide whether there is a plan when the job is planned again with them.
+static bool needs_in_unseen(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out,
+                            struct rb_err *err)
 {
-    return needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, search->req->confidence, out, err);
+    return needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, rb_search_confidence(search), out,
+                         err);
 }
 
 static bool find_nearest(struct rb_search *search, struct nearest *out, struct rb_err *err)
@@ -413,7 +418,7 @@ static bool settle_nearest(struct rb_search *search, bool by_budget, struct rb_c
         struct rb_candidate at = from;
         struct rb_needs needs;
         at.admit_until_us = (int64_t)ceil(parts[i] * (double)from.admit_until_us);
-        if (!needs_of_part(search, &at, 0, n, search->req->confidence, &needs, err))
+        if (!needs_of_part(search, &at, 0, n, rb_search_confidence(search), &needs, err))
             return false;
         if (is_nearer(by_budget ? needs.budget_uusd : needs.deadline_us, least)) {
             least = by_budget ? needs.budget_uusd : needs.deadline_us;
@@ -428,27 +433,25 @@ static bool take_nearest(struct rb_search *search, struct rb_candidate *out, boo
                          struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    struct rb_needs told, part = rb_needs_none();
+    struct rb_needs needs, part = rb_needs_none();
     struct nearest nearest;
     if (!find_nearest(search, &nearest, err))
         return false;
     if (nearest.deadline_us >= 0 && req->deadline_us >= 0) {
         if (!climb_nearest(search, false, &nearest, err) || !settle_nearest(search, false, &nearest.by_deadline, err) ||
-            !tell(search, &nearest.by_deadline, &told, err))
+            !needs_in_unseen(search, &nearest.by_deadline, &needs, err))
             return false;
-        part.deadline_us = told.deadline_us;
-        *out = nearest.by_deadline;
-        if (told.deadline_us >= 0 && told.deadline_us <= req->deadline_us)
-            return confirm(search, out, out_found, err);
+        part.deadline_us = needs.deadline_us;
+        if (needs.deadline_us >= 0 && needs.deadline_us <= req->deadline_us)
+            return confirm_path(search, &nearest.by_deadline, 1, out, out_found, err);
     }
     if (nearest.budget_uusd >= 0 && req->budget_uusd >= 0) {
         if (!climb_nearest(search, true, &nearest, err) || !settle_nearest(search, true, &nearest.by_budget, err) ||
-            !tell(search, &nearest.by_budget, &told, err))
+            !needs_in_unseen(search, &nearest.by_budget, &needs, err))
             return false;
-        part.budget_uusd = told.budget_uusd;
-        *out = nearest.by_budget;
-        if (told.budget_uusd >= 0 && told.budget_uusd <= req->budget_uusd)
-            return confirm(search, out, out_found, err);
+        part.budget_uusd = needs.budget_uusd;
+        if (needs.budget_uusd >= 0 && needs.budget_uusd <= req->budget_uusd)
+            return confirm_path(search, &nearest.by_budget, 1, out, out_found, err);
     }
     rb_needs_merge(io, &part);
     return true;

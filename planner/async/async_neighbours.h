@@ -1,4 +1,4 @@
-// Plans of an asynchronous job that differ from one by a single move: other node counts, sizes or machines, of one phase or of all
+// Plans of an asynchronous job that differ from one by a single move: other node counts, sizes or machines, of one phase or all
 // from one on.
 #ifndef RB_PLANNER_ASYNC_NEIGHBOURS_H
 #define RB_PLANNER_ASYNC_NEIGHBOURS_H

@@ -35,7 +35,7 @@ static bool keeps(struct rb_search *search, struct rb_candidate *c, int n, bool 
     search->n_evaluated++;
     if (!rb_engine_estimate(search, c, n, true, &c->estimate, NULL, err))
         return false;
-    *out = c->estimate.p_both >= search->req->confidence;
+    *out = c->estimate.p_both >= rb_search_confidence(search);
     return true;
 }
 
@@ -74,7 +74,7 @@ static bool carry_out(struct rb_search *search, struct rb_candidate *io, bool *i
         *io = pool(search, offer, nodes);
         if (!rb_async_estimate(search, io, NULL, err))
             return false;
-        if (io->estimate.p_both >= search->req->confidence)
+        if (io->estimate.p_both >= rb_search_confidence(search))
             return true;
     }
     *io_found = false;

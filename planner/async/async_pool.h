@@ -6,7 +6,7 @@
 #include "planner/async/async_runs.h"
 
 // The pool that trains fastest with one bundle of GPUs for each trial: of every offer the most nodes (resources.max_nodes)
-// that keep the budget with the confidence asked, and where the policy asks for forecasts, with these, too. Has been estimated so.
+// that keep the budget with the confidence asked, and if the policy asks for forecasts, with these, too. It has been estimated.
 // Infeasible: not even one node of any.
 bool rb_async_pool_plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 

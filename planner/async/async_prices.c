@@ -5,7 +5,7 @@
 
 #define PRICES       24   // of time, as parts of what the plan beside costs a second:
 #define LEAST_PRICE  0.03 // from this one on
-#define PRICE_STEP   1.3  // each so many times the one before
+#define PRICE_STEP   1.3  // the ratio of each price to the one before
 #define EVERY_COUNT  4    // nodes up to which all counts are tried; each one beyond it is half as much again
 
 // What happens in the runs that candidates are screened by.

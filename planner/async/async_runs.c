@@ -32,7 +32,8 @@ static int n_compared(const struct rb_scenario *s, int n_told, int part)
 
 int rb_async_n_compared(const struct rb_search *search)
 {
-    return n_compared(search->scenario, search->req->samples, search->compared_part);
+    const bool few = search->place == RB_SEARCH_FRONTIER_BETWEEN;
+    return n_compared(search->scenario, search->req->samples, few ? RB_ASYNC_POINT_PART : RB_ASYNC_COMPARED_PART);
 }
 
 int rb_async_n_screened(const struct rb_search *search)
@@ -42,7 +43,7 @@ int rb_async_n_screened(const struct rb_search *search)
 
 bool rb_async_may_keep(const struct rb_search *search, double p, int n)
 {
-    const double c = search->req->confidence;
+    const double c = rb_search_confidence(search);
     return p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / n);
 }
 
@@ -58,7 +59,7 @@ void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes)
 bool rb_async_is_anytime(const struct rb_search *search)
 {
     const struct rb_policy *policy = rb_policy_find(search->req->job->policy);
-    return search->asynchronous && policy && policy->anytime;
+    return policy && policy->anytime;
 }
 
 // Kept and counted again under other deadlines and budgets: so they go on beyond the budget.
@@ -143,13 +144,22 @@ bool rb_async_guess(struct rb_search *search, struct rb_candidate *candidate, in
     return true;
 }
 
+// Kept runs go on beyond the budget and get no forecasts: they are the plan's own where neither counts.
+static bool kept_runs_are_its_own(const struct rb_search *search, const struct rb_candidate *candidate)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    const struct rb_plan plan = rb_engine_plan(search, candidate, stages);
+    return search->req->budget_uusd < 0 && !rb_async_is_anytime(search) &&
+           rb_world_affordable_runs(&plan, search->req->samples) == search->req->samples;
+}
+
 bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                        struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    if (!out_stages && !rb_async_is_anytime(search))
+    if (!out_stages && kept_runs_are_its_own(search, candidate))
         return rb_async_guess(search, candidate, req->samples, err);
-    if (out_stages)
-        rb_search_note(search, "stages 0..%d: time by runs of the engine: %s", candidate->n_stages - 1, RB_ASYNC_WHY);
     return rb_engine_estimate(search, candidate, req->samples, false, &candidate->estimate, out_stages, err);
 }

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH       1e-3 // of the objective: what an exchange must gain
-#define TOLD_PART   8    // of the runs that a plan is told by: the first look at them
-#define LATE_SIGMA  2    // deviations beyond the mean: what hardly a run exceeds
-#define NEAR        1.3  // times the best objective: plans are looked for beside plans that are no worse,
-#define HOPE        1.02 // and exchanges begin with none that is worse than this
+#define WORTH      1e-3 // of the objective: what an exchange must gain
+#define FIRST_PART 8    // divides the runs that a plan is reported by: the first look at them
+#define LATE_SIGMA 2    // deviations beyond the mean: what hardly a run exceeds
+#define NEAR       1.3  // times the best objective: plans are looked for beside plans that are no worse,
+#define HOPE       1.02 // and exchanges begin with none that is worse than this
 
 // ---- what a candidate is compared by
 
@@ -20,7 +20,7 @@ struct look {
     double objective;
     double tried;  // configurations, mean; only of candidates that stop starting them
     double p;      // of keeping both constraints
-    double surety; // logarithm of a limit over what hardly a run exceeds: tells plans apart that no run keeps
+    double surety; // log(limit / what hardly a run exceeds): orders plans of which no run keeps the constraints
 };
 
 static double deviation(const int64_t *values, int n, double mean)
@@ -82,7 +82,7 @@ struct walk {
 
 static bool keeps(const struct walk *w, const struct look *l)
 {
-    return l->p >= w->search->req->confidence && l->tried >= w->least_tried;
+    return l->p >= rb_search_confidence(w->search) && l->tried >= w->least_tried;
 }
 
 static bool is_better(const struct walk *w, const struct look *a, const struct look *b)
@@ -100,8 +100,7 @@ static bool may_be_better(const struct walk *w, const struct look *few, const st
 {
     if (!best_keeps)
         return few->surety > best_few->surety;
-    return few->objective < best_few->objective &&
-           rb_async_may_keep(w->search, few->p, rb_async_n_screened(w->search));
+    return few->objective < best_few->objective && rb_async_may_keep(w->search, few->p, rb_async_n_screened(w->search));
 }
 
 struct position {
@@ -196,40 +195,47 @@ bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from
 
 struct best {
     bool exists;
-    struct rb_candidate candidate; // told, and as told it keeps the constraints
+    struct rb_candidate candidate; // estimated by unseen runs, and keeps the constraints by them
 };
 
-// On more and more of the runs that it would be told by, until these refuse it or it is told.
-static bool tell(struct rb_search *search, const struct rb_candidate *best, struct rb_candidate *io, struct rb_err *err)
+// Looks at more and more of the runs that it would be reported by. They refuse it, or in the end its reported figures decide.
+static bool estimate_or_refuse(struct rb_search *search, const struct rb_candidate *best, struct rb_candidate *io,
+                               bool *out_keeps, struct rb_err *err)
 {
     const int all = search->req->samples;
-    for (int n = all / TOLD_PART; n > 0 && n < all; n *= 2) {
+    *out_keeps = false;
+    for (int n = all / FIRST_PART; n > 0 && n < all; n *= 2) {
         if (!rb_async_guess(search, io, n, err))
             return false;
         if (!rb_search_may_stand(search, RB_RUN_UNSEEN, io, best, all))
             return true;
     }
-    return rb_async_estimate(search, io, NULL, err);
+    if (!rb_async_estimate(search, io, NULL, err))
+        return false;
+    *out_keeps = io->estimate.p_both >= rb_search_confidence(search);
+    return true;
 }
 
 static bool offer(struct rb_search *search, struct best *best, const struct rb_candidate *c, bool *out_better,
                   struct rb_err *err)
 {
-    struct rb_candidate told = *c;
+    struct rb_candidate offered = *c;
+    bool keeps;
     *out_better = false;
-    if (!tell(search, best->exists ? &best->candidate : NULL, &told, err))
+    if (!estimate_or_refuse(search, best->exists ? &best->candidate : NULL, &offered, &keeps, err))
         return false;
-    if (told.estimate.p_both < search->req->confidence) {
-        rb_search_explain(search, "optimal", &told, "P=%.3f in runs that it was not chosen by", told.estimate.p_both);
+    if (offered.estimate.p_both < rb_search_confidence(search)) {
+        rb_search_explain(search, "optimal", &offered, "P=%.3f in runs that it was not chosen by",
+                          offered.estimate.p_both);
         return true;
     }
-    *out_better = !best->exists || (told.estimate.samples == search->req->samples &&
-                                    rb_candidate_compare(&told, &best->candidate, search->req->objective) < 0);
+    *out_better =
+        keeps && (!best->exists || rb_candidate_compare(&offered, &best->candidate, search->req->objective) < 0);
     if (!*out_better)
         return true;
     if (best->exists)
-        rb_search_explain_loss(search, "optimal", &best->candidate, &told);
-    *best = (struct best){true, told};
+        rb_search_explain_loss(search, "optimal", &best->candidate, &offered);
+    *best = (struct best){true, offered};
     return true;
 }
 
@@ -259,7 +265,7 @@ static bool offer_hints(struct rb_search *search, struct best *best, bool *out_b
     return true;
 }
 
-// The last one that keeps what it promises.
+// Offers the last plan of the path that keeps the constraints in unseen runs.
 static bool offer_path(struct rb_search *search, struct best *best, const struct rb_candidate *path, int n,
                        struct rb_err *err)
 {
@@ -299,7 +305,7 @@ static bool merge_nearest(struct rb_search *search, const struct rb_candidate *e
     return true;
 }
 
-// known: what ends no better than it, in the runs that both were chosen by, is not told; NULL: nothing is.
+// known: an exchange that ends no better, in the runs that both were chosen by, is not estimated. NULL: every one is.
 static bool exchange_from(struct rb_search *search, const struct rb_candidate *start, const struct look *known,
                           struct best *best, struct rb_candidate *out_end, struct rb_err *err)
 {
@@ -374,10 +380,11 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
     if (start.n_stages > 0 && !exchange_from(search, &start, NULL, &best, &end, err))
         return false;
-    // A hint of a what-if has been explored from; of a frontier, so few runs decide at each deadline that it is worth doing again.
-    if (from_best && (!hinted || search->whole_job) && !explore(search, &best, err))
+    // A what-if's hint was explored from before. At each deadline of a frontier few runs decide, so that exploring again pays.
+    if (from_best && (!hinted || search->place != RB_SEARCH_ALONE) && !explore(search, &best, err))
         return false;
-    if (!best.exists && !search->whole_job && !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
+    if (!best.exists && search->place == RB_SEARCH_ALONE &&
+        !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
         return false;
     if (best.exists)
         *out = rb_search_found(search, &best.candidate);

@@ -5,7 +5,7 @@
 
 #include "planner/async/async_runs.h"
 
-// `optimal` for asynchronous jobs. Its plans have been told (rb_async_estimate), and keep the constraints as told.
+// `optimal` for asynchronous jobs. Its plans were estimated by unseen runs (rb_async_estimate), and keep the constraints by them.
 bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 
 // Exchanges from a candidate until none helps or the time is up: towards feasibility first, then towards the objective.

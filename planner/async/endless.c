@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define MOST_STARTS 100 // of one trial: beyond that a market that charged nothing but a hundredth would be dear
+#define MOST_STARTS 100 // of one trial: beyond that even a hundredth of the price would be expensive
 #define SURE_SIGMA  16  // deviations of a geometric count beyond which no replicate of ten thousands goes
 #define NEVER       INT64_C(1000000000000000) // microseconds: 31 years; micro-dollars: a billion dollars
 
@@ -40,7 +40,7 @@ struct rb_estimate rb_endless_estimate(int samples)
     return (struct rb_estimate){.time_us.mean = NEVER, .cost_uusd.mean = NEVER, .samples = samples};
 }
 
-// Of an offer's sizes the one that ends a stage's trials soonest; false: one of them ends, or it has none.
+// True: no size of the offer ends the stage's trials; *out_trial_s is the least time of one. False: one does, or it has none.
 static bool ends_nowhere(const struct rb_search *search, int stage, int offer, double *out_trial_s)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
@@ -52,7 +52,7 @@ static bool ends_nowhere(const struct rb_search *search, int stage, int offer, d
         if (rb_search_trial_s(search, stage, offer, sizes->gpus[i], &here_s))
             *out_trial_s = fmin(*out_trial_s, here_s);
     }
-    return sizes->n > 0;
+    return sizes->n > 0 && search->scorer->barriers;
 }
 
 int rb_endless_stage(const struct rb_search *search, int offer)
@@ -86,7 +86,7 @@ static int soonest_of_endless(const struct rb_search *search, int stage, double 
 
 bool rb_endless_check(const struct rb_search *search, struct rb_err *err)
 {
-    for (int stage = 0; stage < search->scenario->stages.n && !search->asynchronous; stage++) {
+    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
         double x_s;
         char text[32];
         const int offer = soonest_of_endless(search, stage, &x_s);

@@ -78,7 +78,7 @@ static bool best_step(struct rb_search *search, const struct climb *from, struct
                       struct rb_err *err)
 {
     double best_benefit = -1;
-    for (int stage = 0; stage < from->at.n_stages; stage++) {
+    for (int stage = 0; stage < from->at.n_stages && rb_search_has_time_for(search, search->req->samples); stage++) {
         struct climb next;
         bool stands;
         if (!step_down(search, from, stage, &next))
@@ -114,11 +114,22 @@ static bool climb_from(struct rb_search *search, const struct rb_candidate *star
     return true;
 }
 
+// Where time is limited, the offer of the best fixed cluster comes first.
+static int first_offer(const struct rb_search *search)
+{
+    const int index = rb_search_index_of(&rb_planner_static);
+    const struct rb_plan_result *fixed = &search->results[index];
+    const bool has = search->req->time_limit_us > 0 && search->has_result[index] && fixed->feasible;
+    return has ? fixed->best.stages[0].offer : 0;
+}
+
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
+    const int n_offers = search->scenario->n_offers, first = first_offer(search);
     struct rb_candidate best, reached;
     bool exists = false;
-    for (int i = 0; i < search->scenario->n_offers && !(i > 0 && rb_search_out_of_time(search)); i++) {
+    for (int k = 0; k < n_offers && !(k > 0 && rb_search_out_of_time(search)); k++) {
+        const int i = k == 0 ? first : k <= first ? k - 1 : k;
         const struct rb_candidate *start;
         if (search->sizes[i].n == 0 || rb_search_is_outbid(search, i))
             continue;

@@ -1,9 +1,8 @@
-// The cheapest (or fastest) plan over GPUs per trial x nodes x offer per stage, nodes kept or released at barriers. Where
-// the laws of the stages are independent the exact search finds and proves it; else tables of replicates are searched:
-// shortest paths give good plans at once, exchanges improve them, branch and bound looks for what they missed; every
-// plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
+// The cheapest (or fastest) plan over GPUs per trial x nodes x offer per stage, nodes kept or released at barriers. Tables of
+// sampled stage times are searched: shortest paths give good plans at once, and exchanges improve them. For the least cost
+// the certificate then looks through the whole space; for the least time, branch and bound does. A plan becomes the best
+// only after runs of the whole plan were scored. The search starts from the published planners' results.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
-#include "planner/async/async_search.h"
 #include "planner/proof/certificate.h"
 #include "planner/search/branch.h"
 #include "planner/search/exchange.h"
@@ -101,13 +100,13 @@ static int pick_slopes(const struct rb_optimum *op, const struct hull *hull, dou
 
 static bool improve(struct rb_optimum *op, const struct hull *hull, struct rb_err *err)
 {
+    const bool for_objective = op->aim.kind == RB_AIM_OBJECTIVE;
     double slopes[5];
-    int n_slopes = op->aim.kind == RB_AIM_OBJECTIVE ? pick_slopes(op, hull, slopes, 5) : 0;
     if (!rb_exchange(op, err))
         return false;
-    if (op->aim.kind == RB_AIM_OBJECTIVE && rb_search_is_certified(op->search))
+    if (for_objective && rb_search_is_certified(op->search))
         return true; // the certificate looks through the whole space
-    return rb_branch(op, slopes, n_slopes, err);
+    return rb_branch(op, slopes, for_objective ? pick_slopes(op, hull, slopes, 5) : 0, err);
 }
 
 // Everything again for one of the aims of an infeasible request.
@@ -185,7 +184,20 @@ static bool take_best_baseline(struct rb_search *search, struct rb_plan_result *
     }
     if (best)
         *out = rb_search_found(search, &best->best);
+    out->cut = true;
     return best != NULL;
+}
+
+// Tables take too long: what is left of the time is greedy's.
+static bool take_best_left(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    const struct rb_plan_result *ignored;
+    search->has_result[rb_search_index_of(&rb_planner_greedy)] = false;
+    if (!rb_search_plan(search, &rb_planner_greedy, &ignored, err))
+        return false;
+    if (!take_best_baseline(search, out))
+        *out = rb_search_no_plan(search);
+    return true;
 }
 
 static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
@@ -197,15 +209,14 @@ static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out,
         return true;
     if (!rb_optimum_init(&op, search, err)) // what they find keeps the tables small
         return false;
-    bool ok = search_tables(&op, out, err);
+    const bool late = op.options.cut;
+    bool ok = late || search_tables(&op, out, err);
     rb_optimum_finish(&op);
-    return ok;
+    return late ? take_best_left(search, out, err) : ok;
 }
 
-static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+bool rb_stages_optimal(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
-    if (search->asynchronous)
-        return rb_async_plan(search, out, err);
     if (!plan_on_tables(search, out, err))
         return false;
     if (out->feasible && rb_search_is_certified(search))
@@ -217,6 +228,11 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
                   "time"
                 : "the objective is min_time: no bound is computed for it";
     return true;
+}
+
+static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    return search->scorer->optimal(search, out, err);
 }
 
 const struct rb_planner rb_planner_optimal = {

@@ -1,9 +1,11 @@
 // The best fixed cluster: one offer and one node count for the whole job, every stage with the largest allowed size
 // at which all its trials fit at once, else the smallest. Source: design section 10, Baselines.
-#include "planner/search/search.h"
+#include "planner/search/reckon.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define THINNED 32 // nodes up to which every number is considered where time is limited; then steps of as small a part
 
 // GPUs per trial of a stage on a cluster of `total` GPUs; 0: not even one trial fits.
 static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int per_node)
@@ -20,7 +22,7 @@ static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int p
 // number of trials: there every size is a cluster of its own.
 static bool has_one_size(const struct rb_search *search)
 {
-    return search->asynchronous && strcmp(search->req->job->policy, "static") == 0;
+    return !search->scorer->barriers && strcmp(search->req->job->policy, "static") == 0;
 }
 
 // given: GPUs of every trial; 0: as the number of trials says.
@@ -49,8 +51,9 @@ static size_t most_clusters(const struct rb_search *search, int offer)
 static int list_clusters(const struct rb_search *search, int offer, struct rb_candidate *out)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
+    const bool thin = search->req->time_limit_us > 0;
     int n = 0, most = rb_search_useful_nodes(search, 0, offer);
-    for (int nodes = 1; nodes <= most; nodes++) {
+    for (int nodes = 1; nodes <= most; nodes += thin ? 1 + nodes / THINNED : 1) {
         if (!has_one_size(search)) {
             n += fixed_cluster(search, offer, nodes, 0, &out[n]);
             continue;
@@ -88,13 +91,39 @@ bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, str
         most += most_clusters(search, offer);
     RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc(most + 1, sizeof *clusters);
     for (int offer = 0; offer < n_offers; offer++)
-        n += list_clusters(search, offer, &clusters[n]);
+        if (search->req->time_limit_us == 0 || !rb_search_is_outbid(search, offer))
+            n += list_clusters(search, offer, &clusters[n]);
+    if (search->req->time_limit_us > 0 && search->scorer->barriers)
+        rb_reckon_sort(search, clusters, n);
     return rb_search_nearest_of(search, clusters, n, out, err);
+}
+
+// Where time is limited, the clusters of all offers are looked at together, the most promising first.
+static bool plan_in_time(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    size_t most = 0;
+    int n = 0, best;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++)
+        most += most_clusters(search, offer);
+    RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc(most + 1, sizeof *clusters);
+    for (int offer = 0; offer < search->scenario->n_offers; offer++)
+        n += rb_search_is_outbid(search, offer) ? 0 : list_clusters(search, offer, &clusters[n]);
+    if (!rb_search_best_of(search, "static", clusters, n, &best, err))
+        return false;
+    if (best < 0 && search->asked == &rb_planner_static)
+        return rb_static_nearest(search, out, err);
+    *out = best < 0 ? rb_search_no_plan(search) : rb_search_found(search, &clusters[best]);
+    if (best >= 0) // greedy begins there
+        search->static_best[clusters[best].stages[0].offer] =
+            (struct rb_static_best){.known = true, .exists = true, .candidate = clusters[best]};
+    return true;
 }
 
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     const struct rb_candidate *best = NULL;
+    if (search->req->time_limit_us > 0 && search->scorer->barriers)
+        return plan_in_time(search, out, err);
     // Until there is a plan no offer is left out for want of time.
     for (int i = 0; i < search->scenario->n_offers && !(best && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *c;

@@ -18,8 +18,11 @@
 #define BY_PARTS     12    // ... and how many of these a trial takes that is drawn part by part
 #define MOST_VISITS  50000 // beginnings of plans
 #define MOST_COLUMNS 20000
-#define PRICES       4 // of time, besides none
-#define MOST_ROUNDS  4 // each begins with a better plan
+#define PRICES       4                   // of time, besides none
+#define MOST_ROUNDS  4                   // each begins with a better plan
+#define LEVELS       2                   // of worlds: few, many
+#define SINGLE_MEANS (MOST_ROUNDS * 3)   // the best's, up and down; a rival's beside it
+#define UNSEEN       (UINT32_C(5) << 21) // runs by which no plan was found; each round has its own
 
 struct column {
     const struct rb_stage_sample
@@ -45,9 +48,14 @@ struct certificate {
     int n_stages, n_columns;
     int n_worlds, need; // `need` of the worlds must be in time
     struct rb_stage_samples *samples;
-    double sigma;        // a mean is not further off than this number of standard errors, for all columns at once
-    double allowed_uusd; // what another plan's columns may sum up to and still not be cheaper
-    double best_uusd, best_columns_uusd;        // mean cost of the best: in runs of the whole plan, and of its columns
+    int round, n_unseen;
+    double sigma, sigma_single; // standard errors that no mean is off by: of all columns at once, of whole plans
+    int64_t *best_runs_uusd;    // [n_unseen] what the best costs in unseen runs
+    double best_low_uusd, best_high_uusd; // its mean cost lies between the two
+    double tolerance_uusd;
+    double best_columns_uusd;                   // the mean of the sum of its columns
+    double more_uusd;                           // what it costs more than that, at most
+    double allowed_uusd;                        // what another plan's columns may sum up to and still not be cheaper
     double prices[PRICES + 1];                  // micro-dollars a microsecond
     double *to_go[PRICES + 1][RB_LIMIT_STAGES]; // [stage][choice]: the least that the stages after it add
     double *least_time;                         // [n_stages + 1][n_worlds], of the stages from i on
@@ -69,8 +77,6 @@ static double floor_uusd(const struct rb_search *search, int stage, const struct
 {
     const struct rb_sim_offer *o = &search->scenario->sim_offers[choice->offer];
     const int per_node = o->offer->gpus, n_trials = rb_search_n_trials(search, stage);
-    const double per_hour =
-        (double)o->billing.rate.uusd_per_hour + (double)o->billing.disk_rate.uusd_per_hour * (double)o->billing.disk_gb;
     const double nodes_a_trial =
         choice->gpus > per_node ? rb_nodes_per_trial(per_node, choice->gpus) : 1.0 / (per_node / choice->gpus);
     double trial_s;
@@ -78,7 +84,7 @@ static double floor_uusd(const struct rb_search *search, int stage, const struct
         return 0;
     const double work_s = n_trials * nodes_a_trial * trial_s;
     const double all_s = choice->nodes * (fmax(trial_s, work_s / choice->nodes) - rb_queue_mean_s(o->provisioning));
-    return per_hour / (double)RB_S_PER_HOUR * fmax(work_s, all_s);
+    return (double)rb_bill_uusd_per_hour(&o->billing) / (double)RB_S_PER_HOUR * fmax(work_s, all_s);
 }
 
 static bool is_listed(const struct rb_search *search, int stage, const struct rb_choice *c)
@@ -108,6 +114,30 @@ static int list_choices(const struct rb_search *search, int stage, struct choice
     return n;
 }
 
+// What one stage costs at least in any plan: its work, where it is cheapest. Of all offers, those that a limit leaves out included.
+static double least_work_of_stage(const struct rb_search *search, int stage)
+{
+    double least_uusd = INFINITY;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        int sizes[RB_LIMIT_GPUS_PER_NODE];
+        const int n = rb_planner_sizes(search->scenario, offer, sizes);
+        for (int i = 0; i < n; i++) {
+            const int nodes = rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes[i]);
+            const struct rb_choice one = {offer, sizes[i], nodes};
+            least_uusd = fmin(least_uusd, floor_uusd(search, stage, &one));
+        }
+    }
+    return isinf(least_uusd) ? 0 : least_uusd;
+}
+
+static double least_work_uusd(const struct rb_search *search)
+{
+    double sum_uusd = 0;
+    for (int stage = 0; stage < search->scenario->stages.n; stage++)
+        sum_uusd += least_work_of_stage(search, stage);
+    return sum_uusd;
+}
+
 static void drop_above_floor(struct certificate *c, const double *least_uusd, double sum_uusd)
 {
     for (int stage = 0; stage < c->n_stages; stage++) {
@@ -116,7 +146,7 @@ static void drop_above_floor(struct certificate *c, const double *least_uusd, do
         for (int i = 0; i < s->n; i++) {
             const double others_uusd = sum_uusd - least_uusd[stage];
             if (others_uusd + floor_uusd(c->search, stage, &s->choices[i].choice) <
-                (1 - RB_PROOF_TOLERANCE) * c->best_uusd)
+                c->best_high_uusd - c->tolerance_uusd)
                 s->choices[n++] = s->choices[i];
         }
         s->n = n;
@@ -192,29 +222,27 @@ static bool fits(const struct certificate *c, int n_worlds)
 
 // ---- columns
 
-// A mean of n values and what it may be off by.
-static double mean_less_slack(const double *values, const double *minus, int n, double sigma, double *out_slack)
+// What the mean of n values, less those of `minus` if there are any, may be off by.
+static double slack_of(const double *values, const double *minus, int n, double sigma)
 {
     double sum = 0, squares = 0;
     for (int r = 0; r < n; r++)
         sum += values[r] - (minus ? minus[r] : 0);
-    const double mean = sum / n;
     for (int r = 0; r < n; r++) {
-        const double off = values[r] - (minus ? minus[r] : 0) - mean;
+        const double off = values[r] - (minus ? minus[r] : 0) - sum / n;
         squares += off * off;
     }
-    *out_slack = sigma * sqrt(squares / ((double)n * fmax(1, n - 1)));
-    return mean - *out_slack;
+    return sigma * sqrt(squares / ((double)n * fmax(1, n - 1)));
 }
 
-// cost: beside the best plan's column of the same stage, so that what both have in common cancels out.
+// Cost: beside the best plan's column of the same stage, so that what both have in common cancels out. Time: the mean of the
+// lowest share of a sample scatters at most as much as the mean of all, over that share.
 static void measure(const struct certificate *c, struct column *column, const struct rb_stage_sample *best)
 {
-    double slack;
-    column->least_uusd = best->cost_mean_uusd +
-                         mean_less_slack(column->sample->cost_uusd, best->cost_uusd, c->n_worlds, c->sigma, &slack);
-    mean_less_slack(column->sample->time_us, NULL, c->n_worlds, c->sigma, &slack);
-    column->least_us = column->sample->time_low_us - slack;
+    const struct rb_stage_sample *s = column->sample;
+    const double share = (double)c->need / c->n_worlds;
+    column->least_uusd = s->cost_mean_uusd - slack_of(s->cost_uusd, best->cost_uusd, c->n_worlds, c->sigma);
+    column->least_us = s->time_low_us - slack_of(s->time_us, NULL, c->n_worlds, c->sigma) / share;
 }
 
 static const struct rb_stage_sample *best_column(struct certificate *c, int stage, struct rb_err *err)
@@ -225,12 +253,10 @@ static const struct rb_stage_sample *best_column(struct certificate *c, int stag
 
 static bool fill_columns(struct certificate *c, struct rb_err *err)
 {
-    c->best_columns_uusd = 0;
     for (int stage = 0; stage < c->n_stages; stage++) {
         const struct rb_stage_sample *best = best_column(c, stage, err);
         if (!best)
             return false;
-        c->best_columns_uusd += best->cost_mean_uusd;
         for (int i = 0; i < c->stages[stage].n; i++) {
             struct choice *choice = &c->stages[stage].choices[i];
             for (int kept = 0; kept <= choice->choice.nodes; kept++) {
@@ -241,15 +267,38 @@ static bool fill_columns(struct certificate *c, struct rb_err *err)
                 if (!column->sample)
                     return false;
                 measure(c, column, best);
+                c->cut = !rb_search_has_time_for(c->search, (double)c->n_worlds / c->n_stages);
+                if (c->cut)
+                    return true;
             }
         }
-        if (rb_search_out_of_time(c->search)) {
-            c->cut = true;
-            return true;
-        }
     }
-    const double more_uusd = fmax(0, c->best_uusd - c->best_columns_uusd);
-    c->allowed_uusd = c->best_columns_uusd + more_uusd - RB_PROOF_TOLERANCE * c->best_uusd;
+    return true;
+}
+
+// What the best costs more than its columns in the same worlds, and so what the columns of others may sum up to.
+static bool compare_with_columns(struct certificate *c, struct rb_err *err)
+{
+    const struct rb_runs *runs;
+    RB_AUTO(rb_auto_free) double *more = rb_xcalloc((size_t)c->n_worlds, sizeof *more);
+    double mean_uusd = 0;
+    if (!rb_search_runs(c->search, c->best, c->n_worlds, &runs, err))
+        return false;
+    for (int r = 0; r < c->n_worlds; r++)
+        more[r] = (double)runs->cost_uusd[r];
+    c->best_columns_uusd = 0;
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        const struct rb_stage_sample *best = best_column(c, stage, err);
+        if (!best)
+            return false;
+        c->best_columns_uusd += best->cost_mean_uusd;
+        for (int r = 0; r < c->n_worlds; r++)
+            more[r] -= best->cost_uusd[r];
+    }
+    for (int r = 0; r < c->n_worlds; r++)
+        mean_uusd += more[r] / c->n_worlds;
+    c->more_uusd = fmax(0, mean_uusd) + slack_of(more, NULL, c->n_worlds, c->sigma);
+    c->allowed_uusd = c->best_columns_uusd + c->more_uusd - c->tolerance_uusd;
     return true;
 }
 
@@ -271,31 +320,36 @@ static void step_back(const struct certificate *c, int stage, double price, cons
     }
 }
 
+// The deadline, from which a price of time counts. Without one all prices are 0.
+static double deadline_us(const struct certificate *c)
+{
+    return c->search->req->deadline_us < 0 ? 0 : (double)c->search->req->deadline_us;
+}
+
 // What all stages cost at least, with this price on every microsecond beyond the deadline.
 static double price_paths(const struct certificate *c, double price, double *const to_go[])
 {
-    const double limit_us = c->search->req->deadline_us < 0 ? 0 : (double)c->search->req->deadline_us;
     double least = INFINITY;
     memset(to_go[c->n_stages - 1], 0, (size_t)c->stages[c->n_stages - 1].n * sizeof **to_go);
     for (int stage = c->n_stages - 2; stage >= 0; stage--)
         step_back(c, stage, price, to_go[stage + 1], to_go[stage]);
     for (int i = 0; i < c->stages[0].n; i++)
         least = fmin(least, weigh(&c->stages[0].choices[i].columns[0], price) + to_go[0][i]);
-    return least - price * limit_us;
+    return least - price * deadline_us(c);
 }
 
 // The price with the largest bound, and some around it. Returns the bound.
 static double choose_prices(struct certificate *c)
 {
     double *const *scratch = c->to_go[0];
-    double low = 0, high = 1e-9 * c->best_uusd, at_low = price_paths(c, 0, scratch), at_high;
+    double low = 0, high = 1e-9 * c->best_high_uusd, at_low = price_paths(c, 0, scratch), at_high;
     c->prices[0] = 0;
     if (c->search->req->deadline_us < 0) {
         for (int k = 1; k <= PRICES; k++)
             c->prices[k] = 0;
         return at_low;
     }
-    for (at_high = price_paths(c, high, scratch); at_high > at_low && high < c->best_uusd; high *= 4) {
+    for (at_high = price_paths(c, high, scratch); at_high > at_low && high < c->best_high_uusd; high *= 4) {
         low = high / 4;
         at_low = at_high;
         at_high = price_paths(c, 4 * high, scratch);
@@ -324,12 +378,11 @@ static double fill_paths(struct certificate *c)
 // Rules out columns through which no plan leads that is cheap enough. One pass forward for each price.
 static void drop_columns(struct certificate *c)
 {
-    const double limit_us = c->search->req->deadline_us < 0 ? 0 : (double)c->search->req->deadline_us;
     double *from[RB_LIMIT_STAGES];
     for (int stage = 0; stage < c->n_stages; stage++)
         from[stage] = rb_xcalloc((size_t)c->stages[stage].n + 1, sizeof **from);
     for (int k = 0; k <= PRICES; k++) {
-        const double price = c->prices[k], most = c->allowed_uusd + price * limit_us;
+        const double price = c->prices[k], most = c->allowed_uusd + price * deadline_us(c);
         for (int stage = 0; stage < c->n_stages; stage++) {
             for (int i = 0; i < c->stages[stage].n; i++)
                 from[stage][i] = INFINITY;
@@ -377,25 +430,22 @@ static void fill_least_times(struct certificate *c)
     }
 }
 
-// The other plan's mean cost less the best one's, from runs of both as a whole, and its standard error.
-static bool compare_runs(struct certificate *c, const struct rb_candidate *other, int n, double *out_mean,
-                         double *out_stderr, struct rb_err *err)
+static bool run_unseen(struct certificate *c, const struct rb_candidate *plan, int64_t *out_uusd, struct rb_err *err)
 {
-    const struct rb_runs *runs;
-    RB_AUTO(rb_auto_free) double *difference = rb_xcalloc((size_t)n, sizeof *difference);
-    double sum = 0, squares = 0;
-    if (!rb_search_runs(c->search, other, n, &runs, err))
+    const int n = c->n_unseen, first = c->round * n;
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc((size_t)n, sizeof *time_us);
+    return rb_search_runs_from(c->search, plan, UNSEEN + (uint32_t)first, n, time_us, out_uusd, err);
+}
+
+// The other plan's mean cost less the best one's, from runs of both as a whole that neither was chosen by.
+static bool compare_runs(struct certificate *c, const struct rb_candidate *other, struct rb_difference *out,
+                         struct rb_err *err)
+{
+    const int n = c->n_unseen;
+    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc((size_t)n, sizeof *cost_uusd);
+    if (!run_unseen(c, other, cost_uusd, err))
         return false;
-    for (int r = 0; r < n; r++)
-        difference[r] = (double)runs->cost_uusd[r];
-    if (!rb_search_runs(c->search, c->best, n, &runs, err))
-        return false;
-    for (int r = 0; r < n; r++)
-        sum += difference[r] -= (double)runs->cost_uusd[r];
-    for (int r = 0; r < n; r++)
-        squares += (difference[r] - sum / n) * (difference[r] - sum / n);
-    *out_mean = sum / n;
-    *out_stderr = sqrt(squares / ((double)n * fmax(1, n - 1)));
+    *out = rb_difference_of(cost_uusd, c->best_runs_uusd, n);
     return true;
 }
 
@@ -403,20 +453,20 @@ static bool compare_runs(struct certificate *c, const struct rb_candidate *other
 // better plan than the best.
 static bool look_at(struct certificate *c, struct rb_candidate *other, struct rb_err *err)
 {
-    const double tolerance_uusd = RB_PROOF_TOLERANCE * c->best_uusd;
-    double mean, stderr_;
-    bool keeps, was_open = c->search->undecided;
+    struct rb_difference more;
+    bool keeps, is_better, was_open = c->search->undecided;
     if (rb_candidate_same_choices(other, c->best))
         return true;
-    if (!compare_runs(c, other, c->search->req->samples, &mean, &stderr_, err))
+    if (!compare_runs(c, other, &more, err))
         return false;
-    if (mean - c->sigma * stderr_ >= -tolerance_uusd)
+    if (more.mean - c->sigma_single * more.stderr_ >= -c->tolerance_uusd)
         return true;
     if (!rb_search_score(c->search, other, c->search->req->samples, err) ||
         !rb_search_decide(c->search, other, &keeps, err))
         return false;
-    c->open = c->open || (c->search->undecided && !was_open) || (keeps && mean >= 0);
-    if (keeps && mean < 0) {
+    is_better = keeps && rb_candidate_compare(other, c->best, c->search->req->objective) < 0;
+    c->open = c->open || (c->search->undecided && !was_open) || (keeps && !is_better);
+    if (is_better) {
         *c->best = *other;
         c->better = true;
     }
@@ -425,9 +475,8 @@ static bool look_at(struct certificate *c, struct rb_candidate *other, struct rb
 
 static bool may_be_cheap(const struct certificate *c, int stage, int choice, double cost_uusd, double low_us)
 {
-    const double limit_us = c->search->req->deadline_us < 0 ? 0 : (double)c->search->req->deadline_us;
     for (int k = 0; k <= PRICES; k++)
-        if (cost_uusd + c->prices[k] * (low_us - limit_us) + c->to_go[k][stage][choice] >= c->allowed_uusd)
+        if (cost_uusd + c->prices[k] * (low_us - deadline_us(c)) + c->to_go[k][stage][choice] >= c->allowed_uusd)
             return false;
     return true;
 }
@@ -492,9 +541,7 @@ static void begin_worlds(struct certificate *c, int n)
     const size_t rows = (size_t)c->n_stages + 1;
     rb_stage_samples_destroy(c->samples);
     c->n_worlds = n;
-    c->need = c->search->on_average
-                  ? n
-                  : need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / (double)c->most_visits);
+    c->need = c->search->on_average ? n : need_of(rb_search_confidence(c->search), n, RB_PROOF_RISK / 4 / LEVELS);
     c->samples = rb_stage_samples_create(c->search, n, c->need);
     c->time = rb_xrealloc(c->time, rows * (size_t)n, sizeof *c->time);
     c->cost = rb_xrealloc(c->cost, rows * (size_t)n, sizeof *c->cost);
@@ -503,14 +550,39 @@ static void begin_worlds(struct certificate *c, int n)
     memset(c->cost, 0, (size_t)n * sizeof *c->cost);
 }
 
-// Columns of n worlds, and what they rule out. Returns the bound in *out_bound_uusd.
-static bool level(struct certificate *c, int n, double *out_bound_uusd, struct rb_err *err)
+// Columns of n worlds, and what they rule out. Leaves the bound as it was if time ran out.
+static bool look_at_worlds(struct certificate *c, int n, double *io_bound_uusd, struct rb_err *err)
 {
     begin_worlds(c, n);
-    if (!fill_columns(c, err) || c->cut)
-        return c->cut;
-    *out_bound_uusd = fill_paths(c) + c->best_uusd - c->best_columns_uusd;
+    if (!fill_columns(c, err))
+        return false;
+    if (c->cut)
+        return true;
+    if (!compare_with_columns(c, err))
+        return false;
+    *io_bound_uusd = fill_paths(c) - c->best_columns_uusd - c->more_uusd + c->best_low_uusd;
     drop_columns(c);
+    return true;
+}
+
+// The number of standard errors by which none of n means is off to one side, except with a quarter of the risk.
+static double sigma_of(double n_means)
+{
+    return sqrt(2 * log(n_means / (RB_PROOF_RISK / 4)));
+}
+
+static bool run_best(struct certificate *c, struct rb_err *err)
+{
+    const int n = c->n_unseen;
+    c->best_runs_uusd = rb_xrealloc(c->best_runs_uusd, (size_t)n, sizeof *c->best_runs_uusd);
+    if (!run_unseen(c, c->best, c->best_runs_uusd, err))
+        return false;
+    RB_AUTO(rb_auto_free) int64_t *zeros = rb_xcalloc((size_t)n, sizeof *zeros);
+    const struct rb_difference cost = rb_difference_of(c->best_runs_uusd, zeros, n);
+    c->sigma_single = sigma_of(SINGLE_MEANS);
+    c->best_low_uusd = fmax(0, cost.mean - c->sigma_single * cost.stderr_);
+    c->best_high_uusd = cost.mean + c->sigma_single * cost.stderr_;
+    c->tolerance_uusd = RB_PROOF_TOLERANCE * c->best_low_uusd;
     return true;
 }
 
@@ -531,6 +603,8 @@ static void finish(struct certificate *c)
     free(c->time);
     free(c->cost);
     free(c->least_time);
+    free(c->best_runs_uusd);
+    c->best_runs_uusd = NULL;
     c->time = c->cost = c->least_time = NULL;
 }
 
@@ -539,20 +613,28 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
 {
     struct rb_candidate plan = {.n_stages = c->n_stages};
     c->better = false;
+    *out_bound_uusd = least_work_uusd(c->search);
+    *out_small = rb_search_trials_in_all(c->search) * BY_PARTS * FEW_WORLDS <= MOST_EFFORT;
+    c->cut = c->cut || rb_search_out_of_time(c->search);
+    if (c->cut)
+        return true;
+    if (*out_small && !run_best(c, err))
+        return false;
     *out_bound_uusd = list_space(c);
+    if (!*out_small)
+        return true;
     want_all(c);
-    c->sigma = sqrt(2 * log(4.0 * 2 * (c->n_columns + 1) / RB_PROOF_RISK));
+    c->sigma = sigma_of(2.0 * LEVELS * MOST_ROUNDS * (c->n_columns + c->n_stages));
     *out_small = c->n_columns <= MOST_COLUMNS && effort(c) * FEW_WORLDS <= MOST_EFFORT && fits(c, FEW_WORLDS);
-    c->cut = rb_search_out_of_time(c->search);
-    if (!*out_small || c->cut)
+    if (!*out_small)
         return true;
     for (int stage = 0; stage < c->n_stages; stage++)
         for (int k = 0; k <= PRICES; k++)
             c->to_go[k][stage] = rb_xcalloc((size_t)c->stages[stage].n + 1, sizeof **c->to_go[k]);
-    if (!level(c, FEW_WORLDS, out_bound_uusd, err))
+    if (!look_at_worlds(c, FEW_WORLDS, out_bound_uusd, err))
         return false;
     if (!c->cut && effort(c) * MANY_WORLDS <= MOST_EFFORT && fits(c, MANY_WORLDS) &&
-        !level(c, MANY_WORLDS, out_bound_uusd, err))
+        !look_at_worlds(c, MANY_WORLDS, out_bound_uusd, err))
         return false;
     if (c->cut)
         return true;
@@ -563,8 +645,14 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
 static struct rb_plan_bound bound_of(const struct certificate *c, double bound_uusd, bool small)
 {
     const double cost_uusd = (double)c->best->estimate.cost_uusd.mean;
+    static const char *const taken_for_granted[] = {
+        "mean costs over 1,024 runs or more are taken to be normally distributed"};
     struct rb_plan_bound b = {.nodes_explored = c->n_visits, .tolerance = RB_PROOF_TOLERANCE, .risk = RB_PROOF_RISK};
+    if (c->search->n_left_out > 0)
+        bound_uusd = least_work_uusd(c->search);
     b.present = bound_uusd > 0;
+    b.relaxations = taken_for_granted;
+    b.n_relaxations = small;
     b.proved = small && !c->cut && !c->open && !c->better && !c->search->undecided && c->search->n_left_out == 0 &&
                !(c->search->guard > 0);
     if (b.proved)
@@ -575,6 +663,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
         b.why_not = NULL;
     else if (c->search->n_left_out > 0)
         b.why_not = "offers that may lose nodes were not considered";
+    else if (c->search->req->samples < RB_PROOF_FEWEST && c->search->req->time_limit_us > 0)
+        b.why_not = "too few runs of each plan fit into the time limit";
     else if (c->search->guard > 0)
         b.why_not = "cheaper plans that seemed to keep the constraints turned out not to in unseen runs";
     else if (!small)
@@ -594,12 +684,16 @@ bool rb_certify(struct rb_search *search, struct rb_candidate *io_best, struct r
                             .best = io_best,
                             .n_stages = io_best->n_stages,
                             .most_visits = limit > 0 ? limit : MOST_VISITS,
+                            .n_unseen = search->req->samples,
+                            .best_high_uusd = INFINITY,
                             .better = true,
                             .cut = *io_cut};
+    const double affordable = MOST_EFFORT / BY_PARTS / rb_search_trials_in_all(search);
+    if (c.n_unseen > affordable)
+        c.n_unseen = affordable > FEW_WORLDS ? (int)affordable : FEW_WORLDS;
     double bound_uusd = 0;
     bool ok = true, small = true;
-    for (int round = 0; ok && small && c.better && !c.cut && round < MOST_ROUNDS; round++) {
-        c.best_uusd = (double)io_best->estimate.cost_uusd.mean;
+    for (; ok && small && c.better && (c.round == 0 || !c.cut) && c.round < MOST_ROUNDS; c.round++) {
         ok = round_of(&c, &bound_uusd, &small, err);
         finish(&c);
     }

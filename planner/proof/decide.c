@@ -14,7 +14,7 @@
 #define FIRST_RUN   (UINT32_C(1) << 22) // beyond those by which plans are compared, before those that figures rest on
 #define FIRST_BATCH 256
 #define MOST_RUNS   (1 << 18)
-#define MOST_TRIALS 2e7 // a tenth of a second from tables, a second from replicates
+#define DECIDE_PART 4   // times the runs of one estimate, where these are sized to a time limit
 
 static double divergence(double share, double p)
 {
@@ -55,46 +55,46 @@ static bool is_clear(int hits, int n, double confidence, double risk)
     return divergence(share, middle) >= log(1 / risk) / n;
 }
 
-static int count_kept(const struct rb_plan_request *req, const int64_t *time_us, const int64_t *cost_uusd, int n)
+bool rb_search_runs_from(struct rb_search *search, const struct rb_candidate *c, uint32_t first, int n,
+                         int64_t *out_time_us, int64_t *out_cost_uusd, struct rb_err *err)
 {
-    int kept = 0;
-    for (int i = 0; i < n; i++)
-        kept += (req->deadline_us < 0 || time_us[i] <= req->deadline_us) &&
-                (req->budget_uusd < 0 || cost_uusd[i] <= req->budget_uusd);
-    return kept;
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    const struct rb_evaluate_options opt = {
+        .first = first,
+        .samples = n,
+        .threads = search->req->threads,
+        .tables = rb_trial_laws_tables(search->laws),
+    };
+    rb_candidate_stages(search->scenario, c, stages, nodes);
+    return rb_evaluate_runs(search->scenario, stages, c->n_stages, &opt, out_time_us, out_cost_uusd, err);
 }
 
 static bool run_batch(struct rb_search *search, const struct rb_candidate *c, int first, int n, int *io_kept,
                       struct rb_err *err)
 {
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    const struct rb_evaluate_options opt = {
-        .first = FIRST_RUN + (uint32_t)first,
-        .samples = n,
-        .threads = search->req->threads,
-        .tables = rb_trial_laws_tables(search->laws),
-    };
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
-    rb_candidate_stages(search->scenario, c, stages, nodes);
-    if (!rb_evaluate_runs(search->scenario, stages, c->n_stages, &opt, values, values + n, err))
+    if (!rb_search_runs_from(search, c, FIRST_RUN + (uint32_t)first, n, values, values + n, err))
         return false;
-    *io_kept += count_kept(search->req, values, values + n, n);
+    *io_kept += rb_count_kept(values, values + n, n, search->req->deadline_us, search->req->budget_uusd);
     return true;
 }
 
 bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, bool *out_keeps, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    const double affordable = MOST_TRIALS / rb_search_trials_in_all(search);
-    const int most = affordable < MOST_RUNS ? (int)affordable : MOST_RUNS;
+    const double affordable = rb_search_affordable_runs(search);
+    const int most = req->time_limit_us > 0   ? DECIDE_PART * req->samples
+                     : affordable < MOST_RUNS ? (int)affordable
+                                              : MOST_RUNS;
     double risk = RB_DECIDED_RISK / 2;
     int n = 0, kept = 0;
     *out_keeps = rb_search_feasible(search, &candidate->estimate);
-    if (search->asynchronous || search->on_average || (req->deadline_us < 0 && req->budget_uusd < 0) ||
-        rb_has_endless_stage(search, candidate))
+    if (search->any_plan || search->on_average ||
+        (req->deadline_us < 0 && req->budget_uusd < 0) || rb_has_endless_stage(search, candidate))
         return true;
-    for (int batch = FIRST_BATCH; n + batch <= most && !rb_search_out_of_time(search); batch = n) {
+    for (int batch = req->time_limit_us > 0 && req->samples < FIRST_BATCH ? req->samples : FIRST_BATCH;
+         n + batch <= most && rb_search_has_time_for(search, batch); batch = n) {
         if (!run_batch(search, candidate, n, batch, &kept, err))
             return false;
         n += batch;

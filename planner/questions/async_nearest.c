@@ -5,12 +5,39 @@
 
 #define LOOKED_AT 3 // candidates that seem nearest, for each constraint
 
-static struct rb_needs needs_by(const struct rb_search *search, const struct rb_runs *runs, double confidence)
+// What the budget has to pay for beyond the bill: a run is stopped while it can still pay for all nodes to end.
+static int64_t reserve_uusd(const struct rb_search *search, const struct rb_candidate *candidate)
+{
+    const int64_t long_us = RB_S_PER_HOUR * RB_US_PER_S,
+                  more_us = RB_BILLING_GRACE_US + RB_US_PER_S; // seconds begin anywhere
+    int64_t most_uusd = 0;
+    for (int i = 0; i < candidate->n_stages; i++) {
+        const struct rb_choice *c = &candidate->stages[i];
+        const struct rb_billing *b = &search->scenario->sim_offers[c->offer].billing;
+        const int64_t uusd = rb_bill_node(b, 0, long_us + more_us).total_uusd - rb_bill_node(b, 0, long_us).total_uusd;
+        most_uusd = c->nodes * uusd > most_uusd ? c->nodes * uusd : most_uusd;
+    }
+    return most_uusd;
+}
+
+struct rb_needs rb_async_needs_of(const struct rb_search *search, const struct rb_candidate *candidate,
+                                  const int64_t *time_us, const int64_t *cost_uusd, int n, double confidence)
 {
     const struct rb_plan_request *req = search->req;
-    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
-    return rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, confidence,
-                       scratch);
+    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)n, sizeof *scratch);
+    const int64_t reserved_uusd = reserve_uusd(search, candidate);
+    const int64_t to_spend_uusd = req->budget_uusd > reserved_uusd ? req->budget_uusd - reserved_uusd : 0;
+    struct rb_needs needs = rb_needs_of(time_us, cost_uusd, n, req->deadline_us,
+                                        req->budget_uusd < 0 ? -1 : to_spend_uusd, confidence, scratch);
+    if (needs.budget_uusd >= 0 && needs.budget_uusd < INT64_MAX)
+        needs.budget_uusd += reserved_uusd;
+    return needs;
+}
+
+static struct rb_needs needs_by(const struct rb_search *search, const struct rb_candidate *candidate,
+                                const struct rb_runs *runs, double confidence)
+{
+    return rb_async_needs_of(search, candidate, runs->time_us, runs->cost_uusd, runs->n, confidence);
 }
 
 static int64_t stricter(int64_t a, int64_t b)
@@ -30,15 +57,15 @@ struct rb_needs rb_needs_stricter(const struct rb_needs *a, const struct rb_need
 bool rb_async_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
                     struct rb_err *err)
 {
-    const double c = search->req->confidence;
+    const double c = rb_search_confidence(search);
     const struct rb_runs *runs;
     if (!rb_async_compared(search, candidate, rb_async_n_compared(search), &runs, err))
         return false;
-    const struct rb_needs compared = needs_by(search, runs, fmin(1, c + sqrt(c * (1 - c) / runs->n)));
+    const struct rb_needs compared = needs_by(search, candidate, runs, fmin(1, c + sqrt(c * (1 - c) / runs->n)));
     if (!rb_async_unseen(search, candidate, search->req->samples, &runs, err))
         return false;
-    const struct rb_needs told = needs_by(search, runs, c);
-    *out = rb_needs_stricter(&compared, &told);
+    const struct rb_needs unseen = needs_by(search, candidate, runs, c);
+    *out = rb_needs_stricter(&compared, &unseen);
     return true;
 }
 
@@ -98,7 +125,7 @@ bool rb_async_nearest_of(struct rb_search *search, const struct rb_candidate *ca
             continue;
         if (!rb_async_compared(search, &candidates[i], rb_async_n_screened(search), &runs, err))
             return false;
-        few[i] = needs_by(search, runs, search->req->confidence);
+        few[i] = needs_by(search, &candidates[i], runs, rb_search_confidence(search));
     }
     if (!look_closer(search, candidates, few, n, &nearest, &surest, err))
         return false;

@@ -12,7 +12,7 @@
 
 // ---- planned: what if
 
-// "deadline=1h30m" at so many percent of what was asked for.
+// "deadline=1h30m", this percentage of what was asked for.
 static const char *duration_change(const char *key, int64_t us, int percent, struct rb_arena *arena)
 {
     char text[32];

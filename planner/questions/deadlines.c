@@ -22,14 +22,15 @@ static void list_landmarks(struct rb_deadlines *d, int64_t asked_us, int64_t tig
         d->landmarks_us[d->n_landmarks++] = asked_us - step_us;
 }
 
-int64_t rb_deadlines_with_room_us(int64_t kept_us)
+// The first deadline behind one that is just kept at which what estimates do not know decides nothing.
+static int64_t with_room_us(int64_t kept_us)
 {
     return rb_us_from_seconds(ceil((1 + ROOM) * (double)kept_us / 1e6));
 }
 
 static int64_t first_us(const struct rb_deadlines *d, int64_t tight_us)
 {
-    int64_t first = rb_deadlines_with_room_us(tight_us);
+    int64_t first = with_room_us(tight_us);
     for (int i = 0; i < d->n_landmarks; i++)
         first = d->landmarks_us[i] < first ? d->landmarks_us[i] : first;
     return first;
@@ -44,7 +45,7 @@ static int64_t last_us(const struct rb_deadlines *d, int64_t loose_us)
             last = d->landmarks_us[i];
     }
     if (last == 0)
-        last = rb_deadlines_with_room_us(loose_us);
+        last = with_room_us(loose_us);
     return last > d->first_us ? last : d->first_us;
 }
 

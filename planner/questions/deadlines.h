@@ -1,4 +1,4 @@
-// Which deadlines a frontier is told at: from 1 % above the tightest that any plan keeps to 1 % above the one that the cheapest
+// Which deadlines a frontier has: from 1 % above the tightest that any plan keeps to 1 % above the one that the cheapest
 // plan of all keeps, halved where the least cost falls; the deadline asked for, and one step to either side, in any case.
 #ifndef RB_PLANNER_DEADLINES_H
 #define RB_PLANNER_DEADLINES_H
@@ -13,9 +13,6 @@ struct rb_deadlines {
     int64_t landmarks_us[3]; // [n_landmarks]
     int n_landmarks;
 };
-
-// The first deadline behind one that is just kept at which what estimates do not know decides nothing.
-int64_t rb_deadlines_with_room_us(int64_t kept_us);
 
 // asked_us < 0: no deadline is; one that no plan keeps is no landmark.
 struct rb_deadlines rb_deadlines_of(int64_t asked_us, int64_t tight_us, int64_t loose_us);

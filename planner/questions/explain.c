@@ -233,18 +233,19 @@ static void explain_infeasible(struct rb_search *search, const char *planner, co
     const struct rb_plan_request *req = search->req;
     const struct rb_estimate *e = &c->estimate;
     struct rb_buf why = RB_BUF_INIT;
-    const bool told = e->time_us.p95 > 0; // a score from laws has no quantiles
+    const bool has_quantiles = e->time_us.p95 > 0; // a score from laws has no quantiles
     const bool both = req->deadline_us >= 0 && req->budget_uusd >= 0;
     if (both)
         rb_buf_printf(&why, "; on time %.3f", e->p_deadline);
     if (req->deadline_us >= 0)
-        rb_buf_printf(&why, told ? "%s 95 %% within %s" : "%s %s on average", both ? "," : ";",
-                      rb_format_duration(told ? e->time_us.p95 : e->time_us.mean, text));
-    if (both && told)
+        rb_buf_printf(&why, has_quantiles ? "%s 95 %% within %s" : "%s %s on average", both ? "," : ";",
+                      rb_format_duration(has_quantiles ? e->time_us.p95 : e->time_us.mean, text));
+    if (both && has_quantiles)
         rb_buf_printf(&why, "; in budget %.3f", e->p_budget);
     if (req->budget_uusd >= 0)
-        rb_buf_printf(&why, told ? "%s 95 %% within %s" : "%s %s on average", both && told ? "," : ";",
-                      rb_format_money(told ? e->cost_uusd.p95 : e->cost_uusd.mean, text));
+        rb_buf_printf(&why, has_quantiles ? "%s 95 %% within %s" : "%s %s on average",
+                      both && has_quantiles ? "," : ";",
+                      rb_format_money(has_quantiles ? e->cost_uusd.p95 : e->cost_uusd.mean, text));
     rb_format_probabilities(e->p_both, req->confidence, p, asked);
     rb_search_explain(search, planner, c, "infeasible: P=%s < %s%s", p, asked, rb_buf_str(&why));
     rb_buf_finish(&why);

@@ -1,7 +1,6 @@
 #include "planner/questions/nearest.h"
 
 #include "planner/async/endless.h"
-#include "planner/questions/async_nearest.h"
 #include "planner/proof/decide.h"
 
 #include <math.h>
@@ -120,7 +119,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
         return why.code == RB_ERR_INFEASIBLE;
     }
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
-    const double confidence = surer(req->confidence, runs->n);
+    const double confidence = surer(rb_search_confidence(search), runs->n);
     *out =
         rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, confidence, scratch);
     return true;
@@ -129,8 +128,12 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err)
 {
-    if (search->asynchronous)
-        return rb_async_nearest_of(search, candidates, n, out, err);
+    return search->scorer->nearest_of(search, candidates, n, out, err);
+}
+
+bool rb_stages_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err)
+{
     struct rb_needs nearest = rb_needs_none(), needs;
     double surest_p = -1;
     int surest = 0;

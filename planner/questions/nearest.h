@@ -22,6 +22,10 @@ void rb_needs_merge(struct rb_needs *nearest, const struct rb_needs *other);
 // for stays -1.
 void rb_needs_round(const struct rb_needs *needs, const struct rb_plan_request *req, struct rb_plan_result *out);
 
+// rb_search_nearest_of where stages are sampled.
+bool rb_stages_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err);
+
 // The nearest constraints of an infeasible result as a member `nearest`: {deadline_us, budget_uusd, confidence}, null
 // where no value of that one alone would do.
 void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j);

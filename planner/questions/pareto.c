@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_PART    8   // of the runs that one plan is told by tell a point where runs compare plans,
-#define POINT_FEWEST 256 // and not fewer
+#define RUNS_PART    8   // divides the runs that one plan rests on: a point rests on these,
+#define POINT_FEWEST 256 // but not on fewer than this
 
 struct frontier {
     struct rb_sweep sweep;
@@ -40,8 +40,7 @@ static bool find_range(struct frontier *f, int64_t *out_tight_us, int64_t *out_l
         return false;
     if (!sweep->cheapest.feasible || tight_us < 0)
         return rb_err_set(err, RB_E_NO_PLAN, "no plan%s keeps the budget with probability %s, however long it may take",
-                          sweep->search.asynchronous ? " that tries all configurations" : "",
-                          rb_format_probability(sweep->req->confidence, asked));
+                          sweep->search.scorer->whole, rb_format_probability(sweep->req->confidence, asked));
     *out_tight_us = tight_us;
     *out_loose_us = kept_deadline_us(&sweep->cheapest.best.estimate, sweep->req->confidence);
     return true;
@@ -183,19 +182,18 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
     struct rb_plan_request timed = *req;
-    timed.samples = rb_planner_samples(req, &scenario);
-    timed.samples_asked = req->samples;
-    const bool keep_draws = timed.samples == req->samples;
     struct rb_sharing sharing = {NULL, NULL};
+    rb_sharing_begin(&sharing, &timed);
+    rb_planner_size(&timed, &scenario);
+    const bool keep_draws = timed.samples == req->samples;
     struct frontier frontier = {.sweep.req = &timed};
     struct rb_search *search = &frontier.sweep.search;
-    rb_sharing_begin(&sharing, &timed);
     bool ok = rb_search_init(search, &timed, &scenario, err);
     if (ok) {
         timed.samples = point_samples(timed.samples);
         if (keep_draws)
             rb_search_keep_draws(&scenario, &timed);
-        search->whole_job = true;
+        search->place = RB_SEARCH_FRONTIER_END;
         search->asked_again = true;
         ok = rb_endless_check(search, err) && find_points(&frontier, arena, out, err);
         rb_search_finish(search);

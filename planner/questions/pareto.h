@@ -2,9 +2,9 @@
 // deadline that was asked for. One run: all deadlines share the stage times, and the range is halved where the least cost falls,
 // so that each has one neighbour's plan to start from and another's that may be the best here, too. Early requests are not
 // looked for.
-// Plans that have no laws are told by an eighth of the runs that one plan is told by, and the quantiles of cost of others by a
-// fourth. Plans of asynchronous jobs are compared by a quarter of these runs, at the tightest deadline by half, and try all
-// configurations: what trains fewer of them is no cheaper way to the same result.
+// A point rests on an eighth of the runs that one plan rests on; more of them decide where these say that a plan keeps less than
+// was asked. Plans of asynchronous jobs are compared by a quarter of these runs, at both ends of the range by half, and try
+// all configurations: a plan that trains fewer of them is no cheaper way to the same result.
 #ifndef RB_PLANNER_PARETO_H
 #define RB_PLANNER_PARETO_H
 

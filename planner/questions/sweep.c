@@ -1,6 +1,5 @@
 #include "planner/questions/sweep.h"
 
-#include "planner/async/async_runs.h"
 #include "planner/questions/deadlines.h"
 #include "planner/request/time_share.h"
 #include "planner/scores/estimator.h"
@@ -10,7 +9,6 @@
 #define TYPICAL     20   // deadlines that a time limit is shared by
 #define RANGE_UNTIL 0.2  // of a time limit: both ends of the range
 #define N_HINTS     2    // of a tighter deadline, and of another planner
-#define COMPARED    4    // asynchronous plans are compared by so small a part of the runs that tell a point
 #define WORTH       0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
 
 // What the search is asked at one deadline.
@@ -43,7 +41,7 @@ bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err)
     return true;
 }
 
-// What is asked for no time at all. It is not a point.
+// The fastest plan, found by asking for a deadline of 0. It is not a point.
 bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struct rb_err *err)
 {
     struct question q;
@@ -63,16 +61,8 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
 
-// Of a plan found for another deadline: runs are kept, and only counted anew.
-static bool estimate_anew(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
-{
-    return search->asynchronous ? rb_estimate_candidate(search, candidate, NULL, err)
-                                : rb_search_score(search, candidate, search->req->samples, err);
-}
-
-// Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may
-// arrive elsewhere; the others' best is the best of a set of plans that shrinks with the deadline, and so it still is: proved
-// where laws prove it, and as far as was searched where nothing is proved of either deadline.
+// Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Then it is the best here,
+// too: a tighter deadline only takes plans away. It is proved where the looser one is. Greedy climbs, and may end elsewhere.
 static bool carry_over(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *looser,
                        struct rb_plan_result *out, bool *out_carried, struct rb_err *err)
 {
@@ -80,7 +70,7 @@ static bool carry_over(struct rb_search *search, const struct rb_planner *planne
     if (planner == &rb_planner_greedy || looser->cut)
         return true;
     struct rb_plan_result result = *looser;
-    if (looser->feasible && !estimate_anew(search, &result.best, err))
+    if (looser->feasible && !search->scorer->score_again(search, &result.best, err))
         return false;
     const struct rb_estimate *e = &result.best.estimate;
     *out_carried = !looser->feasible || e->p_both - rb_search_p_off(e) >= search->req->confidence;
@@ -115,7 +105,7 @@ static bool falls_between(const struct rb_plan_result *tighter, const struct rb_
     return !tighter->feasible || !looser->feasible || most - least > WORTH * least;
 }
 
-// Where it may not, and plans are told by runs: the looser one's plan if it keeps this deadline as told, else the tighter one's.
+// Where it may not: the looser deadline's plan if it keeps this one by its estimate, else the tighter deadline's.
 static bool stay_between(struct rb_search *search, const struct rb_plan_result *tighter,
                          const struct rb_plan_result *looser, struct rb_plan_result *out, bool *out_stays,
                          struct rb_err *err)
@@ -124,12 +114,26 @@ static bool stay_between(struct rb_search *search, const struct rb_plan_result *
     if (!*out_stays)
         return true;
     *out = *looser;
-    if (!estimate_anew(search, &out->best, err))
+    if (!search->scorer->score_again(search, &out->best, err))
         return false;
     if (rb_search_feasible(search, &out->best.estimate))
         return true;
     *out = *tighter;
-    return estimate_anew(search, &out->best, err);
+    return search->scorer->score_again(search, &out->best, err);
+}
+
+// A point rests on few runs. Where these say less than was asked, more runs decide.
+static bool hold_to_it(struct rb_search *search, struct rb_plan_result *io, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    if (!io->feasible || io->best.estimate.p_both >= search->req->confidence)
+        return true;
+    rb_candidate_stages(search->scenario, &io->best, stages, nodes);
+    if (!rb_estimate_candidate(search, &io->best, stages, err))
+        return false;
+    io->feasible = io->best.estimate.p_both >= search->req->confidence;
+    return true;
 }
 
 // tighter, looser: its answers at neighbouring deadlines; NULL: there are none.
@@ -146,12 +150,12 @@ static bool ask_planner(struct rb_sweep *sweep, const struct rb_planner *planner
         return false;
     if (known) {
         rb_search_know(search, planner, out);
-        return true;
+        return hold_to_it(search, out, err);
     }
     if (!rb_search_plan(search, planner, &found, err))
         return false;
     *out = *found;
-    if (out->feasible && !estimate(search, &out->best, err))
+    if ((out->feasible && !estimate(search, &out->best, err)) || !hold_to_it(search, out, err))
         return false;
     return planner != &rb_planner_optimal || keep_neighbour(search, tighter, out, err);
 }
@@ -166,7 +170,7 @@ const struct rb_plan_result *rb_sweep_optimal(const struct rb_sweep_answers *a)
     return &a->of[rb_search_index_of(&rb_planner_optimal)];
 }
 
-// Plans that are told already: what keeps a tighter deadline, and the best of the other planners, else the soonest.
+// Plans that are known already: one that keeps a tighter deadline, and the best of the other planners, else the soonest.
 static void give_hints(const struct rb_sweep *sweep, const struct rb_sweep_answers *here,
                        const struct rb_plan_result *left, struct question *q)
 {
@@ -204,8 +208,8 @@ bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tig
     struct question q;
     const struct rb_plan_result *left = tighter ? rb_sweep_optimal(tighter) : NULL;
     const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
-    // What so few like at the tightest deadline is told to be late.
-    sweep->search.compared_part = tighter ? COMPARED : RB_ASYNC_COMPARED_PART;
+    // What few runs like at the tightest deadline is often late in more of them.
+    sweep->search.place = tighter ? RB_SEARCH_FRONTIER_BETWEEN : RB_SEARCH_FRONTIER_END;
     begin(sweep, here->deadline_us, until, &q);
     for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question
         if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&

@@ -1,5 +1,5 @@
-// One search asked for one deadline after the other, by every planner, each time between deadlines that are answered: one of these
-// gives a plan to start from, and the other one that may be the best here, too.
+// One search, asked for one deadline after the other by every planner. Each deadline lies between two that are answered: one of
+// them gives a plan to start from, and the other a plan that may be the best here, too.
 #ifndef RB_PLANNER_SWEEP_H
 #define RB_PLANNER_SWEEP_H
 
@@ -10,7 +10,7 @@
 // What every planner has found at one deadline.
 struct rb_sweep_answers {
     int64_t deadline_us;
-    bool is_landmark; // no planner is spared its search there
+    bool is_landmark; // every planner searches there
     struct rb_plan_result of[RB_SWEEP_PLANNERS]; // in the order of rb_planners
 };
 
@@ -18,17 +18,18 @@ struct rb_sweep {
     const struct rb_plan_request *req; // but for its deadline and objective
     struct rb_search search;           // the caller's to make and finish
     struct rb_plan_result cheapest;    // of all plans, however long it takes
-    struct rb_candidate soonest;       // of what was asked for no time at all: where the first search begins; n_stages 0: none
+    struct rb_candidate soonest;       // the fastest plan: where the first search begins; n_stages 0: none
     int n_asked;                       // deadlines
 };
 
-// The two ends of a range, which are no points: without a deadline, into sweep->cheapest; and for no time at all, into sweep->soonest.
+// The two ends of a range, which are no points: without a deadline, into sweep->cheapest; with a deadline of 0, into
+// sweep->soonest.
 // out_nearest_us: the tightest deadline that any plan keeps, -1: none.
 bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err);
 bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struct rb_err *err);
 
-// Fills here->of at here->deadline_us, by all planners that answer for one confidence. tighter, looser: answers of neighbours, NULL:
-// there are none.
+// Fills here->of at here->deadline_us, by all planners that answer for one confidence. tighter, looser: answers of neighbours;
+// NULL: there are none. A plan whose own figures keep less than the confidence is no answer.
 bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tighter,
                       const struct rb_sweep_answers *looser, struct rb_sweep_answers *here, struct rb_err *err);
 

@@ -1,6 +1,7 @@
 #include "planner/questions/way_out.h"
 
 #include "planner/questions/what_if.h"
+#include "planner/scores/scorer.h"
 
 #include <math.h>
 
@@ -131,7 +132,7 @@ void rb_way_out_find(const struct rb_plan_request *req, const char *planner, con
     q.req.n_hints = 0;
     if (!alone && req->deadline_us >= 0 && req->budget_uusd >= 0)
         find_pairs(&q, out);
-    if (is_late(&q) || rb_job_is_asynchronous(req->job)) // whose plans take seconds each
+    if (is_late(&q) || rb_scorer_of(req->job)->slow)
         return;
     if (!find_max_nodes(&q, out) && req->job->resources.spot == RB_SPOT_NEVER && !is_late(&q))
         try_limit(&q, "spot=allow", "resources.spot=allow", out);

@@ -54,7 +54,7 @@ static bool carry_over(const struct rb_plan_request *base, const struct rb_candi
 
 // --- planning
 
-// until: of the time limit. What is said of candidates and of other planners is about one plan, and is not told.
+// until: of the time limit. Lines about candidates and other planners concern one plan and are left out.
 static bool plan_row(const struct rb_plan_request *asked, const char *planner, double until, struct rb_arena *arena,
                      struct rb_what_if_row *out, struct rb_err *err)
 {

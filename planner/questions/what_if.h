@@ -46,9 +46,6 @@ bool rb_what_if_request(const struct rb_plan_request *base, const struct rb_what
 bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, const char *const *texts, int n,
                      struct rb_arena *arena, struct rb_what_if_table *out, struct rb_err *err);
 
-// What its documents have in common: the base's estimate and what is nearest; one scenario as an object.
-void rb_what_if_write_base(const struct rb_what_if_table *table, struct rb_json *j);
-void rb_what_if_write_scenario(const struct rb_what_if_table *table, int scenario, struct rb_json *j);
 void rb_what_if_write(const struct rb_what_if_table *table, struct rb_json *j); // rb-what-if/1
 
 #endif

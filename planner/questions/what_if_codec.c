@@ -44,13 +44,13 @@ static void write_difference(const struct rb_what_if_row *base, const struct rb_
     rb_json_end_object(j);
 }
 
-void rb_what_if_write_base(const struct rb_what_if_table *table, struct rb_json *j)
+static void write_base(const struct rb_what_if_table *table, struct rb_json *j)
 {
     write_estimate(&table->base, "base", j);
     write_nearest(&table->base, j);
 }
 
-void rb_what_if_write_scenario(const struct rb_what_if_table *table, int scenario, struct rb_json *j)
+static void write_scenario(const struct rb_what_if_table *table, int scenario, struct rb_json *j)
 {
     const struct rb_what_if_row *row = &table->rows[scenario];
     rb_json_begin_object(j);
@@ -71,11 +71,11 @@ void rb_what_if_write(const struct rb_what_if_table *table, struct rb_json *j)
 {
     rb_json_begin_object(j);
     rb_json_kstring(j, "format", "rb-what-if/1");
-    rb_what_if_write_base(table, j);
+    write_base(table, j);
     rb_json_key(j, "scenarios");
     rb_json_begin_array(j);
     for (int i = 0; i < table->n; i++)
-        rb_what_if_write_scenario(table, i, j);
+        write_scenario(table, i, j);
     rb_json_end_array(j);
     rb_json_end_object(j);
 }
@@ -84,7 +84,7 @@ void rb_sensitivity_write(const struct rb_sensitivities *s, struct rb_json *j)
 {
     rb_json_begin_object(j);
     rb_json_kstring(j, "format", "rb-sensitivity/1");
-    rb_what_if_write_base(&s->what_if, j);
+    write_base(&s->what_if, j);
     rb_json_key(j, "inputs");
     rb_json_begin_array(j);
     for (int i = 0; i < s->n; i++) {
@@ -95,7 +95,7 @@ void rb_sensitivity_write(const struct rb_sensitivities *s, struct rb_json *j)
         rb_json_key(j, "scenarios");
         rb_json_begin_array(j);
         for (int k = input->first; k < input->first + input->n; k++)
-            rb_what_if_write_scenario(&s->what_if, k, j);
+            write_scenario(&s->what_if, k, j);
         rb_json_end_array(j);
         rb_json_end_object(j);
     }

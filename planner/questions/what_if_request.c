@@ -277,7 +277,7 @@ static struct rb_catalog copy_catalog(const struct rb_catalog *from, struct rb_a
     return to;
 }
 
-// In the order given: price=-20%,price.X=+10% makes X cheaper with all others, then dearer again.
+// In the order given: price=-20%,price.X=+10% makes X cheaper with all others, then more expensive again.
 static bool make_catalog(const struct rb_catalog *base, const struct rb_what_if *scenario, struct rb_arena *arena,
                          struct rb_catalog *out, struct rb_err *err)
 {

@@ -25,13 +25,6 @@ double rb_search_memory_for_tables(const struct rb_search *search)
     return rb_search_memory_limit(search) - (double)rb_scenario_kept_bytes(search->scenario);
 }
 
-bool rb_search_out_of_memory(const struct rb_search *search, double more_bytes)
-{
-    double bytes =
-        more_bytes + (double)rb_run_store_bytes(search->runs) + (double)rb_scenario_kept_bytes(search->scenario);
-    return bytes > rb_search_memory_limit(search);
-}
-
 double rb_table_bytes(double n_cells, int n_samples)
 {
     return n_cells * (2.0 * n_samples * sizeof(double) + sizeof(struct rb_stage_sample *));

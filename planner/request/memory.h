@@ -14,10 +14,6 @@ size_t rb_memory_for_draws(const struct rb_plan_request *req, size_t worth_bytes
 // Tables may take what these draws leave.
 double rb_search_memory_for_tables(const struct rb_search *search);
 
-// What the search holds now, and `more` that its caller does: is it beyond the limit? Then a search ends as at a time limit, with
-// the gap that is left.
-bool rb_search_out_of_memory(const struct rb_search *search, double more_bytes);
-
 // Of tables with so many replicates of so many sampled choices.
 double rb_table_bytes(double n_cells, int n_samples);
 

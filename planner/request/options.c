@@ -7,16 +7,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EFFORT_TRIALS  6000000 // simulated trials the tables may cost: about a tenth of a second ...
-#define CERTIFIED_PART 4       // ... and less where a certificate looks through the space afterwards
-#define EVENT_EFFORT   4       // where nodes may be lost a stage is played event by event
-#define WANTED_SAMPLES 256     // worth four times that: with fewer, plans on spot were found 2 % above the best
-#define FEWEST_SAMPLES 64      // below this a pilot says too little about a probability
-#define PILOT_SIGMA    2.0     // how far below the confidence asked a pilot still calls a plan feasible
-#define MEANS_UNTIL    2       // deadlines: what runs take beyond hardly counts in a mean that is worth to be known
-#define ALL_COUNTS     24      // up to here every node count is considered
+#define EFFORT_TRIALS   6000000 // simulated trials the tables may cost: about a tenth of a second ...
+#define CERTIFIED_PART  4       // ... and less where a certificate looks through the space afterwards
+#define EVENT_EFFORT    4       // where nodes may be lost a stage is played event by event
+#define WANTED_SAMPLES  256     // worth four times that: with fewer, plans on spot were found 2 % above the best
+#define FEWEST_SAMPLES  64      // below this a pilot says too little about a probability
+#define PILOT_SIGMA     2.0     // how far below the confidence asked a pilot still calls a plan feasible
+#define MEANS_UNTIL     2       // deadlines: what runs take beyond hardly counts in a mean that is worth to be known
+#define ENTRIES_AT_ONCE 256     // between two looks at the clock
+#define ALL_COUNTS      24      // up to here every node count is considered
 
 // --- which entries exist
+
+bool rb_options_out_of_time(struct rb_options *o, int n_runs)
+{
+    o->cut = o->cut || !rb_search_has_time_for(o->search, (double)n_runs / o->n_stages);
+    return o->cut;
+}
 
 // Does this many nodes end a wave of some stage exactly? Such counts are the corners of time against cost.
 static bool is_corner(const struct rb_search *search, int offer, int nodes)
@@ -76,7 +83,7 @@ static void list_stage(struct rb_options *o, int stage)
     list->entries = rb_xcalloc((size_t)n + 1, sizeof *list->entries);
     for (int offer = 0; offer < n_offers; offer++)
         list->n += list_offer(o, stage, offer, &list->entries[list->n]);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !(i % ENTRIES_AT_ONCE == 0 && rb_options_out_of_time(o, 0)); i++) {
         struct rb_option_entry *e = &list->entries[i];
         e->by_kept = rb_xcalloc((size_t)e->choice.nodes + 1, sizeof *e->by_kept);
     }
@@ -133,8 +140,11 @@ static void choose_samples(struct rb_options *o)
 
 static bool sample(struct rb_options *o, int stage, struct rb_option_entry *e, int kept, struct rb_err *err)
 {
-    if (!e->by_kept[kept])
-        e->by_kept[kept] = rb_stage_samples_get(o->samples, stage, &e->choice, kept, err);
+    if (e->by_kept[kept])
+        return true;
+    if (rb_options_out_of_time(o, o->n_samples))
+        return false;
+    e->by_kept[kept] = rb_stage_samples_get(o->samples, stage, &e->choice, kept, err);
     return e->by_kept[kept] != NULL;
 }
 
@@ -251,14 +261,25 @@ static bool fit_into_memory(struct rb_options *o, struct rb_err *err)
         cells, rb_table_bytes(cells, o->n_samples) / 1e6, limit / 1e6);
 }
 
+static int count_entries(const struct rb_options *o)
+{
+    int n = 0;
+    for (int stage = 0; stage < o->n_stages; stage++)
+        n += o->stages[stage].n;
+    return n;
+}
+
 bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_err *err)
 {
     *o = (struct rb_options){.search = search, .n_stages = search->scenario->stages.n};
-    for (int stage = 0; stage < o->n_stages; stage++)
+    for (int stage = 0; stage < o->n_stages && !rb_options_out_of_time(o, 0); stage++)
         list_stage(o, stage);
+    if (o->cut || rb_options_out_of_time(o, 2 * count_entries(o) * RB_GLANCE_SAMPLES))
+        return true;
     if (!rb_glance(o, err)) {
-        rb_options_finish(o);
-        return false;
+        if (!o->cut)
+            rb_options_finish(o);
+        return o->cut;
     }
     choose_samples(o);
     if (!fit_into_memory(o, err)) {
@@ -274,9 +295,9 @@ bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_e
         rb_glance_again(o);
     for (int stage = 1; stage < o->n_stages && ok; stage++)
         ok = sample_inheritances(o, stage, err);
-    if (!ok)
+    if (!ok && !o->cut)
         rb_options_finish(o);
-    return ok;
+    return ok || o->cut;
 }
 
 void rb_options_finish(struct rb_options *o)

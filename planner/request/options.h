@@ -32,6 +32,7 @@ struct rb_options {
     bool thinned;                     // node counts were thinned out: the space is not complete
     double to_beat;                   // objective of a feasible plan that was known before; INFINITY: none. Choices that no better
                                       // plan has are left out
+    bool cut;                         // the time was up before they were complete: only good to be finished
     bool found;                       // ... was found on the way:
     struct rb_candidate plan;
 };
@@ -39,6 +40,8 @@ struct rb_options {
 // Lists all entries and drops those that another size on the same nodes beats in every replicate.
 bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_err *err);
 void rb_options_finish(struct rb_options *o);
+// Is there no time for so many runs of a stage? Then o->cut.
+bool rb_options_out_of_time(struct rb_options *o, int n_runs);
 
 // What a plan must reach on n of all replicates to be feasible on all of them but for bad luck.
 double rb_cautious_confidence(double confidence, int n, int n_all);

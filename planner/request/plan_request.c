@@ -1,12 +1,12 @@
 // From a request to a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
 // pinned images, and the warnings a reader of the plan must see.
-#include "planner/async/async_admission.h"
-#include "planner/async/async_pool.h"
 #include "planner/async/endless.h"
+#include "planner/proof/certificate.h"
+#include "planner/request/pace.h"
 #include "planner/request/question.h"
-#include "planner/scores/early.h"
 #include "planner/scores/early_runs.h"
 #include "planner/scores/estimator.h"
+#include "simulator/world/world_evaluate.h"
 
 #include "engine/core/policy.h"
 #include "profiles/catalog/infra.h"
@@ -16,9 +16,6 @@
 #include <string.h>
 
 #define MOST_TRIALS    2.5e8 // drawn for one estimate: some tens of seconds of replicates
-#define TRIALS_PER_S   2e6   // with a time limit, for each of its seconds: some tens of estimates fit into it
-#define MOST_EVENTS    1e8   // of asynchronous jobs, played for one estimate: likewise
-#define EVENTS_PER_S   1.5e5 // likewise
 #define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
 
 enum { MAX_NAMED_OFFERS = 4 };
@@ -29,6 +26,11 @@ enum { MAX_NAMED_OFFERS = 4 };
 #define SEARCH_UNTIL  0.8
 #define MOST_ATTEMPTS 4 // to find a plan that keeps what was asked in unseen runs, too
 #define EARLY_UNTIL   0.85
+#define SURE_SIGMA    2 // standard errors that the probability of a plan chosen by few runs has to be above the confidence
+#define ANY_UNTIL     1.05 // where there is no plan yet
+#define SHOWN_RUNS    4    // estimates that are shown: the plan's and the baselines', ...
+#define STAGE_RUNS    80   // ... and what the quantiles of its stages take at least, in runs
+#define SHOWN_PART    0.15 // of the limit is theirs in any case
 
 // Warnings and fallbacks grow while a plan is put together.
 struct assembly {
@@ -144,7 +146,7 @@ static bool same_reason(const struct rb_scenario *s, int a, int b)
            strcmp(s->sim_offers[a].why_not, s->sim_offers[b].why_not) == 0;
 }
 
-// Once for all offers that lack the same; only the first of them says it.
+// One warning for all offers with the same reason, at the first of them.
 static void warn_unusable_offer(struct assembly *a, int offer)
 {
     const struct rb_scenario *s = a->search->scenario;
@@ -170,7 +172,7 @@ static void warn_unusable_offers(struct assembly *a)
     for (int i = 0; i < s->n_offers; i++) {
         if (!s->sim_offers[i].usable)
             warn_unusable_offer(a, i);
-        else if (!a->search->asynchronous && rb_endless_stage(a->search, i) >= 0)
+        else if (rb_endless_stage(a->search, i) >= 0)
             warn(a,
                  rb_arena_printf(a->arena,
                                  "%s %s (%s) was not considered from stage %d on: its market takes nodes back (%g "
@@ -260,20 +262,6 @@ static bool policy_can_follow(const struct rb_plan *plan, struct rb_err *err)
     return true;
 }
 
-// It was chosen as if every trial of a rung had one width, and is estimated as it will be carried out.
-static void warn_chosen_otherwise(struct assembly *a, const struct rb_plan *plan)
-{
-    const struct rb_estimate *e = &plan->estimate;
-    const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
-    if (a->search->asynchronous || !rb_plan_is_by_engine(plan) || !limited || e->p_both >= plan->confidence)
-        return;
-    warn(a, rb_arena_printf(a->arena,
-                            "under policy %s the plan keeps its limits with probability %.3f, less than the confidence "
-                            "asked; under policy static it keeps them",
-                            plan->policy, e->p_both));
-}
-
-// What an asynchronous job does depends on its results, which nobody knows yet.
 static void warn_tuned_batch(struct assembly *a)
 {
     if (a->search->req->job->trial.batch_size > 0)
@@ -281,24 +269,14 @@ static void warn_tuned_batch(struct assembly *a)
                 "in them");
 }
 
-static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *result, struct rb_err *err)
+static bool warn_caveats(struct assembly *a, const struct rb_plan_result *result, struct rb_err *err)
 {
-    struct rb_async_tried tried;
-    char text[32];
-    if (!a->search->asynchronous)
-        return true;
-    warn(a,
-         "who is promoted was simulated on made-up learning curves (the synthetic family): the job's own may promote "
-         "others, sooner or later");
-    if (result->best.admit_until_us == 0)
-        return true;
-    if (!rb_async_tried(a->search, &result->best, &tried, err))
+    const struct rb_scorer *scorer = a->search->scorer;
+    const char *texts[RB_SCORER_CAVEATS] = {NULL};
+    if (scorer->caveats && !scorer->caveats(a->search, &result->best, a->arena, texts, err))
         return false;
-    warn(a, rb_arena_printf(a->arena,
-                            "the whole job does not fit: no configuration is started after %s; %.1f of %d are expected "
-                            "to be tried, at least %d in 95 %% of the runs",
-                            rb_format_duration(result->best.admit_until_us, text), tried.mean,
-                            a->search->req->job->scheduler.num_trials, tried.p5));
+    for (int i = 0; i < RB_SCORER_CAVEATS && texts[i]; i++)
+        warn(a, texts[i]);
     return true;
 }
 
@@ -387,7 +365,9 @@ static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
                             name));
 }
 
-static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_err *err)
+// shown: the plan itself, where that is one of them and time is limited it is not estimated again; NULL: none such.
+static bool fill_baselines(struct assembly *a, const struct rb_candidate *shown, struct rb_plan *plan,
+                           struct rb_err *err)
 {
     struct rb_search *search = a->search;
     const int n = sizeof baseline_names / sizeof baseline_names[0];
@@ -395,15 +375,16 @@ static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_e
     for (int i = 0; i < n; i++) {
         const struct rb_plan_result *result;
         baselines[i] = (struct rb_plan_baseline){.name = baseline_names[i]};
-        if (rb_async_is_anytime(search)) // what they would save is training
+        if (search->scorer->has_one_plan && search->scorer->has_one_plan(search))
             continue;
         if (!rb_search_plan(search, rb_planner_find(baseline_names[i]), &result, err))
             return false;
         baselines[i].exists = result->feasible;
         struct rb_candidate best = result->best;
-        if (result->feasible && !rb_estimate_candidate(search, &best, NULL, err))
+        const bool is_plan = search->req->time_limit_us > 0 && shown && rb_candidate_same_choices(&best, shown);
+        if (result->feasible && !is_plan && !rb_estimate_candidate(search, &best, NULL, err))
             return false;
-        baselines[i].estimate = best.estimate;
+        baselines[i].estimate = is_plan ? shown->estimate : best.estimate;
         if (result->cut)
             warn_cut_baseline(a, baseline_names[i], result->feasible);
     }
@@ -481,7 +462,8 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 
     struct rb_plan plan;
     fill_request(search, planner->name, &plan);
-    if (!fill_stages(&a, result, &plan, err) || (!search->req->alone && !fill_baselines(&a, &plan, err)))
+    if (!fill_stages(&a, result, &plan, err) ||
+        (!search->req->alone && !fill_baselines(&a, result->early.any ? NULL : &result->best, &plan, err)))
         return false;
     plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
@@ -490,8 +472,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
-    warn_chosen_otherwise(&a, &plan);
-    if (!warn_asynchronous(&a, result, err))
+    if (!warn_caveats(&a, result, err))
         return false;
     plan.offers = a.offers;
     plan.n_offers = a.n_offers;
@@ -505,7 +486,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     return true;
 }
 
-// The program has a limit of its own where none was asked for, and nobody asked for a cut.
+// Without a limit in the request the program's own node limit applies.
 static const char *how_far(const struct rb_plan_request *req, const struct rb_plan_result *result)
 {
     if (!result->cut)
@@ -546,21 +527,69 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     return false;
 }
 
-// Where time is limited, each baseline gets its part of it before the search begins; its result stays in the search. Greedy
-// is the best of them and starts from fixed clusters: those it has found are there for static.
+// Where runs take long, what is shown needs more of the limit, and the search has less.
+static double share_for_search(const struct rb_search *search)
+{
+    const struct rb_plan_request *req = search->req;
+    const double runs = SHOWN_RUNS * (double)req->samples + STAGE_RUNS;
+    const double shown = req->run_us > 0 ? runs * req->run_us / (double)req->time_limit_us : 0;
+    return fmax(0, 1 - fmax(0, shown - SHOWN_PART));
+}
+
+// Where time is limited, each baseline gets its part of it before the search begins; its result stays in the search. Static finds a
+// plan soonest, and greedy starts from there.
 static bool plan_baselines(struct rb_search *search, struct rb_time_share *phase, struct rb_err *err)
 {
     static const struct {
         const struct rb_planner *planner;
         double until;
-    } order[] = {{&rb_planner_greedy, 0.25}, {&rb_planner_static, 0.32}, {&rb_planner_naive, 0.36}};
+    } order[] = {{&rb_planner_static, 0.12}, {&rb_planner_greedy, 0.3}, {&rb_planner_naive, 0.36}};
     for (size_t i = 0; i < sizeof order / sizeof order[0] && search->req->time_used; i++) {
         const struct rb_plan_result *ignored;
-        phase->until = order[i].until;
+        phase->until = order[i].until * share_for_search(search);
         if (!rb_search_plan(search, order[i].planner, &ignored, err))
             return false;
     }
     return true;
+}
+
+// The best of many plans keeps less than the runs say by which it was chosen, and the fewer these are the more so.
+static double guard_of(const struct rb_plan_request *req)
+{
+    return SURE_SIGMA * sqrt(req->confidence * (1 - req->confidence) / req->samples);
+}
+
+static bool find_fixed(struct rb_search *search, double guard, const struct rb_plan_result **out, struct rb_err *err)
+{
+    const double before = search->guard;
+    search->any_plan = true;
+    search->guard = guard;
+    rb_search_forget(search);
+    const bool ok = rb_search_plan(search, &rb_planner_static, out, err);
+    search->any_plan = false;
+    search->guard = before;
+    return ok;
+}
+
+// The time is up and there is no plan: the first fixed cluster that keeps the constraints, if it comes soon. There is no time for
+// a second one, so one is preferred that keeps them for sure.
+static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase, struct rb_plan_result *io,
+                          struct rb_err *err)
+{
+    const struct rb_plan_result *found;
+    if (io->feasible || !search->scorer->barriers || !rb_search_out_of_time(search) || !search->req->time_used)
+        return true;
+    const double share = share_for_search(search);
+    phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL;
+    const double guard = guard_of(search->req);
+    if (!find_fixed(search, fmax(search->guard, guard), &found, err) ||
+        (!found->feasible && !find_fixed(search, fmax(0, search->guard - guard), &found, err)))
+        return false;
+    if (!found->feasible)
+        return io->best.n_stages > 0 || rb_static_nearest(search, io, err);
+    *io = *found;
+    io->cut = true;
+    return !rb_search_is_certified(search) || rb_certify(search, &io->best, &io->bound, &io->cut, err);
 }
 
 static bool plan_in_phases(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
@@ -569,13 +598,15 @@ static bool plan_in_phases(struct rb_search *search, const struct rb_planner *pl
     const struct rb_plan_result *result;
     if (planner == &rb_planner_optimal && !plan_baselines(search, phase, err))
         return false;
-    phase->until = SEARCH_UNTIL;
+    phase->until = SEARCH_UNTIL * share_for_search(search);
     if (!rb_search_plan(search, planner, &result, err))
         return false;
     *out = *result;
-    phase->until = EARLY_UNTIL;
-    const bool ok = !search->req->early || search->asynchronous || planner != &rb_planner_optimal ||
-                    rb_early_improve(search, out, err);
+    if (!find_any_plan(search, phase, out, err))
+        return false;
+    phase->until = EARLY_UNTIL * share_for_search(search);
+    const bool ok = !search->req->early || !search->scorer->improve || planner != &rb_planner_optimal ||
+                    search->scorer->improve(search, out, err);
     phase->until = 1;
     return ok;
 }
@@ -608,20 +639,24 @@ static void explain_zones(struct rb_search *search)
 static bool may_find_marginal(const struct rb_search *search, const struct rb_planner *planner)
 {
     const struct rb_plan_request *req = search->req;
-    return req->marginal && planner == &rb_planner_optimal && !search->asynchronous &&
+    return req->marginal && planner == &rb_planner_optimal && search->scorer->marginal &&
            req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
 }
 
-// Plans of asynchronous jobs are held to unseen runs where they are found (rb_search_plan).
-static bool is_kept(const struct rb_search *search, const struct rb_planner *planner, const struct rb_plan *plan)
+// What a search for a surer plan calls nearest may be what was asked already: that is no way out.
+static void drop_what_was_asked(const struct rb_plan_request *req, struct rb_plan_result *io)
 {
-    const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
-    return planner->on_average || !limited || plan->estimate.spread_unknown || search->asynchronous ||
-           plan->estimate.p_both >= search->req->confidence;
+    const double reached = floor(1000 * io->best.estimate.p_both) / 1000;
+    if (io->nearest_deadline_us <= req->deadline_us)
+        io->nearest_deadline_us = -1;
+    if (io->nearest_budget_uusd <= req->budget_uusd)
+        io->nearest_budget_uusd = -1;
+    if (io->nearest_confidence >= req->confidence)
+        io->nearest_confidence = reached > 0 && reached < req->confidence ? reached : NAN;
 }
 
-// The plan's own figures rest on runs that the search has not seen. Where these say that it keeps less than was asked, its probability
-// was luck: a surer one is looked for, and no plan is shown that keeps less.
+// The only way to a plan. Its own figures, as they are reported, decide: they rest on runs that the search has not seen. Where
+// these say that the plan keeps less than was asked, a surer one is looked for, and no plan is shown that keeps less.
 static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
                             struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
                             struct rb_err *err)
@@ -633,17 +668,24 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
             break;
         if (!assemble(search, planner, out_result, arena, out_plan, err))
             return false;
-        if (is_kept(search, planner, out_plan))
-            return true;
+        phase->until = ANY_UNTIL;
+        const bool is_late = rb_search_out_of_time(search);
         const struct rb_estimate *e = &out_plan->estimate;
+        if (planner->on_average || e->p_both >= search->req->confidence)
+            return true;
         const struct rb_candidate best = out_result->best;
         search->guard = 2 * search->guard + search->req->confidence - e->p_both + 2 * e->stderr_.p_both;
         rb_search_forget(search);
         if (!rb_search_nearest_of(search, &best, 1, out_result, err))
             return false;
+        if (is_late)
+            break;
     }
-    return (out_result->best.n_stages == 0 || rb_estimate_candidate(search, &out_result->best, NULL, err)) &&
-           infeasible(search->req, planner, out_result, err);
+    if (out_result->best.n_stages > 0 && !rb_estimate_candidate(search, &out_result->best, NULL, err))
+        return false;
+    if (!planner->on_average)
+        drop_what_was_asked(search->req, out_result);
+    return infeasible(search->req, planner, out_result, err);
 }
 
 static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
@@ -655,6 +697,7 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
         return false;
     search.asked = planner;
     search.asked_again = req->marginal;
+    search.guard = req->time_limit_us > 0 && req->samples < RB_PROOF_FEWEST && search.scorer->barriers ? guard_of(req) : 0;
     explain_zones(&search);
     if (!rb_endless_check(&search, err)) {
         *out_result = rb_search_no_plan(&search);
@@ -665,7 +708,7 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
     bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, err);
     rb_search_explain_rest(&search);
     if (ok && may_find_marginal(&search, planner))
-        ok = rb_marginal_find(&search, &out_result->marginal, err);
+        ok = search.scorer->marginal(&search, &out_result->marginal, err);
     rb_search_finish(&search);
     return ok;
 }
@@ -676,23 +719,24 @@ static int fewer_samples(const struct rb_plan_request *req, double most, double 
     return samples < req->samples ? (int)samples : req->samples;
 }
 
-// Runs of the engine, event by event.
-static int engine_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
+// Runs of the model.
+static int model_samples(struct rb_plan_request *io, const struct rb_scenario *s)
 {
-    const double limit = req->time_limit_us > 0 ? (double)req->time_limit_us / 1e6 * EVENTS_PER_S : INFINITY;
-    return fewer_samples(req, fmin(MOST_EVENTS, limit), rb_async_events(s));
-}
-
-int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
-{
-    if (rb_job_is_asynchronous(s->job))
-        return engine_samples(req, s);
-    double trials = 0, most = MOST_TRIALS;
+    double trials = 0;
     for (int i = 0; i < s->stages.n; i++)
         trials += s->stages.rungs[i].trials;
-    if (req->time_limit_us > 0)
-        most = fmin(most, (double)req->time_limit_us / 1e6 * TRIALS_PER_S);
-    return fewer_samples(req, most, trials);
+    const int most = fewer_samples(io, MOST_TRIALS, trials);
+    io->run_us = rb_pace_run_us(io, s);
+    const int in_time = io->run_us > 0 ? rb_pace_samples(io) : most;
+    return in_time < most ? in_time : most;
+}
+
+void rb_planner_size(struct rb_plan_request *io, const struct rb_scenario *s)
+{
+    const struct rb_scorer *scorer = rb_scorer_of(s->job);
+    const int asked = io->samples;
+    io->samples = scorer->affordable ? scorer->affordable(io, s) : model_samples(io, s);
+    io->samples_asked = asked;
 }
 
 bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,

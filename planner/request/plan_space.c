@@ -41,7 +41,7 @@ bool rb_plan_space_take_options(struct rb_search *search, struct rb_options *out
 void rb_plan_space_give_options(struct rb_search *search, struct rb_options *options)
 {
     struct rb_plan_space *space = search->space;
-    if (!search->asked_again || space->has_options) {
+    if (!search->asked_again || space->has_options || options->cut) {
         rb_options_finish(options);
         return;
     }

@@ -12,16 +12,15 @@ bool rb_question_init(struct rb_question *q, const struct rb_plan_request *req, 
         !rb_scenario_init(&q->scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
     q->req = *req;
-    q->req.samples = rb_planner_samples(req, &q->scenario);
-    q->req.samples_asked = req->samples;
+    q->owns_laws = !req->laws;
+    if (q->owns_laws)
+        q->req.laws = rb_trial_laws_create();
+    rb_planner_size(&q->req, &q->scenario);
     q->req.offers_dropped = dropped;
     // Else there are very many trials, and their noise takes the most memory of all.
     if (q->req.samples == req->samples)
         rb_search_keep_draws(&q->scenario, &q->req);
     rb_time_share_begin(&q->phase, req, 1, &q->req);
-    q->owns_laws = !req->laws;
-    if (q->owns_laws)
-        q->req.laws = rb_trial_laws_create();
     return true;
 }
 

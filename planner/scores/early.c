@@ -67,13 +67,14 @@ static double delays_s(const struct rb_search *search, const struct rb_candidate
 // ---- exchanges
 
 // Clear of the confidence asked, or not less sure than the plan that the search stands for.
-static bool is_sure(struct exchange *x, const struct rb_early_comparison *told, bool *out, struct rb_err *err)
+static bool is_sure(struct exchange *x, const struct rb_early_comparison *compared, bool *out, struct rb_err *err)
 {
-    const double n = x->search->req->samples, p = told->p;
+    const double n = x->search->req->samples, p = compared->p;
     double plan_p;
-    *out = told->holds == RB_EARLY_KEPT ||
-           (told->holds == RB_EARLY_OPEN && p - x->clear_sigma * sqrt(p * (1 - p) / n) >= x->search->req->confidence);
-    if (*out || told->holds == RB_EARLY_DROPPED)
+    *out =
+        compared->holds == RB_EARLY_KEPT ||
+        (compared->holds == RB_EARLY_OPEN && p - x->clear_sigma * sqrt(p * (1 - p) / n) >= x->search->req->confidence);
+    if (*out || compared->holds == RB_EARLY_DROPPED)
         return true;
     if (!rb_early_p_both(x->search, &x->plan, 0, &x->plan_runs, &plan_p, err))
         return false;
@@ -93,14 +94,14 @@ static void take(struct exchange *x, const struct rb_early_plan *p)
 
 static bool look_at(struct exchange *x, const struct rb_early_plan *p, bool *out_better, struct rb_err *err)
 {
-    struct rb_early_comparison told;
+    struct rb_early_comparison compared;
     *out_better = false;
     x->n_tried++;
     x->runs.n = 0;
-    if (!rb_early_compare(x->search, best_of(x), p, 0, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs, &told,
-                          err))
+    if (!rb_early_compare(x->search, best_of(x), p, 0, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs,
+                          &compared, err))
         return false;
-    if (told.pays == RB_EARLY_KEPT && !is_sure(x, &told, out_better, err))
+    if (compared.pays == RB_EARLY_KEPT && !is_sure(x, &compared, out_better, err))
         return false;
     if (*out_better)
         take(x, p);
@@ -223,7 +224,7 @@ static bool refine(struct exchange *x, struct rb_err *err)
     return ok;
 }
 
-// ---- neighbours: plans that are too slow, or too dear, where nodes are waited for
+// ---- neighbours: plans that are too slow, or too expensive, because they wait for nodes
 
 struct neighbour {
     struct rb_candidate candidate;
@@ -356,7 +357,7 @@ static bool confirm_last(struct exchange *x, const struct rb_plan_result *result
     return true;
 }
 
-static void explain(struct exchange *x, const struct rb_early_comparison *told)
+static void explain(struct exchange *x, const struct rb_early_comparison *compared)
 {
     struct rb_search *search = x->search;
     const struct rb_early_plan *best = best_of(x);
@@ -374,24 +375,24 @@ static void explain(struct exchange *x, const struct rb_early_comparison *told)
     }
     char *(*format)(int64_t, char[static 32]) = by_time ? rb_format_duration : rb_format_money;
     rb_search_note(search, "early requests: %s: saves %s (standard error %s, %d runs that the search had not seen)",
-                   rb_buf_str(&text), format(llround(told->gain), gain), format(llround(told->stderr_), stderr_),
-                   told->n);
+                   rb_buf_str(&text), format(llround(compared->gain), gain),
+                   format(llround(compared->stderr_), stderr_), compared->n);
 }
 
 static bool improve(struct exchange *x, struct rb_plan_result *result, struct rb_err *err)
 {
-    struct rb_early_comparison told;
+    struct rb_early_comparison compared;
     if (!exchange(x, result, err))
         return false;
     const bool any = x->n_taken > 0;
-    if (!confirm_last(x, result, &told, err))
+    if (!confirm_last(x, result, &compared, err))
         return false;
     if (x->n_taken == 0) {
         rb_search_note(x->search, "early requests: none of %lld exchanges saves more than four standard errors%s",
                        (long long)x->n_tried, any ? " on runs that the search had not seen" : "");
         return true;
     }
-    explain(x, &told);
+    explain(x, &compared);
     result->best = best_of(x)->candidate;
     result->early = best_of(x)->early;
     return true;

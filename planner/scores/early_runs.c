@@ -2,7 +2,6 @@
 
 #include "planner/async/endless.h"
 #include "planner/scores/stage_samples.h"
-#include "simulator/sampler/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #define FIRST_LOOK 32  // runs, then twice as many each time, that show most exchanges not to be worth all of them
 #define SCREENING  256 // ... what has gained nothing by then is not looked at further
 #define DROP_SIGMA 3.0 // an exchange that just pays is dropped wrongly once in 700
-#define SIGMA      4.0 // a gain smaller than so many standard errors is none
+#define SIGMA      4.0 // a gain of fewer standard errors is none
 
 // ---- as plan stages
 
@@ -83,12 +82,7 @@ static bool simulate(const struct rb_search *search, const struct rb_early_plan 
 
 static double p_both(const struct rb_search *search, const struct rb_early_runs *r, int n)
 {
-    const struct rb_plan_request *req = search->req;
-    int met = 0;
-    for (int i = 0; i < n; i++)
-        met += (req->deadline_us < 0 || r->time_us[i] <= req->deadline_us) &&
-               (req->budget_uusd < 0 || r->cost_uusd[i] <= req->budget_uusd);
-    return (double)met / n;
+    return (double)rb_count_kept(r->time_us, r->cost_uusd, n, search->req->deadline_us, search->req->budget_uusd) / n;
 }
 
 bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan, uint32_t first,
@@ -109,30 +103,24 @@ static double open_part(const struct rb_search *search, int n)
     return sqrt(fmax(0, 1 - (double)n / search->req->samples));
 }
 
-// How much less of the objective b has than a, by the same draws; least: that is worth it.
-static double gain_of(const struct rb_search *search, const struct rb_early_runs *a, const struct rb_early_runs *b,
-                      int n, double *out_stderr, double *out_least)
+static const int64_t *objectives(const struct rb_search *search, const struct rb_early_runs *runs)
 {
-    const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
-    const int64_t *from = by_time ? a->time_us : a->cost_uusd, *to = by_time ? b->time_us : b->cost_uusd;
-    double sum = 0, squares = 0, all = 0;
-    for (int i = 0; i < n; i++) {
-        sum += (double)(from[i] - to[i]);
-        all += (double)from[i];
-    }
-    for (int i = 0; i < n; i++)
-        squares += pow((double)(from[i] - to[i]) - sum / n, 2);
-    *out_stderr = sqrt(squares / (n - 1) / n);
-    *out_least = RB_EARLY_WORTH * all / n;
-    return sum / n;
+    return search->req->objective == RB_OBJECTIVE_MIN_TIME ? runs->time_us : runs->cost_uusd;
 }
 
+// Gain: how much less of the objective b has than a, with the same draws.
 static void judge_gain(const struct rb_search *search, const struct rb_early_runs *a, const struct rb_early_runs *b,
                        int n, struct rb_early_comparison *io)
 {
-    double least;
+    const int64_t *from = objectives(search, a), *to = objectives(search, b);
+    const struct rb_difference gain = rb_difference_of(from, to, n);
+    double all = 0;
+    for (int i = 0; i < n; i++)
+        all += (double)from[i];
+    const double least = RB_EARLY_WORTH * all / n;
     io->n = n;
-    io->gain = gain_of(search, a, b, n, &io->stderr_, &least);
+    io->gain = gain.mean;
+    io->stderr_ = gain.stderr_;
     const bool is_gain = io->gain > fmax(SIGMA * io->stderr_, least), is_last = n == search->req->samples;
     const double doubt = n < SCREENING ? DROP_SIGMA * open_part(search, n) * io->stderr_ : 0;
     if (io->gain + doubt <= least || (is_last && !is_gain))
@@ -169,8 +157,8 @@ bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan
         }
         if (out->holds == RB_EARLY_OPEN)
             judge_p(search, b, n, out);
-        const bool is_told = out->pays == RB_EARLY_KEPT && out->holds == RB_EARLY_KEPT;
-        if (n == all || is_told || out->pays == RB_EARLY_DROPPED || out->holds == RB_EARLY_DROPPED)
+        const bool is_decided = out->pays == RB_EARLY_KEPT && out->holds == RB_EARLY_KEPT;
+        if (n == all || is_decided || out->pays == RB_EARLY_DROPPED || out->holds == RB_EARLY_DROPPED)
             return true;
     }
 }

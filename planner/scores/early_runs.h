@@ -19,26 +19,26 @@ void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early 
                     struct rb_plan_early *backing);
 
 struct rb_early_runs {
-    int64_t *time_us, *cost_uusd; // [samples], of these the first n are made
+    int64_t *time_us, *cost_uusd; // [samples], of which the first n exist
     int n;
 };
 struct rb_early_runs rb_early_runs_create(int samples);
 void rb_early_runs_free(struct rb_early_runs *runs);
 
-// With what probability a plan keeps the constraints, by all samples of the request, counted from run `first`: runs that are not made are.
+// The share of the request's samples, from run `first` on, in which a plan keeps the constraints. Makes the runs that are missing.
 bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan *plan,
                      uint32_t first, struct rb_early_runs *runs, double *out, struct rb_err *err);
 
 enum rb_early_verdict { RB_EARLY_OPEN, RB_EARLY_DROPPED, RB_EARLY_KEPT };
 
 struct rb_early_comparison {
-    enum rb_early_verdict pays, holds; // OPEN: all runs do not tell. Once one is DROPPED, the other is told no further
+    enum rb_early_verdict pays, holds; // OPEN: undecided. Once one is DROPPED, the other is left as it is
     double gain, stderr_;              // of the objective, from n runs
     int n;
-    double p; // with which `to` keeps the constraints; OPEN: from all runs
+    double p; // probability with which `to` keeps the constraints; OPEN: from all runs
 };
 
-// Is `to` better than `from`, and does it keep the constraints? As few runs are made as tell it, after those that are made.
+// Is `to` better than `from`, and does it keep the constraints? Makes only the runs that decide, after those that exist.
 bool rb_early_compare(const struct rb_search *search, const struct rb_early_plan *from, const struct rb_early_plan *to,
                       uint32_t first, struct rb_early_runs *from_runs,
                       struct rb_early_runs *to_runs, struct rb_early_comparison *out, struct rb_err *err);

@@ -1,18 +1,17 @@
 #include "planner/scores/estimator.h"
 
-#include "planner/async/async_runs.h"
 #include "planner/async/engine_runs.h"
+#include "planner/request/time_share.h"
 #include "planner/scores/early_runs.h"
 #include "simulator/laws/trial_laws.h"
-#include "simulator/sampler/table_runs.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define STAGE_RUNS  1024    // that the quantiles of single stages rest on
+#define STAGE_PART  0.04    // of a time limit, for these
 #define MEAN_KNOWN  0.0015  // of the mean cost: its standard error
 #define MOST_RUNS   1000000 // the numbers of runs that no search has seen
-#define MOST_TRIALS 2e7 // of the runs that figures rest on, where these are more than were asked for: a second at most
 
 // Runs whose numbers no search has seen.
 static struct rb_evaluate_options unseen_runs(const struct rb_search *search, int samples)
@@ -24,6 +23,7 @@ static struct rb_evaluate_options unseen_runs(const struct rb_search *search, in
         .deadline_us = req->deadline_us,
         .budget_uusd = req->budget_uusd,
         .threads = req->threads,
+        .tables = rb_trial_laws_tables(search->laws),
         .stop = req->out_of_time,
         .stop_ctx = req->out_of_time_ctx,
     };
@@ -34,7 +34,7 @@ static int fewest_runs(const struct rb_search *search)
 {
     if (search->req->time_limit_us > 0)
         return search->req->samples; // as many as the limit has room for
-    const double affordable = MOST_TRIALS / rb_search_trials_in_all(search);
+    const double affordable = rb_search_affordable_runs(search);
     const int more = affordable < RB_FEWEST_VERIFIED ? (int)affordable : RB_FEWEST_VERIFIED;
     return search->req->samples > more ? search->req->samples : more;
 }
@@ -43,58 +43,46 @@ static int fewest_runs(const struct rb_search *search)
 static int enough_runs(const struct rb_search *search, const struct rb_estimate *first)
 {
     const double off = (double)first->stderr_.cost_mean_uusd / fmax(1, (double)first->cost_uusd.mean) / MEAN_KNOWN;
-    const double wanted = (double)first->samples * off * off,
-                 affordable = MOST_TRIALS / rb_search_trials_in_all(search);
+    const double wanted = (double)first->samples * off * off, affordable = rb_search_affordable_runs(search);
     const double n = fmin(fmin(wanted, affordable), (double)MOST_RUNS);
     if (search->req->time_limit_us > 0)
         return (int)first->samples;
     return n > (double)first->samples ? (int)n : (int)first->samples;
 }
 
-static bool by_tables(struct rb_search *search, const struct rb_plan_stage *stages, int n_stages)
-{
-    return rb_table_runs_apply(search->scenario, stages, n_stages, 0, rb_trial_laws_tables(search->laws));
-}
-
-static bool from_tables(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages, int n,
-                        struct rb_err *err)
-{
-    struct rb_evaluate_options opt = unseen_runs(search, n);
-    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
-    opt.tables = rb_trial_laws_tables(search->laws);
-    if (!rb_evaluate_runs(search->scenario, stages, c->n_stages, &opt, values, values + n, err))
-        return false;
-    c->estimate = rb_estimate_of_runs(values, values + n, n, opt.deadline_us, opt.budget_uusd);
-    c->estimate.time_method = c->estimate.cost_method = RB_ESTIMATE_TABLES;
-    c->estimate.spread_unknown = rb_profile_spread_is_unknown(search->scenario->profile);
-    return true;
-}
-
-static bool from_replicates(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages, int n,
-                            struct rb_plan_stage *out_stages, struct rb_err *err)
-{
-    const struct rb_evaluate_options opt = unseen_runs(search, n);
-    return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
-}
-
 static bool runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages, int n,
                  struct rb_err *err)
 {
-    return by_tables(search, stages, c->n_stages) ? from_tables(search, c, stages, n, err)
-                                                  : from_replicates(search, c, stages, n, NULL, err);
+    const struct rb_evaluate_options opt = unseen_runs(search, n);
+    return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, NULL, err);
+}
+
+// Where time is limited they get a part of it: these runs are made part by part, and take several times as long as others.
+static bool stage_quantiles(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
+                            struct rb_plan_stage *out_stages, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    struct rb_evaluate_options opt = unseen_runs(search, STAGE_RUNS);
+    struct rb_plan_request timed = *req;
+    struct rb_time_share share;
+    if (req->time_limit_us > 0 && req->time_used) {
+        rb_time_share_begin(&share, req, fmin(1, req->time_used(req->out_of_time_ctx) + STAGE_PART), &timed);
+        opt.stop = timed.out_of_time;
+        opt.stop_ctx = timed.out_of_time_ctx;
+    }
+    return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
 }
 
 // Quantiles of stages come from replicates: tables play a plan as a whole.
-static bool estimate(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *out_stages,
-                     struct rb_err *err)
+bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *out_stages,
+                        struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, c, stages, nodes);
     if (!out_stages)
         return runs(search, c, stages, search->req->samples, err);
-    if (!from_replicates(search, c, stages, STAGE_RUNS, out_stages, err) ||
-        !runs(search, c, stages, fewest_runs(search), err))
+    if (!stage_quantiles(search, c, stages, out_stages, err) || !runs(search, c, stages, fewest_runs(search), err))
         return false;
     const int enough = enough_runs(search, &c->estimate);
     return enough == c->estimate.samples || runs(search, c, stages, enough, err);
@@ -103,11 +91,11 @@ static bool estimate(struct rb_search *search, struct rb_candidate *c, struct rb
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err)
 {
-    return search->asynchronous ? rb_async_estimate(search, candidate, out_stages, err)
-                                : estimate(search, candidate, out_stages, err);
+    return search->scorer->estimate(search, candidate, out_stages, err);
 }
 
-// Runs of stages know trials of one width: a policy that chooses widths while it runs takes other times.
+// Runs of stages know trials of one width: a policy that chooses widths while it runs takes other times, and so does a tuner
+// that promotes while it runs.
 static bool decides_while_it_runs(const struct rb_search *search, const struct rb_candidate *candidate)
 {
     const struct rb_plan plan = rb_engine_plan(search, candidate, NULL);
@@ -120,13 +108,13 @@ bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, s
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_plan_early early[RB_LIMIT_STAGES];
-    if (out_stages && !search->asynchronous && decides_while_it_runs(search, &result->best))
+    if (decides_while_it_runs(search, &result->best))
         return rb_engine_estimate(search, &result->best, search->req->samples, false, &result->best.estimate,
                                   out_stages, err);
     if (!result->early.any)
         return rb_estimate_candidate(search, &result->best, out_stages, err);
     rb_candidate_stages(search->scenario, &result->best, stages, nodes);
     rb_early_apply(&result->best, &result->early, stages, early);
-    return from_replicates(search, &result->best, stages, STAGE_RUNS, out_stages, err) &&
+    return stage_quantiles(search, &result->best, stages, out_stages, err) &&
            runs(search, &result->best, stages, fewest_runs(search), err);
 }

@@ -12,6 +12,9 @@
 // out_stages [n_stages] are the candidate's own.
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err);
+// The same where stages are sampled.
+bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
+                        struct rb_err *err);
 // Of the plan of a feasible result with its early requests, which only replicates show the worth of.
 bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, struct rb_plan_stage *out_stages,
                       struct rb_err *err);

@@ -10,11 +10,10 @@ struct entry {
     struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
     int64_t admit_until_us;
-    int64_t *values; // [n_values]: times, costs; of tables also those of the stages alone
+    int64_t *values; // [n_values]: times, costs
     int64_t n_values;
     struct rb_runs runs;
-    struct rb_time_law law; // of RB_RUN_LAW
-    struct entry *next;     // kept after it
+    struct entry *next; // kept after it
 };
 
 struct rb_run_store {
@@ -113,61 +112,22 @@ static void append(struct rb_run_store *store, struct entry *e)
     store->n_values += e->n_values;
 }
 
-const struct rb_time_law *rb_run_store_find_law(const struct rb_run_store *store, const struct rb_candidate *plan)
-{
-    for (const struct entry *e = store->first; e; e = e->next) {
-        if (is_of(e, RB_RUN_LAW, plan, 0))
-            return &e->law;
-    }
-    return NULL;
-}
-
-void rb_run_store_keep_law(struct rb_run_store *store, const struct rb_candidate *plan, const struct rb_time_law *law)
-{
-    struct entry *e = entry_of(RB_RUN_LAW, plan);
-    e->law = *law;
-    append(store, e);
-}
-
-// Of `figures` times n values, which are the store's from now on. Makes room for them.
-static struct entry *add_entry(struct rb_run_store *store, enum rb_run_kind kind, const struct rb_candidate *plan,
-                               int n, int figures, int64_t *values)
-{
-    struct entry *e = entry_of(kind, plan);
-    e->n_values = (int64_t)figures * n;
-    while (store->first && store->n_values + e->n_values > MOST_VALUES)
-        forget_first(store);
-    e->values = values;
-    e->runs.n = n;
-    e->runs.time_us = values;
-    e->runs.cost_uusd = values + n;
-    append(store, e);
-    return e;
-}
-
-static const struct rb_runs *summed_up(struct entry *e)
-{
-    e->runs.estimate = rb_estimate_of_runs(e->runs.time_us, e->runs.cost_uusd, e->runs.n, -1, -1);
-    return &e->runs;
-}
-
 const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd)
 {
     int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
+    struct entry *e = entry_of(kind, plan);
     memcpy(values, time_us, (size_t)n * sizeof *values);
     memcpy(values + n, cost_uusd, (size_t)n * sizeof *values);
-    return summed_up(add_entry(store, kind, plan, n, 2, values));
-}
-
-const struct rb_runs *rb_run_store_take_tables(struct rb_run_store *store, const struct rb_candidate *plan, int n,
-                                               int64_t *values)
-{
-    struct entry *e = add_entry(store, RB_RUN_TABLES, plan, n, 4, values);
-    e->runs.alone_us = values + (size_t)2 * (size_t)n;
-    e->runs.alone_uusd = values + (size_t)3 * (size_t)n;
-    return summed_up(e);
+    e->values = values;
+    e->n_values = INT64_C(2) * n;
+    e->runs = (struct rb_runs){.n = n, .time_us = values, .cost_uusd = values + n};
+    e->runs.estimate = rb_estimate_of_runs(e->runs.time_us, e->runs.cost_uusd, n, -1, -1);
+    while (store->first && store->n_values + e->n_values > MOST_VALUES)
+        forget_first(store);
+    append(store, e);
+    return &e->runs;
 }
 
 size_t rb_run_store_bytes(const struct rb_run_store *store)

@@ -1,4 +1,5 @@
-// Simulated runs of whole plans, and the laws of their times, kept. They depend on the plan alone, so another deadline or budget only counts them anew.
+// Simulated runs of whole plans, kept. They depend on the plan alone: under another deadline or budget they are only counted
+// again.
 #ifndef RB_PLANNER_RUN_STORE_H
 #define RB_PLANNER_RUN_STORE_H
 
@@ -6,16 +7,13 @@
 
 enum rb_run_kind {
     RB_RUN_REPLICATES, // every latency drawn
-    RB_RUN_TABLES,     // one draw a trial
     RB_RUN_WORLDS,     // of an asynchronous job: what its plans are compared by (planner/async/async_runs.h)
-    RB_RUN_UNSEEN,     // likewise, and what they are told by
-    RB_RUN_LAW,        // none: what laws say of its time
+    RB_RUN_UNSEEN,     // likewise, and what they are reported by
 };
 
 struct rb_runs {
     int n;
     const int64_t *time_us, *cost_uusd; // [n], in the order of their numbers
-    const int64_t *alone_us, *alone_uusd; // [n], of the stages one by one (simulator/sampler/sampler.h); NULL: not known
     struct rb_estimate estimate;        // of all of them, without constraints
 };
 
@@ -37,20 +35,8 @@ int rb_run_store_copy(const struct rb_run_store *store, enum rb_run_kind kind, c
 const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd);
-// The same of RB_RUN_TABLES, with what their stages take alone: values [4][n], in the order of rb_runs. Owns: values, from now on.
-const struct rb_runs *rb_run_store_take_tables(struct rb_run_store *store, const struct rb_candidate *plan, int n,
-                                               int64_t *values);
 
 size_t rb_run_store_bytes(const struct rb_run_store *store);
-
-// What laws say of a plan's time, the deadline aside.
-struct rb_time_law {
-    struct rb_quantiles time_us; // without the mean
-    double error;                // of P(time <= t), any t
-};
-
-const struct rb_time_law *rb_run_store_find_law(const struct rb_run_store *store, const struct rb_candidate *plan);
-void rb_run_store_keep_law(struct rb_run_store *store, const struct rb_candidate *plan, const struct rb_time_law *law);
 
 // The estimate of runs under constraints; -1: none.
 struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd);

@@ -1,26 +1,10 @@
 // The best of a list of candidates without scoring every one in full: a first few runs show which ones cannot win.
-#include "planner/async/async_runs.h"
+#include "planner/search/reckon.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define SCREEN_SAMPLES 64  // a standard error of 2.7 % in P at 0.95: enough to drop most candidates
-#define SCREEN_SIGMA   3.0 // a candidate that is just good enough is dropped wrongly once in 700
-// Runs of asynchronous jobs are dear, and differ much by who is promoted.
-#define ASYNC_SIGMA_P 2.5
-
-static int n_first(const struct rb_search *search)
-{
-    const int samples = search->req->samples;
-    if (search->asynchronous)
-        return rb_async_n_screened(search);
-    return samples < 2 * SCREEN_SAMPLES ? samples : SCREEN_SAMPLES;
-}
-
-static int n_all(const struct rb_search *search)
-{
-    return search->asynchronous ? rb_async_n_compared(search) : search->req->samples;
-}
+#define SCREEN_SIGMA 3.0 // of means: a candidate that is just good enough is dropped wrongly once in 700
 
 // The part of a standard error of n runs that the runs still to come can make good: all of them together decide.
 static double still_open(int64_t n, int all)
@@ -34,10 +18,8 @@ static bool may_be_feasible(const struct rb_search *search, const struct rb_esti
     if (search->on_average)
         return (double)screened->time_us.mean - SCREEN_SIGMA * (double)screened->stderr_.time_mean_us <=
                (search->req->deadline_us < 0 ? INFINITY : (double)search->req->deadline_us);
-    const double c = search->asynchronous ? search->req->confidence : rb_search_confidence(search),
-                 se = sqrt(c * (1 - c) / (double)screened->samples);
-    const double sigma = search->asynchronous ? ASYNC_SIGMA_P : SCREEN_SIGMA;
-    return screened->p_both >= c - sigma * se * still_open(screened->samples, all);
+    const double c = rb_search_confidence(search), se = sqrt(c * (1 - c) / (double)screened->samples);
+    return screened->p_both >= c - search->scorer->sigma_p * se * still_open(screened->samples, all);
 }
 
 static const int64_t *objectives(const struct rb_search *search, const struct rb_runs *runs)
@@ -45,13 +27,13 @@ static const int64_t *objectives(const struct rb_search *search, const struct rb
     return search->req->objective == RB_OBJECTIVE_MIN_COST ? runs->cost_uusd : runs->time_us;
 }
 
-// Both plans drew the same, so that what tells them apart is their difference, run by run.
+// Both plans drew the same numbers, so they are compared by their difference, run by run.
 static bool may_be_better(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *candidate,
                           const struct rb_candidate *best, int all)
 {
     const struct rb_runs *a = rb_run_store_longest(search->runs, kind, candidate);
     const struct rb_runs *b = rb_run_store_longest(search->runs, kind, best);
-    if (!a || !b) // runs that a time limit may interrupt are not kept
+    if (!a || !b)
         return true;
     const int n = a->n < b->n ? a->n : b->n;
     const int64_t *x = objectives(search, a), *y = objectives(search, b);
@@ -72,26 +54,26 @@ bool rb_search_may_stand(const struct rb_search *search, enum rb_run_kind kind, 
 
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
-    return rb_search_score(search, candidate, n_first(search), err);
+    return rb_search_score(search, candidate, search->scorer->n_screened(search), err);
 }
 
 bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
                       bool *out_stands, struct rb_err *err)
 {
-    const enum rb_run_kind kind = search->asynchronous ? RB_RUN_WORLDS : RB_RUN_REPLICATES;
-    const int all = n_all(search), more = search->req->out_of_time ? 4 : 2; // runs are not kept where time is limited
+    const struct rb_scorer *scorer = search->scorer;
+    const int all = scorer->n_compared(search);
     *out_stands = false;
-    for (int n = n_first(search); n < all; n *= more) {
+    for (int n = scorer->n_screened(search); n < all; n *= 2) {
         if (!rb_search_score(search, candidate, n, err))
             return false;
-        if (!rb_search_may_stand(search, kind, candidate, best, all))
+        if (!rb_search_may_stand(search, scorer->compared, candidate, best, all))
             return true;
     }
     if (!rb_search_score(search, candidate, search->req->samples, err))
         return false;
     if (best && rb_candidate_compare(candidate, best, search->req->objective) >= 0)
         return true;
-    return rb_search_decide(search, candidate, out_stands, err);
+    return scorer->decide(search, candidate, out_stands, err);
 }
 
 struct by_objective {
@@ -107,10 +89,24 @@ static int compare_objectives(const void *pa, const void *pb)
     return a->index - b->index;
 }
 
+// In the order of mean times: no candidate is screened that the time has no room for.
+static void reckon(const struct rb_search *search, const struct rb_candidate *candidates, int n,
+                   struct by_objective *order)
+{
+    RB_AUTO(rb_auto_free) int *indices = rb_xcalloc((size_t)n + 1, sizeof *indices);
+    rb_reckon_order(search, candidates, n, indices);
+    for (int i = 0; i < n; i++)
+        order[i] = (struct by_objective){0, indices[i]};
+}
+
 // Screens all candidates; order [n] is by the screened objective.
 static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
                    struct rb_err *err)
 {
+    if (search->req->time_limit_us > 0 && search->scorer->barriers) {
+        reckon(search, candidates, n, order);
+        return true;
+    }
     for (int i = 0; i < n; i++) {
         if (!rb_search_screen(search, &candidates[i], err))
             return false;
@@ -120,20 +116,28 @@ static bool screen(struct rb_search *search, struct rb_candidate *candidates, in
     return true;
 }
 
+// Of a limited time: is it used up? Where there is no plan yet, one candidate is looked at in any case, and the first plan will do.
+static bool is_enough(const struct rb_search *search, int best, int n_looked_at)
+{
+    if (search->req->time_limit_us <= 0 || (search->any_plan && n_looked_at == 0))
+        return false;
+    return (search->any_plan && best >= 0) || !rb_search_has_time_for(search, search->scorer->n_screened(search));
+}
+
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
     if (!screen(search, candidates, n, order, err))
         return false;
-    int best = -1;
-    for (int i = 0; i < n; i++) {
+    int best = -1, looked_at = 0;
+    for (int i = 0; i < n && !is_enough(search, best, i); i++, looked_at++) {
         bool stands;
         if (!rb_search_settle(search, &candidates[order[i].index], best < 0 ? NULL : &candidates[best], &stands, err))
             return false;
         best = stands ? order[i].index : best;
     }
-    for (int i = 0; i < n && rb_search_explains(search); i++) {
+    for (int i = 0; i < looked_at && rb_search_explains(search); i++) {
         if (order[i].index != best)
             rb_search_explain_loss(search, planner, &candidates[order[i].index], best < 0 ? NULL : &candidates[best]);
     }

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLES 16   // a mean within a fourth or so
-#define ROOM    0.7  // of such a mean is what a choice may cost or take in truth
-#define ROOM_2  0.95 // of a table's
-#define HULL    32   // plans on the hull of cost against time
+#define ROOM   0.7  // of such a mean is what a choice may cost or take in truth
+#define ROOM_2 0.95 // of a table's
+#define HULL   32   // plans on the hull of cost against time
 
 // ---- what a choice costs and takes at least
 
@@ -108,6 +107,8 @@ static bool sample(struct rb_options *o, struct rb_stage_samples *few, struct rb
         for (int i = 0; i < o->stages[stage].n; i++) {
             struct rb_option_entry *e = &o->stages[stage].entries[i];
             const int all = e->choice.nodes;
+            if (rb_options_out_of_time(o, RB_GLANCE_SAMPLES))
+                return false;
             for (int kept = 0; kept <= (stage > 0 ? all : 0); kept++)
                 e->by_kept[kept] =
                     kept > 0 && kept < all ? e->by_kept[0] : rb_stage_samples_get(few, stage, &e->choice, kept, err);
@@ -159,7 +160,8 @@ bool rb_glance(struct rb_options *o, struct rb_err *err)
         return true;
     o->to_beat = rb_search_to_beat(o->search);
     struct rb_stage_samples *few = rb_stage_samples_create(
-        o->search, SAMPLES, o->search->on_average ? SAMPLES : rb_need_count(rb_search_confidence(o->search), SAMPLES));
+        o->search, RB_GLANCE_SAMPLES,
+        o->search->on_average ? RB_GLANCE_SAMPLES : rb_need_count(rb_search_confidence(o->search), RB_GLANCE_SAMPLES));
     rb_glance_limit(o, few, 1);
     const bool ok = sample(o, few, err) && find_plan(o, err);
     if (ok && !isinf(o->to_beat))

@@ -5,6 +5,8 @@
 
 #include "planner/request/options.h"
 
+#define RB_GLANCE_SAMPLES 16 // a mean within a fourth or so
+
 // All choices are listed and none is sampled. Sets to_beat, found and plan.
 bool rb_glance(struct rb_options *o, struct rb_err *err);
 // Where there is a plan, others have to keep the deadline: samples of choices are made for so many deadlines, and not at all of

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-#define DEFAULT_SAMPLES 4096
-#define ENGINE_SAMPLES  1024 // of an asynchronous job: every one is a run of the engine
-
 const struct rb_planner *const rb_planners[] = {
     &rb_planner_greedy, &rb_planner_mean, &rb_planner_naive, &rb_planner_optimal, &rb_planner_static, NULL,
 };
@@ -62,7 +59,7 @@ struct rb_plan_request rb_plan_request_of(const struct rb_job *job, const struct
         .confidence = job->confidence,
         .objective = job->objective,
         .seed = job->seed,
-        .samples = rb_job_is_asynchronous(job) ? ENGINE_SAMPLES : DEFAULT_SAMPLES,
+        .samples = rb_scorer_of(job)->samples,
         .threads = 1,
         .early = true,
     };

@@ -9,8 +9,6 @@
 #include "simulator/model/scenario.h"
 #include "simulator/laws/trial_laws.h"
 
-#define RB_PILOT_SAMPLES 4096 // at most, of a stage without a closed form: P of it within 0.031 at 99.9 %, of a plan less
-
 struct rb_plan_request {
     const struct rb_job *job;
     const struct rb_profile *profile;
@@ -20,18 +18,21 @@ struct rb_plan_request {
     enum rb_objective objective;
     uint64_t seed;
     int samples;                      // replicates behind every estimate
-    int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_samples)
+    int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_size)
     const char *offers_dropped;       // which offers were too many (rb_planner_offers_told); NULL: none
     int threads;
     bool early;                       // look for nodes to request before they are needed, too (planner/scores/early.h)
     bool marginal;                    // say what a little more time would save, too, where it is proved (planner/questions/marginal.h)
-    bool alone;                       // the published planners' plans are not told beside it
+    bool alone;                       // the published planners' plans are not reported beside it
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     double (*time_used)(void *ctx);   // share of the limit used so far, by the same ctx: what ends one phase and leaves time
                                       // for the next. NULL: every phase may use all of it
     void *out_of_time_ctx;            // of both
     int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
+    void (*notice)(void *ctx, const char *text); // a limit that cannot be kept, as soon as that is known; NULL: silent
+    void *notice_ctx;
+    double run_us;                    // what one run of a plan takes of that; 0: not known
     int64_t memory_limit_bytes;       // of what grows with the search (planner/request/memory.h); 0: the planner's own
     struct rb_trial_laws *laws;      // shared by many requests on the same profile (planner/scores/sharing.h); NULL: made and freed
                                       // for this one
@@ -96,7 +97,7 @@ struct rb_planner {
     const char *summary;
     // Fails only on errors; a request that no plan of this planner satisfies is a result with feasible = false.
     bool (*plan)(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
-    bool on_average; // mean times keep the deadline; the confidence asked does not count, and the plan's own is told
+    bool on_average; // mean times keep the deadline; the confidence asked does not count, and the plan's own is reported
 };
 
 extern const struct rb_planner *const rb_planners[]; // sorted by name, NULL-terminated
@@ -120,9 +121,9 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
 // Most nodes of an offer one plan may own: resources.max_nodes, but this machine is one node.
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
 
-// Replicates that estimates of this request can afford: req->samples, fewer where there are very many trials or little time.
-// Depends on the request alone, not on the machine.
-int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s);
+// Sets io->samples to the replicates that its estimates can afford, fewer than asked for where there are very many trials or
+// little time: without a time limit that depends on the request alone, not on the machine. With one, io->laws has to be there.
+void rb_planner_size(struct rb_plan_request *io, const struct rb_scenario *s);
 
 // Sizes of trial.gpus.sizes that fit the offer's nodes under trial.max_nodes, resources.max_nodes and the profile's
 // layouts, ascending. Returns how many; 0 for an offer that is not usable.

@@ -1,12 +1,7 @@
 #include "planner/search/search.h"
 
-#include "planner/async/async_pool.h"
-#include "planner/async/async_runs.h"
-#include "planner/async/endless.h"
 #include "planner/request/memory.h"
 #include "planner/request/plan_space.h"
-#include "planner/scores/estimator.h"
-#include "simulator/sampler/table_runs.h"
 
 #include "engine/core/placement.h"
 
@@ -18,7 +13,7 @@
 #define OFF_SIGMA    4.0 // once in 30000
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
 
-#define UNINTERRUPTED 1e5 // trials of replicates: some hundredths of a second, while the fewest would only guess
+#define MOST_TRIALS 2e7 // of the runs of one plan: a tenth of a second from tables, a second from replicates
 
 #define TABLE_COUNTS       20  // node counts of an offer that tables look at, roughly
 #define TABLE_TRIALS_PER_S 5e6 // played event by event
@@ -67,12 +62,22 @@ double rb_search_trials_in_all(const struct rb_search *s)
     return trials;
 }
 
+bool rb_search_is_slow(const struct rb_plan_request *req, double trials)
+{
+    return req->time_limit_us > 0 &&
+           trials * TABLE_COUNTS * PILOT_FEWEST >= (double)req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S;
+}
+
+double rb_search_affordable_runs(const struct rb_search *s)
+{
+    return MOST_TRIALS / rb_search_trials_in_all(s);
+}
+
 // Tables of replicates for so many sizes: do they take more than a limit allows?
 static bool is_too_much(struct rb_search *s, int n_sizes)
 {
-    const double trials = rb_search_trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
     const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
-    if (s->req->time_limit_us > 0 && trials >= (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+    if (rb_search_is_slow(s->req, rb_search_trials_in_all(s) * n_sizes))
         s->left_out_for = "time";
     else if (rb_table_bytes(cells, PILOT_FEWEST) > rb_search_memory_for_tables(s))
         s->left_out_for = "memory";
@@ -93,7 +98,7 @@ static void leave_out_slow(struct rb_search *s)
         n_sizes += s->sizes[i].n;
         n_kept += s->sizes[i].n > 0 && !may_lose_nodes(scenario, i);
     }
-    if (s->asynchronous || n_kept == 0 || s->req->objective != RB_OBJECTIVE_MIN_COST || !is_too_much(s, n_sizes))
+    if (!s->scorer->barriers || n_kept == 0 || s->req->objective != RB_OBJECTIVE_MIN_COST || !is_too_much(s, n_sizes))
         return;
     for (int i = 0; i < scenario->n_offers; i++) {
         s->left_out[i] = s->sizes[i].n > 0 && may_lose_nodes(scenario, i);
@@ -109,8 +114,7 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     struct rb_search s = {
         .req = req,
         .scenario = scenario,
-        .asynchronous = rb_job_is_asynchronous(scenario->job),
-        .compared_part = RB_ASYNC_COMPARED_PART,
+        .scorer = rb_scorer_of(scenario->job),
     };
     s.sizes = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.sizes);
     for (int i = 0; i < scenario->n_offers; i++)
@@ -166,44 +170,6 @@ void rb_search_finish(struct rb_search *search)
     *search = (struct rb_search){0};
 }
 
-#define GUARDS 4 // steps from the confidence asked to certainty
-
-// A plan of an asynchronous job is found on some runs and told by others. Where these say that it keeps less than was asked,
-// the planner is asked for a surer one; runs are kept, so this costs little.
-static bool plan_asynchronous(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
-                              struct rb_err *err)
-{
-    const double asked = search->req->confidence;
-    bool ok = true, stands = false;
-    for (int step = 0; ok && !stands && step <= GUARDS; step++) {
-        search->guard = (1 - asked) * step / GUARDS;
-        for (int i = 0; i < search->scenario->n_offers; i++)
-            search->static_best[i].known = false;
-        ok = planner->plan(search, result, err) &&
-             (result->best.n_stages == 0 || rb_async_estimate(search, &result->best, NULL, err));
-        stands = !result->feasible || result->best.estimate.p_both >= asked;
-    }
-    search->guard = 0;
-    if (ok && result->best.n_stages > 0 && !(result->feasible && stands)) {
-        const double told = floor(1000 * result->best.estimate.p_both) / 1000;
-        result->feasible = false;
-        result->nearest_confidence = fmin(told, isnan(result->nearest_confidence) ? told : result->nearest_confidence);
-        if (!(result->nearest_confidence > 0))
-            result->nearest_confidence = NAN;
-    }
-    return ok;
-}
-
-static bool ask(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
-                struct rb_err *err)
-{
-    if (rb_async_is_anytime(search)) // whoever plans
-        return rb_async_pool_plan(search, result, err);
-    if (search->asynchronous)
-        return plan_asynchronous(search, planner, result, err);
-    return planner->plan(search, result, err);
-}
-
 int rb_search_index_of(const struct rb_planner *planner)
 {
     int index = 0;
@@ -224,7 +190,7 @@ bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, 
 {
     const int index = rb_search_index_of(planner);
     if (!search->has_result[index]) {
-        if (!ask(search, planner, &search->results[index], err))
+        if (!search->scorer->ask(search, planner, &search->results[index], err))
             return rb_err_prefix(err, "planner %s", planner->name);
         search->has_result[index] = true;
     }
@@ -332,89 +298,18 @@ void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate 
 
 void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *req)
 {
-    if (rb_job_is_asynchronous(s->job))
-        rb_async_keep_draws(s, req->samples, rb_memory_for_draws(req, RB_KEPT_TRIALS_BYTES));
-    else
-        rb_scenario_keep_noise(s, req->samples, rb_memory_for_draws(req, RB_KEPT_NOISE_BYTES));
+    rb_scorer_of(s->job)->keep_draws(s, req);
 }
 
 bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
                     const struct rb_runs **out, struct rb_err *err)
 {
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    if (search->asynchronous)
-        return rb_async_compared(search, candidate, samples, out, err);
-    *out = rb_run_store_find(search->runs, RB_RUN_REPLICATES, candidate, samples);
-    if (*out)
-        return true;
-    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)samples, sizeof *values);
-    const int made = rb_run_store_copy(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
-    const struct rb_evaluate_options opt = {.first = (uint32_t)made,
-                                            .samples = samples - made,
-                                            .threads = search->req->threads,
-                                            .tables = rb_trial_laws_tables(search->laws)};
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    if (made < samples && !rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values + made,
-                                            values + samples + made, err))
-        return false;
-    *out = rb_run_store_keep(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
-    return true;
-}
-
-static bool tables_apply(struct rb_search *search, const struct rb_candidate *candidate)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    return rb_table_runs_apply(search->scenario, stages, candidate->n_stages, 0, rb_trial_laws_tables(search->laws));
-}
-
-// Where time is limited, runs part by part may end in the middle if they take long, and what was made by then is not kept.
-static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
-                               struct rb_err *err)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    struct rb_evaluate_options opt = rb_evaluate_defaults();
-    opt.samples = samples;
-    opt.deadline_us = search->req->deadline_us;
-    opt.budget_uusd = search->req->budget_uusd;
-    opt.threads = search->req->threads;
-    opt.stop = samples * rb_search_trials_in_all(search) > UNINTERRUPTED ? search->req->out_of_time : NULL;
-    opt.stop_ctx = search->req->out_of_time_ctx;
-    return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
-}
-
-static bool run_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
-{
-    const struct rb_plan_request *req = search->req;
-    const struct rb_runs *runs;
-    if (req->out_of_time && !tables_apply(search, candidate))
-        return replicates_in_time(search, candidate, samples, err);
-    if (!rb_search_runs(search, candidate, samples, &runs, err))
-        return false;
-    candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
-    return true;
+    return search->scorer->runs(search, candidate, samples, out, err);
 }
 
 bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
 {
-    if (search->asynchronous)
-        return rb_async_score(search, candidate, samples, err);
-    search->n_evaluated++;
-    if (!rb_has_endless_stage(search, candidate)) {
-        struct rb_err why = {0};
-        if (run_replicates(search, candidate, samples, &why))
-            return true;
-        if (why.code != RB_ERR_INFEASIBLE) {
-            *err = why;
-            return false;
-        }
-    }
-    candidate->estimate = rb_endless_estimate(samples);
-    return true;
+    return search->scorer->score(search, candidate, samples, err);
 }
 
 bool rb_search_is_certified(const struct rb_search *search)
@@ -448,6 +343,14 @@ double rb_search_objective(const struct rb_search *search, const struct rb_estim
 bool rb_search_out_of_time(const struct rb_search *search)
 {
     return search->req->out_of_time && search->req->out_of_time(search->req->out_of_time_ctx);
+}
+
+bool rb_search_has_time_for(const struct rb_search *search, double n_runs)
+{
+    const struct rb_plan_request *req = search->req;
+    if (rb_search_out_of_time(search) || !req->time_used || req->time_limit_us <= 0)
+        return !rb_search_out_of_time(search);
+    return req->time_used(req->out_of_time_ctx) + n_runs * req->run_us / (double)req->time_limit_us <= 1;
 }
 
 int rb_need_count(double confidence, int n)

@@ -4,13 +4,16 @@
 #define RB_PLANNER_SEARCH_H
 
 #include "planner/questions/nearest.h"
-#include "planner/scores/run_store.h"
+#include "planner/scores/scorer.h"
 #include "planner/search/planner.h"
 
 struct rb_sizes {
     int gpus[RB_LIMIT_GPUS_PER_NODE]; // ascending
     int n;
 };
+
+// Plans of a frontier carry out the whole job; between its ends few runs do.
+enum rb_search_place { RB_SEARCH_ALONE, RB_SEARCH_FRONTIER_END, RB_SEARCH_FRONTIER_BETWEEN };
 
 struct rb_search {
     const struct rb_plan_request *req;
@@ -19,13 +22,13 @@ struct rb_search {
     bool *left_out;                   // [n_offers]; it could, but only with replicates that a limit leaves no room for
     int n_left_out;
     const char *left_out_for;         // the limit: "time", "memory"
-    bool asynchronous;                // candidates are played by the engine (planner/async/async_runs.h)
-    bool whole_job;                   // asynchronous: no plan may stop starting configurations before there are none
-    int compared_part;                // asynchronous: by so small a part of the runs that tell a plan are plans compared
+    const struct rb_scorer *scorer;   // how plans of the job are scored
+    enum rb_search_place place;       // of the plan asked for
     double guard;                     // what a plan's probability must be above the confidence asked, because the last one
                                       // found turned out to keep less than that
+    bool any_plan;                    // the time is up, and the first plan that keeps the constraints will do
     bool on_average;                  // the mean time keeps the deadline, and the confidence does not count
-    bool undecided;                   // a plan was so near to the confidence that no affordable number of runs told
+    bool undecided;                   // a plan was too near to the confidence for any affordable number of runs to decide
     struct rb_trial_laws *laws;       // the request's, or own: laws and tables of single latencies
     bool owns_laws;
     struct rb_run_store *runs;        // the request's, or own
@@ -41,7 +44,7 @@ struct rb_search {
     } *static_best;
     int64_t n_evaluated;              // exact scores made
     struct rb_engine_estimated *engine_estimated; // the last one (planner/async/engine_runs.c); NULL: none
-    struct rb_explained *explained;   // what req->explain was told (planner/questions/explain.c)
+    struct rb_explained *explained;   // the lines that req->explain got (planner/questions/explain.c)
 };
 
 // Errors: no offer is usable (says why), or no size of trial.gpus fits any of them.
@@ -71,6 +74,9 @@ bool rb_static_best(struct rb_search *search, int offer, const struct rb_candida
 // The nearest constraints that some fixed cluster keeps, into an infeasible result.
 bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 
+// What `optimal` finds where stages are sampled.
+bool rb_stages_optimal(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
+
 extern const struct rb_planner rb_planner_greedy, rb_planner_mean, rb_planner_naive, rb_planner_optimal,
     rb_planner_static;
 
@@ -78,10 +84,11 @@ extern const struct rb_planner rb_planner_greedy, rb_planner_mean, rb_planner_na
 
 int rb_search_n_trials(const struct rb_search *search, int stage);
 double rb_search_trials_in_all(const struct rb_search *search); // of all stages
+double rb_search_affordable_runs(const struct rb_search *search); // of one plan, where more of them only make it surer
 int rb_search_gpus_per_node(const struct rb_search *search, int offer);
-// Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
+// Another offer that is the same but for its price, and is not more expensive, stands for this one in every plan.
 bool rb_search_is_outbid(const struct rb_search *search, int offer);
-// Mean of what a trial of a stage takes with so many GPUs, if it is not interrupted; false: nothing is known of that size.
+// Mean of what a trial of a stage takes with this many GPUs, if it is not interrupted; false: nothing is known of that size.
 bool rb_search_trial_s(const struct rb_search *search, int stage, int offer, int gpus, double *out);
 // Nodes one trial of this size needs.
 int rb_nodes_per_trial(int gpus_per_node, int gpus);
@@ -93,8 +100,7 @@ int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
 
 // --- scores
 
-// What plans draw is kept with the scenario, for a search that compares and tells them by req->samples replicates, as far as
-// the memory limit has room for it.
+// Keeps with the scenario what plans draw in req->samples replicates, as far as the memory limit has room for it.
 void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *req);
 
 // What a search compares, into candidate->estimate: from the first `samples` runs.
@@ -115,12 +121,17 @@ double rb_search_objective(const struct rb_search *search, const struct rb_estim
 // How many of n samples must meet the constraints: the smallest m with m / n >= confidence.
 int rb_need_count(double confidence, int n);
 
-// The best feasible of n candidates: all are screened on the first runs, and settled in the order of what these say. Its index is in out_best, -1: none is feasible.
+// The best feasible of n candidates. All are screened by the first runs, and settled in the order of their screened objectives.
+// *out_best: its index; -1: none is feasible.
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err);
 
 // Is the time limit of the request reached?
 bool rb_search_out_of_time(const struct rb_search *search);
+// Do runs of this many trials, over all offers and sizes, take too long to be played event by event within a limit?
+bool rb_search_is_slow(const struct rb_plan_request *req, double trials);
+// And would it be, after this many runs of a plan?
+bool rb_search_has_time_for(const struct rb_search *search, double n_runs);
 
 // One candidate on the first replicates only, into candidate->estimate.
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);
@@ -136,10 +147,11 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
 bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
                       bool *out_stands, struct rb_err *err);
 
-// Fills an infeasible result, of the planner asked: the candidate with the highest p_both, and the nearest constraints any of them meets.
+// Fills an infeasible result of the planner asked: the candidate with the highest p_both, and the nearest constraints that any
+// of them meets.
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err);
-// An infeasible result that nobody will read on: of a baseline beside the planner asked.
+// An infeasible result without its nearest constraints: of a baseline beside the planner asked.
 struct rb_plan_result rb_search_no_plan(const struct rb_search *search);
 // An infeasible result: the surest candidate (NULL: there is none at all) and the nearest constraints.
 bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,

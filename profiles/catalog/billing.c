@@ -7,7 +7,7 @@ __extension__ typedef __int128 wide;
 
 #define BYTES_PER_GB INT64_C(1000000000)
 
-// a x b x c / divisor, rounded up: the customer's favour is never assumed. All arguments >= 0.
+// a x b x c / divisor, rounded up, never in the customer's favour. All arguments >= 0.
 static int64_t product_ceil(int64_t a, int64_t b, int64_t c, int64_t divisor)
 {
     wide product;
@@ -45,6 +45,11 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
     assert(!overflow);
     bill.total_uusd = total;
     return bill;
+}
+
+int64_t rb_bill_uusd_per_hour(const struct rb_billing *b)
+{
+    return b->rate.uusd_per_hour + b->disk_rate.uusd_per_hour * b->disk_gb;
 }
 
 int64_t rb_bill_least_uusd(const struct rb_billing *b)

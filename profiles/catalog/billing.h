@@ -30,9 +30,11 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
 // A node cannot be stopped at once. It is billed until the provider accepts the request to end it, and a hard budget reserves
 // money for that time.
 #define RB_BILLING_GRACE_US (10 * RB_US_PER_S)
-// The least a node of this billing costs once it runs.
+// Machine and disk of one node.
+int64_t rb_bill_uusd_per_hour(const struct rb_billing *b);
+// The least cost of a node with this billing once it runs.
 int64_t rb_bill_least_uusd(const struct rb_billing *b);
-// What a node will cost at least if it is decided now to end it. rbrun, the simulator and forecasts compare it with a hard
+// The least total cost of a node if its end is decided now. rbrun, the simulator and forecasts compare it with a hard
 // budget. running_us < 0: requested, and not running yet.
 int64_t rb_bill_bound_uusd(const struct rb_billing *b, int64_t running_us, int64_t now_us);
 

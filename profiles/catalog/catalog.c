@@ -1,5 +1,4 @@
-// Price lists as CSV, checked row by row. A price that is absent, negative or not a number is an error where
-// it stands.
+// Price lists as CSV, checked row by row. A price that is absent, negative or not a number is an error at its place.
 #include "profiles/catalog/catalog.h"
 
 #include "base/limits.h"
@@ -91,7 +90,7 @@ static bool read_text(const struct reader *r, int row, enum column c, const char
     return true;
 }
 
-// Lists are sorted by infra more often than not, and checking one takes longer than the rest of its row.
+// Lists are usually sorted by infra, and checking one takes longer than the rest of its row.
 static bool read_infra(const struct reader *r, int row, const char **out)
 {
     struct rb_err why;
@@ -158,7 +157,7 @@ static bool read_offer(const struct reader *r, int row, struct rb_offer *out)
     return true;
 }
 
-// Columns that mean nothing for a disk may be empty, and must be: a number there would be a misunderstanding.
+// Columns without a meaning for a disk must be empty: a number there would be a misunderstanding.
 static bool read_disk(const struct reader *r, int row, struct rb_disk_price *out)
 {
     static const enum column meaningless[] = {ACCELERATOR, GPUS, GPU_MEMORY, VCPUS, MEMORY, MARKET};
@@ -329,7 +328,7 @@ void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const ch
     while (at < c->n_offers && compare_offers(&c->offers[at], &local) < 0)
         at++;
     if (at < c->n_offers && compare_offers(&c->offers[at], &local) == 0)
-        return; // a price list says more about this machine than we know
+        return; // a price list knows more about this machine than we do
     if (at > 0)
         memcpy(offers, c->offers, (size_t)at * sizeof *offers);
     offers[at] = local;

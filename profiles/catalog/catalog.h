@@ -11,7 +11,7 @@ enum rb_market { RB_MARKET_ON_DEMAND, RB_MARKET_SPOT };
 const char *rb_market_name(enum rb_market m); // "on_demand", "spot"
 bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err);
 
-// What can be bought: one machine type in one region on one market, at one price.
+// An offer: one machine type in one region on one market, at one price.
 struct rb_offer {
     const char *infra;         // "aws/us-east-1", "aws/us-east-1/us-east-1a" where prices differ by zone, "local", ...
     const char *instance_type;
@@ -21,12 +21,12 @@ struct rb_offer {
     enum rb_market market;
     struct rb_rate rate;
     bool declared_free;        // the only way a rate may be 0 (local, slurm)
-    const char *source;        // where the price is from
+    const char *source;        // the source of the price
     int64_t fetched_at_us;     // unix microseconds; -1 unknown
 };
 
-// May the price have changed since it was fetched? On-demand prices change a few times a year (30 days), spot prices several
-// times a day (1 day). False where it is declared free, or where the time of fetching is unknown.
+// May the price have changed since it was fetched? On-demand prices change a few times a year (30 days), spot prices
+// several times a day (1 day). False if it is declared free, or if the time of fetching is unknown.
 enum { RB_OLD_ON_DEMAND_DAYS = 30, RB_OLD_SPOT_DAYS = 1 };
 bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us);
 
@@ -40,11 +40,11 @@ struct rb_catalog {
 
 // Header: infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour[,source,fetched_at]
 bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
-// Adds the built-in row for this machine: infra "local", instance_type "local", `slots` GPUs, price 0 declared. A row
-// that is there already is kept.
+// Adds the built-in row for this machine: infra "local", instance_type "local", `slots` GPUs, price 0 declared. An
+// existing row is kept.
 void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots);
 
-// Adds another list in `arena`; what *c has a price for already stays. sort: back into canonical order, after the last.
+// Adds another list in `arena`; existing prices of *c stay. sort: restores the canonical order; call it after the last.
 void rb_catalog_add(struct rb_catalog *c, const struct rb_catalog *more, struct rb_arena *arena);
 void rb_catalog_sort(struct rb_catalog *c);
 

@@ -1,4 +1,4 @@
-// One row per provider says how it writes regions and zones.
+// One row per provider describes how it writes regions and zones.
 #include "profiles/catalog/infra.h"
 
 #include "base/doc.h"

@@ -25,7 +25,7 @@ static bool is_listed(const char *name, const char *const *list, int n)
     return false;
 }
 
-// The first n bytes are the same, and the family ends there where `whole`.
+// The first n bytes are the same; with `whole`, the family ends there.
 static int collect(const char *type, size_t n_bytes, bool whole, const char *const *names, int n, const char **found)
 {
     int n_found = 0;

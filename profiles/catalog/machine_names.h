@@ -1,4 +1,4 @@
-// Suggests names of machine types for one that is not on offer.
+// Suggests names of machine types for one that has no offer.
 #ifndef RB_PROFILES_MACHINE_NAMES_H
 #define RB_PROFILES_MACHINE_NAMES_H
 

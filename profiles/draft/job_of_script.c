@@ -41,7 +41,7 @@ static void set_example(struct rb_job_draft *d, enum rb_draft_section section, c
     rb_job_draft_set(d, section, key, value, comment, NULL);
 }
 
-// A folder is none, nor is what cannot be read: it need not exist yet.
+// NULL for a folder or an unreadable file: the script need not exist yet.
 static char *read_python(const char *script)
 {
     char *text = NULL;
@@ -49,7 +49,7 @@ static char *read_python(const char *script)
     return rb_has_ending(script, ".py") && rb_read_file(script, SCRIPT_MAX_BYTES, &text, &n, NULL) ? text : NULL;
 }
 
-// Of a script that is not there an example; of one that is not read nothing is made up.
+// A missing script gets an example; for an unreadable one nothing is invented.
 static void draft_without_source(const char *script, struct rb_job_draft *d)
 {
     const bool exists = access(script, F_OK) == 0;

@@ -121,7 +121,7 @@ static void decide_resuming(struct rb_drafting *w)
 
 // --- parameters
 
-// One that job.yaml may have.
+// A name that job.yaml accepts.
 static bool is_parameter_name(const char *name)
 {
     const size_t n = strlen(name);
@@ -550,7 +550,7 @@ static void draft_checkpoint(struct rb_drafting *w)
     draft_files(w);
 }
 
-// --- how long
+// --- the length of training
 
 static int64_t whole_default(const struct rb_script_option *o)
 {

@@ -1,12 +1,12 @@
-// A job drafted of a Python script: what it takes becomes parameters and words of `run`, what it prints becomes the metric. What
-// is not found is said in comments, never made up.
+// Drafts a job from a Python script: its options become parameters and words of `run`, its output becomes the metric.
+// Comments say what was not found; nothing is invented.
 #ifndef RB_PROFILES_SCRIPT_DRAFT_H
 #define RB_PROFILES_SCRIPT_DRAFT_H
 
 #include "profiles/job/job_draft.h"
 #include "profiles/script/script.h"
 
-// What an option is for; names of options with a dot are those behind it.
+// The purpose of an option; a name with a dot counts by its last part.
 enum rb_option_role {
     RB_OPTION_PARAMETER,  // may be searched
     RB_OPTION_EPOCHS,     // how long it trains
@@ -19,12 +19,13 @@ enum rb_option_role {
     RB_OPTION_SAVE,       // a switch: that it saves at all
     RB_OPTION_RESUME,     // what it goes on from, or that it does
     RB_OPTION_CHECKPOINT, // where it writes checkpoints
-    RB_OPTION_LEFT,       // nothing that is searched: seeds, devices, logging
+    RB_OPTION_LEFT,       // not searched: seeds, devices, logging
 };
 enum rb_option_role rb_option_role(const struct rb_script_option *o);
 
-// A guess at what to search, as YAML for `parameters`; NULL: none that is sensible. Uniform below 1 for what lies in 0..1
-// by its name, such as dropout and momentum; a factor of ten around other numbers, a factor of two around whole ones.
+// A guess at a search range, as YAML for `parameters`; NULL: no sensible one. Uniform below 1 for values that lie in
+// 0..1 by their name, such as dropout and momentum; a factor of ten around other numbers, a factor of two around whole
+// ones.
 const char *rb_option_range(const struct rb_script_option *o, struct rb_arena *arena);
 
 // How worth searching it is by its name: 1 is the most; 0: its name does not say that it is.

@@ -1,4 +1,4 @@
-// What an option is for, by its name, and what may be searched of it, by its name, type and default.
+// The purpose of an option, from its name, and a search range for it, from its name, type and default.
 #include "base/number.h"
 #include "profiles/draft/script_draft.h"
 
@@ -26,7 +26,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-// Is one of the words between _ among these, digits at its end put aside? beta is a word of adam_beta1.
+// Is one of the words between _ among these, ignoring digits at its end? beta is a word of adam_beta1.
 static bool has_word(const char *name, const char *const *words)
 {
     char copy[64];
@@ -204,7 +204,7 @@ static const char *factor_of_ten(double d, struct rb_arena *arena)
                            number_text(d * 10, arena));
 }
 
-// Of a part, a probability, a share kept at each step: never 1, never above.
+// For a fraction, a probability, or a share kept at each step: never 1 or more.
 static const char *range_below_one(double d)
 {
     if (d < 0 || d > 0.9999)
@@ -238,7 +238,7 @@ static const char *range_of_int(const char *name, int64_t d, struct rb_arena *ar
     return rb_arena_printf(arena, "{min: %lld, max: %lld}", (long long)(d > 1 ? d / 2 : 1), 2 * (long long)d);
 }
 
-// Of a learning rate and a batch size one may say something without a default.
+// A learning rate and a batch size have a usual range even without a default.
 static const char *range_by_name(const struct rb_script_option *o)
 {
     static const char *const rates[] = {"lr", "learning_rate", NULL}, *const batches[] = {"batch_size", "batchsize",
@@ -296,7 +296,7 @@ static const char *range_of_switch(const struct rb_script_option *o)
 {
     const bool is_on = o->default_value && strcmp(o->default_value, "True") == 0;
     if (o->form == RB_SCRIPT_SWITCH)
-        return is_on ? NULL : "{flag: true}"; // where it is on already, its name changes nothing
+        return is_on ? NULL : "{flag: true}"; // if it is already on, its name changes nothing
     return o->form == RB_SCRIPT_EITHER ? (is_on ? "{values: [true, false]}" : "{flag: true}") : NULL;
 }
 

@@ -15,7 +15,7 @@
 #define LEAST_DECREASE 2.220446049250313e-09
 #define NO_LIMIT       1e10 // longest step where no bound is met
 
-// Of the variables that are not fixed.
+// For the variables that are not fixed.
 struct descent {
     const struct rb_descent_problem *p;
     int at[N]; // which variable of the problem
@@ -89,7 +89,7 @@ static double projected_gradient(const struct descent *d)
 
 // ---- Cauchy point: the first minimum of the quadratic model along the projected gradient
 
-// When variable i meets its bound moving along direction; INFINITY: never.
+// The time at which variable i meets its bound along direction; INFINITY: never.
 static double time_to_bound(const struct descent *d, int i, double direction)
 {
     if (direction < 0)
@@ -177,7 +177,7 @@ static bool solve_free(const struct descent *d, const int *free, int n_free, dou
     return true;
 }
 
-// Projected where that still goes down; else as far as the first bound.
+// Projects the point if that still descends; else goes to the first bound.
 static void go_within_bounds(const struct descent *d, const int *free, int n_free, double *by, double *z)
 {
     double projected[N], alpha = 1;
@@ -240,14 +240,14 @@ static double longest_step(const struct descent *d, const double *direction)
         const double until = time_to_bound(d, i, direction[i]);
         longest = fmin(longest, fmax(until, 0));
     }
-    return fmax(longest, 1); // the direction ends inside the bounds in spite of rounding
+    return fmax(longest, 1); // the direction ends inside the bounds despite rounding
 }
 
 struct step {
     double direction[N], length, slope_before, slope_after;
 };
 
-// From x towards z. False: no lower point was found, d is as it was.
+// From x towards z. False: no lower point was found, and d is unchanged.
 static bool search(struct descent *d, const double *z, bool first, struct step *s)
 {
     struct descent before = *d;

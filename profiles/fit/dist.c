@@ -1,6 +1,6 @@
-// The law of every latency and factor: moments, CDF and inverse CDF. The only place that knows a family's
-// formulas. Source: Johnson, Kotz, Balakrishnan, "Continuous Univariate Distributions", vol. 1, chapters 13,
-// 14, 17, 19, 21.
+// The distribution of every latency and factor: moments, CDF and inverse CDF. Only this file has the families'
+// formulas. Source: Johnson, Kotz, Balakrishnan, "Continuous Univariate Distributions", vol. 1, chapters 13, 14, 17,
+// 19, 21.
 #include "profiles/fit/dist.h"
 
 #include <assert.h>
@@ -173,7 +173,7 @@ struct rb_dist rb_dist_error(double relative_error)
 
 // --- drawing ---
 
-// Conditioned on X >= 0: the tail that is nearer is asked, so that neither end loses digits.
+// Conditioned on X >= 0: uses the nearer tail, so that neither end loses digits.
 static double normal_quantile(const struct rb_dist *d, double u)
 {
     const double kept = 1 - d->b;
@@ -206,7 +206,7 @@ static double large_gamma_cdf(double shape, double x)
     return gsl_cdf_ugaussian_P(z);
 }
 
-// Of the gamma with scale 1. gsl_cdf_gamma_Pinv does not converge for shapes below 0.15 and above 1500 (and
+// The quantile for scale 1. gsl_cdf_gamma_Pinv does not converge for shapes below 0.15 and above 1500 (and
 // then ends the process), so the equation is solved here: ln P and ln Q are concave in ln x, where Newton's
 // method cannot cycle.
 static double gamma_quantile(double shape, double ln_gamma_shape, double u)

@@ -25,7 +25,7 @@ enum rb_dist_kind {
 
 struct rb_dist {
     enum rb_dist_kind kind;
-    double mean;          // of what is drawn, except NORMAL (see above); seconds or a factor
+    double mean;          // of the draws, except NORMAL (see above); seconds or a factor
     double cv;            // standard deviation over mean; 0 for CONSTANT, 1 for EXPONENTIAL
     double a, b, c;       // derived by rb_dist_prepare: normal sd, P(X < 0), -; lognormal mu, sigma, -;
                           // gamma shape, scale, ln Gamma(shape); Weibull shape, scale, -
@@ -57,7 +57,8 @@ bool rb_dist_read(const struct rb_node *node, struct rb_arena *arena, struct rb_
 void rb_dist_write(const struct rb_dist *d, struct rb_json *j);
 // The same, and a map may have `relative_error` (0..1) beside the family's keys.
 bool rb_dist_read_measured(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err);
-// The factor that a measured mean may be off by: lognormal with mean 1 and relative_error as cv; the constant 1 where that is 0.
+// The factor by which a measured mean may be wrong: lognormal with mean 1 and relative_error as cv; the constant 1 if
+// that is 0.
 struct rb_dist rb_dist_error(double relative_error);
 
 #endif

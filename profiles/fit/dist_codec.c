@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define MAX_VALUES    1000000 // an empirical sample larger than any campaign of ours
-#define MAX_SHAPE     1e4     // larger: a cv below 1e-4, to be given as such
-#define MAX_PARAMETER 1e9     // of scale and rate; what follows from them is checked against the limits of dist.h
+#define MAX_SHAPE     1e4     // larger: a cv below 1e-4; give the cv instead
+#define MAX_PARAMETER 1e9     // of scale and rate; the mean and cv are checked against the limits of dist.h
 
 static const char *const kind_names[] = {"constant", "normal",      "lognormal", "gamma",
                                          "weibull",  "exponential", "empirical"};
@@ -53,7 +53,7 @@ static double ln_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
-// The parameters of the family's textbook, turned into mean and cv.
+// Turns the family's textbook parameters into mean and cv.
 static bool read_own_parameters(struct rb_map *m, struct rb_dist *d, struct rb_err *err)
 {
     double first, second;
@@ -93,9 +93,9 @@ static bool read_mean_and_cv(struct rb_map *m, struct rb_dist *d, struct rb_err 
            (!has_cv || rb_map_need_double(m, "cv", 0, RB_DIST_MAX_CV, &d->cv, err));
 }
 
-// What a family may be given by: mean and cv, or the alternative.
+// The parameters of a family: mean and cv, or the alternative.
 static const struct {
-    const char *keys[4];        // all that may stand beside `distribution`
+    const char *keys[4];        // all keys allowed beside `distribution`
     const char *alternative[3]; // its own parameters
 } grammar[] = {
     [RB_DIST_CONSTANT] = {{"distribution", "mean"}, {NULL}},
@@ -107,7 +107,7 @@ static const struct {
     [RB_DIST_EMPIRICAL] = {{"distribution", "values"}, {NULL}},
 };
 
-// Only what belongs to the form that was begun, so that mean beside mu is an unknown key and not ignored.
+// Reads only the keys of the given form, so that mean beside mu is an unknown key and is not ignored.
 static bool begin_form(struct rb_map *m, const struct rb_node *node, enum rb_dist_kind kind, bool measured, bool *own,
                        struct rb_err *err)
 {

@@ -1,5 +1,5 @@
-// Maximum likelihood of each family, the choice among them, and how far the sample is from the chosen one.
-// Source: Law, "Simulation Modeling and Analysis", chapter 6 (likelihood equations); Stephens (1970) for the p-value.
+// Maximum likelihood of each family, the choice among them, and the distance of the sample from the chosen one. Source:
+// Law, "Simulation Modeling and Analysis", chapter 6 (likelihood equations); Stephens (1970) for the p-value.
 #include "profiles/fit/dist_fit.h"
 
 #include "base/order.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SAMPLE      3  // fewer values say nothing about a family
+#define MIN_SAMPLE      3  // fewer values do not identify a family
 #define MIN_POOR_SAMPLE 20 // below this the KS test has no power to call a fit poor
 #define POOR_P          0.05
 #define MIN_RELATIVE_SD 1e-6 // below this spread every family is the same peak, and shapes lose their digits

@@ -15,11 +15,11 @@ struct rb_dist_fit {
     bool poor;              // ks_p < 0.05 with n >= 20: the empirical distribution is used instead
 };
 
-// Candidates: lognormal, gamma, Weibull, exponential; all-equal samples become constant; fewer than 3: constant of the
-// mean is refused, an empirical distribution is made. dist.relative_error says how far the mean may be off; 0 of a single
-// value, of which nothing is known. Values must be finite and > 0.
+// Candidates: lognormal, gamma, Weibull, exponential; all-equal samples become constant; fewer than 3 values become an
+// empirical distribution, not the constant of their mean. dist.relative_error is the standard error of the mean; 0 for
+// a single value, whose error is unknown. Values must be finite and > 0.
 bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_dist_fit *out, struct rb_err *err);
-// The same for latencies in seconds, of which some may be 0: shorter than the clock's microsecond, and counted as one.
+// The same for latencies in seconds, some of which may be 0: shorter than the clock's microsecond, and counted as one.
 // All 0: the constant 0.
 bool rb_dist_fit_latency(const double *seconds, int n, struct rb_arena *arena, struct rb_dist_fit *out,
                          struct rb_err *err);

@@ -1,5 +1,5 @@
-// Does one hyperparameter decide how long a unit takes? A batch size or a width often does, and then the spread
-// between runs is no noise: the profile is too coarse, and the user should know.
+// Does one hyperparameter decide how long a unit takes? A batch size or a width often does. Then the spread between
+// runs is not noise: the profile is too coarse, and the user should know.
 #include "profiles/store/samples.h"
 
 #include <math.h>
@@ -78,8 +78,8 @@ static double total_sq(const struct configs *c)
     return sum_sq;
 }
 
-// Share of the variance left over after spending df degrees of freedom, as adjusted R^2 has it: with few
-// configurations some line or grouping always fits well, and that must not count.
+// Share of the variance that remains after spending df degrees of freedom, as in adjusted R^2: with few configurations
+// some line or grouping always fits well, and that must not count.
 static double adjusted(double residual_sq, double all_sq, int n, int df)
 {
     return n > df && all_sq > 0 ? 1 - (residual_sq / (n - df)) / (all_sq / (n - 1)) : 0;

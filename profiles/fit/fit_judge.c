@@ -1,4 +1,4 @@
-// What a fit may not be asked, and what to doubt in it. Says so in words; refuses nothing itself.
+// Limits of a fit, and doubts about it, as sentences. Refuses nothing itself.
 #include "profiles/store/samples.h"
 
 #include "base/buf.h"
@@ -13,7 +13,7 @@
 #define FEW_UNITS            10 // degrees of freedom for the spread within runs
 #define FEW_PROVISIONS       5
 #define SUSPICIOUS_P         0.05 // of a fit that a larger sample would have rejected
-#define THROUGHPUT_MAX_ERROR 0.10 // what the model's authors reach on six models
+#define THROUGHPUT_MAX_ERROR 0.10 // the error that the model's authors reach on six models
 
 struct sayings {
     struct rb_arena *arena;
@@ -48,7 +48,7 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-// Nothing is extrapolated: on each number of nodes only GPU counts between the measured ones may be asked.
+// No extrapolation: on each number of nodes only GPU counts between the measured ones are allowed.
 static void limit_nodes(const struct rb_training *t, int nodes, struct sayings *limits)
 {
     int fewest = 0, most = 0;
@@ -202,12 +202,12 @@ static void doubt_runs(const struct rb_samples *s, const struct rb_fit_report *r
 {
     if (r->startup.n == 1 || r->checkpoint.n == 1) {
         say(warnings,
-            "the time of %s was measured once: nothing is known of how far it may be off, and predicted "
+            "the time of %s was measured once: its error is unknown, and predicted "
             "intervals are too narrow",
             r->startup.n == 1 ? "a start-up" : "a checkpoint");
     }
     if (r->profile.restarts) {
-        say(warnings, "the script does not go on from a checkpoint: every stage trains from the beginning again, and "
+        say(warnings, "the script does not resume from a checkpoint: every stage trains from the beginning again, and "
                       "plans charge that");
     }
     doubt_sample_sizes(r, warnings);

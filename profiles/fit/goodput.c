@@ -24,7 +24,7 @@ static double bound_at(const struct rb_goodput *g, int gpus, double sync_s, doub
     return total / iter_s * rb_grad_noise_efficiency(&g->noise, total / g->limits.initial) * (1 + BOUND_SLACK);
 }
 
-// The largest of the candidates, evaluating only those whose bound is not below what was found: the one with the
+// The largest of the candidates. Evaluates only those whose bound is not below the best so far: the one with the
 // largest bound first, then the others in order.
 static int best_of(const struct rb_goodput *g, int nodes, int gpus, const struct rb_batch *batches, int n,
                    double *out_value)

@@ -45,7 +45,7 @@ static struct rb_batch split(const struct rb_batch_limits *limits, int gpus, dou
     const double local = total / gpus;
     double accumulation = ceil(local / limits->max_per_gpu - ROUNDING) - 1;
     if (gpus == 1 && local > limits->initial + ROUNDING)
-        accumulation = fmax(accumulation, 1); // one gradient alone would not show its noise
+        accumulation = fmax(accumulation, 1); // a single gradient would not show its noise
     accumulation = fmax(accumulation, 0);
     return (struct rb_batch){.per_gpu = (int)ceil(local / (accumulation + 1) - ROUNDING),
                              .accumulation = (int)accumulation};

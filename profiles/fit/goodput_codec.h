@@ -1,5 +1,5 @@
-// Reads and writes `goodput:` of a profile's training entry. A trial's batch size is tuned by it until the trial has reported
-// enough itself.
+// Reads and writes `goodput:` of a profile's training entry, by which a trial's batch size is tuned until the trial has
+// reported enough itself.
 #ifndef RB_PROFILES_GOODPUT_CODEC_H
 #define RB_PROFILES_GOODPUT_CODEC_H
 
@@ -13,13 +13,13 @@ struct rb_training_goodput {
     bool has_noise;
     struct rb_grad_noise noise;
     bool has_steps;
-    struct rb_throughput steps; // what an optimiser step takes
-    int max_per_gpu;            // largest batch per GPU that was timed for them; 0: not said
+    struct rb_throughput steps; // time of an optimiser step
+    int max_per_gpu;            // largest batch per GPU that was timed for them; 0: unknown
 };
 
-// The seven parameters of a map that holds them; ranges are checked.
+// Reads the seven parameters from a map; ranges are checked.
 bool rb_throughput_read(struct rb_map *m, struct rb_throughput *out, struct rb_err *err);
-void rb_throughput_write(const struct rb_throughput *t, struct rb_json *j); // into an object that is open
+void rb_throughput_write(const struct rb_throughput *t, struct rb_json *j); // into an open object
 
 bool rb_training_goodput_read(const struct rb_node *node, struct rb_training_goodput *out, struct rb_err *err);
 // On one line this is YAML as well.

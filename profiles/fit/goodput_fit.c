@@ -1,4 +1,4 @@
-// Fits `goodput:` of a profile's training entries from what its runs reported about their steps.
+// Fits `goodput:` of a profile's training entries from the steps that its runs reported.
 #include "profiles/store/samples.h"
 
 #include "profiles/fit/throughput_log.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-// The initial batch is that of the latest run: another one means that the job has changed since.
+// The initial batch is that of the latest run: a different one means that the job has changed since.
 static bool is_of(const struct rb_run_sample *run, const char *accelerator, double initial_batch)
 {
     return run->initial_batch > 0 && strcmp(run->accelerator, accelerator) == 0 &&

@@ -1,5 +1,5 @@
-// What sharing a GPU costs, from runs that really sat on one together: each over runs of the same configuration that had a GPU
-// to themselves, the mean of these ratios for every number of trials.
+// The cost of sharing a GPU, from runs that really shared one: each relative to runs of the same configuration with a
+// GPU to themselves; the mean of these ratios for every number of trials.
 #include "profiles/store/samples.h"
 
 #include "base/limits.h"
@@ -14,7 +14,7 @@ static double mean_of(const double *values, int n)
     return sum / n;
 }
 
-// Mean unit time of the configuration on one GPU alone; that of all configurations where it was never measured so.
+// Mean unit time of the configuration on one GPU alone; the mean of all configurations if it was never measured alone.
 static double alone_s(const struct rb_samples *s, const struct rb_shared_sample *shared, const struct rb_training *t)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-// Describes how noisy a training job's gradients are, and computes what that means for large batches.
+// Describes the noise of a training job's gradients, and computes its effect on large batches.
 // With |E g|^2 = sqr and the trace of the gradient's covariance at the initial batch M0 = var, a step with batch M does
 // the work of gain(M) steps with M0, and each of its samples is worth gain(M) / (M / M0) of one.
 // Sources: Pollux (OSDI'21), section 3.1; AdaScale (ICML'20); McCandlish et al., arXiv:1812.06162, appendix A.
@@ -20,15 +20,15 @@ double rb_grad_noise_efficiency(const struct rb_grad_noise *g, double scale);
 // sqr is 0.
 double rb_grad_noise_scale(const struct rb_grad_noise *g, double initial_batch);
 
-// How the learning rate follows the batch.
+// How the learning rate scales with the batch.
 enum rb_lr_scaling {
     RB_LR_ADASCALE, // times the gain
     RB_LR_SQRT,     // times sqrt(M / M0)
     RB_LR_LINEAR,   // times M / M0
-    RB_LR_UNSCALED, // not at all
+    RB_LR_UNSCALED, // unchanged
 };
 
-// What to multiply the learning rate tuned for M0 with. g: NULL where nothing is known yet; AdaScale then takes 1.
+// The factor for the learning rate tuned for M0. g: NULL while it is unknown; AdaScale then takes 1.
 double rb_lr_factor(enum rb_lr_scaling rule, const struct rb_grad_noise *g, double scale);
 
 // ---- measuring it

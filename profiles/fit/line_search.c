@@ -25,7 +25,7 @@ static double max3(double a, double b, double c)
     return fmax(a, fmax(b, c));
 }
 
-// Of the cubic through two points: where its slope vanishes is root(...).
+// For the cubic through two points: root(...) is where its slope vanishes.
 struct cubic {
     double theta, gamma;
 };
@@ -53,7 +53,8 @@ static double clamp(double x, double low, double high)
     return fmax(low, fmin(high, x));
 }
 
-// The value has risen: a minimum lies between. The cubic's, or half-way to the parabola's where that is closer to the best.
+// The value has risen: a minimum lies between. Takes the cubic's minimum, or half-way to the parabola's where that is
+// closer to the best.
 static double step_back(const struct rb_line_point *x, const struct rb_line_point *p)
 {
     struct cubic c = cubic_of(x, p, false);
@@ -65,7 +66,8 @@ static double step_back(const struct rb_line_point *x, const struct rb_line_poin
     return fabs(cubic - x->step) < fabs(parabola - x->step) ? cubic : cubic + (parabola - cubic) / 2;
 }
 
-// The slope has changed its sign: a minimum lies between. The cubic's or the secant's, whichever is farther from the last step.
+// The slope has changed its sign: a minimum lies between. Takes the cubic's or the secant's, whichever is farther from
+// the last step.
 static double step_between(const struct rb_line_point *x, const struct rb_line_point *p)
 {
     struct cubic c = cubic_of(x, p, false);
@@ -76,7 +78,7 @@ static double step_between(const struct rb_line_point *x, const struct rb_line_p
     return farther_from(p->step, cubic, secant);
 }
 
-// The slope is flatter: a minimum is ahead. The cubic's where it has one in that direction.
+// The slope is flatter: a minimum is ahead. Takes the cubic's if it has one in that direction.
 static double step_ahead(const struct rb_line_search *s, const struct rb_line_point *p)
 {
     const struct rb_line_point *x = &s->best;
@@ -92,7 +94,7 @@ static double step_ahead(const struct rb_line_search *s, const struct rb_line_po
     return p->step > x->step ? fmin(limit, step) : fmax(limit, step);
 }
 
-// Neither: towards the other end of the bracket, or as far as is allowed.
+// None of these cases: towards the other end of the bracket, or as far as is allowed.
 static double step_on(const struct rb_line_search *s, const struct rb_line_point *p)
 {
     const struct rb_line_point *y = &s->other;
@@ -132,7 +134,7 @@ static struct rb_line_point tilt(struct rb_line_point p, double slope)
     return (struct rb_line_point){p.step, p.value - p.step * slope, p.slope - slope};
 }
 
-// Until a point below the line of enough decrease is seen, the function's excess over that line is searched instead.
+// Until a point below the line of sufficient decrease is found, searches the function's excess over that line instead.
 static double choose_on_excess(struct rb_line_search *s, const struct rb_line_point *p, double slope)
 {
     const struct rb_line_point tilted = tilt(*p, slope);

@@ -12,7 +12,7 @@ struct rb_line_point {
 struct rb_line_search {
     struct rb_line_point start, best, other; // best and other enclose the minimum once bracketed
     double max_step;
-    double low, high;            // where the next step may be
+    double low, high;            // bounds of the next step
     double width, width_before;  // of the bracket
     bool bracketed, below;       // below: enough decrease and a rising slope have been seen once
 };
@@ -25,7 +25,8 @@ struct rb_line_search {
 
 // slope < 0, 0 < first_step <= max_step.
 void rb_line_search_init(struct rb_line_search *s, double value, double slope, double first_step, double max_step);
-// What was found at the step last tried. True: enough, or no better one will be found. False: *step is the one to try next.
+// Adds the value and slope at the last step. True: sufficient, or no better one will be found. False: *step is the one
+// to try next.
 bool rb_line_search_next(struct rb_line_search *s, double value, double slope, double *step);
 
 #endif

@@ -1,4 +1,4 @@
-// From provisioning attempts and spot histories to how long a node takes to arrive, and how likely it is to.
+// From provisioning attempts and spot histories to the time until a node arrives, and the probability that it does.
 #include "profiles/catalog/infra.h"
 #include "profiles/store/samples.h"
 
@@ -29,7 +29,7 @@ static bool fit_times(const struct rb_provision_sample *samples, int n, struct r
                          rb_dist_fit_latency(init_s, n_ok, arena, &out->init, err));
 }
 
-// A point says what became of the node since the point before it, so the first point of a history counts for nothing.
+// A point shows what happened to the node since the previous point, so the first point of a history does not count.
 static void watch_preemptions(const struct rb_samples *s, struct rb_fit_provision *p)
 {
     for (int i = 1; i < s->n_spots; i++) {

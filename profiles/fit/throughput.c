@@ -1,4 +1,4 @@
-// The model itself; its fit is in throughput_fit.c.
+// The throughput model; throughput_fit.c fits it.
 #include "profiles/fit/throughput.h"
 
 #include <assert.h>

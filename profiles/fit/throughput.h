@@ -25,9 +25,9 @@ struct rb_throughput_sample {
     int nodes, gpus;
     double local_batch;
     double step_s;     // whole optimiser step
-    double sync_s;     // of which synchronisation; the rest is gradient time
+    double sync_s;     // synchronisation's part of it; the rest is gradient time
     int accumulation;  // extra gradients in the step
-    bool sync_unknown; // sync_s was not measured: of the step only the whole is known (on one GPU: all of it is gradient)
+    bool sync_unknown; // sync_s was not measured: only the whole step is known (on one GPU: all of it is gradient)
 };
 
 // Is the sample plausible? What training scripts report is untrusted.
@@ -35,8 +35,8 @@ bool rb_throughput_sample_is_valid(const struct rb_throughput_sample *s);
 
 // Fit by bounded minimisation of the log errors (RMSLE of gradient time plus RMSLE of step time, priors as published),
 // several starts, deterministic. Needs at least one sample. out_error: mean |relative error| of step time.
-// A fit takes some 0.2 ms for a dozen samples, so it is repeated from the beginning at every new placement of a running job and
-// never depends on the fits before it.
+// A fit takes about 0.2 ms for a dozen samples, so it is repeated from the beginning at every new placement of a
+// running job and never depends on earlier fits.
 bool rb_throughput_fit(const struct rb_throughput_sample *samples, int n, struct rb_throughput *out,
                        double *out_error, struct rb_err *err);
 

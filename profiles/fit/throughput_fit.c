@@ -40,7 +40,7 @@ static bool check_samples(const struct rb_throughput_sample *samples, int n, str
     return true;
 }
 
-// Of one gradient; where the synchronisation was not measured on several GPUs: a guess to start from.
+// Time of one gradient; a guess to start from if the synchronisation was not measured on several GPUs.
 static double grad_s_of(const struct rb_throughput_sample *s)
 {
     const double sync_s = !s->sync_unknown ? s->sync_s : s->gpus > 1 ? s->step_s / 4 : 0;
@@ -52,7 +52,7 @@ static bool knows_grad(const struct rb_throughput_sample *s)
     return !s->sync_unknown || s->gpus == 1;
 }
 
-// Which parameters the samples determine.
+// The parameters that the samples determine.
 struct coverage {
     bool several_batches, several_nodes, several_gpus_on_one_node, more_than_two_gpus;
     double mean_grad_s, mean_grad_s_per_sample;
@@ -83,7 +83,7 @@ static struct coverage look_at(const struct rb_throughput_sample *samples, int n
     return c;
 }
 
-// What is searched, and from where.
+// The free parameters of the search, and its start.
 struct search {
     struct rb_fit_problem problem;
     bool fixed[RB_N_FIT_PARAMS];
@@ -97,7 +97,7 @@ static void fix(struct search *s, int param, double value)
     s->fixed_at[param] = value;
 }
 
-// Parameters that the samples say nothing about are fixed, as published.
+// Parameters that the samples do not determine are fixed, as published.
 static void fix_unmeasured(struct search *s, const struct coverage *c)
 {
     if (!c->several_batches)

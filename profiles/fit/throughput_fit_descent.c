@@ -9,20 +9,20 @@
 
 #define GAMMA_MIN      1.0
 #define GAMMA_MAX      10.0
-#define GAMMA_PRIOR    1e-3 // weight of (gamma - 1)^2: no overlap unless the data say so
+#define GAMMA_PRIOR    1e-3 // weight of (gamma - 1)^2: no overlap unless the data show it
 #define SLOPE_PRIOR    1e-2 // weight of (beta / alpha)^2 of the two synchronisation terms
 #define MAX_COORDINATE 30.0 // exp(30) seconds is no latency, exp(-30) nothing beside the floor
 #define MAX_STEP       4.0  // of one coordinate at once: a factor of fifty
 #define MIN_DAMPING    1e-10
 #define MAX_DAMPING    1e8
 #define MAX_ITERATIONS 200
-#define SMALL_GAIN     1e-11 // of the objective, by one step: as good as standing still
+#define SMALL_GAIN     1e-11 // of the objective, by one step: as good as no progress
 #define N_SMOOTHINGS   4
 
 enum { N = RB_N_FIT_PARAMS };
 
 // The objective at a place, with half its gradient and half the curvature of the touching parabola by the free
-// coordinates; the lower triangle of the curvature alone.
+// coordinates; only the lower triangle of the curvature.
 struct place {
     double value;
     double slope[N], curvature[N][N];
@@ -50,7 +50,7 @@ static double log_last_s(const double theta[N], const double derivative[N], cons
 {
     const int alpha = at->sync, beta = alpha + 1;
     const double sync_s = theta[alpha] + theta[beta] * at->extra_gpus, log_sync = log(sync_s), gamma = theta[RB_GAMMA];
-    const double odds = exp(gamma * (log_sync - log_grad)); // may be 0 or infinite: one of the two hides the other
+    const double odds = exp(gamma * (log_sync - log_grad)); // may be 0 or infinite: then one of the two hides the other
     const double grad_share = 1 / (1 + odds), sync_share = 1 - grad_share;
     const double log_last = odds < 1 ? log_grad + log1p(odds) / gamma : log_sync + log1p(1 / odds) / gamma;
     by[RB_ALPHA_C] *= grad_share;

@@ -16,14 +16,14 @@ struct rb_fit_point {
     double extra_gpus; // beyond two
     int sync;          // RB_ALPHA_N or RB_ALPHA_R, whose beta follows; -1: one GPU, nothing to synchronise
     int accumulation;
-    bool grad_known;   // else log_grad_s means nothing
+    bool grad_known;   // else log_grad_s is meaningless
     double log_grad_s, log_step_s;
 };
 
 struct rb_fit_problem {
     const struct rb_fit_point *points; // [n]
-    int n, n_grads;                    // n_grads: of those whose gradient time is known
-    const int *free_params;            // which are searched, ascending, [n_free]
+    int n, n_grads;                    // n_grads: those with a known gradient time
+    const int *free_params;            // the parameters that are searched, ascending, [n_free]
     int n_free;
 };
 

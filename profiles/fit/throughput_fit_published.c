@@ -14,7 +14,7 @@
 #define SLOPE_WEIGHT   1e-2
 #define NODE_PENALTY   1.1
 
-// A sample, and what the model says of it at the point looked at.
+// A sample, and the model's values for it at the present point.
 struct point {
     double local_batch, extra_gpus;
     int sync;                      // RB_ALPHA_N or RB_ALPHA_R, whose beta follows; -1: one GPU
@@ -59,7 +59,7 @@ static void predict(struct point *p, const double *x)
     p->step_error = p->log_powers / gamma - p->log_step_s;
 }
 
-// The weights: how the objective changes with the logarithms' errors.
+// The weights: the change of the objective with the logarithms' errors.
 static void add_gradient(const struct point *p, double gamma, double grad_weight, double step_weight, double *g)
 {
     const double powers = p->grad_power + p->sync_power;
@@ -83,7 +83,7 @@ static double add_slope_penalty(const double *x, int alpha, double *g)
     return SLOPE_WEIGHT * slope * slope;
 }
 
-// At an exact fit the root has no gradient: like the released code this says NaN there.
+// At an exact fit the root has no gradient: like the released code, this returns NaN there.
 static double objective(const void *arg, const double *x, double *out_gradient)
 {
     const struct points *s = arg;

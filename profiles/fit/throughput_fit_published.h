@@ -6,7 +6,7 @@
 
 #include "profiles/fit/throughput.h"
 
-// samples: at least one; 0 <= sync_s < step_s. Whole iterations without accumulation, as rb_throughput_sample says.
+// samples: at least one; 0 <= sync_s < step_s. Whole iterations without accumulation, as in rb_throughput_sample.
 void rb_throughput_fit_published(const struct rb_throughput_sample *samples, int n, struct rb_throughput *out);
 
 #endif

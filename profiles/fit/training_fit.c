@@ -29,8 +29,8 @@ static bool same_cell(const struct rb_run_sample *a, const struct rb_run_sample 
     return a->gpus == b->gpus && a->nodes == b->nodes && strcmp(a->accelerator, b->accelerator) == 0;
 }
 
-// One cell from its runs. Every run counts the same, however many units it trained: runs are what varies. With one
-// run the error is estimated from the scatter of its units.
+// Makes one cell from its runs. Every run counts the same, however many units it trained: runs are what varies. With
+// one run the error is estimated from the scatter of its units.
 static struct rb_fit_cell make_cell(const struct rb_run_sample *runs, int n)
 {
     struct rb_fit_cell cell = {
@@ -140,7 +140,7 @@ static bool fit_entries(const struct rb_samples *s, struct rb_arena *arena, stru
     return true;
 }
 
-// A lognormal factor with mean 1. A spread that no distribution of the program takes is an error, not none.
+// A lognormal factor with mean 1. A spread that no distribution of the program supports is an error, not zero.
 static bool make_factor(double cv, struct rb_dist *out, struct rb_err *err)
 {
     struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = cv};
@@ -171,8 +171,8 @@ static bool fit_noise(const struct rb_samples *s, const int *cell_of_run, struct
            rb_err_prefix(err, "profile %s", s->profile);
 }
 
-// Iterations alone say nothing about noise in time, but how far placements scatter around the model is known; a trial
-// keeps its placement for a stage, so that scatter is the layer between.
+// Iterations alone do not show noise in time, but they show how far placements scatter around the model. A trial keeps
+// its placement for a stage, so that scatter is the layer between.
 static bool noise_from_residuals(const struct rb_samples *s, struct rb_fit_report *report, struct rb_err *err)
 {
     double sum_sq = 0;
@@ -218,8 +218,8 @@ static bool fit_dominant(const struct rb_samples *s, const int *cell_of_run, str
     return rb_dominant_fit(s, log_deviation, arena, report, err);
 }
 
-// How far a cell's mean may be off, over the mean, from the two pooled noise layers (a single cell has too few
-// runs): root mean square over the accelerator's cells.
+// The relative error of a cell's mean, from the two pooled noise layers (a single cell has too few runs): root mean
+// square over the accelerator's cells.
 static double relative_error(const struct rb_fit_report *report, const char *accelerator)
 {
     const double between = report->noise.between_cv, within = report->noise.within_cv;
@@ -237,7 +237,7 @@ static double relative_error(const struct rb_fit_report *report, const char *acc
     return n > 0 ? rb_mean_error(sum / n, degrees) : 0;
 }
 
-// Measured means are not the true ones, and all trials of a run share the error: a prediction has to say so.
+// Measured means are not the true ones, and all trials of a run share the error: predictions include it.
 static void fit_errors(struct rb_training *entries, struct rb_fit_report *report)
 {
     for (int i = 0; i < report->profile.n_training; i++)

@@ -1,4 +1,4 @@
-// A profile made from a guess, for a job that nobody has measured: `guess:` of job.yaml, or rbplan --guess. The guess says how
+// A profile made from a guess, for a job without measurements: `guess:` of job.yaml, or rbplan --guess. The guess says how
 // long a unit takes on some GPU; other GPUs follow from a table of relative speeds, and everything else from priors. Every figure
 // carries a spread, as the standard deviation of its logarithm (log_sd), which widens the plan's intervals.
 // Source: docs/formats/job.md, docs/explanation/guesses.md.
@@ -10,7 +10,7 @@
 
 enum rb_guess_from {
     RB_GUESS_OWN,       // the user timed it: log_sd 0.10
-    RB_GUESS_PUBLISHED, // somebody else's figure for this model: 0.35
+    RB_GUESS_PUBLISHED, // a published figure for this model: 0.35
     RB_GUESS_FEELING,   // 0.7: a factor of 3.2 either way covers 90 %
 };
 

@@ -21,7 +21,7 @@ static const char *const from_texts[] = {[RB_GUESS_OWN] = "timed by the user",
 #define SCALING_LOG_SD .2
 #define MOST_GPUS      8
 
-// What nobody has measured yet: starting a trial (imports, reading data), writing a checkpoint. Orders of magnitude.
+// Times without a measurement: starting a trial (imports, reading data), writing a checkpoint. Orders of magnitude.
 #define STARTUP_S      60
 #define CHECKPOINT_S   10
 #define SOME_LOG_SD    .7  // of these where they are priors

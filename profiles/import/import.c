@@ -241,10 +241,11 @@ static bool check_throughput_options(const struct rb_import_options *o, const ch
                           : !(o->units_per_epoch > 0) ? "--units-per-epoch U"
                                                       : NULL;
     if (missing) {
-        return rb_err_set_at(err, RB_E_IMPORT_KIND, (struct rb_place){.file = file}, NULL,
-                             "a throughput-csv does not say what was trained: give %s (all of --name, --accelerator, "
-                             "--batch per GPU and --units-per-epoch are needed)",
-                             missing);
+        return rb_err_set_at(
+            err, RB_E_IMPORT_KIND, (struct rb_place){.file = file}, NULL,
+            "a throughput-csv does not contain what was trained: give %s (all of --name, --accelerator, "
+            "--batch per GPU and --units-per-epoch are needed)",
+            missing);
     }
     return true;
 }

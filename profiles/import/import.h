@@ -16,12 +16,12 @@ enum rb_import_format {
 const char *rb_import_format_name(enum rb_import_format format); // "throughput-csv", ...
 bool rb_import_format_parse(const char *s, enum rb_import_format *out, struct rb_err *err);
 
-// What a file does not say itself. NULL or 0: not given.
+// What a file does not contain itself. NULL or 0: not given.
 struct rb_import_options {
     enum rb_import_format format;
     const char *name;        // profile; needed by THROUGHPUT, overrides the one in a PROFILE
     const char *accelerator; // THROUGHPUT
-    double batch;            // THROUGHPUT: per GPU, what a trial trains with
+    double batch;            // THROUGHPUT: per GPU, the batch a trial trains with
     double units_per_epoch;  // THROUGHPUT: iterations per unit of resource on one GPU
 };
 
@@ -53,7 +53,7 @@ bool rb_import_read(const char *path, const struct rb_import_options *options, s
                     struct rb_err *err);
 void rb_import_finish(struct rb_import *i); // accepts a zeroed one
 
-// Adds it to the store, dated now_us; what the same file brought before is replaced. The caller's transaction.
+// Adds it to the store, dated now_us; earlier rows from the same file are replaced. The caller's transaction.
 bool rb_import_store(const struct rb_import *i, struct rb_store *s, int64_t now_us, struct rb_err *err);
 
 #endif

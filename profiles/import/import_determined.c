@@ -120,7 +120,7 @@ static bool read_typed(struct rb_importer *im, const char *name, const struct rb
            (grid ? read_grid(im, name, &range, err) : read_law(im, name, &range, err));
 }
 
-// A scalar is a constant, a map with `type` a range, any other map holds more.
+// A scalar is a constant, a map with `type` a range, any other map contains more parameters.
 static bool read_hyperparameters(struct rb_importer *im, const char *outer, const struct rb_node *map, bool grid,
                                  struct rb_err *err)
 {
@@ -145,7 +145,7 @@ static bool read_hyperparameters(struct rb_importer *im, const char *outer, cons
 
 // --- searcher
 
-// How long a trial trains. 0: not said.
+// How long a trial trains. 0: not given.
 struct length {
     int64_t n;
     const char *unit;
@@ -210,7 +210,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-// Of k rungs, a bracket each: aggressive the one with all of them, conservative every one, standard the upper half.
+// For k rungs, one bracket each: aggressive takes the one with all of them, conservative every one, standard the upper
+// half.
 static bool read_mode(const struct rb_node *searcher, int64_t rungs, int64_t *out_brackets, struct rb_err *err)
 {
     static const char *const modes[] = {"aggressive", "conservative", "standard"};
@@ -326,8 +327,8 @@ static bool read_resources(struct rb_importer *im, const struct rb_node *root, s
         {"slots_per_trial", RB_KEY_READ, NULL},
         {"agent_label priority resource_pool weight", RB_KEY_IGNORED, NULL},
         {"devices", RB_KEY_DROPPED, "there are no containers here"},
-        {"is_single_node", RB_KEY_DROPPED, "a trial stays on one node unless trial.max_nodes says more"},
-        {"max_slots", RB_KEY_DROPPED, "resources.max_nodes bounds what is rented at once, in nodes"},
+        {"is_single_node", RB_KEY_DROPPED, "a trial stays on one node unless trial.max_nodes is larger"},
+        {"max_slots", RB_KEY_DROPPED, "resources.max_nodes bounds the nodes rented at once"},
         {"shm_size", RB_KEY_DROPPED, "there are no containers here: trials have the node's /dev/shm"},
         {0},
     };
@@ -397,7 +398,7 @@ static bool read_environment(struct rb_importer *im, const struct rb_node *root,
            (!variables || read_variables(im, variables, err));
 }
 
-// s3 and gcs have an equivalent. Keys of access are never copied.
+// s3 and gcs have an equivalent. Access keys are never copied.
 static bool read_storage(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const char access[] = "not copied: nodes need access of their own, such as resources.instance_profile";
@@ -487,7 +488,7 @@ static const char *without_launcher(struct rb_importer *im, const struct rb_node
         if (strncmp(rest, words[i], n) == 0 && rest[n] == ' ')
             rest += n;
     }
-    rb_import_warn(im, RB_DRAFT_RUN, entry, "torchrun stands in for determined.launch.torch_distributed");
+    rb_import_warn(im, RB_DRAFT_RUN, entry, "torchrun replaces determined.launch.torch_distributed");
     return rb_arena_printf(&im->made.arena, "torchrun --nproc-per-node $RB_GPUS_PER_NODE%s", rest);
 }
 

@@ -91,7 +91,7 @@ static void set_head(struct rb_importer *im, const struct rb_job_format *format)
     im->draft.head = rb_arena_strdup(&im->made.arena, rb_buf_str(&head));
 }
 
-// Few, and almost sorted.
+// There are few, and they are almost sorted.
 static void sort_warnings(struct rb_job_warning *w, int n)
 {
     for (int i = 1; i < n; i++) {

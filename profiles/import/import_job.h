@@ -9,9 +9,9 @@
 // What the file lacks, or gives in a form that only its tool understands. NULL, 0: not given.
 struct rb_job_import_options {
     const char *from;     // a format's name; NULL: recognised by the keys of the file
-    const char *run;      // the command, as of job.yaml
+    const char *run;      // the command, as in job.yaml
     int64_t num_trials;
-    int64_t max_resource; // what a trial trains to
+    int64_t max_resource; // the resource of a fully trained trial
 };
 
 struct rb_job_warning {
@@ -25,16 +25,16 @@ struct rb_job_import {
     const char *file, *from;               // path as given; the format's name
     const struct rb_job_warning *warnings; // in the order of the file; [n_warnings]
     int n_warnings;
-    const char *const *ignored;            // paths of keys that matter to the other tool only; [n_ignored]
+    const char *const *ignored;            // paths of keys that only the other tool uses; [n_ignored]
     int n_ignored;
-    const char *text;                      // the job.yaml; what it reads as is `job`
+    const char *text;                      // the job.yaml; `job` is its contents
     struct rb_job job;
 };
 
 // The formats' names, sorted; ends with NULL.
 extern const char *const rb_job_import_names[];
 
-// Errors stand at the place in `doc`, those of the finished job too. Owns: finish *out with rb_job_import_finish.
+// Errors name the place in `doc`, also those of the finished job. Owns: finish *out with rb_job_import_finish.
 bool rb_job_import_read(const struct rb_doc *doc, const struct rb_job_import_options *options,
                         struct rb_job_import *out, struct rb_err *err);
 void rb_job_import_finish(struct rb_job_import *im); // accepts a zeroed one

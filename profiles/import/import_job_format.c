@@ -105,9 +105,9 @@ bool rb_import_need(const struct rb_node *map, const char *key, const char *hint
     return true;
 }
 
-// --- what is said
+// --- remarks
 
-// "method", "early_terminate.min_iter": a remark must say what it is about.
+// "method", "early_terminate.min_iter": a remark must name its key.
 void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const struct rb_node *node, const char *fmt,
                     ...)
 {
@@ -129,7 +129,7 @@ void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const
     rb_job_draft_remark(&im->draft, section, rb_arena_printf(arena, "%s: %s", path, rb_buf_str(&text)));
 }
 
-// --- what is written
+// --- output
 
 void rb_import_set(struct rb_importer *im, enum rb_draft_section section, const char *key, const char *value,
                    const struct rb_node *source)
@@ -206,8 +206,7 @@ bool rb_import_set_trials(struct rb_importer *im, const struct rb_node *given, c
 {
     int64_t n = im->options->num_trials;
     if (n == 0 && !given)
-        return rb_node_refuse(at, err, RB_E_JOB_LACKS,
-                              "this search does not say how many trials it has: give --num-trials N");
+        return rb_node_refuse(at, err, RB_E_JOB_LACKS, "this search has no number of trials: give --num-trials N");
     if (n == 0 && !rb_node_int(given, 1, INT32_MAX, &n, err))
         return false;
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "num_trials", n, given);

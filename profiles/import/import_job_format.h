@@ -8,7 +8,7 @@
 // An import under way.
 struct rb_importer {
     const struct rb_job_import_options *options;
-    struct rb_job_import made; // what is handed out in the end; its arena holds everything
+    struct rb_job_import made; // the result; its arena holds everything
     struct rb_job_draft draft;
     struct rb_job_warning *warnings;
     const char **ignored;
@@ -28,9 +28,9 @@ extern const struct rb_job_format rb_job_format_determined, rb_job_format_katib,
 // --- keys
 
 enum rb_key_use {
-    RB_KEY_READ,    // the reader asks for it
-    RB_KEY_IGNORED, // matters to the other tool only
-    RB_KEY_DROPPED, // has no equivalent: warned of, with `why`
+    RB_KEY_READ,    // the reader reads it
+    RB_KEY_IGNORED, // used only by the other tool
+    RB_KEY_DROPPED, // has no equivalent: a warning with `why`
     RB_KEY_REFUSED, // would change the meaning: an error, with `why`
 };
 struct rb_key_rule {
@@ -39,7 +39,7 @@ struct rb_key_rule {
     const char *why;
 };
 
-// Every key of a map by its rule; those with null are taken as absent. Unknown ones are errors with "did you mean".
+// Treats every key of a map by its rule; keys with null count as absent. Unknown ones are errors with "did you mean".
 bool rb_import_keys(struct rb_importer *im, const struct rb_node *map, const struct rb_key_rule *rules,
                     enum rb_draft_section section, struct rb_err *err);
 // NULL where absent, null, or where `map` is NULL.
@@ -47,13 +47,13 @@ const struct rb_node *rb_import_given(const struct rb_node *map, const char *key
 bool rb_import_need(const struct rb_node *map, const char *key, const char *hint, const struct rb_node **out,
                     struct rb_err *err);
 
-// --- what is said
+// --- remarks
 
 // A warning at a node, and a line of comment in that section of the draft.
 void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const struct rb_node *node, const char *fmt,
                     ...) __attribute__((format(printf, 4, 5)));
 
-// --- what is written
+// --- output
 
 void rb_import_set(struct rb_importer *im, enum rb_draft_section section, const char *key, const char *value,
                    const struct rb_node *source);
@@ -66,12 +66,13 @@ void rb_import_set_int(struct rb_importer *im, enum rb_draft_section section, co
 void rb_import_put_word(const char *word, struct rb_buf *out);
 void rb_import_set_run(struct rb_importer *im, const char *command, const struct rb_node *source);
 void rb_import_add_secret(struct rb_importer *im, const char *name, const struct rb_node *source);
-// Of the job: the text of `node`; NULL: what the file is called.
+// Names the job: the text of `node`; NULL: the file's name.
 void rb_import_set_name(struct rb_importer *im, const struct rb_node *node);
 void rb_import_set_metric(struct rb_importer *im, const struct rb_node *name, const char *goal);
-// The option wins over the node; neither is an error at `at` that names the option.
+// The option wins over the node; if both are missing, the error at `at` names the option.
 bool rb_import_set_trials(struct rb_importer *im, const struct rb_node *given, const struct rb_node *at, struct rb_err *err);
-// What a trial trains to: the option, or what is given; 0: one unit that is a whole run, with a warning at `at`.
+// The resource of a fully trained trial: the option, or the given value; 0: one unit that is a whole run, with a
+// warning at `at`.
 void rb_import_set_length(struct rb_importer *im, int64_t given, const char *unit, const struct rb_node *at);
 
 // Rungs are counted up from the first, other tools count down from the length: warns where the two differ.
@@ -97,7 +98,7 @@ struct rb_law_number {
 bool rb_import_law(struct rb_importer *im, const char *name, const char *distribution, const struct rb_law_number *numbers,
                    int n, const struct rb_node *source, struct rb_err *err);
 void rb_import_put_float(double value, struct rb_buf *out); // never without a point or an exponent
-// A number of a law, as a double; NULL node: `fallback`, NAN: required.
+// Reads a number of a distribution as a double; NULL node: `fallback`, NAN: required.
 bool rb_import_number(const struct rb_node *map, const char *key, double fallback, double *out, struct rb_err *err);
 // Multiples of q: from `min` to `max`, which are multiples already. Warns that both ends are as likely as the others.
 bool rb_import_steps(struct rb_importer *im, const char *name, double min, double max, double q, bool whole,

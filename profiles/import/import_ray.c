@@ -1,6 +1,6 @@
-// A Ray Tune experiment as JSON. Ray itself has no file format: param_space is written down with each distribution as a map of
-// its function's name to the arguments, as tune.grid_search([1, 2]) is {"grid_search": [1, 2]} in Ray, too; the other keys
-// are those of TuneConfig, RunConfig and the scheduler's class.
+// A Ray Tune experiment as JSON. Ray itself has no file format: param_space is written with each distribution as a map
+// from its function's name to the arguments, as tune.grid_search([1, 2]) is {"grid_search": [1, 2]} in Ray, too; the
+// other keys are those of TuneConfig, RunConfig and the scheduler's class.
 // Source: https://docs.ray.io/en/latest/tune/api/search_space.html and python/ray/tune/search/sample.py (distributions),
 // https://docs.ray.io/en/latest/tune/api/doc/ray.tune.TuneConfig.html,
 // https://docs.ray.io/en/latest/tune/api/doc/ray.tune.schedulers.AsyncHyperBandScheduler.html and HyperBandScheduler.html
@@ -58,7 +58,7 @@ static bool read_loguniform(struct rb_importer *im, const char *name, const stru
     return read_bounds(im, name, a, "log_uniform", err);
 }
 
-// The upper end is not among them.
+// The upper end is excluded.
 static bool read_randint(struct rb_importer *im, const char *name, const struct arguments *a, struct rb_err *err)
 {
     const struct rb_law_number numbers[] = {{"min", a->at[0], 0, false}, {"max", NULL, a->value[1] - 1, true}};
@@ -165,7 +165,7 @@ static bool read_arguments(const struct rb_node *node, const struct ray_law *law
     return true;
 }
 
-// What a parameter's map may be: {"uniform": [0, 1]}. A choice and a grid are lists.
+// What a parameter's map can be: {"uniform": [0, 1]}. A choice and a grid are lists.
 enum space_kind { SPACE_NESTED, SPACE_LAW, SPACE_CHOICE, SPACE_GRID, SPACE_REFUSED };
 static enum space_kind kind_of(const struct rb_node *node, const struct ray_law **law)
 {
@@ -186,7 +186,7 @@ static enum space_kind kind_of(const struct rb_node *node, const struct ray_law 
     return rb_is_one_of(key, refused) ? SPACE_REFUSED : SPACE_NESTED;
 }
 
-// Which kinds of search the space asks for.
+// The kinds of search that the space needs.
 struct demand {
     const struct rb_node *grid, *random; // one of each, NULL: none
 };
@@ -274,7 +274,7 @@ static bool read_unit(const struct rb_node *time_attr, const char **out, struct 
         return false;
     if (strncmp(*out, "time_", 5) == 0)
         return rb_node_refuse(time_attr, err, RB_E_JOB_FOREIGN,
-                              "trials are counted in what they train, never in seconds: give "
+                              "trials are counted in units of training, never in seconds: give "
                               "training_iteration, and max_t in that");
     if (strcmp(*out, "training_iteration") == 0)
         *out = "iteration";
@@ -367,7 +367,7 @@ static bool read_samples(struct rb_importer *im, const struct rb_node *root, str
     return rb_import_set_trials(im, samples, root, err);
 }
 
-// A grid repeats, and mixes with draws, in no tuner here.
+// No tuner here repeats a grid or mixes it with random draws.
 static bool read_grid(struct rb_importer *im, const struct rb_node *root, const struct demand *demand,
                       const struct rb_node *scheduler, struct rb_err *err)
 {
@@ -567,7 +567,7 @@ static bool read_experiment(struct rb_importer *im, const struct rb_node *root, 
     struct demand demand = {0};
     if (!rb_import_keys(im, root, rules, RB_DRAFT_SCHEDULER, err) || !check_once(root, "tune_config", err) ||
         !check_once(root, "run_config", err) ||
-        !rb_import_need(root, "param_space", "give what is to be searched", &space, err))
+        !rb_import_need(root, "param_space", "give the search space", &space, err))
         return false;
     rb_import_set_name(im, setting(root, "run_config", "name"));
     return read_metric(im, root, err) && read_space(im, "", space, &demand, err) && read_tune_config(im, root, err) &&

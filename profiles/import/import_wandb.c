@@ -20,7 +20,7 @@ static bool is_whole(const struct rb_node *node)
     return !node || node->kind == RB_NODE_INT;
 }
 
-// What each name means here. scale: of the bounds.
+// The meaning of each name here. scale: of the bounds.
 enum wandb_scale { AS_THEY_ARE, EXPONENTS, NEGATED_EXPONENTS };
 struct wandb_law {
     const char *name, *ours;
@@ -159,7 +159,7 @@ static bool read_metric(struct rb_importer *im, const struct rb_node *root, stru
     static const char *const goals[] = {"minimize", "maximize"};
     const struct rb_node *metric, *name, *goal, *target;
     const char *text;
-    int choice = 0; // minimize is what a sweep takes without a goal
+    int choice = 0; // a sweep without a goal uses minimize
     if (!rb_import_need(root, "metric", "trials are compared by it: metric: {name: val_loss, goal: minimize}", &metric,
                         err) ||
         !rb_import_keys(im, metric, rules, RB_DRAFT_METRIC, err) ||
@@ -268,7 +268,7 @@ static bool read_search(struct rb_importer *im, const struct rb_node *root, stru
 
 // --- command
 
-// Whether a parameter is true or false only, by what it was made from.
+// Is a parameter only true or false, judged by its source?
 static bool is_switch(const struct rb_draft_line *param)
 {
     const struct rb_node *source = param->source;
@@ -304,7 +304,7 @@ static void put_params(const struct rb_importer *im, struct rb_buf *out)
     }
 }
 
-// ${args_no_boolean_flags}: --name=value, and of what is true or false --name or nothing.
+// ${args_no_boolean_flags}: --name=value; for booleans --name or nothing.
 static void make_flags(struct rb_importer *im)
 {
     struct rb_arena *arena = im->draft.arena;
@@ -372,7 +372,7 @@ static bool put_macro(struct rb_importer *im, const struct rb_node *root, const 
     else if (strncmp(macro, "${envvar:", 9) == 0)
         return put_envvar(im, word, out, err);
     else if (is(macro, "${program}")) {
-        if (!rb_import_need(root, "program", "${program} stands for it", &program, err) ||
+        if (!rb_import_need(root, "program", "${program} refers to it", &program, err) ||
             !rb_node_string(program, &macro, err))
             return false;
         put_word(macro, out);
@@ -458,7 +458,7 @@ static bool read_sweep(struct rb_importer *im, const struct rb_node *root, struc
     };
     const struct rb_node *parameters;
     if (!rb_import_keys(im, root, rules, RB_DRAFT_NAME, err) ||
-        !rb_import_need(root, "parameters", "give what is to be searched", &parameters, err))
+        !rb_import_need(root, "parameters", "give the search space", &parameters, err))
         return false;
     rb_import_set_name(im, rb_import_given(root, "name"));
     return read_metric(im, root, err) && read_parameters(im, "", parameters, err) && read_search(im, root, err) &&

@@ -173,12 +173,14 @@ static bool use_guess(struct rb_plan_inputs *in, struct rb_err *err)
                             &in->profile, err);
 }
 
+// *out_is_guess: the job's guess is to be used, for which prices must be known first.
 static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_input_sources *from,
-                         struct rb_err *err)
+                         bool *out_is_guess, struct rb_err *err)
 {
     const char *file = from->profile_file;
+    *out_is_guess = from->guess;
     if (from->guess)
-        return use_guess(in, err);
+        return true;
     if (file)
         return use_profile_file(in, file, err);
     if (store) {
@@ -190,8 +192,9 @@ static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, cons
     const char *path = beside(in, "profile.yaml");
     if (access(path, F_OK) == 0)
         return use_profile_file(in, path, err);
-    if (in->job.guess)
-        return use_guess(in, err);
+    *out_is_guess = in->job.guess != NULL;
+    if (*out_is_guess)
+        return true;
     if (store)
         return false;
     return rb_err_set(err, RB_E_PROFILE_MISSING,
@@ -209,7 +212,9 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
             return false;
         *err = (struct rb_err){0};
     }
-    bool ok = find_prices(in, store, from->prices, local_slots, err) && find_profile(in, store, from, err);
+    bool is_guess;
+    const bool ok = find_profile(in, store, from, &is_guess, err) &&
+                    find_prices(in, store, from->prices, local_slots, err) && (!is_guess || use_guess(in, err));
     rb_store_close(store);
     if (ok)
         *err = (struct rb_err){0};

@@ -1,5 +1,5 @@
-// A profile of something else: what was measured is not what the job would run now. What it was measured of is kept as digests
-// (profiles/store/measured.h); a profile that was written by hand has none.
+// Detects a profile of something else: its measured script or machine is not the one that the job would use now. The
+// measured one is stored as digests (profiles/store/measured.h); a profile written by hand has none.
 #include "profiles/inputs/plan_inputs.h"
 
 #include "base/buf.h"

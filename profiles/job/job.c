@@ -1,4 +1,4 @@
-// From a file to a job, and what of a valid job this version carries out.
+// From a file to a job, and which parts of a valid job this version supports.
 #include "profiles/job/job.h"
 
 #include "base/closest.h"
@@ -48,9 +48,9 @@ bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *e
     return true;
 }
 
-// --- what is not carried out yet ---
+// --- not supported yet ---
 
-// Each says what was asked for and is not there, or NULL.
+// Each describes a requested feature that is not supported, or returns NULL.
 
 static const char *several_brackets(const struct rb_job *job)
 {
@@ -65,7 +65,7 @@ static const char *other_policy(const struct rb_job *job)
     return rb_is_one_of(job->policy, carried_out) ? NULL : job->policy;
 }
 
-// They admit trials one by one.
+// Such policies admit trials one by one.
 static const char *rungs_under_a_policy_that_admits(const struct rb_job *job)
 {
     return rb_policy_has_options(job->policy) && strcmp(job->scheduler.type, "asha") != 0 ? job->policy : NULL;
@@ -86,7 +86,7 @@ static bool asks_slurm(const struct rb_job *job)
     return false;
 }
 
-// Work reaches a Slurm node in another way than a cloud's.
+// Work reaches a Slurm node in another way than a cloud's node.
 static const char *slurm_beside_others(const struct rb_job *job)
 {
     for (int i = 0; asks_slurm(job) && i < job->resources.infra.n; i++)
@@ -100,7 +100,7 @@ static const char *acts_on_drift(const struct rb_job *job)
     return job->on_drift != RB_DRIFT_WARN ? rb_drift_names[job->on_drift] : NULL;
 }
 
-// A row goes, or its list grows, when its feature comes.
+// A row goes, or its list grows, when its feature is added.
 static const struct {
     const char *key;
     const char *(*asked)(const struct rb_job *job);

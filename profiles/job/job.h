@@ -25,7 +25,7 @@ enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
 
 struct rb_scheduler {
     const char *type;        // a tuner's name
-    int num_trials;          // grid: 0 means all points; hyperband: 0, its brackets say how many
+    int num_trials;          // grid: 0 means all points; hyperband: 0, its brackets determine it
     int64_t min_resource;    // r
     int64_t max_resource;    // R
     int eta;                 // >= 2
@@ -41,12 +41,12 @@ struct rb_policy_options {
     bool speculation;        // the default of scheduler.rule is speculate; false: stop, the asha of the published comparison
     bool overhead;           // the cost of a restart counts; false: it is taken for 0
     bool admission;          // no new trial that cannot catch up by the deadline; false: trials until the deadline
-    enum rb_scaling scaling; // of training with GPUs: as the profile says, or linear
+    enum rb_scaling scaling; // of training with GPUs: as in the profile, or linear
     bool has_exploration;    // admit until a fixed fraction of the time has passed, instead of the rule
     double exploration;      // that fraction, 0..1
-    enum rb_spare_gpus allocation; // who gets the GPUs beyond one atom each
+    enum rb_spare_gpus allocation; // which trials get the GPUs beyond one atom each
     int resize_interval;     // results of a trial between two of its resizes
-    int atom_gpus;           // the bundle of GPUs that is handed out
+    int atom_gpus;           // the unit in which GPUs are assigned
 };
 
 struct rb_trial_spec {
@@ -67,7 +67,8 @@ struct rb_trial_spec {
 // How Slurm is asked for nodes (docs/slurm.md).
 struct rb_slurm_spec {
     const char *shared_dir;       // absolute, the same on this machine and on the nodes; NULL: none
-    const char *url;              // of slurmrestd: https://host:port, http on loopback, unix:/path; NULL: RB_SLURM_URL says
+    // Of slurmrestd: https://host:port, http on loopback, unix:/path; NULL: from RB_SLURM_URL.
+    const char *url;
     const char *account;          // NULL: the user's default
     int cpus_per_gpu;             // 0: the partition's default
     int64_t memory_per_gpu_bytes; // 0: the partition's default
@@ -113,19 +114,19 @@ struct rb_job {
     const char *run;
     const char *checkpoint_dir;  // relative to the trial's directory
     const char *checkpoint_uri;  // NULL: the controller keeps checkpoints
-    int64_t checkpoint_bytes;    // 0: not said
-    bool in_place;               // the folder begins as a copy of the checkpoint that is gone on from
+    int64_t checkpoint_bytes;    // 0: unknown
+    bool in_place;               // the folder begins as a copy of the checkpoint that is resumed
     struct rb_string_list checkpoint_files; // globs below the folder; none: all of it
     bool starts_over;            // checkpoint.resume is false: every start trains from the beginning
     int64_t data_bytes;          // 0: nodes read no data
     int64_t data_uusd_per_gb;
-    int64_t data_bytes_per_s;    // 0: how long reading takes is not known, and is not charged
+    int64_t data_bytes_per_s;    // 0: the time of reading is unknown, and is not charged
     struct rb_resources resources;
     int64_t deadline_us;     // duration from the start of rbrun; -1: none
     int64_t deadline_at_us;  // unix microseconds if an instant was given; else -1 (deadline_us is then filled by the main)
     int64_t budget_uusd;     // -1: none
-    double confidence;       // of `confidence: mean`: the default, which counts for nothing
-    bool on_average;         // `confidence: mean`: the mean time is to keep the deadline
+    double confidence;       // for `confidence: mean`: the default, which is not used
+    bool on_average;         // `confidence: mean`: the mean time must keep the deadline
     enum rb_objective objective;
     enum rb_drift on_drift;
     const struct rb_guess *guess; // used where there is no profile; NULL: none
@@ -139,16 +140,16 @@ bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n
 // File -> job; deadline, budget, confidence flags go through `overrides` as well.
 bool rb_job_load(const char *path, const char *const *overrides, int n_overrides, struct rb_arena *arena,
                  struct rb_job *out, struct rb_err *err);
-// Where the job gave an instant: the deadline from now_us on. Error: it is past.
+// If the job gave an instant: sets the deadline from now_us on. Error: it has passed.
 bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *err);
 // The resolved job, every key, canonical order; rb_job_read(rb_job_write(x)) = x.
 void rb_job_write(const struct rb_job *job, struct rb_json *j);
 
-// Keys that are valid but would change the result and are not carried out yet (tuners, policies, batch
-// tuning, GPU sharing, ...): fails with "not supported yet: ...". Called by rbplan, rbrun and rbsim, not by --check.
+// Fails with "not supported yet: ..." for valid keys that would change the result and are not supported yet (tuners,
+// policies, batch tuning, GPU sharing, ...). Called by rbplan, rbrun and rbsim, not by --check.
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err);
 
-// How long a new node reads the job's data: 0 where there is none, or its bandwidth is not known.
+// How long a new node reads the job's data: 0 if there is none, or if its bandwidth is unknown.
 int64_t rb_job_data_us(const struct rb_job *job);
 
 #endif

@@ -158,7 +158,7 @@ static bool leaves_its_directory(const char *path)
            (n >= 3 && strcmp(path + n - 3, "/..") == 0);
 }
 
-// The text reaches command lines on nodes: only what object stores allow in names without quoting.
+// The text appears on command lines on nodes: only characters that object stores allow in names without quoting.
 static bool is_object_uri(const char *s)
 {
     if (strncmp(s, "s3://", 5) != 0 && strncmp(s, "gs://", 5) != 0)
@@ -326,7 +326,7 @@ static const char *const job_keys[] = {
     "profile",  "trial",  "envs",       "secrets",   "setup",    "run",        "checkpoint", "data",   "resources",
     "deadline", "budget", "confidence", "objective", "on_drift", "guess",      NULL};
 
-// Everything else that is written or read here begins with its format, a job does not. NULL: no such text.
+// Every other document here begins with its format; a job does not. NULL: no such text.
 static const char *format_of(const struct rb_node *root)
 {
     for (const struct rb_node *child = root->kind == RB_NODE_MAP ? root->first : NULL; child; child = child->next) {

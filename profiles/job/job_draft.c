@@ -9,7 +9,7 @@
 #define WIDTH          120
 #define NAME_MAX_CHARS 40 // of a job, as docs/formats/job.md says
 
-const char rb_job_draft_contract[] = "The script finds its parameters in $RB_ARGS, the checkpoint to go on from in "
+const char rb_job_draft_contract[] = "The script finds its parameters in $RB_ARGS, the checkpoint to resume from in "
                                      "$RB_RESUME_FROM, where to write one in\n"
                                      "$RB_CHECKPOINT_DIR, and reports by a line such as `epoch=3 val_acc=0.81`.";
 
@@ -18,7 +18,7 @@ static const char *const section_names[RB_DRAFT_SECTIONS] = {
     "secrets", "setup", "run",    "checkpoint", "resources", "deadline", "budget",
 };
 
-// Always a key a line: people add to them.
+// Always one key per line: people add to them.
 static bool is_list_of_keys(enum rb_draft_section section)
 {
     return section == RB_DRAFT_PARAMETERS || section == RB_DRAFT_ENVS || section == RB_DRAFT_RESOURCES;
@@ -93,7 +93,7 @@ const struct rb_draft_line *rb_job_draft_find(const struct rb_job_draft *d, enum
     return NULL;
 }
 
-// Does the path begin with the line's, whole words of it?
+// Does the path begin with the line's path, word by word?
 static size_t length_shared(const struct rb_draft_line *line, const char *path)
 {
     const char *section = section_names[line->section];
@@ -169,8 +169,8 @@ const char *rb_yaml_text(const char *text, struct rb_arena *arena)
 
 // --- writing
 
-// Words of a comment, broken before the width. Line ends in it are kept; any other control byte is a space, so that nothing
-// that came from a file can end the comment.
+// Words of a comment, wrapped at the width. Line ends are kept; any other control byte becomes a space, so that no text
+// from a file can end the comment.
 static void write_comment(const char *text, int indent, struct rb_buf *out)
 {
     const char *p = text;
@@ -193,7 +193,7 @@ static void write_comment(const char *text, int indent, struct rb_buf *out)
     }
 }
 
-// Behind the value where there is room, else in lines above it.
+// Behind the value if it fits, else in lines above it.
 static void write_line(const struct rb_draft_line *line, const char *key, int indent, int column, struct rb_buf *out)
 {
     const int before = indent + (line->is_suggestion ? 2 : 0);

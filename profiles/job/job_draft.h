@@ -1,6 +1,6 @@
-// Writes the draft of a job.yaml for a person to edit: sections in the order of docs/formats/job.md, comments beside the keys
-// they are about, and suggestions behind a # that only need uncommenting. It handles text only; the job reader knows what keys
-// mean.
+// Writes the draft of a job.yaml for a person to edit: sections in the order of docs/formats/job.md, comments beside
+// their keys, and suggestions behind a # that only need uncommenting. It handles only text; the job reader knows the
+// meaning of keys.
 #ifndef RB_PROFILES_JOB_DRAFT_H
 #define RB_PROFILES_JOB_DRAFT_H
 
@@ -20,7 +20,7 @@ struct rb_draft_line {
     const char *value;            // YAML, one line, or a block that begins with \n; NULL: a comment by itself
     const char *comment;          // NULL: none
     bool is_suggestion;           // written behind #
-    const struct rb_node *source; // what it was made from; NULL: nothing
+    const struct rb_node *source; // its source; NULL: none
 };
 
 struct rb_job_draft {
@@ -37,22 +37,22 @@ void rb_job_draft_set(struct rb_job_draft *d, enum rb_draft_section section, con
 void rb_job_draft_suggest(struct rb_job_draft *d, enum rb_draft_section section, const char *key, const char *value,
                           const char *comment);
 void rb_job_draft_remark(struct rb_job_draft *d, enum rb_draft_section section, const char *comment);
-// What every job begins with: where it may run, by when and for how much. deadline NULL: none yet.
+// The beginning of every job: where it may run, its deadline and its budget. deadline NULL: none yet.
 void rb_job_draft_where(struct rb_job_draft *d, const char *deadline);
 // NULL: not set.
 const struct rb_draft_line *rb_job_draft_find(const struct rb_job_draft *d, enum rb_draft_section section,
                                               const char *key);
-// The line that "parameters.lr.max" is about: the longest that begins that path. NULL: none.
+// The line for "parameters.lr.max": the longest that begins that path. NULL: none.
 const struct rb_draft_line *rb_job_draft_about(const struct rb_job_draft *d, const char *path);
 
 void rb_job_draft_write(const struct rb_job_draft *d, struct rb_buf *out);
 
-// "src/Train_Cifar.py" -> "src-train-cifar-py", a job's name; what has no letter nor digit: "job".
+// "src/Train_Cifar.py" -> "src-train-cifar-py", a job's name; a text without letters and digits: "job".
 const char *rb_job_draft_name(const char *text, size_t n, struct rb_arena *arena);
-// A text as one YAML scalar, quoted where it would be read as anything else.
+// A text as one YAML scalar, quoted if it would be read as anything else.
 const char *rb_yaml_text(const char *text, struct rb_arena *arena);
 
-// Describes what the script is given and how it reports, as lines of a head.
+// Describes the inputs of the script and its reports, as lines of a head.
 extern const char rb_job_draft_contract[];
 
 #endif

@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCRIPT_MAX_BYTES ((size_t)1 << 20) // longer ones are no scripts that people read
-#define MAX_WARNINGS     64                // more say nothing new
+#define SCRIPT_MAX_BYTES ((size_t)1 << 20) // longer files are not scripts that people write
+#define MAX_WARNINGS     64                // more are no help
 
 struct lint {
     const struct rb_job *job;
     const struct rb_node *root; // NULL: none
     const char *text, *path;    // of the job file
-    const char *workdir;        // as it is reached from here
+    const char *workdir;        // its path from here
     struct rb_arena *arena;
     struct rb_err *items;
     int n;
@@ -27,7 +27,7 @@ struct lint {
 
 // --- places
 
-// A value may be written in several ways; what is looked for stands in it as it is, or not at all.
+// A value may be written in several ways; the needle occurs in it literally, or not at all.
 static struct rb_place place_of(const struct lint *l, const struct rb_node *node, const char *needle, size_t n)
 {
     if (!node)
@@ -69,7 +69,7 @@ static struct rb_place key_place(const struct lint *l, const char *key, const ch
 static const struct rb_node *command_node(const struct lint *l, const char *key, const char *command)
 {
     const struct rb_node *node = rb_node_member(l->root, key);
-    return node && node->text && strcmp(node->text, command) == 0 ? node : NULL; // --set may have put another
+    return node && node->text && strcmp(node->text, command) == 0 ? node : NULL; // --set may have replaced it
 }
 
 static struct rb_err *next_warning(struct lint *l)
@@ -124,7 +124,7 @@ static bool is_number(const struct rb_value *v)
     return v->kind == RB_VALUE_INT || v->kind == RB_VALUE_FLOAT;
 }
 
-// "64 128", "1e-3x", "0,1"; a word such as auto or none may well stand beside numbers.
+// "64 128", "1e-3x", "0,1"; a word such as auto or none may well appear beside numbers.
 static bool looks_like_numbers(const char *text)
 {
     text += strspn(text, " +-.");
@@ -194,9 +194,9 @@ static void check_script(struct lint *l, const struct rb_run_script *s)
         warn_missing(l, s);
 }
 
-// --- what is given to a script
+// --- the arguments of a script
 
-// The use of $RB_ARGS, as words, among what is given to it; NULL: none.
+// The use of $RB_ARGS as words among its arguments; NULL: none.
 static const struct rb_shell_use *args_given_to(const struct lint *l, const struct rb_run_script *s)
 {
     for (int i = 0; i < l->run.n_uses; i++) {
@@ -304,7 +304,7 @@ static bool reads_parameters(const char *source)
     return strstr(source, "RB_ARGS") || strstr(source, "RB_PARAM");
 }
 
-// May a file beside the script read them? A package is not looked through.
+// May a file beside the script read them? Packages are not searched.
 static bool import_may_read(const struct lint *l, const char *script_path, const struct rb_py_token *module)
 {
     const char *slash = strrchr(script_path, '/');
@@ -335,7 +335,7 @@ static bool imports_may_read(const struct lint *l, const struct rb_run_script *s
     return false;
 }
 
-// Certain only where every script of the command was read.
+// Certain only if every script of the command was read.
 static void check_use(struct lint *l)
 {
     const struct rb_place place = run_place(l, 0, 1);
@@ -425,7 +425,7 @@ static void find_workdir(struct lint *l)
                                              : rb_arena_printf(l->arena, "%s/%s", beside, workdir);
 }
 
-// By place; those of one place stay in order.
+// By place; warnings of one place stay in order.
 static void sort(struct rb_err *items, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -444,7 +444,7 @@ void rb_job_lint(const struct rb_job *job, const struct rb_node *root, const cha
 {
     struct lint l = {.job = job, .root = root, .text = text, .path = path, .arena = arena};
     if (strcmp(path, "-") == 0)
-        l.path = "<stdin>"; // as errors call it
+        l.path = "<stdin>"; // as in errors
     l.items = rb_arena_array(arena, MAX_WARNINGS + 1, sizeof *l.items);
     find_workdir(&l);
     rb_shell_read(job->run, arena, &l.run);

@@ -28,7 +28,7 @@ static const struct rb_script_option *find_option(const struct rb_script *s, con
     return NULL;
 }
 
-// argparse takes the beginning of a name for the name.
+// argparse accepts the beginning of a name for the name.
 static bool is_abbreviation(const struct rb_script *s, const char *name)
 {
     for (int i = 0; i < s->n_options && s->style == RB_SCRIPT_ARGPARSE; i++)
@@ -98,7 +98,7 @@ static bool same_value(const char *a, const char *b)
     return strcmp(a, b) == 0 || (rb_parse_double(a, &x) && rb_parse_double(b, &y) && !(fabs(x - y) > 0));
 }
 
-// The literals of ["a", "b"] or [1, 2]; -1: there is something else in it.
+// The literals of ["a", "b"] or [1, 2]; -1: it contains something else.
 static int literals_of(const char *choices, struct rb_arena *arena, const char ***out)
 {
     struct rb_py_text text;

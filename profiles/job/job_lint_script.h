@@ -6,8 +6,8 @@
 #include "profiles/script/run_script.h"
 #include "profiles/script/script.h"
 
-// Why the script would end with an error when $RB_ARGS passes the parameter: "has no option --batch_size; ...", to be printed
-// behind its name. NULL: it accepts the parameter, or nothing is certain.
+// Why the script would end with an error when $RB_ARGS passes the parameter: "has no option --batch_size; ...", to be
+// printed after its name. NULL: it accepts the parameter, or this is uncertain.
 const char *rb_script_refuses(const struct rb_script *s, const struct rb_param *p, struct rb_arena *arena);
 
 #endif

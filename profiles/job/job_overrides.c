@@ -1,4 +1,4 @@
-// Documents are immutable, so the tree is copied once and the copy is changed while it is still ours.
+// Documents are immutable, so the tree is copied once, and the copy is changed before anyone else sees it.
 #include "profiles/job/job_overrides.h"
 
 #include "base/limits.h"
@@ -8,7 +8,7 @@
 struct patch {
     struct rb_arena *arena;
     const struct rb_doc *doc; // names the flag in errors
-    const char *path;         // what is left of it
+    const char *path;         // the rest of it
     struct rb_err *err;
 };
 
@@ -59,7 +59,7 @@ static struct rb_node *last_child(struct rb_node *map)
     const struct rb_node *child = map->first;
     while (child && child->next)
         child = child->next;
-    return (struct rb_node *)child; // of our own copy
+    return (struct rb_node *)child; // in our own copy
 }
 
 static struct rb_node *add_child(struct patch *p, struct rb_node *map, const char *key, size_t n)
@@ -90,10 +90,10 @@ static struct rb_node *find_child(const struct rb_node *map, const char *path)
             best_len = n;
         }
     }
-    return (struct rb_node *)best; // of our own copy
+    return (struct rb_node *)best; // in our own copy
 }
 
-// One step down the path, making a map where there is nothing.
+// One step down the path; creates a missing map.
 static bool step(struct patch *p, struct rb_node **at)
 {
     struct rb_node *map = *at;
@@ -130,7 +130,7 @@ static void replace(struct patch *p, struct rb_node *at, const struct rb_node *v
     at->index = place.index;
     at->next = place.next;
     for (const struct rb_node *child = at->first; child; child = child->next)
-        ((struct rb_node *)child)->parent = at; // of our own copy
+        ((struct rb_node *)child)->parent = at; // in our own copy
 }
 
 static bool put(struct patch *p, struct rb_node *root, const char *text)

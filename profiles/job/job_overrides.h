@@ -5,9 +5,9 @@
 #include "base/arena.h"
 #include "base/doc.h"
 
-// A copy of the tree in `arena` with every "path=value" applied in order; the value is YAML, an empty one is
-// null. Missing maps on the way are created. Nodes that came from an override carry "--set path" as their file, so that errors
-// name the flag; those of "--deadline=2h", a flag named like its key, carry "--deadline". n = 0: *out is root itself.
+// Copies the tree into `arena` with every "path=value" applied in order; the value is YAML, an empty one is null.
+// Missing maps on the way are created. Nodes from an override carry "--set path" as their file, so that errors name the
+// flag; those of "--deadline=2h", a flag named like its key, carry "--deadline". n = 0: *out is root itself.
 bool rb_job_override(const struct rb_node *root, const char *const *overrides, int n, struct rb_arena *arena,
                      const struct rb_node **out, struct rb_err *err);
 

@@ -1,4 +1,4 @@
-// Each option undoes one idea of HyperSched, so that its worth can be measured.
+// Each option disables one idea of HyperSched, so that its value can be measured.
 #include "profiles/job/job_policy.h"
 
 #include "profiles/job/job_names.h"

@@ -6,10 +6,10 @@
 
 // node NULL: elastic.
 bool rb_policy_read(const struct rb_node *node, const char **out, struct rb_err *err);
-// hypersched and lookahead: policies that the options are of.
+// True for hypersched and lookahead, the policies with options.
 bool rb_policy_has_options(const char *policy);
 
-// node NULL: all defaults, which are the published algorithm. Errors: options of a policy that has none.
+// node NULL: all defaults, which give the published algorithm. Errors: options of a policy that has none.
 bool rb_policy_options_read(const struct rb_node *node, const char *policy, struct rb_policy_options *out,
                             struct rb_err *err);
 // The default of scheduler.rule.

@@ -1,5 +1,4 @@
-// Everything here narrows what a planner may choose from or says how a node is reached; nothing here has a
-// price.
+// Everything here restricts the planner's choice or describes how a node is reached; nothing here has a price.
 #include "profiles/job/job_resources.h"
 
 #include "base/limits.h"
@@ -88,7 +87,7 @@ static bool read_images(const struct rb_node *node, struct rb_arena *arena, stru
     return true;
 }
 
-// A login name reaches a command line of ssh: it may not look like an option.
+// A login name appears on a command line of ssh: it must not look like an option.
 static bool is_login(const char *s)
 {
     return (isalnum((unsigned char)s[0]) || s[0] == '_') && strlen(s) <= 32 &&
@@ -109,7 +108,7 @@ static bool read_ssh(const struct rb_node *node, struct rb_arena *arena, struct 
                           "expected a login name of letters, digits and . _ -, got \"%.40s\"", r->ssh_user);
 }
 
-// The node agent is found below it, and it becomes part of paths in shell scripts: nothing relative.
+// The node agent is found below it, and it becomes part of paths in shell scripts: it must not be relative.
 static bool read_slurm(const struct rb_node *node, struct rb_arena *arena, struct rb_slurm_spec *out,
                        struct rb_err *err)
 {

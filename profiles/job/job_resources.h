@@ -7,7 +7,7 @@
 // A list of distinct texts, or one text for a list of one.
 bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out,
                    struct rb_err *err);
-// node NULL: all defaults, which is this machine and nothing else.
+// node NULL: all defaults: only this machine.
 bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *out,
                        struct rb_err *err);
 void rb_resources_write(const struct rb_resources *r, struct rb_json *j);

@@ -1,4 +1,5 @@
-// What follows from other keys is not asked for twice: Hyperband's number of trials, the most brackets there can be.
+// Values that follow from other keys are computed, not read: Hyperband's number of trials, the largest number of
+// brackets.
 #include "profiles/job/job_scheduler.h"
 
 #include "base/limits.h"
@@ -80,7 +81,7 @@ static bool read_choice_of(struct rb_map *m, const char *key, const struct rb_sc
     return !node || rb_node_choice(node, names, rb_names_count(names), out, err);
 }
 
-// Where brackets share their levels, all of them must train to the same resource there.
+// If brackets share their levels, all of them must train to the same resource there.
 static bool read_rungs(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
     int rungs;

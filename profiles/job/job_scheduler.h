@@ -4,7 +4,7 @@
 
 #include "profiles/job/job.h"
 
-// rule: the one of asha where the job gives none.
+// rule: asha's default rule.
 bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_arena *arena,
                        struct rb_scheduler *out, struct rb_err *err);
 void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j);

@@ -82,7 +82,7 @@ static void write_data(const struct rb_job *job, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-// An instant is written as it was given, although a main has turned it into a duration.
+// An instant is written as it was given, although the program has turned it into a duration.
 static void write_deadline(const struct rb_job *job, struct rb_json *j)
 {
     char text[32];

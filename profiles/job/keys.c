@@ -1,4 +1,4 @@
-// Nothing here knows what a key means; it only knows absent, null, out of range and misspelt.
+// This file does not know the meaning of keys; it handles absent, null, out of range and misspelt ones.
 #include "profiles/job/keys.h"
 
 #include "base/limits.h"

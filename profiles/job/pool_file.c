@@ -25,7 +25,7 @@ static bool read_format(struct rb_map *m, struct rb_err *err)
            rb_node_refuse(node, err, RB_E_FORMAT_WRONG, "expected rb-pool/1, got %.40s", format);
 }
 
-// It goes into tags and names of instances.
+// It appears in tags and names of instances.
 static bool read_name(struct rb_map *m, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
     const struct rb_node *node;

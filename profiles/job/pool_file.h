@@ -16,9 +16,9 @@ struct rb_pool_file {
     const char *name;
     struct rb_resources resources; // as in job.yaml; max_nodes are owned throughout
     const char *policy;            // of engine/sharing
-    double fairness_p;             // exponent of the power mean over jobs; NAN: the policy's own
-    int64_t interval_us;           // between two divisions, beside those at arrivals and ends
-    int64_t restart_us;            // what a policy takes a change of a job's GPUs to cost it
+    double fairness_p;             // exponent of the power mean over jobs; NAN: the policy's default
+    int64_t interval_us;           // between two divisions, in addition to those at arrivals and ends
+    int64_t restart_us;            // the cost of a change of a job's GPUs that policies assume
     int64_t budget_uusd;           // of the pool; -1: none
     uint64_t seed;
     const struct rb_pool_job *jobs; // in the order of the file, [n_jobs]

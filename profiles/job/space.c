@@ -1,4 +1,4 @@
-// Drawing configurations and enumerating grids. A draw depends on (seed, parameter's position, trial) alone.
+// Draws configurations and enumerates grids. A draw depends only on (seed, parameter's position, trial).
 #include "profiles/job/space.h"
 
 #include "base/stream.h"
@@ -156,7 +156,7 @@ void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_
     assert(point == 0);
 }
 
-// --- what a trial is given ---
+// --- the values of a trial ---
 
 void rb_value_text(const struct rb_value *v, struct rb_buf *out)
 {
@@ -169,7 +169,7 @@ void rb_value_text(const struct rb_value *v, struct rb_buf *out)
     rb_value_json(v, &j);
 }
 
-// Words of these characters mean themselves to every shell.
+// Words of these characters have no special meaning in any shell.
 static bool is_plain(const char *word)
 {
     return word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,/:@%")] == '\0';

@@ -31,7 +31,7 @@ struct rb_param {
     const struct rb_value *values;     // CHOICE and CONSTANT (one)
     const double *probabilities;       // CHOICE, or NULL: equal
     int n_values;
-    bool is_flag;            // CHOICE of true and false: an argument --name where true, none where false
+    bool is_flag;            // CHOICE of true and false: an argument --name if true, none if false
 };
 
 struct rb_space {
@@ -42,17 +42,17 @@ struct rb_space {
 bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb_space *out, struct rb_err *err);
 void rb_space_write(const struct rb_space *space, struct rb_json *j);
 
-// The configuration of trial `trial` by random draw; out_values [n_params]. Same for every tuner that draws.
+// The configuration of trial `trial` by random draw; out_values [n_params]. The same for every tuner that draws.
 void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial, struct rb_value *out_values);
-// Grid: number of points (product of n_values and of q-steps), 0 if a parameter is continuous (err says which).
+// Grid: number of points (product of n_values and of q-steps), 0 if a parameter is continuous (err names it).
 bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_err *err);
 void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_value *out_values);
 
-// "--lr=0.01 --batch_size=64 --amp", each word shell-safe; a flag that is false has none.
+// "--lr=0.01 --batch_size=64 --amp", each word shell-safe; a false flag is left out.
 void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out);
 // {"lr":0.01,"batch_size":64}
 void rb_space_json(const struct rb_space *space, const struct rb_value *values, struct rb_json *j);
-void rb_value_text(const struct rb_value *v, struct rb_buf *out); // as it stands in RB_PARAM_<NAME>
+void rb_value_text(const struct rb_value *v, struct rb_buf *out); // as in RB_PARAM_<NAME>
 void rb_value_json(const struct rb_value *v, struct rb_json *j);  // a float keeps its point: 1.0, never 1
 
 #endif

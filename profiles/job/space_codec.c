@@ -1,4 +1,4 @@
-// `parameters:` of job.yaml, read into laws and written back with every law named.
+// `parameters:` of job.yaml: read into distributions, and written back with every distribution named.
 #include "profiles/job/space.h"
 
 #include "base/limits.h"
@@ -11,7 +11,7 @@
 #define MAX_NAME_LEN  64
 #define MAX_VALUES    4096  // of one parameter: people write them
 #define MAX_LN        600.0 // exp() of anything within stays finite
-#define MAX_STEPS     1e9   // counted exactly in double arithmetic; finer is continuous to anyone
+#define MAX_STEPS     1e9   // counted exactly in double arithmetic; a finer lattice is as good as continuous
 #define SUM_TOLERANCE 1e-6
 
 static const char *const distribution_names[] = {"uniform",    "log_uniform", "normal",
@@ -239,7 +239,7 @@ static bool read_uniform(struct rb_map *m, struct rb_param *p, struct rb_err *er
     return refuse(m, step, "for this distribution (q_uniform has steps)", err);
 }
 
-// Without a name: bounds say which law is meant.
+// Without a name: the bounds show which distribution is meant.
 static bool infer_kind(struct rb_map *m, enum rb_param_kind *out, struct rb_err *err)
 {
     if (rb_map_get(m, "mu") || rb_map_get(m, "sigma"))

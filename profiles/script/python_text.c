@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MAX_OPEN 200 // brackets open at once; more are no script
+#define MAX_OPEN 200 // brackets open at once; no script has more
 
 struct reader {
     const char *p;
@@ -30,7 +30,7 @@ static void add(struct reader *r, enum rb_py_kind kind, size_t n)
 
 // --- strings
 
-// Of r, b, f, u and their pairs in front of a quote.
+// r, b, f, u and their pairs in front of a quote.
 static size_t prefix_length(const char *p)
 {
     const size_t n = strspn(p, "rRbBfFuU");
@@ -42,7 +42,7 @@ static bool begins_string(const char *p)
     return p[0] == '"' || p[0] == '\'' || prefix_length(p) > 0;
 }
 
-// Where there is no end, up to that of the line or the source.
+// Without an end, up to the end of the line or the source.
 static size_t string_length(const char *p, bool *closed)
 {
     const char *q = p + prefix_length(p);
@@ -98,7 +98,7 @@ static void read_bracket(struct reader *r)
     }
 }
 
-// Behind a line end: how far the next line is indented.
+// Behind a line end: the indentation of the next line.
 static void begin_line(struct reader *r)
 {
     r->line++;

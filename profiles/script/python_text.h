@@ -17,7 +17,7 @@ struct rb_py_token {
     size_t n;       // of a string: with its prefix and quotes. Of an operator: 1, but for == != <= >= ** // -> := and their like
     int line;       // from 1
     int indent;     // blanks before the first token of its line
-    int match;      // of a bracket: the index of the other one; where there is none, of the END
+    int match;      // of a bracket: the index of the other one; if there is none, of the END
 };
 
 struct rb_py_text {
@@ -29,8 +29,8 @@ struct rb_py_text {
 void rb_py_read(const char *source, struct rb_arena *arena, struct rb_py_text *out);
 
 bool rb_py_is(const struct rb_py_token *t, const char *text);
-// The text of a string literal, prefix and quotes removed, escapes of characters resolved (not \x, \u and \N). NULL: it is
-// none, one of bytes, or has no end. An f-string keeps its braces.
+// The text of a string literal without prefix and quotes, with escapes of characters resolved (not \x, \u and \N).
+// NULL: it is no string, one of bytes, or has no end. An f-string keeps its braces.
 const char *rb_py_string(const struct rb_py_token *t, struct rb_arena *arena);
 bool rb_py_is_fstring(const struct rb_py_token *t);
 
@@ -45,10 +45,10 @@ struct rb_py_argument {
     struct rb_py_span value;
 };
 
-// What stands between the bracket that opens at `open` and its match. *out [the number of them], the arena's.
+// The arguments between the bracket at `open` and its match. *out [the number of them], the arena's.
 int rb_py_arguments(const struct rb_py_text *text, int open, struct rb_arena *arena, const struct rb_py_argument **out);
 
-// The source of a span, as written but on one line; NULL where it is empty.
+// The source of a span, as written but on one line; NULL if it is empty.
 const char *rb_py_source(const struct rb_py_text *text, struct rb_py_span span, struct rb_arena *arena);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct rb_run_script {
     const char *path;      // from the work directory, after the `cd`s before it; absolute where it is written so
-    const char *written;   // as it stands in the command, quotes removed
+    const char *written;   // as written in the command, quotes removed
     size_t at;             // where
     size_t first, end;     // the command that it belongs to: bytes first..end - 1
     bool is_module;        // -m pkg.train; path is then pkg/train.py
@@ -17,7 +17,7 @@ struct rb_run_script {
 int rb_run_scripts(const char *command, const struct rb_shell_text *text, struct rb_arena *arena,
                    const struct rb_run_script **out);
 
-// Does a command of it bring files, such as git, curl or cp? Then what is not there now may be there in time.
+// Does one of its commands bring files, such as git, curl or cp? Then a missing file may be there in time.
 bool rb_run_brings_files(const char *command, const struct rb_shell_text *text, struct rb_arena *arena);
 
 #endif

@@ -23,7 +23,7 @@ void rb_script_read(const char *source, struct rb_arena *arena, struct rb_script
     rb_script_read_metrics(out, arena);
 }
 
-// Does a part of the name, between _ - . / and digits, begin like the word? "acc" is in val_acc1, not in vacc.
+// Does a part of the name, between _ - . / and digits, begin with the word? "acc" is in val_acc1, not in vacc.
 static bool has_part(const char *name, const char *word)
 {
     const size_t n = strlen(word);

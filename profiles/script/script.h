@@ -6,7 +6,7 @@
 
 #include "profiles/script/python_text.h"
 
-// How options reach it. The last ones are for want of a better one.
+// How the script gets its options. The last ones are used if nothing better is found.
 enum rb_script_style {
     RB_SCRIPT_ARGPARSE, RB_SCRIPT_CLICK, RB_SCRIPT_TYPER, RB_SCRIPT_ABSL, RB_SCRIPT_DATACLASSES, RB_SCRIPT_LIGHTNING,
     RB_SCRIPT_CONFIGURATOR, // globals, overridden by nanoGPT's configurator.py
@@ -26,7 +26,7 @@ enum rb_script_form {
 };
 
 struct rb_script_option {
-    const char *name;          // behind its dashes; of a constant or a place: the variable
+    const char *name;          // behind its dashes; for a constant or a place: the variable
     enum rb_script_type type;
     enum rb_script_form form;
     const char *default_value; // as written; NULL: none
@@ -39,15 +39,15 @@ struct rb_script_option {
     int position;              // of sys.argv; else 0
 };
 
-// A metric that it prints or logs.
+// A metric that the script prints or logs.
 struct rb_script_metric {
     const char *name;     // one that a job may have
     const char *resource; // printed as resource=value on the same line; NULL: none is
-    const char *shown;    // the line, ... where a value stands
+    const char *shown;    // the line, with ... for each value
     bool is_report;       // as rbrun reads it: name=value, or JSON, beside the resource
-    bool is_printed;      // false: logged with a library, and on no line that is seen
+    bool is_printed;      // false: logged with a library, and on no visible line
     bool is_validation;
-    int goal;             // 1: more is better, -1: less is, 0: the name does not say
+    int goal;             // 1: more is better, -1: less is, 0: unknown from the name
     int line;
     const char *pattern;  // that reads the line, as metric.pattern of a job; NULL: none does
     bool counts_itself;   // the pattern finds the number of the unit, too
@@ -66,7 +66,7 @@ struct rb_script {
     enum rb_script_style style;
     const struct rb_script_option *options; // in the order of the script, [n_options]
     int n_options;
-    // Every option is among these, and another one ends it with an error. False where that is not certain.
+    // These are all options, and any other ends the script with an error. False if that is uncertain.
     bool knows_all;
     const struct rb_script_metric *metrics; // likewise, [n_metrics]
     int n_metrics;

@@ -1,5 +1,5 @@
-// What a script prints of its training: the texts of its print and logging calls, a mark where a value stands, taken apart
-// as rbrun takes a line apart, and as people write one.
+// What a script prints about its training: the texts of its print and logging calls, with a mark in place of each
+// value, parsed in the way of rbrun, and in the ways in which people write them.
 #include "profiles/script/script.h"
 
 #include "base/buf.h"
@@ -102,7 +102,7 @@ static bool separates(char c)
     return c == '\0' || isspace((unsigned char)c) || c == ',' || c == ';';
 }
 
-// name=MARK as a word by itself, which executor/metrics/metric_line.h reads. The name; NULL: not so.
+// name=MARK as a separate word, which executor/metrics/metric_line.h reads. Returns the name; NULL: no such word.
 static const char *exact_name(const char *line, const char *mark, struct rb_arena *arena)
 {
     const char *p = mark;
@@ -119,7 +119,7 @@ static bool is_word_byte(char c)
     return isalnum((unsigned char)c) || strchr("_/.@-", c);
 }
 
-// The word that ends before `end`; its beginning.
+// The beginning of the word that ends before `end`.
 static const char *word_before(const char *line, const char *end)
 {
     while (end > line && is_word_byte(end[-1]) && end[-1] != '\0')
@@ -149,7 +149,7 @@ static const char *loose_name(const char *line, const char *mark, struct rb_aren
     return name;
 }
 
-// "Test set: ..." is about the test set, even if its names do not say so.
+// "Test set: ..." is about the test set, even if its names do not show that.
 static bool begins_with_validation(const char *line, struct rb_arena *arena)
 {
     line += strspn(line, " [=*#>-");
@@ -159,7 +159,7 @@ static bool begins_with_validation(const char *line, struct rb_arena *arena)
     return is_validation_word(lower(line, n, arena));
 }
 
-// The resource that the line counts by, as name=value; NULL: none.
+// The resource by which the line counts, as name=value; NULL: none.
 static const char *resource_of(const char *line, struct rb_arena *arena)
 {
     for (const char *mark = strchr(line, MARK); mark; mark = strchr(mark + 1, MARK)) {
@@ -305,7 +305,7 @@ static int skip_operand(const struct reader *r, int i, int end)
     return i;
 }
 
-// Strings that stand side by side, and how they are formatted; the token behind.
+// Adjacent strings, and how they are formatted; returns the token behind them.
 static int put_strings(struct reader *r, int i, int end, bool is_percent, struct rb_buf *out)
 {
     int last = i;
@@ -373,7 +373,8 @@ static void read_print(struct reader *r, int i, bool is_logging)
     read_lines(r, rb_buf_str(&text), token(r, i)->line);
 }
 
-// --- what is logged with a library: self.log("val_acc", x), writer.add_scalar("val/acc", x, step), wandb.log({"val_acc": x})
+// --- values logged with a library: self.log("val_acc", x), writer.add_scalar("val/acc", x, step),
+// wandb.log({"val_acc": x})
 
 static void add_logged(struct reader *r, const struct rb_py_token *t)
 {

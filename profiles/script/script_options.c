@@ -1,5 +1,5 @@
-// Options of a script, a style at a time. Each reader looks for the calls of its library; whose calls are there decides the
-// style.
+// Options of a script, one style at a time. Each reader looks for the calls of its library; the calls that occur decide
+// the style.
 #include "profiles/script/script.h"
 
 #include <ctype.h>
@@ -53,7 +53,7 @@ static bool defines(const struct reader *r, const char *what, const struct rb_py
     return false;
 }
 
-// One without a name, such as click's "--/--b", is none that anyone could give.
+// An option without a name, such as click's "--/--b", cannot be used.
 static void add(struct reader *r, struct rb_script_option o)
 {
     if (!o.name[0]) {
@@ -145,7 +145,7 @@ static bool keyword_is(const struct reader *r, const struct rb_py_argument *a, i
 
 // --- names of options
 
-// A literal; NULL: named, or computed.
+// A literal; NULL: a variable, or computed.
 static const char *literal(const struct reader *r, const struct rb_py_argument *a)
 {
     const bool alone = !a->name && a->value.end - a->value.first == 1 && !rb_py_is_fstring(token(r, a->value.first));
@@ -159,7 +159,7 @@ static const char *long_name(const struct reader *r, const struct rb_py_argument
     return text && strncmp(text, "--", 2) == 0 && text[2] ? text + 2 : NULL;
 }
 
-// The same option under each of its long names; a call without any adds a position, or nothing where it has short ones.
+// The same option under each of its long names; a call without any adds a position, or nothing if it has short ones.
 static void add_names(struct reader *r, const struct rb_py_argument *a, int n, struct rb_script_option o)
 {
     bool any = false, is_short = false;
@@ -216,7 +216,7 @@ static void read_add_argument(struct reader *r, int i)
     if (!type && o.form == RB_SCRIPT_SWITCH)
         o.type = RB_SCRIPT_BOOL;
     else if (!type && !o.default_value)
-        o.type = RB_SCRIPT_TEXT; // what argparse makes of it
+        o.type = RB_SCRIPT_TEXT; // argparse's type for it
     for (int k = 0; k < n; k++)
         r->unsure = r->unsure || rb_py_is(token(r, a[k].value.first), "*"); // *args, **kwargs
     const int before = r->s->n_options;
@@ -228,7 +228,7 @@ static void read_add_argument(struct reader *r, int i)
     }
 }
 
-// Whether what options are added to is handed to a function of another file.
+// Is the parser passed to a function of another file?
 static bool is_handed_on(const struct reader *r, const struct rb_py_token *parser)
 {
     for (int i = 1; i < r->text->n; i++) {
@@ -285,7 +285,7 @@ static bool read_click_pair(struct reader *r, const struct rb_py_argument *a, st
     return true;
 }
 
-// click.Choice(["a", "b"]) -> ["a", "b"]; NULL: they stand elsewhere.
+// click.Choice(["a", "b"]) -> ["a", "b"]; NULL: they are defined elsewhere.
 static const char *click_choices(const struct reader *r, const struct rb_py_argument *type)
 {
     for (int i = type ? type->value.first : 0; type && i < type->value.end; i++)
@@ -475,7 +475,7 @@ static bool read_absl(struct reader *r)
         if (t->kind == RB_PY_NAME && t->n > 7 && strncmp(t->at, "DEFINE_", 7) == 0 && is(r, i + 1, "("))
             read_define(r, i, text_of(r, t) + 7);
     }
-    r->s->knows_all = false; // flags of every module that is imported count, too
+    r->s->knows_all = false; // flags of every imported module count, too
     return r->s->n_options > 0;
 }
 
@@ -510,7 +510,7 @@ static int end_of_line(const struct reader *r, int i)
     return i;
 }
 
-// Fields of the class whose `class` stands at i.
+// Fields of the class at i.
 static void read_class(struct reader *r, int i)
 {
     const int outer = token(r, i)->indent;
@@ -525,7 +525,7 @@ static void read_class(struct reader *r, int i)
     }
 }
 
-// Where the class of that name begins; -1: in another file.
+// The beginning of the class of that name; -1: in another file.
 static int find_class(const struct reader *r, const struct rb_py_token *name)
 {
     for (int i = 0; i + 1 < r->text->n; i++)
@@ -557,7 +557,7 @@ static bool read_dataclasses(struct reader *r)
     return any;
 }
 
-// --- LightningCLI: what __init__ of the module and of the data module takes
+// --- LightningCLI: the arguments of __init__ of the module and of the data module
 
 static void read_parameter(struct reader *r, const char *before, int first, int end)
 {
@@ -648,7 +648,7 @@ static bool read_configurator(struct reader *r)
         at++;
     if (at == r->text->n || !has_call(r, "exec"))
         return false;
-    read_constants(r, at, false); // what is set behind it is not its own
+    read_constants(r, at, false); // names set after it do not belong to it
     r->s->knows_all = true;
     return true;
 }

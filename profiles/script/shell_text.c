@@ -22,7 +22,7 @@ struct reader {
     bool broken;
 };
 
-// One list of commands: the whole text, or what stands in $(...).
+// One list of commands: the whole text, or the contents of $(...).
 struct list {
     char closer;       // ')' or '\0'
     int parens, cases; // open in it
@@ -30,8 +30,8 @@ struct list {
     bool in_word;
     bool expects_name; // the next word names a command
     bool is_target;    // the next word is a redirection's
-    bool is_subject;   // the next word is what `case` looks at
-    bool reads_again;  // the command hands its words to a shell once more
+    bool is_subject;   // the next word is the subject of `case`
+    bool reads_again;  // the command passes its words to a shell again
 };
 
 static void read_list(struct reader *r, char closer);
@@ -126,7 +126,7 @@ static void read_single(struct reader *r)
     r->i += r->s[r->i] != '\0';
 }
 
-// One character or expansion where quotes nest as they do in commands: in ${...}.
+// One character or expansion where quotes nest as in commands: in ${...}.
 static void read_part(struct reader *r)
 {
     switch (r->s[r->i]) {
@@ -192,7 +192,7 @@ static void read_dollar(struct reader *r)
     }
 }
 
-// Old-style substitution: what is in it is looked through for variables, and otherwise left alone.
+// Old-style substitution: it is searched for variables, and otherwise skipped.
 static void read_backquotes(struct reader *r)
 {
     r->i++;
@@ -447,7 +447,7 @@ void rb_shell_replace(const char *command, const char *variable, const char *wor
     rb_buf_puts(out, command + done);
 }
 
-// Up to the quote that ends it; false: the shell expands something in it.
+// Up to the closing quote; false: the shell expands something in it.
 static bool take_quoted(const char **p, const char *end, struct rb_buf *out)
 {
     const char quote = *(*p)++;

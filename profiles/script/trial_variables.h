@@ -5,15 +5,15 @@
 #include "base/arena.h"
 #include "profiles/job/space.h"
 
-// Every RB_ variable but those of the parameters; ends with NULL.
+// Every RB_ variable except those of the parameters; ends with NULL.
 extern const char *const rb_trial_variables[];
 
-// RB_PARAM_<NAME>: upper case, everything a variable's name may not hold as '_'.
+// RB_PARAM_<NAME>: upper case, with '_' for every character that a variable's name may not have.
 const char *rb_param_variable(const char *param, struct rb_arena *arena);
 
-// One of them, of a job with these parameters?
+// Is it one of them, for a job with these parameters?
 bool rb_trial_variable_exists(const struct rb_space *space, const char *name, struct rb_arena *arena);
-// The closest of them; NULL: none is.
+// The closest of them; NULL: none is close.
 const char *rb_trial_variable_closest(const struct rb_space *space, const char *name, struct rb_arena *arena);
 
 #endif

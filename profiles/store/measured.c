@@ -18,7 +18,7 @@
 #define MAX_LOAD         1e6
 #define MAX_CPUS         65536
 
-// --- of what
+// --- of which script
 
 static const char *digest_of(const void *bytes, size_t n, rb_digest_fn *digest, struct rb_arena *arena)
 {
@@ -218,7 +218,7 @@ static bool read_instant(struct rb_map *m, struct rb_arena *arena, int64_t *out_
            rb_node_refuse(rb_map_get(m, "at"), err, rb_err_number(&why), "%s", why.message);
 }
 
-// Together, or neither.
+// Both, or neither.
 static bool read_load(struct rb_map *m, struct rb_measured *out, struct rb_err *err)
 {
     const bool has_load = rb_keys_given(m, "load") != NULL, has_cpus = rb_keys_given(m, "cpus") != NULL;

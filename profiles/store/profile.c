@@ -1,4 +1,4 @@
-// What may be asked of a profile, and the answers. Interpolation happens here and nowhere else.
+// Queries of a profile. Interpolation happens only here.
 #include "profiles/store/profile.h"
 
 #include "base/buf.h"
@@ -48,7 +48,7 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
 
 // --- speed-up ---
 
-// The batch per GPU stays what was measured (weak scaling), so K GPUs need 1/K of the iterations for one unit
+// The batch per GPU stays as measured (weak scaling), so K GPUs need 1/K of the iterations for one unit
 // of resource. Source: Pollux (OSDI'21), section 3.2: throughput = K m / T_iter.
 static double throughput_speedup(const struct rb_training *t, int gpus, int nodes)
 {
@@ -74,7 +74,7 @@ static bool not_in_table(const struct rb_training *t, int gpus, int nodes, struc
             rb_buf_printf(&measured, "%s%d", measured.len ? ", " : "", t->layouts[i].gpus);
     return rb_err_set(
         err, RB_E_NOT_MEASURED,
-        "%s with %d GPU%s on %d node%s is outside what was measured (on %d node%s: %.200s); measure it, or "
+        "%s with %d GPU%s on %d node%s is outside the measurements (on %d node%s: %.200s); measure it, or "
         "change trial.gpus",
         t->accelerator, gpus, gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
         measured.len ? rb_buf_str(&measured) : "nothing");

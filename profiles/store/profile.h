@@ -1,5 +1,5 @@
-// A profile is what is known about a training job and about the clouds it may run on: rb-profile/1, measured or written by hand.
-// Immutable after reading; everything lives in one arena.
+// A profile holds the knowledge about a training job and about the clouds it may run on: rb-profile/1, measured or
+// written by hand. Immutable after reading; everything lives in one arena.
 #ifndef RB_PROFILES_PROFILE_H
 #define RB_PROFILES_PROFILE_H
 
@@ -17,9 +17,9 @@ struct rb_layout {
     double speedup; // over one GPU
 };
 
-// Trials that sit on one GPU together.
+// Trials that share one GPU.
 struct rb_gpu_sharing {
-    int trials;      // > 1
+    int trials;      // of each of them relative to one that has the GPU to itself
     double slowdown; // of each of them over one that has the GPU to itself
 };
 
@@ -72,15 +72,15 @@ struct rb_profile {
     int n_basis;                      // of its times are common to all layouts, and nothing is proved with it
 };
 
-// Is everything in it constant although it does not say `exact: true`? Then it is unknown how far a run may be from its
-// prediction, and so is every probability.
+// Is everything in it constant although it does not have `exact: true`? Then it is unknown how far a run may be from
+// its prediction, and so is every probability.
 bool rb_profile_spread_is_unknown(const struct rb_profile *p);
 
 // name_override (--name) wins, else `name:`, else stem. Strings and samples are copied into `arena`.
 bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
                      struct rb_profile *out, struct rb_err *err);
 const char *rb_profile_stem(const char *path, struct rb_arena *arena); // "dir/resnet50.yaml" -> "resnet50"
-// Its `provisioning:` list alone, which the mock cloud's rb-mock/1 shares. NULL: an empty list.
+// Reads only its `provisioning:` list, which the mock cloud's rb-mock/1 shares. NULL: an empty list.
 bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, const struct rb_provisioning **out,
                           int *out_n, struct rb_err *err);
 void rb_profile_write(const struct rb_profile *p, struct rb_json *j); // rb-profile/1 as canonical JSON
@@ -92,9 +92,10 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
                                                       const char *instance_type, enum rb_market market);
 
 // Speed-up of `gpus` over one GPU when spread over `nodes` nodes; interpolated in log-log among the entries with the
-// same `nodes`, never extrapolated upwards. false: that layout may not be asked of this profile (err says why).
+// same `nodes`, never extrapolated upwards. false: the profile does not cover that layout (err has the reason).
 bool rb_training_speedup(const struct rb_training *t, int gpus, int nodes, double *out, struct rb_err *err);
-// How much longer each trial takes when `trials` share one GPU; 1 for one alone. Never interpolated: only what was measured.
+// How much longer each trial takes when `trials` share one GPU; 1 for one alone. Never interpolated: only measured
+// numbers.
 bool rb_training_slowdown(const struct rb_training *t, int trials, double *out, struct rb_err *err);
 
 #endif

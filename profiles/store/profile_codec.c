@@ -1,5 +1,5 @@
-// The reader of rb-profile/1, from YAML or JSON. Nothing that a prediction rests on has a default: unknown is
-// an error.
+// The reader of rb-profile/1, from YAML or JSON. Values on which a prediction rests have no defaults: unknown is an
+// error.
 #include "profiles/store/profile.h"
 
 #include "base/limits.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_GPUS             4096 // of one trial, as in job.yaml
-#define DEFAULT_MAX_GPUS     8    // of a throughput model that does not say what was measured: one node of today
+#define DEFAULT_MAX_GPUS     8    // of a throughput model that does not state what was measured: one node of today
 #define DEFAULT_MAX_NODES    1
 #define MAX_SECONDS          1e6 // of one unit or one iteration
 #define MAX_SPEEDUP          1e6
@@ -334,7 +334,7 @@ static bool read_basis(const struct rb_node *list, struct rb_arena *arena, struc
 
 // --- the whole ---
 
-// The two files that people write are easily taken for each other.
+// The two files that people write are easily confused.
 static bool is_job(const struct rb_node *root)
 {
     bool found = false;

@@ -1,4 +1,4 @@
-// Holds everything that was measured about one profile in memory, and fits it. Nothing here touches sqlite.
+// Holds all measurements of one profile in memory, and fits them. Nothing here uses sqlite.
 #ifndef RB_PROFILES_SAMPLES_H
 #define RB_PROFILES_SAMPLES_H
 
@@ -12,7 +12,7 @@ struct rb_throughput_set {
     int n;
 };
 
-// A point of a spot price history. preempted: the node watched since the previous point was lost; -1 unknown.
+// A point of a spot price history. preempted: the observed node was lost since the previous point; -1 unknown.
 struct rb_spot_sample {
     const char *infra, *instance_type;
     int64_t at_us;
@@ -38,29 +38,31 @@ struct rb_samples {
 bool rb_store_load_samples(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
                            struct rb_err *err);
 
-// Cells, training entries, noise, start-up and checkpoint times into the report. Errors: one GPU was not measured, ...
+// Puts cells, training entries, noise, start-up and checkpoint times into the report. Errors: one GPU was not measured,
+// ...
 bool rb_training_fit(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report,
                      struct rb_err *err);
 
-// `sharing` of each training entry, for every number of trials that was measured. entries [n]: with their base_s.
+// Makes `sharing` of each training entry, for every measured number of trials. entries [n]: with their base_s.
 void rb_gpu_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int n, struct rb_arena *arena);
 
-// What runs reported about their steps, into the entries' `goodput` and report->goodputs. Without reports both stay empty.
+// Puts the runs' reports about their steps into the entries' `goodput` and report->goodputs. Without reports both stay
+// empty.
 void rb_goodput_fit(const struct rb_samples *s, struct rb_training *entries, struct rb_arena *arena,
                     struct rb_fit_report *report);
 
-// Provisioning per (infra, instance type, market) into report->provisions.
+// Puts provisioning per (infra, instance type, market) into report->provisions.
 bool rb_provision_fit(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report,
                       struct rb_err *err);
-// Those of them that can be planned with, as entries of a profile. Entries [*out_n] in the arena.
+// The entries that can be used for planning, as entries of a profile. [*out_n], in the arena.
 struct rb_provisioning *rb_provision_entries(const struct rb_fit_report *report, struct rb_arena *arena, int *out_n);
 
-// Which hyperparameter explains most of the spread between runs, into dominant_param and dominant_share.
+// Finds the hyperparameter that explains most of the spread between runs, for dominant_param and dominant_share.
 // log_deviation[i]: log of run i's mean unit time over its cell's mean.
 bool rb_dominant_fit(const struct rb_samples *s, const double *log_deviation, struct rb_arena *arena,
                      struct rb_fit_report *report, struct rb_err *err);
 
-// Limits and warnings, from the finished report. s NULL: an imported profile without samples.
+// Adds limits and warnings to the finished report. s NULL: an imported profile without samples.
 void rb_fit_judge(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report);
 
 #endif

@@ -1,5 +1,5 @@
-// The file itself: where it lies, what tables it has, who may open it, transactions. What is in the tables is read and
-// written by store_samples.c; fits are made in store_fit.c.
+// The file itself: where it is, its tables, who may open it, transactions. store_samples.c reads and writes the tables;
+// store_fit.c makes fits.
 #include "profiles/store/store_sql.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define APPLICATION_ID 0x72627066 // "rbpf": marks a profile store among sqlite files
 #define BUSY_MS        5000       // another command's transaction is short
 
-// A null is what the run did not report.
+// A null is a value that the run did not report.
 #define STEP_TABLE                                                                                         \
     "CREATE TABLE step(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,"                      \
     " initial_batch REAL NOT NULL CHECK(initial_batch > 0), per_gpu INTEGER NOT NULL CHECK(per_gpu >= 1)," \
@@ -21,7 +21,7 @@
     " sync_s REAL CHECK(sync_s >= 0), grad_sqr REAL, grad_var REAL, probe INTEGER NOT NULL,"               \
     " CHECK((grad_sqr IS NULL) = (grad_var IS NULL))) STRICT;"
 
-// Texts say what was measured and are never null; a null number is one that was not measured.
+// Texts name what was measured and are never null; a null number is one that was not measured.
 static const char schema[] =
     "CREATE TABLE profile(name TEXT PRIMARY KEY, document TEXT NOT NULL, source TEXT NOT NULL,"
     " changed_at_us INTEGER NOT NULL) STRICT;"
@@ -68,7 +68,7 @@ static bool make_private_dirs(char *path, struct rb_err *err)
     return true;
 }
 
-// The path to use and whether its directories are ours to create. Owns: free *out.
+// The path to use, and whether we may create its directories. Owns: free *out.
 static bool choose_path(const char *given, char **out, bool *out_ours, struct rb_err *err)
 {
     const char *named = given ? given : getenv("RB_DB");
@@ -118,7 +118,7 @@ static bool read_int(struct rb_store *s, const char *sql, int64_t *out, struct r
     return true;
 }
 
-// What is in the file: nothing yet (version 0), a store we can read, or something to refuse.
+// Checks what is in the file: nothing yet (version 0), a store we can read, or something to refuse.
 static bool check_schema(struct rb_store *s, int *out_version, struct rb_err *err)
 {
     int64_t application, version, n_objects;
@@ -152,7 +152,7 @@ static bool exec(struct rb_store *s, const char *sql, struct rb_err *err)
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || rb_store_sql_error(s, err);
 }
 
-// Tables as this program knows them: all of them in a new file, what has come since in an older one.
+// Creates the tables of this version: all of them in a new file, the missing ones in an older one.
 static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
 {
     char mark[80];
@@ -171,7 +171,7 @@ static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
     return rb_store_commit(s, err);
 }
 
-// Nothing in the file may run as code, and a database that another process holds is waited for.
+// Nothing in the file may run as code, and a database that another process holds is awaited.
 static bool configure(struct rb_store *s, bool read_only, struct rb_err *err)
 {
     sqlite3_busy_timeout(s->db, BUSY_MS);

@@ -21,8 +21,8 @@ struct rb_store;
 bool rb_store_open(const char *path, bool read_only, struct rb_store **out, struct rb_err *err);
 void rb_store_close(struct rb_store *s); // NULL is fine
 const char *rb_store_path(const struct rb_store *s);
-// What later writes are dated with (unix microseconds, -1: unknown, the default) and where they come from (a file's
-// path, "" by default). The store reads no clock.
+// Sets the date of later writes (unix microseconds, -1: unknown, the default) and their source (a file's path, "" by
+// default). The store reads no clock.
 void rb_store_stamp(struct rb_store *s, int64_t now_us, const char *source);
 
 // One measured training run: a process trained `n_units` units with `gpus` over `nodes` nodes.
@@ -31,24 +31,24 @@ struct rb_run_sample {
     int gpus, nodes;
     const char *unit;            // label of the unit of resource; NULL: "epoch"
     const char *config_json;     // hyperparameters, {"lr":0.01,..}
-    const char *command, *commit, *machine; // what, which version ("" unknown), where
+    const char *command, *commit, *machine; // command, its version ("" unknown), machine
     int64_t measured_at_us;      // unix
     double startup_s;            // launch of the command to the start of the first unit
     double checkpoint_s;         // < 0: not measured
     const double *unit_s;        // [n_units]
     int n_units;
-    bool probe;                  // of a larger batch: says what its steps take, and nothing about units
+    bool probe;                  // of a larger batch: gives step times only, no unit times
     double initial_batch;        // trial.batch.size, 0: the job does not tune its batch
-    struct rb_batch batch;       // what it trained with
-    struct rb_step_stats steps;  // means over its reports; what it did not report is absent
-    double load;                 // median load average of the machine it ran on; cpus 0: not known
+    struct rb_batch batch;       // the batch it trained with
+    struct rb_step_stats steps;  // means over its reports; unreported values are absent
+    double load;                 // median load average of the machine it ran on; cpus 0: unknown
     int cpus;
-    bool restarts;               // it does not go on from a checkpoint
-    struct rb_measured_of of;    // command NULL: not known
+    bool restarts;               // it does not resume from a checkpoint
+    struct rb_measured_of of;    // command NULL: unknown
 };
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err);
 
-// One run that shared its GPU with others all the while it was measured. An older program takes no notice of it.
+// One run that shared its GPU with others during all of its measurement. An older program ignores it.
 struct rb_shared_sample {
     const char *accelerator;
     int trials;                  // on the GPU, itself included; > 1
@@ -77,10 +77,10 @@ bool rb_store_add_spot(struct rb_store *s, const char *infra, const char *instan
                        struct rb_rate rate, int preempted, struct rb_err *err);
 
 // Forgets the throughput samples of `profile` and the provisioning samples that were stamped with `source`, so that
-// importing a file again replaces what it brought instead of counting it twice. profile NULL: provisioning only.
+// importing a file again replaces its samples instead of counting them twice. profile NULL: provisioning only.
 bool rb_store_forget(struct rb_store *s, const char *profile, const char *source, struct rb_err *err);
 
-// Forgets every measured run of `profile`, those that shared a GPU too; not what was imported.
+// Forgets every measured run of `profile`, including those that shared a GPU, but not imported samples.
 bool rb_store_forget_runs(struct rb_store *s, const char *profile, struct rb_err *err);
 
 // A hand-written profile replaces one of the same name. Raw samples of that name are kept beside it.
@@ -92,12 +92,12 @@ struct rb_profile_name { const char *name; bool imported; int n_runs, n_units, n
 bool rb_store_list(struct rb_store *s, struct rb_arena *arena, struct rb_profile_name **out, int *out_n,
                    struct rb_err *err);
 
-// The profile to plan with: the imported one, or the fit of the raw samples; with the shared measured provisioning
-// appended after its own. Not there: RB_ERR_NOT_FOUND with the names that exist and how to measure.
+// The profile to plan with: the imported one, or the fit of the raw samples, followed by the shared measured
+// provisioning. Missing: RB_ERR_NOT_FOUND with the existing names and how to measure.
 bool rb_store_profile(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_profile *out,
                       struct rb_err *err);
 
-// How good the fit is and what may not be asked of it: for `rbprofile show`.
+// The quality of the fit and its limits: for `rbprofile show`.
 struct rb_fit_report {
     struct rb_profile profile;
     bool imported;
@@ -109,22 +109,22 @@ struct rb_fit_report {
         const char *infra, *instance_type, *market;
         struct rb_dist_fit queue, init;   // n = 0: no request succeeded, nothing could be fitted
         int n_capacity, n_timeout;
-        double exposure_h;                // node hours watched for preemption; 0: none
+        double exposure_h;                // observed node hours; 0: none
         int n_preempted;
     } *provisions;
     int n_provisions;
     double throughput_error;          // mean |relative error|, < 0: no throughput fit
     struct rb_fit_goodput {
         const char *accelerator;
-        int n_placements;             // and batches whose steps were timed: what `goodput.steps` was fitted to
+        int n_placements;             // placements and batches with timed steps, to which `goodput.steps` was fitted
         double step_error;            // mean |relative error| of that fit
-        bool several_batches;         // else only a prior separates fixed time from time per sample
+        bool several_batches;         // else only a prior separates the fixed time from the time per sample
         int n_noises;                 // runs that reported their gradients' noise
     } *goodputs;
     int n_goodputs;                   // one for each accelerator that has any
     const char *dominant_param;       // hyperparameter that explains most of `between`; NULL: none
     double dominant_share;            // of the variance between configurations
-    const char *const *limits;        // what may not be asked: "more than 4 CPU GPUs on one node", ...
+    const char *const *limits;        // what it cannot answer: "more than 4 CPU GPUs on one node", ...
     int n_limits;
     const char *const *warnings;      // "only 3 runs", "poor fit", ...
     int n_warnings;
@@ -132,11 +132,11 @@ struct rb_fit_report {
 bool rb_store_fit(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_fit_report *out,
                   struct rb_err *err);
 
-// The same from the raw samples alone, even where an imported profile of that name is what would be planned with.
+// The same, from the raw samples only, even if planning would use an imported profile of that name.
 bool rb_store_fit_samples(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_fit_report *out,
                           struct rb_err *err);
 
-bool rb_store_begin(struct rb_store *s, struct rb_err *err);  // one transaction a command
+bool rb_store_begin(struct rb_store *s, struct rb_err *err);  // one transaction per command
 bool rb_store_commit(struct rb_store *s, struct rb_err *err);
 void rb_store_rollback(struct rb_store *s);
 

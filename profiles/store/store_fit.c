@@ -1,4 +1,4 @@
-// Which profile a name stands for: the imported one, or the fit of its raw samples.
+// Finds the profile of a name: the imported one, or the fit of its raw samples.
 #include "profiles/store/samples.h"
 #include "profiles/store/store_sql.h"
 
@@ -92,7 +92,7 @@ static int count_configurations(const struct rb_samples *s)
     return n;
 }
 
-// What the newest run says of command and machine holds; the load is that of all runs of which it is known.
+// The newest run describes command and machine; the load is that of all runs with a known load.
 static void describe_measuring(const struct rb_samples *s, struct rb_profile *p)
 {
     const struct rb_run_sample *last = &s->runs[0];
@@ -116,7 +116,7 @@ static void describe_measuring(const struct rb_samples *s, struct rb_profile *p)
     p->has_measured = true;
 }
 
-// A profile's own provisioning wins: what was measured for all comes after it.
+// A profile's own provisioning has priority: shared measurements come after it.
 static void append_measured_provisioning(struct rb_fit_report *report, struct rb_arena *arena)
 {
     struct rb_profile *p = &report->profile;

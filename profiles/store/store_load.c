@@ -66,7 +66,7 @@ static bool read_unit(sqlite3_stmt *row, struct rb_arena *arena, void *out, stru
     return true;
 }
 
-// Hands the units, which come in the order of the runs, to their runs.
+// Assigns the units to their runs; both come in the same order.
 static bool join_units(const struct run_row *rows, int n_rows, const struct unit_row *units, int n_units,
                        struct rb_arena *arena, struct rb_run_sample *runs, struct rb_err *err)
 {
@@ -121,7 +121,7 @@ static bool read_step(sqlite3_stmt *row, struct rb_arena *arena, void *out, stru
     return true;
 }
 
-// Gives each run what it reported about its steps; both lists are in the same order.
+// Gives each run the steps that it reported; both lists are in the same order.
 static bool load_steps(struct rb_store *s, const char *profile, const struct run_row *rows, struct rb_arena *arena,
                        struct rb_samples *out, struct rb_err *err)
 {
@@ -178,7 +178,7 @@ static bool read_condition(sqlite3_stmt *row, struct rb_arena *arena, void *out,
     return true;
 }
 
-// Hands runs what is known of how they were measured; both come in the same order.
+// Gives runs the known conditions of their measurement; both come in the same order.
 static bool load_conditions(struct rb_store *s, const char *profile, const struct run_row *rows, struct rb_arena *arena,
                             struct rb_samples *out, struct rb_err *err)
 {
@@ -264,7 +264,7 @@ static bool read_count(sqlite3_stmt *row, struct rb_arena *arena, void *out, str
     return true;
 }
 
-// A store in which nothing was ever measured so has no such table.
+// A store without such measurements has no such table.
 static bool load_shared(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
                         struct rb_err *err)
 {

@@ -39,7 +39,7 @@ static bool insert_steps(struct rb_store *s, int64_t id, const struct rb_run_sam
                         run->probe ? 1 : 0);
 }
 
-// The table came after the first stores: it is made when it is needed, and an older program takes no notice of it.
+// The table is newer than the first stores: it is made when it is needed, and an older program ignores it.
 static bool insert_conditions(struct rb_store *s, int64_t id, const struct rb_run_sample *run, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf of = RB_BUF_INIT;
@@ -92,7 +92,7 @@ bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_r
     " command TEXT NOT NULL, machine TEXT NOT NULL, measured_at_us INTEGER NOT NULL,"               \
     " unit_s REAL NOT NULL CHECK(unit_s > 0)) STRICT"
 
-// The table came after the first stores: it is made when it is needed.
+// The table is newer than the first stores: it is made when it is needed.
 bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct rb_shared_sample *sample,
                          struct rb_err *err)
 {

@@ -24,7 +24,7 @@ bool rb_store_sql_error(struct rb_store *s, struct rb_err *err)
     case SQLITE_LOCKED:
         return rb_err_set_at(err, RB_E_STORE_BUSY, place, NULL,
                              "another command is writing to it: try again when it is done");
-    case SQLITE_ERROR: // a statement that does not fit the tables: not the schema it says it has
+    case SQLITE_ERROR: // a statement that does not fit the tables: the file does not have the schema it claims
         return rb_err_set_at(err, RB_E_STORE_FOREIGN, place, NULL,
                              "not a profile store of schema %d (%s): name another file with --db", RB_STORE_SCHEMA,
                              sqlite3_errmsg(s->db));

@@ -34,7 +34,7 @@ typedef bool rb_store_row_fn(sqlite3_stmt *row, struct rb_arena *arena, void *ou
 bool rb_store_select(struct rb_store *s, const char *sql, const char *argument, rb_store_row_fn *read, size_t row_size,
                      struct rb_arena *arena, void **out_rows, int *out_n, struct rb_err *err);
 
-// Copied into the arena; null becomes "".
+// The text, copied into the arena; null becomes "".
 const char *rb_store_text(sqlite3_stmt *stmt, int column, struct rb_arena *arena);
 
 #endif

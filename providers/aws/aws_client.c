@@ -20,7 +20,7 @@ struct rb_aws_client {
     int64_t skew_us; // the peer's clock minus ours, once it complained
 };
 
-// The peer says our time or our credentials are stale.
+// The peer reports our time or our credentials as stale.
 static bool renew(void *authority, const struct rb_http_response *response, struct rb_err *err)
 {
     struct rb_aws_client *c = authority;

@@ -1,4 +1,4 @@
-// Where a service of AWS is reached: what the user points us at, else the public host of the region.
+// Finds the endpoint of an AWS service: the user's setting, else the public host of the region.
 #include "providers/aws/aws_endpoint.h"
 
 #include "base/arena.h"
@@ -75,7 +75,7 @@ static bool is_true(const char *s)
     return s && strcasecmp(s, "true") == 0;
 }
 
-// What variables and files call a service; its own name is the one in host names and signatures.
+// The name of a service in variables and files; its own name is used in host names and signatures.
 static const char *id_of(const char *service)
 {
     return strcmp(service, "servicequotas") == 0 ? "service_quotas" : service;

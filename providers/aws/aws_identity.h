@@ -20,7 +20,7 @@ struct rb_aws_role {
     char arn[512];
     char session_name[65]; // what CloudTrail shows
     char external_id[256]; // "": none
-    int64_t duration_s;    // 0: as the role has it
+    int64_t duration_s;    // 0: the role's default
 };
 
 struct rb_aws_identity {
@@ -31,12 +31,12 @@ struct rb_aws_identity {
     char url[512];                    // CONTAINER: whole; INSTANCE: of the service, no slash at the end
     char token[4096];                 // SSO: bearer; CONTAINER: Authorization; WEB_IDENTITY: of the file
     struct rb_aws_role web_role;      // WEB_IDENTITY
-    struct rb_aws_role roles[RB_AWS_MAX_ROLES]; // assumed in this order with what was had before, [n_roles]
+    struct rb_aws_role roles[RB_AWS_MAX_ROLES]; // assumed in this order with the previous credentials, [n_roles]
     int n_roles;
     const char *source;               // static text, for traces and `rbrun doctor`
 };
 
-// unix_us: now, against which a token's end is held. DENIED with what was looked at and the remedy. A source that is
+// unix_us: now, to check a token's expiry. DENIED with the places that were checked and the remedy. A source that is
 // configured but cannot be used is an error, not a fall-through: the next one would be another identity.
 bool rb_aws_identity_find(int64_t unix_us, struct rb_aws_identity *out, struct rb_err *err);
 void rb_aws_identity_wipe(struct rb_aws_identity *i);

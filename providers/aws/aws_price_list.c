@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-// The list is served in few regions and says the same in each.
+// The list is served in few regions and is the same in each.
 static const char list_region[] = "us-east-1";
 
-// What a product must be; also how it is asked for.
+// The attributes of a product, also used as the filter.
 static const struct {
     const char *attribute, *value;
 } wanted[] = {
@@ -152,7 +152,7 @@ static bool read_product(const struct rb_node *root, const char *region, struct 
     return rate.uusd_per_hour == 0 || keep(page, instance_type, rate, arena, err);
 }
 
-// Every product is a document of its own, written into a string.
+// Every product is a separate document, written into a string.
 static bool read_entry(const struct rb_node *entry, const char *region, struct rb_arena *arena,
                        struct rb_aws_prices *page, struct rb_err *err)
 {

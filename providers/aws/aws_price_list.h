@@ -25,9 +25,8 @@ struct rb_aws_prices {
     int n;
     const char *next_page;       // NULL: this was the last
 };
-// Values live in the arena. Products that are not what was asked for are passed over, and so are prices of 0, which are
-// for capacity that is paid for elsewhere. Errors: IO, naming the element; PRICE: one type at two prices, or not in USD
-// by the hour.
+// Values live in the arena. Skips products that were not requested, and prices of 0, which are for capacity that is
+// paid for elsewhere. Errors: IO, naming the element; PRICE: one type at two prices, or not in USD by the hour.
 bool rb_aws_price_list_decode(const char *body, size_t n, const char *region, struct rb_arena *arena,
                               struct rb_aws_prices *out, struct rb_err *err);
 

@@ -18,15 +18,15 @@ struct rb_aws_session_config {
 
 // Finds an identity without a request. DENIED: there is none, or one that cannot be used.
 bool rb_aws_session_create(const struct rb_aws_session_config *config, struct rb_aws_session **out, struct rb_err *err);
-void rb_aws_session_destroy(struct rb_aws_session *s); // who still waits is never called
+void rb_aws_session_destroy(struct rb_aws_session *s); // waiting callers are never called
 const char *rb_aws_session_source(const struct rb_aws_session *s); // "environment", ...
 
 // err NULL: here they are, borrowed for the call. DENIED: this identity gets none; IO: its source does not answer.
 typedef void rb_aws_credentials_fn(void *arg, const struct rb_aws_credentials *c, const struct rb_err *err);
-// Calls fn once: from in here while they are fresh, else when they have come. From a quarter of an hour before their
-// end new ones are fetched, from ten minutes before it callers wait for them; while there are none the old ones serve
-// to their last minute.
+// Calls fn once: from in here while they are fresh, else when they have come. A quarter of an hour before they expire,
+// new ones are fetched; ten minutes before, callers wait for them; until they come the old ones are used to their last
+// minute.
 void rb_aws_session_get(struct rb_aws_session *s, rb_aws_credentials_fn *fn, void *arg);
-void rb_aws_session_forget(struct rb_aws_session *s); // they were refused: the next ones are new ones
+void rb_aws_session_forget(struct rb_aws_session *s); // they were refused: the next call fetches new ones
 
 #endif

@@ -12,15 +12,15 @@ struct rb_aws_session {
     const struct rb_loop *loop;
     struct rb_aws_credentials credentials; // in use
     bool have;
-    int64_t refresh_at_us, wait_at_us; // from when on new ones are fetched, and waited for
-    int64_t again_at_us;               // no fetch before, after one that failed
+    int64_t refresh_at_us, wait_at_us; // when new ones are fetched, and when callers wait for them
+    int64_t again_at_us;               // no fetch before, after a failed one
     struct rb_aws_waiter *waiters;
     int n_waiters;
 
-    // Of the fetch under way.
+    // State of the fetch under way.
     bool fetching;
     uint64_t timer;                      // that begins it
-    struct rb_aws_identity identity;     // as files and environment had it when it began
+    struct rb_aws_identity identity;     // from files and environment when the fetch began
     struct rb_aws_credentials found;     // by the steps so far
     char instance_token[512], instance_role[128];
     int step;
@@ -40,9 +40,9 @@ enum rb_aws_step {
     RB_AWS_N_STEPS,
 };
 
-// The steps of an identity in their order: which is the i-th. False: there is none, `found` is complete.
+// The steps of an identity in their order: returns the i-th. False: there is none, `found` is complete.
 bool rb_aws_step_at(const struct rb_aws_identity *identity, int i, enum rb_aws_step *out, int *out_role);
-// Where step i is answered, and the call to make. config: endpoint (into the buffer), judge and authorise.
+// The endpoint of step i, and the call to make. config: endpoint (into the buffer), judge and authorise.
 bool rb_aws_step_begin(struct rb_aws_session *s, char endpoint[static 512], struct rb_api_config *config,
                        struct rb_api_call *call, struct rb_err *err);
 

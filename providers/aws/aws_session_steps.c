@@ -46,7 +46,7 @@ static const struct rb_aws_role *role_of(const struct rb_aws_session *s)
     return &s->identity.roles[role];
 }
 
-// --- what is said about who we are ---
+// --- parameters that identify us ---
 
 static void with_header(struct rb_api_try *t, const char *name, const char *value)
 {
@@ -152,7 +152,7 @@ static void ask_instance_keys(const struct rb_aws_session *s, struct rb_api_call
 
 static void ask_container(const struct rb_aws_session *s, struct rb_api_call *call)
 {
-    (void)s, (void)call; // the URL says it all
+    (void)s, (void)call; // the URL is enough
 }
 
 // --- what is answered ---

@@ -8,7 +8,7 @@
 struct rb_aws_signing {
     const char *service, *region, *endpoint;
     const char *target_prefix; // of services with a JSON API: "AmazonSSM." before the call's name; NULL: a query service
-    int64_t unix_us;           // now, as the peer has it
+    int64_t unix_us;           // now, by the peer's clock
 };
 
 // Signs the try and sends it out.

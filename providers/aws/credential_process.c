@@ -101,7 +101,7 @@ static bool read_output(int fd, int64_t deadline_us, struct rb_buf *out)
     return ok;
 }
 
-// Exit status as waitpid says; the child is killed at the deadline.
+// Exit status as from waitpid; the child is killed at the deadline.
 static int reap(pid_t pid, int64_t deadline_us)
 {
     int status = 0;

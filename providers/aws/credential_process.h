@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-// What the command wrote to stdout; its stderr is ours. Words are split as a POSIX shell splits them (quotes and
+// Runs the command and returns its stdout; its stderr is ours. Words are split as a POSIX shell splits them (quotes and
 // backslashes), nothing is expanded. Blocks for at most a minute. Owns: the output may hold secrets, wipe it.
 bool rb_credential_process_run(const char *command, struct rb_buf *out, struct rb_err *err);
 

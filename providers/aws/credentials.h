@@ -1,5 +1,5 @@
-// One set of AWS credentials: the keys that sign, and the JSON in which sources hand them out. Kept in memory only;
-// wiped after use. aws_identity.h chooses the source, aws_session.h asks it over the network.
+// One set of AWS credentials: the keys that sign, and the JSON from their sources. Kept in memory only; wiped after
+// use. aws_identity.h chooses the source, aws_session.h asks it over the network.
 #ifndef RB_PROVIDERS_CREDENTIALS_H
 #define RB_PROVIDERS_CREDENTIALS_H
 

@@ -44,7 +44,7 @@ struct launch {
     struct rb_arena arena;
     struct ec2 *ec2;
     struct rb_launch what;              // deep copy
-    const char *image_id, *root_device; // root_device: only when a disk size is asked for
+    const char *image_id, *root_device; // root_device: only if a disk size is requested
     struct rb_instance *instances;      // [rb_launch_count(&what)]
     rb_launch_fn *fn;
     void *arg;
@@ -243,7 +243,7 @@ static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
     rb_list_instances(&source, p->state, run_id, fn, arg);
 }
 
-// An answer without the instance is no answer: EC2 says so when it does not know an id.
+// An answer without the instance is no answer: for an unknown id EC2 returns an error.
 static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct look *l = arg;
@@ -487,7 +487,7 @@ static bool find_credentials(char out_source[static 128], struct rb_err *err)
     return true;
 }
 
-// What the two have in common.
+// The common part of both.
 #define EC2_OPS                                                                                               \
     .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = ec2_preflight,         \
     .quotas = ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = ec2_renew, \

@@ -304,7 +304,7 @@ static bool decode_number(const struct rb_xml *x, const char *group, const char 
 // Source: SkyPilot's catalogue fetcher for AWS, which mends the same entries.
 static const struct override {
     const char *prefix, *accelerator;
-    int gpus;             // 0: as the API says
+    int gpus;             // 0: as in the API
     double gpu_memory_gb; // 0: likewise
 } overrides[] = {
     {"p3dn.", "V100-32GB", 0, 0},

@@ -131,7 +131,7 @@ void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const ch
     put(out, l->instance_type, "InstanceType");
     put(out, count, "MinCount");
     put(out, count, "MaxCount");
-    put(out, "terminate", "InstanceInitiatedShutdownBehavior"); // the default, stop, would go on billing the disk
+    put(out, "terminate", "InstanceInitiatedShutdownBehavior"); // the default, stop, would keep billing the disk
     put(out, "required", "MetadataOptions.HttpTokens");
     put(out, "enabled", "MetadataOptions.HttpEndpoint");
     put(out, "1", "MetadataOptions.HttpPutResponseHopLimit");

@@ -64,7 +64,7 @@ static const struct row {
     // The token already belongs to other parameters, and perhaps for an instance: to be looked up, not repeated.
     {"IdempotentParameterMismatch", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL},
 
-    // Who we are, and when.
+    // Identity and clock.
     {"RequestExpired", NULL, RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH},
     {"ExpiredToken", NULL, RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH},
     {"ExpiredTokenException", NULL, RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH},

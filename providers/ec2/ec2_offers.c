@@ -23,8 +23,8 @@ struct survey {
     struct rb_ec2_machines machines_page;
     struct rb_aws_prices on_demand_page;
     struct rb_ec2_spot_prices spot_page;
-    struct rb_err price_err; // what a page of the price list said that cannot be repeated away; code NONE: nothing
-    int at;                  // the machine whose on-demand price is asked for, where types were named
+    struct rb_err price_err; // an error in a page of the price list that a retry cannot fix; code NONE: none
+    int at;                  // the machine whose on-demand price is being fetched, if types were named
     struct rb_ec2_machine *machines;
     struct rb_offer *offers;
     int n_machines, n_offers;
@@ -160,7 +160,7 @@ static void ask_spot(struct survey *s, const char *page)
 
 // --- on-demand prices ---
 
-// A price that makes no sense is an answer all the same: asking again would bring the same one.
+// A price that makes no sense is still an answer: a retry would bring the same one.
 static bool decode_on_demand(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct survey *s = arg;
@@ -253,7 +253,7 @@ static void machines_known(struct survey *s)
     for (int i = 0; i < s->n_types; i++)
         if (!find_machine(s, s->types[i])) {
             rb_err_set(&err, RB_E_CLOUD_PRICES,
-                       "%s: EC2 does not say which GPUs a %s has; import a price list that does (rbprofile import "
+                       "%s: EC2 does not describe the GPUs of a %s; import a price list that does (rbprofile import "
                        "prices.csv)",
                        s->infra, s->types[i]);
             survey_failed(s, &err);

@@ -9,7 +9,7 @@
 
 enum { TRIES = 5 };
 
-// A group is made or ended: what the answer says besides is not needed, its name is ours.
+// A group is created or deleted: the rest of the answer is not needed, because its name is ours.
 struct change {
     enum rb_err_code as_good; // as having done it: it is done already
     rb_terminate_fn *fn;

@@ -4,7 +4,7 @@
 
 #include "providers/aws/aws_client.h"
 
-// The parameter an image is named by ("resolve:ssm:/aws/service/..", or the path alone); NULL: it is an image id.
+// The parameter that names an image ("resolve:ssm:/aws/service/..", or the path alone); NULL: it is an image id.
 const char *rb_ssm_parameter_of(const char *image);
 
 // A client for rb_ssm_get: rb_aws_client_create with service and target filled in.

@@ -151,7 +151,7 @@ static bool read_addresses(const struct rb_node *item, struct rb_arena *arena, s
     return true;
 }
 
-// As our price lists name it. Other families say in the name what GPUs they have.
+// In the notation of our price lists. Other families have their GPUs in the name.
 static const char *read_type(const struct rb_node *item, struct rb_arena *arena)
 {
     const char *type = last_part(text(item, "machineType"));

@@ -16,10 +16,10 @@
 
 enum { MAX_TOKEN_LEN = 64, MAX_ACCELERATORS = 16, MAX_GANG = 1000, PAGE = 500 };
 
-// What maxRunDuration takes: half a minute to 120 days.
+// The range of maxRunDuration: half a minute to 120 days.
 static const int64_t min_lifetime_s = 30, max_lifetime_s = INT64_C(120) * 86400;
 
-// --- what was asked for ---
+// --- the launch ---
 
 static bool bad_type(const char *instance_type, struct rb_err *err)
 {
@@ -398,7 +398,7 @@ static void put_description(struct rb_json *j, const struct rb_launch *l)
             rb_json_kstring(j, "description", l->tags[i].value);
 }
 
-// What every machine of the launch is.
+// The common properties of every machine of the launch.
 struct properties {
     struct rb_gcp_machine_type type;
     struct rb_gcp_label labels[RB_GCP_MAX_LABELS];

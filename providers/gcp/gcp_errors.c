@@ -41,7 +41,7 @@ static const struct row {
     {"RESOURCE_OPERATION_RATE_EXCEEDED", NULL, RB_E_THROTTLED, RB_API_SLOW_DOWN, PLAIN},
     {"RESOURCE_NOT_READY", NULL, RB_E_THROTTLED, RB_API_SLOW_DOWN, PLAIN},
 
-    // Who we are. A token that is refused may have expired on the way.
+    // Identity. A token that is refused may have expired on the way.
     {"AUTH_ERROR", NULL, RB_E_CREDENTIALS_UNUSABLE, RB_API_REFRESH, PERMISSION},
     {"ACCESS_TOKEN_EXPIRED", NULL, RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH, PERMISSION},
     {"UNAUTHENTICATED", NULL, RB_E_CREDENTIALS_UNUSABLE, RB_API_REFRESH, PERMISSION},
@@ -58,7 +58,7 @@ static const struct row {
     // The name is taken, perhaps by an earlier try of ours: to be looked at, not repeated.
     {"ALREADY_EXISTS", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, PLAIN},
     {"RESOURCE_ALREADY_EXISTS", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, PLAIN},
-    {"CONFLICT", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, PLAIN}, // deleted while it was being created, say
+    {"CONFLICT", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, PLAIN}, // for example deleted while it was being created
 
     // The service failed, possibly after it had acted.
     {"BACKEND_ERROR", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY, PLAIN},
@@ -175,8 +175,9 @@ static void set_error(const struct row *row, const char *code, const char *messa
                    strstr(message, "ALL_REGIONS") ? "the whole project" : "this region", message_text);
         return;
     case PERMISSION:
-        rb_err_set(err, row->number, "permission missing (%s): %s; docs/policies/gcp-role.yaml lists what is needed",
-                   code_text, message_text);
+        rb_err_set(err, row->number,
+                   "permission missing (%s): %s; docs/policies/gcp-role.yaml lists the necessary ones", code_text,
+                   message_text);
         return;
     case PLAIN:
         rb_err_set(err, row->number, "%s: %s", code_text, message_text);

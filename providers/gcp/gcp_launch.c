@@ -29,13 +29,13 @@ struct launch {
     struct rb_gcp_zones zones; // to be tried in this order
     int at;
 
-    // Of the attempt in the present zone.
+    // State of the attempt in the present zone.
     char name[RB_GCP_NAME_BYTES]; // of the instance, or of the gang
     const char **names;           // [count] of the instances
     int count;
     struct rb_gcp_operation operation;
     int64_t inserted_us;
-    struct rb_err doubt; // why the instances themselves are asked for; code NONE: the operation succeeded
+    struct rb_err doubt; // why the instances themselves are looked up; code NONE: the operation succeeded
     bool over;           // the operation is: what is not there now never will be
     bool refused;        // it is, and the doubt is its answer
     struct rb_instance_page found;
@@ -212,7 +212,7 @@ static bool decode_operation(void *arg, const char *body, size_t n, struct rb_er
 
 static void operation_known(struct launch *l, int64_t pause_us);
 
-// Poll errors are not insert errors: the machine may be on its way all the same.
+// Poll errors are not insert errors: the machine may still be on its way.
 static void waited(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
@@ -357,7 +357,7 @@ static void ask_earlier(struct launch *l)
                      l);
 }
 
-// Of this launch; NULL: the listing shows none.
+// The instance of this launch; NULL: the listing shows none.
 static const struct rb_instance *first_found(const struct launch *l)
 {
     for (int i = 0; i < l->found.n; i++)

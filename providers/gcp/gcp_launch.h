@@ -7,10 +7,10 @@
 //
 // The name of an instance is a function of token and zone, so an insert that is repeated, by this call or by a later
 // process, finds what the first one created (the request id, then HTTP status 409). A zone is left only when it is
-// certain that nothing is there: refused, or the operation failed. Whatever else goes wrong while we wait for the
-// operation is no answer about the machine: the instance itself is asked for, and where even that fails the outcome is
-// unknown. A gang goes the same way by bulkInsert, which makes all of it or takes back what it made; a zone is left
-// when nothing of it is there any more.
+// certain that nothing is there: refused, or the operation failed. Any other error while we wait for the operation is
+// no answer about the machine: the instance itself is looked up, and if even that fails the outcome is unknown. A gang
+// uses bulkInsert in the same way, which creates all of it or ends what it created; a zone is left when nothing of it
+// exists there.
 #ifndef RB_PROVIDERS_GCP_LAUNCH_H
 #define RB_PROVIDERS_GCP_LAUNCH_H
 

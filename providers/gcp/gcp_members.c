@@ -16,7 +16,7 @@ struct asking {
     struct rb_gcp_members_question question;
     struct rb_arena *arena;
     struct rb_gcp_members found;
-    int at; // the member that is asked for
+    int at; // the member that is being looked up
     rb_gcp_members_fn *fn;
     void (*drop)(void *arg);
     void *arg;

@@ -1,4 +1,4 @@
-// Finds out what became of the machines of one launch in one zone, one by one, by their names. For each that does not
+// Finds out what happened to the machines of one launch in one zone, one by one, by their names. For each that does not
 // exist, the operations show whether it was created and ended, or never created.
 #ifndef RB_PROVIDERS_GCP_MEMBERS_H
 #define RB_PROVIDERS_GCP_MEMBERS_H
@@ -10,14 +10,14 @@ struct rb_gcp_members_question {
     const char *region, *zone, *launch_id; // outlive the question, as all of it
     const char *const *names;              // [n]
     int n;
-    bool over; // the operation that creates them has ended: what does not exist now will not come
+    bool over; // the operation that creates them has ended: missing ones will not come
 };
 
 struct rb_gcp_members {
     struct rb_instance *instances; // [n], those that were never created have no id
     int n;
     int n_there, n_ended;
-    bool forgotten; // we may not read what became of some that do not exist
+    bool forgotten; // we may not read what happened to some that do not exist
 };
 
 // err: the outcome is unknown. NOT_FOUND: one does not exist, and the operation is not over. INVALID: an instance of

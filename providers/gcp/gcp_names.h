@@ -38,7 +38,7 @@ bool rb_gcp_labels(const struct rb_tag *tags, int n_tags, struct rb_gcp_label ou
 const char *rb_gcp_tag(const struct rb_node *labels, const char *tag_key, struct rb_arena *arena);
 // Does the label hold that tag, or a part of it?
 bool rb_gcp_is_label_of(const char *label_key, const char *tag_key);
-// What a listing filters by: the first label of a tag ("labels.rb-run=..."), so that values which differ only behind
+// The filter of a listing: the first label of a tag ("labels.rb-run=..."), so that values which differ only behind
 // its 63 characters pass as well. tag_key NULL: whatever has an owner ("labels.rb-owner:*").
 void rb_gcp_filter(const char *tag_key, const char *value, struct rb_buf *out);
 

@@ -23,7 +23,7 @@ struct survey {
     struct rb_gcp_priced machines[RB_GCP_MAX_TYPES];
     int n_machines, at, n_pages;
     char next_page[MAX_PAGE_TOKEN];
-    struct rb_err price_err; // what a page said that cannot be repeated away; code NONE: nothing
+    struct rb_err price_err; // an error in a page that a retry cannot fix; code NONE: none
     rb_offers_fn *fn;
     void *arg;
 };
@@ -87,7 +87,7 @@ static struct rb_api_call new_call(struct survey *s, const char *name)
 
 // --- the price list ---
 
-// A price that makes no sense is an answer all the same: asking again would bring the same one.
+// A price that makes no sense is still an answer: a retry would bring the same one.
 static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct survey *s = arg;

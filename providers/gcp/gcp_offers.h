@@ -1,5 +1,5 @@
-// Finds out what machine types cost now, on demand and on the spot market: the machines from Compute Engine, the prices
-// of their parts from Cloud Billing's list.
+// Finds the present prices of machine types, on demand and on the spot market: the machines from Compute Engine, the
+// prices of their parts from Cloud Billing's list.
 #ifndef RB_PROVIDERS_GCP_OFFERS_H
 #define RB_PROVIDERS_GCP_OFFERS_H
 

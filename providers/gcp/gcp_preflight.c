@@ -128,7 +128,7 @@ static bool is_dispensable(const char *permission)
     return false;
 }
 
-// The answer is {} where none of them is granted.
+// The answer is {} if none of them is granted.
 static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct preflight *p = arg;

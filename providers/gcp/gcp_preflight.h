@@ -10,7 +10,7 @@
 // provider.h; the launch has been checked (rb_gcp_check_launch).
 void rb_gcp_preflight(struct rb_google_client *client, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
 
-// The permissions that are asked for: those of the role file, in its order. NULL-terminated.
+// The permissions that are checked: those of the role file, in its order. NULL-terminated.
 extern const char *const rb_gcp_permissions[];
 
 #endif

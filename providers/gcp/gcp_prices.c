@@ -36,7 +36,7 @@ static const struct attached {
 static bool no_rule(const char *instance_type, struct rb_err *err)
 {
     return rb_err_set(err, RB_E_CLOUD_PRICES,
-                      "%.80s: what its price is made of is not known here; import a price list that names it "
+                      "%.80s: the parts of its price are unknown here; import a price list that names it "
                       "(rbprofile import prices.csv)",
                       instance_type);
 }

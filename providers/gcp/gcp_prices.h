@@ -11,7 +11,7 @@
 
 enum rb_gcp_part { RB_GCP_CORE, RB_GCP_MEMORY, RB_GCP_GPU, RB_GCP_N_PARTS };
 
-// A machine to be priced, and what has been found of it so far.
+// A machine to be priced, and the parts found so far.
 struct rb_gcp_priced {
     const char *instance_type;          // as in our price lists
     const char *accelerator;            // "L4"; "CPU": none
@@ -22,7 +22,7 @@ struct rb_gcp_priced {
     int64_t nanos[2][RB_GCP_N_PARTS];
 };
 
-// PRICE: no rule for this family; the remedy is a price list of one's own.
+// PRICE: no rule for this family; the user needs a price list of their own.
 bool rb_gcp_priced_begin(const char *instance_type, struct rb_gcp_priced *out, struct rb_err *err);
 // From an answer of machineTypes.aggregatedList: cores, memory, GPUs. NOT_FOUND if no zone of the region has the type.
 bool rb_gcp_priced_machine(const char *body, size_t n, const char *region, struct rb_gcp_priced *p, struct rb_err *err);

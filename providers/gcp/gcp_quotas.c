@@ -25,7 +25,7 @@ struct survey {
     struct rb_google_client *client;
     const char *region;
     struct rb_demand *demands; // [n_demands], copies
-    int n_demands, at;         // at: whose vCPUs are asked for
+    int n_demands, at;         // at: the demand whose vCPUs are being looked up
     double found_vcpus;        // -1: no zone sells it
     struct metrics of_region, of_project;
     struct rb_quota quotas[MAX_QUOTAS];
@@ -34,7 +34,7 @@ struct survey {
     void *arg;
 };
 
-// --- what Google says
+// --- Google's answers
 
 static bool read_metric(const struct rb_node *node, struct metric *out, struct rb_err *err)
 {

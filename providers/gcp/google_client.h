@@ -32,7 +32,7 @@ int64_t rb_google_client_clock_us(const struct rb_google_client *c); // rb_api_c
 void rb_google_send(struct rb_google_client *c, enum rb_google_service service, struct rb_api_call *call);
 void rb_google_refuse(struct rb_google_client *c, struct rb_api_call *call, const struct rb_err *err);
 
-// Where the service is reached: RB_GCP_COMPUTE_ENDPOINT (RB_GCP_BILLING_ENDPOINT), then the variable of gcloud
+// The endpoint of the service: RB_GCP_COMPUTE_ENDPOINT (RB_GCP_BILLING_ENDPOINT), then the variable of gcloud
 // (CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE, ..._CLOUDBILLING), then Google's own. Where an override names no path, the
 // service's own is added. Plain http only to loopback. Where Compute Engine is on loopback, so are the others, unless
 // their own variables (RB_GCP_RESOURCES_ENDPOINT, ..._CLOUDRESOURCEMANAGER) say otherwise: a mock's tokens are no

@@ -16,7 +16,7 @@ struct rb_google_credentials {
     enum rb_google_identity identity;
     char project[64];          // "": not given
     char quota_project[64];    // a person's: the project charged for the requests; "": none
-    char token_endpoint[512];  // where tokens are had; for a machine: the metadata service
+    char token_endpoint[512];  // where tokens are issued; for a machine: the metadata service
     char email[256], key_id[128]; // service account
     char *private_key;         // PEM
     char client_id[256], client_secret[256], refresh_token[2048]; // authorized user

@@ -122,7 +122,7 @@ static enum rb_api_reaction judge_refusal(long status, const char *body, size_t 
     return status == 429 ? RB_API_SLOW_DOWN : transient ? RB_API_RETRY : RB_API_FAIL;
 }
 
-// An assertion says what time it is. If our clock is off, the next question is another one: this one has no better try.
+// An assertion contains the time. If our clock is off, the next request is a different one: this one has no better try.
 static bool learn_skew(void *authority, const struct rb_http_response *response, struct rb_err *err)
 {
     struct rb_google_tokens *t = authority;

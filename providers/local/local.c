@@ -26,7 +26,7 @@ struct answer {
     rb_list_fn *listed;
     rb_terminate_fn *terminated;
     rb_offers_fn *offered;
-    bool matches; // listed: the node belongs to the run that was asked for
+    bool matches; // listed: the node belongs to the requested run
     void *arg;
 };
 

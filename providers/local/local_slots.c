@@ -1,4 +1,5 @@
-// How many trials this machine takes at once, and on what. By itself, so that who only plans on this machine links no cloud.
+// The number of trials that this machine takes at once, and its accelerator. In a file of its own, so that programs
+// that only plan on this machine link no cloud.
 #include "providers/provider.h"
 
 #include "base/limits.h"

@@ -111,7 +111,7 @@ static void refused_and_ended(void *arg, const struct rb_err *err, int slurm_err
     launch_answer(l, &l->err, NULL);
 }
 
-// Slurm reports an error but queues the job all the same: it would start later, when no run waits for it any more.
+// Slurm reports an error but queues the job nevertheless: it would start later, when no run waits for it.
 static void end_refused(struct launch *l)
 {
     rb_slurm_send(l->slurm->client, &(struct rb_slurm_request){.name = "cancel",

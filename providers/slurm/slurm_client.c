@@ -36,7 +36,7 @@ struct rb_slurm_client {
     const struct rb_loop *loop;
     struct rb_api *api;
     int version; // 0: not known yet
-    int asking;  // version asked for by the ping under way, 0: none is
+    int asking;  // version requested by the ping under way, 0: none is
     struct sending *waiting;
 };
 
@@ -102,7 +102,7 @@ static bool parse_claims(const char *token, struct rb_doc *out)
     return n > 0 && rb_doc_parse_json(out, "token", claims, (size_t)n, NULL);
 }
 
-// Whose it is ("sun") and until when it holds ("exp"); what a token does not say stays as it is.
+// Reads the token's user ("sun") and its expiry ("exp"); missing claims leave *out unchanged.
 static void read_claims(struct rb_slurm_client *c)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};

@@ -38,7 +38,7 @@ struct rb_slurm_client;
 bool rb_slurm_client_create(const struct rb_slurm_client_config *config, struct rb_slurm_client **out,
                             struct rb_err *err);
 void rb_slurm_client_destroy(struct rb_slurm_client *c); // NULL is fine; pending requests are dropped
-// Whose jobs are ours: the user the token names, or else who runs us.
+// The user whose jobs are ours: the one the token names, or else the one who runs us.
 const char *rb_slurm_client_user(const struct rb_slurm_client *c);
 void rb_slurm_send(struct rb_slurm_client *c, const struct rb_slurm_request *request);
 

@@ -94,7 +94,7 @@ static const struct state *find_state(const char *name)
     return NULL;
 }
 
-// A flag says more than the base state beside it; of several flags the most final one counts.
+// A flag is more specific than the base state beside it; of several flags the most final one counts.
 static void add_state(const struct state *s, const struct state **out)
 {
     if (!*out || (s->flag && !(*out)->flag) || (s->flag == (*out)->flag && s->state > (*out)->state))
@@ -131,7 +131,7 @@ static void read_times(const struct rb_node *job, struct rb_instance *i)
     i->running_at_us = i->terminated_at_us = -1;
     if (i->state == RB_INSTANCE_TERMINATED && end_s > 0)
         i->terminated_at_us = end_s * RB_US_PER_S;
-    // Of a job that waits it is a forecast, of one that was cancelled while it waited the moment of that.
+    // For a waiting job it is a forecast; for one that was cancelled while it waited, the instant of that.
     const bool began = i->state == RB_INSTANCE_TERMINATED ? start_s < end_s : i->state != RB_INSTANCE_PENDING;
     if (began && start_s > 0)
         i->running_at_us = start_s * RB_US_PER_S;
@@ -166,9 +166,9 @@ static bool read_job(const struct rb_node *job, struct rb_arena *arena, struct r
     if (restarts > 0)
         i.state_reason = rb_arena_printf(arena, "Slurm took its node away and queued it again (%s)", state);
     else if (reason[0] && strcmp(reason, "None") != 0)
-        i.state_reason = rb_arena_printf(arena, "Slurm says %s (%.80s)", state, reason);
+        i.state_reason = rb_arena_printf(arena, "Slurm reports %s (%.80s)", state, reason);
     else
-        i.state_reason = rb_arena_printf(arena, "Slurm says %s", state);
+        i.state_reason = rb_arena_printf(arena, "Slurm reports %s", state);
     *out = i;
     return true;
 }

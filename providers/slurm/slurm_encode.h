@@ -6,7 +6,7 @@
 #include "profiles/job/job.h"
 #include "providers/provider.h"
 
-// What an instance type of Slurm says: "gpu:4" or "gpu:a100:4", its own spelling of GRES, or "cpu:8", slots without
+// The parts of an instance type of Slurm: "gpu:4" or "gpu:a100:4", its own spelling of GRES, or "cpu:8", slots without
 // GPUs.
 struct rb_slurm_shape {
     const char *gres; // NULL: none

@@ -44,7 +44,7 @@ static const struct row *find(int number)
     return NULL;
 }
 
-// What a failed call of the API says without a number of its own: it may have acted.
+// A failed call of the API without an error number: it may have had an effect.
 static const struct row unnumbered = {.number = RB_E_OUTCOME_UNKNOWN, .reaction = RB_API_RETRY, .advice = ""};
 
 static const char *text_of(const struct rb_node *map, const char *key)
@@ -62,7 +62,7 @@ static int number_of(const struct rb_node *error)
     return n && n->kind == RB_NODE_INT && n->integer > 0 && n->integer <= 9999 ? (int)n->integer : 0;
 }
 
-// The entry that carries a number says more than the one before it, which only quotes the parser.
+// The entry with a number is more specific than the one before it, which only quotes the parser.
 static const struct rb_node *most_telling(const struct rb_node *errors)
 {
     const struct rb_node *error = errors->first;

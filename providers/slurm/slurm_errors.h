@@ -12,7 +12,7 @@ enum { RB_SLURM_ALREADY_DONE = 2021 };
 // *out_number: Slurm's error number, 0 if it gives none.
 bool rb_slurm_first_error(const struct rb_node *answer, int *out_number, enum rb_api_reaction *out_reaction,
                           struct rb_err *err);
-// Of an answer that is not 2xx.
+// Judges an answer that is not 2xx.
 enum rb_api_reaction rb_slurm_judge(long status, const char *body, size_t n, struct rb_err *err);
 
 #endif

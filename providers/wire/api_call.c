@@ -29,7 +29,7 @@ struct rb_api_try {
     bool renewed;         // who we are was renewed for it once: a second time would not help
     bool outcome_unknown; // some try may have taken effect without our learning of it
     uint64_t timer;       // 0: none
-    struct rb_err err;    // what the last try said
+    struct rb_err err;    // the error of the last try
 };
 
 struct rb_api {
@@ -144,7 +144,7 @@ static int64_t backoff_us(int n_tries, enum rb_api_reaction reaction)
     return (int64_t)(random_fraction() * (double)ceiling);
 }
 
-// What the peer asks for, and then the random part, so that not all clients come back at once.
+// The pause that the peer asks for, plus a random part, so that not all clients return at once.
 static int64_t pause_us(const struct rb_api_try *t, enum rb_api_reaction reaction, int64_t retry_after_us)
 {
     const struct rb_loop *loop = t->api->config.loop;

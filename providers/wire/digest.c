@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-// OpenSSL fails here only when it is out of memory or broken; nothing sensible can go on without a digest.
+// OpenSSL fails here only when it is out of memory or broken; nothing can continue without a digest.
 static void must(bool ok)
 {
     if (!ok)

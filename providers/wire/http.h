@@ -33,7 +33,7 @@ struct rb_http_response {
     const char *date;             // header or NULL
     const char *metadata_flavor;  // header or NULL: the name of the metadata service that answered
     bool sent;                    // the request may have reached the peer (outcome unknown if status is 0)
-    const char *transport_error;  // NULL or what libcurl said
+    const char *transport_error;  // NULL or libcurl's message
 };
 
 typedef void rb_http_fn(void *arg, const struct rb_http_response *response);
@@ -43,7 +43,7 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
 // Ends every pending request that carries this arg, without a callback.
 void rb_http_cancel(struct rb_http *h, const void *arg);
 
-// How long the peer asks us to wait (seconds or a date), at most 68 years; -1: it does not say.
+// How long the peer asks us to wait (seconds or a date), at most 68 years; -1: it gives no time.
 int64_t rb_http_retry_after_us(const struct rb_http_response *response, int64_t unix_us);
 // The peer's clock as its Date header shows it, unix microseconds; -1: no such header.
 int64_t rb_http_date_us(const struct rb_http_response *response);

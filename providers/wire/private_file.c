@@ -64,7 +64,7 @@ static bool read_all(struct rb_private_file *file, int fd, struct rb_err *err)
                          "expected less than 1 MiB");
 }
 
-// AWS_CONFIG_FILE=/dev/null is how people say "no such file": it is empty, holds no secret and belongs to no one.
+// People use AWS_CONFIG_FILE=/dev/null for "no such file": it is empty, holds no secret and belongs to no one.
 static bool is_null_device(const struct stat *st)
 {
     return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RB_APP_MAX_NODES 16 // the widest measured; jobs on more nodes train as on so many
+#define RB_APP_MAX_NODES 16 // the widest measured; jobs on more nodes train as on this many
 #define RB_APP_MAX_GPUS  64 // of one job
 
 // One iteration: all of it, and the part that waits for gradients of others. Seconds.
@@ -65,7 +65,7 @@ void rb_apps_finish(struct rb_apps *apps);
 const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name); // NULL: unknown
 
 struct rb_batch_limits rb_app_limits(const struct rb_app *app);
-// A batch of about this size, cut for so many GPUs with as little accumulation as fits, but some if it accumulates.
+// A batch of about this size, cut for this number of GPUs with as little accumulation as fits, but some if it accumulates.
 struct rb_batch rb_app_cut(const struct rb_app *app, int batch, int gpus, bool accumulates);
 
 // Where a job of the application trains, as the tables know it.

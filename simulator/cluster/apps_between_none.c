@@ -25,5 +25,5 @@ bool rb_app_between_step(const struct rb_app_between *b, int nodes, int gpus, in
     (void)gpus;
     (void)local_batch;
     (void)out;
-    abort(); // nobody can have one
+    abort(); // none can exist
 }

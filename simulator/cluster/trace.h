@@ -26,6 +26,7 @@ struct rb_trace {
 
 // The applications are borrowed. Owns: finish with rb_trace_finish; on failure nothing is.
 bool rb_trace_read(struct rb_trace *out, const char *path, const struct rb_apps *apps, struct rb_err *err);
+// The same from bytes, for tests.
 bool rb_trace_parse(struct rb_trace *out, const char *name, const char *bytes, size_t n, const struct rb_apps *apps,
                     struct rb_err *err);
 void rb_trace_finish(struct rb_trace *trace);

@@ -1,5 +1,5 @@
 // The rules of what happens: nothing waits for a grid. A round is held when a job arrives or ends, when a node is ready, and
-// a round's length after the last one; epochs end when they end. The batch size is tuned anew at the end of every epoch and
+// a round's length after the last one; epochs end when they end. The batch size is tuned again at the end of every epoch and
 // at every round.
 #include "simulator/cluster/trace_run.h"
 

@@ -1,6 +1,6 @@
 // The rules of the simulator that Pollux (OSDI'21) was compared in: a grid of rounds; all jobs first train through one, then
 // the policy is asked; an epoch ends on a whole second; a job that is resized stands still for the restart first. The batch
-// size is tuned anew at the end of every epoch and of every round.
+// size is tuned again at the end of every epoch and of every round.
 #include "simulator/cluster/trace_run.h"
 
 #include "base/units.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Rounds after which nobody holds a GPU although somebody waits: a policy may wait, but not for so long.
+// Rounds that a policy may leave all GPUs idle while jobs wait.
 #define MOST_IDLE_ROUNDS 1000
 
 void rb_trace_options_defaults(struct rb_trace_options *o)

@@ -11,7 +11,7 @@
 
 enum rb_trace_rules { RB_TRACE_EVENTS, RB_TRACE_OSDI21 };
 
-// What a watcher is told: who holds what from now on, and when a job has ended.
+// What a watcher is called with: who holds what from now on, and when a job has ended.
 struct rb_trace_watcher {
     void (*placed)(void *ctx, int job, const int *row, int64_t now_us); // row: GPUs on each node, [n_nodes]
     void (*ended)(void *ctx, int job, int64_t now_us);
@@ -31,7 +31,7 @@ struct rb_trace_options {
     struct rb_trace_provisioning provisioning; // of nodes that are requested
     const struct rb_rate *rates;      // of nodes 0..n_nodes-1, never falling; borrowed. NULL: unknown
     double interference;              // share of progress lost where two jobs that span nodes meet on a node
-    const struct rb_trace_watcher *watcher; // NULL: nobody
+    const struct rb_trace_watcher *watcher; // NULL: none
 };
 
 // The defaults of the published comparison: 16 nodes of 4 GPUs, 30 s without progress at a change, a round a minute.

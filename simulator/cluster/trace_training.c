@@ -32,7 +32,7 @@ void rb_trace_training_finish(struct rb_trace_training *t)
 
 // ---- batch size
 
-// Before there is a model: as close to the initial batch as so many GPUs can. The gradient's noise takes two gradients to
+// Before there is a model: as close to the initial batch as this number of GPUs can. The gradient's noise takes two gradients to
 // see, and it must be seen where it pays: a single GPU that trains more than the initial batch accumulates.
 static struct rb_batch choose_cut(const struct rb_trace_training *t)
 {
@@ -182,7 +182,7 @@ int rb_trace_training_reach(const struct rb_trace_training *t)
     return known < most ? known : most;
 }
 
-// As even as so many GPUs come on the nodes. More than the nodes have are asked for in thought only.
+// As even as this number of GPUs can lie on the nodes. More than the nodes have are asked for in thought only.
 static bool is_measured(const struct rb_trace_training *t, int nodes, int gpus, int per_gpu)
 {
     int on_node[RB_APP_MAX_NODES];

@@ -32,7 +32,7 @@ struct rb_trace_training {
     int restarts;                     // placements so far, the first one included
     int64_t executed_us, gpu_us;      // it held GPUs; times their number
 
-    double oracle_step_s[RB_APP_MAX_GPUS + 1]; // of an iteration on so many GPUs, by the tables, once asked for
+    double oracle_step_s[RB_APP_MAX_GPUS + 1]; // of an iteration, by the number of GPUs, from the tables, once asked for
 
     // What it has seen of itself: iterations on each (nodes, GPUs, batch per GPU) it trained with, once each, and the model
     // they make. The gradients are the latest.
@@ -58,17 +58,17 @@ void rb_trace_training_hold(struct rb_trace_training *t, int64_t span_us); // it
 // The epoch ends: the next begins, or it ends with it.
 void rb_trace_training_end_epoch(struct rb_trace_training *t, int64_t now_us);
 double rb_trace_training_epoch_end(const struct rb_trace_training *t); // the progress at which it does
-// Chooses the batch size anew. False: on these nodes it was never measured.
+// Chooses the batch size again. False: on these nodes it was never measured.
 bool rb_trace_training_tune(struct rb_trace_training *t, struct rb_err *err);
 
 // How many GPUs it may be asked about: twice as many as it ever trained on, one at first.
 int rb_trace_training_reach(const struct rb_trace_training *t);
-// Goodput by its model, for rb_shared_job: arg is the training. 0: it cannot run there, or nobody ever measured what would
+// Goodput by its model, for rb_shared_job: arg is the training. 0: it cannot run there, or no one ever measured what would
 // become of it.
 double rb_trace_training_goodput(const void *arg, int nodes, int gpus);
 // Asks the tables for an iteration on every number of GPUs, batch size as it is. Before the first rb_..._oracle_s.
 void rb_trace_training_consult_oracle(struct rb_trace_training *t);
-// What only an oracle knows: seconds of work left on so many GPUs of the fewest nodes, batch size as submitted.
+// What only an oracle knows: seconds of work left on this number of GPUs of the fewest nodes, batch size as submitted.
 // INFINITY: it cannot run there. For rb_shared_job: arg is the training.
 double rb_trace_training_oracle_s(const void *arg, int gpus);
 

@@ -30,6 +30,7 @@ bool rb_curves_open(const char *spec, uint64_t seed, enum rb_goal goal, struct r
                     struct rb_err *err);
 
 // Measured curves from the bytes of a file of this name: *.jsonl are events, all else is CSV. Seed and family are left 0.
+// For tests, which have no files.
 bool rb_curves_parse(const char *name, const char *bytes, size_t n, struct rb_arena *arena, struct rb_curves *out,
                      struct rb_err *err);
 

@@ -110,7 +110,7 @@ static void rests_beside(const struct table *t, const int *size, int i, double o
 static double value_over(const struct table *t, const double rest[POINTS], const double *a, const double *b,
                          double n_new)
 {
-    double sum[LANES] = {0}; // so many additions do not wait for each other
+    double sum[LANES] = {0}; // eight sums, so that additions do not wait for each other
     for (int p = 0; p < POINTS; p += LANES) {
         for (int lane = 0; lane < LANES; lane++) {
             const double below_all = rest[p + lane] * a[p + lane] * b[p + lane];
@@ -134,7 +134,7 @@ static double value_of(const struct table *t, const int *size, double n_new)
 
 struct move {
     int i, to;   // trial i gets size `to`
-    int j, j_to; // and trial j; j = i: nobody else
+    int j, j_to; // and trial j; j = i: no other
     double value;
 };
 

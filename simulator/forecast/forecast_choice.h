@@ -6,14 +6,14 @@
 #include "simulator/forecast/forecast_curve.h"
 
 enum {
-    RB_CHOICE_TRIALS = 24,  // candidates at once: beyond the best two dozen nobody's chance is worth its GPUs
+    RB_CHOICE_TRIALS = 24,  // candidates at once: beyond the best two dozen no trial's chance is worth its GPUs
     RB_CHOICE_SIZES = 17,   // sizes a trial may choose from, the pause among them
 };
 
 struct rb_choice {
     int n_trials, n_sizes;
     int gpus[RB_CHOICE_SIZES];       // ascending, gpus[0] = 0: pause
-    struct rb_prospect prospects[RB_CHOICE_TRIALS][RB_CHOICE_SIZES]; // of the score if the trial has so many; [0] unused
+    struct rb_prospect prospects[RB_CHOICE_TRIALS][RB_CHOICE_SIZES]; // of the score, by the number of GPUs of the trial; [0] unused
     int now[RB_CHOICE_TRIALS];       // index of the size each has
     int n_gpus;                      // to share among these trials and newcomers
     double reached;                  // best score there is already: no result is below it

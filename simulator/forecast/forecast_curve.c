@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-// No shape is quite right, so a long curve must not be more certain of its parameters than so many reports make it.
+// No shape is quite right, so a long curve must not be more certain of its parameters than this number of reports makes it.
 #define MOST_REPORTS 10.0
 // A report about its curve, in units of the spread of all scores: below, noise is not believed.
 #define LEAST_NOISE 1e-3

@@ -13,7 +13,7 @@ struct rb_outlook {
     const struct rb_curve_model *curves;
     double left_us, restart_us, unit_us; // unit: on one atom
     double max_resource;
-    double boot_us;                      // until GPUs that nobody has yet can be used
+    double boot_us;                      // until GPUs that no one has yet can be used
     int n_gpus;
     int sizes[RB_CHOICE_SIZES];   // [0] = 0: pause
     double pace[RB_CHOICE_SIZES]; // units of resource per microsecond
@@ -33,7 +33,7 @@ enum { RB_OUTLOOK_NEWCOMERS = 96 };
 // deadline has passed, or nothing can be said yet.
 bool rb_outlook_look(const struct rb_plan *plan, const struct rb_engine *e, struct rb_arena *arena,
                      struct rb_outlook *out);
-// The same with so many GPUs to share, of which those that are not there yet come after boot_us.
+// The same with n GPUs to share, of which those that are not there yet come after boot_us.
 void rb_outlook_resize(struct rb_outlook *o, int n_gpus, double boot_us);
 
 // The choice if, after a window, the best of that time takes all it can use until the deadline. `newcomers`

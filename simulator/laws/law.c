@@ -91,37 +91,6 @@ struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena)
 
 // ---- reading
 
-static double interpolate(const struct rb_law *law, const double *values, double sign, int i, double w)
-{
-    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1),
-                 rise = values[i + 1] - values[i];
-    return values[i] + w * (from + w * (3 * rise - 2 * from - to + w * (from + to - 2 * rise)));
-}
-
-double rb_law_below(const struct rb_law *law, double seconds)
-{
-    const double at = (seconds - law->low_s) / law->step_s;
-    if (!(at >= 0))
-        return 0;
-    if (at >= law->n - 1)
-        return 1;
-    const int i = (int)at;
-    return law->below[i] < 0.5 ? interpolate(law, law->below, 1, i, at - i)
-                               : 1 - interpolate(law, law->above, -1, i, at - i);
-}
-
-double rb_law_above(const struct rb_law *law, double seconds)
-{
-    const double at = (seconds - law->low_s) / law->step_s;
-    if (!(at >= 0))
-        return 1;
-    if (at >= law->n - 1)
-        return 0;
-    const int i = (int)at;
-    return law->below[i] < 0.5 ? 1 - interpolate(law, law->below, 1, i, at - i)
-                               : interpolate(law, law->above, -1, i, at - i);
-}
-
 // In the cell above point i, where the cubic rises from below[i] < u: bisection, since it may be flat. Slopes at its ends.
 static double invert_cell(const struct rb_law *law, int i, double slope_from, double slope_to, double u)
 {
@@ -182,12 +151,6 @@ double rb_law_read_quantile(struct rb_law_reader *r, double u)
     if (cell != r->cell)
         enter_cell(r, cell);
     return law->low_s + law->step_s * (cell < 0 ? 0 : cell + invert_cell(law, cell, r->slope_from, r->slope_to, u));
-}
-
-double rb_law_quantile(const struct rb_law *law, double u)
-{
-    struct rb_law_reader r = rb_law_read_from(law, u);
-    return rb_law_read_quantile(&r, u);
 }
 
 // ---- transforms

@@ -33,8 +33,6 @@ struct rb_law rb_law_product(const struct rb_law *a, const struct rb_law *b, str
 struct rb_law rb_law_sum_of(const struct rb_law *a, int64_t k, struct rb_arena *arena);
 
 double rb_law_below(const struct rb_law *law, double seconds);    // P(X <= x), cubic between points, monotone
-double rb_law_above(const struct rb_law *law, double seconds);    // P(X > x)
-double rb_law_quantile(const struct rb_law *law, double u);       // smallest x with P(X <= x) >= u; 0 < u < 1
 
 // Quantiles one after the other, each near the last: the same bits, found in a few steps.
 struct rb_law_reader {

@@ -1,8 +1,6 @@
-// Laws from laws: sums, products, mixtures, the largest of many. Sums and products are mixtures: the wider law, moved or
+// Laws from laws: sums and products of two. Sums and products are mixtures: the wider law, moved or
 // stretched, over nodes of the narrower one. All weights are positive, so both tails stay accurate relative to themselves.
 #include "simulator/laws/law_grid.h"
-
-#include "base/larger.h"
 
 #include <assert.h>
 #include <math.h>
@@ -113,7 +111,7 @@ static void probe(enum operation op, const struct rb_law_curve *wide, const stru
 static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *wide, const struct rb_law *narrow,
                                  const struct rb_law_grid *grid, double *out_error, struct rb_arena *scratch)
 {
-    const double enough = rb_larger(GOOD_ENOUGH, OF_GIVEN * (wide->law->error + narrow->error));
+    const double enough = fmax(GOOD_ENOUGH, OF_GIVEN * (wide->law->error + narrow->error));
     struct nodes nodes = nodes_of(narrow, 2 * (int)(NODES_REACH / COARSEST) + 1, COARSEST, scratch);
     double here[PROBES], there[PROBES];
     probe(op, wide, &nodes, grid, here);
@@ -122,7 +120,7 @@ static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *w
         double most = 0;
         probe(op, wide, &between, grid, there);
         for (int i = 0; i < PROBES; i++)
-            most = rb_larger(most, fabs(here[i] - there[i]));
+            most = fmax(most, fabs(here[i] - there[i]));
         *out_error = 2 * most;
         if (*out_error <= enough || apart <= FINEST)
             return nodes;

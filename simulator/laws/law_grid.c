@@ -65,32 +65,35 @@ struct rb_law_curve rb_law_curve_make(const struct rb_law *law, struct rb_arena 
     return curve;
 }
 
-double rb_law_curve_below(const struct rb_law_curve *curve, double seconds)
+// P(X <= x) if `below`, else P(X > x): a cubic in one of the two tails. slope NULL: not yet computed.
+static double tail_at(const struct rb_law *law, const double *slope, double seconds, bool below)
 {
-    const struct rb_law *law = curve->law;
     const double at = (seconds - law->low_s) / law->step_s;
     if (!(at >= 0))
-        return 0;
+        return below ? 0 : 1;
     if (at >= law->n - 1)
-        return 1;
+        return below ? 1 : 0;
     const int i = (int)at;
-    if (law->below[i] < 0.5)
-        return hermite(law->below[i], law->below[i + 1], curve->slope[i], curve->slope[i + 1], at - i);
-    return 1 - hermite(law->above[i], law->above[i + 1], -curve->slope[i], -curve->slope[i + 1], at - i);
+    const double from = slope ? slope[i] : rb_law_slope(law, i), to = slope ? slope[i + 1] : rb_law_slope(law, i + 1);
+    const bool in_lower = law->below[i] < 0.5;
+    const double tail = in_lower ? hermite(law->below[i], law->below[i + 1], from, to, at - i)
+                                 : hermite(law->above[i], law->above[i + 1], -from, -to, at - i);
+    return in_lower == below ? tail : 1 - tail;
+}
+
+double rb_law_below(const struct rb_law *law, double seconds)
+{
+    return tail_at(law, NULL, seconds, true);
+}
+
+double rb_law_curve_below(const struct rb_law_curve *curve, double seconds)
+{
+    return tail_at(curve->law, curve->slope, seconds, true);
 }
 
 double rb_law_curve_above(const struct rb_law_curve *curve, double seconds)
 {
-    const struct rb_law *law = curve->law;
-    const double at = (seconds - law->low_s) / law->step_s;
-    if (!(at >= 0))
-        return 1;
-    if (at >= law->n - 1)
-        return 0;
-    const int i = (int)at;
-    if (law->below[i] < 0.5)
-        return 1 - hermite(law->below[i], law->below[i + 1], curve->slope[i], curve->slope[i + 1], at - i);
-    return hermite(law->above[i], law->above[i + 1], -curve->slope[i], -curve->slope[i + 1], at - i);
+    return tail_at(curve->law, curve->slope, seconds, false);
 }
 
 // ---- finishing

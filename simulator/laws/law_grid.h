@@ -39,17 +39,4 @@ double rb_law_curve_above(const struct rb_law_curve *curve, double seconds);
 // Characteristic function E exp(i j omega X), j = from .. from + n - 1, into re and im. omega in 1/s.
 void rb_law_transform_from(const struct rb_law *law, double omega, int from, int n, double *out_re, double *out_im);
 
-// A law from its transform about `center_s`, phi(j pi / width), j = 0 .. n_terms - 1: the density's cosine series on
-// [center + start, center + start + width], outside of which there must be next to nothing.
-struct rb_law_series {
-    double center_s, start_s, width_s;
-    int n_terms;
-    double *re, *im;
-};
-struct rb_law rb_law_of_series(const struct rb_law_series *series, double step_s, double mean_s, double variance_s2,
-                               double error, struct rb_arena *arena);
-// P(sum of k copies - k mean > out) <= p, and likewise below, by exponential bounds (Chernoff). out > 0.
-double rb_law_upper_reach(const struct rb_law *law, double k, double p);
-double rb_law_lower_reach(const struct rb_law *law, double k, double p);
-
 #endif

@@ -27,6 +27,7 @@ static double cumulant_generating(const struct rb_law *law, double mean_s, doubl
     return log(sum) + t * (law->low_s - mean_s) + half + half * half / 6;
 }
 
+// P(sign (sum of k copies - k mean) > returned) <= p by exponential bounds (Chernoff).
 static double reach(const struct rb_law *law, double k, double p, double sign)
 {
     const double deviation = sqrt(k * law->variance_s2), ln = -log(p);
@@ -42,20 +43,18 @@ static double reach(const struct rb_law *law, double k, double p, double sign)
     return fmax(best, deviation);
 }
 
-double rb_law_upper_reach(const struct rb_law *law, double k, double p)
-{
-    return reach(law, k, p, 1);
-}
-
-double rb_law_lower_reach(const struct rb_law *law, double k, double p)
-{
-    return reach(law, k, p, -1);
-}
-
 // ---- the cosine series
 
+// A law from its transform about `center_s`, phi(j pi / width), j = 0 .. n_terms - 1: the density's cosine series on
+// [center + start, center + start + width], outside of which there must be next to nothing.
+struct series {
+    double center_s, start_s, width_s;
+    int n_terms;
+    double *re, *im;
+};
+
 // Coefficients of the distribution function's sine series, in place of the transform's real part.
-static void to_coefficients(const struct rb_law_series *s, double *out)
+static void to_coefficients(const struct series *s, double *out)
 {
     for (int j = 1; j < s->n_terms; j++) {
         const double turn = j * PI * s->start_s / s->width_s;
@@ -63,8 +62,8 @@ static void to_coefficients(const struct rb_law_series *s, double *out)
     }
 }
 
-struct rb_law rb_law_of_series(const struct rb_law_series *s, double step_s, double mean_s, double variance_s2,
-                               double error, struct rb_arena *arena)
+static struct rb_law law_of_series(const struct series *s, double step_s, double mean_s, double variance_s2,
+                                   double error, struct rb_arena *arena)
 {
     struct rb_arena scratch;
     rb_arena_init(&scratch);
@@ -95,7 +94,7 @@ struct rb_law rb_law_of_series(const struct rb_law_series *s, double step_s, dou
 
 // phi^k of a law about its mean, until it has settled. The grid's mean and variance differ from the law's by a little,
 // which k copies would add up: both are put right.
-static bool power_series(const struct rb_law *a, int64_t k, struct rb_law_series *s, struct rb_arena *scratch)
+static bool power_series(const struct rb_law *a, int64_t k, struct series *s, struct rb_arena *scratch)
 {
     struct rb_law centered = *a;
     double mean, variance;
@@ -108,7 +107,7 @@ static bool power_series(const struct rb_law *a, int64_t k, struct rb_law_series
     double *re = s->re, *im = s->im;
     for (int from = 0; from < finest; from += 32) {
         const int n = finest - from < 32 ? finest - from : 32;
-        struct rb_law_series part = {.re = re + from, .im = im + from};
+        struct series part = {.re = re + from, .im = im + from};
         rb_law_transform_from(&centered, omega, from, n, part.re, part.im);
         for (int j = from; j < from + n; j++) {
             const double theta = j * omega, size = hypot(re[j], im[j]);
@@ -128,15 +127,15 @@ static bool power_series(const struct rb_law *a, int64_t k, struct rb_law_series
 static bool sum_by_series(const struct rb_law *a, int64_t k, struct rb_arena *arena, struct rb_law *out)
 {
     const double deviation = sqrt((double)k * a->variance_s2), mean = (double)k * a->mean_s;
-    const double lower = fmin(rb_law_lower_reach(a, (double)k, CUT), (double)k * (a->mean_s - a->low_s));
-    const double upper = rb_law_upper_reach(a, (double)k, CUT);
-    struct rb_law_series s = {.center_s = mean, .start_s = -lower, .width_s = lower + upper};
+    const double lower = fmin(reach(a, (double)k, CUT, -1), (double)k * (a->mean_s - a->low_s));
+    const double upper = reach(a, (double)k, CUT, 1);
+    struct series s = {.center_s = mean, .start_s = -lower, .width_s = lower + upper};
     struct rb_arena scratch;
     rb_arena_init(&scratch);
     const bool ok = power_series(a, k, &s, &scratch);
     if (ok) // what one copy's law errs by, relative to its spread, shrinks in the sum's: its moments are right
-        *out = rb_law_of_series(&s, deviation / STEPS, mean, deviation * deviation, 4 * CUT + 1e-15 * sqrt((double)k),
-                                arena);
+        *out =
+            law_of_series(&s, deviation / STEPS, mean, deviation * deviation, 4 * CUT + 1e-15 * sqrt((double)k), arena);
     rb_arena_finish(&scratch);
     if (ok)
         out->error = fmin(1, out->error + a->error);

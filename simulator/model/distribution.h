@@ -1,4 +1,4 @@
-// All of what a plan may take and cost, not only the quantiles that its estimate tells: sampled runs, by replicates, or by the
+// All of what a plan may take and cost, not only the quantiles of its estimate: sampled runs, by replicates, or by the
 // engine in the virtual world where the job is asynchronous.
 #ifndef RB_SIMULATOR_DISTRIBUTION_H
 #define RB_SIMULATOR_DISTRIBUTION_H

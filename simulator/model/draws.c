@@ -43,7 +43,7 @@ static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb
     return rb_dist_quantile(d, uniform(s, purpose, stage, index, attempt, replicate));
 }
 
-// Factor that all draws of a measured latency share in a replicate. index tells apart what was measured apart.
+// Factor that all draws of a measured latency share in a replicate. index: a number for each thing that was measured separately.
 static double shared_error(const struct rb_dist *error, const struct rb_scenario *s, enum rb_purpose purpose, int index,
                            uint32_t replicate)
 {

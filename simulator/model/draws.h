@@ -61,7 +61,7 @@ struct rb_drawn_trial {
 void rb_drawn_trial_init(struct rb_drawn_trial *d, const struct rb_scenario *s, int stage, int position,
                          uint32_t replicate, double *units_drawn, int64_t cap);
 
-// The same duration told unit by unit: when each ends. After `units` calls of next, end is rb_draw_trial_us.
+// The same duration unit by unit: when each ends. After `units` calls of next, end is rb_draw_trial_us.
 struct rb_trial_progress {
     const struct rb_dist *within;
     struct rb_drawn_trial *drawn; // NULL: it draws by itself

@@ -136,6 +136,18 @@ bool rb_evaluate_runs(const struct rb_scenario *s, const struct rb_plan_stage *s
     return rb_program_compile(s, stages, n_stages, &program, err) && run_all(&program, &samples, &all, &made, err);
 }
 
+static bool evaluate_from_tables(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                                 const struct rb_evaluate_options *opt, struct rb_estimate *out, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)opt->samples, sizeof *values);
+    if (!rb_evaluate_runs(s, stages, n_stages, opt, values, values + opt->samples, err))
+        return false;
+    *out = rb_estimate_of_runs(values, values + opt->samples, opt->samples, opt->deadline_us, opt->budget_uusd);
+    out->time_method = out->cost_method = RB_ESTIMATE_TABLES;
+    out->spread_unknown = rb_profile_spread_is_unknown(s->profile);
+    return true;
+}
+
 bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                  const struct rb_evaluate_options *opt, struct rb_estimate *out, struct rb_plan_stage *out_stages,
                  struct rb_err *err)
@@ -144,6 +156,8 @@ bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages
     int made;
     if (opt->samples < 1)
         return rb_err_set(err, RB_E_OPTION_VALUE, "expected at least one sample, got %d", opt->samples);
+    if (opt->tables && !out_stages && rb_table_runs_apply(s, stages, n_stages, 0, opt->tables))
+        return evaluate_from_tables(s, stages, n_stages, opt, out, err);
     if (!rb_program_compile(s, stages, n_stages, &program, err))
         return false;
     const size_t n = (size_t)opt->samples, n_staged = out_stages ? n * (size_t)n_stages : 0;

@@ -14,7 +14,7 @@ struct rb_replicate {
     int64_t stage_cost_uusd[RB_LIMIT_STAGES]; // whole bill split over stages by the node time in each; sums to cost_uusd
 };
 
-// One replicate of a plan. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing. Errors: INVALID
+// One replicate of a plan, as rb_evaluate runs them; only tests look at single ones. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing. Errors: INVALID
 // (the plan does not fit the scenario), INFEASIBLE (it does not come to an end: its market takes nodes back too soon, or it
 // takes more than 100 years).
 struct rb_workspace;
@@ -31,8 +31,8 @@ struct rb_evaluate_options {
     bool (*stop)(void *ctx);   // asked between replicates, by every thread; NULL: never. After RB_EVALUATE_FEWEST a true
                                // answer ends it, and the estimate is that of the replicates made (its `samples`)
     void *stop_ctx;
-    struct rb_sampler_tables *tables; // rb_evaluate_runs: runs from these where they apply (simulator/sampler/table_runs.h); NULL:
-                               // every latency drawn by itself
+    struct rb_sampler_tables *tables; // runs from these where they apply, unless stages are asked for
+                               // (simulator/sampler/table_runs.h); NULL: every latency drawn by itself
 };
 #define RB_EVALUATE_FEWEST 32 // made in any case: fewer say nothing about a probability
 struct rb_evaluate_options rb_evaluate_defaults(void); // 4096 samples, no constraints, 1 thread

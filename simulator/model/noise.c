@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define PAGE_BYTES    4096 // memory comes in such pieces, whatever the machine's own are
-#define MOST_NODES    32   // of one request; later ones are drawn anew
+#define MOST_NODES    32   // of one request; later ones are drawn again
 #define MOST_ATTEMPTS 64   // of a trial or a request beyond the first; hardly any has more
 
 // An arrival that was drawn from some attempt on.

@@ -10,7 +10,7 @@
 
 enum {
     FEWEST_UNITS = 5,    // below these a pace says nothing
-    PRIOR_UNITS = 10,    // the profile's mean counts as so many units seen
+    PRIOR_UNITS = 10,    // the profile's mean counts as this many units seen
     MOST_EVENTS = 20000, // relived in each of the runs: tens of milliseconds
 };
 

@@ -18,7 +18,7 @@ static void push(struct rb_workspace *ws, int64_t time_us, enum rb_sim_order ord
                            .time_us = time_us, .order = order, .index = index, .attempt = attempt, .stage = ws->stage});
 }
 
-// A node waits for one thing at a time: that it is lost is told when it is ready.
+// A node waits for one thing at a time: its loss is noticed when it is ready.
 static void expect_loss(struct rb_workspace *ws, int number)
 {
     const struct rb_sim_node *n = &ws->nodes[number];

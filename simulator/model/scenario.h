@@ -31,7 +31,7 @@ struct rb_scenario {
     struct rb_rung_table stages;
     struct rb_dist startup_error, checkpoint_error; // likewise, of the profile's start-up and checkpoint
     uint64_t seed;
-    struct rb_noise *noise;          // NULL: everything is drawn anew; see noise.h
+    struct rb_noise *noise;          // NULL: everything is drawn again; see noise.h
     struct rb_kept_trials *kept_trials; // likewise, of runs that the engine plays; see kept_trials.h
 };
 

@@ -31,14 +31,16 @@ int64_t rb_spending_at(const struct rb_scenario *s, const struct rb_engine *e, i
     return sum(s, e, now_us, node_uusd);
 }
 
-int64_t rb_spending_bound(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us)
+// What everything is bound to cost although the decision to end it is taken at now_us (rb_bill_bound_uusd): what a budget is
+// compared with, as rbrun does. -1: beyond every number.
+static int64_t bound_at(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us)
 {
     return sum(s, e, now_us, bound_uusd);
 }
 
 bool rb_spending_is_paid(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t at_us)
 {
-    const int64_t bound = rb_spending_bound(s, e, at_us);
+    const int64_t bound = bound_at(s, e, at_us);
     return bound >= 0 && bound <= budget_uusd;
 }
 

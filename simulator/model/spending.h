@@ -9,10 +9,6 @@
 // runs. -1: beyond every number.
 int64_t rb_spending_at(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us);
 
-// What everything is bound to cost although the decision to end it is taken at now_us (rb_bill_bound_uusd): what a budget is
-// compared with, as rbrun does. -1: beyond every number.
-int64_t rb_spending_bound(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us);
-
 // Does the budget pay for everything until at_us, nothing else happening before?
 bool rb_spending_is_paid(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t at_us);
 // Is more than the budget spent before next_us, nothing else happening in between? *out_us: the last instant, from now_us

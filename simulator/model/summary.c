@@ -125,20 +125,35 @@ double rb_share_error(double share, int64_t n)
     return fmin(1, fabs(centre - share) + half);
 }
 
+int rb_count_kept(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us, int64_t budget_uusd)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        kept += (deadline_us < 0 || time_us[i] <= deadline_us) && (budget_uusd < 0 || cost_uusd[i] <= budget_uusd);
+    return kept;
+}
+
+struct rb_difference rb_difference_of(const int64_t *a, const int64_t *b, int n)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < n; i++)
+        sum += (double)(a[i] - b[i]);
+    for (int i = 0; i < n; i++) {
+        const double off = (double)(a[i] - b[i]) - sum / n;
+        squares += off * off;
+    }
+    return (struct rb_difference){sum / n, sqrt(squares / n / fmax(1, n - 1))};
+}
+
 // ---- a whole estimate
 
 void rb_estimate_count(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
                        int64_t budget_uusd, struct rb_estimate *e)
 {
     const bool timed = deadline_us >= 0, costed = budget_uusd >= 0;
-    int in_time = 0, in_budget = 0, both = 0;
-    for (int i = 0; i < n; i++) {
-        const bool time_kept = !timed || time_us[i] <= deadline_us;
-        const bool budget_kept = !costed || cost_uusd[i] <= budget_uusd;
-        in_time += time_kept;
-        in_budget += budget_kept;
-        both += time_kept && budget_kept;
-    }
+    const int in_time = rb_count_kept(time_us, cost_uusd, n, deadline_us, -1);
+    const int in_budget = rb_count_kept(time_us, cost_uusd, n, -1, budget_uusd);
+    const int both = rb_count_kept(time_us, cost_uusd, n, deadline_us, budget_uusd);
     e->p_deadline = (double)in_time / n;
     e->p_budget = (double)in_budget / n;
     e->p_both = (double)both / n;

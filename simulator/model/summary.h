@@ -16,6 +16,15 @@ struct rb_estimate rb_estimate_of_runs(const int64_t *time_us, const int64_t *co
 void rb_estimate_count(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
                        int64_t budget_uusd, struct rb_estimate *e);
 
+// How many of n runs keep both limits. -1: no such limit.
+int rb_count_kept(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us, int64_t budget_uusd);
+
+// Mean and standard error of a[i] - b[i] over n >= 1 runs with common draws.
+struct rb_difference {
+    double mean, stderr_;
+};
+struct rb_difference rb_difference_of(const int64_t *a, const int64_t *b, int n);
+
 // The share of n independent runs is not further than this from its probability, at 99.9 % (Wilson's interval: holds where
 // all runs or none hit, too).
 double rb_share_error(double share, int64_t n);

@@ -81,12 +81,10 @@ struct ownership {
 
 static double usd_per_second(const struct rb_billing *billing)
 {
-    const double uusd_per_hour =
-        (double)billing->rate.uusd_per_hour + (double)billing->disk_rate.uusd_per_hour * (double)billing->disk_gb;
-    return uusd_per_hour / (double)RB_UUSD / (double)RB_S_PER_HOUR;
+    return (double)rb_bill_uusd_per_hour(billing) / (double)RB_UUSD / (double)RB_S_PER_HOUR;
 }
 
-// Nodes that end together are told one after the other, so that those of one request make a span.
+// Nodes that end together are added one after the other, so that those of one request make a span.
 static void add_life(struct ownership *o, const struct owned_node *node, int to)
 {
     struct rb_sampler_program *p = o->program;

@@ -60,8 +60,7 @@ bool rb_table_runs_of_stage(const struct rb_scenario *s, int stage, const struct
                             const struct rb_table_runs *runs, struct rb_sampler_tables *tables, double *out_time_us,
                             double *out_cost_uusd, struct rb_err *err)
 {
-    const struct rb_billing *b = &s->sim_offers[plan->nodes[0].offer].billing;
-    const double per_hour = (double)b->rate.uusd_per_hour + (double)b->disk_rate.uusd_per_hour * (double)b->disk_gb;
+    const double per_hour = (double)rb_bill_uusd_per_hour(&s->sim_offers[plan->nodes[0].offer].billing);
     const double kept_uusd_per_us = n_kept * per_hour / ((double)RB_S_PER_HOUR * (double)RB_US_PER_S);
     struct rb_sampler *sampler = sampler_of(s, plan, 1, stage, n_kept, runs->threads, tables, err);
     if (!sampler)

@@ -20,7 +20,7 @@ struct rb_kept_trial {
 
 struct rb_kept_trials;
 
-// Every run may take the same part of most_bytes; what has no room there is drawn anew.
+// Every run may take the same part of most_bytes; what has no room there is drawn again.
 struct rb_kept_trials *rb_kept_trials_create(const struct rb_scenario *s, const struct rb_run_range *ranges,
                                              int n_ranges, size_t most_bytes);
 void rb_kept_trials_destroy(struct rb_kept_trials *kept); // NULL is fine

@@ -7,8 +7,7 @@
 // Micro-dollars of one microsecond of one node: machine and disk.
 static double rate_of(const struct rb_billing *b)
 {
-    const double per_hour = (double)b->rate.uusd_per_hour + (double)b->disk_rate.uusd_per_hour * (double)b->disk_gb;
-    return per_hour / ((double)RB_S_PER_HOUR * (double)RB_US_PER_S);
+    return (double)rb_bill_uusd_per_hour(b) / ((double)RB_S_PER_HOUR * (double)RB_US_PER_S);
 }
 
 bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan,

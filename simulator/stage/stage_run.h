@@ -9,7 +9,7 @@
 struct rb_stage_runs {
     int n_kept;
     int first, n;     // replicates first..first+n-1
-    int64_t until_us; // a run that may lose nodes is told as over then, if it is not; RB_STAGE_RUN_TO_THE_END
+    int64_t until_us; // a run that may lose nodes counts as over then, even if it is not; RB_STAGE_RUN_TO_THE_END
 };
 #define RB_STAGE_RUN_TO_THE_END INT64_MAX
 

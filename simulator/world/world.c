@@ -351,7 +351,7 @@ static void happen(struct world *w, const struct rb_sim_event *e)
 
 // ---- what has happened already
 
-// Where the run's own draw would have come before now, others are tried; none of so many may do.
+// Where the run's own draw would have come before now, others are tried; it may be that none fits.
 enum { REDRAWS = 32, REDRAW_APART = RB_SIM_ATTEMPTS / REDRAWS };
 
 static int redrawn(int attempt, int i)

@@ -18,7 +18,7 @@ struct rb_world_options {
     // Called after every event with what it led to; for traces, Gantt charts, events.jsonl. May be NULL.
     void (*observe)(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions);
     void *observe_ctx;
-    rb_adviser_fn *advise;            // answers in the same instant; NULL: nobody
+    rb_adviser_fn *advise;            // answers in the same instant; NULL: none
     void *advise_ctx;
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
     // A run that is going on: what has happened up to now_us is taken as it was, the rest is drawn, given that it has not

@@ -20,7 +20,7 @@ struct rb_world_runs {
     rb_curve_fn *curve;               // as in world.h; called by several threads
     void *curve_ctx;
     // After every event of every run, as in world.h, with the run's number; called by several threads, for one run by one.
-    // NULL: nobody watches.
+    // NULL: no one watches.
     void (*observe)(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
                     const struct rb_actions *actions);
     void *observe_ctx;
@@ -38,7 +38,7 @@ bool rb_world_replicates(const struct rb_scenario *s, const struct rb_plan *plan
 // Do only such runs say what the plan takes and costs? Its tuner is asynchronous, or its policy decides while it runs
 // (and not on GPUs that others lend: nothing is known of those beforehand).
 bool rb_plan_is_by_engine(const struct rb_plan *plan);
-// Runs that can be afforded of the plan, of so many that are asked for: as its policy says (rb_policy.estimate_runs), fewer where
+// Runs that can be afforded of the plan, of those that are asked for: as its policy says (rb_policy.estimate_runs), fewer where
 // forecasts share out many GPUs.
 int rb_world_affordable_runs(const struct rb_plan *plan, int asked);
 

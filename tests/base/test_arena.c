@@ -57,13 +57,13 @@ static void a_reset_arena_keeps_its_memory_and_zeroes_it(void **state)
     rb_arena_finish(&a);
 }
 
-static void room_is_as_large_as_asked(void **state)
+static void memory_is_zeroed_again_after_a_reset(void **state)
 {
     (void)state;
     struct rb_arena a;
     rb_arena_init(&a);
     for (int round = 0; round < 3; round++) {
-        double *room = rb_arena_room(&a, 1000, sizeof *room);
+        double *room = rb_arena_array(&a, 1000, sizeof *room);
         memset(room, 0xa5, 1000 * sizeof *room);
         assert_int_equal(a.used_bytes, 1000 * sizeof *room);
         const double *zeros = rb_arena_array(&a, 1000, sizeof *zeros);
@@ -98,7 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_separate),
         cmocka_unit_test(a_reset_arena_keeps_its_memory_and_zeroes_it),
-        cmocka_unit_test(room_is_as_large_as_asked),
+        cmocka_unit_test(memory_is_zeroed_again_after_a_reset),
         cmocka_unit_test(strings_are_copied),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);

@@ -84,7 +84,7 @@ class Served(unittest.TestCase):
         self.assertEqual((status, live["format"], live["ended"]), (200, "rb-live/1", False))
         self.assertEqual(live["document"]["format"], "rb-run-page/1")
         self.assertEqual(live["document"]["report"]["outcome"], "running")
-        self.assertIn("Where it stands", live["main"])
+        self.assertIn("Progress", live["main"])
 
     def test_token(self):
         token = self.path.strip("/")
@@ -257,7 +257,7 @@ class Pool(unittest.TestCase):
         pool = self.until(self.ended)
         self.assertEqual([j["outcome"] for j in pool["document"]["jobs"]], ["complete", "complete"])
         self.assertEqual(run.wait(30), 0)
-        self.assertNotIn("is not updated any more", run.stderr.read())
+        self.assertNotIn("is no longer updated", run.stderr.read())
         run.stderr.close()
 
     def test_a_pool_that_is_resumed_is_served(self):

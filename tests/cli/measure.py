@@ -173,7 +173,7 @@ class Measure(unittest.TestCase):
     def test_a_script_that_begins_again_is_found_out(self):
         p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "3", "--configs", "2", "--gpus", "1")
         self.assertEqual(p.returncode, 0, p.stderr)
-        self.assertIn("the script does not go on from a checkpoint", p.stdout)
+        self.assertIn("the script does not resume from a checkpoint", p.stdout)
         profile = self.exported("tiny")
         self.assertIs(profile["resumes"], False)
         measured = profile["measured"]
@@ -315,7 +315,7 @@ class Measure(unittest.TestCase):
         self.write_job("sh train.sh", 30)
         p = self.begin("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
         done = self.gc()
-        self.assertIn("is at work: left alone", done.stderr)
+        self.assertIn("is being executed: left alone", done.stderr)
         self.assertEqual(done.stdout, "1 region looked at, 0 instances left over, 0 ended\n")
         p.kill()
         p.wait()
@@ -400,7 +400,7 @@ class Measure(unittest.TestCase):
         with open(self.cloud.prices, encoding="utf-8") as f, open(prices, "w", encoding="utf-8") as g:
             g.write(f.read().replace("mock/", "aws/"))
         self.assertEqual(self.rbprofile("prices", "update", "--from", prices).returncode, 0)
-        self.refused(2, "this buys real machines: say --yes", "train", self.job, "--infra", "aws/us-east-1",
+        self.refused(2, "this rents real machines: pass --yes to confirm", "train", self.job, "--infra", "aws/us-east-1",
                      AWS_ENDPOINT_URL="https://192.0.2.1")
 
 

@@ -346,12 +346,12 @@ class Progress(unittest.TestCase):
         run.kill()
         run.wait()
         told, text = self.status(), self.call("rbrun", "status")
-        self.assertEqual((told["state"], told["process"], told["why_unknown"]), ("interrupted", None, "nobody is at work"))
+        self.assertEqual((told["state"], told["process"], told["why_unknown"]), ("interrupted", None, "no process executes it"))
         self.assertIsNone(told["p_on_time"])
-        self.assertRegex(text, r": interrupted, .*\n.*ETA \?  P\(on time\) \?\nnobody is at work; go on with: rbrun resume seen-")
+        self.assertRegex(text, r": interrupted, .*\n.*ETA \?  P\(on time\) \?\nno process executes it; continue with: rbrun resume seen-")
         watched = self.on_terminal("rbrun", "status", "--watch")
         self.assertEqual(watched.finish(), 0)  # there is nothing to wait for
-        self.assertIn("nobody is at work", watched.screen.text())
+        self.assertIn("no process executes it", watched.screen.text())
         self.call("rbrun", "stop", told["run"])  # the trials that went on alone
 
     def test_hostile_text_reaches_no_terminal(self):

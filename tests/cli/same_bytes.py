@@ -3,7 +3,7 @@
 simulations, dry runs and fitted profiles of the planning examples and of random jobs, once for each variant, and compares
 every output with the first variant's. Two runs of the first variant count as variants too.
 
-Usage: same_bytes.py --root SOURCE_ROOT [--jobs N] [--samples N] [--threads 1,4] BUILD_DIR..."""
+Usage: same_bytes.py --root SOURCE_ROOT [--jobs N | --seeds 3,7] [--samples N] [--threads 1,4] BUILD_DIR..."""
 import argparse
 import os
 import pathlib
@@ -132,23 +132,25 @@ def another_seed_differs(args, variant):
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     options.add_argument("--root", required=True, type=os.path.abspath, help="the source tree")
-    options.add_argument("--jobs", type=int, default=6, help="how many random jobs")
+    options.add_argument("--jobs", type=int, default=6, help="how many random jobs, of the seeds from 0 on")
+    options.add_argument("--seeds", type=lambda text: [int(s) for s in text.split(",")], help="the seeds of the random jobs")
     options.add_argument("--samples", type=int, default=512, help="replicates behind every estimate")
     options.add_argument("--threads", default="1,4", help="numbers of threads")
     options.add_argument("build", nargs="+", help="where the programs are")
     args = options.parse_args()
+    seeds = args.seeds or range(args.jobs)
     variants = [Variant(b, int(t), 0) for b in args.build for t in args.threads.split(",")]
     variants.append(Variant(args.build[0], variants[0].threads, 1))
     planned = set()
     jobs = [(name, example_outputs(args, name)) for name in EXAMPLES]
-    jobs += [("random job %d" % seed, random_outputs(args, seed, planned)) for seed in range(args.jobs)]
+    jobs += [("random job %d" % seed, random_outputs(args, seed, planned)) for seed in seeds]
     lines, n = [], 0
     for job, make in jobs:
         more, compared = differences(job, make, variants)
         lines, n = lines + more, n + compared
         print("%s: %d outputs compared, %d differ" % (job, compared, len(more)), flush=True)
-    if 2 * len(planned) < args.jobs:
-        lines.append("only %d of %d random jobs have a plan: too few to compare" % (len(planned), args.jobs))
+    if 2 * len(planned) < len(seeds):
+        lines.append("only %d of %d random jobs have a plan: too few to compare" % (len(planned), len(seeds)))
     if not another_seed_differs(args, variants[0]):
         lines.append("another seed gives the same plan: the comparison proves nothing")
     print("\n".join(lines), end="\n" if lines else "")

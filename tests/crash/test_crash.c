@@ -236,7 +236,7 @@ static bool check_end(struct fake_run *r, const struct ending *expected, bool sa
 // It said that nothing is left: that is true. Only what was asked for and not answered can make it less than sure.
 static void check_rescue(const struct fake_run *r, int world)
 {
-    assert_non_null(strstr(r->err.message, "database or disk is full; the run cannot go on without its journal"));
+    assert_non_null(strstr(r->err.message, "database or disk is full; the run cannot continue without its journal"));
     assert_int_equal(r->err.code, RB_ERR_IO);
     if (strstr(r->err.message, "a listing shows none left"))
         assert_int_equal(fake_cloud_alive(&r->cloud), 0);

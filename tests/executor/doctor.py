@@ -84,7 +84,7 @@ class Doctor(unittest.TestCase):
         quota = self.only(self.doctor(self.plan(EC2)), "quota")
         self.assertEqual((quota["verdict"], quota["subject"]),
                          ("ok", "Running On-Demand G and VT instances (L-DB2E81BA) in mock/us-east-1"))
-        self.assertEqual(quota["detail"], "8 vCPUs wanted, 64 allowed, how many are in use is not known")
+        self.assertEqual(quota["detail"], "8 vCPUs wanted, 64 allowed, the number in use is not known")
 
     def test_a_quota_that_is_too_small_is_foretold(self):
         self.cloud(g=6)
@@ -206,10 +206,10 @@ class Doctor(unittest.TestCase):
             run.kill()
             run.wait()
         self.assertEqual(at_work["verdict"], "ok")
-        self.assertRegex(at_work["detail"], r"^2 of .*, 2 of them of runs at work")
+        self.assertRegex(at_work["detail"], r"^2 of .*, 2 of them of runs that this machine executes")
         left = self.only(self.doctor(*place[1:]), "instances")
         self.assertEqual(left["verdict"], "warn")
-        self.assertRegex(left["detail"], r"^2 of .*, 0 of them of runs at work")
+        self.assertRegex(left["detail"], r"^2 of .*, 0 of them of runs that this machine executes")
         self.assertIn("rbrun gc --dry-run --infra mock/us-east-1", left["remedy"])
         self.here.say("rbrun", "gc", "--infra", "mock/us-east-1", "--older-than", "0s", "--state-dir", "state")
 

@@ -317,10 +317,10 @@ class PoolRuns(CloudCase):
         self.assertEqual([i["id"] for i in self.mine(pool) if i["state"] in ("pending", "running")], [])
         self.assertEqual(len(self.mine(pool)), nodes, "launched although nothing could be written down")
         lines = (err + json.loads(out.splitlines()[-1])["message"]).splitlines()
-        ends = [line for line in lines if "the run cannot go on without its journal" in line]
+        ends = [line for line in lines if "the run cannot continue without its journal" in line]
         self.assertGreaterEqual(len(ends), 1)
         for line in ends:
-            self.assertIn("make room, then say `rbrun resume %s`" % pool, line)
+            self.assertIn("make room, then run `rbrun resume %s`" % pool, line)
         for job in jobs:
             self.assertIn("rbrun resume " + pool, self.rbrun("resume", job, expect=2).stderr)
         return json.loads(out.splitlines()[0])

@@ -351,8 +351,8 @@ class RealRuns(CloudCase):
         self.assertEqual(process.returncode, 1, err)
         self.assertRegex(out, "(?m)^crash-[^ ]*: interrupted after ")
         self.assertEqual(json.loads(self.rbrun("list", "--json").stdout)["runs"][0]["outcome"], "interrupted")
-        self.assertIn("nothing is started any more, and every instance of the run is being ended", err)
-        self.assertIn("all its instances were ended, and a listing shows none left; make room, then say `rbrun resume", err)
+        self.assertIn("nothing more is started, and every instance of the run is being ended", err)
+        self.assertIn("all its instances were ended, and a listing shows none left; make room, then run `rbrun resume", err)
         self.assertEqual(self.alive(), [])
 
     def check_goes_on(self):
@@ -448,7 +448,7 @@ class RealRuns(CloudCase):
         process = self.start(self.slow_plan(), "--json")
         first = process.stdout.readline()
         status = self.rbrun("status")
-        self.assertIn("process %d is at work" % process.pid, status.stdout)
+        self.assertIn("executed by process %d" % process.pid, status.stdout)
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, err)
         lines = [json.loads(line) for line in [first] + out.splitlines()]

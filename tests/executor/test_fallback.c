@@ -298,7 +298,7 @@ static void passes_over_what_the_budget_does_not_pay(void **state)
     fake_run_open(&m.r);
     completes(&m);
     assert_int_equal(count_asked(&m, OWN), m.n_asked);
-    assert_non_null(strstr(m.r.talk, "mock/here/b box (on_demand) is passed over"));
+    assert_non_null(strstr(m.r.talk, "mock/here/b box (on_demand) is skipped"));
     fake_run_finish(&m.r);
 }
 

@@ -21,10 +21,12 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
-from real_run import RealRun, profile  # noqa: E402
+from mock_cloud import MockCloud  # noqa: E402
+from real_run import ONE_GPU, RealRun, profile  # noqa: E402
 
 BIN, KILLS = None, 10
 SCRIPTS = os.path.join(HERE, "..", "scripts")
@@ -168,14 +170,19 @@ def processes_below(folder):
 class Place:
     """A folder with the scripts, a job and its plan."""
 
-    def __init__(self, job, pace):
+    def __init__(self, job, pace, cloud=None):
         self.top = tempfile.mkdtemp(prefix="rb-unmodified-")
         self.here = RealRun(BIN, self.top, PATH="/usr/bin:/bin", LC_ALL="C.UTF-8", RB_LOCAL_SLOTS="2", PACE=str(pace))
         for script in glob.glob(os.path.join(SCRIPTS, "*.py")):
             shutil.copy(script, self.top)
-        self.here.write("profile.yaml", profile("fast", 0.3, accelerator="CPU", queue_s=0, init_s=0))
         self.here.write("job.yaml", job)
-        self.here.say("rbplan", "--profile-file", "profile.yaml", "-o", "plan.json", "job.yaml", "--time-limit", "2s")
+        if cloud:
+            self.here.on(cloud)
+            self.here.write("profile.yaml", profile("fast", 1, ONE_GPU))
+            self.here.make_plan("job.yaml", prices=cloud.prices)
+        else:
+            self.here.write("profile.yaml", profile("fast", 0.3, accelerator="CPU", queue_s=0, init_s=0))
+            self.here.say("rbplan", "--profile-file", "profile.yaml", "-o", "plan.json", "job.yaml", "--time-limit", "2s")
 
     def run(self, disturb=None, expect=0):
         over = threading.Event()
@@ -208,9 +215,9 @@ class Place:
         shutil.rmtree(self.top, ignore_errors=True)
 
 
-# Python reads it first: one process of a run ends in the midst of its work, a resumed one where there are such.
+# Python reads it first: one process of a run ends in the midst of its work, after the first stage where there are several.
 KILL_ONE = """import os, signal, threading
-if "RB_TRIAL_ID" in os.environ and (os.environ["RB_RESUME_FROM"] or "STARTS_OVER" in os.environ):
+if "RB_TRIAL_ID" in os.environ and (os.environ["RB_RESOURCE_START"] != "0" or "STARTS_OVER" in os.environ):
     try:
         os.close(os.open(os.environ["KILL_ONE"], os.O_CREAT | os.O_EXCL))
         timer = threading.Timer(0.08, os.kill, (os.getpid(), signal.SIGKILL))
@@ -242,6 +249,26 @@ class Unmodified(unittest.TestCase):
     def test_the_result_is_that_of_the_script_alone(self):
         with concurrent.futures.ThreadPoolExecutor(len(CASES)) as pool:
             self.assertEqual(list(pool.map(self.case, CASES)), list(CASES))
+
+    def test_a_node_is_lost(self):
+        """On nodes with ssh, with a node that dies in the second stage: files, words and checkpoints come from another node."""
+        def lose_one(top, over):
+            while not over.wait(0.1):
+                if glob.glob(top + "/.local/state/rubberband/runs/*/checkpoints/*/stage-0.tar"):
+                    alive = [i["id"] for i in cloud.ledger()["instances"] if i["state"] == "running"]
+                    urllib.request.urlopen(urllib.request.Request("%s/_rbmock/nodes/%s/poweroff" % (cloud.url, alive[0]),
+                                                                  method="POST"), timeout=10).close()
+                    return
+        job = HF.replace("infra: [local]", "infra: [mock/us-east-1], instance_types: [one.gpu], max_nodes: 2")
+        with tempfile.TemporaryDirectory() as folder, MockCloud(BIN, folder) as cloud:
+            place = Place(job + 'envs: {PACE: "1"}\n', 1, cloud)
+            try:
+                report, _ = place.run(lose_one)
+                self.assertTrue(report["faults"])
+                out, folder = place.alone(report["best"]["command"])
+                self.assertEqual(report["best"]["metric"], CASES["hf"][1](out, folder))
+            finally:
+                place.close()
 
     def test_no_checkpoint_is_lost_or_torn(self):
         """stop: saved, with kills at random delays: state and horizon are those of the script alone."""

@@ -428,6 +428,11 @@ static bool zero_has_line(struct fixture *f)
     return f->seen[0].lines.len > 0;
 }
 
+static bool one_has_line(struct fixture *f)
+{
+    return f->seen[1].lines.len > 0;
+}
+
 static bool zero_killed(struct fixture *f)
 {
     return f->seen[0].killed;
@@ -765,9 +770,38 @@ static void start_gang(struct fixture *f, int trial, const char *command)
                                  .slots = slots,
                                  .n_slots = 2,
                                  .command = command,
+                                 .words = "rb_stop=saved\n",
                                  .env = &(struct rb_key_value){"RB_PARAMS_JSON", "{}"},
                                  .n_env = 1};
     f->launcher->ops->start(f->launcher, &task);
+}
+
+// Its first rank's files count; whatever the others do without it is no failure.
+static void a_gang_is_stopped_with_its_first_rank(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const others[] = {"sleep 300", "while kill -0 $(cat $1); do sleep 0.05; done; exit 7"};
+    const struct rb_launch_node second = {
+        .node = 1, .instance_id = "i-second", .address = "127.0.0.1", .user = "", .gpus = 4};
+    f->prepared = false;
+    f->launcher->ops->prepare(f->launcher, &second);
+    wait_until(f, is_prepared);
+    for (int i = 0; i < 2; i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "set -- %s/first-%d; if [ $RB_NODE_RANK = 1 ]; then until [ -e $1 ]; do sleep 0.05; done; %s; fi; "
+                 "echo $$ >$1; echo started; sleep 0.6; echo weights >$RB_CHECKPOINT_DIR/a; sleep 300",
+                 f->dir, i, others[i]);
+        start_gang(f, i, command);
+    }
+    wait_until(f, zero_has_line);
+    wait_until(f, one_has_line);
+    for (int i = 0; i < 2; i++)
+        f->launcher->ops->stop(f->launcher, i, 0, 0, 0.3);
+    wait_until(f, zero_exited);
+    wait_until(f, one_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+    assert_int_equal(f->seen[1].exit_code, 0);
 }
 
 // The first rank has the checkpoint: the others wait for it, and are not waited for.
@@ -1201,6 +1235,7 @@ int main(void)
         BOTH(links_in_a_checkpoint_are_told),
         BOTH(who_is_asked_gives_way),
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),
+        cmocka_unit_test_setup_teardown(a_gang_is_stopped_with_its_first_rank, setup_local, teardown),
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
         BOTH(what_a_script_leaves_ends_with_it),

@@ -220,7 +220,7 @@ static void a_smaller_part_compares_by_fewer_runs(void **state)
     assert_true(rb_question_init(&q, &c.req, &c.arena, &err));
     assert_true(rb_search_init(&search, &q.req, &q.scenario, &err));
     assert_int_equal(rb_async_n_compared(&search), RB_ASYNC_COMPARED);
-    search.compared_part *= 2;
+    search.place = RB_SEARCH_FRONTIER_BETWEEN;
     assert_int_equal(rb_async_n_compared(&search), RB_ASYNC_COMPARED / 2);
     assert_int_equal(rb_async_n_screened(&search), RB_ASYNC_COMPARED / 16);
     rb_search_finish(&search);
@@ -409,6 +409,65 @@ static void a_budget_buys_the_largest_pool(void **state)
     case_finish(&c);
 }
 
+// ---- what is reported
+
+// Figures of a search are counted in runs that go on beyond the budget; those of the plan are what its runs keep of it.
+struct tight {
+    const char *name, *job;
+    int64_t deadline_us, budget_uusd; // -1: none; parts of it are asked for
+};
+
+static void check_answer(struct rb_case *c, const struct tight *t, const char *planner)
+{
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    if (rb_make_plan(&c->req, planner, &c->arena, &plan, &result, &err)) {
+        if (plan.estimate.p_both < c->req.confidence)
+            fail_msg("%s, %s, seed %d, $%.3f: a plan with P=%.4f", t->name, planner, (int)c->req.seed,
+                     (double)c->req.budget_uusd / 1e6, plan.estimate.p_both);
+        return;
+    }
+    if (err.code != RB_ERR_INFEASIBLE)
+        fail_msg("%s, %s: %s", t->name, planner, err.message);
+    assert_false(result.feasible);
+    assert_true(result.nearest_deadline_us < 0 || result.nearest_deadline_us > c->req.deadline_us);
+    assert_true(result.nearest_budget_uusd < 0 || result.nearest_budget_uusd > c->req.budget_uusd);
+    assert_true(isnan(result.nearest_confidence) || result.nearest_confidence < c->req.confidence);
+}
+
+static void no_plan_is_reported_that_keeps_less_than_was_asked(void **state)
+{
+    (void)state;
+    static const char *const planners[] = {"static", "greedy", "naive"};
+    static const struct tight jobs[] = {
+        {"one node", JOB(ASHA, TIGHT), -1, 620000},
+        {"late", JOB(ASHA, TIGHT), 12 * 60 * RB_US_PER_S, 500000},
+        {"two types", JOB(ASHA, SIZES "resources: {infra: [aws/us-east-1], max_nodes: 8}\nconfidence: 0.9\n"),
+         25 * 60 * RB_US_PER_S, 510000},
+        {"pool", JOB(ASHA, HYPERSCHED), 15 * 60 * RB_US_PER_S, 300000},
+        {"by barriers",
+         JOB("{type: sha, num_trials: 9, min_resource: 1, max_resource: 9, eta: 3}",
+             SIZES "policy: fluid\nresources: {infra: [aws/us-east-1], max_nodes: 4}\n"),
+         30 * 60 * RB_US_PER_S, 235000},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        struct rb_case c;
+        begin(&c, jobs[i].job);
+        c.req.samples = 64;
+        for (int seed = 0; seed < 2; seed++) {
+            c.req.seed = (uint64_t)seed;
+            for (int part = 90; part <= 110; part += 10) {
+                c.req.deadline_us = jobs[i].deadline_us;
+                c.req.budget_uusd = jobs[i].budget_uusd * part / 100;
+                check_answer(&c, &jobs[i], "optimal");
+            }
+            check_answer(&c, &jobs[i], planners[(i + (size_t)seed) % 3]);
+        }
+        case_finish(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +485,7 @@ int main(void)
         cmocka_unit_test(hyperband_in_turn_is_proved),
         cmocka_unit_test(without_a_budget_a_pool_is_all_there_is),
         cmocka_unit_test(a_budget_buys_the_largest_pool),
+        cmocka_unit_test(no_plan_is_reported_that_keeps_less_than_was_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

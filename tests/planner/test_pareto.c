@@ -49,7 +49,7 @@ static void points_keep_their_deadline_and_fall(void **state)
         struct rb_pareto pareto = case_frontier(&c);
         for (int k = 0; k < pareto.n_points; k++) {
             const struct rb_pareto_point *p = &pareto.points[k];
-            assert_true(p->estimate.p_deadline >= c.req.confidence);
+            assert_true(p->estimate.p_both >= c.req.confidence);
             assert_true(p->deadline_us >= pareto.tightest_us && p->deadline_us >= before_us);
             before_us = p->deadline_us;
             const struct rb_pareto_point *best = rb_pareto_at(&pareto, p->deadline_us, "optimal");

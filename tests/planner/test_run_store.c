@@ -22,7 +22,7 @@ static void fill(int64_t *time_us, int64_t *cost_uusd, int n)
     }
 }
 
-static void limits_count_kept_runs_anew(void **state)
+static void limits_count_kept_runs_again(void **state)
 {
     (void)state;
     static const int64_t limits[][2] = {{-1, -1}, {500, -1}, {-1, 300}, {700, 800}, {0, 0}};
@@ -52,7 +52,7 @@ static void runs_are_found_by_what_they_are_of(void **state)
     fill(time_us, cost_uusd, N);
     rb_run_store_keep(store, RB_RUN_REPLICATES, &plan, N, time_us, cost_uusd);
     assert_non_null(rb_run_store_find(store, RB_RUN_REPLICATES, &plan, N));
-    assert_null(rb_run_store_find(store, RB_RUN_TABLES, &plan, N));
+    assert_null(rb_run_store_find(store, RB_RUN_UNSEEN, &plan, N));
     assert_null(rb_run_store_find(store, RB_RUN_REPLICATES, &plan, N - 1));
     assert_null(rb_run_store_find(store, RB_RUN_REPLICATES, &other, N));
     rb_run_store_destroy(store);
@@ -80,23 +80,6 @@ static void a_few_are_part_of_the_longest(void **state)
     rb_run_store_destroy(store);
 }
 
-static void laws_are_kept_beside_runs(void **state)
-{
-    (void)state;
-    struct rb_run_store *store = rb_run_store_create();
-    const struct rb_candidate plan = plan_with(3), other = plan_with(4);
-    const struct rb_time_law law = {.time_us = {.p5 = 1, .p50 = 2, .p95 = 3, .p99 = 4}, .error = 0.5};
-    const int64_t value = 7;
-    assert_null(rb_run_store_find_law(store, &plan));
-    rb_run_store_keep(store, RB_RUN_TABLES, &plan, 1, &value, &value);
-    assert_null(rb_run_store_find_law(store, &plan));
-    rb_run_store_keep_law(store, &plan, &law);
-    assert_memory_equal(rb_run_store_find_law(store, &plan), &law, sizeof law);
-    assert_null(rb_run_store_find_law(store, &other));
-    assert_non_null(rb_run_store_find(store, RB_RUN_TABLES, &plan, 1));
-    rb_run_store_destroy(store);
-}
-
 static void the_first_go_when_it_is_full(void **state)
 {
     (void)state;
@@ -105,11 +88,11 @@ static void the_first_go_when_it_is_full(void **state)
     struct rb_run_store *store = rb_run_store_create();
     for (int i = 1; i <= 5; i++) {
         const struct rb_candidate plan = plan_with(i);
-        rb_run_store_keep(store, RB_RUN_TABLES, &plan, n, values, values);
+        rb_run_store_keep(store, RB_RUN_UNSEEN, &plan, n, values, values);
     }
     for (int i = 1; i <= 5; i++) {
         const struct rb_candidate plan = plan_with(i);
-        assert_int_equal(rb_run_store_find(store, RB_RUN_TABLES, &plan, n) != NULL, i > 1);
+        assert_int_equal(rb_run_store_find(store, RB_RUN_UNSEEN, &plan, n) != NULL, i > 1);
     }
     rb_run_store_destroy(store);
     free(values);
@@ -125,24 +108,15 @@ static void every_kept_value_is_counted(void **state)
     assert_int_equal(rb_run_store_bytes(store), 0);
     rb_run_store_keep(store, RB_RUN_REPLICATES, &plan, N, time_us, cost_uusd);
     assert_int_equal(rb_run_store_bytes(store), 2 * N * sizeof(int64_t));
-    int64_t *values = rb_xcalloc((size_t)4 * N, sizeof *values);
-    for (int i = 0; i < 4 * N; i++)
-        values[i] = i;
-    const struct rb_runs *runs = rb_run_store_take_tables(store, &plan, N, values);
-    assert_int_equal(rb_run_store_bytes(store), 6 * N * sizeof(int64_t));
-    assert_int_equal(runs->time_us[0], 0);
-    assert_int_equal(runs->cost_uusd[0], N);
-    assert_int_equal(runs->alone_us[0], 2 * N);
-    assert_int_equal(runs->alone_uusd[N - 1], 4 * N - 1);
     rb_run_store_destroy(store);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_count_kept_runs_anew),   cmocka_unit_test(runs_are_found_by_what_they_are_of),
-        cmocka_unit_test(a_few_are_part_of_the_longest), cmocka_unit_test(laws_are_kept_beside_runs),
-        cmocka_unit_test(the_first_go_when_it_is_full),  cmocka_unit_test(every_kept_value_is_counted),
+        cmocka_unit_test(limits_count_kept_runs_again),  cmocka_unit_test(runs_are_found_by_what_they_are_of),
+        cmocka_unit_test(a_few_are_part_of_the_longest), cmocka_unit_test(the_first_go_when_it_is_full),
+        cmocka_unit_test(every_kept_value_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,11 +196,15 @@ static void mistakes_are_told(void **state)
 
 // --- rows
 
-static const char *const scenarios[] = {"price=-20%",  "price.four.big=+300%",    "deadline=12m", "deadline=none",
-                                        "budget=$100", "confidence=0.99",         "spot=allow",   "num_trials=5",
-                                        "eta=4",       "max_resource=2,eta=2",    "sizes=1|2",    "max_nodes=2",
+static const char *const scenarios[] = {"price=-20%",    "price.four.big=+300%",
+                                        "deadline=12m",  "deadline=none",
+                                        "budget=$100",   "confidence=0.99",
+                                        "spot=allow",    "num_trials=5",
+                                        "eta=4",         "max_resource=2,eta=2",
+                                        "sizes=1|2",     "max_nodes=2",
                                         "training=-10%", "provisioning=+100%,price=-5%",
-                                        "spot=only",   "deadline=15m,price=+10%", "deadline=10s", "budget=$0.01"};
+                                        "spot=only",     "deadline=15m,price=+10%",
+                                        "deadline=10s",  "budget=$0.01"};
 #define N_SCENARIOS ((int)(sizeof scenarios / sizeof scenarios[0]))
 
 // The scenario planned by itself, as if its inputs had been written into the files.
@@ -257,6 +261,10 @@ static void shared_runs_are_those_of_their_own_plans(void **state)
     (void)state;
     init(&c);
     case_make_uncertain(&c, 0.1);
+    // Samples of measurements are drawn one by one where runs share an error.
+    static const double values[] = {0.8, 1, 1.2};
+    c.profile.between = (struct rb_dist){.kind = RB_DIST_EMPIRICAL, .values = values, .n_values = 3};
+    assert_true(rb_dist_prepare(&c.profile.between, NULL));
     if (!rb_what_if_plan(&c.req, "optimal", texts, 4, &c.arena, &table, &err))
         fail_msg("%s", err.message);
     assert_int_equal(table.base.estimate.time_method, RB_ESTIMATE_REPLICATES);

@@ -28,15 +28,13 @@ def places(value, path=(), shape=()):
             yield from places(v, path + (i,), shape + ("*",))
 
 
-def at(document, path):
-    for step in path:
-        document = document[step]
-    return document
-
-
 def spoilt(document, path, change):
-    copied = copy.deepcopy(document)
-    change(at(copied, path))
+    """A copy of the document with this place changed; it shares whatever lies beside the path."""
+    copied = place = copy.copy(document)
+    for step in path:
+        place[step] = copy.copy(place[step])
+        place = place[step]
+    change(place)
     return copied
 
 

@@ -30,12 +30,13 @@ def bundle(schemas, name):
 
 
 def subschemas(value, path=""):
-    """Every object of a schema that describes members, with its path; conditions only add to what stands beside them."""
+    """Every object of a schema that describes members, with its path; conditions only add to what stands beside them, as do choices
+    beside members."""
     if isinstance(value, dict):
         if "properties" in value and isinstance(value["properties"], dict):
             yield path, value
         for k, v in value.items():
-            if k not in ("if", "then", "else"):
+            if k not in ("if", "then", "else") and not (k == "oneOf" and "properties" in value):
                 yield from subschemas(v, path + "/" + k)
     elif isinstance(value, list):
         for i, v in enumerate(value):

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define FOOTER "q leaves; the run goes on"
+#define FOOTER "q leaves; the run continues"
 
 // Trials 0 and 1 train on node 0, 2 and 3 wait for node 1; 0 has reported.
 struct scene {
@@ -76,9 +76,9 @@ static void a_screen_of_24_by_80(void **state)
     struct rb_buf out = RB_BUF_INIT;
     make(&s);
     rb_run_screen_write(&s.screen, &(struct rb_text_style){.width = 80}, 24, FOOTER, &out);
-    assert_string_equal(rb_buf_str(&out), "small-20260101-000000-abcdef: running, 30 s (process 42 is at work)\n"
+    assert_string_equal(rb_buf_str(&out), "small-20260101-000000-abcdef: running, 30 s (executed by process 42)\n"
                                           "stage 0 of 0-2  0/4 trials  accuracy 0.5  1/2 nodes  $0.0220 of ?  ETA ?\n"
-                                          "how it will end is not known: nobody asked\n"
+                                          "its end is not known: nobody asked\n"
                                           "\n"
                                           "stage  trials                          trained to    time  planned\n"
                                           "    0     0/4  [#####...............]           1  30.0 s      0 s\n"
@@ -249,7 +249,7 @@ static void a_pool_shows_its_jobs(void **state)
     s.screen.n_lines = 0;
     rb_run_screen_block(&s.screen, &(struct rb_text_style){.width = 100}, &out);
     assert_string_equal(rb_buf_str(&out),
-                        "small-20260101-000000-abcdef: running, 30 s (process 42 is at work)\n"
+                        "small-20260101-000000-abcdef: running, 30 s (executed by process 42)\n"
                         "0/2 jobs  1 training, 1 to come  1/2 nodes  $0.0220  ETA ? (jobs are to come)\n"
                         "\n"
                         "job        state             nodes  GPUs    time  deadline     cost  best          run\n"

@@ -1,4 +1,4 @@
-// Where the expected money goes, stage by stage: training, and what is paid for besides. Of a page's document {timeline}.
+// Expected money, stage by stage: training and everything else that is paid for. From a page's document {timeline}.
 "use strict";
 (function () {
     var PARTS = [["train", "training", 0], ["boot", "booting", 1], ["idle_barrier", "idle at barriers", 3],

@@ -1,8 +1,8 @@
-// How sure a plan is: the share of runs that are done by a time, or cost no more than an amount, with the limit that was asked
-// for. Of a page's document {plan, distribution}.
+// The probability of a plan: the share of runs that end by a time, or cost no more than an amount, with the required
+// limit. From a page's document {plan, distribution}.
 "use strict";
 (function () {
-    // A limit that is so many times the spread of the runs away would leave no room to see them.
+    // A limit further away than this many times the spread of the runs would hide the runs.
     var FAR = 3;
 
     function at(distribution, key, share) {
@@ -20,8 +20,8 @@
         };
     }
 
-    // The median and the 95 % that the estimate tells.
-    function told(quantiles, scaled, format, look) {
+    // The median and the 95 % of the estimate.
+    function quantile_lines(quantiles, scaled, format, look) {
         return {
             name: "estimate, 50 % and 95 %", type: "scatter", symbol: "diamond", symbolSize: 12, z: 5,
             itemStyle: {color: look.colours[1], borderColor: look.paper, borderWidth: 1},
@@ -40,7 +40,7 @@
 
     function draw(doc, look, of) {
         var d = doc.distribution, series = [curve("runs", d, of.key, of.scaled, of.words, look.colours[0]),
-                                            told(doc.plan.estimate[of.key], of.scaled, of.format, look)];
+                                            quantile_lines(doc.plan.estimate[of.key], of.scaled, of.format, look)];
         var most = at(d, of.key, 1), least = at(d, of.key, 0);
         var is_far = of.limit !== null && of.limit > most + FAR * (most - least), title = of.title;
         if (is_far)

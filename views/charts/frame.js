@@ -1,7 +1,8 @@
-// What all charts share: colours, words for money and time, axes. A chart is a function (document, look, width) that returns
-// {option, height, numbers}: what the charting library is to draw, how high, and the same figures as a table (columns, rows of
-// text). Every datum that can be pointed at has a `name`, the words that are shown and spoken for it. No chart touches a
-// browser's document, and all are written in ECMAScript 5, because they also run where there is no browser (views/pages/picture.h).
+// Shared by all charts: colours, formats of money and time, axes. A chart is a function (document, look, width) that
+// returns {option, height, numbers}: the input of the charting library, the height, and the same figures as a table
+// (columns, rows of text). Every datum that can be pointed at has a `name`, the text that is shown and read aloud for
+// it. No chart uses a browser's document, and all are written in ECMAScript 5, because they also run without a browser
+// (views/pages/picture.h).
 "use strict";
 var rb_charts = {
     all: {},
@@ -15,9 +16,9 @@ rb_charts.make = function (name, doc, look, width) {
     return rb_charts.all[name](doc, look, width);
 };
 
-// Okabe and Ito's colours, told apart by almost everybody, here as far apart in lightness as on this paper they can be seen;
-// the page's style sheet has the same ink and paper. legend: the
-// library draws it; a page has buttons instead. width: in pixels, put in by make.
+// Okabe and Ito's colours, which almost everyone can distinguish, with the largest differences in lightness that this
+// paper allows. The page's style sheet has the same ink and paper. legend: the library draws it; a page has buttons
+// instead. width: in pixels, set by make.
 rb_charts.look = function (dark) {
     return {
         dark: dark,
@@ -40,7 +41,7 @@ rb_charts.is_narrow = function (look) {
 
 // ---- words
 
-// As the tables have it (base/units.h): 18.4e6 -> "$18.40", 136900 -> "$0.1369".
+// The same as in tables (base/units.h): 18.4e6 -> "$18.40", 136900 -> "$0.1369".
 rb_charts.money = function (uusd) {
     var whole = Math.abs(uusd), sign = uusd < 0 ? "-$" : "$";
     if (whole === 0 || whole >= 999950)
@@ -65,12 +66,12 @@ rb_charts.percent = function (share) {
     return (text === "100.0" && share < 1 ? "99.9" : text).replace(".0", "") + " %";
 };
 
-// ---- axes: time in milliseconds, money in dollars, as the library's own ticks fall on round ones there
+// ---- axes: time in milliseconds, money in dollars, because the library's own ticks are then round
 
 rb_charts.ms = function (us) { return us / 1000; };
 rb_charts.dollars = function (uusd) { return uusd / 1e6; };
 
-// Of a tick: "0", "45 m", "1 h", "1 h 30 m", "2 d", "20 s".
+// The text of a tick: "0", "45 m", "1 h", "1 h 30 m", "2 d", "20 s".
 rb_charts.time_tick = function (ms) {
     var left = Math.round(ms / 1000), said = [];
     [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]].forEach(function (unit) {
@@ -82,7 +83,7 @@ rb_charts.time_tick = function (ms) {
     return said.join(" ") || "0";
 };
 
-// Ticks that are so many dollars apart, or less where one looks closer.
+// Ticks this many dollars apart, or closer after zooming in.
 rb_charts.money_tick = function (apart) {
     var digits = apart >= 1 ? 0 : Math.max(2, Math.ceil(-Math.log(apart) / Math.LN10 - 1e-9));
     return function (dollars) {
@@ -91,7 +92,7 @@ rb_charts.money_tick = function (apart) {
     };
 };
 
-// Of an axis of doublings: "$64", "$0.125", "$0.03125".
+// Ticks of an axis of doublings: "$64", "$0.125", "$0.03125".
 rb_charts.doubling_tick = function (dollars) {
     return "$" + (dollars >= 1 ? dollars : dollars.toPrecision(6).replace(/(\.\d\d\d*?)0*$/, "$1"));
 };
@@ -102,7 +103,7 @@ rb_charts.merge = function (into, extra) {
     return into;
 };
 
-// extra: what is different on this one.
+// extra: the options that differ on this axis.
 rb_charts.axis = function (title, format, look, extra) {
     return rb_charts.merge({
         type: "value", name: title, nameLocation: "middle", nameGap: 30, scale: true,
@@ -118,13 +119,13 @@ rb_charts.n_ticks = function (look) {
     return rb_charts.is_narrow(look) ? 3 : 7;
 };
 
-// The least of 1, 2, 5, 10, 20, ... and their tenths that cuts a span into no more than n.
+// The smallest of 1, 2, 5, 10, 20, ... and their tenths that cuts a span into at most n parts.
 rb_charts.round_step = function (span, n) {
     var least = span / n * (1 - 1e-9), ten = Math.pow(10, Math.floor(Math.log(least) / Math.LN10));
     return ten * [1, 2, 5, 10].filter(function (m) { return m * ten >= least; })[0];
 };
 
-// Makes an axis from 0 of what is counted: whole ticks, about n of them.
+// Makes an axis from 0 for counts: whole ticks, about n of them.
 rb_charts.count_axis = function (title, most, n, look, extra) {
     var step = Math.max(rb_charts.round_step(Math.max(most, 1), n), 1);
     return rb_charts.axis(title, null, look, rb_charts.merge({min: 0, scale: false, minInterval: step, maxInterval: step, nameGap: 34}, extra));
@@ -132,7 +133,7 @@ rb_charts.count_axis = function (title, most, n, look, extra) {
 
 rb_charts.DAY_S = 86400;
 
-// The least round step, of those that the library marks times at, that cuts a span of time into no more than n.
+// The smallest round step, of those at which the library marks times, that cuts a span of time into at most n parts.
 rb_charts.time_step = function (span_us, n) {
     var steps_s = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200];
     [1, 2, 5, 10, 20, 50, 100, 200, 500].forEach(function (days) { steps_s.push(days * rb_charts.DAY_S); });
@@ -141,8 +142,8 @@ rb_charts.time_step = function (span_us, n) {
     return steps_s[i] * 1e6;
 };
 
-// Since the start of the run, [from_us, until_us]. The library knows round hours and minutes (it takes the largest step below
-// what it is asked for), but counts days by the months of a calendar.
+// Since the start of the run, [from_us, until_us]. The library knows round hours and minutes (it takes the largest step
+// below the requested one), but counts days by the months of a calendar.
 rb_charts.time_axis = function (title, from_us, until_us, look, extra) {
     var step_us = rb_charts.time_step(until_us - from_us, rb_charts.n_ticks(look)), days = step_us >= 1e6 * rb_charts.DAY_S;
     return rb_charts.axis(title, rb_charts.time_tick, look, rb_charts.merge({
@@ -159,14 +160,14 @@ rb_charts.money_axis = function (title, least_uusd, most_uusd, look, extra) {
     return rb_charts.axis(title, rb_charts.money_tick(step), look, rb_charts.merge({minInterval: step, maxInterval: step}, extra));
 };
 
-// Tight deadlines may cost a hundred times as much: doublings tell more than a flat line.
+// Tight deadlines may cost a hundred times as much: doublings show more than a flat line.
 rb_charts.doubling_axis = function (title, look, extra) {
     return rb_charts.axis(title, rb_charts.doubling_tick, look, rb_charts.merge({type: "log", logBase: 2, splitNumber: 6}, extra));
 };
 
-// ---- the whole
+// ---- the whole chart
 
-// How much of the top the library's legend takes, in rows as wide as the picture.
+// The part of the top that the library's legend takes, in rows as wide as the picture.
 rb_charts.top = function (look, names) {
     var row = 0, rows = 1;
     if (!look.legend)
@@ -179,7 +180,7 @@ rb_charts.top = function (look, names) {
     return 32 + 22 * rows;
 };
 
-// What stands for a series in a legend: outlines in a box of 18 by 10, one for each word that mark_of says.
+// The symbols of series in a legend: outlines in a box of 18 by 10, one for each word that mark_of returns.
 rb_charts.marks = {
     line: "M0,3.5h18v3h-18z", dashed: "M0,3.5h5v3h-5zM6.5,3.5h5v3h-5zM13,3.5h5v3h-5z", diamond: "M9,0l5,5l-5,5l-5,-5z",
     tick: "M7.5,0h3v10h-3z", bar: "M0,0.5h18v9h-18z", outline: "M0,0.5h18v9h-18z",
@@ -188,7 +189,7 @@ rb_charts.marks = {
     ring: "M0,4h5v2h-5zM13,4h5v2h-5zM4.5,5a4.5,4.5 0 1 1 9,0a4.5,4.5 0 1 1 -9,0zM6.5,5a2.5,2.5 0 1 0 5,0a2.5,2.5 0 1 0 -5,0z"
 };
 
-// A series that is not drawn as others of its type are says so by `mark`.
+// A series that is drawn differently from others of its type has `mark`.
 rb_charts.mark_of = function (series) {
     if (series.mark)
         return series.mark;
@@ -197,7 +198,7 @@ rb_charts.mark_of = function (series) {
     return series.type !== "line" ? "bar" : (series.lineStyle || {}).type === "dashed" ? "dashed" : "line";
 };
 
-// Of its line, where its symbols are hollow.
+// The colour of its line if its symbols are hollow.
 rb_charts.colour_of = function (series) {
     return (series.lineStyle || {}).color || series.itemStyle.color;
 };
@@ -224,10 +225,10 @@ rb_charts.names = function (series) {
     return names;
 };
 
-rb_charts.EXACT = 9; // digits of a line's place, which the library takes for cents
+rb_charts.EXACT = 9; // digits of a line's place, which the library treats as cents
 
-// An upright line where a limit is: a series of its own, so that it can be switched off. at: its place on an axis [from, to];
-// its words stand above the chart, on the side where there is room. extra: of the series.
+// An upright line at a limit: a separate series, so that it can be switched off. at: its place on an axis [from, to];
+// its text is above the chart, on the side where there is room. extra: of the series.
 rb_charts.limit = function (name, words, at, from, to, look, extra) {
     var style = {color: look.alarm, type: "dashed", width: 1.5};
     return rb_charts.merge({
@@ -254,7 +255,7 @@ rb_charts.frame = function (look, series, extra) {
             textStyle: {color: look.ink}, extraCssText: "white-space: normal; max-width: 20rem",
             formatter: function (p) { return echarts.format.encodeHTML(p.name); }
         },
-        aria: {enabled: false}, // the page says it in words of its own
+        aria: {enabled: false}, // the page describes it in its own words
         series: series
     }, extra);
 };

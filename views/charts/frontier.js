@@ -1,8 +1,8 @@
-// Cost against deadline: every planner's cheapest plan that keeps the deadline, P50 and, dashed, P95; and the plan that was
-// chosen. Of a page's document {plan, frontier}, or of a frontier alone.
+// Cost against deadline: every planner's cheapest plan that keeps the deadline, P50 and, dashed, P95; and the chosen
+// plan. From a page's document {plan, frontier}, or from a frontier alone.
 "use strict";
 (function () {
-    var PLANNERS = ["optimal", "greedy", "static", "naive"]; // each has a colour and a symbol of its own
+    var PLANNERS = ["optimal", "greedy", "static", "naive"]; // each has its own colour and symbol
     var SYMBOLS = ["circle", "triangle", "rect", "ring"];
     var ROOM_FOR_WORDS = 700; // pixels
 
@@ -36,12 +36,12 @@
         };
     }
 
-    // The plan, or of a frontier alone the cheapest at the deadline that was asked for; null: there is none.
+    // The plan, or for a frontier alone the cheapest at the requested deadline; null: there is none.
     function at_deadline(doc, asked) {
         return doc.plan || doc.frontier.points.filter(function (p) { return p.planner === "optimal" && p.deadline_us === asked; })[0];
     }
 
-    // Without a deadline it stands at the time that 95 % of its runs keep.
+    // Without a deadline it is placed at the time that 95 % of its runs keep.
     function chosen(plan, look) {
         var us = plan.deadline_us === null ? plan.estimate.time_us.p95 : plan.deadline_us, cost = plan.estimate.cost_uusd;
         return {
@@ -65,7 +65,7 @@
         return {columns: ["planner", "deadline", "cost p50", "cost p95", "time p50", "time p95"], rows: rows};
     }
 
-    // Asked for, by the plan or by the request that the frontier is of.
+    // The deadline of the plan, or of the request behind the frontier.
     function asked_us(doc) {
         if (doc.plan)
             return doc.plan.deadline_us;

@@ -1,5 +1,6 @@
-// The plan in time: its stages as bars from the median begin to the median end, provisioning paler, with the range in which
-// 90 % of the runs end; below, the GPUs that are paid for and those that train. Of a page's document {plan, timeline}.
+// The plan over time: its stages as bars from the median begin to the median end, provisioning paler, with the range in
+// which 90 % of the runs end; below, the GPUs that are paid for and those that train. From a page's document {plan,
+// timeline}.
 "use strict";
 (function () {
     var ROW = 38, LOW = 110;

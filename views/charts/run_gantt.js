@@ -1,4 +1,4 @@
-// Who ran where and when: a lane for every node with its phases, trials on its GPUs, and under each lane what was planned.
+// What ran where and when: a lane for every node with its phases, trials on its GPUs, and under each lane the plan.
 "use strict";
 (function () {
     var LANE_LEAST = 26, GPU_HEIGHT = 9, LANE_MOST = 84, GHOST = 5; // pixels
@@ -37,7 +37,7 @@
 
     // ---- trials on their GPUs
 
-    // Of one GPU, by start: those that overlap, one after another, share its part of the lane.
+    // The bars of one GPU, by start: those that overlap share its part of the lane.
     function spread_gpu(bars) {
         var free_at = [], together = [], until = -1;
         bars.concat([{start_us: Infinity}]).forEach(function (bar) {
@@ -68,7 +68,7 @@
         });
     }
 
-    // One bar for each run of neighbouring GPUs of a start.
+    // One bar for each group of neighbouring GPUs of a start.
     function bars_of(doc, lanes) {
         var bars = [], now_us = doc.history.now_us;
         doc.history.starts.forEach(function (s) {
@@ -87,9 +87,9 @@
         return bars;
     }
 
-    // As views/live/progress.c has it.
+    // The same as in views/live/progress.c.
     var ENDS = {
-        reached: "trained as far as this stage goes", yielded: "gave way, goes on later", failed: "failed",
+        reached: "trained as far as this stage goes", yielded: "gave way, resumes later", failed: "failed",
         hung: "killed, it did not report or end in time", evicted: "killed, it was asked to give way and did not in time",
         lost: "lost with its node", stopped: "ended by order"
     };
@@ -98,7 +98,7 @@
         return start.end ? ENDS[start.end] || start.end : start.end_us === null ? "running" : "ended";
     }
 
-    function told(doc, lanes, bar) {
+    function description(doc, lanes, bar) {
         var s = bar.start, unit = doc.plan.job.config.scheduler.unit;
         return "trial " + s.trial + ", stage " + s.stage + ", " + unit + " " + s.resource_start + " to " + s.resource_end +
                ", on node " + lanes[bar.lane].node + ", GPU" + (bar.first < bar.last ? "s " + bar.first + " to " + bar.last : " " + bar.first) +
@@ -107,7 +107,7 @@
 
     // ---- rectangles
 
-    // One datum of a series: where it lies, and its style. lane, top, bottom: in shares of the lane's height.
+    // One datum of a series: its place and its style. lane, top, bottom: in shares of the lane's height.
     function draw_one(d, extra, params, api) {
         var from = api.coord([rb_charts.ms(d.start_us), d.lane]), to = api.coord([rb_charts.ms(d.end_us), d.lane]);
         var height = api.size([0, 1])[1] - 8 - GHOST, y = from[1] - (height + GHOST) / 2, box = params.coordSys;
@@ -171,7 +171,7 @@
         var of = doc.plan.stages.length, by_stage = {}, lost = [];
         bars_of(doc, lanes).forEach(function (bar) {
             var gpus = lanes[bar.lane].gpus, part = 1 / gpus / bar.rows, top = bar.first / gpus + bar.row * part;
-            var d = {lane: bar.lane, start_us: bar.start_us, end_us: bar.end_us, name: told(doc, lanes, bar), top: top,
+            var d = {lane: bar.lane, start_us: bar.start_us, end_us: bar.end_us, name: description(doc, lanes, bar), top: top,
                      bottom: bar.rows > 1 ? top + part : (bar.last + 1) / gpus, text: String(bar.start.trial)};
             if (["failed", "hung", "evicted", "lost"].indexOf(bar.start.end) >= 0)
                 lost.push(d);
@@ -187,7 +187,7 @@
         return series;
     }
 
-    // Node k of the plan is there from the first to the last stage in a row that lists more than k.
+    // Node k of the plan exists from the first to the last stage in a row that lists more than k nodes.
     function ghost(planned, look, lanes) {
         var data = [];
         lanes.forEach(function (lane, k) {
@@ -203,7 +203,7 @@
         return rectangles("planned", look.colours[3], data, {opacity: 0.8, ghost: true});
     }
 
-    // Upright lines as a series of their own, so that they can be switched off.
+    // Upright lines as a separate series, so that they can be switched off.
     function lines(name, colour, type, instants) {
         return {name: name, type: "line", data: [], itemStyle: {color: colour}, lineStyle: {color: colour, type: type},
                 markLine: {symbol: "none", silent: true, precision: rb_charts.EXACT, label: {show: false}, lineStyle: {color: colour, type: type, width: 1},

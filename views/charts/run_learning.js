@@ -1,8 +1,9 @@
-// Learning curves: the metric over the resource trained, by how far a trial came. Those that were stopped early are faint,
-// those that came furthest and the best one are not.
+// Learning curves: the metric over the resource, coloured by the stage that a trial reached. Curves of trials that were
+// stopped early are faint; those of the furthest trials and of the best one are not.
 "use strict";
 (function () {
-    var SINGLES = 24, SYMBOLS = 1200; // curves drawn at full strength; reports in all that are dots, to be pointed at
+    // Curves drawn at full strength; total number of reports that are drawn as dots, to be pointed at.
+    var SINGLES = 24, SYMBOLS = 1200;
 
     // ---- curves
 
@@ -14,7 +15,7 @@
             .map(function (r) { return [r, by[r]]; });
     }
 
-    // The stage a trial came to: the last one it was started in.
+    // The stage that a trial reached: the last one in which it was started.
     function stages_of(doc) {
         var reached = {};
         doc.history.starts.forEach(function (s) { reached[s.trial] = Math.max(reached[s.trial] || 0, s.stage); });
@@ -38,11 +39,12 @@
         });
     }
 
-    // All curves of a stage as one line that is broken between two trials: quick with a thousand of them.
+    // All curves of a stage as one line that is broken between two trials: fast even with a thousand of them.
     function group(doc, look, stage, curves, dots) {
         var data = [], of = doc.plan.stages.length, colour = rb_charts.run.stage_colour(look, stage, of);
         var last = stage === of - 1, few = curves.length <= SINGLES;
-        var no_lines = curves.every(function (c) { return c.points.length === 1; }); // nothing else would be seen of them
+        // Nothing else of them would be visible.
+        var no_lines = curves.every(function (c) { return c.points.length === 1; });
         curves.forEach(function (c, i) {
             if (i)
                 data.push({value: [null, null], name: "the next trial"});
@@ -79,8 +81,8 @@
 
     // ---- axes
 
-    // A few trials that diverged would leave nothing to see of the others: where the worst twentieth of all reports takes up
-    // most of the axis it is left out, and the axis says how many reports lie beyond.
+    // A few trials that diverged would hide the others: where the worst twentieth of all reports takes most of the
+    // axis, it is left out, and the axis shows how many reports lie beyond.
     function metric_axis(doc, look, curves) {
         var name = doc.plan.job.config.metric.name, minimize = doc.plan.job.config.metric.goal === "minimize", values = [];
         curves.forEach(function (c) {
@@ -100,7 +102,7 @@
         return rb_charts.axis(name, function (v) { return String(+v.toPrecision(3)); }, look, extra);
     }
 
-    // Rungs grow geometrically: on a logarithmic axis of their base each has the same room.
+    // Rungs grow geometrically: on a logarithmic axis of their base each has the same width.
     function resource_axis(doc, look) {
         var stages = doc.plan.stages, first = stages.length ? stages[0].resource_end : 1;
         var last = stages.length ? stages[stages.length - 1].resource_end : 1, base = doc.plan.job.config.scheduler.eta;

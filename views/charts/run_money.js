@@ -1,11 +1,11 @@
-// Where the dollars went, or the GPU time: the run and each of its nodes in parts; and dollars so far over time.
+// How the dollars, or the GPU time, were spent: the run and each of its nodes in parts; and dollars so far over time.
 "use strict";
 (function () {
     var NODES = 24; // bars; the cheapest of more nodes share one
     var PARTS = [["train", "training", 0], ["boot", "booting", 1], ["idle_barrier", "idle at barriers", 3],
                  ["checkpoint", "saving checkpoints", 2], ["lost", "work that was lost", 5], ["minimum", "60 s minimum", 7]];
 
-    // What is divided: dollars, or GPU time where nothing has a price.
+    // The divided quantity: dollars, or GPU time if nothing has a price.
     var DOLLARS = {
         run: function (doc) { return doc.report.cost_uusd; },
         node: function (n) { return {actual: n.cost_uusd, by: n.by}; },
@@ -15,7 +15,7 @@
         run: function (doc) { return doc.report.node_time_us; },
         node: function (n) { return n.node_time_us; },
         value: rb_charts.ms, words: rb_charts.duration,
-        axis: function (most, look) { // not one of instants: on those, bars do not stack
+        axis: function (most, look) { // not an axis of instants: on those, bars do not stack
             var step = rb_charts.ms(rb_charts.time_step(Math.max(most, 1e6), rb_charts.n_ticks(look)));
             return rb_charts.time_axis("GPU time", 0, most, look, {
                 type: "value", min: 0, max: step * Math.ceil(rb_charts.ms(most) / step), interval: step, minInterval: undefined
@@ -73,7 +73,7 @@
     rb_charts.all["run-money"] = function (doc, look) { return parts_chart(doc, look, DOLLARS); };
     rb_charts.all["run-node-time"] = function (doc, look) { return parts_chart(doc, look, TIME); };
 
-    // A line across at a value of the y axis: its own series, so that it can be switched off.
+    // A horizontal line at a value of the y axis: a separate series, so that it can be switched off.
     function level(name, uusd, colour) {
         var style = {color: colour, type: "dashed", width: 1.25};
         return {name: name, type: "line", data: [], itemStyle: {color: colour}, lineStyle: style,
@@ -103,7 +103,7 @@
             return cost.minInterval * Math.ceil(1.02 * Math.max(seen.max, rb_charts.dollars(most)) / cost.minInterval);
         };
         var option = rb_charts.frame(look, series, {xAxis: rb_charts.run.time_axis(doc, look), yAxis: cost});
-        option.tooltip = rb_charts.run.told_at_once(option);
+        option.tooltip = rb_charts.run.text_at_once(option);
         return {
             height: option.grid.top + 240, option: option,
             numbers: rb_charts.run.numbers(["after", "dollars so far"], rows.map(function (row) {

@@ -1,4 +1,4 @@
-// Predicted beside actual: of time and of cost the range that most runs were expected in, its middle, and this run.
+// Predicted beside actual: for time and for cost the range in which most runs were expected, its middle, and this run.
 "use strict";
 (function () {
     var ROW = 104;
@@ -36,7 +36,7 @@
         return series;
     }
 
-    // What is to be seen. A limit that is far off would leave nothing to see of the rest; the table has it.
+    // The visible range. A limit that is far away would hide the rest; the table has it.
     function extent(of) {
         var q = of.values.predicted, shown = [of.values.actual].concat(q ? [q.p5, q.p99] : []);
         of.low = Math.min.apply(null, shown);
@@ -73,7 +73,7 @@
             {index: 1, name: "cost", values: doc.report.cost_uusd, format: rb_charts.money, scaled: rb_charts.dollars,
              limit: doc.history.limits.budget_uusd, limit_name: "budget"}
         ];
-        // Machines without a price have nothing to show of it.
+        // Machines without a price have no cost to show.
         if (!doc.plan.prices.some(function (p) { return p.uusd_per_hour > 0; }))
             rows.pop();
         rows.forEach(extent);

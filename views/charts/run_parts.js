@@ -1,4 +1,5 @@
-// What the charts of a run share: rows by the names of their columns, its plan in time, what stands for a stage, time's end.
+// Shared by the charts of a run: rows by the names of their columns, its plan over time, the colours of stages, the end
+// of time.
 "use strict";
 rb_charts.run = {};
 
@@ -15,7 +16,7 @@ rb_charts.run.span = function (from_us, to_us) {
     return "from " + d(from_us) + " to " + d(to_us) + " (" + d(to_us - from_us) + ")";
 };
 
-// The plan's stages one after another, expected times: where each begins and ends. Empty where nobody predicted any.
+// The plan's stages one after another, with expected times: where each begins and ends. Empty without a prediction.
 rb_charts.run.planned = function (doc) {
     var at = 0;
     if (!doc.report.time_us.predicted)
@@ -29,7 +30,7 @@ rb_charts.run.planned = function (doc) {
     });
 };
 
-// Do its stages overlap, as they do where trials go on as soon as they may? Then there are no barriers to speak of.
+// Do its stages overlap, as they do where trials continue at once? Then there are no barriers.
 rb_charts.run.overlaps = function (doc) {
     return doc.report.stages.some(function (s, i) {
         var before = doc.report.stages[i - 1];
@@ -38,7 +39,7 @@ rb_charts.run.overlaps = function (doc) {
     });
 };
 
-// The axis of time ends where the run or its plan does, whichever is later.
+// The axis of time ends with the run or its plan, whichever is later.
 rb_charts.run.end_us = function (doc) {
     var planned = rb_charts.run.planned(doc);
     return Math.max(doc.history.now_us, planned.length ? planned[planned.length - 1].end_us : 0, 1e6);
@@ -48,7 +49,7 @@ rb_charts.run.time_axis = function (doc, look, extra) {
     return rb_charts.time_axis("since the start of the run", 0, rb_charts.run.end_us(doc), look, extra);
 };
 
-// Stages are steps of one colour, the further trained the deeper; `of` of them.
+// Stages are steps of one colour, deeper the further they are trained; `of` of them.
 rb_charts.run.stage_colour = function (look, stage, of) {
     var from = look.dark ? [58, 98, 131] : [176, 213, 238], to = look.dark ? [126, 205, 255] : [0, 74, 128];
     var share = of > 1 ? Math.min(stage / (of - 1), 1) : 1;
@@ -60,7 +61,7 @@ rb_charts.run.stage_name = function (doc, stage) {
     return "stage " + stage + (planned ? ", to " + unit + " " + planned.resource_end : "");
 };
 
-// Rows of the names of lanes and bars.
+// An axis with the names of lanes and bars.
 rb_charts.run.name_axis = function (names, look, extra) {
     return rb_charts.axis("", null, look, rb_charts.merge({
         type: "category", inverse: true, data: names, axisTick: {show: false}, splitLine: {show: false},
@@ -68,20 +69,20 @@ rb_charts.run.name_axis = function (names, look, extra) {
     }, extra));
 };
 
-// Room left of the plot for them.
+// Room for them to the left of the plot.
 rb_charts.run.margin = function (names, look) {
     var longest = names.reduce(function (most, n) { return Math.max(most, n.length); }, 4);
     return Math.min(longest * 7 + 14, Math.round(look.width * 0.3));
 };
 
-// What a pointer that is somewhere over the plot is told: a line for each series.
-rb_charts.run.told_at_once = function (frame) {
+// The text for a pointer anywhere over the plot: a line for each series.
+rb_charts.run.text_at_once = function (frame) {
     return rb_charts.merge(rb_charts.merge({}, frame.tooltip), {trigger: "axis", formatter: function (points) {
         return points.map(function (p) { return echarts.format.encodeHTML(p.name); }).join("<br>");
     }});
 };
 
-// Tables of thousands of rows help nobody: the first of them, and how many there are more.
+// A table of thousands of rows is useless: shows the first rows, and the number of the others.
 rb_charts.run.numbers = function (columns, rows) {
     var most = 200, shown = rows.length > most ? rows.slice(0, most) : rows;
     if (rows.length > most)

@@ -1,7 +1,7 @@
-// GPUs that were paid for and those that trials were on, over time; dollars an hour on the right.
+// GPUs that were paid for and those on which trials ran, over time; dollars an hour on the right.
 "use strict";
 (function () {
-    // The last row holds until now.
+    // The last row is valid until now.
     function rows_of(doc) {
         var rows = doc.history.gpus.rows, last = rows[rows.length - 1];
         return last && last[0] < doc.history.now_us ? rows.concat([[doc.history.now_us].concat(last.slice(1))]) : rows;
@@ -56,7 +56,7 @@
                                          {scale: false, min: 0, show: !free, position: "right", nameGap: 44, splitLine: {show: false}})]
         });
         option.grid = rb_charts.merge(rb_charts.merge({}, option.grid), {right: free ? 24 : narrow ? 60 : 70});
-        option.tooltip = rb_charts.run.told_at_once(option);
+        option.tooltip = rb_charts.run.text_at_once(option);
         return {height: option.grid.top + 256, option: option, numbers: numbers(doc)};
     };
 }());

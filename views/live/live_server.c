@@ -1,5 +1,5 @@
-// Who may ask: a request whose path begins with the token and whose Host is this machine's loopback, as a page of another
-// site that was made to resolve to 127.0.0.1 does not say. Everybody else gets 403 and not a byte more.
+// Access: a request whose path begins with the token and whose Host is this machine's loopback. A page of another site
+// that was made to resolve to 127.0.0.1 has another Host. Every other request gets 403 and nothing else.
 #include "views/live/live_server.h"
 
 #include "base/arena.h"
@@ -19,7 +19,7 @@
 enum {
     MOST_CONNECTIONS = 16,      // a browser opens six; each costs the memory below
     CONNECTION_BYTES = 8 << 10, // of a request: more is refused
-    IDLE_S = 10,                // a connection that says nothing is closed
+    IDLE_S = 10,                // a silent connection is closed
     BACKLOG = 16,
 };
 
@@ -46,7 +46,7 @@ static bool take_prefix(const char **text, const char *prefix)
     return true;
 }
 
-// Behind "127.0.0.1", "localhost" or "[::1]"; NULL: it is none of them.
+// The text behind "127.0.0.1", "localhost" or "[::1]"; NULL: it begins with none of them.
 static const char *behind_loopback(const char *text)
 {
     return take_prefix(&text, "127.0.0.1") || take_prefix(&text, "localhost") || take_prefix(&text, "[::1]") ? text
@@ -71,7 +71,7 @@ bool rb_live_parse_address(const char *text, int *out_port, struct rb_err *err)
         return rb_err_set(
             err, RB_E_OPTION_VALUE,
             "expected 127.0.0.1:PORT (port 0: any that is free), got \"%.80s\": the page is for this machine "
-            "only, as it shows the run to whoever reaches it; to look from another one, tunnel there: "
+            "only, as it shows the run to anyone who reaches it; to look from another machine, use a tunnel: "
             "ssh -L 8000:127.0.0.1:PORT this-machine",
             text);
     *out_port = port;
@@ -80,7 +80,7 @@ bool rb_live_parse_address(const char *text, int *out_port, struct rb_err *err)
 
 // --- requests
 
-// Takes as long wherever they differ.
+// Takes the same time wherever they differ.
 static bool same_token(const char *given, const char *token)
 {
     unsigned char differ = 0;
@@ -89,7 +89,7 @@ static bool same_token(const char *given, const char *token)
     return differ == 0;
 }
 
-// What follows "/TOKEN"; NULL: there is no such beginning.
+// The text behind "/TOKEN"; NULL: the path does not begin so.
 static const char *behind_token(const struct rb_live_server *s, const char *path)
 {
     if (path[0] != '/' || strlen(path) < 1 + RB_LIVE_TOKEN_HEX || !same_token(path + 1, s->token))
@@ -144,7 +144,7 @@ static void replace(struct MHD_Response **held, const struct rb_buf *bytes, cons
 {
     struct MHD_Response *made = make_response(rb_buf_str(bytes), bytes->len, type);
     if (!made)
-        return; // no memory: what was there still holds
+        return; // no memory: the old content still holds
     if (*held)
         MHD_destroy_response(*held);
     *held = made;
@@ -179,7 +179,7 @@ static enum MHD_Result answer(struct rb_live_server *s, struct MHD_Connection *c
     return MHD_queue_response(connection, with ? status : MHD_HTTP_SERVICE_UNAVAILABLE, with ? with : s->nothing);
 }
 
-// A page or a document, which the request remembers to know it by when it has been sent.
+// Answers with a page or a document, which the request remembers until it has been sent.
 static enum MHD_Result answer_with(struct rb_live_server *s, struct MHD_Connection *connection,
                                    struct MHD_Response *with, void **sent)
 {
@@ -187,7 +187,7 @@ static enum MHD_Result answer_with(struct rb_live_server *s, struct MHD_Connecti
     return answer(s, connection, MHD_HTTP_OK, with);
 }
 
-// What has been replaced since does not count.
+// Content that has been replaced since does not count.
 static void note_sent(void *ctx, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how)
 {
     struct rb_live_server *s = ctx;
@@ -225,7 +225,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 
 // --- the server
 
-// Closed in every program that is started from here.
+// The socket is closed in every program that is started from here.
 static int listen_on_loopback(int port, int *out_port, struct rb_err *err)
 {
     struct sockaddr_in at = {
@@ -245,7 +245,7 @@ static int listen_on_loopback(int port, int *out_port, struct rb_err *err)
     return -1;
 }
 
-// Signals are the main thread's.
+// The main thread handles signals.
 static struct MHD_Daemon *start_daemon(struct rb_live_server *s, int fd)
 {
     sigset_t all, before;

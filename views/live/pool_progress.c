@@ -19,7 +19,7 @@ struct rb_pool_progress rb_pool_progress_of_owner(const struct rb_progress *owne
     };
 }
 
-// Its times begin with its arrival.
+// The job's times begin with its arrival.
 static void await(struct rb_pool_progress *p, const struct rb_progress *job)
 {
     const int64_t end_us = p->elapsed_us + job->end_p50_us - job->elapsed_us;

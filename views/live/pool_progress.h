@@ -1,4 +1,4 @@
-// Where a pool stands, in one struct, and the one line that is redrawn while it goes on.
+// Where a pool stands, in one struct, and the line that is redrawn meanwhile.
 #ifndef RB_VIEWS_POOL_PROGRESS_H
 #define RB_VIEWS_POOL_PROGRESS_H
 
@@ -9,27 +9,27 @@
 #include <stdint.h>
 
 struct rb_pool_progress {
-    bool over;              // its jobs are, or are being stopped
-    int jobs;               // in all, of which:
-    int n_over, n_training; // at work on at least one GPU
+    bool over;              // its jobs are over, or are being stopped
+    int jobs;               // all of them, of which:
+    int n_over, n_training; // training: on at least one GPU
     int n_waiting;          // for GPUs to be lent
-    int n_to_come, n_not_begun; // not begun: they could not, or the pool is being stopped
+    int n_to_come, n_not_begun; // not begun: they failed to begin, or the pool is being stopped
     int nodes_ready, nodes; // owned
-    bool is_free;           // nobody asks money for the nodes
+    bool is_free;           // the nodes have no price
     int64_t spent_uusd, budget_uusd, elapsed_us; // budget -1: none
-    int64_t end_us;         // of its last job, if every job keeps the GPUs it is lent now; -1: unknown, and
-    const char *why_unknown; // a phrase that says why; NULL: known
+    int64_t end_us;         // of its last job, if every job keeps the GPUs that it has now; -1: unknown, and
+    const char *why_unknown; // a phrase with the reason; NULL: known
 };
 
-// Of the run that owns the nodes; the jobs are counted by the caller and by what follows.
+// Fills in the run that owns the nodes. The caller counts the jobs, with its fields and rb_pool_progress_add.
 struct rb_pool_progress rb_pool_progress_of_owner(const struct rb_progress *owner, const struct rb_plan *plan, int n_jobs);
-// One job that has begun, and may use so many GPUs now.
+// Adds a job that has begun and may use `gpus` GPUs now.
 void rb_pool_progress_add(struct rb_pool_progress *p, const struct rb_progress *job, int gpus);
-// After all of them: whoever is to come or waits has an end that nobody knows.
+// After all of them: the end is unknown while a job is to come or waits.
 void rb_pool_progress_settle(struct rb_pool_progress *p);
 
-// "1/4 jobs  2 training, 1 to come  3/3 nodes  $0.21 (max $1.00)  ETA ? (jobs are to come)". No wider than `width` columns, 0:
-// no limit.
+// "1/4 jobs  2 training, 1 to come  3/3 nodes  $0.21 (max $1.00)  ETA ? (jobs are to come)". At most `width` columns,
+// 0: no limit.
 void rb_pool_progress_write(const struct rb_pool_progress *p, int width, struct rb_buf *out);
 
 #endif

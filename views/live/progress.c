@@ -50,14 +50,14 @@ void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
     rb_json_kstring(j, "forecast", p->why_unknown ? NULL : p->is_planned ? "plan" : "run");
 }
 
-// As views/charts/run_gantt.js has it.
+// The same as in views/charts/run_gantt.js.
 static const char *outcome_words(enum rb_outcome outcome)
 {
     switch (outcome) {
     case RB_OUTCOME_REACHED:
         return "trained as far as this stage goes";
     case RB_OUTCOME_YIELDED:
-        return "gave way, goes on later";
+        return "gave way, resumes later";
     case RB_OUTCOME_FAILED:
         return "failed";
     case RB_OUTCOME_HUNG:
@@ -65,7 +65,7 @@ static const char *outcome_words(enum rb_outcome outcome)
     case RB_OUTCOME_EVICTED:
         return "killed, it was asked to give way and did not in time";
     }
-    return "nobody knows how";
+    return "outcome unknown";
 }
 
 void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *plan, struct rb_buf *out)
@@ -111,7 +111,7 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
         rb_buf_puts(out, rb_report_outcome_words(stopped));
         break;
     case RB_EVENT_RESUME:
-        rb_buf_puts(out, "the run goes on");
+        rb_buf_puts(out, "the run continues");
         break;
     }
 }
@@ -122,7 +122,7 @@ static void places_write(const struct rb_action *a, struct rb_buf *out)
         rb_buf_printf(out, "%s%d", i ? ", " : a->n_slots > 1 ? "nodes " : "node ", a->slots[i].node);
 }
 
-// Where the job lets it be tuned.
+// If the job lets it be tuned.
 static void batch_write(const struct rb_action *a, struct rb_buf *out)
 {
     if (a->with.batch.per_gpu > 0)

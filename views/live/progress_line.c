@@ -1,4 +1,4 @@
-// What the one line of a run says, and how much each part of it matters.
+// The parts of a run's line, and how much each matters.
 #include "views/live/progress.h"
 
 #include "views/live/status_line.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// By its number in plan.json, so not as "n of m": those count from 1.
+// A stage has its number from plan.json, so this is not "n of m": those count from 1.
 static void stage_parts(const struct rb_progress *p, struct rb_status_line *l)
 {
     if (p->stage < 0) {
@@ -88,7 +88,7 @@ char *rb_progress_duration(int64_t us, char out[static 32])
         return strcpy(out, "?");
     if (seconds >= 60)
         return rb_format_duration(seconds * RB_US_PER_S, out);
-    snprintf(out, 32, "%d s", (int)seconds); // tenths would flicker, and of what is left nobody knows them
+    snprintf(out, 32, "%d s", (int)seconds); // tenths would flicker, and the tenths of the time left are unknown
     return out;
 }
 
@@ -105,7 +105,7 @@ char *rb_progress_probability(double p, char out[static 32])
     if (isnan(p))
         rb_buf_puts(&text, "?");
     else if (p > 0.995)
-        rb_buf_puts(&text, "> 0.99"); // so many runs were not tried that 1.00 could be said
+        rb_buf_puts(&text, "> 0.99"); // there were too few runs to claim 1.00
     else if (p < 0.005)
         rb_buf_puts(&text, "< 0.01");
     else

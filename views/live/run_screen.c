@@ -23,9 +23,9 @@ static void heading(const struct rb_run_screen *r, struct rb_buf *out)
     if (r->progress.deadline_us >= 0)
         rb_buf_printf(out, " of %s", rb_progress_duration(r->progress.deadline_us, deadline));
     if (r->pid > 0)
-        rb_buf_printf(out, " (process %d is at work)", r->pid);
+        rb_buf_printf(out, " (executed by process %d)", r->pid);
     else if (r->pid < 0)
-        rb_buf_puts(out, " (a process in another container is at work)");
+        rb_buf_puts(out, " (executed by a process in another container)");
     rb_buf_putc(out, '\n');
 }
 
@@ -34,16 +34,16 @@ static bool goes_on(const struct rb_run_screen *r)
     return r->pid && rb_engine_outcome(r->engine, NULL) == RB_JOB_RUNNING;
 }
 
-// What the line does not say: why it does not know, or that training is not as fast as planned.
+// What the line leaves out: why its end is unknown, or that training is slower than planned.
 static void remark(const struct rb_run_screen *r, struct rb_buf *out)
 {
     const double off = r->progress.pace - 1;
     if (r->hint)
         rb_buf_printf(out, "%s\n", r->hint);
     else if (r->pool)
-        return; // its line says why
+        return; // its line shows why
     else if (goes_on(r) && r->progress.why_unknown)
-        rb_buf_printf(out, "how it will end is not known: %s\n", r->progress.why_unknown);
+        rb_buf_printf(out, "its end is not known: %s\n", r->progress.why_unknown);
     else if (goes_on(r) && r->progress.foreseen_if)
         rb_buf_printf(out, "this is how it will end if %s\n", r->progress.foreseen_if);
     else if (goes_on(r) && fabs(off) >= 0.05)
@@ -52,7 +52,7 @@ static void remark(const struct rb_run_screen *r, struct rb_buf *out)
 
 // ---- stages
 
-// Of its training, lost work not counted.
+// The part of its training that is done, without lost work.
 static double share_done(const struct rb_run_screen *r, int stage)
 {
     const struct rb_plan_stage *s = &r->plan->stages[stage];
@@ -77,7 +77,7 @@ static int stage_trials_ended(const struct rb_run_screen *r, int stage)
     return stage == r->progress.stage ? r->progress.trials_ended : 0;
 }
 
-// Asynchronously, trials are in any level at any time.
+// In an asynchronous job, trials are in any level at any time.
 static int trained_to(const struct rb_run_screen *r, int64_t resource)
 {
     int n = 0;
@@ -147,7 +147,7 @@ struct ranked {
     int id;
 };
 
-// Who trains, then who came far, then who waits; the best first.
+// Running trials, then those that came far, then those that wait; the best first.
 static int compare_ranked(const void *left, const void *right)
 {
     static const int places[] = {[RB_TRIAL_RUNNING] = 0, [RB_TRIAL_COMPLETED] = 1, [RB_TRIAL_PAUSED] = 2,
@@ -205,8 +205,7 @@ static void trials(const struct rb_run_screen *r, const struct rb_text_style *st
 static void job_row(const struct rb_run_screen_job *job, struct rb_text_table *t)
 {
     char text[32];
-    const char *folder =
-        job->progress ? NULL : strrchr(job->job, '/'); // of its file; its name is known when it has begun
+    const char *folder = job->progress ? NULL : strrchr(job->job, '/'); // named by its file until it has begun
     rb_text_table_cell(t, "%s", folder ? folder + 1 : job->job);
     if (job->progress || strcmp(job->state, "to come") != 0)
         rb_text_table_cell(t, "%s", rb_report_outcome_words(job->state));
@@ -246,7 +245,7 @@ static void jobs(const struct rb_run_screen *r, const struct rb_text_style *styl
 
 // ---- nodes
 
-// Neither expected to cost anything nor billed: a column of $0.00 would say nothing.
+// Is it neither expected to cost anything nor billed? Then a column of $0.00 is left out.
 static bool is_free(const struct rb_run_screen *r)
 {
     for (int i = 0; i < r->n_nodes; i++)
@@ -283,7 +282,7 @@ static void nodes(const struct rb_run_screen *r, const struct rb_text_style *sty
     rb_text_table_finish(&t);
 }
 
-// ---- what happened last
+// ---- the last events
 
 static void last_lines(const struct rb_run_screen *r, const struct rb_text_style *style, struct rb_buf *out)
 {
@@ -291,7 +290,7 @@ static void last_lines(const struct rb_run_screen *r, const struct rb_text_style
     if (r->n_lines == 0)
         return;
     rb_buf_puts(out, "last events\n");
-    // The newest first: where there is no room, it is the old ones that go.
+    // The newest first: where there is no room, the old ones are left out.
     for (int i = r->n_lines - 1; i >= 0 && i >= r->n_lines - MOST_LINES; i--)
         rb_buf_printf(out, "%9.1f s  %s\n", (double)r->lines[i].time_us / 1e6, r->lines[i].text);
 }
@@ -303,8 +302,8 @@ typedef void section_fn(const struct rb_run_screen *r, const struct rb_text_styl
 struct section {
     const char *what;
     struct rb_buf text; // a title and rows
-    int rows, shown;    // without the title; where not all are, the last one counts the others
-    int must;           // the row that is shown in any case
+    int rows, shown;    // without the title; if not all are shown, the last row counts the others
+    int must;           // the row that is always shown
 };
 
 static int count_lines(const struct rb_buf *text)
@@ -322,7 +321,7 @@ static void make_sections(const struct rb_run_screen *r, const struct rb_text_st
         section_fn *write;
     } sections[N_SECTIONS] = {
         {"jobs", jobs}, {"stages", stages}, {"trials", trials}, {"nodes", nodes}, {"events", last_lines}};
-    const struct rb_text_style plain = {.width = style->width}; // titles become bold when they have been cut
+    const struct rb_text_style plain = {.width = style->width}; // titles become bold after they have been cut
     for (int i = 0; i < N_SECTIONS; i++) {
         out[i] = (struct section){.what = sections[i].what, .text = RB_BUF_INIT};
         sections[i].write(r, &plain, &out[i].text);
@@ -336,7 +335,7 @@ static int lesser(int a, int b)
     return a < b ? a : b;
 }
 
-// Each section in turn gets a blank line, its title and two rows, as long as there is room for them; then row by row.
+// Each section in turn gets a blank line, its title and two rows, as long as they fit; then row by row.
 static void allot(struct section *sections, int room)
 {
     for (int i = 0; i < N_SECTIONS; i++) {
@@ -362,7 +361,7 @@ static void allot(struct section *sections, int room)
 #define BOLD "\033[1m"
 #define RED  "\033[1;31m"
 
-// What came from elsewhere is cleaned, what is too wide is cut.
+// Cleans untrusted text, and cuts what is too wide.
 static void put_line(const char *line, size_t n, const struct rb_text_style *style, const char *look,
                      struct rb_buf *out)
 {
@@ -440,7 +439,7 @@ void rb_run_screen_write(const struct rb_run_screen *r, const struct rb_text_sty
     RB_AUTO(rb_buf_finish) struct rb_buf all = RB_BUF_INIT;
     write_all(r, style, height - 1, &all);
     const char *rest = rb_buf_str(&all);
-    for (int i = 0; i + 1 < height; i++) { // bold titles have been cut: lines go over as they are
+    for (int i = 0; i + 1 < height; i++) { // bold titles have been cut: lines are copied as they are
         const size_t n = strcspn(rest, "\n");
         rb_buf_append(out, rest, n);
         rb_buf_putc(out, '\n');

@@ -1,5 +1,6 @@
-// A run at one look: heading, the line of views/live/progress.h, stages with bars, trials, nodes with their cost, what happened
-// last; of a pool, its jobs instead of stages and trials. As a screen that is never larger than its terminal, as a block of text, and as rb-status/1.
+// A run at a glance: heading, the line of views/live/progress.h, stages with bars, trials, nodes with their cost, and
+// the last events; for a pool, its jobs instead of stages and trials. As a screen that is never larger than its
+// terminal, as a block of text, and as rb-status/1.
 #ifndef RB_VIEWS_RUN_SCREEN_H
 #define RB_VIEWS_RUN_SCREEN_H
 
@@ -30,7 +31,7 @@ struct rb_run_screen_job {
 
 struct rb_run_screen {
     const char *run_id, *state;   // "running", "complete", "stopped: user", "interrupted"
-    int pid;                      // of the process that carries it out; 0: none does, -1: one that has no number here
+    int pid;                      // of the process that executes it; 0: none, -1: one that has no number here
     const char *hint;             // what to do next; NULL: nothing
     const struct rb_plan *plan;
     const struct rb_engine *engine;
@@ -39,16 +40,16 @@ struct rb_run_screen {
     int n_nodes;
     const struct rb_run_screen_line *lines; // events and faults, oldest first, [n_lines]
     int n_lines;
-    const struct rb_pool_progress *pool;  // of a pool, which trains nothing itself; NULL: it is none
+    const struct rb_pool_progress *pool;  // of a pool, which trains nothing itself; NULL: the run is no pool
     const struct rb_run_screen_job *jobs; // of a pool, in the order of its file, [n_jobs]
     int n_jobs;
 };
 
-// Heading, line, and what is to be said about them: for the normal screen after the last of the others.
+// Writes heading, line and hint: for the normal screen, after the last redrawn one.
 void rb_run_screen_summary(const struct rb_run_screen *r, const struct rb_text_style *style, struct rb_buf *out);
-// Everything, however long.
+// Writes everything, however long.
 void rb_run_screen_block(const struct rb_run_screen *r, const struct rb_text_style *style, struct rb_buf *out);
-// style->width columns and `height` lines at most, the last of them `footer`. Rows that have no room are counted.
+// At most style->width columns and `height` lines, the last of which is `footer`. Rows that do not fit are counted.
 void rb_run_screen_write(const struct rb_run_screen *r, const struct rb_text_style *style, int height, const char *footer,
                          struct rb_buf *out);
 void rb_run_screen_json(const struct rb_run_screen *r, struct rb_json *j); // rb-status/1

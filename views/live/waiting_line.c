@@ -13,16 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_US  RB_US_PER_S // on a terminal; nobody wonders before
+#define FIRST_US  RB_US_PER_S // on a terminal; a shorter wait needs no line
 #define REDRAW_US (RB_US_PER_S / 2)
-#define PRINT_US  (60 * RB_US_PER_S) // elsewhere
+#define PRINT_US  (30 * RB_US_PER_S) // elsewhere, once
 
 struct rb_waiting_line {
     pthread_t thread;
-    pthread_mutex_t lock; // of what follows
+    pthread_mutex_t lock; // of the following fields
     pthread_cond_t ended;
     bool over, drawn;
-    bool redraws; // constant, as what follows
+    bool redraws; // constant, as are the following
     const char *what, *hint;
     int64_t began_us;
 };
@@ -50,7 +50,7 @@ static void wipe(struct rb_waiting_line *l)
     l->drawn = false;
 }
 
-// Until `us` from now, or the end.
+// Waits for `us`, or until the end.
 static void wait_for(struct rb_waiting_line *l, int64_t us)
 {
     struct timespec until;
@@ -69,7 +69,9 @@ static void *run(void *arg)
     wait_for(l, l->redraws ? FIRST_US : PRINT_US);
     while (!l->over) {
         write_line(l);
-        wait_for(l, l->redraws ? REDRAW_US : PRINT_US);
+        if (!l->redraws)
+            break;
+        wait_for(l, REDRAW_US);
     }
     pthread_mutex_unlock(&l->lock);
     return NULL;

@@ -1,6 +1,6 @@
-// A live page: asks for newer documents (rb-live/1, docs/live.md) until one says that the run has ended. Words and tables
-// come as HTML that the server has escaped; figures stay where they are and are drawn again, so that zoom, toggles, scrolling
-// and the keyboard's place are kept.
+// A live page: requests newer documents (rb-live/1, docs/live.md) until one reports that the run has ended. Text and
+// tables arrive as HTML that the server has escaped; figures stay and are drawn again, so that zoom, toggles, scrolling
+// and the keyboard focus are kept.
 "use strict";
 (function () {
     if (!document.documentElement.hasAttribute("data-live"))
@@ -21,7 +21,7 @@
         when.textContent = time;
     }
 
-    // ---- words
+    // ---- text
 
     // Children of a section between its figures.
     function groups(section) {
@@ -39,7 +39,7 @@
         return group.map(function (e) { return e.outerHTML; }).join("");
     }
 
-    // What a reader did to what is replaced: scrolled it, opened it.
+    // What a reader changed in the replaced part: scrolled it, opened it.
     function carry_over(from, to) {
         var places = to.querySelectorAll(".table, details"), before = from.querySelectorAll(".table, details");
         Array.prototype.forEach.call(places, function (place, i) {

@@ -1,6 +1,7 @@
-// Mounts the charts of a page on their figures, with what a mouse need not be used for: legend toggles and zoom as buttons,
-// values by the arrow keys, read aloud, and the numbers behind every chart as a table. The browser's own dark mode, the
-// window's width and the printer are followed; the button that changes the colours remembers nothing outside the page.
+// Mounts the charts of a page on their figures, and makes everything usable without a mouse: legend toggles and zoom as
+// buttons, values by the arrow keys and read aloud, and the numbers behind every chart as a table. It follows the
+// browser's dark mode, the window's width and the printer; the button that changes the colours stores nothing outside
+// the page.
 "use strict";
 (function () {
     var doc = JSON.parse(document.getElementById("document").textContent);
@@ -104,7 +105,8 @@
         mount.chart.dispatchAction({type: "dataZoom", start: Math.max(0, from), end: Math.min(100, to)});
     }
 
-    // Where the value that is pointed at lies, in percent of the axis; null: nothing is, or the axis has no ends of its own.
+    // The place of the value under the pointer, in percent of the axis; null: there is none, or the axis has no ends of
+    // its own.
     function place_of_value(mount) {
         var series = mount.at && mount.option.series[mount.at.series];
         var axis = series && [].concat(mount.option.xAxis)[series.xAxisIndex || 0];
@@ -120,20 +122,21 @@
         zoom_to(mount, middle - half, middle + half);
     }
 
-    // by > 1: closer. Around the value that is pointed at, or the middle of what is seen.
+    // by > 1: closer. Around the value under the pointer, or the middle of the visible part.
     function zoom_by(mount, by) {
         var place = place_of_value(mount);
         look_at(mount, place === null ? (mount.from + mount.to) / 2 : place, (mount.to - mount.from) / by);
     }
 
-    // Times are marked at round steps, shorter ones where less is seen.
+    // Times are marked at round steps, and at shorter ones after zooming in.
     function closer_ticks(mount) {
         return [].concat(mount.option.xAxis).map(function (axis) {
             return axis.minInterval ? {minInterval: axis.minInterval * (mount.to - mount.from) / 100} : {};
         });
     }
 
-    // Dragging moves what is seen only where there is more to see: else it would keep a finger from scrolling the page.
+    // Dragging moves the visible part only where there is more to see: otherwise it would keep a finger from scrolling
+    // the page.
     function zoomed(mount) {
         var zoom = mount.chart.getOption().dataZoom[0], was_whole = mount.from === 0 && mount.to === 100;
         mount.from = zoom.start;
@@ -172,7 +175,7 @@
         live.textContent = datum.name || series.name + ": " + [].concat(datum.value || datum).join(", ");
     }
 
-    // Series that are seen and have data, by their places in the option.
+    // Series that are visible and have data, by their places in the option.
     function walked(mount) {
         var places = [];
         mount.option.series.forEach(function (s, i) {
@@ -257,7 +260,7 @@
         figure.appendChild(tools);
         figure.appendChild(made.place);
         figure.appendChild(details);
-        made.canvas = made.place.appendChild(element("div", {"aria-hidden": "true"})); // its words are no sentences
+        made.canvas = made.place.appendChild(element("div", {"aria-hidden": "true"})); // its text is no sentence
         made.canvas.style.height = "300px";
         made.chart = echarts.init(made.canvas, null, {renderer: "svg"});
         made.place.addEventListener("keydown", function (event) { on_key(made, event); });
@@ -307,7 +310,7 @@
     addEventListener("beforeprint", function () { print(true); });
     addEventListener("afterprint", function () { print(false); });
 
-    // For a page that gets newer documents, and for tests: what is drawn, and how to draw another document.
+    // For a page that receives newer documents, and for tests: what is drawn, and how to draw another document.
     window.rb_page = {
         charts: mounted,
         show: function (newer) {

@@ -1,7 +1,7 @@
-// Tables that can be sorted: each heading becomes a button, which sorts upwards, downwards, and then brings the first order
-// back. Numbers, durations, dollars and shares are compared by their size, other words as words; what is not known stays last,
-// and a total (a row of class "total") below everything. A table that goes on further down, under the same headings in the
-// same section, is sorted as one with it. Without this script tables stay as they were written.
+// Makes tables sortable: each heading becomes a button, which sorts upwards, downwards, and then restores the first
+// order. Numbers, durations, dollars and shares are compared by their size, other text as text; unknown values stay
+// last, and a total (a row of class "total") below everything. A table that continues further down, under the same
+// headings in the same section, is sorted together with it. Without this script tables stay as they were written.
 "use strict";
 (function () {
     var chosen = {}; // by key of a table: {column, descending}; kept when a live page replaces the table
@@ -32,7 +32,7 @@
         }).join("|");
     }
 
-    // This one and those that go on with it.
+    // This table and those that continue it.
     function together(key) {
         return tables().filter(function (table) { return key_of(table) === key; });
     }
@@ -100,7 +100,7 @@
         cell.replaceChildren(button);
     }
 
-    // Makes headings of tables that are new into buttons, and sorts those tables as the ones were that they replace.
+    // Makes headings of new tables into buttons, and sorts those tables like the ones they replace.
     function prepare() {
         var fresh = {};
         tables().forEach(function (table) {
@@ -120,7 +120,7 @@
         });
     }
 
-    // Around whatever replaces tables: the heading that has the keyboard's place keeps it.
+    // Wraps every replacement of tables: the heading with the keyboard focus keeps it.
     rb_page.replace_tables = function (replace) {
         var focused = document.activeElement, cell = focused && focused.closest("thead th"), table = cell && cell.closest("table");
         var key = table ? key_of(table) : null, column = cell ? cell.cellIndex : -1;

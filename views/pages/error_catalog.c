@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-// 1112 is as good as RB1112.
+// 1112 means RB1112.
 static const char *digits_of(const char *text)
 {
     return strncasecmp(text, "RB", 2) == 0 ? text + 2 : text;
@@ -60,7 +60,7 @@ void rb_error_page_write(struct rb_buf *out)
                   "# Errors\n\n"
                   "Every error ends with its number: `rbplan: job.yaml:4:3: scheduler.etta: unknown key; did you "
                   "mean \"eta\"? [RB1112]`.\n"
-                  "`rbplan explain RB1112` and `rbrun explain RB1112` say what stands here; with `--json` an error "
+                  "`rbplan explain RB1112` and `rbrun explain RB1112` print these entries; with `--json` an error "
                   "carries `number` and `remedy`\n"
                   "([rb-error/1](../formats/json.md)). A number means one thing that a person does differently, and "
                   "is permanent: it is never given\n"

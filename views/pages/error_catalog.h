@@ -1,4 +1,5 @@
-// The catalogue of errors (base/err_catalog.h) for readers: one row on a terminal, all of them as docs/errors/README.md.
+// Writes the catalogue of errors (base/err_catalog.h) for readers: one row on a terminal, or all of them as
+// docs/errors/README.md.
 #ifndef RB_VIEWS_ERROR_CATALOG_H
 #define RB_VIEWS_ERROR_CATALOG_H
 

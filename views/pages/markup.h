@@ -1,4 +1,4 @@
-// Text inside HTML and SVG.
+// Escapes text for HTML and SVG.
 #ifndef RB_VIEWS_MARKUP_H
 #define RB_VIEWS_MARKUP_H
 

@@ -19,7 +19,7 @@ static void element(struct rb_page *p, const char *tag, const char *text)
     rb_buf_printf(p->out, "</%s>\n", tag);
 }
 
-// The policy lets nothing in but what stands in the page itself; a live page may ask its own server.
+// The policy admits only what is in the page itself; a live page may also ask its own server.
 void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool failed, bool live,
                    struct rb_buf *out)
 {
@@ -129,7 +129,7 @@ void rb_page_command(struct rb_page *p, const char *command)
     rb_buf_puts(p->out, "</code></pre>\n");
 }
 
-// address: where the text leads; NULL: nowhere.
+// address: where the text links to; NULL: no link.
 static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, bool failed, const char *text,
                  const char *address)
 {

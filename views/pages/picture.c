@@ -5,11 +5,11 @@
 
 #include <duktape.h>
 
-// A browser has these; the library asks for a timer while it starts and none of its animations run here.
+// Browsers have these functions; the library requests a timer when it starts, and none of its animations run here.
 static const char timers[] = "var setTimeout = function () { return 0; }, clearTimeout = function () {};";
 
-// No font is at hand to measure text with: letters are taken to be as wide as those of a wide one (DejaVu Sans), or else what a
-// browser draws would run into its neighbour.
+// There is no font to measure text with. Letters count as wide as those of a wide font (DejaVu Sans); otherwise
+// neighbouring texts in a browser would overlap.
 static const char draw[] =
     "function (chart, text) {"
     "  echarts.setPlatformAPI({measureText: function (text, font) {"
@@ -24,7 +24,7 @@ static const char draw[] =
     "  return canvas.renderToSVGString();"
     "}";
 
-// Each leaves its value, or the error, on top of the stack.
+// Each leaves its result, or the error, on top of the stack.
 static bool evaluate(duk_context *js, const char *what, const void *bytes, size_t n, duk_uint_t flags)
 {
     duk_push_string(js, what);

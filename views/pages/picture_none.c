@@ -1,4 +1,4 @@
-// Instead of picture.c where the build has no Duktape.
+// Replaces picture.c in a build without Duktape.
 #include "views/pages/picture.h"
 
 bool rb_picture_write(const char *chart, const char *document, struct rb_buf *out, struct rb_err *err)

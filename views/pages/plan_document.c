@@ -10,7 +10,7 @@
 
 // ---- simulated
 
-// The first runs of those that the estimate is from, where it is from any.
+// The first simulated runs of those behind the estimate, if there are any.
 static uint32_t first_run(const struct rb_plan *plan)
 {
     return rb_plan_is_by_engine(plan) ? RB_ENGINE_FIRST_UNSEEN : 0;
@@ -74,7 +74,7 @@ static void write_extras(const struct rb_plan_document *x, struct rb_json *j)
     rb_json_end_array(j);
 }
 
-// rb-plan-page/1; not whole: what a picture of the plan alone needs.
+// Writes rb-plan-page/1; not whole: only what a picture of the plan needs.
 static void write_document(const struct rb_plan_document *x, bool whole, struct rb_buf *out)
 {
     struct rb_json j;

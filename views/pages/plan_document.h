@@ -1,5 +1,5 @@
-// A plan that was found, and what a page shows beside it: rb-plan-page/1 (docs/formats/page.md) as a page for a browser, and as
-// a picture of its stages.
+// Writes a plan and the data shown beside it, rb-plan-page/1 (docs/formats/page.md), as a page for a browser and as a
+// picture of its stages.
 #ifndef RB_VIEWS_PLAN_DOCUMENT_H
 #define RB_VIEWS_PLAN_DOCUMENT_H
 
@@ -16,7 +16,7 @@ struct rb_plan_document {
     int64_t written_at_us;
 };
 
-// Fills timeline and, with curves, distribution, from the first runs of those that the estimate is from.
+// Fills timeline and, with curves, distribution, from the first simulated runs of those behind the estimate.
 bool rb_plan_document_simulate(struct rb_plan_document *x, int threads, bool curves, struct rb_err *err);
 bool rb_plan_document_save_page(const struct rb_plan_document *x, const char *path, struct rb_err *err);
 bool rb_plan_document_save_gantt(const struct rb_plan_document *x, const char *path, struct rb_err *err);

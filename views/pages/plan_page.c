@@ -93,11 +93,14 @@ static void limit_fact(const struct rb_plan *plan, struct rb_page *page)
         snprintf(kept, sizeof kept, "> 99.9 %%"); // never certain
     else
         snprintf(kept, sizeof kept, "%.1f %%", 100 * p);
-    rb_page_fact(page, timed && paid ? "on time and in budget" : timed ? "on time" : "in budget", kept,
-                 rb_buf_str(&asked));
+    rb_page_fact(page,
+                 timed && paid ? "on time and in budget"
+                 : timed       ? "on time"
+                               : "in budget",
+                 kept, rb_buf_str(&asked));
 }
 
-// What a little more time is worth, and a little less, where the frontier was asked.
+// The value of a little more time, and of a little less, if the frontier was computed.
 static void marginal_fact(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
 {
     char text[32];
@@ -112,9 +115,10 @@ static void marginal_fact(const struct rb_plan *plan, const struct rb_node *docu
     rb_buf_puts(&name, " more");
     rb_buf_printf(&saved, "saves %s", saved_uusd > 0 ? rb_plan_money(plan, saved_uusd, text) : "nothing");
     const int64_t dearer_uusd = is_null(sooner) ? -1 : amount(sooner, "cost_uusd");
-    rb_buf_printf(&less, "as much less:\n%s%s", dearer_uusd < 0    ? "no plan keeps it"
-                                               : dearer_uusd == 0 ? "nothing"
-                                                                  : rb_plan_money(plan, dearer_uusd, text),
+    rb_buf_printf(&less, "as much less:\n%s%s",
+                  dearer_uusd < 0    ? "no plan keeps it"
+                  : dearer_uusd == 0 ? "nothing"
+                                     : rb_plan_money(plan, dearer_uusd, text),
                   dearer_uusd < 0 ? "" : " more");
     rb_page_fact(page, rb_buf_str(&name), rb_buf_str(&saved), rb_buf_str(&less));
 }
@@ -147,7 +151,7 @@ static void plan_section(const struct rb_plan *plan, struct rb_page *page)
     put_table(page, "Stages: what 50 % and 95 % of runs need", &stages);
 }
 
-// ---- how sure
+// ---- probabilities
 
 static void quantile_row(struct rb_text_table *t, const char *what, const struct rb_quantiles *q,
                          void (*cell)(struct rb_text_table *, int64_t))
@@ -180,8 +184,8 @@ static void limits_sentence(const struct rb_plan *plan, struct rb_page *page)
         rb_buf_printf(&said, "; both: %s", rb_plan_probability(e, e->p_both, 4, p));
     rb_buf_puts(&said, rb_plan_on_what(plan));
     if (e->spread_unknown)
-        rb_buf_puts(&said, ": every time in the profile is a constant, so nothing is known of how far runs vary");
-    rb_page_paragraph(page, "%s. Asked for: %s%.10g.", rb_buf_str(&said),
+        rb_buf_puts(&said, ": every time in the profile is a constant, so it is unknown how far runs vary");
+    rb_page_paragraph(page, "%s. Required: %s%.10g.", rb_buf_str(&said),
                       plan->job->on_average ? "the mean within; " : "at least ", plan->confidence);
 }
 
@@ -265,7 +269,7 @@ static const struct {
 
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
 
-// Adds up what the stages cost; parts that none has are not shown.
+// Adds up the stages' costs; parts that no stage has are not shown.
 static void sum_parts(const struct rb_node *stages, int64_t totals[N_PARTS])
 {
     for (const struct rb_node *s = stages->first; s; s = s->next) {
@@ -313,7 +317,7 @@ static void money_table(const struct rb_plan *plan, const struct rb_node *timeli
         money_row(&t, plan, member(s, "stage")->text, amounts, totals);
     }
     money_row(&t, plan, "all", totals, totals);
-    put_table(page, "Expected cost by what is paid for", &t);
+    put_table(page, "Expected cost by purpose", &t);
 }
 
 static void money_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
@@ -325,7 +329,7 @@ static void money_section(const struct rb_plan *plan, const struct rb_node *docu
                                             "whether they train or not.");
     if (rb_plan_is_free(plan))
         return;
-    rb_page_chart(page, "breakdown", "Expected cost of each stage by what is paid for.");
+    rb_page_chart(page, "breakdown", "Expected cost of each stage by purpose.");
     money_table(plan, timeline, page);
     rb_page_paragraph(page, "In the proportions of %" PRId64 " simulated runs; together the expected cost.",
                       amount(timeline, "runs"));
@@ -366,8 +370,9 @@ static void scenario_row(struct rb_text_table *t, const struct rb_plan *plan, co
 
 static void what_if_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
 {
-    static const struct rb_text_column columns[] = {{"what if", false, 0},  {"mean cost", true, 0}, {"change", true, 0},
-                                                    {"mean time", true, 0}, {"change", true, 0},    {"P(kept)", true, 0}};
+    static const struct rb_text_column columns[] = {{"what if", false, 0}, {"mean cost", true, 0},
+                                                    {"change", true, 0},   {"mean time", true, 0},
+                                                    {"change", true, 0},   {"P(kept)", true, 0}};
     const struct rb_node *what_if = member(document, "what_if");
     struct rb_text_table t;
     rb_page_section(page, "what-if", "What if", "The same job planned again with one thing changed.");
@@ -377,7 +382,7 @@ static void what_if_section(const struct rb_plan *plan, const struct rb_node *do
     rb_text_table_init(&t, columns, N_COLUMNS(columns));
     for (const struct rb_node *s = member(what_if, "scenarios")->first; s; s = s->next)
         scenario_row(&t, plan, s);
-    put_table(page, "Each planned anew; changes are against this plan", &t);
+    put_table(page, "Each planned again; changes are against this plan", &t);
 }
 
 // ---- the page

@@ -36,15 +36,15 @@ static void price_row(struct rb_text_table *t, const struct rb_offer *offer, int
     age_cell(t, offer, now_us);
 }
 
-// Where prices are from, each source once, with the first machine that it is of.
+// The sources of the prices, each once, with its first machine.
 static void price_sources(const struct rb_plan *plan, struct rb_page *page)
 {
     for (int i = 0; i < plan->n_offers; i++) {
         const struct rb_offer *o = &plan->offers[i];
-        bool told = !o->source;
-        for (int k = 0; k < i && !told; k++)
-            told = plan->offers[k].source && strcmp(plan->offers[k].source, o->source) == 0;
-        if (told)
+        bool listed = !o->source;
+        for (int k = 0; k < i && !listed; k++)
+            listed = plan->offers[k].source && strcmp(plan->offers[k].source, o->source) == 0;
+        if (listed)
             continue;
         RB_AUTO(rb_buf_finish) struct rb_buf of = RB_BUF_INIT;
         rb_buf_printf(&of, "%s, %s: ", o->instance_type, rb_market_name(o->market));
@@ -67,7 +67,7 @@ void rb_plan_page_prices(const struct rb_plan *plan, const struct rb_plan_page_m
     price_sources(plan, page);
 }
 
-// ---- what it rests on
+// ---- the basis of the estimate
 
 static const char *method_text(enum rb_estimate_method method)
 {

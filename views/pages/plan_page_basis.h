@@ -1,4 +1,4 @@
-// The end of a plan's page: what it was made from. Prices with their age, the methods and errors of the estimate, the profile,
+// The end of a plan's page: its sources. Prices with their age, the methods and errors of the estimate, the profile,
 // warnings.
 #ifndef RB_VIEWS_PLAN_PAGE_BASIS_H
 #define RB_VIEWS_PLAN_PAGE_BASIS_H
@@ -7,7 +7,7 @@
 #include "views/pages/page.h"
 
 struct rb_plan_page_made {
-    const char *written_at; // the same instant twice
+    const char *written_at; // the same instant in two forms
     int64_t written_at_us;
     int64_t curve_runs, timeline_runs; // simulated
 };

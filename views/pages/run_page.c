@@ -1,4 +1,4 @@
-// Words and tables of the page; the charts are in views/charts/run_*.js.
+// The text and tables of the page; the charts are in views/charts/run_*.js.
 #include "views/pages/run_page.h"
 
 #include "base/json.h"
@@ -105,13 +105,12 @@ static void learning(struct rb_page *p, const struct rb_node *document, bool liv
         rb_page_paragraph(p, "No trial has reported.");
         return;
     }
-    rb_page_paragraph(
-        p, "%s over what was trained, by the stage a trial came to; those stopped early are faint. Goal: %s.",
-        rb_document_text(metric, "name"), rb_document_text(metric, "goal"));
-    rb_page_chart(p, "run-learning", "Learning curves of all trials that reported, by the stage they came to.");
+    rb_page_paragraph(p, "%s over the resource, by the stage a trial reached; those stopped early are faint. Goal: %s.",
+                      rb_document_text(metric, "name"), rb_document_text(metric, "goal"));
+    rb_page_chart(p, "run-learning", "Learning curves of all trials that reported, by the stage they reached.");
 }
 
-// Shares of nothing say nothing: where nobody pays, time is what there is.
+// Shares of zero dollars are useless: if nothing has a price, the page shows time.
 static void time_spent(struct rb_page *p, const struct rb_node *document, bool live)
 {
     rb_page_section(p, "money", "Where the time went",
@@ -137,7 +136,7 @@ static void money(struct rb_page *p, const struct rb_node *document, bool live)
     }
     rb_page_chart(p, "run-money", "The cost of the run and of each node, in parts.");
     rb_run_page_parts(p, document);
-    rb_page_chart(p, "run-spent", "Dollars so far over time, beside what was expected.");
+    rb_page_chart(p, "run-spent", "Dollars so far over time, beside the expectation.");
 }
 
 static void outcome(struct rb_page *p, const struct rb_node *document)
@@ -192,7 +191,7 @@ static bool check(const struct rb_node *document, struct rb_err *err)
     return true;
 }
 
-// live: every figure is there from the beginning, to be filled as things happen.
+// live: every figure is there from the beginning, and is filled in later.
 static void sections(struct rb_page *p, const struct rb_node *document, bool live)
 {
     rb_run_page_facts(p, document);

@@ -31,7 +31,7 @@ static void put(struct rb_page *p, const char *name, const char *figure, const c
         rb_page_fact(p, name, figure, remark);
 }
 
-// "expected $0.09\n95 % of runs: at most $0.12". Where the profile has no spread, nothing is known of the 95 %.
+// "expected $0.09\n95 % of runs: at most $0.12". Without a spread in the profile the 95 % are unknown.
 static void expected(const struct rb_node *values, format_fn *format, struct rb_buf *out)
 {
     const struct rb_node *predicted = rb_document_member(values, "predicted");
@@ -55,7 +55,7 @@ static void cost_fact(struct rb_page *p, const struct rb_node *document)
                  rb_format_money(rb_document_int(cost, "actual"), figure), rb_buf_str(&remark));
 }
 
-// Where nothing has a price: the share of the GPUs' time that went into training.
+// If nothing has a price: the share of the GPUs' time that went into training.
 static void use_fact(struct rb_page *p, const struct rb_node *document)
 {
     const struct rb_node *time = rb_document_member(report_of(document), "node_time_us");
@@ -81,7 +81,8 @@ static void time_fact(struct rb_page *p, const struct rb_node *document)
 
 // --- the outcome and the limits
 
-// "\ndeadline 30.0 s: kept", or by how much it was not. reached: the run came to its end; broken: it was ended for this limit.
+// "\ndeadline 30.0 s: kept", or by how much it was missed. reached: the run came to its end; broken: it was ended for
+// this limit.
 // Returns whether it was not kept.
 static bool limit_line(const char *name, int64_t limit, int64_t actual, bool reached, bool broken, format_fn *format,
                        struct rb_buf *out)
@@ -127,20 +128,20 @@ static void outcome_fact(struct rb_page *p, const struct rb_node *document)
     RB_AUTO(rb_buf_finish) struct rb_buf remark = RB_BUF_INIT;
     char figure[32];
     outcome_words(outcome, figure, &remark);
-    // One whose policy works until the deadline ends a moment after it, as it should.
+    // A run whose policy works until the deadline ends a moment after it, as it should.
     const int64_t time_us = rb_document_flag(report, "ended_at_deadline")
                                 ? 0
                                 : rb_document_int(rb_document_member(report, "time_us"), "actual");
     const bool late = limit_line("deadline", rb_document_int(limits, "deadline_us"), time_us, reached,
                                  strcmp(outcome, "stopped: deadline") == 0, rb_format_duration, &remark);
-    const bool dear = limit_line("budget", rb_document_int(limits, "budget_uusd"),
-                                 rb_document_int(rb_document_member(report, "cost_uusd"), "actual"), reached,
-                                 strcmp(outcome, "stopped: budget") == 0, rb_format_money, &remark);
+    const bool over_budget = limit_line("budget", rb_document_int(limits, "budget_uusd"),
+                                        rb_document_int(rb_document_member(report, "cost_uusd"), "actual"), reached,
+                                        strcmp(outcome, "stopped: budget") == 0, rb_format_money, &remark);
     if (is_running(document)) {
         chance_line(progress, "p_on_time", "P(on time)", &remark);
         chance_line(progress, "p_in_budget", "P(in budget)", &remark);
     }
-    put(p, "outcome", figure, rb_buf_str(&remark), late || dear || rb_report_outcome_is_failure(outcome));
+    put(p, "outcome", figure, rb_buf_str(&remark), late || over_budget || rb_report_outcome_is_failure(outcome));
 }
 
 // --- trials
@@ -180,7 +181,7 @@ static int count_lost(const struct rb_node *document)
     return n;
 }
 
-// Only where something did.
+// Only if something failed.
 static void failures_fact(struct rb_page *p, const struct rb_node *document)
 {
     int all;

@@ -1,4 +1,4 @@
-// Rows of the run's tables, read leniently: check() of run_page.c has seen to what is needed.
+// Rows of the run's tables, read leniently: check() of run_page.c has checked the necessary members.
 #include "views/pages/run_page_tables.h"
 
 #include "base/arena.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define UNKNOWN     "not known"
-#define FOLD        30 // trials that are seen at once
+#define FOLD        30 // trials that are visible at once
 #define N_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
 typedef char *format_fn(int64_t v, char out[static 32]);
@@ -146,7 +146,7 @@ void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
 
 void rb_run_page_time_parts(struct rb_page *p, const struct rb_node *document)
 {
-    // Parts that nothing went to are left out, as the 60 s minimum, which is money only.
+    // Parts with no time are left out, such as the 60 s minimum, which concerns only money.
     parts_table(p, "The parts add up to the time of all GPUs", "GPU time",
                 rb_document_at(document, "report.node_time_us"), rb_format_duration);
 }
@@ -304,7 +304,7 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
 
 // --- nodes
 
-// An instant of a node that has not come: it may still, or the node was gone before.
+// An instant in the life of a node that has not happened: it may still, or the node ended before it.
 static void instant_cell(struct rb_text_table *t, const struct rb_node *h, const char *key)
 {
     char out[32];
@@ -313,7 +313,7 @@ static void instant_cell(struct rb_text_table *t, const struct rb_node *h, const
     rb_text_table_cell(t, "%s", at_us >= 0 ? rb_format_duration(at_us, out) : missing);
 }
 
-enum { NODE_COLUMNS = 12 }; // the last one, cost, only where something has a price
+enum { NODE_COLUMNS = 12 }; // the last one, cost, only if something has a price
 
 static void node_row(struct rb_text_table *t, const struct rb_node *h, const struct rb_node *r)
 {
@@ -356,7 +356,7 @@ void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document)
     finish(p, "Nodes; times since the start of the run", &t);
 }
 
-// --- what else happened
+// --- other events
 
 struct happening {
     int64_t at_us;
@@ -416,7 +416,7 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
     qsort(all, (size_t)n, sizeof *all, by_time);
     rb_page_section(p, "events", "Replans and faults", NULL);
     if (n == 0) {
-        rb_page_paragraph(p, "None: the plan was carried out as it was made.");
+        rb_page_paragraph(p, "None: the plan was executed as it was made.");
         return;
     }
     rb_text_table_init(&t, columns, N_OF(columns));
@@ -430,7 +430,7 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
     finish(p, "Replans, faults, warnings and stops, in order", &t);
 }
 
-// --- while it goes on
+// --- while the run is not over
 
 static void quantity(struct rb_text_table *t, const char *name, const struct rb_node *map, const char *key,
                      format_fn *format)
@@ -439,7 +439,7 @@ static void quantity(struct rb_text_table *t, const char *name, const struct rb_
     known_cell(t, map, key, format);
 }
 
-// An instant that has passed was foreseen before the run fell behind: the next prediction is on its way.
+// A predicted instant that has passed is out of date, because the run fell behind: the next prediction is on its way.
 static void end_row(struct rb_text_table *t, const char *name, const struct rb_node *progress, const char *key)
 {
     const int64_t end_us = rb_document_int(progress, key);
@@ -481,7 +481,7 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     struct rb_text_table t;
     if (!now)
         return;
-    rb_page_section(p, "progress", "Where it stands", NULL);
+    rb_page_section(p, "progress", "Progress", NULL);
     rb_text_table_init(&t, columns, N_OF(columns));
     rb_text_table_cell(&t, "stage");
     if (rb_document_member(now, "stage"))
@@ -506,7 +506,7 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     finish(p, "Times since the start of the run", &t);
     const struct rb_policy *policy = rb_policy_find(rb_document_text(rb_document_member(document, "plan"), "policy"));
     if (rb_document_text(now, "why_unknown")[0])
-        rb_page_paragraph(p, "How it will end is not known: %s.", rb_document_text(now, "why_unknown"));
+        rb_page_paragraph(p, "Its end is not known: %s.", rb_document_text(now, "why_unknown"));
     else if (strcmp(rb_document_text(now, "forecast"), "plan") == 0)
         rb_page_paragraph(p, "The ends are the plan's forecast. A prediction from what has happened will replace it.");
     else if (policy && policy->foreseen_if)

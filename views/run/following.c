@@ -32,7 +32,7 @@ void rb_following_finish(struct rb_following *f)
     rb_run_files_finish(&f->files);
 }
 
-// ---- what happened
+// ---- events
 
 static void add_line(struct rb_following *f, int64_t time_us, const char *text)
 {
@@ -61,7 +61,7 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     return true;
 }
 
-// Faults, replans and warnings come among the events, by their time.
+// Faults, replans and warnings are placed among the events by their time.
 static bool take_notes(struct rb_following *f, struct rb_err *err)
 {
     struct rb_note *notes;
@@ -82,7 +82,7 @@ static bool take_notes(struct rb_following *f, struct rb_err *err)
     return true;
 }
 
-// ---- what there is
+// ---- the present state
 
 static bool take_node(struct rb_following *f, const struct rb_launch_row *row, const struct rb_spend_now *now,
                       struct rb_run_screen_node *out, struct rb_err *err)
@@ -125,7 +125,7 @@ static bool take_nodes(struct rb_following *f, const struct rb_spend_now *now, s
     return true;
 }
 
-// Where no process is at work, what is known ends with the last event.
+// If no process executes the run, the known state ends with the last event.
 static struct rb_spend_now now_of(const struct rb_following *f, const struct rb_journal_meta *meta)
 {
     int64_t run_us = f->last_us;
@@ -144,11 +144,11 @@ static void say_state(struct rb_following *f, enum rb_job_outcome outcome, enum 
     if (r->pid || rb_job_is_final(outcome))
         return;
     if (outcome == RB_JOB_STOPPED && reason == RB_STOP_BROKEN_SCRIPT)
-        snprintf(f->hint, sizeof f->hint, "correct the script and start a new run; what it printed: rbrun logs %s",
+        snprintf(f->hint, sizeof f->hint, "correct the script and start a new run; its output: rbrun logs %s",
                  r->run_id);
     else
-        snprintf(f->hint, sizeof f->hint, "%s; go on with: rbrun resume %s",
-                 outcome == RB_JOB_RUNNING ? "nobody is at work" : "it can be resumed", r->run_id);
+        snprintf(f->hint, sizeof f->hint, "%s; continue with: rbrun resume %s",
+                 outcome == RB_JOB_RUNNING ? "no process executes it" : "it can be resumed", r->run_id);
     r->hint = f->hint;
 }
 
@@ -156,14 +156,14 @@ static void foresee(struct rb_following *f, bool settle, enum rb_job_outcome out
 {
     struct rb_progress *p = &f->screen.progress;
     if (outcome != RB_JOB_RUNNING || !f->screen.pid) {
-        rb_progress_set_unknown(p, outcome == RB_JOB_RUNNING ? "nobody is at work" : "the run is over");
+        rb_progress_set_unknown(p, outcome == RB_JOB_RUNNING ? "no process executes it" : "the run is over");
         return;
     }
     if (settle)
         rb_standing_settle(&f->standing, p);
     else
         rb_standing_work(&f->standing, p);
-    rb_standing_tell(&f->standing, p);
+    rb_standing_report(&f->standing, p);
 }
 
 bool rb_following_look(struct rb_following *f, bool settle, struct rb_err *err)

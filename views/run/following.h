@@ -1,5 +1,5 @@
-// A run seen from outside, again and again: from its journal alone, whether or not a process carries it out. Reads only; a
-// run is never kept waiting by who looks at it.
+// Follows a run from outside: from its journal alone, whether or not a process executes it. Reads only; the run never
+// waits for a reader.
 #ifndef RB_VIEWS_FOLLOWING_H
 #define RB_VIEWS_FOLLOWING_H
 
@@ -8,7 +8,7 @@
 #include "executor/run/standing.h"
 #include "views/live/run_screen.h"
 
-enum { RB_FOLLOWING_LINES = 64 }; // what happened last
+enum { RB_FOLLOWING_LINES = 64 }; // the last events
 
 struct rb_following {
     struct rb_run_files files;
@@ -21,19 +21,19 @@ struct rb_following {
     struct rb_arena rows;          // of the last look
     struct rb_run_screen screen;
     char state[64], hint[256];
-    int64_t news; // of the last look; grows whenever something has happened
-    bool (*look_on)(void *ctx, bool settle, struct rb_err *err); // of a pool: at its jobs; NULL: nothing more
+    int64_t news; // of the last look; grows whenever something happens
+    bool (*look_on)(void *ctx, bool settle, struct rb_err *err); // for a pool: looks at its jobs; NULL: nothing more
     void *look_on_ctx;
 };
 
-// Finish with rb_following_finish, also after a failure. state_dir, run: as rb_run_files_open has them.
+// Finish with rb_following_finish, also after a failure. state_dir, run: as for rb_run_files_open.
 bool rb_following_open(struct rb_following *f, const char *state_dir, const char *run, struct rb_err *err);
 void rb_following_finish(struct rb_following *f);
 
-// Takes in what is new; f->screen is the run as of now. settle: waits until how it will end is worked out; else some
-// milliseconds go into it.
+// Reads what is new; f->screen is then the run as of now. settle: waits until the prediction of its end is complete;
+// else spends some milliseconds on it.
 bool rb_following_look(struct rb_following *f, bool settle, struct rb_err *err);
-// Nothing more will happen, unless somebody resumes it.
+// Nothing more will happen, unless the run is resumed.
 bool rb_following_is_over(const struct rb_following *f);
 
 #endif

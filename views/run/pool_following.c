@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-// ---- what there is
+// ---- the present state
 
 static bool recall(struct rb_pool_following *p, const char ***out_run_ids, struct rb_err *err)
 {
@@ -33,7 +33,7 @@ bool rb_pool_following_take_in(struct rb_pool_following *p, int job, struct rb_e
     return p->jobs[job].has_begun || rb_err_set(err, RB_E_RUN_UNKNOWN, "this job of the pool has not begun");
 }
 
-// ---- where it stands
+// ---- progress
 
 static struct rb_pool_progress add_up(const struct rb_pool_following *p)
 {
@@ -50,7 +50,7 @@ static struct rb_pool_progress add_up(const struct rb_pool_following *p)
     return sum;
 }
 
-// A pool whose jobs have all come to their ends has nothing left to do. NULL: it has, or may be resumed.
+// If all of a pool's jobs have ended, it has nothing left to do. NULL: it has, or may be resumed.
 static const char *settled_state(const struct rb_pool_following *p)
 {
     const char *state = "complete";
@@ -67,21 +67,21 @@ static const char *settled_state(const struct rb_pool_following *p)
 
 static struct rb_run_screen_job tell_job(const struct rb_pool_following *p, const struct rb_pool_report *r, int i)
 {
-    const struct rb_pool_report_job *told = &r->jobs[i];
+    const struct rb_pool_report_job *reported = &r->jobs[i];
     const struct rb_run_screen *screen = p->jobs[i].has_begun ? &p->jobs[i].following.screen : NULL;
     return (struct rb_run_screen_job){
-        .job = told->job,
-        .run_id = told->run_id,
-        .state = told->outcome,
+        .job = reported->job,
+        .run_id = reported->run_id,
+        .state = reported->outcome,
         .arrives_us = p->file.jobs[i].arrives_us,
         .progress = screen ? &screen->progress : NULL,
         .gpus = screen && !screen->progress.over ? rb_lent_gpus(screen->engine) : 0,
-        .spent_uusd = rb_pool_report_share_uusd(r, told),
+        .spent_uusd = rb_pool_report_share_uusd(r, reported),
         .deadline_us = screen ? screen->progress.deadline_us : p->file.jobs[i].deadline_us,
     };
 }
 
-static void tell(struct rb_pool_following *p)
+static void update_progress(struct rb_pool_following *p)
 {
     const struct rb_pool_report r = rb_pool_following_report(p);
     struct rb_run_screen_job *jobs = rb_arena_array(&p->arena, (size_t)p->n, sizeof *jobs);
@@ -109,7 +109,7 @@ static bool look_at_jobs(void *ctx, bool settle, struct rb_err *err)
         p->owner.news += j->following.news;
     }
     p->progress = add_up(p);
-    tell(p);
+    update_progress(p);
     return true;
 }
 

@@ -1,5 +1,5 @@
-// A pool seen from outside, again and again: the run that owns the nodes and the runs of its jobs, each from its own journal.
-// pool.json says which jobs have begun, journals say the rest.
+// Follows a pool from outside: the run that owns the nodes and the runs of its jobs, each from its own journal.
+// pool.json says which jobs have begun; the journals hold the rest.
 #ifndef RB_VIEWS_POOL_FOLLOWING_H
 #define RB_VIEWS_POOL_FOLLOWING_H
 
@@ -16,26 +16,26 @@ struct rb_pool_following_job {
 struct rb_pool_following {
     const char *state_dir;
     struct rb_following owner;
-    struct rb_arena arena; // of the last look: what pool.json says, and what is shown of it
+    struct rb_arena arena; // of the last look: the contents of pool.json, and what is shown of it
     struct rb_pool_file file;
     struct rb_pool_following_job *jobs; // [n]
     int n;                              // 0: the run is no pool
-    bool ended;                         // the caller knows that no job is to arrive any more
+    bool ended;                         // the caller knows that no more jobs will arrive
     struct rb_pool_progress progress;   // of the last look
 };
 
-// Any run: of one that is no pool, only `owner` is there. p stays where it is. Finish with rb_pool_following_finish, also after a
-// failure. state_dir, run: as rb_run_files_open has them.
+// Opens any run: for one that is no pool, only `owner` is filled in. p must not move. Finish with
+// rb_pool_following_finish, also after a failure. state_dir, run: as for rb_run_files_open.
 bool rb_pool_following_open(struct rb_pool_following *p, const char *state_dir, const char *run,
                             struct rb_err *err);
 void rb_pool_following_finish(struct rb_pool_following *p);
 
-// rb_following_look of the owner, and of every job that has begun: p->owner.screen describes the pool.
+// rb_following_look at the owner and at every job that has begun: p->owner.screen describes the pool.
 bool rb_pool_following_look(struct rb_pool_following *p, bool settle, struct rb_err *err);
-// One job alone, for a look at that; NOT_FOUND: it has not begun.
+// Reads only one job, for a look at that; NOT_FOUND: it has not begun.
 bool rb_pool_following_take_in(struct rb_pool_following *p, int job, struct rb_err *err);
 
-// Its report so far, rb-pool-report/1, as of the last look. In the arena.
+// The pool's report so far, rb-pool-report/1, as of the last look. In the arena.
 struct rb_pool_report rb_pool_following_report(struct rb_pool_following *p);
 
 #endif

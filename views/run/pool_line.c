@@ -32,7 +32,7 @@ static struct rb_pool_progress look(const struct rb_pool_run *p)
     return now;
 }
 
-// One job after the other: with a hundred of them the line costs no more than with one.
+// One job after the other: the line of a hundred jobs costs no more than that of one.
 static void work_at_one(struct rb_pool_line *l)
 {
     const struct rb_pool_run *p = l->pool;

@@ -69,7 +69,7 @@ static bool make_index(struct rb_pool_following *s, bool over, struct rb_buf *ou
     return true;
 }
 
-// A job that is over has ended, whatever the others do.
+// A job that is over has ended, even if the others go on.
 static bool make_job(struct rb_following *f, bool over, struct rb_buf *page, struct rb_buf *data, struct rb_err *err)
 {
     return rb_run_serve_make(f, over || f->over_us >= 0, page, data, err);

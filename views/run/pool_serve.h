@@ -4,7 +4,8 @@
 
 #include "views/run/run_serve.h"
 
-// For rb_run_serve_begin_with; id: of the run that owns the nodes. Reads pool.json and journals, of jobs as they begin.
+// For rb_run_serve_begin_with; id: of the run that owns the nodes. Reads pool.json and the journals of jobs as they
+// begin.
 bool rb_pool_serve_open(const char *state_dir, const char *id, struct rb_run_serve_source *out, struct rb_err *err);
 
 #endif

@@ -21,7 +21,7 @@ struct listing {
     int n;
 };
 
-// r NULL: the run cannot be read, `text` says why; else text is its outcome.
+// r NULL: the run cannot be read, and `text` explains why; else text is its outcome.
 static void list_member(struct listing *to, const char *run_id, const struct rb_report *r, const char *text)
 {
     struct rb_json *j = &to->json;

@@ -1,5 +1,5 @@
-// Documents and pages of what goes on, made again when a page asks, but never so often that it takes more than a small part
-// of a core. The server's thread has its own journals, plans and engines; with the main thread it shares two flags (and inside
+// Makes documents and pages again when a page asks, but so rarely that it takes only a small part of a core. The
+// server's thread has its own journals, plans and engines. It shares two flags with the main thread (and inside
 // libraries cJSON's last error, which is not read).
 #include "views/run/run_serve.h"
 
@@ -18,8 +18,8 @@
 #include <time.h>
 
 enum {
-    LEAST_AGE_US = 1000000, // of a document that is made again
-    SHARE = 20,             // it is made at most this part of the time
+    LEAST_AGE_US = 1000000, // of a document before it is made again
+    SHARE = 20,             // making it takes at most this part of the time
     FAREWELL_US = 4000000,  // a page asks every other second
     FAREWELL_STEP_US = 50000,
 };
@@ -32,10 +32,10 @@ struct shown {
 struct rb_run_serve {
     struct rb_run_serve_source source;
     struct rb_live_server *server;
-    struct shown *pages; // [source.n_pages], the server's thread's alone
+    struct shown *pages; // [source.n_pages], only for the server's thread
     // Both threads:
     atomic_bool over;     // the run has ended
-    atomic_bool was_seen; // and somebody has the document that says so
+    atomic_bool was_seen; // and a client has received the document that reports it
 };
 
 // --- the server's thread
@@ -58,7 +58,7 @@ static bool is_fresh(const struct shown *p, int64_t now_us)
 static void warn(struct shown *p, const struct rb_err *err)
 {
     if (!p->warned && err->code != RB_ERR_NOT_FOUND)
-        rb_warn("the served page is not updated any more: %s", err->message);
+        rb_warn("the served page is no longer updated: %s", err->message);
     p->warned = p->warned || err->code != RB_ERR_NOT_FOUND;
 }
 

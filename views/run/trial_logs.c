@@ -17,7 +17,7 @@
 
 enum { MAX_LOGS = 4096, FOLLOW_US = 200000, BUFFER_BYTES = 4 * RB_LIMIT_METRIC_LINE };
 
-// What one process of a start has printed, and how far it was shown.
+// The output of one process of a start, and how much of it was shown.
 struct log_file {
     char *name;
     int trial, stage, start, rank;
@@ -30,7 +30,7 @@ struct logs {
     int trial; // -1: all
     bool json;
     struct log_file *files;
-    int n, last; // last: whose output was printed last, -1: none yet
+    int n, last; // last: the file printed last, -1: none yet
     char *bytes; // [BUFFER_BYTES]
 };
 
@@ -42,7 +42,7 @@ static int by_start(const void *a, const void *b)
     return x->start != y->start ? x->start - y->start : x->rank - y->rank;
 }
 
-// Names are the launcher's.
+// The launcher chooses the names.
 static bool parse_name(const char *name, struct log_file *out)
 {
     *out = (struct log_file){0};
@@ -95,7 +95,7 @@ static void print_line(const struct logs *l, const struct log_file *f, const cha
     puts(rb_buf_str(&out));
 }
 
-// Whole lines only: the rest is still being written. Returns the bytes that were printed.
+// Only whole lines: the rest is still being written. Returns the bytes that were printed.
 static size_t print_lines(struct logs *l, const struct log_file *f, size_t n)
 {
     static_assert(BUFFER_BYTES > RB_LIMIT_METRIC_LINE + 1, "the launcher cuts lines at that");
@@ -115,16 +115,17 @@ static bool print_more(struct logs *l, int i, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     struct log_file *f = &l->files[i];
-    size_t told = 1;
+    size_t printed_now = 1;
     rb_buf_printf(&path, "%s/%s", l->dir, f->name);
     const int fd = open(rb_buf_str(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return rb_err_set(err, RB_E_FILE_READ, "cannot read %s: %s", rb_buf_str(&path), strerror(errno));
-    for (ssize_t n; told > 0 && (n = pread(fd, l->bytes, BUFFER_BYTES, f->printed)) > 0; f->printed += (off_t)told) {
+    for (ssize_t n; printed_now > 0 && (n = pread(fd, l->bytes, BUFFER_BYTES, f->printed)) > 0;
+         f->printed += (off_t)printed_now) {
         if (!l->json && l->last != i && memchr(l->bytes, '\n', (size_t)n))
             printf("== %s\n", f->name);
-        told = print_lines(l, f, (size_t)n);
-        l->last = told > 0 ? i : l->last;
+        printed_now = print_lines(l, f, (size_t)n);
+        l->last = printed_now > 0 ? i : l->last;
     }
     close(fd);
     return fflush(stdout) == 0 || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
@@ -142,7 +143,7 @@ static bool print_logs(struct logs *l, bool follow, struct rb_err *err)
             usleep(FOLLOW_US);
     } while (follow);
     return l->n > 0 || rb_err_set(err, RB_E_TRIAL_UNKNOWN,
-                                  "%s: no such output yet; `rbrun status` says which trials have begun", l->dir);
+                                  "%s: no such output yet; `rbrun status` shows which trials have begun", l->dir);
 }
 
 bool rb_trial_logs_print(const char *run_dir, const char *run_id, int trial, bool follow, bool json, struct rb_err *err)

@@ -11,18 +11,18 @@
 
 enum { REFRESH_US = 1000000 };
 
-#define FOOTER "q leaves; the run goes on"
+#define FOOTER "q leaves; the run continues"
 
-// ---- the terminal, as it was
+// ---- the terminal's original state
 
-// A handler of a crash reaches nothing else; set while the screen is ours.
+// For the handler of a crash, which can use nothing else; set while we own the screen.
 static struct termios as_it_was;
 
 static void give_back(void)
 {
     static const char leave[] = RB_TERMINAL_LEAVE;
     ssize_t n = write(STDOUT_FILENO, leave, sizeof leave - 1);
-    (void)n; // nothing could be done about it
+    (void)n; // there is no remedy
     tcsetattr(STDIN_FILENO, TCSANOW, &as_it_was);
 }
 
@@ -40,7 +40,7 @@ static void on_crash(void (*handler)(int))
         signal(numbers[i], handler);
 }
 
-// Keys come one by one and are not shown; ^C stays a signal.
+// Keys arrive one by one and are not echoed; ^C stays a signal.
 static bool take_over(struct rb_err *err)
 {
     struct termios keys;
@@ -88,7 +88,7 @@ static void stop(void *arg)
     rb_loop_uv_stop(w->uv);
 }
 
-// ^Z: the shell gets its terminal as it was; `fg` brings the screen back.
+// ^Z: the shell gets its terminal back; `fg` brings the screen back.
 static void suspend(void *arg)
 {
     struct watch *w = arg;
@@ -177,17 +177,17 @@ static bool print_json(struct rb_following *f, struct rb_err *err)
 
 bool rb_watch_lines(struct rb_following *f, bool json, struct rb_err *err)
 {
-    int64_t told = -1;
+    int64_t shown = -1;
     for (;; usleep(REFRESH_US)) {
         if (!rb_following_look(f, true, err))
             return false;
         const bool over = rb_following_is_over(f);
-        if (!over && f->news == told)
+        if (!over && f->news == shown)
             continue;
         if (!(json ? print_json(f, err) : print_summary(f, !over, err)))
             return false;
         if (over)
             return true;
-        told = f->news;
+        shown = f->news;
     }
 }

@@ -1,4 +1,4 @@
-// The first run of a simulation, watched and drawn: what the engine ordered and when it came to an end.
+// Draws the first run of a simulation: what the engine ordered, and when it ended.
 #include "views/simulations/sim_gantt.h"
 
 #include "base/file.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BARS 200000 // a picture with more of them shows nothing
+#define MOST_BARS 200000 // a picture with more bars is unreadable
 
 struct drawing {
     struct rb_gantt_bar *bars;
@@ -19,9 +19,9 @@ struct drawing {
     int n_trials;
     struct rb_gantt_line lines[RB_LIMIT_STAGES + 1];
     int n_lines, phase;
-    struct rb_gantt_node *nodes; // copied at the end: then there is no engine any more
+    struct rb_gantt_node *nodes; // copied at the end, before the engine is freed
     int n_nodes;
-    int *lost; // numbers of nodes that were taken back
+    int *lost; // numbers of preempted nodes
     int n_lost;
     const struct rb_plan *plan;
     bool on_demand; // asynchronous: a start may pass several levels
@@ -57,7 +57,7 @@ static void add_bar(struct drawing *d, const struct rb_gantt_bar *bar)
     d->bars[d->n_bars++] = *bar;
 }
 
-// Where an asynchronous trial stands after so much; it keeps the level it was handed out at when it is resized.
+// The level of an asynchronous trial after this start; it keeps the level at which it was started when it is resized.
 static int level_after(const struct drawing *d, const struct rb_action *a)
 {
     int level = a->stage;
@@ -96,7 +96,7 @@ static void end(struct drawing *d, int trial, int64_t resource, int64_t now_us, 
     d->open[trial] = -1;
 }
 
-// A trial that trains on has reached the next level: another shade.
+// A trial that continues has reached the next level: another shade.
 static void pass_level(struct drawing *d, int trial, int64_t resource, int64_t now_us)
 {
     const int first = trial < d->n_trials ? d->open[trial] : -1;

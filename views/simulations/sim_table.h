@@ -1,4 +1,4 @@
-// What simulated runs came to: of one variant, or of several compared replicate by replicate.
+// Tables of simulated runs: of one variant, or of several compared replicate by replicate.
 #ifndef RB_VIEWS_SIM_TABLE_H
 #define RB_VIEWS_SIM_TABLE_H
 

@@ -1,4 +1,5 @@
-// The picture of a trace: every node is a row, every job a colour, deeper the further it is trained.
+// The picture of a trace: every node is a row and every job has a colour, which is deeper the further the job is
+// trained.
 #include "views/simulations/trace_gantt.h"
 
 #include "base/file.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BARS 200000 // a picture with more of them shows nothing
+#define MOST_BARS 200000 // a picture with more bars is unreadable
 #define SHADES    4
 
 struct rb_trace_gantt {
@@ -63,7 +64,7 @@ static void placed(void *ctx, int job, const int *row, int64_t now_us)
         d->open[job] = d->open[job] < 0 ? d->n_bars : d->open[job];
         *add_bar(d) = (struct rb_gantt_bar){
             .node = d->run->nodes.lease[node],
-            .gpus = (uint64_t)row[node], // how many; which ones is found afterwards
+            .gpus = (uint64_t)row[node], // their number; which ones is decided afterwards
             .trial = job,
             .level = t->epoch * SHADES / t->job->app->n_epochs,
             .start_us = now_us,
@@ -96,7 +97,7 @@ bool rb_trace_gantt_create(const char *path, const struct rb_trace_run *run, con
 
 // ---- afterwards
 
-// Within a round a job may take GPUs before the one that had them gives them up, so lanes are given when all is known.
+// Within a round a job may take GPUs before their user releases them, so lanes are assigned when everything is known.
 static uint64_t lowest_lanes(uint64_t used, int n)
 {
     uint64_t mask = 0;
@@ -109,7 +110,7 @@ static uint64_t lowest_lanes(uint64_t used, int n)
     return mask;
 }
 
-// Drops bars that never lasted; the others get the lowest lanes of their node that are free.
+// Drops bars that never lasted; the others get the lowest free lanes of their node.
 static void find_lanes(struct rb_trace_gantt *d, int n_leases)
 {
     // Of each lease: its bars that may still run, as a chain of indices through `next`.

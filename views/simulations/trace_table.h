@@ -1,4 +1,4 @@
-// What became of the jobs of a trace on one shared cluster: a table, or rb-sim-trace/1.
+// The results of a trace's jobs on one shared cluster: a table, or rb-sim-trace/1.
 #ifndef RB_VIEWS_TRACE_TABLE_H
 #define RB_VIEWS_TRACE_TABLE_H
 

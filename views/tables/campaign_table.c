@@ -50,7 +50,7 @@ void rb_measurement_print_script(const struct rb_measurement *m, struct rb_buf *
     if (rb_campaign_resumed(m->campaign) == RB_RESUMED_NO)
         rb_buf_printf(
             out,
-            "warning: the script does not go on from a checkpoint: started again, it begins with the first %s. "
+            "warning: the script does not resume from a checkpoint: started again, it begins with the first %s. "
             "Plans charge that every stage trains from the beginning. To change it, write a checkpoint to "
             "$RB_CHECKPOINT_DIR and read it from $RB_RESUME_FROM, then measure with --fresh\n",
             unit);
@@ -81,7 +81,7 @@ static void write_number(struct rb_json *j, const char *key, bool known, double 
     rb_json_kdouble_or_null(j, key, known ? s : NAN);
 }
 
-// What it trained with and told of its steps; null where the job does not tune its batch.
+// Its batch and the means of its steps; null if the job does not tune its batch.
 static void write_steps(struct rb_json *j, const struct rb_campaign_run *r)
 {
     const struct rb_step_stats *steps = &r->steps;
@@ -132,7 +132,7 @@ static void write_node(struct rb_json *j, const struct rb_pool_node *n)
     rb_json_end_object(j);
 }
 
-// null: not known, or nothing was trained.
+// null: unknown, or nothing was trained.
 static void write_script(const struct rb_measurement *m, struct rb_json *j)
 {
     const enum rb_campaign_resumed resumed = rb_campaign_resumed(m->campaign);

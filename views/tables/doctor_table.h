@@ -1,4 +1,4 @@
-// What `rbrun doctor` found: a line for each finding, or rb-doctor/1.
+// The findings of `rbrun doctor`: a line for each, or rb-doctor/1.
 #ifndef RB_VIEWS_DOCTOR_TABLE_H
 #define RB_VIEWS_DOCTOR_TABLE_H
 

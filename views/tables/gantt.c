@@ -13,14 +13,14 @@
 #define RIGHT       24
 #define TOP         104  // title, legend
 #define BOTTOM      56   // time axis and its name
-#define RAMP        8    // shades that levels are told apart by
+#define RAMP        8    // shades that distinguish levels
 #define N_COLOURS   8    // of jobs
-#define MOST_HEIGHT 2400 // beyond it lanes get thinner than they like
+#define MOST_HEIGHT 2400 // above it lanes become thinner
 #define LEAST_LANE  2.0
 #define MOST_LANE   18.0
 #define NODE_GAP    6.0
-#define LABEL_LANE  9.0 // a bar that is thinner is not written on
-#define CHARACTER   6.2 // width of one in a bar
+#define LABEL_LANE  9.0 // a thinner bar has no text
+#define CHARACTER   6.2 // width of a character in a bar
 
 struct picture {
     const struct rb_gantt *g;
@@ -96,7 +96,7 @@ static int shade_of(const struct rb_gantt *g, int level)
     return g->n_levels > 1 ? level * (RAMP - 1) / (g->n_levels - 1) : RAMP - 1;
 }
 
-// Levels are steps of one blue, as on the page of a run. Of jobs each has a colour, and levels are how strong it is.
+// Levels are steps of one blue, as on the page of a run. Each job has a colour, whose strength is the level.
 static void put_classes(const struct picture *p, int trial, int level)
 {
     const int shade = shade_of(p->g, level);
@@ -136,7 +136,7 @@ static void put_style(const struct look *k, struct rb_buf *out)
 
 // ---- axis
 
-// The step of the axis: the first of a list that people read easily which makes at most ten.
+// The step of the axis: the first of a list of readable steps that gives at most ten.
 static int64_t step_of(int64_t span_us)
 {
     static const int64_t steps_s[] = {1,   2,    5,    10,   15,    30,    60,    120,   300,    600,
@@ -149,7 +149,7 @@ static int64_t step_of(int64_t span_us)
     return span_us / 10 > 0 ? span_us / 10 : 1;
 }
 
-// "0", "45 m", "1 h 30 m": without the units that a round step has none of.
+// "0", "45 m", "1 h 30 m": without units that a round step does not have.
 static const char *tick_text(int64_t us, char text[static 32])
 {
     rb_format_duration(us, text);
@@ -187,7 +187,7 @@ static void put_span(const struct picture *p, const char *class, int64_t from_us
                       x_of(p, from_us), y, width_of(p, from_us, to_us), height, class);
 }
 
-// Asked for, booting (billed), ready: the lanes that trials lie on.
+// Requested, booting (billed), ready: the lanes on which trials lie.
 static void put_node(const struct picture *p, int index, double y)
 {
     const struct rb_gantt_node *n = &p->g->nodes[index];
@@ -220,7 +220,7 @@ static void put_bar_title(const struct picture *p, const struct rb_gantt_bar *b)
                   ends[b->end]);
 }
 
-// GPUs `first`..`first + n - 1` of the node, which lie side by side.
+// GPUs `first`..`first + n - 1` of the node, which are adjacent.
 static void put_bar_part(const struct picture *p, const struct rb_gantt_bar *b, double y, int first, int n)
 {
     const double x = x_of(p, b->start_us), width = width_of(p, b->start_us, b->end_us);
@@ -253,7 +253,7 @@ static void put_bar(const struct picture *p, const struct rb_gantt_bar *b, doubl
     }
 }
 
-// Bars of one node after another would need an index; there are few nodes on a picture that is worth looking at.
+// Collecting the bars of one node after another would need an index; a readable picture has few nodes.
 static void put_rows(const struct picture *p)
 {
     double y = TOP;
@@ -355,7 +355,7 @@ static void put_picture(const struct rb_gantt *g, bool with_style, struct rb_buf
 
 void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
 {
-    put_picture(g, true, out); // on white, as all pictures in files
+    put_picture(g, true, out); // on white, like all pictures in files
 }
 
 static void put_page_style(const struct look *k, struct rb_buf *out)

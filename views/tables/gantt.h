@@ -1,6 +1,7 @@
-// Who ran where and when, as a picture: nodes are rows, their GPUs lanes. Trials are blue, the further trained the deeper, as on
-// the page of a run; of jobs each has a colour. Fonts and colours are those of views/charts/frame.js, which cannot draw the
-// many thousand bars of a cluster in reasonable time. Knows no engine: what it draws is given.
+// Draws what ran where and when: nodes are rows, their GPUs lanes. Trials are blue, deeper the further they are
+// trained, as on the page of a run; each job has a colour. Fonts and colours are those of views/charts/frame.js, which
+// cannot draw the many thousand bars of a cluster in reasonable time. Knows no engine: its caller passes in what it
+// draws.
 #ifndef RB_VIEWS_GANTT_H
 #define RB_VIEWS_GANTT_H
 
@@ -16,7 +17,7 @@ struct rb_gantt_node {
     int64_t running_us;     // billed from here; -1: never
     int64_t ready_us;       // -1: never
     int64_t ended_us;
-    bool lost;              // taken back
+    bool lost;              // preempted
 };
 
 enum rb_gantt_end { RB_GANTT_DONE, RB_GANTT_GAVE_WAY, RB_GANTT_STOPPED, RB_GANTT_LOST };
@@ -39,10 +40,10 @@ struct rb_gantt_line {
 
 struct rb_gantt {
     const char *title, *subtitle;
-    const char *what;       // a bar is of: "trial", "job"
+    const char *what;       // what a bar stands for: "trial", "job"
     const char *unit;       // of resource
     int n_levels;
-    bool has_colours;       // bars are told apart by colour, levels by how strong it is
+    bool has_colours;       // colour distinguishes the bars, and its strength the levels
     const struct rb_gantt_node *nodes;
     int n_nodes;
     const struct rb_gantt_bar *bars;
@@ -52,7 +53,7 @@ struct rb_gantt {
     int64_t end_us;         // of the run; > 0
 };
 
-// A picture of its own, or a page that holds n of them and nothing from elsewhere.
+// A picture, or a page that holds n of them and loads nothing from elsewhere.
 void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out);
 void rb_gantt_write_html(const struct rb_gantt *g, int n, struct rb_buf *out);
 

@@ -46,7 +46,7 @@ static void write_table(const struct rb_gc *gc, struct rb_buf *out)
     rb_text_table_finish(&t);
 }
 
-// That none is left over is said only where it is certain.
+// Reports that none is left over only if that is certain.
 static void write_sum(const struct rb_gc *gc, struct rb_buf *out)
 {
     const int n_left = rb_gc_count(gc, false), n_in_use = rb_gc_count(gc, true);
@@ -69,14 +69,14 @@ static void explain_in_use(const struct rb_gc *gc)
     for (int i = 0; i < gc->n_found; i++) {
         const struct rb_gc_instance *f = &gc->found[i];
         if (f->in_use && !f->ended && !f->expires_at[0])
-            rb_info("%s in %s: run %s is not one of this machine, and nothing there says whether it is carried out "
-                    "elsewhere: "
-                    "left alone; to end it all the same, add --end-in-use %s",
+            rb_info("%s in %s: run %s is not one of this machine, and nothing shows whether a process elsewhere "
+                    "executes it: "
+                    "left alone; to end it nevertheless, add --end-in-use %s",
                     f->id, gc->infras[f->infra], f->run_id, f->id);
         else if (f->in_use && !f->ended)
-            rb_info("%s in %s: a process elsewhere carries run %s out: it holds the instance until %s, and renews "
-                    "that: left "
-                    "alone; to end it all the same, add --end-in-use %s",
+            rb_info("%s in %s: a process elsewhere executes run %s: its lease lasts until %s, and is renewed: left "
+                    "alone; to end "
+                    "it nevertheless, add --end-in-use %s",
                     f->id, gc->infras[f->infra], f->run_id, f->expires_at, f->id);
     }
 }
@@ -150,7 +150,7 @@ static bool say_unknown(const struct rb_gc *gc, struct rb_err *err)
 
 bool rb_gc_show(const struct rb_gc *gc, bool json, int *out_code, struct rb_err *err)
 {
-    if (gc->failure.code != RB_ERR_NONE && json) { // one document, and the error is it
+    if (gc->failure.code != RB_ERR_NONE && json) { // one document: the error
         *err = gc->failure;
         return rb_err_prefix(err, "%d of %d instances that were left over were ended, and something failed",
                              count_ended(gc), rb_gc_count(gc, false));

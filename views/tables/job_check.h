@@ -1,4 +1,4 @@
-// What there is to warn of in a job file: a line each on stderr and how many there are, or rb-check/1.
+// The warnings about a job file: a line each on stderr and their number, or rb-check/1.
 #ifndef RB_VIEWS_JOB_CHECK_H
 #define RB_VIEWS_JOB_CHECK_H
 

@@ -55,7 +55,7 @@ static void write_more(const struct rb_marginal *m, struct rb_buf *out)
         rb_buf_puts(out, "nothing");
 }
 
-// Where the step saves nothing: "the next cheaper plan of this table saves $0.23 at 55 m 27 s"
+// If the step saves nothing: "the next cheaper plan of this table saves $0.23 at 55 m 27 s"
 static void write_next_saving(const struct rb_pareto *pareto, struct rb_buf *out)
 {
     char text[32];
@@ -109,7 +109,7 @@ void rb_pareto_table_write(const struct rb_plan_request *req, const struct rb_pa
         rb_buf_putc(out, '\n');
         write_next_saving(pareto, out);
     } else if (req->deadline_us >= 0) {
-        const bool fewer = rb_job_is_asynchronous(req->job); // configurations may keep it: one plan says how many
+        const bool fewer = rb_job_is_asynchronous(req->job); // configurations may keep it: one plan shows how many
         rb_buf_printf(out, "no plan%s keeps %s; ", fewer ? " that tries all configurations" : "",
                       rb_format_duration(req->deadline_us, text));
         rb_buf_printf(out, "the tightest deadline that one keeps is %s\n",

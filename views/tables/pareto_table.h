@@ -1,4 +1,4 @@
-// The frontier of cost and deadline as a table, with what more or less time is worth.
+// The frontier of cost and deadline as a table, with the value of more or less time.
 #ifndef RB_VIEWS_PARETO_TABLE_H
 #define RB_VIEWS_PARETO_TABLE_H
 

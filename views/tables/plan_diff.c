@@ -1,4 +1,4 @@
-// Two plans: what was asked for where it differs, stage by stage what changes, then what that does to cost and time.
+// Compares two plans: their requests where they differ, the changes stage by stage, and their effect on cost and time.
 #include "views/tables/plan_table.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ struct pair {
     const char *name_a, *name_b;
 };
 
-// ---- what was asked
+// ---- the requests
 
 static const char *limit_text(int64_t limit, char *(*format)(int64_t, char *), char *out)
 {
@@ -84,7 +84,7 @@ static const struct rb_quantiles *cost_of(const struct rb_plan *plan, int stage)
     return stage < plan->n_stages ? &plan->stages[stage].cost_uusd : NULL;
 }
 
-// "12 m 17 s -> 35 m 44 s", or once where both are the same to who reads.
+// "12 m 17 s -> 35 m 44 s", or once if both look the same to a reader.
 static void change_cell(const struct rb_quantiles *a, const struct rb_quantiles *b, char *(*format)(int64_t, char *),
                         struct rb_text_table *t)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Reasons that hold for many stages. Each is given where it first applies.
+// Reasons that apply to many stages. Each is given where it first applies.
 enum reason { KEPT, MORE_WORK, FEWER_TRIALS, OTHER_MACHINES, BOOT_MEANWHILE };
 
 static const char *const reasons[] = {
@@ -47,7 +47,7 @@ static bool has_one_infra(const struct rb_plan *plan)
     return true;
 }
 
-// The infra only where there are several.
+// The infra only if there are several.
 static const char *label(const struct rb_plan *plan, int offer, char *out, size_t size)
 {
     const struct rb_offer *o = &plan->offers[offer];
@@ -57,7 +57,7 @@ static const char *label(const struct rb_plan *plan, int offer, char *out, size_
     return out;
 }
 
-// GPUs that the stage's trials occupy when as many run at once as fit.
+// GPUs that the stage's trials occupy when as many as fit run at once.
 static int busy_gpus(const struct rb_plan *plan, const struct rb_plan_stage *stage)
 {
     int at_once = (stage->trials + stage->waves - 1) / stage->waves;
@@ -168,7 +168,7 @@ static void explain_baselines(const struct rb_plan *plan, const struct rb_text_s
     rb_text_table_finish(&t);
 }
 
-// What the figures rest on, and how far off they can be.
+// What the figures rest on, and how large their errors can be.
 static void explain_estimate(const struct rb_plan *plan, struct rb_buf *out)
 {
     char time[32], cost[32];

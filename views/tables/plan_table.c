@@ -11,7 +11,7 @@ static const struct rb_text_column stage_columns[] = {
     {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2},      {"cost p50", true, 0},   {"(p95)", true, 2},
 };
 
-// Where all stages run; NULL: in several places.
+// The one place of all stages; NULL: there are several.
 static const char *one_infra(const struct rb_plan *plan)
 {
     const char *infra = NULL;
@@ -28,7 +28,7 @@ static const char *one_infra(const struct rb_plan *plan)
 
 static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *stage, struct rb_buf *out)
 {
-    const bool here = one_infra(plan) != NULL; // the heading says where
+    const bool here = one_infra(plan) != NULL; // the heading names the place
     for (int i = 0; i < stage->n_nodes; i++) {
         const struct rb_offer *offer = &plan->offers[stage->nodes[i].offer];
         rb_buf_printf(out, "%s%d x %s%s%s%s", i > 0 ? " + " : "", stage->nodes[i].count, offer->instance_type,
@@ -89,7 +89,7 @@ static const struct rb_plan_baseline *find_baseline(const struct rb_plan *plan, 
     return NULL;
 }
 
-// By a planner that looks at every plan, and proves or says why not.
+// Made by a planner that searches all plans, and proves its plan or gives a reason why not.
 static bool is_searched(const struct rb_plan *plan)
 {
     return strcmp(plan->planner, "optimal") == 0 || strcmp(plan->planner, "mean") == 0;
@@ -111,7 +111,7 @@ const char *rb_plan_on_what(const struct rb_plan *plan)
     return rb_job_is_asynchronous(plan->job) ? " on made-up learning curves" : "";
 }
 
-// "P(on time) 0.970", "P(on time and in budget) 0.961", or nothing where nothing was asked.
+// "P(on time) 0.970", "P(on time and in budget) 0.961", or nothing without constraints.
 static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
 {
     const bool timed = plan->deadline_us >= 0, paid = plan->budget_uusd >= 0;
@@ -126,14 +126,14 @@ static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
                   plan->estimate.spread_unknown ? ": the profile has no spread" : "", rb_plan_on_what(plan));
 }
 
-// Works until the deadline, whatever it costs by then.
+// Does it work until the deadline, at any cost?
 static bool is_anytime(const struct rb_plan *plan)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     return policy && policy->anytime;
 }
 
-// What the plan is the best at.
+// In what the plan is best.
 static const char *superlative(const struct rb_plan *plan)
 {
     if (is_anytime(plan))

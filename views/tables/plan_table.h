@@ -1,5 +1,5 @@
-// What rbplan prints: a plan's stages as a table, one sentence that says what it costs and when it is done, the
-// reasons behind its stages, and two plans side by side.
+// What rbplan prints: a plan's stages as a table, one sentence about its cost and its end, the reasons for its stages,
+// and two plans side by side.
 #ifndef RB_VIEWS_PLAN_TABLE_H
 #define RB_VIEWS_PLAN_TABLE_H
 
@@ -7,19 +7,20 @@
 #include "planner/questions/measuring.h"
 #include "views/tables/text_table.h"
 
-// What a little more time would save, where somebody has found out.
+// The saving from a little more time, where it was computed.
 struct rb_plan_slack {
-    int64_t step_us;     // that much more
+    int64_t step_us;     // the additional time
     int64_t saved_uusd;  // 0: nothing
 };
 
-// A part of the plan's cost: cents where the whole costs dollars, so that the points of a column stand below each other.
+// A part of the plan's cost: with cents where the whole costs dollars, so that the decimal points of a column are
+// aligned.
 const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32]);
 
-// A probability of the plan's with so many digits; "not known" where nothing is known of how far times vary.
+// One of the plan's probabilities with this many digits; "not known" where it is unknown how far times vary.
 const char *rb_plan_probability(const struct rb_estimate *e, double p, int digits, char out[static 32]);
-// What its probabilities rest on beyond measurements: " on made-up learning curves" for asynchronous
-// jobs, " from a guess", "" for others.
+// What its probabilities rest on besides measurements: " on made-up learning curves" for asynchronous jobs, " from a
+// guess", "" for others.
 const char *rb_plan_on_what(const struct rb_plan *plan);
 
 // The stages alone. Owns: finish *out with rb_text_table_finish.
@@ -32,24 +33,25 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack 
 // "cheapest plan: $18.40 (95 % <= $19.90), 1 h 41 m (95 % <= 1 h 57 m), P(on time) 0.970; static needs $31.05; 10 minutes more
 // would save $3.20"
 void rb_plan_verdict_write(const struct rb_plan *plan, const struct rb_plan_slack *slack, struct rb_buf *out);
-// "cheapest plan on aws/us-east-1; static needs $31.05": what it is, without its own figures.
+// "cheapest plan on aws/us-east-1; static needs $31.05": the headline without the plan's own figures.
 void rb_plan_headline_write(const struct rb_plan *plan, struct rb_buf *out);
 void rb_plan_step_write(int64_t step_us, struct rb_buf *out); // "10 minutes", "1 second"
 
-// What the search can vouch for: "proved: no other choice ...", "not proved ..."; nothing of a planner that searches nothing.
+// What the search guarantees: "proved: no other choice ...", "not proved ..."; nothing for a planner that does not
+// search.
 void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);
 
-// "measured: 3 configurations, 6 units, load 5.8 on 2 processors": what the profile rests on; nothing of one that was written by
-// hand.
+// "measured: 3 configurations, 6 units, load 5.8 on 2 processors": the basis of the profile; nothing for a profile
+// written by hand.
 void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
 
-// Of a plan from a guess: what it rests on, its range, and what measuring buys (measuring->exists). Nothing of others.
+// For a plan from a guess: its basis, its range, and what measuring buys (measuring->exists). Nothing for other plans.
 void rb_plan_guess_write(const struct rb_plan *plan, const struct rb_measuring *measuring, struct rb_buf *out);
 
-// Stage by stage: what changes at the barrier, why nodes are kept, requested or released; then the baselines.
+// Stage by stage: what changes at the barrier, and why nodes are kept, requested or released; then the baselines.
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);
 
-// Stages of both side by side, then what differs in the estimates. Names head the columns.
+// Stages of both side by side, then the differences of the estimates. Names head the columns.
 void rb_plan_diff_write(const struct rb_plan *a, const char *name_a, const struct rb_plan *b, const char *name_b,
                         const struct rb_text_style *style, struct rb_buf *out);
 

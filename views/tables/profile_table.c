@@ -46,7 +46,7 @@ static void show_throughput(const struct rb_fit_report *r, const struct rb_train
                   p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->alpha_n, p->beta_n, p->gamma);
 }
 
-// What all of them do together is what sharing is for.
+// The total of all trials on a GPU is the purpose of sharing.
 static void show_sharing(const struct rb_training *t, struct rb_buf *out)
 {
     for (int i = 0; i < t->n_sharing; i++) {
@@ -136,7 +136,7 @@ static void show_latency(const char *what, const struct rb_dist *d, const struct
     rb_buf_putc(out, '\n');
 }
 
-// The sample an entry of the profile was fitted from, NULL where it was declared.
+// The sample from which an entry of the profile was fitted, NULL if it was declared.
 static const struct rb_fit_provision *sample_of(const struct rb_fit_report *r, const struct rb_provisioning *v)
 {
     for (int i = 0; i < r->n_provisions; i++) {
@@ -168,7 +168,7 @@ static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
     }
 }
 
-// Names and sources may come from a file that somebody else wrote: no escape sequence of theirs reaches a terminal.
+// Names and sources may come from a file of unknown origin: its escape sequences must not reach a terminal.
 static void hide_controls(struct rb_buf *out)
 {
     for (size_t i = 0; i < out->len; i++) {
@@ -355,7 +355,7 @@ void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
     rb_buf_putc(out, '\n');
 }
 
-// To the second: for people and programs alike, nothing here happens more often.
+// In whole seconds: for people and programs alike, nothing here happens more often.
 static const char *instant_or(int64_t unix_us, const char *unknown, char out[static 32])
 {
     return unix_us >= 0 ? rb_format_instant(unix_us - unix_us % RB_US_PER_S, out) : unknown;

@@ -11,7 +11,7 @@ void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out); // rb-
 void rb_show_names(const struct rb_profile_name *names, int n, struct rb_buf *out);
 void rb_show_names_json(const struct rb_profile_name *names, int n, struct rb_buf *out); // rb-profiles/1
 
-// infra NULL: all; ages are counted to now_us.
+// infra NULL: all; ages are as of now_us.
 void rb_show_prices(const struct rb_catalog *c, const char *infra, int64_t now_us, struct rb_buf *out);
 void rb_show_prices_json(const struct rb_catalog *c, const char *infra, struct rb_buf *out); // rb-prices/1
 

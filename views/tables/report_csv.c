@@ -35,7 +35,7 @@ static void put_cell(const struct rb_node *value, struct rb_buf *out, bool *firs
         rb_buf_puts(out, value->text);
 }
 
-// Names of keys need no quotes; a parameter's holds letters, digits and _ . - only.
+// Key names need no quotes; a parameter's holds only letters, digits and _ . -
 static void put_name(const char *group, const char *name, struct rb_buf *out, bool *first)
 {
     begin_cell(out, first);
@@ -92,7 +92,7 @@ static void write_stages(const struct rb_node *report, struct rb_buf *out)
     write_list(report, "stages", stage_columns, out);
 }
 
-// All trials are drawn from one space: the first one's parameters are everyone's.
+// All trials are drawn from one space: all have the first one's parameters.
 static void write_trials(const struct rb_node *report, struct rb_buf *out)
 {
     const struct rb_node *trials = rb_document_items(report, "trials"), *params = rb_document_member(trials, "params");
@@ -122,7 +122,7 @@ static void write_costs(const struct rb_node *report, struct rb_buf *out)
     }
 }
 
-// What happened on the way, of all kinds.
+// Events of all kinds.
 static void write_notes(const struct rb_node *report, struct rb_buf *out)
 {
     static const char *const kinds[][2] = {{"faults", "fault"}, {"replans", "replan"}, {"warnings", "warning"}};

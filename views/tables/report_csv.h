@@ -1,5 +1,5 @@
-// A run's report as CSV for spreadsheets and data frames, from its rb-report/1 document: one table at a time, columns named as
-// the report's keys are, units last. RFC 4180: CRLF, text quoted. What is unknown is an empty field.
+// A run's report as CSV for spreadsheets and data frames, from its rb-report/1 document: one table at a time, with
+// columns named like the report's keys and units last. RFC 4180: CRLF, text quoted. Unknown values are empty fields.
 // Source: docs/formats/report.md.
 #ifndef RB_VIEWS_REPORT_CSV_H
 #define RB_VIEWS_REPORT_CSV_H

@@ -77,7 +77,7 @@ static void best(const struct rb_node *r, struct rb_buf *out)
 
 typedef char *format_fn(int64_t v, char out[static 32]);
 
-// Neither did it cost anything nor was it expected to: its own machine, or nodes that a pool pays for.
+// Did it cost nothing, and was it expected to cost nothing: the user's own machine, or nodes that a pool pays for?
 static bool is_free(const struct rb_node *r)
 {
     const struct rb_node *cost = rb_document_member(r, "cost_uusd"), *predicted = rb_document_member(cost, "predicted");
@@ -128,7 +128,7 @@ const struct rb_report_part rb_report_parts[RB_REPORT_N_PARTS] = {
     {"minimum", "the 60 s minimum"},
 };
 
-// In dollars, or in GPU time where nothing has a price.
+// In dollars, or in GPU time if nothing has a price.
 static void parts(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     const bool in_time = is_free(r);

@@ -115,7 +115,7 @@ static void drop_until_it_fits(const struct rb_text_table *t, int limit, bool *s
     }
 }
 
-// Blanks are written before the text they lead to, so that no line ends in any.
+// Blanks are written only before further text, so that no line ends with one.
 static void write_row(const struct rb_text_table *t, const bool *shown, const char *const *cells, struct rb_buf *out)
 {
     int blanks = 0;

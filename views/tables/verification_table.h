@@ -1,4 +1,4 @@
-// How far an estimate is from runs that it has not seen, in standard errors.
+// The distance of an estimate from unseen runs, in standard errors.
 #ifndef RB_VIEWS_VERIFICATION_TABLE_H
 #define RB_VIEWS_VERIFICATION_TABLE_H
 

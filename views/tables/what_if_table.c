@@ -11,7 +11,7 @@ static const struct rb_text_column columns[] = {
     {"time", true, 0},     {"change", true, 1}, {"P", true, 2},
 };
 
-// "+$1.20", "-10 m 0 s", "same"; nothing to compare with: "".
+// "+$1.20", "-10 m 0 s", "same"; "" if there is nothing to compare with.
 static void change_cell(struct rb_text_table *t, bool compare, int64_t change,
                         char *(*format)(int64_t, char[static 32]))
 {
@@ -71,7 +71,7 @@ static void nearest_line(const char *what, const struct rb_what_if_row *row, boo
     rb_buf_putc(out, '\n');
 }
 
-// Which plans may not be the cheapest there are; the other planners claim nothing.
+// Which plans may not be the cheapest; the other planners claim nothing.
 static void proof_line(const char *what, const struct rb_what_if_row *row, bool *blank, struct rb_buf *out)
 {
     if (!row->feasible || row->result.bound.proved)

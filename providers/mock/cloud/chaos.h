@@ -18,24 +18,24 @@
 #include "profiles/catalog/catalog.h"
 
 enum rb_chaos_fault {
-    // Of a request and its answer.
+    // Faults of a request and its answer.
     RB_CHAOS_CLOCK_SKEW,       // the cloud's clock is `delay_us` ahead while it checks who is asking
-    RB_CHAOS_THROTTLE,         // asked to slow down, in the front's own words
-    RB_CHAOS_ERROR,            // `status`, `code`, `message`; with `after_effect` the deed is done all the same
+    RB_CHAOS_THROTTLE,         // asked to slow down, in the front's own format
+    RB_CHAOS_ERROR,            // `status`, `code`, `message`; with `after_effect` the request takes effect nevertheless
     RB_CHAOS_HTML_502,         // a load balancer's page; `after_effect` likewise
     RB_CHAOS_CONNECTION_RESET, // before anything happens
-    RB_CHAOS_LOST_RESPONSE,    // the deed is done, the connection closes without a byte
+    RB_CHAOS_LOST_RESPONSE,    // the request takes effect, the connection closes without a byte
     RB_CHAOS_TRUNCATED_BODY,   // `fraction` of the body arrives
     RB_CHAOS_SLOW_DRIP,        // `bytes_per_s`
     RB_CHAOS_PARTIAL_PAGE,     // at most `items` on a page, 0 included; the rest is on the next
-    RB_CHAOS_UNREACHABLE,      // Compute Engine's aggregatedList does without `zone` and says so
-    // Of an instance.
-    RB_CHAOS_FAILS_TO_START,   // `code`: the machine never comes, the cloud says so after the queueing delay
+    RB_CHAOS_UNREACHABLE,      // Compute Engine's aggregatedList omits `zone` and reports that
+    // Faults of an instance.
+    RB_CHAOS_FAILS_TO_START,   // `code`: the machine never comes; the cloud reports that after the queueing delay
     RB_CHAOS_NEVER_BOOTS,      // it runs and is billed, but never answers
     RB_CHAOS_BOOTS_SLOWLY,     // initialisation takes `factor` times as long
     RB_CHAOS_DIES_AT,          // `delay_us` after it runs its node goes dark; the cloud continues billing
-    RB_CHAOS_WRONG_MARKET,     // spot for on-demand and the other way round, where both are sold
-    RB_CHAOS_INTERRUPTED,      // a spot instance is taken away `delay_us` after it runs, with the usual notice
+    RB_CHAOS_WRONG_MARKET,     // spot for on-demand and vice versa, where both are sold
+    RB_CHAOS_INTERRUPTED,      // a spot instance is preempted `delay_us` after it runs, with the usual notice
     RB_CHAOS_N_FAULTS,
 };
 
@@ -47,7 +47,7 @@ struct rb_chaos_rule {
     int64_t after_us, until_us; // [after, until) on the cloud's clock, since it began
     int64_t call, every;        // the first matching call that counts, from 1, and every how many after it
     double probability;
-    int64_t times;              // fires at most so often; INT64_MAX: always
+    int64_t times;              // fires at most this often; INT64_MAX: always
     enum rb_chaos_fault fault;
     int status;
     const char *code, *message, *unreachable_zone;
@@ -63,6 +63,7 @@ struct rb_chaos_rules {
 
 // Reads FILE.yaml; everything lives in the arena. Errors: INVALID with file, line and key.
 bool rb_chaos_read(const char *path, struct rb_arena *arena, struct rb_chaos_rules *out, struct rb_err *err);
+// The same from bytes, for tests.
 bool rb_chaos_parse(const char *name, const char *yaml, size_t n, struct rb_arena *arena, struct rb_chaos_rules *out,
                     struct rb_err *err);
 const char *rb_chaos_fault_name(enum rb_chaos_fault fault); // "lost_response"
@@ -81,7 +82,8 @@ struct rb_chaos {
 void rb_chaos_init(struct rb_chaos *c, const struct rb_chaos_rules *rules, uint64_t seed, int64_t epoch_us,
                    struct rb_arena *arena);
 
-// What is asked, or launched; NULL where it does not say. A rule that names a place matches only what names the same.
+// The request or launch; NULL where it has no such part. A rule that names a place matches only a request that names
+// the same.
 struct rb_chaos_subject {
     const char *front, *action, *region, *zone, *instance_type;
     bool has_market;

@@ -29,16 +29,16 @@ enum rb_cloud_cause {
     RB_CLOUD_CAUSE_USER,     // terminated through the API
     RB_CLOUD_CAUSE_GUEST,    // shut down from inside
     RB_CLOUD_CAUSE_CAPACITY, // the cloud had no machine at the end of the queueing delay
-    RB_CLOUD_CAUSE_TAKEN,    // a spot instance that the cloud took back
+    RB_CLOUD_CAUSE_TAKEN,    // a spot instance that the cloud preempted
     RB_CLOUD_CAUSE_EXPIRED,  // its allowed time was over
 };
 
-// What may befall a running instance, the first of two at one instant counts.
+// Events of a running instance; the first of two at one instant counts.
 enum rb_cloud_due {
     RB_CLOUD_DUE_EXPIRE,
     RB_CLOUD_DUE_TAKEN,
-    RB_CLOUD_DUE_SHUTDOWN, // asked for from inside
-    RB_CLOUD_DUE_DARK,     // its node dies and the cloud does not notice
+    RB_CLOUD_DUE_SHUTDOWN, // requested from inside
+    RB_CLOUD_DUE_DARK,     // its node dies, unnoticed by the cloud
     RB_CLOUD_DUE_BOOT,
     RB_CLOUD_N_DUE,
 };
@@ -47,7 +47,7 @@ struct rb_cloud_tag {
     const char *key, *value;
 };
 
-// What an EC2 launch asked for and sees again; nothing that the cloud does follows from it.
+// The parameters of an EC2 launch that descriptions repeat; they have no effect on the cloud.
 struct rb_cloud_traits {
     const char *subnet;                 // NULL: the zone's default one
     const char *const *security_groups; // [n_security_groups]; none: the default one
@@ -122,7 +122,7 @@ const struct rb_cloud_config *rb_cloud_config_of(const struct rb_cloud *c);
 void rb_cloud_advance(struct rb_cloud *c, int64_t now_us);
 int64_t rb_cloud_next_us(const struct rb_cloud *c); // next instant at which something is due; INT64_MAX: nothing
 
-// What the nodes must do now; false: nothing more.
+// The next order for the nodes; false: none.
 struct rb_cloud_order {
     enum { RB_CLOUD_BOOT, RB_CLOUD_END, RB_CLOUD_DARK } what;
     struct rb_cloud_instance *instance;
@@ -131,7 +131,7 @@ bool rb_cloud_next_order(struct rb_cloud *c, struct rb_cloud_order *out);
 
 // --- verbs ---
 
-// How a verb ended; the front puts it into its own words.
+// The outcome of a verb; the front puts it into its own format.
 enum rb_cloud_answer {
     RB_CLOUD_OK,
     RB_CLOUD_NO_SUCH_INSTANCE,
@@ -190,7 +190,7 @@ enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, 
 void rb_cloud_stop(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us);
 // The quota that the launch would exceed even at its min_count, NULL: none. Answers RB_CLOUD_OVER_QUOTA.
 const struct rb_cloud_quota *rb_cloud_quota_exceeded(const struct rb_cloud *c, const struct rb_cloud_launch *launch);
-// Of a quota, in a region: what is used now.
+// The present use of a quota in a region.
 int64_t rb_cloud_quota_used(const struct rb_cloud *c, const struct rb_cloud_quota *q, const char *region);
 // Takes one token out of the action's bucket in the region; false: the caller must slow down.
 bool rb_cloud_admit(struct rb_cloud *c, const char *region, const char *action, int64_t now_us);
@@ -210,7 +210,7 @@ enum rb_cloud_answer rb_cloud_delete_group(struct rb_cloud *c, const char *regio
 const struct rb_cloud_group *rb_cloud_find_group(const struct rb_cloud *c, const char *region, const char *name);
 int rb_cloud_n_groups(const struct rb_cloud *c); // ever made, deleted ones included
 const struct rb_cloud_group *rb_cloud_group(const struct rb_cloud *c, int k);
-// Where its instances are, those on their way out included; NULL: it has none.
+// The zone of its instances, including those that are ending; NULL: it has none.
 const char *rb_cloud_group_zone(const struct rb_cloud *c, const struct rb_cloud_group *g);
 
 // Puts these tags in the place of those that the instance has.
@@ -238,7 +238,7 @@ const struct rb_cloud_tag *rb_cloud_tags(const struct rb_cloud *c, const struct 
 // Will it be taken back, and may it know already? EC2 gives notice of two minutes, Compute Engine of thirty seconds.
 bool rb_cloud_notice(const struct rb_cloud_instance *i, int64_t now_us, int64_t *out_at_us);
 const char *rb_cloud_state_name(enum rb_cloud_state state);                      // "shutting-down"
-// What the instance has cost, or would if it ended now.
+// The cost of the instance, as if it ended now.
 struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us);
 uint64_t rb_cloud_version(const struct rb_cloud *c);                             // rises with every change
 // A new name for request ids and the like; depends on seed, epoch and the number drawn before.

@@ -34,7 +34,7 @@ const struct rb_provisioning *rb_cloud_config_provisioning(const struct rb_cloud
     return rb_profile_provisioning(&c->provisioning, other, offer->instance_type, offer->market);
 }
 
-// Does the file say how machines of Compute Engine boot? Those who only want EC2 need not know of it.
+// Does the file define how machines of Compute Engine boot? A user who only wants EC2 need not define it.
 static bool speaks_of_gcp(const struct rb_profile *p)
 {
     for (int i = 0; i < p->n_provisioning; i++)

@@ -86,7 +86,7 @@ bool rb_cloud_region_has_zone(const struct rb_cloud_region *r, const char *zone)
     return false;
 }
 
-// How well an offer's place answers for (region, zone): 2 its very zone, 1 its region, 0 not at all.
+// How well an offer's place matches (region, zone): 2 its very zone, 1 its region, 0 not at all.
 static int place_rank(const char *infra, const char *region, const char *zone)
 {
     const char *place = strchr(infra, '/');

@@ -1,4 +1,4 @@
-// What there is to be had: capacity, pools over time, quotas, token buckets.
+// Availability: capacity, pools over time, quotas, token buckets.
 #include "base/limits.h"
 #include "providers/mock/cloud/cloud_state.h"
 

@@ -1,4 +1,4 @@
-// What can be asked of the mock cloud: launch, terminate, tag.
+// The verbs of the mock cloud: launch, terminate, tag.
 #include "providers/mock/cloud/cloud_state.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ static void remember_token(struct rb_cloud *c, const struct rb_cloud_launch *l, 
                                                        .reservation = r};
 }
 
-// A zone of the region that sells the offer asked for; NULL: none does. A group continues in its zone.
+// A zone of the region that sells the requested offer; NULL: none does. A group continues in its zone.
 static const char *choose_zone(const struct rb_cloud *c, const struct rb_cloud_region *region,
                                const struct rb_cloud_launch *l)
 {
@@ -68,7 +68,8 @@ static int64_t scaled(int64_t us, const struct rb_chaos_rule *slow)
     return slow ? rb_us_from_seconds((double)us / RB_US_PER_S * slow->factor) : us;
 }
 
-// What the chaos file has in store for a new instance. An instance of the wrong market is billed as what it is.
+// The faults that the chaos file has for a new instance. An instance on the wrong market is billed at that market's
+// price.
 static void meet_fate(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us, struct rb_chaos_verdict *out)
 {
     const enum rb_market other = i->offer->market == RB_MARKET_SPOT ? RB_MARKET_ON_DEMAND : RB_MARKET_SPOT;
@@ -85,7 +86,7 @@ static void meet_fate(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t n
         i->offer = swapped;
 }
 
-// Spot instances are taken back at the profile's rate, or when the chaos file says so.
+// Spot instances are preempted at the profile's rate, or when the chaos file demands it.
 static int64_t draw_taken_us(const struct rb_cloud *c, const struct rb_cloud_instance *i,
                              const struct rb_provisioning *p, const struct rb_chaos_rule *interrupted)
 {
@@ -268,7 +269,7 @@ enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_l
     return RB_CLOUD_OK;
 }
 
-// What was begun is taken back before any of it is billed: when the last of it would have run.
+// Takes back the instances that were begun before any of them is billed: when the last of them would have run.
 void rb_cloud_bind(struct rb_cloud *c, struct rb_cloud_reservation r, int min_count)
 {
     int n_found = 0;

@@ -15,7 +15,7 @@ static const struct action {
     {"ServiceQuotasV20190624.ListServiceQuotas", "servicequotas", rb_mock_list_service_quotas},
 };
 
-// What EC2 calls a fault of the signature has another name here.
+// JSON services have another name for EC2's error about the signature.
 static const struct {
     const char *ec2, *json;
 } auth_codes[] = {

@@ -74,7 +74,7 @@ struct rb_mock_filters {
 // `known` is NULL-terminated; an entry ending in ':' admits what begins with it ("tag:").
 bool rb_mock_read_filters(struct rb_mock_call *call, const char *const *known, struct rb_mock_filters *out);
 
-// What filters see of a thing. A name may occur more than once: one of its values has to match.
+// The attributes of a thing for filters. A name may occur more than once: one of its values has to match.
 struct rb_mock_fact {
     const char *name, *value; // value NULL: matches nothing
 };
@@ -105,7 +105,6 @@ bool rb_mock_check_listed(struct rb_mock_call *call, const char *const *ids, int
 bool rb_mock_is_burstable(const char *instance_type);
 void rb_mock_volume_id(const struct rb_cloud_instance *i, char out[static 24]); // of its root volume
 
-void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i);
 void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, int n);
 void rb_mock_write_done(struct rb_mock_call *call); // <return>true</return>
 void rb_mock_write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state);

@@ -13,7 +13,7 @@
 #define MAX_SKEW_US (15 * 60 * INT64_C(1000000))
 #define MAX_HEADERS 64
 
-// What a signed request says about its signature.
+// The parts of a signed request's signature.
 struct claim {
     const char *access_key, *date, *region, *service; // credential scope
     const char *amz_date, *signed_headers, *signature;

@@ -26,7 +26,7 @@ bool rb_form_decode(struct rb_form *form, const char *text, size_t n, struct rb_
 const char *rb_form_get(struct rb_form *form, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *rb_form_peek(const struct rb_form *form, const char *name); // without asking for it
 bool rb_form_has_prefix(const struct rb_form *form, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-// Where the list PREFIX.N begins: at 1, or at 0 as some clients count, which EC2 does not mind.
+// The first index of the list PREFIX.N: 1, or 0 as some clients count, which EC2 accepts.
 int rb_form_first(const struct rb_form *form, const char *prefix);
 // The list PREFIX.1, PREFIX.2, ... up to the first gap; *out_values lives in the arena.
 int rb_form_list(struct rb_form *form, const char *prefix, struct rb_arena *arena, const char *const **out_values);

@@ -68,7 +68,7 @@ void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, 
     rb_mock_xml_close(out, "tagSet");
 }
 
-void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+static void write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
     int n;
     const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
@@ -91,7 +91,7 @@ void rb_mock_write_groups(struct rb_mock_call *call, const struct rb_cloud_insta
     rb_mock_xml_close(call->out, "groupSet");
 }
 
-// Where it is in the network; a terminated one is nowhere.
+// Its place in the network; a terminated instance has none.
 static void write_network(struct rb_buf *out, const struct rb_cloud_instance *i)
 {
     char vpc[RB_MOCK_EC2_ID], subnet[RB_MOCK_EC2_ID];
@@ -123,7 +123,7 @@ static int64_t whole_second(int64_t unix_us)
     return unix_us - unix_us % RB_US_PER_S;
 }
 
-// The root volume, where one of given size was asked for; it goes with the instance.
+// The root volume, if one of a given size was requested; it ends with the instance.
 static void write_volume(struct rb_buf *out, const struct rb_cloud_instance *i)
 {
     char id[24];
@@ -163,7 +163,7 @@ void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_ins
     rb_mock_xml_put(out, "virtualizationType:hvm clientToken:%s", i->token);
     if (i->offer->market == RB_MARKET_SPOT)
         rb_mock_xml_put(out, "spotInstanceRequestId:'sir-%s' instanceLifecycle:spot", i->id + strlen(i->id) - 8);
-    rb_mock_write_tags(call, i);
+    write_tags(call, i);
     rb_mock_xml_put(out, "hypervisor:xen");
     rb_mock_write_groups(call, i);
     rb_mock_xml_put(out,

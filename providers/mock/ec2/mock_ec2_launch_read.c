@@ -106,7 +106,7 @@ static bool check_max_price(struct rb_mock_call *call, const struct rb_cloud_lau
     return true;
 }
 
-// What EC2 gives a volume of which nothing else was said. Source: EBS user guide, "Amazon EBS volume types".
+// EC2's defaults for a volume. Source: EBS user guide, "Amazon EBS volume types".
 static void complete_volume(struct rb_cloud_launch *l, const char *type, int64_t iops, int64_t throughput)
 {
     const int64_t least = 3 * l->disk_gb < 100 ? 100 : 3 * l->disk_gb > 16000 ? 16000 : 3 * l->disk_gb;
@@ -309,7 +309,7 @@ bool rb_mock_read_tags(struct rb_mock_call *call, const char *const *kinds, cons
     return true;
 }
 
-// Those of instance and volume are kept; spot requests and network interfaces are no things of this cloud.
+// Tags of instance and volume are kept; this cloud has no spot requests and network interfaces.
 static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
 {
     static const char *const kinds[] = {"instance", "volume", "spot-instances-request", "network-interface", NULL};
@@ -351,7 +351,7 @@ static bool read_behaviour(struct rb_mock_call *call, struct rb_cloud_launch *l)
                               "The key pair '%.60s' does not exist; this cloud has none: pass keys in user data", key);
     if (protect)
         return rb_mock_refuse(call, 400, "UnsupportedOperation", "This cloud has no termination protection");
-    // A spot instance that is shut down from inside terminates, whatever was asked for.
+    // A spot instance that is shut down from inside terminates, whatever the request was.
     l->terminate_on_shutdown = l->market == RB_MARKET_SPOT || (behaviour && strcmp(behaviour, "terminate") == 0);
     return true;
 }

@@ -33,7 +33,7 @@ void rb_mock_security_group_id(const char *region, char out[static RB_MOCK_EC2_I
     make_id("sg", region, out);
 }
 
-// What every Describe of these has: ids (in the list named `parameter`), filters, a page. All ids must be known.
+// The common part of every Describe: ids (in the list named `parameter`), filters, a page. All ids must be known.
 struct question {
     const char *const *ids;
     int n_ids;

@@ -1,4 +1,4 @@
-// Where the cloud is and what it boots: DescribeRegions, DescribeAvailabilityZones, DescribeImages. And
+// Places and images of the cloud: DescribeRegions, DescribeAvailabilityZones, DescribeImages. And
 // DescribeAddresses, which libcloud asks whenever it lists instances.
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"

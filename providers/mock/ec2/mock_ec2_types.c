@@ -1,4 +1,4 @@
-// What the cloud sells, and where: DescribeInstanceTypes and DescribeInstanceTypeOfferings, read off the catalogue.
+// The cloud's offers and their places: DescribeInstanceTypes and DescribeInstanceTypeOfferings, from the catalogue.
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 

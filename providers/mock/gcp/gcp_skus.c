@@ -45,7 +45,7 @@ static const struct {
     {"P4", "Nvidia Tesla P4 GPU"},     {"T4", "Nvidia Tesla T4 GPU"}, {"V100", "Nvidia Tesla V100 GPU"},
 };
 
-// How much of each part a machine has; memory in MiB.
+// The amount of each part in a machine; memory in MiB.
 struct amounts {
     int64_t of[N_PARTS];
 };

@@ -22,7 +22,7 @@ struct rb_gcp_skus {
     int n;
 };
 
-// Of all gcp rows of the catalogue whose parts are known by name; the others have none. Everything lives in the arena.
+// Prices of the parts of all gcp rows with known parts; other rows have none. Everything lives in the arena.
 // Errors: PRICE, naming the row whose price is not the sum of the parts that the other rows of its region ask for.
 bool rb_gcp_skus_of(const struct rb_catalog *catalog, struct rb_arena *arena, struct rb_gcp_skus *out,
                     struct rb_err *err);

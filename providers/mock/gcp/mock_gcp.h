@@ -11,11 +11,11 @@
 
 struct rb_mock_gcp;
 
-// What opens it: assertions of the account (NULL: none), and the token, as a bearer and as a refresh token (NULL:
-// none). All three outlive the front.
+// The accepted credentials: assertions of the account (NULL: none), and the token, as a bearer and as a refresh token
+// (NULL: none). All three outlive the front.
 struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account,
                                        const char *token);
-// Where getSerialPortOutput reads what an instance (by the cloud's id) has printed: appends all of it.
+// The source of getSerialPortOutput: appends everything that an instance (by the cloud's id) has printed.
 typedef void rb_mock_gcp_console_fn(void *arg, const char *instance_id, struct rb_buf *out);
 void rb_mock_gcp_set_console(struct rb_mock_gcp *gcp, rb_mock_gcp_console_fn *fn, void *arg);
 void rb_mock_gcp_destroy(struct rb_mock_gcp *gcp);

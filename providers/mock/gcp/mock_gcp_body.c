@@ -6,7 +6,7 @@
 
 #define MAX_LIST 64
 
-// What base/doc says about a node becomes Google's sentence.
+// Turns an error of base/doc about a node into Google's sentence.
 bool rb_gcp_refuse_node(struct rb_mock_gcp_call *call, const struct rb_err *err)
 {
     return rb_gcp_refuse(call, 400, "invalid", "Invalid value for field 'resource.%s': %s", err->key, err->message);

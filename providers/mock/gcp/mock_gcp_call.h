@@ -106,7 +106,7 @@ const struct rb_cloud_region *rb_gcp_region_of_zone(const struct rb_cloud *cloud
 const char *rb_gcp_accelerator_type(const struct rb_offer *o);
 // The machine type of an offer: the part before a '+' in its instance_type ("n1-standard-8+nvidia-tesla-t4").
 const char *rb_gcp_machine_type(const struct rb_offer *o, struct rb_arena *arena);
-// What an image is called, however a body names it: "projects/P/global/images/[family/]I".
+// The canonical name of an image, in any of the forms that a body uses: "projects/P/global/images/[family/]I".
 const char *rb_gcp_image_of(struct rb_mock_gcp_call *call, const char *link);
 // image: "projects/P/global/images/[family/]I". Those of Google's public projects all exist.
 bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image);
@@ -158,7 +158,7 @@ bool rb_gcp_is_first_time(struct rb_mock_gcp_call *call, const char *request_id,
 struct rb_mock_gcp_operation *rb_gcp_begin_operation(struct rb_mock_gcp_call *call, enum rb_mock_gcp_deed deed,
                                                      const struct rb_mock_gcp_instance *i, const char *request_id);
 void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o);
-// What the cloud did of its own accord since (preemptions, ends of allowed time, machines that shut themselves down)
+// Changes that the cloud made by itself since (preemptions, ends of allowed time, machines that shut themselves down)
 // becomes operations.
 void rb_gcp_notice_events(struct rb_mock_gcp *gcp);
 

@@ -1,4 +1,4 @@
-// What else is done to an instance that is there: instances.stop, setMetadata, getSerialPortOutput.
+// Changes of an existing instance: instances.stop, setMetadata, getSerialPortOutput.
 #include "providers/mock/gcp/mock_gcp_body.h"
 
 #include "base/utf8.h"

@@ -187,7 +187,7 @@ bool rb_gcp_instances_insert(struct rb_mock_gcp_call *call)
 
 // --- bulkInsert ---
 
-// Of the region the first zone that has room for the least that is asked for; where none has, the first that sells it.
+// The first zone of the region that has room for the minimum count; if none has, the first that sells the type.
 // In call->zone; false: refused.
 static bool choose_zone(struct rb_mock_gcp_call *call, const struct rb_gcp_bulk *bulk,
                         const struct rb_cloud_region *region, struct rb_cloud_launch *l)
@@ -231,7 +231,7 @@ static void add_instances(struct rb_mock_gcp_call *call, struct rb_gcp_bulk *bul
     rb_gcp_write_operation(call, o);
 }
 
-// Where a zone of the path says nothing else, the cloud chooses one.
+// If the path names no zone, the cloud chooses one.
 bool rb_gcp_instances_bulk_insert(struct rb_mock_gcp_call *call)
 {
     const bool regional = call->zone == NULL;

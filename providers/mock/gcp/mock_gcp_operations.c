@@ -50,7 +50,7 @@ bool rb_gcp_is_first_time(struct rb_mock_gcp_call *call, const char *request_id,
         *out_result = strcmp(o->request_digest, digest_of(call)) == 0;
         if (*out_result)
             rb_gcp_write_operation(call, o);
-        else // Google ignores what the second request asks for; no client can mean that
+        else // Google ignores the contents of the second request; no client can mean that
             rb_gcp_invalid(call, "requestId", request_id, "It was given before with another request.");
         return false;
     }
@@ -149,7 +149,7 @@ static struct progress progress_of_insert(const struct rb_mock_gcp_call *call, c
     return p;
 }
 
-// What has become of a bulk so far.
+// The present state of a bulk.
 struct tally {
     int n_made, n_failed, n_open;
     int64_t last_us;
@@ -245,7 +245,7 @@ static void write_group(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_
                 p->done ? "DONE" : "CREATING");
 }
 
-// What a bulk is about is the place where it is.
+// The target of a bulk is its place.
 static const char *target_of(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
 {
     const struct rb_mock_gcp_instance *i = &call->gcp->instances[o->instance];
@@ -341,7 +341,7 @@ static bool is_here(const struct rb_mock_gcp_call *call, const struct rb_mock_gc
                       : o->region && strcmp(o->region, call->region) == 0;
 }
 
-// Of a zone or of a region.
+// A zone's or a region's.
 bool rb_gcp_operation_get(struct rb_mock_gcp_call *call)
 {
     if (!rb_gcp_checked(call))

@@ -1,4 +1,4 @@
-// What there is: the project, regions, zones, machine and accelerator types. All read off the catalogue.
+// The resources of the cloud: the project, regions, zones, machine and accelerator types. All from the catalogue.
 #include "profiles/catalog/infra.h"
 #include "providers/mock/gcp/mock_gcp_call.h"
 

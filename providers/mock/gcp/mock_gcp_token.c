@@ -130,7 +130,7 @@ static bool opens_compute(const char *scope)
            strstr(scope, "https://www.googleapis.com/auth/compute");
 }
 
-// NULL: the claims hold; else the sentence that Google's endpoint says.
+// NULL: the claims are valid; else the sentence of Google's endpoint.
 static const char *judge_claims(const struct rb_mock_gcp_account *a, const struct claims *c,
                                 const struct rb_exchange_request *r, int64_t unix_us)
 {

@@ -1,4 +1,4 @@
-// How an instance looks in JSON.
+// Writes an instance as JSON.
 #include "providers/mock/gcp/mock_gcp_call.h"
 #include "providers/wire/digest.h"
 
@@ -24,7 +24,7 @@ void rb_gcp_metadata_fingerprint(const struct rb_mock_gcp_instance *i, char out[
     encode_fingerprint((i->id + 1) ^ ((uint64_t)i->metadata_version << 32), out);
 }
 
-// Where nothing else was said; no image of the cloud's says more.
+// Defaults; no image of the cloud has more.
 int64_t rb_gcp_disk_gb(const struct rb_mock_gcp_instance *i)
 {
     return i->disk_gb > 0 ? i->disk_gb : 10;

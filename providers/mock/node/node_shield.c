@@ -29,7 +29,7 @@ static void cover_tools(const char *node_tool)
         }
 }
 
-// What root writes there, the kernel does: reboot, power off.
+// The kernel executes what root writes there: reboot, power off.
 static void cover_kernel(void)
 {
     mount("/dev/null", "/proc/sysrq-trigger", "none", MS_BIND, NULL);

@@ -310,7 +310,7 @@ static _Noreturn void become_supervisor(const struct rb_node_dir *d, const char 
     sigprocmask(SIG_SETMASK, &s.signals, NULL);
     signal(SIGINT, SIG_IGN); // Ctrl-C is for rbmock, which then ends us
     signal(SIGPIPE, SIG_IGN);
-    // Of rbmock's files only stderr and the report stay; the others are its sockets.
+    // Keeps only stderr and the report of rbmock's files; the others are its sockets.
     if (report != 3 && dup2(report, 3) == 3)
         s.report = 3;
     fcntl(s.report, F_SETFD, FD_CLOEXEC);

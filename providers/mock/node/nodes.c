@@ -70,7 +70,7 @@ static void hear_supervisor(struct rb_nodes *n, struct node *node, const char *l
         snprintf(add_report(n, RB_NODE_FAILED, node->dir.id)->text, 256, "%s", line + 7);
 }
 
-// What the substitute tools write. Every process on the node can write here, so nothing else is accepted.
+// The messages of the substitute tools. Every process on the node can write here, so nothing else is accepted.
 static void hear_guest(struct rb_nodes *n, struct node *node, const char *line)
 {
     char *end;

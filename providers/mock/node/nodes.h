@@ -43,7 +43,7 @@ enum rb_node_accident {
     RB_NODE_UNDROP,
     RB_NODE_FREEZE,   // its processes stop; the kernel still answers the connect
     RB_NODE_THAW,
-    RB_NODE_POWEROFF, // gone without a word; the cloud does not notice and continues billing
+    RB_NODE_POWEROFF, // gone without notice; the cloud does not notice and continues billing
 };
 bool rb_node_accident_parse(const char *name, enum rb_node_accident *out);
 // NOT_FOUND: no such node is up. INVALID: needs a network namespace.
@@ -54,7 +54,7 @@ struct rb_node_report {
         RB_NODE_READY,    // logins are answered and user data has run
         RB_NODE_FAILED,   // it will never be reachable; text says why
         RB_NODE_GONE,     // not one of its processes is left
-        RB_NODE_SHUTDOWN, // asked for from inside, in `minutes`
+        RB_NODE_SHUTDOWN, // requested from inside, in `minutes`
         RB_NODE_CANCEL,   // `shutdown -c`
     } what;
     char id[32];

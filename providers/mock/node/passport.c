@@ -88,7 +88,7 @@ bool rb_mock_passport_write(const struct rb_mock_passport *p, struct rb_buf *lin
     if (!write_private(env_path, &text, err))
         return false;
     rb_buf_append(lines, text.data, text.len);
-    rb_buf_puts(lines, "# paste these lines into a shell, or say: . ");
+    rb_buf_puts(lines, "# paste these lines into a shell, or run: . ");
     add_quoted(lines, env_path);
     rb_buf_putc(lines, '\n');
     return true;

@@ -23,7 +23,7 @@ struct rb_mock_passport {
 
 // Writes the files (mode 0600) and appends the lines to *lines; the last of them begins with '#'.
 bool rb_mock_passport_write(const struct rb_mock_passport *p, struct rb_buf *lines, struct rb_err *err);
-// Removes the files in DIR: their keys open nothing any more.
+// Removes the files in DIR: their keys are no longer valid.
 void rb_mock_passport_remove(const char *dir);
 
 #endif

@@ -18,8 +18,7 @@ struct rb_mock_connections {
 void rb_mock_connections_notify(void *arg, struct MHD_Connection *connection, void **socket_context,
                                 enum MHD_ConnectionNotificationCode what);
 
-// What a connection does now. Once its request is complete it has all the time in the world: the answer is ours to
-// give.
+// What a connection does now. Once its request is complete it has no deadline, because the answer is up to us.
 enum rb_mock_connection_phase { RB_MOCK_ASKING, RB_MOCK_ANSWERED, RB_MOCK_IDLE };
 void rb_mock_connection_is(struct MHD_Connection *connection, enum rb_mock_connection_phase phase);
 

@@ -370,7 +370,7 @@ static bool start_nodes(struct server *s, struct rb_err *err)
     return true;
 }
 
-// What a node's boot printed, for a serial console. It goes with the node, unless --state keeps it.
+// The output of a node's boot, for a serial console. It is deleted with the node, unless --state keeps it.
 static void read_console(void *arg, const char *id, struct rb_buf *out)
 {
     const struct server *s = arg;

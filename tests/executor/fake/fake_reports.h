@@ -7,7 +7,7 @@
 
 bool fake_same_metric(double a, double b); // NaN is itself
 
-// Lines of processes whose work counted (their checkpoint was saved) that do not stand in the journal, or stand there more
+// Lines of processes whose work counted (their checkpoint was saved) that are not in the journal, or are there more
 // often than they were printed.
 int fake_reports_lost(const struct fake_machines *m, struct rb_journal *journal);
 
