@@ -39,8 +39,9 @@ static const struct rb_option plan_options[] = {
     {"marginal", 0, RB_OPT_FLAG, false, NULL, "show what a little more time would save (on a terminal always)", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
      1000000},
-    {"check", 0, RB_OPT_FLAG, false, NULL,
-     "only check the job file, and warn about parts that probably do not do what they should", 0, 0},
+    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0,
+     0},
+    {"strict", 0, RB_OPT_FLAG, false, NULL, "with --check: a warning is an error (exit code 2)", 0, 0},
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE",
      "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
@@ -125,6 +126,13 @@ static bool is_given(const struct rb_args *args, const char *name)
     return false;
 }
 
+// With --json an infeasible request has printed its own document, and so has a check.
+static bool has_own_document(const struct rb_err *err)
+{
+    const int number = rb_err_number(err);
+    return err->code == RB_ERR_INFEASIBLE || number == RB_E_LINT_TO_DO || number == RB_E_LINT_STRICT;
+}
+
 int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv)
 {
     struct rb_args args = {0};
@@ -135,8 +143,7 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
     else
         ok = ok && run(&args, &err);
     end_line();
-    // An infeasible request with --json has printed its own document.
-    if (!ok && !(json && err.code == RB_ERR_INFEASIBLE))
+    if (!ok && !(json && has_own_document(&err)))
         rb_err_print(&err, command->name, json);
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);
@@ -160,8 +167,27 @@ static bool print_config(const struct rb_job *job, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-// Reads the file again, for the places of the warnings. stdin and pipes are empty by now: then the places are missing.
-static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
+// The file is read once more, for the places of what is warned of. stdin and pipes are empty by now: then there are none.
+static int count_to_do(const struct rb_job_warnings *warnings)
+{
+    int n = 0;
+    for (int i = 0; i < warnings->n; i++)
+        n += rb_err_number(&warnings->items[i]) == RB_E_LINT_TO_DO;
+    return n;
+}
+
+// A draft that is not filled in is refused; with --strict every warning is.
+static bool refuse_check(const char *path, const struct rb_job_warnings *warnings, bool strict, struct rb_err *err)
+{
+    const int to_do = count_to_do(warnings);
+    if (to_do > 0)
+        return rb_err_set(err, RB_E_LINT_TO_DO, "%s: %d value%s of the draft %s still to be filled in", path, to_do,
+                          to_do == 1 ? "" : "s", to_do == 1 ? "is" : "are");
+    return !strict || warnings->n == 0 ||
+           rb_err_set(err, RB_E_LINT_STRICT, "%s: %d warning%s", path, warnings->n, warnings->n == 1 ? "" : "s");
+}
+
+static bool check(struct rb_plan_inputs *in, bool json, bool strict, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     RB_AUTO(rb_auto_free) char *text = NULL;
@@ -172,7 +198,10 @@ static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
     rb_job_lint(&in->job, doc.root, text, in->job_path, &in->arena, &warnings);
     struct rb_buf out = RB_BUF_INIT;
     (json ? rb_job_check_write_json : rb_job_check_write)(in->job_path, in->job.name, &warnings, &out);
-    return rb_plan_print(&out, err);
+    const bool ok = refuse_check(in->job_path, &warnings, strict, err);
+    if (!ok && !json)
+        rb_buf_clear(&out); // which says that it is
+    return rb_plan_print(&out, ok ? err : NULL) && ok;
 }
 
 // --- the request
@@ -343,7 +372,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);
     if (rb_args_flag(args, "check"))
-        return check(&in, rb_args_flag(args, "json"), err);
+        return check(&in, rb_args_flag(args, "json"), rb_args_flag(args, "strict"), err);
     return plan_job(args, &in, err);
 }
 

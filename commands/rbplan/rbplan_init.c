@@ -1,11 +1,12 @@
-// rbplan init: writes a first job file for a script that need not exist yet. It has the most frequent keys, with the
-// words to change; docs/formats/job.md has the rest. If the Python script exists, its options become parameters and
-// words of `run`, and its output becomes the metric (rbplan_draft.h). These are guesses, and marked as guesses.
+// rbplan init: a job file to begin with, for a script that need not exist yet. What is asked most often stands in it, with the
+// words to change; everything else is in docs/formats/job.md. Of a Python script that is there, its options become parameters
+// and words of trial.args, and what it prints becomes the metric (profiles/draft): guesses, and called so.
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
 #include "profiles/draft/job_of_script.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,28 @@ static bool is_plain(const char *script)
            script[0] != '-';
 }
 
+// Editors find the schema by this line. There is no address of it on the web: the file that was installed beside this program,
+// PREFIX/share/doc/rubberband/schemas, or that of the source tree from which it was built. Neither: no line.
+static void write_schema_line(struct rb_arena *arena, struct rb_buf *out)
+{
+    static const char *const places[] = {"../share/doc/rubberband/schemas", "../docs/schemas"};
+    char program[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    if (!slash)
+        return;
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        RB_AUTO(rb_auto_free)
+        char *path = realpath(rb_arena_printf(arena, "%s/%s/job.schema.json", program, places[i]), NULL);
+        if (path && !strpbrk(path, " \n")) {
+            rb_buf_printf(out, "# yaml-language-server: $schema=%s\n", path);
+            return;
+        }
+    }
+}
+
 static bool run_init(const struct rb_args *args, struct rb_err *err)
 {
     const char *script = args->n_args > 0 ? args->args[0] : "train.py", *path = rb_args_string(args, "output", NULL);
@@ -39,6 +62,7 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
     struct rb_buf out = RB_BUF_INIT;
     rb_arena_init(&arena);
     rb_draft_job(script, &arena, &draft);
+    write_schema_line(&arena, &out);
     rb_job_draft_write(&draft, &out);
     if (!path)
         return rb_plan_print(&out, err);

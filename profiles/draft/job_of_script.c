@@ -9,7 +9,11 @@
 static const char head[] =
     "A job to begin with: change it, check it with `rbplan --check`, then measure it with `rbprofile train`.";
 
-#define SCRIPT_MAX_BYTES ((size_t)1 << 20) // longer files are not scripts that people write
+static const char unmodified[] =
+    "The script gets trial.args and its parameters as \"$@\", and reports as metric says: docs/formats/job.md.\n"
+    "What is a guess is called so; TODO_ words are yours to fill in.";
+
+#define SCRIPT_MAX_BYTES ((size_t)1 << 20) // longer ones are no scripts that people read
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -68,6 +72,7 @@ static void draft_without_source(const char *script, struct rb_job_draft *d)
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "max_resource", "27", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "eta", "3", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "unit", "epoch", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_TRIAL, "gpus", "{min: 1, max: 4}", "what one trial may be given", NULL);
     rb_job_draft_set(d, RB_DRAFT_RUN, NULL, run_line(script, d->arena), NULL, NULL);
 }
 
@@ -75,12 +80,12 @@ void rb_draft_job(const char *script, struct rb_arena *arena, struct rb_job_draf
 {
     RB_AUTO(rb_auto_free) char *source = read_python(script);
     rb_job_draft_init(d, arena);
-    d->head = rb_arena_printf(arena, "%s\n%s", head, rb_job_draft_contract);
     rb_job_draft_set(d, RB_DRAFT_NAME, NULL, name_of(script, arena), NULL, NULL);
     if (source)
         rb_draft_from_script(script, source, d);
     else
         draft_without_source(script, d);
-    rb_job_draft_set(d, RB_DRAFT_TRIAL, "gpus", "{min: 1, max: 4}", "what one trial may be given", NULL);
+    const bool own_words = rb_job_draft_find(d, RB_DRAFT_TRIAL, "args") != NULL;
+    d->head = rb_arena_printf(arena, "%s\n%s", head, own_words ? unmodified : rb_job_draft_contract);
     rb_job_draft_where(d, "2h");
 }

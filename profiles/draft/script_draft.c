@@ -1,5 +1,7 @@
-#include "profiles/draft/script_draft.h"
+#include "profiles/draft/drafting.h"
+#include "profiles/draft/hydra_options.h"
 
+#include "base/closest.h"
 #include "base/limits.h"
 #include "base/number.h"
 #include "profiles/script/trial_variables.h"
@@ -8,47 +10,113 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define END        "$RB_RESOURCE_END"
-#define CHECKPOINT "\"$RB_CHECKPOINT_DIR\""
-#define COPY       "[ -z \"$RB_RESUME_FROM\" ] || cp -R \"$RB_RESUME_FROM/.\" " CHECKPOINT
+enum { MOST_PARAMETERS = 8, MOST_WORDS = 16 };
 
-struct drafting {
-    const char *path, *source;
-    struct rb_script s;
-    struct rb_job_draft *d;
-    struct rb_arena *arena;
-    const struct rb_script_option *length, *resume, *checkpoint; // NULL: no such option
-    const char *words;                                           // of `run`, behind $RB_ARGS
-    const char *first;                                           // a line of `run` before the command; NULL: none
-    const char *to_do;                                           // words of `run` that a person must fill in
-    bool has_parameters;
-};
-
-static void remark(struct drafting *w, enum rb_draft_section section, const char *text)
+static void remark(struct rb_drafting *w, enum rb_draft_section section, const char *text)
 {
     rb_job_draft_remark(w->d, section, text);
 }
 
-// --- the purpose of each option
+// Words of one part of trial.args.
+struct words {
+    const char *items[MOST_WORDS];
+    int n;
+};
 
-static void take_role(struct drafting *w, const struct rb_script_option *o)
+static void add(struct words *l, const char *word)
 {
-    const enum rb_option_role role = rb_option_role(o);
-    if (w->s.style == RB_SCRIPT_CONSTANTS)
-        return;
-    if (role == RB_OPTION_EPOCHS && (!w->length || rb_option_role(w->length) == RB_OPTION_STEPS))
-        w->length = o;
-    else if (role == RB_OPTION_STEPS && !w->length)
-        w->length = o;
-    else if (role == RB_OPTION_RESUME && !w->resume)
-        w->resume = o;
-    else if (role == RB_OPTION_CHECKPOINT && !w->checkpoint)
-        w->checkpoint = o;
+    if (l->n < MOST_WORDS)
+        l->items[l->n++] = word;
 }
 
-static bool has_role(const struct drafting *w, const struct rb_script_option *o)
+static bool by_arguments(const struct rb_drafting *w)
 {
-    return o == w->length || o == w->resume || o == w->checkpoint;
+    return w->framework && w->framework->by_its_arguments;
+}
+
+static bool has_option(const struct rb_drafting *w, const char *name, size_t n)
+{
+    for (int i = 0; i < w->s.n_options; i++)
+        if (strlen(w->s.options[i].name) == n && strncmp(w->s.options[i].name, name, n) == 0)
+            return true;
+    return false;
+}
+
+// Those of a framework; a word with ? needs the option.
+static void add_framework_words(const struct rb_drafting *w, const char *const *from, int most, struct words *l)
+{
+    for (int i = 0; i < most && from[i]; i++) {
+        const char *word = from[i] + (from[i][0] == '?');
+        const char *name = word + strspn(word, "-");
+        if (word == from[i] || has_option(w, name, strcspn(name, "=")))
+            add(l, word);
+    }
+}
+
+// --- what each option is for
+
+static bool is_place(const struct rb_script_option *o)
+{
+    return o->form == RB_SCRIPT_POSITION;
+}
+
+static void take_role(struct rb_drafting *w, const struct rb_script_option *o)
+{
+    const enum rb_option_role role = rb_option_role(o);
+    const struct rb_script_option **const slots[] = {
+        [RB_OPTION_HORIZON] = &w->horizon,
+        [RB_OPTION_INTERVAL] = &w->interval,
+        [RB_OPTION_SEED] = &w->seed,
+        [RB_OPTION_RESUME] = &w->resume,
+        [RB_OPTION_LOGS] = &w->logs,
+        [RB_OPTION_SAVE] = &w->save,
+        [RB_OPTION_CHECKPOINT] = &w->checkpoint,
+        [RB_OPTION_LEFT] = NULL,
+    };
+    const bool length = role == RB_OPTION_EPOCHS || role == RB_OPTION_STEPS || role == RB_OPTION_ROUNDS;
+    if (w->s.style == RB_SCRIPT_CONSTANTS)
+        return;
+    if (length && (!w->length || (role == RB_OPTION_EPOCHS && rb_option_role(w->length) == RB_OPTION_STEPS)))
+        w->length = o;
+    else if (!length && role != RB_OPTION_PARAMETER && slots[role] && !*slots[role])
+        *slots[role] = o;
+}
+
+static bool has_role(const struct rb_drafting *w, const struct rb_script_option *o)
+{
+    return o == w->length || o == w->resume || o == w->checkpoint || o == w->seed || o == w->logs || o == w->save ||
+           (o == w->horizon && w->length);
+}
+
+static bool reads(const struct rb_drafting *w, const char *variable)
+{
+    return strstr(w->source, variable) != NULL;
+}
+
+// A name with the number of the epoch in it, and a look whether such a file is there: it finds its own.
+static bool finds_own_checkpoint(const struct rb_drafting *w)
+{
+    return w->checkpoint && w->checkpoint->default_value && strchr(w->checkpoint->default_value, '{') &&
+           (rb_script_names(&w->s, "exists") || rb_script_names(&w->s, "isfile") || rb_script_names(&w->s, "glob"));
+}
+
+static bool resumes_by_switch(const struct rb_script_option *o)
+{
+    return o->form == RB_SCRIPT_SWITCH || o->type == RB_SCRIPT_BOOL ||
+           (o->default_value && strstr(o->default_value, "scratch"));
+}
+
+static void decide_resuming(struct rb_drafting *w)
+{
+    const struct rb_framework *f = w->framework;
+    const bool places = (f && f->checkpoint[0]) || w->checkpoint || w->s.style == RB_SCRIPT_HYDRA;
+    const bool own = f && f->resume && (f->resume[0] != '?' || w->resume);
+    const bool positional = w->s.style == RB_SCRIPT_ARGV;
+    w->in_place = (f && f->resumes_in_place) || finds_own_checkpoint(w) ||
+                  (w->resume && !own && resumes_by_switch(w->resume) && places);
+    w->resumes = reads(w, "RB_RESUME_FROM") || positional || (places && (own || w->resume || w->in_place));
+    const bool horizon = (f && f->is_horizon) || w->habits.has_schedule;
+    w->needs_save = w->resumes && horizon && !w->horizon && !reads(w, "RB_RESUME_FROM") && !positional;
 }
 
 // --- parameters
@@ -61,9 +129,11 @@ static bool is_parameter_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == n;
 }
 
-static const char *range_of(const struct drafting *w, const struct rb_script_option *o)
+static const char *range_of(const struct rb_drafting *w, const struct rb_script_option *o)
 {
-    if (rb_option_role(o) != RB_OPTION_PARAMETER || !is_parameter_name(o->name))
+    const bool place_known = !is_place(o) || o->position > 0;
+    if (rb_option_role(o) != RB_OPTION_PARAMETER || !is_parameter_name(o->name) || o->is_alias || has_role(w, o) ||
+        !place_known)
         return NULL;
     // The configurator wants True and False, and a constant is not passed at all.
     const bool by_variable = w->s.style == RB_SCRIPT_CONFIGURATOR || w->s.style == RB_SCRIPT_CONSTANTS;
@@ -77,7 +147,7 @@ static const char *guessed_from(const struct rb_script_option *o, struct rb_aren
     return o->choices ? NULL : "a guess";
 }
 
-static void draft_parameter(struct drafting *w, const struct rb_script_option *o, const char *range)
+static void draft_parameter(struct rb_drafting *w, const struct rb_script_option *o, const char *range)
 {
     if (w->s.style == RB_SCRIPT_CONSTANTS) {
         rb_job_draft_suggest(w->d, RB_DRAFT_PARAMETERS, o->name, range,
@@ -88,30 +158,61 @@ static void draft_parameter(struct drafting *w, const struct rb_script_option *o
     w->has_parameters = true;
 }
 
-static void draft_parameters(struct drafting *w)
+// Of those whose name says so, the ones that are worth most; where there are none, the first ones.
+static void choose(const struct rb_drafting *w, int room, bool *chosen)
 {
-    const char *left = "";
-    for (int i = 0; i < w->s.n_options; i++) {
-        const struct rb_script_option *o = &w->s.options[i];
-        if (o->is_alias || has_role(w, o) || rb_job_draft_find(w->d, RB_DRAFT_PARAMETERS, o->name))
-            continue;
-        const char *range = range_of(w, o);
-        const bool place_known = o->form != RB_SCRIPT_POSITION || o->position > 0;
-        if (range && place_known)
-            draft_parameter(w, o, range);
-        else if (o->form != RB_SCRIPT_POSITION && !o->is_required && w->s.style != RB_SCRIPT_CONSTANTS)
-            left = rb_arena_printf(w->arena, "%s%s--%s", left, *left ? ", " : "", o->name);
+    bool any_named = w->has_parameters;
+    for (int i = 0; i < w->s.n_options; i++)
+        any_named = any_named || (rb_option_worth(&w->s.options[i]) > 0 && range_of(w, &w->s.options[i]));
+    for (int k = 0; k < room; k++) {
+        int best = -1, worth = 0;
+        for (int i = 0; i < w->s.n_options; i++) {
+            const int own = any_named ? rb_option_worth(&w->s.options[i]) : 1;
+            if (!chosen[i] && own > 0 && (best < 0 || own < worth) && range_of(w, &w->s.options[i])) {
+                best = i;
+                worth = own;
+            }
+        }
+        if (best >= 0)
+            chosen[best] = true;
     }
-    if (w->has_parameters && *left)
+}
+
+static void remark_left(struct rb_drafting *w, const char *left, int n)
+{
+    if (w->has_parameters && n > 0)
         remark(w, RB_DRAFT_PARAMETERS, rb_arena_printf(w->arena, "not searched: %s", left));
     if (!w->has_parameters && w->s.style != RB_SCRIPT_CONSTANTS)
         remark(w, RB_DRAFT_PARAMETERS,
                rb_arena_printf(w->arena, "no option of %s looks like one to search%s%s: name them here", w->path,
-                               *left ? "; it has " : "", left));
+                               n > 0 ? "; it has " : "", left));
 }
 
-// The parameters of TrainingArguments, with their defaults.
-static void draft_hf_parameters(struct drafting *w)
+static void draft_parameters(struct rb_drafting *w, int room)
+{
+    enum { MOST_LEFT = 12 };
+    const char *left = "", *dashes = w->s.style == RB_SCRIPT_HYDRA ? "" : "--";
+    int n = 0;
+    bool *chosen = rb_arena_array(w->arena, (size_t)w->s.n_options + 1, sizeof *chosen);
+    memset(chosen, 0, ((size_t)w->s.n_options + 1) * sizeof *chosen);
+    choose(w, room, chosen);
+    for (int i = 0; i < w->s.n_options; i++) {
+        const struct rb_script_option *o = &w->s.options[i];
+        if (chosen[i] && rb_job_draft_find(w->d, RB_DRAFT_PARAMETERS, o->name))
+            continue; // added twice, as in two branches
+        if (chosen[i])
+            draft_parameter(w, o, range_of(w, o));
+        else if (!is_place(o) && !o->is_required && !o->is_alias && !has_role(w, o) &&
+                 w->s.style != RB_SCRIPT_CONSTANTS && ++n <= MOST_LEFT)
+            left = rb_arena_printf(w->arena, "%s%s%s%s", left, *left ? ", " : "", dashes, o->name);
+    }
+    if (n > MOST_LEFT)
+        left = rb_arena_printf(w->arena, "%s and %d more", left, n - MOST_LEFT);
+    remark_left(w, left, n);
+}
+
+// What TrainingArguments has, with its defaults.
+static int draft_hf_parameters(struct rb_drafting *w)
 {
     static const char *const lines[][2] = {
         {"learning_rate", "{distribution: log_uniform, min: 5.0e-6, max: 5.0e-4}"},
@@ -122,113 +223,224 @@ static void draft_hf_parameters(struct drafting *w)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         rb_job_draft_set(w->d, RB_DRAFT_PARAMETERS, lines[i][0], lines[i][1], "a guess; of TrainingArguments", NULL);
     w->has_parameters = true;
+    return (int)(sizeof lines / sizeof lines[0]);
+}
+
+// --- words of trial.args
+
+static const char *option_word(const struct rb_drafting *w, const struct rb_script_option *o, const char *value)
+{
+    return rb_arena_printf(w->arena, "%s%s=%s", w->s.style == RB_SCRIPT_HYDRA ? "" : "--", o->name, value);
+}
+
+// "./checkpoint-{epoch}.h5" -> checkpoint-{{epoch}}.h5; NULL: the default names no file.
+static const char *file_of_default(const struct rb_drafting *w, const struct rb_script_option *o)
+{
+    struct rb_py_text text;
+    rb_py_read(o->default_value ? o->default_value : "", w->arena, &text);
+    const char *name = text.n == 1 ? rb_py_string(&text.tokens[0], w->arena) : NULL;
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    name = slash ? slash + 1 : name;
+    const char *dot = name ? strrchr(name, '.') : NULL;
+    if (!dot || dot == name || strlen(dot) > 12)
+        return NULL;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    for (; *name; name++) {
+        if (*name == '{' || *name == '}')
+            rb_buf_putc(&out, *name);
+        rb_buf_putc(&out, *name);
+    }
+    return rb_arena_strdup(w->arena, rb_buf_str(&out));
+}
+
+static const char *checkpoint_word(const struct rb_drafting *w)
+{
+    const char *file = file_of_default(w, w->checkpoint);
+    return option_word(w, w->checkpoint, file ? rb_arena_printf(w->arena, "{checkpoint}/%s", file) : "{checkpoint}");
+}
+
+static void checkpoint_words(const struct rb_drafting *w, struct words *l)
+{
+    const struct rb_framework *f = w->framework;
+    const int before = l->n;
+    if (f)
+        add_framework_words(w, f->checkpoint, 4, l);
+    if (l->n == before && w->checkpoint && !is_place(w->checkpoint))
+        add(l, checkpoint_word(w));
+    if (w->s.style == RB_SCRIPT_HYDRA)
+        add(l, "hydra.run.dir={checkpoint}");
+    if (w->logs && !by_arguments(w))
+        add(l, option_word(w, w->logs, "{checkpoint}/logs"));
+}
+
+static void resume_words(struct rb_drafting *w, struct words *l)
+{
+    const char *saved = w->habits.saved_name;
+    if (w->framework && w->framework->resume) {
+        add_framework_words(w, &w->framework->resume, 1, l);
+    } else if (w->resume && !is_place(w->resume) && w->resumes && !w->in_place) {
+        const char *value = "{resume}";
+        if (saved)
+            value = rb_arena_printf(w->arena, strchr(saved, '*') ? "{resume:%s}" : "{resume}/%s", saved);
+        else
+            remark(w, RB_DRAFT_CHECKPOINT,
+                   rb_arena_printf(w->arena,
+                                   "{resume} is a folder: if --%s wants a file, add its name, {resume}/last.pt",
+                                   w->resume->name));
+        add(l, option_word(w, w->resume, value));
+    } else if (w->resume && !is_place(w->resume) && w->in_place) {
+        const bool is_switch = w->resume->form == RB_SCRIPT_SWITCH;
+        add(l, is_switch ? rb_arena_printf(w->arena, "--%s", w->resume->name)
+                         : option_word(w, w->resume, w->resume->type == RB_SCRIPT_BOOL ? "True" : "resume"));
+    }
+}
+
+static void end_words(const struct rb_drafting *w, struct words *l)
+{
+    const char *value = w->resumes && !w->needs_save ? "{end}" : "{max}";
+    if (by_arguments(w) && w->framework->style) {
+        add(l, w->framework->end);
+        add(l, value);
+    } else if (by_arguments(w)) {
+        add(l, rb_arena_printf(w->arena, "--%s=%s", w->framework->end, value));
+    } else if (w->length && !is_place(w->length)) {
+        add(l, option_word(w, w->length, value));
+    }
+}
+
+// transformers called the option otherwise before 4.41; what the script says it needs decides.
+static bool is_before_eval_strategy(const struct rb_drafting *w)
+{
+    for (int i = 0; i + 2 < w->s.text.n; i++) {
+        const char *version =
+            rb_py_is(&w->s.text.tokens[i], "check_min_version") && rb_py_is(&w->s.text.tokens[i + 1], "(")
+                ? rb_py_string(&w->s.text.tokens[i + 2], w->arena)
+                : NULL;
+        char *end;
+        const long major = version ? strtol(version, &end, 10) : 0;
+        if (version)
+            return major < 4 || (major == 4 && *end == '.' && strtol(end + 1, NULL, 10) < 41);
+    }
+    return false;
+}
+
+static void fixed_words(struct rb_drafting *w, struct words *l)
+{
+    const struct rb_framework *f = w->framework;
+    struct words own = {0};
+    if (f)
+        add_framework_words(w, f->fixed, 10, &own);
+    for (int i = 0; i < own.n; i++) {
+        const bool renamed = strcmp(own.items[i], "--eval_strategy=epoch") == 0 && is_before_eval_strategy(w);
+        add(l, renamed ? "--evaluation_strategy=epoch" : own.items[i]);
+    }
+    if (w->save)
+        add(l, rb_arena_printf(w->arena, "--%s", w->save->name));
+    if (w->horizon && w->length)
+        add(l, option_word(w, w->horizon, "{max}"));
+}
+
+static const char *list_of(const struct words *l, struct rb_arena *arena)
+{
+    const char *text = l->n == 1 ? "" : "[";
+    for (int i = 0; i < l->n; i++)
+        text = rb_arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "", rb_yaml_text(l->items[i], arena));
+    return l->n == 1 ? text : rb_arena_printf(arena, "%s]", text);
+}
+
+static const char *args_block(struct rb_drafting *w)
+{
+    struct words parts[5] = {0};
+    static const char *const names[] = {"fixed", "end", "seed", "checkpoint", "resume"};
+    const char *style = w->s.style == RB_SCRIPT_HYDRA ? "bare" : w->framework ? w->framework->style : NULL;
+    const char *text = style ? rb_arena_printf(w->arena, "\n    style: %s", style) : "";
+    fixed_words(w, &parts[0]);
+    end_words(w, &parts[1]);
+    if (w->seed && !by_arguments(w))
+        add(&parts[2], option_word(w, w->seed, "{seed}"));
+    checkpoint_words(w, &parts[3]);
+    resume_words(w, &parts[4]);
+    for (int i = 0; i < 5; i++) {
+        const char *value = parts[i].n > 0 ? list_of(&parts[i], w->arena) : NULL;
+        if (value && i == 0 && parts[i].n == 1)
+            value = rb_arena_printf(w->arena, "[%s]", value);
+        if (value)
+            text = rb_arena_printf(w->arena, "%s\n    %s: %s", text, names[i], value);
+    }
+    return text;
 }
 
 // --- the command
 
-static void add_word(struct drafting *w, const char *word)
+static bool is_searched(const struct rb_drafting *w, const struct rb_script_option *o)
 {
-    w->words = rb_arena_printf(w->arena, "%s %s", w->words, word);
+    return rb_job_draft_find(w->d, RB_DRAFT_PARAMETERS, o->name) != NULL;
 }
 
-// --name value, or --name=value if only that is understood.
-static const char *option_word(const struct drafting *w, const struct rb_script_option *o, const char *value)
+// Options without which the script does not start.
+static const char *to_do_words(struct rb_drafting *w)
 {
-    const bool joined = w->s.style == RB_SCRIPT_CONFIGURATOR;
-    return rb_arena_printf(w->arena, "--%s%c%s", o->name, joined ? '=' : ' ', value);
-}
-
-// A script with only a switch to resume does so from its output folder: the checkpoint is put there first.
-static void add_resume(struct drafting *w)
-{
-    const struct rb_script_option *o = w->resume;
-    if (!o)
-        return;
-    if (o->form == RB_SCRIPT_SWITCH || w->s.style == RB_SCRIPT_CONFIGURATOR) {
-        w->first = w->checkpoint ? COPY : NULL;
-        add_word(w, rb_arena_printf(w->arena, "${RB_RESUME_FROM:+--%s%s}", o->name,
-                                    o->form == RB_SCRIPT_SWITCH ? "" : "=resume"));
-        if (!w->checkpoint)
-            remark(w, RB_DRAFT_RUN,
-                   rb_arena_printf(w->arena, "--%s has no path: %s must look into $RB_RESUME_FROM", o->name, w->path));
-        return;
-    }
-    add_word(w, rb_arena_printf(w->arena, "${RB_RESUME_FROM:+%s}", option_word(w, o, "\"$RB_RESUME_FROM\"")));
-    remark(w, RB_DRAFT_RUN,
-           rb_arena_printf(
-               w->arena, "$RB_RESUME_FROM is a folder: if --%s wants a file, add its name, \"$RB_RESUME_FROM/last.pt\"",
-               o->name));
-}
-
-static void add_options(struct drafting *w)
-{
-    if (w->length)
-        add_word(w, option_word(w, w->length, END));
-    if (w->checkpoint)
-        add_word(w, option_word(w, w->checkpoint, CHECKPOINT));
-    add_resume(w);
+    static const char *const data[] = {"task_name", "dataset_name", NULL};
+    const char *words = "";
+    bool has_data = false;
     for (int i = 0; i < w->s.n_options; i++) {
         const struct rb_script_option *o = &w->s.options[i];
-        const bool searched = rb_job_draft_find(w->d, RB_DRAFT_PARAMETERS, o->name) != NULL;
-        const bool position = o->form == RB_SCRIPT_POSITION;
-        if (o->is_alias || has_role(w, o) || searched || !(position || o->is_required))
+        const bool names_data = w->s.uses_hf_arguments && !has_data && !o->default_value && rb_is_one_of(o->name, data);
+        const bool needed = o->is_required || names_data || (is_place(o) && !o->is_optional);
+        if (!needed || o->is_alias || has_role(w, o) || is_searched(w, o))
             continue;
-        const char *to_do = rb_arena_printf(w->arena, "TODO_%s", o->name);
-        add_word(w, position ? to_do : option_word(w, o, to_do));
-        w->to_do = rb_arena_printf(w->arena, "%s%s%s", w->to_do, *w->to_do ? ", " : "", to_do);
+        has_data = has_data || names_data;
+        words = is_place(o)                     ? rb_arena_printf(w->arena, "%s TODO_%s", words, o->name)
+                : w->s.style == RB_SCRIPT_HYDRA ? rb_arena_printf(w->arena, "%s %s=TODO_%s", words, o->name, o->name)
+                                                : rb_arena_printf(w->arena, "%s --%s=TODO_%s", words, o->name, o->name);
     }
+    return words;
 }
 
-static void add_hf_options(struct drafting *w)
+static const char *launcher(const struct rb_drafting *w)
 {
-    add_word(w, "--num_train_epochs " END " --output_dir " CHECKPOINT);
-    add_word(w, "${RB_RESUME_FROM:+--resume_from_checkpoint \"$(ls -d \"$RB_RESUME_FROM\"/checkpoint-* | sort -V | "
-                "tail -n 1)\"}");
+    return w->habits.needs_launcher    ? "torchrun --standalone --nproc_per_node=\"$RB_GPUS_PER_NODE\""
+           : w->habits.uses_accelerate ? "accelerate launch --num_processes=\"$RB_GPUS_PER_NODE\""
+                                       : "python3";
 }
 
-static void add_lightning_options(struct drafting *w)
+// sys.argv[1], sys.argv[2], ...: each the parameter of its name, or what the option of that name would be.
+static const char *place_words(struct rb_drafting *w)
 {
-    add_word(w, "--trainer.max_epochs " END " --trainer.default_root_dir " CHECKPOINT);
-    add_word(w, "${RB_RESUME_FROM:+--ckpt_path \"$RB_RESUME_FROM/last.ckpt\"}");
-    remark(w, RB_DRAFT_RUN,
-           "last.ckpt: give the trainer a ModelCheckpoint with save_last=True that writes into $RB_CHECKPOINT_DIR");
-}
-
-// sys.argv[1], sys.argv[2], ...: each is the parameter of its name, or the value of the option with that name.
-static void add_places(struct drafting *w)
-{
+    const char *words = "";
     for (int position = 1; position <= 9; position++) {
         const struct rb_script_option *found = NULL;
         for (int i = 0; i < w->s.n_options && !found; i++)
             found = w->s.options[i].position == position ? &w->s.options[i] : NULL;
         if (!found)
-            return;
-        const bool searched = rb_job_draft_find(w->d, RB_DRAFT_PARAMETERS, found->name) != NULL;
-        const char *to_do = rb_arena_printf(w->arena, "TODO_%s", found->name);
-        add_word(w, found == w->length       ? END
-                    : found == w->checkpoint ? CHECKPOINT
-                    : found == w->resume     ? "\"$RB_RESUME_FROM\""
-                    : searched ? rb_arena_printf(w->arena, "\"$%s\"", rb_param_variable(found->name, w->arena))
-                               : to_do);
-        if (!has_role(w, found) && !searched)
-            w->to_do = rb_arena_printf(w->arena, "%s%s%s", w->to_do, *w->to_do ? ", " : "", to_do);
+            break;
+        const char *word = found == w->length       ? "$RB_RESOURCE_END"
+                           : found == w->checkpoint ? "\"$RB_CHECKPOINT_DIR\""
+                           : found == w->resume     ? "\"$RB_RESUME_FROM\""
+                           : found == w->seed       ? "$RB_TRIAL_SEED"
+                           : is_searched(w, found)
+                               ? rb_arena_printf(w->arena, "\"$%s\"", rb_param_variable(found->name, w->arena))
+                               : rb_arena_printf(w->arena, "TODO_%s", found->name);
+        words = rb_arena_printf(w->arena, "%s %s", words, word);
     }
+    return words;
 }
 
-static void remark_lacks(struct drafting *w)
+static void remark_lacks(struct rb_drafting *w)
 {
-    const bool own = w->s.uses_hf_arguments || w->s.style == RB_SCRIPT_LIGHTNING;
+    const struct rb_framework *f = w->framework;
     const struct {
         bool is_there;
-        const char *variable, *what;
+        const char *what;
     } needs[] = {
-        {w->length || own, "RB_RESOURCE_END", "how long to train ($RB_RESOURCE_END)"},
-        {w->checkpoint || own, "RB_CHECKPOINT_DIR", "where to write checkpoints ($RB_CHECKPOINT_DIR)"},
-        {w->resume || own, "RB_RESUME_FROM", "what to resume from ($RB_RESUME_FROM, empty on a first start)"},
+        {w->length || by_arguments(w) || reads(w, "RB_RESOURCE_END"), "how long to train ($RB_RESOURCE_END)"},
+        {w->checkpoint || w->logs || (f && f->checkpoint[0]) || w->save || w->s.style == RB_SCRIPT_HYDRA ||
+             reads(w, "RB_CHECKPOINT_DIR") || !(w->resumes || w->s.style == RB_SCRIPT_CONSTANTS),
+         "where to write checkpoints ($RB_CHECKPOINT_DIR)"},
     };
     const char *lacks = "";
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
-        if (!needs[i].is_there && !strstr(w->source, needs[i].variable))
+        if (!needs[i].is_there)
             lacks = rb_arena_printf(w->arena, "%s%s%s", lacks, *lacks ? "; " : "", needs[i].what);
     if (*lacks)
         remark(w, RB_DRAFT_RUN,
@@ -236,22 +448,21 @@ static void remark_lacks(struct drafting *w)
                    w->arena,
                    "no option of %s was found for %s: the script must read what is missing from the environment",
                    w->path, lacks));
-    if (*w->to_do)
+    if (w->habits.may_use_launcher && !w->habits.needs_launcher)
         remark(w, RB_DRAFT_RUN,
-               rb_arena_printf(w->arena, "%s needs a value from you in place of %s", w->path, w->to_do));
+               "for several GPUs: trial.gpus: {min: 1, max: 4}, and torchrun --standalone "
+               "--nproc_per_node=\"$RB_GPUS_PER_NODE\" in place of python3");
 }
 
-static void draft_run(struct drafting *w)
+static void set_run(struct rb_drafting *w, const char *command)
 {
-    const bool takes_args = w->s.style != RB_SCRIPT_CONSTANTS && w->s.style != RB_SCRIPT_ARGV;
-    if (w->s.style == RB_SCRIPT_ARGV)
-        add_places(w);
-    else if (w->s.style == RB_SCRIPT_LIGHTNING)
-        add_lightning_options(w);
-    else if (w->s.style != RB_SCRIPT_CONSTANTS)
-        add_options(w);
-    if (w->s.uses_hf_arguments)
-        add_hf_options(w);
+    const bool block = strpbrk(command, "\"'{") != NULL;
+    rb_job_draft_set(w->d, RB_DRAFT_RUN, NULL, block ? rb_arena_printf(w->arena, "|-\n  %s", command) : command, NULL,
+                     NULL);
+}
+
+static void draft_without_options(struct rb_drafting *w)
+{
     if (w->s.style == RB_SCRIPT_CONSTANTS)
         remark(w, RB_DRAFT_RUN,
                rb_arena_printf(
@@ -260,128 +471,122 @@ static void draft_run(struct drafting *w)
                    "parameters from the environment, such as os.environ[\"RB_PARAM_LR\"]",
                    w->path));
     remark_lacks(w);
-    const char *command =
-        rb_arena_printf(w->arena, "python3 %s%s%s%s", w->path, w->s.style == RB_SCRIPT_LIGHTNING ? " fit" : "",
-                        takes_args ? " $RB_ARGS" : "", w->words);
-    const bool block = w->first || strpbrk(command, "\"'{");
-    rb_job_draft_set(
-        w->d, RB_DRAFT_RUN, NULL,
-        block ? rb_arena_printf(w->arena, "|-\n  %s%s%s", w->first ? w->first : "", w->first ? "\n  " : "", command)
-              : command,
-        NULL, NULL);
+    set_run(w, rb_arena_printf(w->arena, "python3 %s%s", w->path, place_words(w)));
 }
 
-// --- the metric
-
-static int rank(const struct rb_script_metric *m)
+static void draft_run(struct rb_drafting *w)
 {
-    const bool training = strncmp(m->name, "train", 5) == 0;
-    return 16 * m->is_report + 8 * m->is_validation + 4 * m->is_printed + 2 * (m->goal != 0) - 2 * training +
-           (m->goal > 0);
-}
-
-static const struct rb_script_metric *best_metric(const struct rb_script *s)
-{
-    const struct rb_script_metric *best = NULL;
-    for (int i = 0; i < s->n_metrics; i++)
-        if (!best || rank(&s->metrics[i]) > rank(best))
-            best = &s->metrics[i];
-    return best;
-}
-
-static void set_metric(struct drafting *w, const char *name, bool minimize)
-{
-    rb_job_draft_set(w->d, RB_DRAFT_METRIC, "name", name, NULL, NULL);
-    rb_job_draft_set(w->d, RB_DRAFT_METRIC, "goal", minimize ? "minimize" : "maximize", NULL, NULL);
-}
-
-static void remark_metric(struct drafting *w, const struct rb_script_metric *m, const char *unit)
-{
-    const char *example = rb_arena_printf(w->arena, "%s=3 %s=0.81", m->resource ? m->resource : unit, m->name);
-    if (m->is_report && m->goal == 0)
-        remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "goal: a guess, as the name does not show which values are good"));
-    else if (!m->is_printed)
-        remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena,
-                               "%s:%d logs %s, and prints it on no line that was seen: your script must print e.g. %s",
-                               w->path, m->line, m->name, example));
-    else if (!m->is_report)
-        remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "%s:%d prints \"%s\", which is not read: your script must print e.g. %s",
-                               w->path, m->line, m->shown, example));
-}
-
-// For libraries that print lines of their own.
-static bool draft_library_metric(struct drafting *w)
-{
-    const bool accuracy = strstr(w->source, "accuracy") != NULL;
-    if (w->s.uses_hf_arguments) {
-        remark(w, RB_DRAFT_METRIC,
-               "transformers prints {'eval_loss': ...}, which is not read: print e.g. epoch=3 eval_loss=0.81 in a "
-               "TrainerCallback");
-        set_metric(w, "eval_loss", true);
-    } else if (w->s.is_keras) {
-        remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(
-                   w->arena,
-                   "Keras prints lines of its own, which are not read: print e.g. epoch=3 %s=0.81 in a callback",
-                   accuracy ? "val_accuracy" : "val_loss"));
-        set_metric(w, accuracy ? "val_accuracy" : "val_loss", !accuracy);
-    } else {
-        return false;
+    if (w->s.style == RB_SCRIPT_CONSTANTS || w->s.style == RB_SCRIPT_ARGV) {
+        draft_without_options(w);
+        return;
     }
-    return true;
+    const char *args = args_block(w), *subcommand = by_arguments(w) ? w->framework->subcommand : NULL;
+    const char *to_do = to_do_words(w);
+    if (*args)
+        rb_job_draft_set(w->d, RB_DRAFT_TRIAL, "args", args, NULL, NULL);
+    remark_lacks(w);
+    if (*to_do)
+        remark(w, RB_DRAFT_RUN, rb_arena_printf(w->arena, "%s needs a value from you in place of%s", w->path, to_do));
+    const char *given = *args ? "\"$@\"" : "$RB_ARGS";
+    set_run(w, rb_arena_printf(w->arena, "%s %s%s%s%s %s", launcher(w), w->path, subcommand ? " " : "",
+                               subcommand ? subcommand : "", to_do, given));
 }
 
-static const char *unit_of(const struct drafting *w, const struct rb_script_metric *m)
+// Variables of SageMaker's containers: nothing sets them here.
+static void draft_variables(struct rb_drafting *w)
 {
-    if (m && m->resource)
-        return m->resource;
-    return w->length && rb_option_role(w->length) == RB_OPTION_STEPS ? "step" : "epoch";
-}
-
-static const char *draft_metric(struct drafting *w)
-{
-    const struct rb_script_metric *m = best_metric(&w->s);
-    const char *unit = unit_of(w, m);
-    if (m) {
-        remark_metric(w, m, unit);
-        set_metric(w, rb_yaml_text(m->name, w->arena), m->goal < 0);
-    } else if (!draft_library_metric(w)) {
-        remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(
-                   w->arena,
-                   "no line that looks like a metric was found: your script must print e.g. %s=3 val_acc=0.81", unit));
-        set_metric(w, "val_acc", false);
+    for (int i = 0; i < w->s.text.n; i++) {
+        const char *name = rb_py_string(&w->s.text.tokens[i], w->arena);
+        if (!name || strncmp(name, "SM_", 3) != 0 || name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ||
+            rb_job_draft_find(w->d, RB_DRAFT_ENVS, name))
+            continue;
+        const bool given = w->checkpoint && w->checkpoint->default_value && strstr(w->checkpoint->default_value, name);
+        if (given)
+            remark(w, RB_DRAFT_ENVS,
+                   rb_arena_printf(w->arena, "%s is not needed: --%s is given", name, w->checkpoint->name));
+        else
+            rb_job_draft_set(w->d, RB_DRAFT_ENVS, name, rb_arena_printf(w->arena, "TODO_%s", name), NULL, NULL);
     }
-    return unit;
+}
+
+// --- trial, checkpoint
+
+static void draft_trial(struct rb_drafting *w)
+{
+    const bool many =
+        (w->framework && w->framework->uses_all_gpus) || w->habits.needs_launcher || w->habits.uses_accelerate;
+    rb_job_draft_set(w->d, RB_DRAFT_TRIAL, "gpus", many ? "{min: 1, max: 4}" : "1",
+                     many ? "what one trial may be given" : NULL, NULL);
+    if (w->needs_save)
+        rb_job_draft_set(w->d, RB_DRAFT_TRIAL, "stop", "saved",
+                         "the length is the horizon of the learning rate: each start is ended from outside", NULL);
+}
+
+static void draft_files(struct rb_drafting *w)
+{
+    struct words files = {0};
+    if (w->framework)
+        add_framework_words(w, w->framework->files, 3, &files);
+    const bool names_all = w->framework && w->framework->resume;
+    const bool by_name = w->checkpoint && file_of_default(w, w->checkpoint);
+    const bool keeps = w->save || (w->resumes && w->resume);
+    if (files.n == 0 && !names_all && !by_name && keeps && w->habits.saved_name)
+        add(&files, w->habits.saved_name);
+    if (files.n > 0)
+        rb_job_draft_set(w->d, RB_DRAFT_CHECKPOINT, "files",
+                         rb_arena_printf(w->arena, files.n == 1 ? "[%s]" : "%s", list_of(&files, w->arena)), NULL,
+                         NULL);
+}
+
+static void draft_checkpoint(struct rb_drafting *w)
+{
+    if (w->s.style == RB_SCRIPT_CONSTANTS)
+        return;
+    if (!w->resumes)
+        rb_job_draft_set(w->d, RB_DRAFT_CHECKPOINT, "resume", "false",
+                         "no option to go on from a checkpoint was found: every start begins at 0", NULL);
+    if (w->in_place)
+        rb_job_draft_set(w->d, RB_DRAFT_CHECKPOINT, "in_place", "true", NULL, NULL);
+    draft_files(w);
 }
 
 // --- the length of training
 
-static int64_t length_of(const struct drafting *w)
+static int64_t whole_default(const struct rb_script_option *o)
+{
+    int64_t value;
+    return o && o->default_value && rb_parse_int(o->default_value, &value) && value > 0 && value <= RB_LIMIT_RESOURCE
+               ? value
+               : 0;
+}
+
+static int64_t length_of(const struct rb_drafting *w)
 {
     const struct rb_script_option *from = w->length;
     for (int i = 0; i < w->s.n_options && !from; i++) {
         const enum rb_option_role role = rb_option_role(&w->s.options[i]);
-        if (role == RB_OPTION_EPOCHS || role == RB_OPTION_STEPS)
+        if (role == RB_OPTION_EPOCHS || role == RB_OPTION_STEPS || role == RB_OPTION_ROUNDS)
             from = &w->s.options[i];
     }
-    int64_t length;
-    const bool known = from && from->default_value && rb_parse_int(from->default_value, &length) && length > 0;
-    return known && length <= RB_LIMIT_RESOURCE ? length : 27;
+    const bool rounds = from && rb_option_role(from) == RB_OPTION_ROUNDS;
+    const int64_t length = whole_default(from);
+    return length > 0 ? length : w->s.uses_hf_arguments ? 3 : rounds ? 100 : 27;
 }
 
-static void draft_scheduler(struct drafting *w, const char *unit)
+static void draft_scheduler(struct rb_drafting *w, const char *unit)
 {
     enum { LONG = 100 }; // from there the first rung is not the first unit
-    const int64_t length = length_of(w);
-    rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "type", "sha", NULL, NULL);
+    const int64_t length = length_of(w), interval = whole_default(w->interval);
+    const bool steps = w->length && rb_option_role(w->length) == RB_OPTION_STEPS;
+    const int64_t first = steps && interval > 0 && interval < length ? interval : length > LONG ? length / 27 : 1;
+    const bool stops = !w->resumes && w->s.style != RB_SCRIPT_CONSTANTS;
+    rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "type", stops ? "asha" : "sha", NULL, NULL);
+    if (stops)
+        rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "rule", "stop", NULL, NULL);
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "num_trials", "27", NULL, NULL);
-    if (length > LONG)
-        rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "min_resource",
-                         rb_arena_printf(w->arena, "%lld", (long long)length / 27), NULL, NULL);
+    if (first > 1)
+        rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "min_resource", rb_arena_printf(w->arena, "%lld", (long long)first),
+                         NULL, NULL);
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "max_resource", rb_arena_printf(w->arena, "%lld", (long long)length),
                      NULL, NULL);
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "eta", "3", NULL, NULL);
@@ -390,13 +595,19 @@ static void draft_scheduler(struct drafting *w, const char *unit)
 
 void rb_draft_from_script(const char *path, const char *source, struct rb_job_draft *d)
 {
-    struct drafting w = {.path = path, .source = source, .d = d, .arena = d->arena, .words = "", .to_do = ""};
+    struct rb_drafting w = {.path = path, .source = source, .d = d, .arena = d->arena};
     rb_script_read(source, d->arena, &w.s);
+    if (w.s.style == RB_SCRIPT_HYDRA)
+        rb_hydra_options(path, &w.s, d->arena);
+    w.framework = rb_framework_of(&w.s);
+    rb_script_habits(&w.s, source, d->arena, &w.habits);
     for (int i = 0; i < w.s.n_options; i++)
         take_role(&w, &w.s.options[i]);
-    if (w.s.uses_hf_arguments)
-        draft_hf_parameters(&w);
-    draft_parameters(&w);
-    draft_scheduler(&w, draft_metric(&w));
+    decide_resuming(&w);
+    draft_parameters(&w, MOST_PARAMETERS - (w.s.uses_hf_arguments ? draft_hf_parameters(&w) : 0));
+    draft_trial(&w);
+    draft_scheduler(&w, rb_draft_metric(&w));
+    draft_variables(&w);
     draft_run(&w);
+    draft_checkpoint(&w);
 }

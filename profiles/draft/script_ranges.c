@@ -61,34 +61,130 @@ enum rb_option_role rb_option_role(const struct rb_script_option *o)
                                          "load_checkpoint", "load_ckpt",   "restore",
                                          "restore_from",    "ckpt_path",   "from_checkpoint",
                                          "init_from",       "load_from",   NULL};
-    static const char *const checkpoint[] = {
-        "checkpoint_dir", "checkpoints_dir",  "ckpt_dir", "checkpoint_path", "output_dir", "out_dir",   "outdir",
-        "outputdir",      "save_dir",         "savedir",  "model_dir",       "exp_dir",    "save_path", "save_folder",
-        "output_folder",  "default_root_dir", "workdir",  "work_dir",        NULL};
+    static const char *const checkpoint[] = {"checkpoint_format",
+                                             "output",
+                                             "save",
+                                             "checkpoint_dir",
+                                             "checkpoints_dir",
+                                             "ckpt_dir",
+                                             "checkpoint_path",
+                                             "output_dir",
+                                             "out_dir",
+                                             "outdir",
+                                             "outputdir",
+                                             "save_dir",
+                                             "savedir",
+                                             "model_dir",
+                                             "exp_dir",
+                                             "save_path",
+                                             "save_folder",
+                                             "output_folder",
+                                             "default_root_dir",
+                                             "workdir",
+                                             "work_dir",
+                                             NULL};
+    static const char *const rounds[] = {"num_round",       "num_rounds", "num_boost_round", "num_boost_rounds",
+                                         "n_estimators",    "n_rounds",   "nrounds",         "nround",
+                                         "boosting_rounds", NULL};
+    static const char *const horizons[] = {"lr_decay_iters", "lr_decay_steps", "decay_steps",    "decay_iters",
+                                           "t_max",          "cosine_steps",   "schedule_steps", NULL};
+    static const char *const intervals[] = {"eval_interval", "eval_every", "eval_freq",
+                                            "val_interval",  "eval_steps", NULL};
+    static const char *const seeds[] = {"seed", "random_seed", "manual_seed", "random_state", NULL};
+    static const char *const logs[] = {"log_dir",         "logdir",      "log_path", "logs_dir", "tb_dir",
+                                       "tensorboard_dir", "summary_dir", "logs",     NULL};
+    static const char *const saves[] = {"save_model", "save_checkpoint", "save", NULL};
     static const char *const left[] = {
-        "seed",        "seeds",     "worker",  "workers",       "gpu",       "gpus",        "rank",      "port",
-        "interval",    "every",     "freq",    "frequency",     "device",    "devices",     "world",     "log",
-        "logging",     "logger",    "save",    "saving",        "print",     "verbose",     "verbosity", "debug",
-        "quiet",       "classes",   "labels",  "timeout",       "nodes",     "node",        "local",     "threads",
-        "nproc",       "cores",     "cuda",    "cpu",           "mps",       "tpu",         "backend",   "dataset",
-        "data",        "dir",       "path",    "file",          "name",      "dry",         "eval",      "evaluate",
-        "test",        "predict",   "do",      "load",          "overwrite", "distributed", "download",  "wandb",
-        "tensorboard", "plot",      "profile", "deterministic", "version",   "push",        "cache",     "compile",
-        "progress",    "show",      "export",  "split",         "task",      "mode",        "tokens",    "vocab",
-        "start",       "visualize", "force",   "limit",         NULL};
+        "accel",   "val",           "valid",     "validation",  "verbosity", "repeats",  "seed",        "seeds",
+        "worker",  "workers",       "gpu",       "gpus",        "rank",      "port",     "interval",    "every",
+        "freq",    "frequency",     "device",    "devices",     "world",     "log",      "logging",     "logger",
+        "save",    "saving",        "print",     "verbose",     "verbosity", "debug",    "quiet",       "classes",
+        "labels",  "timeout",       "nodes",     "node",        "local",     "threads",  "nproc",       "cores",
+        "cuda",    "cpu",           "mps",       "tpu",         "backend",   "dataset",  "data",        "dir",
+        "path",    "file",          "name",      "dry",         "eval",      "evaluate", "test",        "predict",
+        "do",      "load",          "overwrite", "distributed", "download",  "wandb",    "tensorboard", "plot",
+        "profile", "deterministic", "version",   "push",        "cache",     "compile",  "progress",    "show",
+        "export",  "split",         "task",      "mode",        "tokens",    "vocab",    "start",       "visualize",
+        "force",   "limit",         NULL};
+    static const char *const scratch[] = {"init_from", NULL}; // scratch or resume
     char name[64];
     normal_name(o->name, name);
     if (is_one_of(name, epochs) && o->type != RB_SCRIPT_TEXT)
         return RB_OPTION_EPOCHS;
     if (is_one_of(name, steps) && o->type != RB_SCRIPT_TEXT)
         return RB_OPTION_STEPS;
-    if (is_one_of(name, resume) && (o->form == RB_SCRIPT_SWITCH || takes_text(o)))
+    if (is_one_of(name, rounds) && o->type != RB_SCRIPT_TEXT)
+        return RB_OPTION_ROUNDS;
+    if (is_one_of(name, horizons) && o->type != RB_SCRIPT_TEXT)
+        return RB_OPTION_HORIZON;
+    if (is_one_of(name, intervals) && o->type == RB_SCRIPT_INT)
+        return RB_OPTION_INTERVAL;
+    if (is_one_of(name, seeds) && o->form == RB_SCRIPT_VALUE)
+        return RB_OPTION_SEED;
+    if (is_one_of(name, logs) && takes_text(o))
+        return RB_OPTION_LOGS;
+    if (is_one_of(name, saves) && o->form == RB_SCRIPT_SWITCH)
+        return RB_OPTION_SAVE;
+    if (is_one_of(name, resume) && (o->form == RB_SCRIPT_SWITCH || takes_text(o) || is_one_of(name, scratch)))
         return RB_OPTION_RESUME;
     if (is_one_of(name, checkpoint) && takes_text(o))
         return RB_OPTION_CHECKPOINT;
     return has_word(name, left) || is_one_of(name, epochs) || is_one_of(name, steps) || is_one_of(name, resume)
                ? RB_OPTION_LEFT
                : RB_OPTION_PARAMETER;
+}
+
+int rb_option_worth(const struct rb_script_option *o)
+{
+    static const char *const whole[] = {"lr",
+                                        "learning_rate",
+                                        "base_lr",
+                                        "initial_lr",
+                                        "init_lr",
+                                        "max_lr",
+                                        "peak_lr",
+                                        "eta",
+                                        "batch_size",
+                                        "batchsize",
+                                        "bs",
+                                        "train_batch_size",
+                                        "per_device_train_batch_size",
+                                        "weight_decay",
+                                        "wd",
+                                        "dropout",
+                                        "drop",
+                                        "momentum",
+                                        "beta1",
+                                        "beta2",
+                                        "adam_beta1",
+                                        "adam_beta2",
+                                        "warmup_epochs",
+                                        "warmup_iters",
+                                        "warmup_steps",
+                                        "warmup_ratio",
+                                        "gamma",
+                                        "max_depth",
+                                        "label_smoothing",
+                                        "smoothing",
+                                        "subsample",
+                                        "min_child_weight",
+                                        "colsample_bytree",
+                                        "num_leaves",
+                                        "reg_alpha",
+                                        "reg_lambda",
+                                        "opt",
+                                        "optimizer",
+                                        NULL};
+    static const char *const words[] = {"dropout", "momentum", "warmup", "depth", "layer",    "layers",
+                                        "hidden",  "width",    "units",  "decay", "l2",       "l1",
+                                        "mixup",   "cutmix",   "clip",   "sched", "schedule", "scheduler",
+                                        "beta",    "gamma",    "batch",  "embd",  "heads",    NULL};
+    char name[64];
+    normal_name(o->name, name);
+    for (int i = 0; whole[i]; i++)
+        if (strcmp(name, whole[i]) == 0)
+            return i + 1;
+    return has_word(name, words) ? 100 : 0;
 }
 
 // --- ranges
@@ -147,8 +243,27 @@ static const char *range_by_name(const struct rb_script_option *o)
 {
     static const char *const rates[] = {"lr", "learning_rate", NULL}, *const batches[] = {"batch_size", "batchsize",
                                                                                           "bs", NULL};
+    static const struct {
+        const char *name, *range;
+        bool is_whole;
+    } known[] = {
+        {"eta", "{distribution: log_uniform, min: 0.01, max: 0.3}", false}, // of boosting
+        {"max_depth", "{min: 3, max: 10}", true},
+        {"gamma", "{min: 0.0, max: 5.0}", false},
+        {"min_child_weight", "{min: 1, max: 10}", false},
+        {"subsample", "{min: 0.5, max: 1.0}", false},
+        {"colsample_bytree", "{min: 0.5, max: 1.0}", false},
+        {"num_leaves", "{min: 15, max: 127}", true},
+        {"weight_decay", "{distribution: log_uniform, min: 1.0e-6, max: 1.0e-2}", false},
+        {"wd", "{distribution: log_uniform, min: 1.0e-6, max: 1.0e-2}", false},
+        {"momentum", "{min: 0.5, max: 0.99}", false},
+        {"dropout", "{min: 0.0, max: 0.5}", false},
+    };
     char name[64];
     normal_name(o->name, name);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(name, known[i].name) == 0 && o->type == (known[i].is_whole ? RB_SCRIPT_INT : RB_SCRIPT_FLOAT))
+            return known[i].range;
     if (o->type != RB_SCRIPT_INT && is_one_of(name, rates))
         return "{distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}";
     return o->type != RB_SCRIPT_FLOAT && is_one_of(name, batches) ? "{values: [32, 64, 128]}" : NULL;

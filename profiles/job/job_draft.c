@@ -203,7 +203,9 @@ static void write_line(const struct rb_draft_line *line, const char *key, int in
         line->comment && !strchr(line->comment, '\n') && width + gap + 2 + (int)strlen(line->comment) <= WIDTH;
     if (line->comment && !beside)
         write_comment(line->comment, indent, out);
-    rb_buf_printf(out, "%*s%s%s: %s", indent, "", line->is_suggestion ? "# " : "", key, line->value);
+    const bool is_block = line->value[0] == '\n';
+    rb_buf_printf(out, "%*s%s%s:%s%s", indent, "", line->is_suggestion ? "# " : "", key, is_block ? "" : " ",
+                  line->value);
     if (beside)
         write_comment(line->comment, gap, out);
     else
@@ -211,7 +213,7 @@ static void write_line(const struct rb_draft_line *line, const char *key, int in
 }
 
 struct section {
-    bool has_keys, has_values, has_comments;
+    bool has_keys, has_values, has_comments, has_blocks;
     size_t flow_chars;
 };
 
@@ -230,6 +232,7 @@ static void look_at(const struct rb_job_draft *d, enum rb_draft_section name, st
         s->has_keys |= line->key != NULL;
         s->has_values |= line->value && !line->is_suggestion;
         s->has_comments |= line->comment || line->is_suggestion;
+        s->has_blocks |= line->value && strchr(line->value, '\n');
         s->flow_chars += (line->key ? strlen(line->key) + 2 : 0) + (line->value ? strlen(line->value) : 0) + 2;
     }
 }
@@ -251,7 +254,7 @@ static void write_section(const struct rb_job_draft *d, enum rb_draft_section na
     enum { COMMENT_COLUMN = 32 };
     struct section s;
     look_at(d, name, &s);
-    if (s.has_keys && !s.has_comments && !is_list_of_keys(name) && s.flow_chars <= WIDTH) {
+    if (s.has_keys && !s.has_comments && !s.has_blocks && !is_list_of_keys(name) && s.flow_chars <= WIDTH) {
         write_flow(d, name, out);
         return;
     }

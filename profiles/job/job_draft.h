@@ -17,7 +17,7 @@ enum rb_draft_section {
 struct rb_draft_line {
     enum rb_draft_section section;
     const char *key;              // within the section; NULL: the section is this one value
-    const char *value;            // YAML, one line; NULL: a comment by itself
+    const char *value;            // YAML, one line, or a block that begins with \n; NULL: a comment by itself
     const char *comment;          // NULL: none
     bool is_suggestion;           // written behind #
     const struct rb_node *source; // its source; NULL: none

@@ -1,6 +1,7 @@
 #include "profiles/job/job_lint.h"
 
 #include "profiles/job/job_lint_script.h"
+#include "profiles/job/job_lint_trial.h"
 #include "profiles/script/trial_variables.h"
 
 #include <ctype.h>
@@ -41,6 +42,28 @@ static struct rb_place place_of(const struct lint *l, const struct rb_node *node
         line += *p == '\n';
     }
     return place;
+}
+
+// Of "trial.args.end"; where a key is not given, the place of the one above it.
+static struct rb_place key_place(const struct lint *l, const char *key, const char *needle)
+{
+    const struct rb_node *node = l->root;
+    char *rest = rb_arena_strdup(l->arena, key);
+    const bool is_param = strncmp(key, "parameters.", 11) == 0; // whose names may have points
+    for (char *name; node && (name = strsep(&rest, "."));) {
+        const struct rb_node *next = rb_node_member(node, name);
+        node = next ? next : node;
+        if (is_param && next && rest) {
+            next = rb_node_member(node, rest);
+            node = next ? next : node;
+            break;
+        }
+    }
+    if (!node || node == l->root)
+        return (struct rb_place){.file = l->path};
+    return needle ? place_of(l, node, needle, strlen(needle))
+                  : (struct rb_place){l->path, node->key_line > 0 ? node->key_line : node->line,
+                                      node->key_line > 0 ? node->key_column : node->column};
 }
 
 static const struct rb_node *command_node(const struct lint *l, const char *key, const char *command)
@@ -190,6 +213,21 @@ static struct rb_place parameter_place(const struct lint *l, const char *name)
     return node ? (struct rb_place){l->path, node->key_line, node->key_column} : (struct rb_place){.file = l->path};
 }
 
+// What the script calls the parameter; NULL: it is not given as an option of its name.
+static const char *script_name(const struct rb_job *job, const struct rb_param *p)
+{
+    const struct rb_trial_args *a = &job->trial.args;
+    if (a->given && (a->file_path || a->style == RB_ARGS_BARE || a->style == RB_ARGS_PAIRS))
+        return NULL;
+    for (int i = 0; i < a->n_switches; i++)
+        if (strcmp(a->switches[i].name, p->name) == 0)
+            return NULL;
+    for (int i = 0; i < a->n_renames; i++)
+        if (strcmp(a->renames[i].key, p->name) == 0)
+            return a->renames[i].value;
+    return p->name;
+}
+
 static void check_parameters(struct lint *l, const struct rb_run_script *s, const char *source)
 {
     const char *dot = strrchr(s->path, '.');
@@ -199,7 +237,9 @@ static void check_parameters(struct lint *l, const struct rb_run_script *s, cons
     rb_script_read(source, l->arena, &script);
     for (int i = 0; i < l->job->space.n_params; i++) {
         const struct rb_param *p = &l->job->space.params[i];
-        const char *refusal = rb_script_refuses(&script, p, l->arena);
+        struct rb_param named = *p;
+        named.name = script_name(l->job, p);
+        const char *refusal = named.name ? rb_script_refuses(&script, &named, l->arena) : NULL;
         if (refusal)
             rb_err_set_at(next_warning(l), RB_E_LINT_OPTION, parameter_place(l, p->name),
                           rb_arena_printf(l->arena, "parameters.%s", p->name), "%s %s", s->written, refusal);
@@ -217,13 +257,33 @@ static void check_quoted(struct lint *l, const struct rb_run_script *s)
     }
 }
 
+static void warn_to_do(struct lint *l, struct rb_place place, const char *key, const char *text)
+{
+    const char *word = text ? strstr(text, "TODO_") : NULL;
+    const size_t n = word ? strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") : 0;
+    if (n > 5)
+        rb_err_set_at(next_warning(l), RB_E_LINT_TO_DO, place, key, "put a value in place of %.*s", (int)n, word);
+}
+
+// Where `rbplan init` leaves them: words of `run`, values of `envs`, words of trial.args.
 static void check_to_do(struct lint *l)
 {
     for (int i = 0; i < l->run.n_words; i++) {
         const struct rb_shell_word w = l->run.words[i];
-        if (strncmp(l->job->run + w.at, "TODO_", 5) == 0)
-            rb_err_set_at(next_warning(l), RB_E_LINT_TO_DO, run_place(l, w.at, w.n), "run",
-                          "put a value in place of %.*s", (int)w.n, l->job->run + w.at);
+        const char *text = rb_arena_strndup(l->arena, l->job->run + w.at, w.n), *word = strstr(text, "TODO_");
+        if (word)
+            warn_to_do(l, run_place(l, w.at + (size_t)(word - text), w.n - (size_t)(word - text)), "run", text);
+    }
+    for (int i = 0; i < l->job->n_envs; i++) {
+        const char *key = rb_arena_printf(l->arena, "envs.%s", l->job->envs[i].key);
+        warn_to_do(l, key_place(l, key, NULL), key, l->job->envs[i].value);
+    }
+    static const char *const parts[RB_ARGS_PARTS] = {"fixed", "start", "end",        "seed",
+                                                     "gpus",  "nodes", "checkpoint", "resume"};
+    for (int part = 0; part < RB_ARGS_PARTS; part++) {
+        const char *key = rb_arena_printf(l->arena, "trial.args.%s", parts[part]);
+        for (int i = 0; i < l->job->trial.args.parts[part].n; i++)
+            warn_to_do(l, key_place(l, key, "TODO_"), key, l->job->trial.args.parts[part].items[i]);
     }
 }
 
@@ -291,6 +351,66 @@ static void check_use(struct lint *l)
                   l->scripts[0].written);
 }
 
+// --- what the job says of its trials
+
+static void warn_of_trial(void *ctx, int number, const char *key, const char *needle, const char *message)
+{
+    struct lint *l = ctx;
+    rb_err_set_at(next_warning(l), number, key_place(l, key, needle), key, "%s", message);
+}
+
+static bool gets_words(const struct lint *l, const struct rb_run_script *s)
+{
+    for (int i = 0; i < l->run.n_words; i++) {
+        const struct rb_shell_word w = l->run.words[i];
+        const char *text = rb_arena_strndup(l->arena, l->job->run + w.at, w.n);
+        if (w.at > s->at && w.at < s->end && strcmp(text, "\"$@\"") == 0)
+            return l->job->trial.args.given;
+    }
+    return false;
+}
+
+static bool imports_from_beside(const struct lint *l, const struct rb_run_script *s, const struct rb_py_text *text)
+{
+    const char *slash = strrchr(s->path, '/');
+    const int folder = slash ? (int)(slash - s->path) + 1 : 0;
+    for (int i = 0; i + 1 < text->n; i++) {
+        const struct rb_py_token *t = &text->tokens[i];
+        if ((!rb_py_is(t, "import") && !rb_py_is(t, "from")) || (i > 0 && t[-1].kind != RB_PY_NEWLINE))
+            continue;
+        for (int k = i + 1; k < text->n && text->tokens[k].kind != RB_PY_NEWLINE; k++) {
+            const struct rb_py_token *module = &text->tokens[k];
+            const char *stem = rb_arena_printf(l->arena, "%.*s%.*s", folder, s->path, (int)module->n, module->at);
+            if (rb_py_is(module, ".") && k == i + 1)
+                return true;
+            if (module->kind == RB_PY_NAME && (exists(l, stem) || exists(l, rb_arena_printf(l->arena, "%s.py", stem))))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void check_trial(struct lint *l, const struct rb_run_script *s)
+{
+    const char *source = rb_has_ending(s->path, ".py") ? read_file(l, s->path) : NULL;
+    struct rb_script script;
+    if (!source)
+        return;
+    rb_script_read(source, l->arena, &script);
+    const struct rb_lint_subject subject = {
+        .job = l->job,
+        .script = &script,
+        .source = source,
+        .written = s->written,
+        .is_alone = l->n_scripts == 1 && !imports_from_beside(l, s, &script.text),
+        .gets_words = gets_words(l, s),
+        .arena = l->arena,
+        .warn = warn_of_trial,
+        .ctx = l,
+    };
+    rb_lint_trial(&subject);
+}
+
 // --- the whole
 
 static void find_workdir(struct lint *l)
@@ -337,12 +457,14 @@ void rb_job_lint(const struct rb_job *job, const struct rb_node *root, const cha
     check_to_do(&l);
     for (int i = 0; i < l.n_scripts; i++) {
         const struct rb_run_script *s = &l.scripts[i];
-        const char *source = args_given_to(&l, s) ? read_file(&l, s->path) : NULL;
+        const char *source = args_given_to(&l, s) || gets_words(&l, s) ? read_file(&l, s->path) : NULL;
         check_script(&l, s);
         check_quoted(&l, s);
         if (source)
             check_parameters(&l, s, source);
+        check_trial(&l, s);
     }
+    rb_lint_secrets(job, arena, warn_of_trial, &l);
     check_use(&l);
     sort(l.items, l.n);
     *out = (struct rb_job_warnings){l.items, l.n};

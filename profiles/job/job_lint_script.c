@@ -68,6 +68,12 @@ static bool draws_whole(const struct rb_param *p)
     return p->kind == RB_PARAM_INT_UNIFORM || (p->kind == RB_PARAM_Q_UNIFORM && p->whole);
 }
 
+// "32.0" -> "32"
+static const char *whole_part(const char *text, struct rb_arena *arena)
+{
+    return rb_arena_strndup(arena, text, strcspn(text, "."));
+}
+
 static const char *wrong_type(const struct rb_script_option *o, const struct rb_param *p, struct rb_arena *arena)
 {
     if (p->n_values == 0)
@@ -77,7 +83,9 @@ static const char *wrong_type(const struct rb_script_option *o, const struct rb_
                    : NULL;
     for (int i = 0; i < p->n_values; i++) {
         const char *text = value_text(&p->values[i], arena);
-        if (!takes(o->type, text))
+        const bool only_a_point = o->type == RB_SCRIPT_INT && p->values[i].kind == RB_VALUE_FLOAT; // RB1268
+        if (!takes(o->type, text) &&
+            !(only_a_point && rb_has_ending(text, ".0") && takes(RB_SCRIPT_INT, whole_part(text, arena))))
             return rb_arena_printf(arena, "takes %s for --%s, and \"%.60s\" is none",
                                    o->type == RB_SCRIPT_INT ? "a whole number" : "a number", o->name, text);
     }

@@ -4,11 +4,12 @@
 
 #include "base/buf.h"
 #include "base/closest.h"
+#include "profiles/script/script_pattern.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define MARK '\x01' // in place of a value
+#define MARK RB_SCRIPT_MARK
 
 struct reader {
     const struct rb_py_text *text;
@@ -16,6 +17,7 @@ struct reader {
     struct rb_script *s;
     struct rb_script_metric *metrics;
     int most;
+    const char *call; // the source of the call that is looked at
 };
 
 static const struct rb_py_token *token(const struct reader *r, int i)
@@ -179,10 +181,20 @@ static bool is_beside_the_point(const char *name)
     return is_resource(name);
 }
 
+static void read_progress(struct reader *r, const char *line)
+{
+    bool steps;
+    const char *pattern = rb_script_progress_pattern(line, &steps, r->arena);
+    struct rb_script_progress *p = steps ? &r->s->steps : &r->s->epochs;
+    if (pattern && !p->pattern)
+        *p = (struct rb_script_progress){pattern, r->call};
+}
+
 static void read_line(struct reader *r, const char *line, int number)
 {
     const char *resource = resource_of(line, r->arena), *text = shown(line, r->arena);
     const bool validation = begins_with_validation(line, r->arena);
+    read_progress(r, line);
     for (const char *mark = strchr(line, MARK); mark; mark = strchr(mark + 1, MARK)) {
         const char *exact = exact_name(line, mark, r->arena), *name = exact ? exact : loose_name(line, mark, r->arena);
         const bool is_count = mark[1] == '/'; // 3/10, 9000/10000 (90%)
@@ -191,6 +203,7 @@ static void read_line(struct reader *r, const char *line, int number)
         if (!exact && validation && !is_validation(name))
             name = rb_arena_printf(r->arena, "test_%s", name);
         const int goal = rb_script_goal(name);
+        bool counts = false;
         if (goal == 0 && !(exact && resource))
             continue;
         add(r, (struct rb_script_metric){.name = name,
@@ -200,7 +213,10 @@ static void read_line(struct reader *r, const char *line, int number)
                                          .is_printed = true,
                                          .is_validation = is_validation(name) || validation,
                                          .goal = goal,
-                                         .line = number});
+                                         .line = number,
+                                         .pattern = rb_script_pattern(line, mark, name, &counts, r->arena),
+                                         .counts_itself = counts,
+                                         .call = r->call});
     }
 }
 
@@ -353,6 +369,7 @@ static void read_print(struct reader *r, int i, bool is_logging)
         if (!put_json(r, a[k].value, &text))
             put_argument(r, a[k].value, one_only, &text);
     }
+    r->call = rb_py_source(r->text, (struct rb_py_span){i, token(r, i + 1)->match + 1}, r->arena);
     read_lines(r, rb_buf_str(&text), token(r, i)->line);
 }
 
@@ -369,6 +386,64 @@ static void add_logged(struct reader *r, const struct rb_py_token *t)
     if (goal != 0)
         add(r, (struct rb_script_metric){
                    .name = name, .shown = name, .is_validation = is_validation(name), .goal = goal, .line = t->line});
+}
+
+// The end of the last string of what is assigned to the name, at most `hops` names away: "logs/" + now + "/test" -> test.
+// NULL: there is none.
+static const char *folder_named(const struct reader *r, struct rb_py_span span, int hops)
+{
+    for (int i = span.end - 1; i >= span.first; i--) {
+        const char *text = rb_py_string(token(r, i), r->arena);
+        if (text && *text) {
+            const char *slash = strrchr(text, '/');
+            return slash && slash[1] ? slash + 1 : text;
+        }
+    }
+    const struct rb_py_token *name = token(r, span.first);
+    for (int i = 0; i + 1 < r->text->n && hops > 0 && span.end - span.first == 1; i++) {
+        const struct rb_py_token *t = token(r, i);
+        if (t->kind != RB_PY_NAME || t->n != name->n || strncmp(t->at, name->at, t->n) != 0 || !is(r, i + 1, "="))
+            continue;
+        int end = i + 2;
+        while (end < r->text->n && token(r, end)->kind != RB_PY_NEWLINE)
+            end++;
+        for (int k = i + 2; k + 1 < end; k++) {
+            const bool opens = is(r, k, "create_file_writer") || is(r, k, "FileWriter") || is(r, k, "SummaryWriter");
+            if (opens && is(r, k + 1, "("))
+                return folder_named(r, (struct rb_py_span){k + 2, token(r, k + 1)->match}, hops - 1);
+        }
+        return folder_named(r, (struct rb_py_span){i + 2, end}, hops - 1);
+    }
+    return NULL;
+}
+
+// The folder of a writer of event files: of writer.add_scalar(...), or of the last `with writer.as_default()`.
+static const char *run_of_writer(const struct reader *r, int i)
+{
+    const bool own = is(r, i, "add_scalar");
+    int writer = own ? i - 2 : i;
+    while (!own && writer > 0 && !is(r, writer, "as_default"))
+        writer--;
+    writer -= own ? 0 : 2;
+    if (writer < 0)
+        return "";
+    const char *run = folder_named(r, (struct rb_py_span){writer, writer + 1}, 3);
+    return run && is_validation_word(lower(run, strlen(run), r->arena)) ? run : run && strstr(run, "train") ? run : "";
+}
+
+// tf.summary.scalar("loss", x, step=epoch)
+static void read_summary(struct reader *r, int i)
+{
+    const struct rb_py_argument *a;
+    const int n = rb_py_arguments(r->text, i + 1, r->arena, &a);
+    const int before = r->s->n_metrics;
+    if (n > 1)
+        add_logged(r, token(r, a[0].value.first));
+    if (r->s->n_metrics == before)
+        return;
+    struct rb_script_metric *m = &r->metrics[before];
+    m->run = run_of_writer(r, i);
+    m->is_validation = m->is_validation || is_validation(m->run);
 }
 
 static void read_logged(struct reader *r, int i)
@@ -402,6 +477,9 @@ void rb_script_read_metrics(struct rb_script *s, struct rb_arena *arena)
         const char *name = rb_arena_strndup(arena, t->at, t->n);
         if (rb_is_one_of(name, printing) || rb_is_one_of(name, logging))
             read_print(&r, i, rb_is_one_of(name, logging));
+        else if (is(&r, i - 1, ".") &&
+                 (strcmp(name, "add_scalar") == 0 || (strcmp(name, "scalar") == 0 && is(&r, i - 2, "summary"))))
+            read_summary(&r, i);
         else if (rb_is_one_of(name, libraries) && is(&r, i - 1, "."))
             read_logged(&r, i);
     }

@@ -206,6 +206,8 @@ static void read_add_argument(struct reader *r, int i)
         .default_value = keyword_source(r, a, n, "default"),
         .choices = keyword_source(r, a, n, "choices"),
         .is_required = keyword_is(r, a, n, "required", "True"),
+        .is_optional =
+            keyword(a, n, "nargs") && !keyword_is(r, a, n, "nargs", "'+'") && !keyword_is(r, a, n, "nargs", "\"+\""),
         .line = token(r, i)->line,
     };
     const char *type = keyword_source(r, a, n, "type"), *action = keyword_source(r, a, n, "action");
@@ -337,6 +339,105 @@ static bool read_click(struct reader *r)
                     (token(r, i)->kind == RB_PY_STRING && strstr(text_of(r, token(r, i)), "ignore_unknown_options"));
     r->s->knows_all = !r->unsure && has_call(r, "command");
     return r->s->n_options > 0 && has_name(r, "click");
+}
+
+// --- typer: the parameters of the function that it runs
+
+// typer.Option(0.1, help=...) -> 0.1; typer.Argument(...) is a place.
+static void read_typer_value(struct reader *r, int first, int end, struct rb_script_option *o)
+{
+    const int call = is(r, first + 1, ".") ? first + 2 : first;
+    const bool is_option = is_call_of(r, call, "Option");
+    if (!is_option && !is_call_of(r, call, "Argument")) {
+        o->default_value = rb_py_source(r->text, (struct rb_py_span){first, end}, r->arena);
+        return;
+    }
+    const struct rb_py_argument *a;
+    const int n = rb_py_arguments(r->text, call + 1, r->arena, &a);
+    o->default_value = n > 0 && !a[0].name ? source_of(r, &a[0]) : keyword_source(r, a, n, "default");
+    o->is_required = is_option && n > 0 && rb_py_is(token(r, a[0].value.first), ".");
+    o->form = is_option ? RB_SCRIPT_VALUE : RB_SCRIPT_POSITION;
+    for (int k = 1; k < n && is_option; k++)
+        if (!a[k].name && long_name(r, &a[k]))
+            o->name = long_name(r, &a[k]);
+}
+
+// lr: float = 0.1, or lr: Annotated[float, typer.Option(help=...)] = 0.1
+static void read_typer_parameter(struct reader *r, int first, int end)
+{
+    int equals = first;
+    while (equals < end && !is(r, equals, "="))
+        equals = is(r, equals, "[") || is(r, equals, "(") ? token(r, equals)->match + 1 : equals + 1;
+    char *name = rb_arena_strndup(r->arena, token(r, first)->at, token(r, first)->n);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    struct rb_script_option o = {
+        .name = name, .line = token(r, first)->line, .is_typed = true, .form = RB_SCRIPT_POSITION};
+    if (equals < end) {
+        o.form = RB_SCRIPT_VALUE;
+        read_typer_value(r, equals + 1, end, &o);
+    }
+    const bool annotated = is(r, first + 2, "Annotated");
+    const int type = annotated ? first + 4 : first + 2;
+    int type_end = type + 1;
+    while (annotated && type_end < equals && !is(r, type_end, ","))
+        type_end = is(r, type_end, "[") ? token(r, type_end)->match + 1 : type_end + 1;
+    if (is(r, first + 1, ":"))
+        o.type = type_named(rb_py_source(r->text, (struct rb_py_span){type, annotated ? type_end : equals}, r->arena));
+    if (o.type == RB_SCRIPT_ANY)
+        o.type = type_of_literal(o.default_value);
+    if (is_none(o.default_value))
+        o.default_value = NULL;
+    if (o.type == RB_SCRIPT_BOOL)
+        o.form = RB_SCRIPT_SWITCH; // and --no-name
+    add(r, o);
+}
+
+static void read_typer_function(struct reader *r, int def)
+{
+    const int end = token(r, def + 2)->match;
+    for (int at = def + 3; at < end;) {
+        int comma = at;
+        while (comma < end && !is(r, comma, ","))
+            comma = token(r, comma)->kind == RB_PY_OP && strchr("([{", *token(r, comma)->at)
+                        ? token(r, comma)->match + 1
+                        : comma + 1;
+        if (token(r, at)->kind == RB_PY_NAME)
+            read_typer_parameter(r, at, comma < end ? comma : end);
+        at = comma + 1;
+    }
+}
+
+// typer.run(main), or @app.command() before a def.
+static bool read_typer(struct reader *r)
+{
+    if (!has_name(r, "typer"))
+        return false;
+    for (int i = 2; i + 3 < r->text->n; i++) {
+        const bool run = is(r, i - 2, "typer") && is_call_of(r, i, "run");
+        const bool command = is_call_of(r, i, "command") && is(r, i - 1, ".");
+        const int end = token(r, i + 1)->match;
+        for (int k = run ? 0 : end; (run || command) && k + 2 < r->text->n; k++) {
+            if (!is(r, k, "def") || !is(r, k + 2, "("))
+                continue;
+            const struct rb_py_token *name = token(r, k + 1), *wanted = token(r, i + 2);
+            if (command || (name->n == wanted->n && strncmp(name->at, wanted->at, name->n) == 0)) {
+                read_typer_function(r, k);
+                return r->s->n_options > 0;
+            }
+        }
+    }
+    return false;
+}
+
+// --- Hydra: @hydra.main(...)
+
+static bool read_hydra(struct reader *r)
+{
+    for (int i = 2; i < r->text->n; i++)
+        if (is(r, i, "main") && is(r, i - 1, ".") && is(r, i - 2, "hydra"))
+            return true;
+    return false;
 }
 
 // --- absl.flags
@@ -581,9 +682,14 @@ void rb_script_read_options(struct rb_script *s, struct rb_arena *arena)
         enum rb_script_style style;
         bool (*read)(struct reader *r);
     } styles[] = {
-        {RB_SCRIPT_LIGHTNING, read_lightning}, {RB_SCRIPT_DATACLASSES, read_dataclasses},
-        {RB_SCRIPT_ARGPARSE, read_argparse},   {RB_SCRIPT_CLICK, read_click},
-        {RB_SCRIPT_ABSL, read_absl},           {RB_SCRIPT_CONFIGURATOR, read_configurator},
+        {RB_SCRIPT_HYDRA, read_hydra},
+        {RB_SCRIPT_LIGHTNING, read_lightning},
+        {RB_SCRIPT_DATACLASSES, read_dataclasses},
+        {RB_SCRIPT_ARGPARSE, read_argparse},
+        {RB_SCRIPT_CLICK, read_click},
+        {RB_SCRIPT_TYPER, read_typer},
+        {RB_SCRIPT_ABSL, read_absl},
+        {RB_SCRIPT_CONFIGURATOR, read_configurator},
         {RB_SCRIPT_ARGV, read_argv},
     };
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {

@@ -46,11 +46,12 @@ static void each_has_its_place(void **unused)
         {"run: python3 mnist.py $RB_ARGS\nparameters: {ep: 3, dry-run: {flag: true}}\n",
          ""}, // argparse takes the beginning
         {"run: python3 mnist.py $RB_ARGS\nparameters: {epochs: 2.5}\n", "1227@5:14 "},
-        {"run: python3 click_options.py $RB_ARGS\nparameters: {optimizer: {values: [adam, lion]}}\n", "1227@5:14 "},
+        {"run: python3 click_options.py $RB_ARGS\nparameters: {optimizer: {values: [adam, lion]}}\n",
+         "1266@2:10 1227@5:14 "},
         {"run: python3 nanogpt.py $RB_ARGS\nparameters: {dropout: 0.5, depth: 3}\n", "1227@5:28 "},
         {"run: python3 hf_trainer.py $RB_ARGS\nparameters: {anything: 1}\n", ""},
         {"run: python3 mnist.py\nparameters: {lr: 0.1}\n", "1228@4:6 "},
-        {"run: python3 contract.py\nparameters: {lr: 0.1}\n", "1228@4:6 "},
+        {"run: python3 contract.py\nparameters: {lr: 0.1}\n", "1266@2:10 1228@4:6 "}, // it prints val/f1
         {"run: python3 mnist.py --lr $RB_PARAM_LR\nparameters: {lr: 0.1}\n", ""},
         {"run: python3 mnist.py --lr $RB_PARAM_LRS\nparameters: {lr: 0.1}\n", "1226@4:28 "},
         {"run: \"true\"\nparameters: {a: {values: [16, 64 128]}, b: {values: [auto, 16]}, c: {values: [a, b 1]}}\n",

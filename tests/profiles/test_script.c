@@ -23,8 +23,8 @@ static char *read_sample(const char *name)
 // name:type form=default{choices}, ! required, ~ another name; then metrics: name goal, ! a report, ? logged only, v validation.
 static void describe(const struct rb_script *s, struct rb_buf *out)
 {
-    static const char *const styles[] = {"argparse",  "click",        "absl", "dataclasses",
-                                         "lightning", "configurator", "argv", "constants"};
+    static const char *const styles[] = {"argparse",     "click", "typer", "absl",     "dataclasses", "lightning",
+                                         "configurator", "argv",  "hydra", "constants"};
     static const char *const types[] = {"any", "int", "float", "text", "bool"}, *const forms[] = {"", "/switch",
                                                                                                   "/either", "/other",
                                                                                                   "/place"};
@@ -94,19 +94,55 @@ static const struct {
     {"nanogpt.py",
      "configurator all\n"
      "out_dir:text='out' eval_interval:int=2000 init_from:text='scratch' batch_size:int=12 dropout:float=0.0 "
-     "learning_rate:float=6e-4 max_iters:int=600000 beta2:float=0.95 bias:bool=False compile:bool=True \n"
+     "learning_rate:float=6e-4 max_iters:int=600000 beta2:float=0.95 lr_decay_iters:int=600000 bias:bool=False compile:bool=True \n"
      "train_loss-1@- val_loss-1v@- "},
     {"mnist.py", "argparse all\n"
-                 "batch-size:int=64 epochs:int=14 lr:float=1.0 gamma:float=0.7 dry-run:bool/switch=False "
+                 "batch-size:int=64 test-batch-size:int=1000 epochs:int=14 lr:float=1.0 gamma:float=0.7 "
+                 "no-accel:bool/switch=False dry-run:bool/switch=False seed:int=1 log-interval:int=10 "
                  "save-model:bool/switch=False \n"
                  "test_loss-1v@- loss-1@- "},
     {"silent.py", "argparse all\n"
                   "data:text/place depth:int! alpha:float=0.3 resume:bool/switch output_dir:text! \n"
                   ""},
+    {"typer_app.py", "typer\n"
+                     "data:text/place lr:float=1e-3 batch:int=64 amp:bool/switch=False dropout:float=0.1 epochs:int=12 "
+                     "out-dir:text=\"out\" \n"
+                     "val_acc+1v@- "},
     {"contract.py", "argparse all\n"
                     "lr:float=0.05 \n"
                     "val/f1+1!v@step "},
 };
+
+// The pattern of the last metric that a line prints, or of the unit where it prints none.
+static void lines_become_patterns(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *source, *pattern;
+    } cases[] = {
+        {"print(f'step {i}: train loss {a:.4f}, val loss {b:.4f}')",
+         "step {resource}: train loss {train_loss}, val loss {val_loss}"},
+        {"print('\\nTest set: Average loss: {:.4f}, Accuracy: {}/{} ({:.0f}%)\\n'.format(l, a, b, c))",
+         "Test set: Average loss: {test_loss}, Accuracy: {*} ({acc}%)"},
+        {"print('Epoch %d/%d | val loss %.3f | %.1f s' % (e, n, l, t))", "Epoch {resource}/{*} | val loss {val_loss} |"},
+        {"print('[%d] {x} Val Acc: %.2f%%' % (e, a))", "[{*}] {{x}} Val Acc: {val_acc}%"},
+        {"print('Train Epoch: {} [{}/{}]'.format(e, i, n))", "Train Epoch: {resource} ["},
+        {"print('Iter', i)", "Iter {resource}"},
+        {"print(f'val loss {a}{b}')", "none"}, // two values touch
+        {"print('done')", "none"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct rb_arena arena;
+        struct rb_script s;
+        rb_arena_init(&arena);
+        rb_script_read(cases[i].source, &arena, &s);
+        const char *unit = s.epochs.pattern ? s.epochs.pattern : s.steps.pattern;
+        const char *got = s.n_metrics > 0 ? s.metrics[s.n_metrics - 1].pattern : unit;
+        if (strcmp(got ? got : "none", cases[i].pattern) != 0)
+            fail_msg("%s: expected %s, got %s", cases[i].source, cases[i].pattern, got ? got : "none");
+        rb_arena_finish(&arena);
+    }
+}
 
 static void every_style_is_read(void **unused)
 {
@@ -276,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_style_is_read),
+        cmocka_unit_test(lines_become_patterns),
         cmocka_unit_test(lines_are_taken_apart_as_rbrun_does),
         cmocka_unit_test(halves_of_options_are_none),
         cmocka_unit_test(certainty_needs_every_call),
