@@ -203,7 +203,7 @@ static void remark_metric(struct rb_drafting *w, const struct rb_script_metric *
 {
     const char *example = rb_arena_printf(w->arena, "%s=3 %s=0.81", m->resource ? m->resource : unit, m->name);
     if (m->is_report && m->goal == 0)
-        remark(w, rb_arena_printf(w->arena, "goal: a guess, as the name does not say which values are good"));
+        remark(w, rb_arena_printf(w->arena, "goal: a guess, as the name does not show which values are good"));
     else if (!m->is_printed)
         remark(w, rb_arena_printf(
                       w->arena, "%s:%d logs %s, and prints it on no line that was seen: your script must print e.g. %s",

@@ -1,6 +1,6 @@
-// Finds out what a Python training script takes and prints without running it: options with literals, of argparse, click, typer,
-// absl.flags, HfArgumentParser's dataclasses, LightningCLI, nanoGPT's configurator and sys.argv; print and logging calls with
-// format strings. What is computed, or is in other files, is not found.
+// Finds the options and the output of a Python training script without running it: options with literals, of argparse,
+// click, typer, absl.flags, HfArgumentParser's dataclasses, LightningCLI, nanoGPT's configurator and sys.argv; print and
+// logging calls with format strings. Computed values, and those in other files, are not found.
 #ifndef RB_PROFILES_SCRIPT_H
 #define RB_PROFILES_SCRIPT_H
 

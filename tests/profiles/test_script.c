@@ -23,8 +23,8 @@ static char *read_sample(const char *name)
 // name:type form=default{choices}, ! required, ~ another name; then metrics: name goal, ! a report, ? logged only, v validation.
 static void describe(const struct rb_script *s, struct rb_buf *out)
 {
-    static const char *const styles[] = {"argparse",     "click", "typer", "absl",     "dataclasses", "lightning",
-                                         "configurator", "argv",  "hydra", "constants"};
+    static const char *const styles[] = {"argparse",  "click",        "typer", "absl",  "dataclasses",
+                                         "lightning", "configurator", "argv",  "hydra", "constants"};
     static const char *const types[] = {"any", "int", "float", "text", "bool"}, *const forms[] = {"", "/switch",
                                                                                                   "/either", "/other",
                                                                                                   "/place"};
@@ -94,7 +94,8 @@ static const struct {
     {"nanogpt.py",
      "configurator all\n"
      "out_dir:text='out' eval_interval:int=2000 init_from:text='scratch' batch_size:int=12 dropout:float=0.0 "
-     "learning_rate:float=6e-4 max_iters:int=600000 beta2:float=0.95 lr_decay_iters:int=600000 bias:bool=False compile:bool=True \n"
+     "learning_rate:float=6e-4 max_iters:int=600000 beta2:float=0.95 lr_decay_iters:int=600000 bias:bool=False "
+     "compile:bool=True \n"
      "train_loss-1@- val_loss-1v@- "},
     {"mnist.py", "argparse all\n"
                  "batch-size:int=64 test-batch-size:int=1000 epochs:int=14 lr:float=1.0 gamma:float=0.7 "
@@ -124,7 +125,8 @@ static void lines_become_patterns(void **unused)
          "step {resource}: train loss {train_loss}, val loss {val_loss}"},
         {"print('\\nTest set: Average loss: {:.4f}, Accuracy: {}/{} ({:.0f}%)\\n'.format(l, a, b, c))",
          "Test set: Average loss: {test_loss}, Accuracy: {*} ({acc}%)"},
-        {"print('Epoch %d/%d | val loss %.3f | %.1f s' % (e, n, l, t))", "Epoch {resource}/{*} | val loss {val_loss} |"},
+        {"print('Epoch %d/%d | val loss %.3f | %.1f s' % (e, n, l, t))",
+         "Epoch {resource}/{*} | val loss {val_loss} |"},
         {"print('[%d] {x} Val Acc: %.2f%%' % (e, a))", "[{*}] {{x}} Val Acc: {val_acc}%"},
         {"print('Train Epoch: {} [{}/{}]'.format(e, i, n))", "Train Epoch: {resource} ["},
         {"print('Iter', i)", "Iter {resource}"},
