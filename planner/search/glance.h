@@ -9,10 +9,10 @@
 
 // Requires that all choices are listed and none is sampled. Sets to_beat, found and plan.
 bool rb_glance(struct rb_options *o, struct rb_err *err);
-// Given a plan, other plans have to keep the deadline. Choices are sampled only up to a multiple of it, and choices
-// that are late on their own are not sampled.
+// Given a plan, other plans have to keep the deadline. Choices are sampled only up to n_deadlines times the deadline,
+// and choices that are late on their own are not sampled.
 void rb_glance_limit(const struct rb_options *o, struct rb_stage_samples *samples, int n_deadlines);
-// Samples all choices with none and with all of their nodes inherited.
+// Drops choices again. Requires that all are sampled with none and with all of their nodes inherited.
 void rb_glance_again(struct rb_options *o);
 
 #endif
