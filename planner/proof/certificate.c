@@ -499,7 +499,7 @@ static bool may_be_in_time(struct certificate *c, int stage, const struct rb_sta
         next_cost[r] = cost[r] + s->cost_uusd[r];
         within += (next_time[r] + later[r] <= deadline_us) & (next_cost[r] <= budget_uusd);
     }
-    return within >= c->need || c->search->on_average; // bounds the mean multiplied by the price on time
+    return within >= c->need || c->search->on_average; // on average the price on time bounds the mean
 }
 
 static bool visit(struct certificate *c, int stage, int before, struct rb_candidate *plan, double cost_uusd,

@@ -130,7 +130,7 @@ static void judge_gain(const struct rb_search *search, const struct rb_early_run
         io->pays = RB_EARLY_KEPT;
 }
 
-// KEPT: unless all other runs are very different. If all of them miss the confidence, so be it.
+// KEPT: unless the remaining runs are very different. After all runs a probability below the confidence is DROPPED.
 static void judge_p(const struct rb_search *search, const struct rb_early_runs *b, int n,
                     struct rb_early_comparison *io)
 {
