@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BISECTIONS   7     // the instant to within a hundredth of what there is
-#define FEW_RUNS     64    // while looking for it
-#define PLAYED_PARTS 8     // after each of which it may be known that the instant is too late
-#define MORE         1.005 // times as many configurations: what an exchange must start at least
+#define BISECTIONS   7     // precision of the instant, as a fraction of the available time
+#define FEW_RUNS     64    // while searching for it
+#define PLAYED_PARTS 8     // numbers of runs after each of which the instant may be rejected as too late
+#define MORE         1.005 // factor in the number of configurations: the minimum gain of an exchange
 #define MOVE         0.3   // part of the instant by which more runs may move it,
 #define MOVES        6     // to within a hundredth
-#define STEP_DOWN    0.98  // of the instant, where unseen runs show that it is too late
+#define STEP_DOWN    0.98  // of the instant, if unseen runs show that it is too late
 #define STEPS_DOWN   12
 #define MOST_POOLS   4 // fixed clusters to start from, of each offer
 
@@ -22,8 +22,8 @@
 
 struct admission {
     struct rb_candidate candidate; // with its instant
-    double tried;                  // configurations, mean
-    double p;                      // of keeping the constraints with one configuration trained to the end
+    double tried;                  // mean number of configurations started
+    double p;                      // probability of keeping the constraints with one configuration trained to the end
 };
 
 static bool within(const struct rb_plan_request *req, const struct rb_world_result *r)
@@ -48,7 +48,8 @@ static void sum_up(const struct rb_plan_request *req, const struct rb_world_resu
     *out_in_limits = (double)kept / n;
 }
 
-// In parts: as soon as too many runs are beyond the limits, the rest does not matter, and *out_in_limits is what it is at most.
+// Evaluates runs in parts. Once too many runs exceed the limits, the rest does not matter, and *out_in_limits is an
+// upper bound.
 static bool play(const struct rb_search *search, struct admission *a, int n, double *out_in_limits, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
@@ -68,7 +69,7 @@ static bool play(const struct rb_search *search, struct admission *a, int n, dou
     return true;
 }
 
-// Hardly a run of the whole job takes longer.
+// Upper limit that hardly any run of the whole job exceeds.
 static bool longest_run(const struct rb_search *search, const struct rb_candidate *c, int64_t *out_us,
                         struct rb_err *err)
 {
@@ -87,7 +88,7 @@ static bool stands(const struct rb_search *search, const struct admission *a)
     return a->candidate.admit_until_us > 0 && a->p >= rb_search_confidence(search);
 }
 
-// The latest instant that keeps the constraints in the first few runs. out->p < confidence: none does.
+// The latest instant that keeps the constraints in the first few runs. out->p < confidence: there is none.
 static bool settle(struct rb_search *search, const struct rb_candidate *c, struct admission *out, struct rb_err *err)
 {
     struct admission best = {.candidate = *c};
@@ -133,7 +134,7 @@ static bool take_better(struct rb_search *search, const struct rb_candidate *c, 
     return true;
 }
 
-// One offer, the same nodes throughout; at level i and above trials get `wide` GPUs, below it the smallest size.
+// One offer with the same nodes throughout; at level i and above trials get `wide` GPUs, below it the smallest size.
 static struct rb_candidate pool(const struct rb_search *search, int offer, int nodes, int level, int wide)
 {
     struct rb_candidate c = {.n_stages = search->scenario->stages.n};
@@ -142,7 +143,7 @@ static struct rb_candidate pool(const struct rb_search *search, int offer, int n
     return c;
 }
 
-// With most nodes most is tried; a budget may ask for fewer.
+// Usually the most nodes start the most configurations; a budget may favour fewer.
 static int n_pools(const struct rb_search *search)
 {
     return search->req->budget_uusd < 0 ? 1 : MOST_POOLS;
@@ -163,7 +164,7 @@ static bool try_offer(struct rb_search *search, int offer, struct admission *bes
     return true;
 }
 
-// Another size from some level on, or another number of nodes: until none of them starts more.
+// Changes the size from some level on, or the number of nodes, until no change starts more configurations.
 static bool climb(struct rb_search *search, struct admission *best, struct rb_err *err)
 {
     bool better = true;
@@ -192,7 +193,7 @@ static bool climb(struct rb_search *search, struct admission *best, struct rb_er
     return true;
 }
 
-// Few runs choose, more say when exactly. *out_stands false: not near that instant.
+// A few runs choose, more determine the exact instant. *out_stands false: not near that instant.
 static bool settle_on_more(struct rb_search *search, struct admission *io, bool *out_stands, struct rb_err *err)
 {
     struct admission best = *io;
@@ -238,7 +239,7 @@ bool rb_async_tried(const struct rb_search *search, const struct rb_candidate *c
     return true;
 }
 
-// Does it keep the constraints in runs that it was not chosen by?
+// Checks the constraints in runs that were not used to choose the plan.
 static bool confirm(struct rb_search *search, struct rb_candidate *c, bool *out_stands, struct rb_err *err)
 {
     const int n = search->req->samples;
@@ -257,7 +258,7 @@ static bool confirm(struct rb_search *search, struct rb_candidate *c, bool *out_
     return true;
 }
 
-// The cheapest of the path that still keeps them; where none does, configurations are cut off earlier.
+// The cheapest plan of the path that still keeps them. If none does, configurations are stopped earlier.
 static bool confirm_path(struct rb_search *search, const struct rb_candidate *path, int n, struct rb_candidate *out,
                          bool *out_stands, struct rb_err *err)
 {
@@ -279,7 +280,7 @@ static bool confirm_path(struct rb_search *search, const struct rb_candidate *pa
 
 // ---- the nearest constraints that would leave time for one configuration
 
-// What all runs of a candidate need, each constraint alone. A run that trains no configuration to the end keeps none.
+// Needs of a candidate over all runs, each constraint alone. A run that trains no configuration to the end keeps none.
 static bool needs_of_part(const struct rb_search *search, const struct rb_candidate *c, uint32_t first, int n,
                           double confidence, struct rb_needs *out, struct rb_err *err)
 {
@@ -309,14 +310,14 @@ static bool is_nearer(int64_t value, int64_t than)
     return value >= 0 && (than < 0 || value < than);
 }
 
-// More than the confidence asked, by one standard error of this few runs.
+// The confidence asked plus one standard error of this small number of runs.
 static double cautious(const struct rb_search *search, int n)
 {
     const double c = rb_search_confidence(search);
     return fmin(1, c + sqrt(c * (1 - c) / n));
 }
 
-// The earliest instant at which a configuration has come to its end in the first few runs.
+// The earliest instant by which a configuration has finished in the first few runs.
 static bool need_of(struct rb_search *search, const struct rb_candidate *c, struct nearest *io, struct rb_err *err)
 {
     int64_t early_us = 0, late_us;
@@ -344,8 +345,8 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
     return true;
 }
 
-// The nearest of many candidates is partly near by chance. So its needs come from runs that it was not chosen by: the same runs
-// decide whether there is a plan when the job is planned again with them.
+// The nearest of many candidates is partly near by chance. So its needs come from runs that were not used to choose it.
+// The same runs decide whether there is a plan when the job is planned again with them.
 static bool needs_in_unseen(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out,
                             struct rb_err *err)
 {
@@ -372,13 +373,13 @@ static bool find_nearest(struct rb_search *search, struct nearest *out, struct r
     return true;
 }
 
-// Of one constraint.
+// For one constraint.
 static int64_t *value_of(struct nearest *n, bool by_budget)
 {
     return by_budget ? &n->budget_uusd : &n->deadline_us;
 }
 
-// Another size from some level on, or another number of nodes, while that needs less.
+// Changes the size from some level on, or the number of nodes, while that needs less.
 static bool climb_nearest(struct rb_search *search, bool by_budget, struct nearest *io, struct rb_err *err)
 {
     int64_t before = -1;
@@ -407,7 +408,7 @@ static bool climb_nearest(struct rb_search *search, bool by_budget, struct neare
     return true;
 }
 
-// The instant of the nearest on more runs: few of them may have chosen it too late or too early.
+// Recomputes the instant of the nearest candidate on more runs: the few runs may have chosen it too late or too early.
 static bool settle_nearest(struct rb_search *search, bool by_budget, struct rb_candidate *io, struct rb_err *err)
 {
     static const double parts[] = {0.7, 0.8, 0.87, 0.93, 0.97, 1, 1.03, 1.07};
@@ -428,7 +429,7 @@ static bool settle_nearest(struct rb_search *search, bool by_budget, struct rb_c
     return true;
 }
 
-// What is nearest may be near enough already, where the search for more configurations has missed it.
+// The nearest candidate may already be near enough if the search for more configurations has missed it.
 static bool take_nearest(struct rb_search *search, struct rb_candidate *out, bool *out_found, struct rb_needs *io,
                          struct rb_err *err)
 {

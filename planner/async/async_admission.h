@@ -1,18 +1,19 @@
-// Where an asynchronous job cannot be carried out whole within its constraints: until when configurations are started, so
-// that most of them are tried.
+// For asynchronous jobs that cannot run all their configurations within the constraints. Chooses the instant after
+// which no configuration is started, so that as many as possible are tried.
 #ifndef RB_PLANNER_ASYNC_ADMISSION_H
 #define RB_PLANNER_ASYNC_ADMISSION_H
 
 #include "planner/async/async_search.h"
 
-// The plan that starts the most configurations on average while it keeps the constraints and trains one of them to
-// max_resource, each as surely as the confidence asks; its tail then made as cheap as it can be without giving any up. *out has
-// been estimated. *out_found false: none does, and *io_nearest knows what would be needed for one, each constraint changed
-// alone; or the tuner cannot be closed (hyperband).
+// Finds the plan that starts the most configurations on average, subject to two conditions, each with the job's
+// confidence: the plan keeps the constraints, and it trains one configuration to max_resource. Then makes the plan's
+// tail as cheap as possible without starting fewer configurations. *out has been estimated.
+// *out_found false: no plan qualifies, and *io_nearest holds what one would need, each constraint changed alone; or the
+// tuner cannot be closed (hyperband).
 bool rb_async_admission(struct rb_search *search, struct rb_candidate *out, bool *out_found, struct rb_needs *io_nearest,
                         struct rb_err *err);
 
-// How many configurations report at all, in the runs that a plan is reported by.
+// Mean number of configurations that report at all, over the runs from which the plan's figures are computed.
 struct rb_async_tried {
     double mean;
     int p5;

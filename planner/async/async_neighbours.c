@@ -49,7 +49,7 @@ static int moved_count(int nodes, int move)
     }
 }
 
-// Phases first..last own another number of nodes.
+// Sets another number of nodes for phases first..last.
 static void add_counts(struct rb_async_neighbours *list, int first, int last)
 {
     for (int move = 0; move < 4; move++) {
@@ -64,7 +64,7 @@ static void add_counts(struct rb_async_neighbours *list, int first, int last)
     }
 }
 
-// The next smaller or larger size; the same where there is none.
+// The next smaller or larger size; the same size if there is none.
 static int next_size(const struct rb_sizes *sizes, int gpus, int step)
 {
     for (int i = 0; i < sizes->n; i++) {
@@ -74,7 +74,7 @@ static int next_size(const struct rb_sizes *sizes, int gpus, int step)
     return gpus;
 }
 
-// Trials of levels first..last get the next size; a phase that could not hold one owns what one needs.
+// Gives trials of levels first..last the next size. A phase that could not hold one gets the nodes that one needs.
 static void add_sizes(struct rb_async_neighbours *list, int first, int last)
 {
     for (int step = -1; step <= 1; step += 2) {
@@ -117,7 +117,7 @@ static void add_offers(struct rb_async_neighbours *list, int first)
     }
 }
 
-// The whole tail of phases changes before single ones do: what remains to be done falls with every phase.
+// The whole tail of phases is changed before single phases: the remaining work decreases with every phase.
 void rb_async_list_neighbours(struct rb_async_neighbours *list)
 {
     const int last = list->from->n_stages - 1;

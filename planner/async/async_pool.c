@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The bundle that the policy hands out; 0: none of the offer's sizes is one.
+// The bundle that the policy assigns; 0: none of the offer's sizes is one.
 static int bundle(const struct rb_search *search, int offer)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
@@ -39,14 +39,15 @@ static bool keeps(struct rb_search *search, struct rb_candidate *c, int n, bool 
     return true;
 }
 
-// The most nodes of an offer that the budget pays for until the deadline, if the pool stays as it is. *out_found false: none.
+// The most nodes of an offer that the budget pays for until the deadline if the pool does not change. *out_found false:
+// none.
 static bool largest_pool(struct rb_search *search, int offer, struct rb_candidate *out, bool *out_found,
                          struct rb_err *err)
 {
     const int least = least_nodes(search, offer);
     int low = least - 1, high = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
     *out_found = false;
-    while (search->req->budget_uusd >= 0 && low < high) { // what costs too much does so with more nodes, too
+    while (search->req->budget_uusd >= 0 && low < high) { // too expensive, and more nodes would be as well
         const int nodes = low + (high - low + 1) / 2;
         struct rb_candidate c = pool(search, offer, nodes);
         bool kept;
@@ -65,8 +66,8 @@ static bool largest_pool(struct rb_search *search, int offer, struct rb_candidat
     return true;
 }
 
-// Under the policy as it will be carried out: where its forecasts cost more than they may, with fewer nodes. *io_found false: with
-// none.
+// Estimates under the policy that will be executed. If its forecasts exceed the budget, tries fewer nodes. *io_found
+// false: no number of nodes works.
 static bool carry_out(struct rb_search *search, struct rb_candidate *io, bool *io_found, struct rb_err *err)
 {
     const int offer = io->stages[0].offer;
@@ -81,7 +82,7 @@ static bool carry_out(struct rb_search *search, struct rb_candidate *io, bool *i
     return true;
 }
 
-// Units that all bundles together train in a second.
+// Units that all bundles together train per second.
 static bool speed(const struct rb_search *search, const struct rb_candidate *c, double *out, struct rb_err *err)
 {
     const struct rb_choice *choice = &c->stages[0];

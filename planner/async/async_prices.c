@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PRICES       24   // of time, as parts of what the plan beside costs a second:
-#define LEAST_PRICE  0.03 // from this one on
-#define PRICE_STEP   1.3  // the ratio of each price to the one before
-#define EVERY_COUNT  4    // nodes up to which all counts are tried; each one beyond it is half as much again
+#define PRICES       24   // of time, as fractions of the cost per second of the plan beside:
+#define LEAST_PRICE  0.03 // the first one
+#define PRICE_STEP   1.3  // ratio of each price to the previous one
+#define EVERY_COUNT  4    // up to here all node counts are tried; beyond, each is half as much again
 
-// What happens in the runs that candidates are screened by.
+// Outcomes of the runs that candidates are screened by.
 struct runs {
     int64_t *time_us, *cost_uusd; // [n_runs]
     double mean_us, mean_uusd;
@@ -35,7 +35,7 @@ struct around {
 
 // ---- what single choices change
 
-// All that it takes more than `less` (NULL: nothing).
+// Everything it takes in excess of `less` (NULL: nothing).
 static bool play(struct around *a, const struct rb_candidate *c, const struct runs *less, struct runs *out,
                  struct rb_err *err)
 {
@@ -67,7 +67,8 @@ static int next_count(int nodes)
     return nodes < EVERY_COUNT ? nodes + 1 : nodes + nodes / 2;
 }
 
-// The choice of the plan beside, so that there is one, and every size on numbers of nodes that its trials can use, until the time is up.
+// The choice of the plan beside, so that there is at least one, and every size on node counts that its trials can use,
+// until the time is up.
 static bool try_phase(struct around *a, int stage, struct rb_err *err)
 {
     const struct rb_search *search = a->search;
@@ -108,7 +109,7 @@ static const struct option *cheapest_at(const struct phase *phase, double uusd_p
     return best;
 }
 
-// As if changes added up.
+// Assumes that changes are additive.
 static struct prediction at_price(const struct around *a, double uusd_per_us)
 {
     const struct rb_plan_request *req = a->search->req;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define COMPARED_EVENTS 1e6 // of one plan: a quarter of a second
+#define COMPARED_EVENTS 1e6 // for one plan: a quarter of a second
 #define SCREENED_PART   8
 #define SLACK_SIGMA     2.5
 
@@ -62,7 +62,7 @@ bool rb_async_is_anytime(const struct rb_search *search)
     return policy && policy->anytime;
 }
 
-// Kept and counted again under other deadlines and budgets: so they go on beyond the budget.
+// The runs are kept and counted again under other deadlines and budgets, so they continue beyond the budget.
 static struct rb_world_runs runs_asked(const struct rb_search *search, uint32_t first, int n)
 {
     return (struct rb_world_runs){
@@ -144,7 +144,7 @@ bool rb_async_guess(struct rb_search *search, struct rb_candidate *candidate, in
     return true;
 }
 
-// Kept runs go on beyond the budget and get no forecasts: they are the plan's own where neither counts.
+// Kept runs continue beyond the budget and get no forecasts, so they are the plan's own only if neither matters.
 static bool kept_runs_are_its_own(const struct rb_search *search, const struct rb_candidate *candidate)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];

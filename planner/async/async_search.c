@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH      1e-3 // of the objective: what an exchange must gain
-#define FIRST_PART 8    // divides the runs that a plan is reported by: the first look at them
-#define LATE_SIGMA 2    // deviations beyond the mean: what hardly a run exceeds
-#define NEAR       1.3  // times the best objective: plans are looked for beside plans that are no worse,
-#define HOPE       1.02 // and exchanges begin with none that is worse than this
+#define WORTH      1e-3 // of the objective: minimum gain of an exchange
+#define FIRST_PART 8    // divides the number of reporting runs: the first look at them
+#define LATE_SIGMA 2    // standard deviations above the mean that hardly any run exceeds
+#define NEAR       1.3  // multiple of the best objective: other plans are sought only beside plans within it
+#define HOPE       1.02 // likewise: exchanges start only from plans within it
 
 // ---- what a candidate is compared by
 
-// On common random numbers, so that the difference between two neighbours is far less uncertain than either.
+// Uses common random numbers, so the difference between two neighbours is far less uncertain than either value.
 struct look {
     double objective;
-    double tried;  // configurations, mean; only of candidates that stop starting them
-    double p;      // of keeping both constraints
-    double surety; // log(limit / what hardly a run exceeds): orders plans of which no run keeps the constraints
+    double tried;  // mean number of configurations started; only for candidates that stop starting them
+    double p;      // probability of keeping both constraints
+    double surety; // log(limit / value that hardly any run exceeds): orders plans of which no run keeps the constraints
 };
 
 static double deviation(const int64_t *values, int n, double mean)
@@ -95,7 +95,7 @@ static bool is_better(const struct walk *w, const struct look *a, const struct l
     return a->objective < b->objective * (1 - WORTH);
 }
 
-// Could it be better on more runs than these few?
+// True if it could be better on more runs than these few.
 static bool may_be_better(const struct walk *w, const struct look *few, const struct look *best_few, bool best_keeps)
 {
     if (!best_keeps)
@@ -115,7 +115,7 @@ static bool stand_at(struct rb_search *search, const struct rb_candidate *c, str
            look_at(search, c, rb_async_n_compared(search), &out->look, err);
 }
 
-// From a place that keeps the constraints, a neighbour is given up as soon as it cannot do so for less.
+// If the current plan keeps the constraints, a neighbour is dropped once it cannot do so at a lower objective.
 static bool settle_step(const struct walk *w, const struct position *now, struct position *next, bool *out_stands,
                         struct rb_err *err)
 {
@@ -132,7 +132,7 @@ static bool settle_step(const struct walk *w, const struct position *now, struct
     return look_at(search, &next->at, all, &next->look, err);
 }
 
-// The first neighbour from `start` on, round and round, that is better. *out_found: its index, -1: none.
+// The first better neighbour, cyclically from `start`. *out_found: its index, -1: none.
 static bool step(const struct walk *w, const struct rb_async_neighbours *list, int start, const struct position *now,
                  struct position *out, int *out_found, struct rb_err *err)
 {
@@ -195,10 +195,11 @@ bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from
 
 struct best {
     bool exists;
-    struct rb_candidate candidate; // estimated by unseen runs, and keeps the constraints by them
+    struct rb_candidate candidate; // estimated on unseen runs, by which it keeps the constraints
 };
 
-// Looks at more and more of the runs that it would be reported by. They refuse it, or in the end its reported figures decide.
+// Looks at more and more of the runs used for reporting. They may reject it early; otherwise its reported figures
+// decide.
 static bool estimate_or_refuse(struct rb_search *search, const struct rb_candidate *best, struct rb_candidate *io,
                                bool *out_keeps, struct rb_err *err)
 {
@@ -265,13 +266,13 @@ static bool offer_hints(struct rb_search *search, struct best *best, bool *out_b
     return true;
 }
 
-// Offers the last plan of the path that keeps the constraints in unseen runs.
+// Proposes the last plan of the path that keeps the constraints in unseen runs.
 static bool offer_path(struct rb_search *search, struct best *best, const struct rb_candidate *path, int n,
                        struct rb_err *err)
 {
     bool better = false;
     for (int i = n - 1; i >= 0 && !better; i--) {
-        struct look look; // what no runs promise needs no others to refuse it
+        struct look look; // no unseen runs are needed to reject it: the known ones already do
         if (!look_at(search, &path[i], rb_async_n_compared(search), &look, err))
             return false;
         if (rb_async_may_keep(search, look.p, rb_async_n_compared(search)) &&
@@ -286,7 +287,7 @@ static int64_t nearer(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-// What the end of the path would need counts as well, and what would do for a part of the configurations.
+// The needs of the path's end also count, and those for training only a part of the configurations.
 static bool merge_nearest(struct rb_search *search, const struct rb_candidate *end, const struct rb_needs *part,
                           struct rb_plan_result *io, struct rb_err *err)
 {
@@ -305,7 +306,8 @@ static bool merge_nearest(struct rb_search *search, const struct rb_candidate *e
     return true;
 }
 
-// known: an exchange that ends no better, in the runs that both were chosen by, is not estimated. NULL: every one is.
+// known: an exchange that ends no better, on the runs used to choose both, is not estimated. NULL: every one is
+// estimated.
 static bool exchange_from(struct rb_search *search, const struct rb_candidate *start, const struct look *known,
                           struct best *best, struct rb_candidate *out_end, struct rb_err *err)
 {
@@ -349,7 +351,7 @@ static bool explore_beside(struct rb_search *search, const struct rb_candidate *
     return true;
 }
 
-// Beside the best fixed cluster of every offer, and beside the best plan so far, moved there.
+// Searches beside the best fixed cluster of every offer, and beside the best plan so far moved to that offer.
 static bool explore(struct rb_search *search, struct best *best, struct rb_err *err)
 {
     for (int i = 0; i < search->scenario->n_offers && !rb_search_out_of_time(search); i++) {
@@ -380,7 +382,7 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
     if (start.n_stages > 0 && !exchange_from(search, &start, NULL, &best, &end, err))
         return false;
-    // A what-if's hint was explored from before. At each deadline of a frontier few runs decide, so that exploring again pays.
+    // A what-if's hint was explored before. At each deadline of a frontier few runs decide, so exploring again pays.
     if (from_best && (!hinted || search->place != RB_SEARCH_ALONE) && !explore(search, &best, err))
         return false;
     if (!best.exists && search->place == RB_SEARCH_ALONE &&

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define MOST_STARTS 100 // of one trial: beyond that even a hundredth of the price would be expensive
-#define SURE_SIGMA  16  // deviations of a geometric count beyond which no replicate of ten thousands goes
+#define SURE_SIGMA  16  // deviations of a geometric count that none of tens of thousands of replicates exceeds
 #define NEVER       INT64_C(1000000000000000) // microseconds: 31 years; micro-dollars: a billion dollars
 
 static double hazard_per_s(const struct rb_search *search, int offer)
@@ -11,8 +11,8 @@ static double hazard_per_s(const struct rb_search *search, int offer)
     return search->scenario->sim_offers[offer].provisioning->preemption_per_hour / RB_S_PER_HOUR;
 }
 
-// A trial of x seconds on m nodes, each lost after an exponential time, starts exp(m x / mean) times on average. Every loss
-// asks for a node, and interrupts at most the trials of one.
+// A trial of x seconds on m nodes, each lost after an exponential time, starts exp(m x / mean) times on average. Every
+// loss requests a node, and interrupts at most the trials of one node.
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus)
 {
     const int per_node = rb_search_gpus_per_node(search, offer);
@@ -40,7 +40,8 @@ struct rb_estimate rb_endless_estimate(int samples)
     return (struct rb_estimate){.time_us.mean = NEVER, .cost_uusd.mean = NEVER, .samples = samples};
 }
 
-// True: no size of the offer ends the stage's trials; *out_trial_s is the least time of one. False: one does, or it has none.
+// True: no size of the offer finishes the stage's trials; *out_trial_s is the least duration of one. False: some size
+// does, or the offer has none.
 static bool ends_nowhere(const struct rb_search *search, int stage, int offer, double *out_trial_s)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
@@ -65,7 +66,7 @@ int rb_endless_stage(const struct rb_search *search, int offer)
     return -1;
 }
 
-// The offer on which it would be soonest, where there is none that ends it.
+// If no offer finishes it, the offer on which it would finish soonest.
 static int soonest_of_endless(const struct rb_search *search, int stage, double *out_trial_s)
 {
     int soonest = -1;

@@ -26,7 +26,7 @@ struct rb_plan rb_engine_plan(const struct rb_search *search, const struct rb_ca
     };
 }
 
-// A plan is estimated when it is chosen and again when it is written: runs with forecasts are too expensive for that.
+// A plan is estimated when it is chosen and again when it is written; runs with forecasts are too expensive to repeat.
 struct rb_engine_estimated {
     struct rb_candidate of;
     int64_t deadline_us, budget_uusd;

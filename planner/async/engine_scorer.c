@@ -7,11 +7,11 @@
 
 #include <math.h>
 
-#define SIGMA_P        2.5   // runs are expensive, and differ much by who is promoted
-#define GUARDS         4     // steps from the confidence to certainty
-#define MOST_EVENTS    1e8   // played for one estimate: some tens of seconds
+#define SIGMA_P        2.5   // runs are expensive, and vary much with the promotions
+#define GUARDS         4     // steps from the confidence to 1
+#define MOST_EVENTS    1e8   // run for one estimate: some tens of seconds
 #define EVENTS_PER_S   1.5e5 // with a time limit, for each of its seconds: some tens of estimates fit into it
-#define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
+#define FEWEST_SAMPLES 64    // with fewer, an estimate of a probability is too imprecise
 
 static int affordable(const struct rb_plan_request *req, const struct rb_scenario *s)
 {
@@ -39,8 +39,8 @@ static bool score_again(struct rb_search *search, struct rb_candidate *candidate
     return rb_async_estimate(search, candidate, NULL, err);
 }
 
-// A plan is found by some runs and reported by others. Where these say that it keeps less than was asked, the planner is asked
-// for a surer one; runs are kept, so this costs little.
+// A plan is found on some runs and reported from others. If these show less than the confidence, the planner searches
+// again with a larger margin; runs are kept, so this is cheap.
 static bool ask_for_surer(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                           struct rb_err *err)
 {

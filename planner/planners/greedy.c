@@ -1,17 +1,17 @@
-// The published planner: from the best fixed cluster, take GPUs away from one stage at a time while it stays feasible
-// and gets cheaper, the step with the largest marginal benefit M = cost saved / time added first.
-// Source: RubberBand (EuroSys'21); exact step and starts: design section 10, Baselines.
+// The published planner. From the best fixed cluster, it takes GPUs away from one stage at a time while the plan stays
+// feasible and gets cheaper, choosing the step with the largest marginal benefit M = cost saved / time added. Source:
+// RubberBand (EuroSys'21); exact step and starts: design section 10, Baselines.
 #include "planner/search/search.h"
 
 #include <math.h>
 
 struct climb {
     struct rb_candidate at;
-    int gpus[RB_LIMIT_STAGES]; // GPUs allocated to each stage: what a step makes smaller
+    int gpus[RB_LIMIT_STAGES]; // GPUs allocated to each stage: reduced by a step
 };
 
-// The choice that an allocation of `gpus` GPUs means for a stage of n trials, if it divides them evenly: a multiple of
-// n gives each trial its share; a divisor gives the smallest size to some at a time.
+// The choice that corresponds to an allocation of `gpus` GPUs for a stage of n trials, if it divides them evenly: a
+// multiple of n gives each trial its share; a divisor runs some trials at a time with the smallest size.
 static bool choice_of_allocation(const struct rb_search *search, int stage, int offer, int gpus, struct rb_choice *out)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
@@ -30,7 +30,7 @@ static bool choice_of_allocation(const struct rb_search *search, int stage, int 
     return out->nodes <= search->req->job->resources.max_nodes;
 }
 
-// The next smaller even allocation of one stage that changes anything.
+// The next smaller even allocation of one stage that changes its choice.
 static bool step_down(const struct rb_search *search, const struct climb *from, int stage, struct climb *out)
 {
     const struct rb_choice *now = &from->at.stages[stage];
@@ -48,7 +48,7 @@ static bool step_down(const struct rb_search *search, const struct climb *from, 
     return false;
 }
 
-// What a step saves for what it costs: infinite when nothing is lost. The two roles change places for min_time.
+// Saving of a step divided by its cost: infinite if nothing is lost. The two roles are exchanged for min_time.
 static double marginal_benefit(const struct rb_search *search, const struct rb_estimate *from,
                                const struct rb_estimate *to)
 {
@@ -62,7 +62,7 @@ static double marginal_benefit(const struct rb_search *search, const struct rb_e
     return lost <= 0 ? INFINITY : saved / lost;
 }
 
-// Scores a step, until its first runs show that it is not feasible or not better. *out_stands: it is both.
+// Scores a step until its first runs show that it is infeasible or not better. *out_stands: it is feasible and better.
 static bool score_step(struct rb_search *search, const struct climb *from, struct climb *step, bool *out_stands,
                        struct rb_err *err)
 {
@@ -73,7 +73,7 @@ static bool score_step(struct rb_search *search, const struct climb *from, struc
     return true;
 }
 
-// One step: the feasible, better candidate with the largest benefit; ties by the earlier stage.
+// One step: the feasible, better candidate with the largest benefit; ties go to the earlier stage.
 static bool best_step(struct rb_search *search, const struct climb *from, struct climb *out, bool *out_found,
                       struct rb_err *err)
 {
@@ -114,7 +114,7 @@ static bool climb_from(struct rb_search *search, const struct rb_candidate *star
     return true;
 }
 
-// Where time is limited, the offer of the best fixed cluster comes first.
+// With a time limit, the offer of the best fixed cluster comes first.
 static int first_offer(const struct rb_search *search)
 {
     const int index = rb_search_index_of(&rb_planner_static);
@@ -143,7 +143,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
             best = reached;
         exists = true;
     }
-    // It starts from a fixed cluster: where none is feasible, it has nothing to offer but the static planner's answer.
+    // It starts from a fixed cluster. If none is feasible, it can only return the static planner's answer.
     if (!exists && search->asked == &rb_planner_greedy)
         return rb_static_nearest(search, out, err);
     *out = exists ? rb_search_found(search, &best) : rb_search_no_plan(search);

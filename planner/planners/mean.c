@@ -1,5 +1,6 @@
-// The cheapest plan whose mean time keeps the deadline: what `--confidence mean` asks for. The confidence of the job does not
-// count; the plan shows what it keeps the deadline with instead. Only where means say all: no budget, and min_cost.
+// The cheapest plan whose mean time keeps the deadline: the planner for `--confidence mean`. The job's confidence does
+// not count; the plan shows the probability with which it keeps the deadline. Only if means suffice: no budget, and
+// min_cost.
 #include "planner/search/search.h"
 
 static bool check_request(const struct rb_search *search, struct rb_err *err)
@@ -23,7 +24,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     search->on_average = true;
     const bool ok = rb_planner_optimal.plan(search, out, err);
     search->on_average = false;
-    rb_search_forget(search); // what other planners found on average
+    rb_search_forget(search); // what other planners found by means
     return ok;
 }
 

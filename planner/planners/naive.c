@@ -1,5 +1,5 @@
-// GPUs per trial fixed, the cluster follows the number of live trials: each stage owns the smallest node count on
-// which all its trials run at once, at most resources.max_nodes. Source: design section 10, Baselines.
+// Fixed GPUs per trial; the cluster follows the number of live trials: each stage owns the smallest node count on which
+// all its trials run at once, at most resources.max_nodes. Source: design section 10, Baselines.
 #include "planner/search/search.h"
 
 #include <stdlib.h>

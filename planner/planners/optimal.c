@@ -1,8 +1,9 @@
-// The cheapest (or fastest) plan over GPUs per trial x nodes x offer per stage, nodes kept or released at barriers. Tables of
-// sampled stage times are searched: shortest paths give good plans at once, and exchanges improve them. For the least cost
-// the certificate then looks through the whole space; for the least time, branch and bound does. A plan becomes the best
-// only after runs of the whole plan were scored. The search starts from the published planners' results.
-// Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
+// The cheapest (or fastest) plan over GPUs per trial x nodes x offer per stage, with nodes kept or released at
+// barriers. It searches tables of sampled stage times: shortest paths give good plans at once, and exchanges improve
+// them. For the least cost the certificate then examines the whole space; for the least time, branch and bound does. A
+// plan becomes the best only after runs of the whole plan were scored. The search starts from the published planners'
+// results. Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable
+// objective).
 #include "planner/proof/certificate.h"
 #include "planner/search/branch.h"
 #include "planner/search/exchange.h"
@@ -55,7 +56,7 @@ static int hull_index(const struct rb_optimum *op, const struct hull *hull, int 
     return by_time(op) ? hull->n - 1 - k : k;
 }
 
-// The first feasible one settles the matter.
+// The first feasible one is the answer.
 static bool offer_hull(struct rb_optimum *op, const struct hull *hull, struct rb_err *err)
 {
     bool better;
@@ -66,7 +67,7 @@ static bool offer_hull(struct rb_optimum *op, const struct hull *hull, struct rb
     return true;
 }
 
-// Sum of the low means of what is limited: time for min_cost, money for min_time.
+// Sum of the low means of the limited quantity: time for min_cost, money for min_time.
 static double low_of(const struct rb_optimum *op, const struct rb_path *path)
 {
     const struct rb_option_entry *before = NULL;
@@ -80,7 +81,7 @@ static double low_of(const struct rb_optimum *op, const struct rb_path *path)
     return low;
 }
 
-// Prices around the one at which the hull passes from infeasible to feasible: there the bounds are tightest.
+// Prices around the one at which the hull changes from infeasible to feasible: bounds are tightest there.
 static int pick_slopes(const struct rb_optimum *op, const struct hull *hull, double *out, int cap)
 {
     double limit = by_time(op) ? op->aim.cost_limit_uusd : op->aim.time_limit_us;
@@ -105,11 +106,11 @@ static bool improve(struct rb_optimum *op, const struct hull *hull, struct rb_er
     if (!rb_exchange(op, err))
         return false;
     if (for_objective && rb_search_is_certified(op->search))
-        return true; // the certificate looks through the whole space
+        return true; // the certificate examines the whole space
     return rb_branch(op, slopes, for_objective ? pick_slopes(op, hull, slopes, 5) : 0, err);
 }
 
-// Everything again for one of the aims of an infeasible request.
+// Repeats the search for one of the aims of an infeasible request.
 static bool look_for(struct rb_optimum *op, enum rb_aim_kind kind, const struct hull *hull, struct rb_err *err)
 {
     rb_optimum_aim(op, kind);
@@ -173,7 +174,7 @@ static bool search_tables(struct rb_optimum *op, struct rb_plan_result *out, str
     return rb_optimum_offer_scored(op, &surest, err) && find_best(op, &hull, out, err);
 }
 
-// What there is when the time is up before tables are filled. False: no baseline has a plan.
+// The result if the time is up before tables are filled. False: no baseline has a plan.
 static bool take_best_baseline(struct rb_search *search, struct rb_plan_result *out)
 {
     const struct rb_plan_result *best = NULL;
@@ -188,7 +189,7 @@ static bool take_best_baseline(struct rb_search *search, struct rb_plan_result *
     return best != NULL;
 }
 
-// Tables take too long: what is left of the time is greedy's.
+// Tables take too long: greedy gets the remaining time.
 static bool take_best_left(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     const struct rb_plan_result *ignored;
@@ -207,7 +208,7 @@ static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out,
         return false;
     if (rb_search_out_of_time(search) && take_best_baseline(search, out))
         return true;
-    if (!rb_optimum_init(&op, search, err)) // what they find keeps the tables small
+    if (!rb_optimum_init(&op, search, err)) // the plans they find keep the tables small
         return false;
     const bool late = op.options.cut;
     bool ok = late || search_tables(&op, out, err);

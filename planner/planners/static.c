@@ -1,11 +1,11 @@
-// The best fixed cluster: one offer and one node count for the whole job, every stage with the largest allowed size
-// at which all its trials fit at once, else the smallest. Source: design section 10, Baselines.
+// The best fixed cluster: one offer and one node count for the whole job, every stage with the largest allowed size at
+// which all its trials fit at once, else the smallest. Source: design section 10, Baselines.
 #include "planner/search/reckon.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define THINNED 32 // nodes up to which every number is considered where time is limited; then steps of as small a part
+#define THINNED 32 // with a time limit, every node count up to here is considered, then steps of 1/THINNED
 
 // GPUs per trial of a stage on a cluster of `total` GPUs; 0: not even one trial fits.
 static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int per_node)
@@ -18,14 +18,14 @@ static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int p
     return rb_nodes_per_trial(per_node, size) * per_node <= total ? size : 0;
 }
 
-// Of an asynchronous job the policy `static` sizes every trial as the first level's (engine/policies/static.c), whatever the
-// number of trials: there every size is a cluster of its own.
+// For an asynchronous job the policy `static` gives every trial the first level's size (engine/policies/static.c),
+// whatever the number of trials, so every size is a separate candidate cluster.
 static bool has_one_size(const struct rb_search *search)
 {
     return !search->scorer->barriers && strcmp(search->req->job->policy, "static") == 0;
 }
 
-// given: GPUs of every trial; 0: as the number of trials says.
+// given: GPUs of every trial; 0: determined by the number of trials.
 static bool fixed_cluster(const struct rb_search *search, int offer, int nodes, int given, struct rb_candidate *out)
 {
     int per_node = rb_search_gpus_per_node(search, offer);
@@ -98,7 +98,7 @@ bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, str
     return rb_search_nearest_of(search, clusters, n, out, err);
 }
 
-// Where time is limited, the clusters of all offers are looked at together, the most promising first.
+// With a time limit, the clusters of all offers are examined together, most promising first.
 static bool plan_in_time(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     size_t most = 0;
@@ -113,7 +113,7 @@ static bool plan_in_time(struct rb_search *search, struct rb_plan_result *out, s
     if (best < 0 && search->asked == &rb_planner_static)
         return rb_static_nearest(search, out, err);
     *out = best < 0 ? rb_search_no_plan(search) : rb_search_found(search, &clusters[best]);
-    if (best >= 0) // greedy begins there
+    if (best >= 0) // greedy starts there
         search->static_best[clusters[best].stages[0].offer] =
             (struct rb_static_best){.known = true, .exists = true, .candidate = clusters[best]};
     return true;
@@ -124,7 +124,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     const struct rb_candidate *best = NULL;
     if (search->req->time_limit_us > 0 && search->scorer->barriers)
         return plan_in_time(search, out, err);
-    // Until there is a plan no offer is left out for want of time.
+    // Until there is a plan, no offer is skipped for lack of time.
     for (int i = 0; i < search->scenario->n_offers && !(best && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *c;
         if (search->sizes[i].n == 0 || rb_search_is_outbid(search, i))

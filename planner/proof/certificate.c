@@ -12,22 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_WORLDS   1024  // of every column: with fewer, the spread of a heavy tail is not known
-#define MANY_WORLDS  4096  // of the columns that few leave
+#define FEW_WORLDS   1024  // of every column: fewer do not show the spread of a heavy tail
+#define MANY_WORLDS  4096  // of the columns that remain after the first round
 #define MOST_EFFORT  6e7   // trials drawn for columns from tables: a third of a second ...
-#define BY_PARTS     12    // ... and how many of these a trial takes that is drawn part by part
-#define MOST_VISITS  50000 // beginnings of plans
+#define BY_PARTS     12    // ... and how many of these one trial drawn part by part costs
+#define MOST_VISITS  50000 // partial plans
 #define MOST_COLUMNS 20000
-#define PRICES       4                   // of time, besides none
-#define MOST_ROUNDS  4                   // each begins with a better plan
+#define PRICES       4                   // prices of time, besides zero
+#define MOST_ROUNDS  4                   // each starts from a better plan
 #define LEVELS       2                   // of worlds: few, many
 #define SINGLE_MEANS (MOST_ROUNDS * 3)   // the best's, up and down; a rival's beside it
-#define UNSEEN       (UINT32_C(5) << 21) // runs by which no plan was found; each round has its own
+#define UNSEEN       (UINT32_C(5) << 21) // runs that were not used to find a plan; each round has its own
 
 struct column {
     const struct rb_stage_sample
-        *sample;                 // NULL: ruled out, or no choice of the stage before hands that number of nodes over
-    double least_uusd, least_us; // mean cost, and mean of the times that count, less what they may be off by
+        *sample;                 // NULL: excluded, or no choice of the previous stage hands over that number of nodes
+    double least_uusd, least_us; // mean cost, and mean of the times that count, less their possible errors
     bool wanted;
 };
 
@@ -49,15 +49,15 @@ struct certificate {
     int n_worlds, need; // `need` of the worlds must be in time
     struct rb_stage_samples *samples;
     int round, n_unseen;
-    double sigma, sigma_single; // standard errors that no mean is off by: of all columns at once, of whole plans
-    int64_t *best_runs_uusd;    // [n_unseen] what the best costs in unseen runs
+    double sigma, sigma_single; // standard errors bounding the error of all means: columns, whole plans
+    int64_t *best_runs_uusd;    // [n_unseen] costs of the best in unseen runs
     double best_low_uusd, best_high_uusd; // its mean cost lies between the two
     double tolerance_uusd;
     double best_columns_uusd;                   // the mean of the sum of its columns
-    double more_uusd;                           // what it costs more than that, at most
-    double allowed_uusd;                        // what another plan's columns may sum up to and still not be cheaper
-    double prices[PRICES + 1];                  // micro-dollars a microsecond
-    double *to_go[PRICES + 1][RB_LIMIT_STAGES]; // [stage][choice]: the least that the stages after it add
+    double more_uusd;                           // upper bound on its additional cost
+    double allowed_uusd;                        // upper bound on another plan's columns for it to be cheaper
+    double prices[PRICES + 1];                  // micro-dollars per microsecond
+    double *to_go[PRICES + 1][RB_LIMIT_STAGES]; // [stage][choice]: lower bound on what the later stages add
     double *least_time;                         // [n_stages + 1][n_worlds], of the stages from i on
     double *time, *cost;                        // [n_stages + 1][n_worlds], of the stages before i
     int64_t n_visits, most_visits;
@@ -69,10 +69,10 @@ static int kept_by(const struct certificate *c, int stage, int before, const str
     return stage == 0 ? 0 : rb_choice_kept(&c->stages[stage - 1].choices[before].choice, &choice->choice);
 }
 
-// ---- the space, less what a theorem rules out
+// ---- the space, less what a theorem excludes
 
-// Mean cost of a stage is at least this, however many nodes are inherited: nodes are billed for at least the work that is done
-// on them, and all of them until one trial has ended, but for their queueing delay.
+// Lower bound on the mean cost of a stage, however many nodes are inherited: nodes are billed for at least the work
+// done on them, and all of them until one trial has ended, except for their queueing delay.
 static double floor_uusd(const struct rb_search *search, int stage, const struct rb_choice *choice)
 {
     const struct rb_sim_offer *o = &search->scenario->sim_offers[choice->offer];
@@ -114,7 +114,8 @@ static int list_choices(const struct rb_search *search, int stage, struct choice
     return n;
 }
 
-// What one stage costs at least in any plan: its work, where it is cheapest. Of all offers, those that a limit leaves out included.
+// Lower bound on the cost of one stage in any plan: its work on the cheapest offer, over all offers, including those
+// that a limit leaves out.
 static double least_work_of_stage(const struct rb_search *search, int stage)
 {
     double least_uusd = INFINITY;
@@ -153,7 +154,7 @@ static void drop_above_floor(struct certificate *c, const double *least_uusd, do
     }
 }
 
-// Returns what every plan of the space costs at least, by the theorem alone.
+// Returns a lower bound on the cost of every plan of the space, by the theorem alone.
 static double list_space(struct certificate *c)
 {
     double least_uusd[RB_LIMIT_STAGES], sum_uusd = 0;
@@ -199,7 +200,7 @@ static double effort_of_trial(const struct certificate *c, int stage, const stru
     return rb_table_runs_apply(c->search->scenario, &plan, 1, stage, tables) ? 1 : BY_PARTS;
 }
 
-// What one world of all wanted columns takes, in trials drawn from tables.
+// Cost of one world of all required columns, in trials drawn from tables.
 static double effort(const struct certificate *c)
 {
     double trials = 0;
@@ -222,7 +223,7 @@ static bool fits(const struct certificate *c, int n_worlds)
 
 // ---- columns
 
-// What the mean of n values, less those of `minus` if there are any, may be off by.
+// Bound on the error of the mean of n values, less those of `minus` if given.
 static double slack_of(const double *values, const double *minus, int n, double sigma)
 {
     double sum = 0, squares = 0;
@@ -235,8 +236,8 @@ static double slack_of(const double *values, const double *minus, int n, double 
     return sigma * sqrt(squares / ((double)n * fmax(1, n - 1)));
 }
 
-// Cost: beside the best plan's column of the same stage, so that what both have in common cancels out. Time: the mean of the
-// lowest share of a sample scatters at most as much as the mean of all, over that share.
+// Cost: relative to the best plan's column of the same stage, so that their common part cancels. Time: the mean of the
+// lowest share of a sample has at most the standard error of the mean of all, divided by that share.
 static void measure(const struct certificate *c, struct column *column, const struct rb_stage_sample *best)
 {
     const struct rb_stage_sample *s = column->sample;
@@ -276,7 +277,7 @@ static bool fill_columns(struct certificate *c, struct rb_err *err)
     return true;
 }
 
-// What the best costs more than its columns in the same worlds, and so what the columns of others may sum up to.
+// Cost of the best plan beyond its columns in the same worlds, and thus the upper bound on the columns of other plans.
 static bool compare_with_columns(struct certificate *c, struct rb_err *err)
 {
     const struct rb_runs *runs;
@@ -320,13 +321,13 @@ static void step_back(const struct certificate *c, int stage, double price, cons
     }
 }
 
-// The deadline, from which a price of time counts. Without one all prices are 0.
+// The deadline, beyond which time has a price. Without a deadline all prices are 0.
 static double deadline_us(const struct certificate *c)
 {
     return c->search->req->deadline_us < 0 ? 0 : (double)c->search->req->deadline_us;
 }
 
-// What all stages cost at least, with this price on every microsecond beyond the deadline.
+// Lower bound on the cost of all stages, with this price on every microsecond beyond the deadline.
 static double price_paths(const struct certificate *c, double price, double *const to_go[])
 {
     double least = INFINITY;
@@ -375,7 +376,7 @@ static double fill_paths(struct certificate *c)
     return bound;
 }
 
-// Rules out columns through which no plan leads that is cheap enough. One pass forward for each price.
+// Excludes columns that are on no sufficiently cheap plan. One forward pass for each price.
 static void drop_columns(struct certificate *c)
 {
     double *from[RB_LIMIT_STAGES];
@@ -437,7 +438,8 @@ static bool run_unseen(struct certificate *c, const struct rb_candidate *plan, i
     return rb_search_runs_from(c->search, plan, UNSEEN + (uint32_t)first, n, time_us, out_uusd, err);
 }
 
-// The other plan's mean cost less the best one's, from runs of both as a whole that neither was chosen by.
+// Difference of mean cost, the other plan minus the best, from runs of both as a whole that were not used to choose
+// either.
 static bool compare_runs(struct certificate *c, const struct rb_candidate *other, struct rb_difference *out,
                          struct rb_err *err)
 {
@@ -449,8 +451,8 @@ static bool compare_runs(struct certificate *c, const struct rb_candidate *other
     return true;
 }
 
-// A plan that columns do not rule out. It is not cheaper by more than the tolerance, or falls short of the confidence, or is a
-// better plan than the best.
+// Decides a plan that columns do not exclude. Either it is not cheaper by more than the tolerance, or it falls short of
+// the confidence, or it is a better plan than the best.
 static bool look_at(struct certificate *c, struct rb_candidate *other, struct rb_err *err)
 {
     struct rb_difference more;
@@ -497,7 +499,7 @@ static bool may_be_in_time(struct certificate *c, int stage, const struct rb_sta
         next_cost[r] = cost[r] + s->cost_uusd[r];
         within += (next_time[r] + later[r] <= deadline_us) & (next_cost[r] <= budget_uusd);
     }
-    return within >= c->need || c->search->on_average; // whose mean times the price on time bounds
+    return within >= c->need || c->search->on_average; // on average the price on time bounds the mean
 }
 
 static bool visit(struct certificate *c, int stage, int before, struct rb_candidate *plan, double cost_uusd,
@@ -522,11 +524,11 @@ static bool visit(struct certificate *c, int stage, int before, struct rb_candid
 
 // ---- the whole
 
-// The least share of n worlds that a plan which keeps the constraints with confidence + RB_DECIDED may have, but for the risk.
+// The minimum share of n worlds, barring the risk, for a plan that keeps the constraints with confidence + RB_DECIDED.
 static int need_of(double confidence, int n, double risk)
 {
     int low = 0, high = rb_need_count(fmin(1, confidence), n);
-    while (low < high) { // rb_decide_share says FALLS_SHORT below some number of hits
+    while (low < high) { // rb_decide_share returns FALLS_SHORT below some number of hits
         const int middle = (low + high) / 2;
         if (rb_decide_share(middle, n, confidence, risk) == RB_DECIDED_FALLS_SHORT)
             low = middle + 1;
@@ -550,7 +552,7 @@ static void begin_worlds(struct certificate *c, int n)
     memset(c->cost, 0, (size_t)n * sizeof *c->cost);
 }
 
-// Columns of n worlds, and what they rule out. Leaves the bound as it was if time ran out.
+// Makes columns of n worlds and excludes plans by them. Leaves the bound unchanged if time runs out.
 static bool look_at_worlds(struct certificate *c, int n, double *io_bound_uusd, struct rb_err *err)
 {
     begin_worlds(c, n);
@@ -565,7 +567,7 @@ static bool look_at_worlds(struct certificate *c, int n, double *io_bound_uusd, 
     return true;
 }
 
-// The number of standard errors by which none of n means is off to one side, except with a quarter of the risk.
+// The number of standard errors that bounds the one-sided error of all n means, except with a quarter of the risk.
 static double sigma_of(double n_means)
 {
     return sqrt(2 * log(n_means / (RB_PROOF_RISK / 4)));
@@ -608,7 +610,7 @@ static void finish(struct certificate *c)
     c->time = c->cost = c->least_time = NULL;
 }
 
-// One round beside one best plan. *out_small: the space is small enough to be looked through.
+// One round relative to one best plan. *out_small: the space is small enough to be examined completely.
 static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_small, struct rb_err *err)
 {
     struct rb_candidate plan = {.n_stages = c->n_stages};

@@ -1,8 +1,8 @@
-// Does a plan keep the constraints with the confidence asked? A sequential test: runs are made until they say, at a stated
-// risk, that the plan keeps them with at least the confidence c, or with less than c + RB_DECIDED. A plan between the two may be
-// called either: it is neither promised nor ruled out.
-// Source: Chernoff's bound. If the probability is at most c, a share of n runs reaches s > c with a probability of at most
-// exp(-n KL(s, c)), KL(s, c) = s ln(s / c) + (1 - s) ln((1 - s) / (1 - c)); likewise below c + RB_DECIDED.
+// Decides whether a plan keeps the constraints with the confidence asked. It is a sequential test: runs are made until
+// they show, at a stated risk, that the plan keeps them with at least the confidence c, or with less than c +
+// RB_DECIDED. A plan between the two may be decided either way.
+// Source: Chernoff's bound. If the probability is at most c, a share of n runs reaches s > c with a probability of at
+// most exp(-n KL(s, c)), KL(s, c) = s ln(s / c) + (1 - s) ln((1 - s) / (1 - c)); likewise below c + RB_DECIDED.
 #include "planner/proof/decide.h"
 
 #include "planner/async/endless.h"
@@ -11,10 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_RUN   (UINT32_C(1) << 22) // beyond those by which plans are compared, before those that figures rest on
+#define FIRST_RUN   (UINT32_C(1) << 22) // after those used to compare plans, before those used for the reported figures
 #define FIRST_BATCH 256
 #define MOST_RUNS   (1 << 18)
-#define DECIDE_PART 4   // times the runs of one estimate, where these are sized to a time limit
+#define DECIDE_PART 4   // multiple of the runs of one estimate, if these are sized to a time limit
 
 static double divergence(double share, double p)
 {
@@ -35,8 +35,8 @@ enum rb_decision rb_decide_share(int hits, int n, double confidence, double risk
     return RB_UNDECIDED;
 }
 
-// Decisions are made in the middle between the confidence and RB_DECIDED above it, so that they depend on the plan and hardly on
-// the seed: only a plan within a thousandth of the middle may be decided either way.
+// The decision threshold is the middle between the confidence and RB_DECIDED above it, so that the decision depends on
+// the plan and hardly on the seed: only a plan within a thousandth of the middle may be decided either way.
 static double middle_of(double confidence)
 {
     return confidence >= 1 - RB_DECIDED ? 1 : confidence + RB_DECIDED / 2;
@@ -101,7 +101,7 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
         *out_keeps = is_above(kept, n, rb_search_confidence(search));
         if (is_clear(kept, n, rb_search_confidence(search), risk))
             return true;
-        risk /= 2; // every look is paid for
+        risk /= 2; // the risk is divided among all looks
     }
     const enum rb_decision decision = rb_decide_share(kept, n > 0 ? n : 1, rb_search_confidence(search), risk);
     search->undecided = search->undecided || decision != (*out_keeps ? RB_DECIDED_KEEPS : RB_DECIDED_FALLS_SHORT);

@@ -5,11 +5,11 @@
 
 #define LOOKED_AT 3 // candidates that seem nearest, for each constraint
 
-// What the budget has to pay for beyond the bill: a run is stopped while it can still pay for all nodes to end.
+// Amount the budget must cover beyond the bill: a run is stopped while it can still pay for all nodes to end.
 static int64_t reserve_uusd(const struct rb_search *search, const struct rb_candidate *candidate)
 {
     const int64_t long_us = RB_S_PER_HOUR * RB_US_PER_S,
-                  more_us = RB_BILLING_GRACE_US + RB_US_PER_S; // seconds begin anywhere
+                  more_us = RB_BILLING_GRACE_US + RB_US_PER_S; // billed seconds begin at any instant
     int64_t most_uusd = 0;
     for (int i = 0; i < candidate->n_stages; i++) {
         const struct rb_choice *c = &candidate->stages[i];
@@ -69,7 +69,7 @@ bool rb_async_needs(struct rb_search *search, const struct rb_candidate *candida
     return true;
 }
 
-// What is looked for, smaller is nearer; never: INFINITY.
+// The value to minimise; never: INFINITY.
 static double distance(const struct rb_needs *needs, int what)
 {
     if (what == 2)

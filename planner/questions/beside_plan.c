@@ -26,7 +26,7 @@ static const char *money_change(const char *key, int64_t uusd, int percent, stru
     return rb_arena_printf(arena, "%s=%s", key, rb_format_money_exact(uusd / 100 * percent, text));
 }
 
-// What people ask first. Returns how many.
+// Default scenarios. Returns their number.
 static int usual_questions(const struct rb_plan_request *req, struct rb_arena *arena, const char **out)
 {
     int n = 0;
@@ -46,7 +46,7 @@ static int usual_questions(const struct rb_plan_request *req, struct rb_arena *a
     return n;
 }
 
-// Can it be asked of this job at all?
+// True if the scenario applies to this job.
 static bool makes_sense(const struct rb_plan_request *req, const char *text, struct rb_arena *arena)
 {
     struct rb_what_if scenario;

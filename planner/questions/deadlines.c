@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-#define NARROW             0.1 // of the range, as ratios go: a stretch between two deadlines that is no longer is not split ...
-#define FLAT               0.15 // ... nor one over which the least cost falls by no more: what is between costs something between
-#define ROOM               0.01 // at both ends of it, so that what estimates do not know decides nothing there
+#define NARROW             0.1 // of the range, as a ratio: a stretch no longer than this is not split ...
+#define FLAT               0.15 // ... nor one over which the least cost falls by no more
+#define ROOM               0.01 // margin at both ends of it, so that unknown parts of estimates decide nothing there
 #define MOST_BUT_LANDMARKS 32
 
 static void list_landmarks(struct rb_deadlines *d, int64_t asked_us, int64_t tight_us)
@@ -22,7 +22,7 @@ static void list_landmarks(struct rb_deadlines *d, int64_t asked_us, int64_t tig
         d->landmarks_us[d->n_landmarks++] = asked_us - step_us;
 }
 
-// The first deadline behind one that is just kept at which what estimates do not know decides nothing.
+// The first deadline after a barely feasible one at which unknown parts of estimates decide nothing.
 static int64_t with_room_us(int64_t kept_us)
 {
     return rb_us_from_seconds(ceil((1 + ROOM) * (double)kept_us / 1e6));
@@ -36,7 +36,7 @@ static int64_t first_us(const struct rb_deadlines *d, int64_t tight_us)
     return first;
 }
 
-// The last landmark that the cheapest plan keeps, if any, has room enough.
+// The last landmark, if any, that the cheapest plan keeps with sufficient margin.
 static int64_t last_us(const struct rb_deadlines *d, int64_t loose_us)
 {
     int64_t last = 0;
@@ -67,7 +67,7 @@ bool rb_deadlines_is_landmark(const struct rb_deadlines *d, int64_t deadline_us)
     return false;
 }
 
-// Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
+// Between two deadlines the least cost lies between their costs: if these are close, there is nothing left to ask for.
 static bool is_flat(const struct rb_deadlines_end *tighter, const struct rb_deadlines_end *looser)
 {
     return tighter->least_uusd >= 0 && looser->least_uusd >= 0 &&

@@ -1,5 +1,5 @@
-// What was considered and why it lost: one line a candidate, each of them once; clusters that differ in their size only share a
-// line. Capped: the rest is counted.
+// Lists what was considered and why it lost: one line per candidate, without duplicates. Clusters that differ only in
+// their size share a line. The number of lines is capped; the rest is counted.
 #include "planner/search/search.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 #define MOST_PLANNERS 8
 #define FIRST_SLOTS   256 // of the hash table; doubles when three quarters full
 
-// Lines about one kind of cluster that say the same of more and more nodes, or of fewer and fewer.
+// Lines about one kind of cluster that give the same reason for increasing or decreasing node counts.
 struct range {
     const char *planner, *format; // NULL: none is open
     int offer, first, last, step; // nodes; step 0: one line so far
@@ -51,7 +51,7 @@ bool rb_search_explains(const struct rb_search *search)
     return search->req->explain != NULL;
 }
 
-// One stage: "64 x 1 GPU on 16 g5.12xlarge (spot)"; the offer only where it changes.
+// One stage: "64 x 1 GPU on 16 g5.12xlarge (spot)"; the offer is written only if it changes.
 static void stage_text(const struct rb_scenario *s, const struct rb_candidate *c, int stage, struct rb_buf *out)
 {
     const struct rb_choice *choice = &c->stages[stage];
@@ -71,7 +71,7 @@ void rb_candidate_text(const struct rb_scenario *s, const struct rb_candidate *c
         rb_buf_printf(out, ", no configuration started after %s", rb_format_duration(candidate->admit_until_us, text));
 }
 
-// ---- each once
+// ---- without duplicates
 
 static uint64_t key_of(int planner, const struct rb_candidate *c)
 {
@@ -166,7 +166,7 @@ static void close_range(struct rb_search *search)
     r->planner = NULL;
 }
 
-// Nodes of a cluster that never changes; 0: it does.
+// Nodes of a cluster that never changes; 0: it changes.
 static int cluster_of(const struct rb_candidate *c)
 {
     for (int i = 1; i < c->n_stages; i++) {
@@ -226,7 +226,7 @@ void rb_search_explain(struct rb_search *search, const char *planner, const stru
     rb_buf_finish(&why);
 }
 
-// What only one of two constraints decides is said once.
+// A reason that involves only one of two constraints is written once.
 static void explain_infeasible(struct rb_search *search, const char *planner, const struct rb_candidate *c)
 {
     char text[32], p[32], asked[32];

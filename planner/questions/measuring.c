@@ -8,7 +8,7 @@
 #define UNITS   3
 #define SAMPLES 4096
 
-// On one new machine of the plan's first stage.
+// Measures on one new machine of the plan's first stage.
 static void price(const struct rb_scenario *s, const struct rb_plan *plan, struct rb_measuring *m)
 {
     const int offer = plan->stages[0].nodes[0].offer;

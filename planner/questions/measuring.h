@@ -1,5 +1,5 @@
-// What measuring would buy for a plan that rests on a guess: how long a first measurement takes, what it costs, and how narrow
-// the plan's cost would be after it if the guess is right in the middle.
+// The value of measuring first, for a plan that rests on a guess: how long a first measurement takes, what it costs,
+// and how narrow the plan's cost interval would be afterwards if the guessed medians are right.
 #ifndef RB_PLANNER_MEASURING_H
 #define RB_PLANNER_MEASURING_H
 

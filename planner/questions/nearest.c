@@ -97,7 +97,7 @@ void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 
 // --- of candidates
 
-// What is nearest has to be found again on other runs: as much surer as these n may be off by.
+// The nearest constraints must hold on other runs as well, so the margin is the possible error of these n.
 static double surer(double confidence, int n)
 {
     const double more = RB_DECIDED + SURER_SIGMA * sqrt(confidence * (1 - confidence) / n);
@@ -114,7 +114,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     if (rb_has_endless_stage(search, candidate))
         return true;
     if (!rb_search_runs(search, candidate, req->samples, &runs, &why)) {
-        if (why.code != RB_ERR_INFEASIBLE) // else it does not come to an end
+        if (why.code != RB_ERR_INFEASIBLE) // otherwise it does not finish
             *err = why;
         return why.code == RB_ERR_INFEASIBLE;
     }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_PART    8   // divides the runs that one plan rests on: a point rests on these,
-#define POINT_FEWEST 256 // but not on fewer than this
+#define RUNS_PART    8   // divides the runs of a single plan: a point rests on these,
+#define POINT_FEWEST 256 // but on at least this many
 
 struct frontier {
     struct rb_sweep sweep;
@@ -30,7 +30,7 @@ static int64_t kept_deadline_us(const struct rb_estimate *e, double confidence)
     return kept_us;
 }
 
-// From the tightest deadline that any plan keeps to the one that the cheapest plan of all keeps.
+// From the tightest feasible deadline to the one that the cheapest plan of all keeps.
 static bool find_range(struct frontier *f, int64_t *out_tight_us, int64_t *out_loose_us, struct rb_err *err)
 {
     struct rb_sweep *sweep = &f->sweep;
@@ -62,7 +62,7 @@ static struct rb_deadlines_end end_of(const struct rb_sweep_answers *a)
     return (struct rb_deadlines_end){a->deadline_us, optimal->feasible ? optimal->best.estimate.cost_uusd.mean : -1};
 }
 
-// Splits a stretch: one of its ends gives a plan to start from, and the other one that may still be the best.
+// Splits a stretch: one of its ends gives a plan to start from, and the other's plan may still be optimal.
 static bool ask_between(struct frontier *f, const struct rb_sweep_answers *tighter,
                         const struct rb_sweep_answers *looser, struct rb_err *err)
 {
@@ -165,7 +165,7 @@ static bool find_points(struct frontier *f, struct rb_arena *arena, struct rb_pa
     return true;
 }
 
-// Points are many; how few runs they rest on, and what these err by, their estimates say.
+// There are many points, each on few runs; their estimates state the resulting errors.
 static int point_samples(int samples)
 {
     const int part = samples / RUNS_PART;

@@ -45,7 +45,7 @@ static void ask_constraints(struct asking *a, const struct rb_plan_request *base
         ask(a, "budget", rb_format_money_exact(percent_of(base->budget_uusd, percents[i], UUSD_PER_CENT), text));
 }
 
-// Hyperband's number of trials follows from other keys, and so does a grid's where it is not given.
+// Hyperband's number of trials follows from other keys, and so does a grid's if it is not given.
 static void ask_trials(struct asking *a, const struct rb_job *job)
 {
     const int n = job->scheduler.num_trials, less = (3 * n + 2) / 4, more = (5 * n + 2) / 4;
@@ -88,7 +88,7 @@ static void measure(const struct rb_what_if_table *table, struct rb_sensitivity 
     }
 }
 
-// Nothing moves more than what leaves no plan at all. Equal ones keep the order they were asked in.
+// A scenario without any plan has the largest effect. Ties keep their original order.
 static int compare(const void *a, const void *b)
 {
     const struct rb_sensitivity *x = a, *y = b;

@@ -1,5 +1,5 @@
-// What a plan's cost hangs on: each input changed a little by itself, one way and the other, and everything planned again. The
-// scenarios are those of a what-if, planned in one run.
+// What a plan's cost depends on: each input is changed alone by a small amount in both directions, and everything is
+// planned again. The scenarios are those of a what-if, planned in one run.
 #ifndef RB_PLANNER_SENSITIVITY_H
 #define RB_PLANNER_SENSITIVITY_H
 
@@ -10,18 +10,19 @@ struct rb_sensitivity {
     const char *input; // a key of what-if: "price", "deadline", ...
     int first, n;
     bool has_effect;     // the base has a plan, and so has every scenario
-    int64_t effect_uusd; // the largest change of mean cost, either way
+    int64_t effect_uusd; // the largest change of mean cost in either direction
 };
 
 struct rb_sensitivities {
     struct rb_what_if_table what_if;
-    const struct rb_sensitivity *inputs; // by effect, those without a plan on some side first; [n]
+    const struct rb_sensitivity *inputs; // by effect, inputs without a plan on some side first; [n]
     int n;
 };
 
-// Deadline and budget -10 and +10 %, prices -20 and +20 %, trials -25 and +25 %, provisioning times doubled, training times
-// -10 and +10 %; those that the job has. A deadline is rounded to the second, a budget to the cent, trials to whole ones.
-// The table's scenarios stand in the order of the inputs. *out lives in `arena`; errors as of rb_what_if_plan.
+// Changes: deadline and budget -10 and +10 %, prices -20 and +20 %, trials -25 and +25 %, provisioning times doubled,
+// training times -10 and +10 %, for the inputs that the job has. A deadline is rounded to the second, a budget to the
+// cent, trials to whole numbers. The table's scenarios are in the order of the inputs. *out lives in `arena`; errors as
+// of rb_what_if_plan.
 bool rb_sensitivity_plan(const struct rb_plan_request *base, const char *planner, struct rb_arena *arena,
                          struct rb_sensitivities *out, struct rb_err *err);
 

@@ -6,12 +6,12 @@
 
 #include <math.h>
 
-#define TYPICAL     20   // deadlines that a time limit is shared by
-#define RANGE_UNTIL 0.2  // of a time limit: both ends of the range
-#define N_HINTS     2    // of a tighter deadline, and of another planner
-#define WORTH       0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
+#define TYPICAL     20   // deadlines that share a time limit
+#define RANGE_UNTIL 0.2  // share of a time limit for both ends of the range
+#define N_HINTS     2    // hints: of a tighter deadline, and of another planner
+#define WORTH       0.02 // of a plan's cost, about the error of a point's runs: no planner searches again for less
 
-// What the search is asked at one deadline.
+// The request of the search at one deadline.
 struct question {
     struct rb_plan_request req;
     struct rb_time_share share;
@@ -41,7 +41,7 @@ bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err)
     return true;
 }
 
-// The fastest plan, found by asking for a deadline of 0. It is not a point.
+// The fastest plan, found with a deadline of 0. It is not a point.
 bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struct rb_err *err)
 {
     struct question q;
@@ -61,8 +61,9 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
 
-// Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Then it is the best here,
-// too: a tighter deadline only takes plans away. It is proved where the looser one is. Greedy climbs, and may end elsewhere.
+// True if the best plan of a looser deadline keeps this one, whatever the error of its probability. It is then optimal
+// here as well, since a tighter deadline only removes plans. It is proved if the looser one is. Greedy is a local
+// search and may end elsewhere.
 static bool carry_over(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *looser,
                        struct rb_plan_result *out, bool *out_carried, struct rb_err *err)
 {
@@ -79,7 +80,7 @@ static bool carry_over(struct rb_search *search, const struct rb_planner *planne
     return true;
 }
 
-// A search that was cut may miss what its neighbour found, and whatever keeps the tighter deadline keeps this one.
+// A search that was cut may miss its neighbour's plan; a plan that keeps the tighter deadline keeps this one, too.
 static bool keep_neighbour(struct rb_search *search, const struct rb_plan_result *tighter,
                            struct rb_plan_result *result, struct rb_err *err)
 {
@@ -97,7 +98,7 @@ static bool keep_neighbour(struct rb_search *search, const struct rb_plan_result
     return true;
 }
 
-// May a planner find anything between two deadlines that is worth a search?
+// True if a planner may find a plan between two deadlines that is worth a search.
 static bool falls_between(const struct rb_plan_result *tighter, const struct rb_plan_result *looser)
 {
     const double most = (double)tighter->best.estimate.cost_uusd.mean,
@@ -105,7 +106,7 @@ static bool falls_between(const struct rb_plan_result *tighter, const struct rb_
     return !tighter->feasible || !looser->feasible || most - least > WORTH * least;
 }
 
-// Where it may not: the looser deadline's plan if it keeps this one by its estimate, else the tighter deadline's.
+// If not: the looser deadline's plan if it keeps this one by its estimate, else the tighter deadline's.
 static bool stay_between(struct rb_search *search, const struct rb_plan_result *tighter,
                          const struct rb_plan_result *looser, struct rb_plan_result *out, bool *out_stays,
                          struct rb_err *err)
@@ -122,7 +123,7 @@ static bool stay_between(struct rb_search *search, const struct rb_plan_result *
     return search->scorer->score_again(search, &out->best, err);
 }
 
-// A point rests on few runs. Where these say less than was asked, more runs decide.
+// A point rests on few runs. If these show less than the confidence, more runs decide.
 static bool hold_to_it(struct rb_search *search, struct rb_plan_result *io, struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
@@ -170,7 +171,7 @@ const struct rb_plan_result *rb_sweep_optimal(const struct rb_sweep_answers *a)
     return &a->of[rb_search_index_of(&rb_planner_optimal)];
 }
 
-// Plans that are known already: one that keeps a tighter deadline, and the best of the other planners, else the soonest.
+// Known plans: one that keeps a tighter deadline, and the best of the other planners, else the soonest.
 static void give_hints(const struct rb_sweep *sweep, const struct rb_sweep_answers *here,
                        const struct rb_plan_result *left, struct question *q)
 {
@@ -188,7 +189,7 @@ static void give_hints(const struct rb_sweep *sweep, const struct rb_sweep_answe
         q->hints[q->req.n_hints++] = *best;
 }
 
-// Where nothing is proved, another planner may have found a cheaper plan than the one that was carried over.
+// Without proofs, another planner may have found a cheaper plan than the one that was carried over.
 static void take_cheapest(struct rb_sweep_answers *here)
 {
     struct rb_plan_result *optimal = optimal_of(here);
@@ -208,10 +209,10 @@ bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tig
     struct question q;
     const struct rb_plan_result *left = tighter ? rb_sweep_optimal(tighter) : NULL;
     const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
-    // What few runs like at the tightest deadline is often late in more of them.
+    // Plans accepted by few runs at the tightest deadline are often late in more runs.
     sweep->search.place = tighter ? RB_SEARCH_FRONTIER_BETWEEN : RB_SEARCH_FRONTIER_END;
     begin(sweep, here->deadline_us, until, &q);
-    for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question
+    for (int p = 0; rb_planners[p]; p++) { // only planners with a confidence: `mean` answers another question
         if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&
             !ask_planner(sweep, rb_planners[p], here->is_landmark, tighter ? &tighter->of[p] : NULL,
                          looser ? &looser->of[p] : NULL, &here->of[p], err))

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define FIRST_UNSEEN (UINT32_C(1) << 24) // beyond the replicates of any estimate, 1,000,000 at most
+#define FIRST_UNSEEN (UINT32_C(1) << 24) // after the replicates of any estimate, 1,000,000 at most
 
 double rb_z_score(double stated, double seen, double variance, double tolerance)
 {
@@ -21,7 +21,8 @@ static double sampling_deviation(double error)
     return error / RB_SURE_SIGMA;
 }
 
-// One run is added to the variance: a share that few runs miss is skewed, and the normal law is too sure of it.
+// One run is added to the variance: a share that few runs miss is skewed, and the normal approximation understates its
+// spread.
 static double share_variance(double p, int64_t n)
 {
     return ((double)n * p * (1 - p) + 1) / ((double)n * (double)n);
@@ -38,12 +39,13 @@ static double share_z(double stated, double seen, int64_t n, double error)
 struct figure {
     const int64_t *runs; // [n]
     int n;
-    int64_t tolerance;  // rounding: a run that close to a quantile counts as on either side, as it likes best
-    double level_error; // of the estimate's quantiles, as a probability at 99.9 %; 0: `samples` runs were behind them
+    int64_t tolerance;  // rounding: a run this close to a quantile counts on whichever side agrees better
+    double level_error; // error of the estimate's quantiles, as a probability at 99.9 %; 0: they come from `samples`
+                        // runs
     int64_t samples;
 };
 
-// The share of runs at or below x that is nearest to p: where many runs lie on x itself, any share between is right.
+// The share of runs at or below x that is nearest to p: if many runs equal x, any share between is correct.
 static double nearest_share(const struct figure *f, int64_t x, double p)
 {
     int below = 0, up_to = 0;
@@ -76,7 +78,7 @@ static struct rb_verified compare(const struct figure *f, const struct rb_quanti
 
 // ---- the whole
 
-// Every node's bill is rounded up to the micro-dollar, and the sampler's are not.
+// The simulation rounds every node's bill up to the micro-dollar; the sampler does not.
 static int64_t bills(const struct rb_plan_stage *stages, int n_stages)
 {
     int64_t n = 0;
@@ -100,7 +102,7 @@ static void fill(const struct rb_estimate *e, const struct figure *time, const s
     v->p_both_z = share_z(e->p_both, seen->p_both, n, e->error.p_both);
 }
 
-// Beside runs that were counted as `seen`.
+// Compares with runs that were counted as `seen`.
 static void verify_by(const int64_t *time_us, const int64_t *cost_uusd, const struct rb_estimate *seen,
                       const struct rb_plan_stage *stages, int n_stages, const struct rb_estimate *estimate,
                       struct rb_verification *out)

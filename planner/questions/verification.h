@@ -1,11 +1,11 @@
-// rbplan --verify: a plan's estimate against runs of the plan, trial by trial, that no estimate has seen.
+// rbplan --verify: compares a plan's estimate with trial-by-trial runs of the plan that no estimate has used.
 #ifndef RB_PLANNER_VERIFICATION_H
 #define RB_PLANNER_VERIFICATION_H
 
 #include "simulator/model/evaluate.h"
 
-// z-scores: (estimate - simulated) / standard error of the difference, of both where both were sampled. A quantile is
-// compared through the share of runs at or below it. INFINITY: two exact figures differ.
+// z-scores: (estimate - simulated) / standard error of the difference, which includes both errors if both are sampled.
+// A quantile is compared through the share of runs at or below it. INFINITY: two exact figures differ.
 struct rb_verified {
     double mean, p5, p50, p95, p99;
 };
@@ -14,7 +14,7 @@ struct rb_verification {
     int64_t samples;
     struct rb_verified time_z, cost_z;
     double p_deadline_z, p_budget_z, p_both_z;
-    struct rb_estimate simulated; // from the runs alone
+    struct rb_estimate simulated; // from these runs alone
 };
 
 // Stages refer to the scenario's offers. -1: no such limit. samples >= 2.
@@ -22,11 +22,11 @@ bool rb_verify(const struct rb_scenario *s, const struct rb_plan_stage *stages, 
                const struct rb_estimate *estimate, int64_t deadline_us, int64_t budget_uusd, int samples, int threads,
                struct rb_verification *out, struct rb_err *err);
 
-// Of a plan whose job is asynchronous: runs of the engine in the virtual world.
+// For a plan whose job is asynchronous: runs of the engine in the virtual world.
 bool rb_verify_by_engine(const struct rb_scenario *s, const struct rb_plan *plan, int samples, int threads,
                          struct rb_verification *out, struct rb_err *err);
 
-// (stated - seen) in standard errors, of a mean or a probability whose variances are known. tolerance: of rounding.
+// (stated - seen) in standard errors, for a mean or a probability with known variances. tolerance: for rounding.
 double rb_z_score(double stated, double seen, double variance, double tolerance);
 
 #endif

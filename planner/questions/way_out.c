@@ -6,7 +6,7 @@
 #include <math.h>
 
 enum { CONFIRMATIONS = 5 };
-#define LOOSER 1.01 // of constraints that were not kept when they were asked for, because samples of plans differ
+#define LOOSER 1.01 // factor for constraints that failed when asked for, because samples of plans differ
 
 struct quest {
     struct rb_plan_request req;
@@ -14,7 +14,7 @@ struct quest {
     struct rb_arena *arena;
 };
 
-// False: no plan, or an error, which is as good as none here.
+// False: no plan, or an error, which is treated the same here.
 static bool ask(const struct quest *q, int64_t deadline_us, int64_t budget_uusd, struct rb_plan_result *out,
                 struct rb_plan *out_plan)
 {
@@ -100,7 +100,7 @@ static bool is_late(const struct quest *q)
     return q->req.out_of_time && q->req.out_of_time(q->req.out_of_time_ctx);
 }
 
-// Doubled until there is a plan, then halved between the last two: the fewest that do, unless time is up.
+// Doubles until there is a plan, then bisects between the last two: the smallest sufficient value, unless time is up.
 static bool find_max_nodes(const struct quest *q, struct rb_way_out *out)
 {
     const struct rb_job *job = q->req.job;

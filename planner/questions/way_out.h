@@ -1,5 +1,5 @@
-// A way out of an infeasible request: constraints that a plan keeps when they are changed together, and the limit of the job
-// that stands in the way. Every value offered was planned with: asking again with it finds a plan.
+// Ways out of an infeasible request: constraints that a plan keeps when they are changed together, and the job's limit
+// that binds. Every value offered was planned with, so asking again with it finds a plan.
 #ifndef RB_PLANNER_WAY_OUT_H
 #define RB_PLANNER_WAY_OUT_H
 
@@ -18,19 +18,20 @@ struct rb_way_out_limit {
 };
 
 struct rb_way_out {
-    struct rb_way_out_pair fastest, cheapest; // [0..n_pairs): fastest first; the same plan once
-    int n_pairs;                              // 0: one constraint changed alone would do, or only one was asked for
-    struct rb_way_out_limit limit;            // constraints as they are
+    struct rb_way_out_pair fastest, cheapest; // [0..n_pairs): fastest first; without duplicate plans
+    int n_pairs;                              // 0: changing one constraint alone suffices, or only one was asked for
+    struct rb_way_out_limit limit;            // with the constraints unchanged
 };
 
-// `result` is what the request was answered with. Plans with few samples and without the baselines, and until
-// req->out_of_time; what is not found by then is not offered. *out lives in `arena`.
+// `result` is the answer to the request. Plans with few samples and without the baselines, until req->out_of_time;
+// values not found by then are not offered. *out lives in `arena`.
 void rb_way_out_find(const struct rb_plan_request *req, const char *planner, const struct rb_plan_result *result,
                      struct rb_arena *arena, struct rb_way_out *out);
 
-// "together: --deadline 37m --budget 14.5, or ...; with max_nodes=30 they can be kept: 12 s, $3.20"; nothing found: nothing.
+// Writes "together: --deadline 37m --budget 14.5, or ...; with max_nodes=30 they can be kept: 12 s, $3.20", or nothing
+// if nothing was found.
 void rb_way_out_say(const struct rb_way_out *out, struct rb_buf *text);
-// Members `together` (a list) and `limit` (null where none was found).
+// Writes the members `together` (a list) and `limit` (null if none was found).
 void rb_way_out_write(const struct rb_way_out *out, struct rb_json *j);
 
 #endif

@@ -28,14 +28,14 @@ static bool allows_size(const struct rb_trial_spec *trial, int gpus)
     return false;
 }
 
-// Is the base's plan one of the scenario's as well? Offers are found again by name: a scenario may have others.
+// True if the base's plan is also one of the scenario's. Offers are matched by name: a scenario may have others.
 static bool carry_over(const struct rb_plan_request *base, const struct rb_candidate *from,
                        const struct rb_plan_request *req, struct rb_arena *arena, struct rb_candidate *out)
 {
     struct rb_offer *base_offers, *offers;
     struct rb_rung_table rungs;
     int n_base, n;
-    struct rb_err ignored; // no hint is no loss
+    struct rb_err ignored; // planning works without a hint
     struct rb_candidate hint = *from;
     if (!rb_planner_offers(base->job, base->catalog, arena, &base_offers, &n_base, &ignored) ||
         !rb_planner_offers(req->job, req->catalog, arena, &offers, &n, &ignored) ||
@@ -54,7 +54,7 @@ static bool carry_over(const struct rb_plan_request *base, const struct rb_candi
 
 // --- planning
 
-// until: of the time limit. Lines about candidates and other planners concern one plan and are left out.
+// until: of the time limit. Lines about candidates and other planners concern one plan and are omitted.
 static bool plan_row(const struct rb_plan_request *asked, const char *planner, double until, struct rb_arena *arena,
                      struct rb_what_if_row *out, struct rb_err *err)
 {
@@ -83,7 +83,7 @@ static bool plan_row(const struct rb_plan_request *asked, const char *planner, d
     return true;
 }
 
-// Runs of a plan are the same whatever is asked of it.
+// Runs of a plan are the same for every question.
 static bool changes_constraints_only(const struct rb_what_if *scenario)
 {
     static const char *const constraints[] = {"deadline", "budget", "confidence"};
@@ -97,14 +97,14 @@ static bool changes_constraints_only(const struct rb_what_if *scenario)
     return true;
 }
 
-// A scenario, with what it can share of the base's.
+// A scenario, with everything it can share with the base.
 static bool plan_scenario(const struct rb_plan_request *base, const struct rb_what_if *scenario,
                           const struct rb_plan_request *asked, const char *planner, double until,
                           struct rb_arena *arena, struct rb_what_if_row *out, struct rb_err *err)
 {
     struct rb_plan_request req = *asked;
     struct rb_sharing own;
-    req.laws = req.profile == base->profile ? base->laws : NULL; // laws are those of one profile
+    req.laws = req.profile == base->profile ? base->laws : NULL; // laws belong to one profile
     req.runs = changes_constraints_only(scenario) ? base->runs : NULL;
     rb_sharing_begin(&own, &req);
     const bool ok = plan_row(&req, planner, until, arena, out, err);

@@ -28,7 +28,7 @@ static bool scale_provisioning(struct rb_profile *p, double factor, struct rb_ar
     return true;
 }
 
-// Speed-ups are ratios of times, and stay.
+// Speed-ups are ratios of times, and do not change.
 static void scale_training(struct rb_profile *p, double factor, struct rb_arena *arena)
 {
     struct rb_training *copy = rb_arena_array(arena, (size_t)p->n_training, sizeof *copy);

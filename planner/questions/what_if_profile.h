@@ -4,9 +4,9 @@
 
 #include "profiles/store/profile.h"
 
-// Queueing and initialisation of machines, and the time of a unit of training, each multiplied by its factor; 1 leaves it.
-// What varies keeps its relative spread. *out shares with `base` what is unchanged; the rest lives in `arena`. Errors: a time
-// beyond what a profile may hold.
+// Multiplies queueing and initialisation times of machines, and the time of a unit of training, by a factor each; 1
+// leaves the time unchanged. Random times keep their relative spread. *out shares unchanged parts with `base`; the rest
+// lives in `arena`. Errors: a time beyond the profile's limit.
 bool rb_what_if_profile(const struct rb_profile *base, double provisioning_factor, double training_factor,
                         struct rb_arena *arena, struct rb_profile *out, struct rb_err *err);
 

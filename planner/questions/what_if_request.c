@@ -1,4 +1,4 @@
-// From "price=-20%,deadline=3h" to a request with those inputs.
+// Turns "price=-20%,deadline=3h" into a request with those inputs.
 #include "planner/questions/what_if.h"
 #include "planner/questions/what_if_profile.h"
 
@@ -11,12 +11,12 @@
 #define KNOWN_KEYS                                                                                                   \
     "price, price.TYPE, provisioning, training, deadline, budget, confidence, spot, num_trials, eta, max_resource, " \
     "sizes, max_nodes"
-#define MAX_PERCENT 1000 // a price eleven times as high is a typing error
+#define MAX_PERCENT 1000 // a price more than eleven times as high is assumed to be a typing error
 #define PER_PERCENT 100  // percentages are exact to two decimals
 
 // --- keys
 
-// A key that stands for one of the job's.
+// A key that replaces one of the job's.
 struct job_key {
     const char *key, *path;
 };
@@ -109,7 +109,7 @@ bool rb_what_if_parse(const char *text, struct rb_arena *arena, struct rb_what_i
 
 // --- the job
 
-// "1|2|4" -> trial.gpus with these sizes alone.
+// "1|2|4" -> trial.gpus with exactly these sizes.
 static bool size_overrides(const char *value, struct rb_arena *arena, const char **out, int *n, struct rb_err *err)
 {
     struct rb_buf list = RB_BUF_INIT;
@@ -138,7 +138,7 @@ static bool size_overrides(const char *value, struct rb_arena *arena, const char
                             "sizes: expected GPUs per trial such as 1|2|4, got \"%s\"; separate them by |", value);
 }
 
-// "none" takes a constraint away; a budget may carry its dollar sign.
+// "none" removes a constraint; a budget may carry its dollar sign.
 static const char *job_value(const struct rb_what_if_change *change)
 {
     bool constraint = strcmp(change->key, "deadline") == 0 || strcmp(change->key, "budget") == 0;
@@ -166,7 +166,7 @@ static bool list_overrides(const struct rb_what_if *scenario, struct rb_arena *a
     return true;
 }
 
-// What the request asks for wins over what its job says; an instant has become a duration by now.
+// Values of the request take precedence over the job's; an instant has become a duration by now.
 static char *job_text(const struct rb_plan_request *base, struct rb_arena *arena)
 {
     struct rb_job job = *base->job;
@@ -277,7 +277,7 @@ static struct rb_catalog copy_catalog(const struct rb_catalog *from, struct rb_a
     return to;
 }
 
-// In the order given: price=-20%,price.X=+10% makes X cheaper with all others, then more expensive again.
+// Changes apply in the order given: price=-20%,price.X=+10% makes X cheaper with all others, then more expensive again.
 static bool make_catalog(const struct rb_catalog *base, const struct rb_what_if *scenario, struct rb_arena *arena,
                          struct rb_catalog *out, struct rb_err *err)
 {
@@ -316,7 +316,7 @@ static bool make_profile(const struct rb_profile *base, const struct rb_what_if 
 
 // --- the request
 
-// Places are of the text that the job was written to, or name --set: neither is what the user wrote.
+// Error positions refer to the text that the job was written to, or name --set: the user wrote neither.
 static bool scenario_error(const struct rb_what_if *scenario, struct rb_err *err)
 {
     if (err) {

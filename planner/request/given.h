@@ -1,4 +1,4 @@
-// Plans that somebody else made: what given nodes and sizes take and cost, by the same scenario, draws and laws as a search.
+// Estimates given plans: what given nodes and sizes take and cost, by the same scenario, draws and laws as a search.
 #ifndef RB_PLANNER_GIVEN_H
 #define RB_PLANNER_GIVEN_H
 
@@ -10,10 +10,11 @@ struct rb_given_stage {
     int nodes, gpus_per_trial;
 };
 
-// Of one stage for each rung of the job. out_stages [n_stages] or NULL: what each stage takes and costs; their nodes live in
-// `arena` and refer to no offers. Constraints only decide the probabilities: no plan is infeasible here. Errors: INVALID (the
-// number of stages, an offer that the job does not allow, a size or a number of nodes that it cannot be trained on), INFEASIBLE
-// (a market that takes nodes back before a trial ends), and those of rb_make_plan.
+// Estimates a plan with one stage for each rung of the job. out_stages [n_stages] or NULL: what each stage takes and
+// costs; their nodes live in `arena` and refer to no offers. Constraints only affect the probabilities: no plan is
+// infeasible here. Errors: INVALID (the number of stages, an offer that the job does not allow, a size or a number of
+// nodes that it cannot be trained on), INFEASIBLE (a market that reclaims nodes before a trial ends), and those of
+// rb_make_plan.
 bool rb_estimate_given(const struct rb_plan_request *req, const struct rb_given_stage *given, int n_stages,
                        struct rb_arena *arena, struct rb_estimate *out, struct rb_plan_stage *out_stages,
                        struct rb_err *err);

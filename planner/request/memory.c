@@ -2,7 +2,7 @@
 
 #include "planner/request/plan_space.h"
 
-#define DRAWS_PART 2 // of the limit may be draws that are kept: they only save time
+#define DRAWS_PART 2 // of the limit: largest part for kept draws, which only save time
 
 static int64_t limit_of(const struct rb_plan_request *req)
 {

@@ -1,5 +1,5 @@
-// Which offers a job may use: the filters of `resources` applied to the catalogue, each with an error of its own when
-// it removes the last one.
+// Determines which offers a job may use: applies the filters of `resources` to the catalogue, each with its own error
+// if it removes the last offer.
 #include "planner/search/planner.h"
 
 #include "profiles/catalog/infra.h"
@@ -49,14 +49,15 @@ static void add_once(struct offer_list *list, const struct rb_offer *offer)
     list->items[list->n++] = *offer;
 }
 
-// The region of "provider/region/zone"; NULL: no zone is named.
+// The region of "provider/region/zone"; NULL: it names no zone.
 static const char *region_of(const char *infra, struct rb_arena *arena)
 {
     const char *slash = strchr(infra, '/'), *second = slash ? strchr(slash + 1, '/') : NULL;
     return second ? rb_arena_strndup(arena, infra, (size_t)(second - infra)) : NULL;
 }
 
-// Offers within `source`, as offers of `provider` (NULL: its own). A zone has its region's prices, but for rows of its own.
+// Offers within `source`, as offers of `provider` (NULL: its own). A zone has its region's prices unless it has its own
+// rows.
 static int add_within(const struct rb_catalog *catalog, const char *source, const char *provider,
                       struct rb_arena *arena, struct offer_list *list)
 {
@@ -102,7 +103,7 @@ static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog
                          filter);
 }
 
-// A type that was asked for by name and has no price anywhere is an error, not a silent loss.
+// A requested type that has no price anywhere is an error, not a silent omission.
 static bool check_types_priced(const struct rb_job *job, const struct offer_list *list, struct rb_arena *arena,
                                struct rb_err *err)
 {
@@ -158,7 +159,7 @@ static bool keep_market(const struct rb_resources *r, const struct rb_offer *off
     return true;
 }
 
-// In order; the error of the one that empties the list is the one to report.
+// Applied in order; the filter that empties the list determines the error.
 static const struct {
     keep_fn *keep;
     enum rb_err_number number;
@@ -231,8 +232,8 @@ static int cheaper_zones(const struct offer_list *list, int offer)
     return n;
 }
 
-// More offers than can be planned over: of every type and market the dearest zones of a region go first. The planner
-// prefers the cheapest zone anyway; the others stand by as fallbacks.
+// More offers than can be planned over: of every type and market the most expensive zones of a region are dropped
+// first. The planner prefers the cheapest zone anyway; the others remain as fallbacks.
 static void drop_dear_zones(struct offer_list *list, struct rb_arena *arena)
 {
     int *rank = rb_arena_array(arena, (size_t)list->n, sizeof *rank), most = 0;

@@ -7,13 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EFFORT_TRIALS   6000000 // simulated trials the tables may cost: about a tenth of a second ...
-#define CERTIFIED_PART  4       // ... and less where a certificate looks through the space afterwards
-#define EVENT_EFFORT    4       // where nodes may be lost a stage is played event by event
+#define EFFORT_TRIALS   6000000 // simulated trials for the tables: about a tenth of a second ...
+#define CERTIFIED_PART  4       // ... and fewer if a certificate examines the space afterwards
+#define EVENT_EFFORT    4       // a stage whose nodes may be lost is simulated event by event
 #define WANTED_SAMPLES  256     // worth four times that: with fewer, plans on spot were found 2 % above the best
 #define FEWEST_SAMPLES  64      // below this a pilot says too little about a probability
-#define PILOT_SIGMA     2.0     // how far below the confidence asked a pilot still calls a plan feasible
-#define MEANS_UNTIL     2       // deadlines: what runs take beyond hardly counts in a mean that is worth to be known
+#define PILOT_SIGMA     2.0     // how far below the confidence asked a pilot still accepts a plan as feasible
+#define MEANS_UNTIL     2       // multiple of the deadline: longer runs hardly affect any mean that matters
 #define ENTRIES_AT_ONCE 256     // between two looks at the clock
 #define ALL_COUNTS      24      // up to here every node count is considered
 
@@ -25,7 +25,7 @@ bool rb_options_out_of_time(struct rb_options *o, int n_runs)
     return o->cut;
 }
 
-// Does this many nodes end a wave of some stage exactly? Such counts are the corners of time against cost.
+// True if this many nodes end a wave of some stage exactly. Such counts are the corners of time against cost.
 static bool is_corner(const struct rb_search *search, int offer, int nodes)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
@@ -42,7 +42,7 @@ static bool is_corner(const struct rb_search *search, int offer, int nodes)
     return false;
 }
 
-// Where there are very many node counts: every one up to 12, then steps of a tenth, and the corners.
+// Thins out very many node counts: every one up to 12, then steps of a tenth, and the corners.
 static bool count_is_listed(const struct rb_search *search, int offer, int nodes, int most)
 {
     if (most <= ALL_COUNTS || nodes <= 12 || nodes == most)
@@ -91,7 +91,7 @@ static void list_stage(struct rb_options *o, int stage)
 
 // --- how many replicates the tables can afford
 
-#define SIMULATED_KEPT 4 // numbers of inherited nodes simulated by a pilot: none, half, all but one, all
+#define SIMULATED_KEPT 4 // numbers of inherited nodes that a pilot simulates: none, half, all but one, all
 
 static bool may_lose_nodes(const struct rb_options *o, int offer)
 {
@@ -136,7 +136,7 @@ static void choose_samples(struct rb_options *o)
     o->need = o->search->on_average ? o->n_samples : rb_need_count(confidence, o->n_samples);
 }
 
-// --- samples, and what they rule out
+// --- samples, and what they exclude
 
 static bool sample(struct rb_options *o, int stage, struct rb_option_entry *e, int kept, struct rb_err *err)
 {
@@ -157,7 +157,8 @@ static bool never_slower(const struct rb_stage_sample *a, const struct rb_stage_
     return true;
 }
 
-// a beats b on the same nodes: never slower when all nodes are new nor when all were kept. Equal ones: the earlier.
+// a beats b on the same nodes: never slower when all nodes are new nor when all were kept. Of equal ones the earlier
+// wins.
 static bool beats(const struct rb_options *o, int stage, const struct rb_option_entry *a,
                   const struct rb_option_entry *b)
 {
@@ -171,8 +172,8 @@ static bool beats(const struct rb_options *o, int stage, const struct rb_option_
     return a < b || a->by_kept[0]->time_mean_us < b->by_kept[0]->time_mean_us;
 }
 
-// Fewer nodes that are never slower beat more nodes too, unless the more are held for a later stage; that is left to
-// the search. Here only the size changes, which nothing later can see.
+// Fewer nodes that are never slower beat more nodes too, unless the additional ones are held for a later stage; that is
+// left to the search. Here only the size changes, which does not affect later stages.
 static bool drop_beaten(struct rb_options *o, int stage, struct rb_err *err)
 {
     struct rb_stage_options *list = &o->stages[stage];
@@ -197,8 +198,8 @@ static bool drop_beaten(struct rb_options *o, int stage, struct rb_err *err)
     return true;
 }
 
-// A pilot simulates the ends and the middle. The step from all nodes ready to all but one is a jump; between the other
-// points little happens.
+// A pilot simulates the ends and the middle. The step from all nodes ready to all but one is a jump; the change between
+// the other points is small.
 static bool sample_or_interpolate(struct rb_options *o, int stage, struct rb_option_entry *e, int kept,
                                   struct rb_err *err)
 {
@@ -214,7 +215,7 @@ static bool sample_or_interpolate(struct rb_options *o, int stage, struct rb_opt
     return true;
 }
 
-// Every number of inherited nodes that some entry of the stage before can hand over.
+// Every number of inherited nodes that some entry of the previous stage can hand over.
 static bool sample_inheritances(struct rb_options *o, int stage, struct rb_err *err)
 {
     for (int i = 0; i < o->stages[stage].n; i++) {
@@ -240,7 +241,7 @@ static double count_cells(const struct rb_options *o)
     return cells;
 }
 
-// With fewer samples where they take too much memory, but not with so few that they say nothing.
+// Uses fewer samples if they take too much memory, but not too few to estimate a probability.
 static bool fit_into_memory(struct rb_options *o, struct rb_err *err)
 {
     const double cells = count_cells(o), limit = rb_search_memory_for_tables(o->search);

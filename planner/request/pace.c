@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 
-#define ESTIMATE_PART  0.02  // of the limit may be taken by the runs of one estimate
-#define PILOT_PART     0.005 // likewise by those that measure it
+#define ESTIMATE_PART  0.02  // of the limit: largest part for the runs of one estimate
+#define PILOT_PART     0.005 // likewise for the runs that measure the pace
 #define PILOT_RUNS     32
-#define FEWEST_SAMPLES 64  // with fewer an estimate says too little about a probability
-#define FIRST_PLAN     2.0 // estimates that a plan takes at least: found, shown, beside the baselines, stage by stage
+#define FEWEST_SAMPLES 64  // with fewer, an estimate of a probability is too imprecise
+#define FIRST_PLAN     2.0 // minimum number of estimates per plan: found, shown, beside the baselines, stage by stage
 
 // The smallest trials on the nodes that hold them all: as many draws as any plan makes.
 static bool pilot_plan(const struct rb_plan_request *req, const struct rb_scenario *s, int offer,
@@ -43,8 +43,8 @@ static double run_us_of(const struct rb_plan_request *req, const struct rb_scena
     opt.tables = rb_trial_laws_tables(req->laws);
     rb_candidate_stages(s, c, stages, nodes);
     opt.samples = 1;
-    if (!rb_evaluate_runs(s, stages, c->n_stages, &opt, time_us, cost_uusd, NULL)) // and makes tables
-        return 0; // it does not come to an end: no plan will be made of it
+    if (!rb_evaluate_runs(s, stages, c->n_stages, &opt, time_us, cost_uusd, NULL)) // also makes the tables
+        return 0; // it does not finish: no plan will be made of it
     for (opt.samples = 1; opt.samples <= PILOT_RUNS && took_us < PILOT_PART * (double)req->time_limit_us;
          opt.samples *= 2) {
         const double before_us = used_us(req);
@@ -61,7 +61,7 @@ static bool may_lose_nodes(const struct rb_scenario *s, int offer)
     return s->sim_offers[offer].provisioning->preemption_per_hour > 0;
 }
 
-// Are offers that may lose nodes left out of the search?
+// True if offers that may lose nodes are left out of the search.
 static bool is_left_out(const struct rb_plan_request *req, const struct rb_scenario *s)
 {
     struct rb_candidate c;

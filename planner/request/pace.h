@@ -1,18 +1,19 @@
-// How fast runs are made here and now, by the clock of a request with a time limit: what its estimates are sized by.
+// Measures how fast runs are made on this machine, for a request with a time limit; its estimates are sized
+// accordingly.
 #ifndef RB_PLANNER_PACE_H
 #define RB_PLANNER_PACE_H
 
 #include "planner/search/planner.h"
 
-// Microseconds of its clock that one run of a plan takes, of the slowest kind of offer. Makes a few runs; none where the request has
-// no limit (0).
+// Microseconds of the request's clock for one run of a plan, on the slowest kind of offer. Makes a few runs; none if
+// the request has no limit (0).
 double rb_pace_run_us(const struct rb_plan_request *req, const struct rb_scenario *s);
 
-// If a first plan does not fit into the limit, req->notice says what it takes and what to do.
+// If a first plan does not fit into the limit, req->notice reports how long it takes and what to do.
 void rb_pace_check(const struct rb_plan_request *req, double first_us);
 
-// Runs behind every estimate, by req->run_us: few enough that some tens of estimates fit into the limit, but never so few that they
-// say nothing about a probability. Checks the limit.
+// Number of runs per estimate, from req->run_us: few enough that some tens of estimates fit into the limit, but always
+// enough to estimate a probability. Checks the limit.
 int rb_pace_samples(const struct rb_plan_request *req);
 
 #endif

@@ -1,5 +1,5 @@
-// From a request to a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
-// pinned images, and the warnings a reader of the plan must see.
+// Turns a request into a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
+// pinned images, and the warnings that a reader of the plan must see.
 #include "planner/async/endless.h"
 #include "planner/proof/certificate.h"
 #include "planner/request/pace.h"
@@ -16,23 +16,24 @@
 #include <string.h>
 
 #define MOST_TRIALS    2.5e8 // drawn for one estimate: some tens of seconds of replicates
-#define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
+#define FEWEST_SAMPLES 64    // with fewer, an estimate of a probability is too imprecise
 
 enum { MAX_NAMED_OFFERS = 4 };
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
 
-// Of the time limit, what is used up when a phase ends. Baselines come first: they are part of every plan, they take little
-// where there is time, and what they find is where a search that is cut falls back to.
+// Share of the time limit used at the end of each phase. Baselines come first: they are part of every plan, they are
+// fast, and a search that is cut falls back to their plans.
 #define SEARCH_UNTIL  0.8
-#define MOST_ATTEMPTS 4 // to find a plan that keeps what was asked in unseen runs, too
+#define MOST_ATTEMPTS 4 // to find a plan that also keeps the confidence in unseen runs
 #define EARLY_UNTIL   0.85
-#define SURE_SIGMA    2 // standard errors that the probability of a plan chosen by few runs has to be above the confidence
+#define SURE_SIGMA    2 // standard errors by which the probability of a plan chosen by few runs must exceed the
+                        // confidence
 #define ANY_UNTIL     1.05 // where there is no plan yet
-#define SHOWN_RUNS    4    // estimates that are shown: the plan's and the baselines', ...
-#define STAGE_RUNS    80   // ... and what the quantiles of its stages take at least, in runs
-#define SHOWN_PART    0.15 // of the limit is theirs in any case
+#define SHOWN_RUNS    4    // reported estimates: the plan's and the baselines', ...
+#define STAGE_RUNS    80   // ... and the minimum for the quantiles of its stages, in runs
+#define SHOWN_PART    0.15 // of the limit: their minimum share
 
-// Warnings and fallbacks grow while a plan is put together.
+// Warnings and fallbacks are added while a plan is assembled.
 struct assembly {
     struct rb_search *search;
     struct rb_arena *arena;
@@ -84,7 +85,7 @@ static bool fill_stages(struct assembly *a, struct rb_plan_result *result, struc
     return true;
 }
 
-// --- fallbacks: machines that can stand in when one in use is sold out
+// --- fallbacks: machines that can replace a sold-out one
 
 static bool stands_in(const struct rb_offer *used, const struct rb_offer *other)
 {
@@ -185,7 +186,7 @@ static void warn_unusable_offers(struct assembly *a)
     }
 }
 
-// Fewer than asked for, because runs under its policy are expensive: more cannot be asked for.
+// Fewer than asked for, because runs under its policy are expensive, and more cannot be requested.
 static bool rests_on_few(const struct assembly *a, const struct rb_plan *plan)
 {
     return rb_plan_is_by_engine(plan) && plan->estimate.samples < a->search->req->samples;
@@ -209,14 +210,14 @@ static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
                                 e->p_both, e->error.p_both));
 }
 
-// The plan promises what it keeps: as much of a probability as its mean time comes to.
+// The plan's confidence is what it keeps: the probability that its mean time gives.
 static void promise_average(struct assembly *a, struct rb_plan *plan)
 {
     char mean[32];
     if (plan->deadline_us < 0)
         return;
     if (plan->estimate.spread_unknown)
-        return; // there is no probability to promise
+        return; // there is no probability to guarantee
     plan->confidence = fmax(floor(1000 * (plan->estimate.p_deadline - plan->estimate.error.p_deadline)) / 1000, 0.001);
     warn(a, rb_arena_printf(a->arena,
                             "the deadline is kept on average (%s), as --confidence mean asks: with probability %.3f, "
@@ -249,7 +250,7 @@ static void warn_left_out(struct assembly *a)
                                 a->search->n_left_out, a->search->left_out_for, a->search->left_out_for));
 }
 
-// A policy may need more of the profile than the planner: said now, not when nodes are about to be rented.
+// A policy may need more of the profile than the planner does: reported now, not when nodes are about to be rented.
 static bool policy_can_follow(const struct rb_plan *plan, struct rb_err *err)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
@@ -291,7 +292,7 @@ static void warn_unknown_spread(struct assembly *a, const struct rb_plan *plan)
                     plan->profile->name));
 }
 
-// The data goes where nodes are: each reads all of it.
+// Data is transferred to the nodes: each node reads all of it.
 static void warn_data(struct assembly *a, const struct rb_plan *plan)
 {
     const struct rb_job *job = plan->job;
@@ -365,7 +366,8 @@ static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
                             name));
 }
 
-// shown: the plan itself, where that is one of them and time is limited it is not estimated again; NULL: none such.
+// shown: the plan itself; if it is one of the baselines and time is limited, it is not estimated again; NULL: it is
+// none.
 static bool fill_baselines(struct assembly *a, const struct rb_candidate *shown, struct rb_plan *plan,
                            struct rb_err *err)
 {
@@ -420,8 +422,8 @@ static void add_relaxation(struct rb_plan_bound *b, const char *text, struct rb_
     b->relaxations = list;
 }
 
-// Only some planners prove anything; the others say nothing about it. And what is proved is proved of plans that request
-// nodes when they need them: one that does it before may be below the bound.
+// Only some planners prove anything; the others report no bound. A bound covers plans that request nodes when they need
+// them; a plan with earlier requests may be below it.
 static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const struct rb_scenario *scenario,
                                      const char *planner, const struct rb_estimate *estimate, struct rb_arena *arena)
 {
@@ -527,7 +529,7 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     return false;
 }
 
-// Where runs take long, what is shown needs more of the limit, and the search has less.
+// If runs are slow, the reported figures need more of the limit, and the search gets less.
 static double share_for_search(const struct rb_search *search)
 {
     const struct rb_plan_request *req = search->req;
@@ -536,8 +538,8 @@ static double share_for_search(const struct rb_search *search)
     return fmax(0, 1 - fmax(0, shown - SHOWN_PART));
 }
 
-// Where time is limited, each baseline gets its part of it before the search begins; its result stays in the search. Static finds a
-// plan soonest, and greedy starts from there.
+// With a time limit, each baseline gets its part of it before the search begins; its result stays in the search. Static
+// finds a plan soonest, and greedy starts from there.
 static bool plan_baselines(struct rb_search *search, struct rb_time_share *phase, struct rb_err *err)
 {
     static const struct {
@@ -553,7 +555,8 @@ static bool plan_baselines(struct rb_search *search, struct rb_time_share *phase
     return true;
 }
 
-// The best of many plans keeps less than the runs say by which it was chosen, and the fewer these are the more so.
+// The best of many plans keeps less than the runs show by which it was chosen, and the difference grows as their number
+// falls.
 static double guard_of(const struct rb_plan_request *req)
 {
     return SURE_SIGMA * sqrt(req->confidence * (1 - req->confidence) / req->samples);
@@ -571,8 +574,8 @@ static bool find_fixed(struct rb_search *search, double guard, const struct rb_p
     return ok;
 }
 
-// The time is up and there is no plan: the first fixed cluster that keeps the constraints, if it comes soon. There is no time for
-// a second one, so one is preferred that keeps them for sure.
+// The time is up and there is no plan. Takes the first fixed cluster that keeps the constraints, if one is found soon.
+// There is no time for a second one, so one that keeps them with a margin is preferred.
 static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase, struct rb_plan_result *io,
                           struct rb_err *err)
 {
@@ -635,7 +638,7 @@ static void explain_zones(struct rb_search *search)
         rb_search_note(search, "%s", search->req->offers_dropped);
 }
 
-// What is left of a limit on time is for the plan; and where stages are sampled, another search costs as much as the first.
+// The remaining time of a limit is for the plan; and if stages are sampled, another search costs as much as the first.
 static bool may_find_marginal(const struct rb_search *search, const struct rb_planner *planner)
 {
     const struct rb_plan_request *req = search->req;
@@ -643,7 +646,7 @@ static bool may_find_marginal(const struct rb_search *search, const struct rb_pl
            req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
 }
 
-// What a search for a surer plan calls nearest may be what was asked already: that is no way out.
+// The nearest constraints of a search with a larger margin may equal the requested ones: these are not offered.
 static void drop_what_was_asked(const struct rb_plan_request *req, struct rb_plan_result *io)
 {
     const double reached = floor(1000 * io->best.estimate.p_both) / 1000;
@@ -655,8 +658,9 @@ static void drop_what_was_asked(const struct rb_plan_request *req, struct rb_pla
         io->nearest_confidence = reached > 0 && reached < req->confidence ? reached : NAN;
 }
 
-// The only way to a plan. Its own figures, as they are reported, decide: they rest on runs that the search has not seen. Where
-// these say that the plan keeps less than was asked, a surer one is looked for, and no plan is shown that keeps less.
+// Every plan is made here. Its own reported figures decide: they rest on runs that the search has not used. If these
+// show less than the confidence, the search is repeated with a larger margin, and no plan below the confidence is
+// shown.
 static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
                             struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
                             struct rb_err *err)
@@ -748,7 +752,7 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     struct rb_question q;
     if (!rb_question_init(&q, req, arena, err))
         return false;
-    if (rb_question_is_free(&q) && chosen != &rb_planner_mean) // which speaks of means under a deadline only
+    if (rb_question_is_free(&q) && chosen != &rb_planner_mean) // which only considers means under a deadline
         q.req.objective = RB_OBJECTIVE_MIN_TIME;
     const bool ok = answer(&q, chosen, arena, out_plan, out_result, err);
     rb_question_finish(&q);

@@ -17,7 +17,7 @@ bool rb_question_init(struct rb_question *q, const struct rb_plan_request *req, 
         q->req.laws = rb_trial_laws_create();
     rb_planner_size(&q->req, &q->scenario);
     q->req.offers_dropped = dropped;
-    // Else there are very many trials, and their noise takes the most memory of all.
+    // Otherwise there are very many trials, and their noise takes the most memory of all.
     if (q->req.samples == req->samples)
         rb_search_keep_draws(&q->scenario, &q->req);
     rb_time_share_begin(&q->phase, req, 1, &q->req);

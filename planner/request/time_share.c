@@ -1,6 +1,6 @@
 #include "planner/request/time_share.h"
 
-// A share that begins after its end is used up at once.
+// A share that starts after its end is already used up.
 static double share_used(void *ctx)
 {
     const struct rb_time_share *share = ctx;

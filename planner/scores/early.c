@@ -7,14 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-#define LONG_DELAY      0.02 // of the plan's mean time: less cannot pay for the search
-#define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it,
-#define CAREFUL_SIGMA   4.0  // ... or than this, once one was not on other runs
-#define ROUGHLY         32   // replicates that tell when to ask for the nodes of a neighbour,
-#define CLOSELY         256  // ... and of a plan whose instants are refined
+#define LONG_DELAY      0.02 // of the plan's mean time: smaller savings do not pay for the search
+#define CLEAR_SIGMA     2.0  // margin of a probability above the confidence that counts as clear,
+#define CAREFUL_SIGMA   4.0  // ... or this, once a plan with less failed on other runs
+#define ROUGHLY         32   // replicates for choosing the instants of a neighbour's requests,
+#define CLOSELY         256  // ... and those of a plan whose instants are refined
 #define MOST_NEIGHBOURS 48
-#define MOST_TAKEN      8                   // the last exchanges, any of which may stand where later ones do not
-#define UNSEEN          (UINT32_C(3) << 21) // beyond the runs of any search and not those that figures rest on
+#define MOST_TAKEN      8                   // the last exchanges, any of which may hold if later ones do not
+#define UNSEEN          (UINT32_C(3) << 21) // after the runs of any search and separate from those for reported figures
 #define QUANTILES       3
 
 struct exchange {
@@ -51,7 +51,7 @@ static const struct rb_provisioning *provisioning_of(const struct rb_search *sea
     return search->scenario->sim_offers[c->stages[stage].offer].provisioning;
 }
 
-// All that early requests can save: the delays of what stages gain.
+// Upper bound on the saving of early requests: the delays of the nodes that stages gain.
 static double delays_s(const struct rb_search *search, const struct rb_candidate *c)
 {
     double sum = 0;
@@ -66,7 +66,7 @@ static double delays_s(const struct rb_search *search, const struct rb_candidate
 
 // ---- exchanges
 
-// Clear of the confidence asked, or not less sure than the plan that the search stands for.
+// True if clearly above the confidence, or not less sure than the plan of the search.
 static bool is_sure(struct exchange *x, const struct rb_early_comparison *compared, bool *out, struct rb_err *err)
 {
     const double n = x->search->req->samples, p = compared->p;
@@ -110,7 +110,7 @@ static bool look_at(struct exchange *x, const struct rb_early_plan *p, bool *out
 
 // ---- when to request
 
-// Instants of one stage: a quantile of its time less a quantile of the delay, [slow stage][slow delay].
+// Instants for one stage: a quantile of its time minus a quantile of the delay, [slow stage][slow delay].
 struct instants {
     int64_t at_us[RB_LIMIT_STAGES][QUANTILES][QUANTILES];
 };
@@ -120,7 +120,7 @@ static struct rb_stage_samples *sample_stages(const struct rb_search *search, in
     return rb_stage_samples_create(search, n < search->req->samples ? n : search->req->samples, 0);
 }
 
-// p5, p50 and p95 of when a stage ends whose new nodes are requested when it starts.
+// p5, p50 and p95 of the end of a stage whose new nodes are requested when it starts.
 static bool ask_ends(struct rb_stage_samples *samples, const struct rb_candidate *c, int stage, int64_t *out_us,
                      struct rb_err *err)
 {
@@ -172,7 +172,7 @@ static struct rb_early_plan propose(const struct rb_candidate *c, const struct i
     return p;
 }
 
-// The soonest, the middle and the latest request: where one of them pays, refine looks between them.
+// The earliest, the middle and the latest request: if one of them pays, refine searches between them.
 static bool try_candidate(struct exchange *x, const struct rb_candidate *c, struct rb_err *err)
 {
     struct instants instants;
@@ -187,7 +187,7 @@ static bool try_candidate(struct exchange *x, const struct rb_candidate *c, stru
     return true;
 }
 
-// One stage's instant at a time, or none for it.
+// Changes one stage's instant at a time, or drops its early request.
 static bool refine_stage(struct exchange *x, const struct instants *instants, int stage, bool *out_better,
                          struct rb_err *err)
 {
@@ -204,7 +204,7 @@ static bool refine_stage(struct exchange *x, const struct instants *instants, in
     return true;
 }
 
-// Stage after stage, until none has moved since all others were looked at.
+// Visits stage after stage, until a full round changes nothing.
 static bool refine(struct exchange *x, struct rb_err *err)
 {
     struct instants instants;
@@ -326,7 +326,7 @@ static bool exchange(struct exchange *x, const struct rb_plan_result *result, st
     return try_neighbours(x, to_beat, err) && refine(x, err);
 }
 
-// On runs that have not led to it.
+// Uses runs that were not used to find it.
 static bool confirm(struct exchange *x, const struct rb_early_plan *p, struct rb_early_comparison *out,
                     bool *out_stands, struct rb_err *err)
 {
@@ -338,8 +338,8 @@ static bool confirm(struct exchange *x, const struct rb_early_plan *p, struct rb
     return out->pays != RB_EARLY_KEPT || is_sure(x, out, out_stands, err);
 }
 
-// The last exchange that stands. Where the very last does not, the search went too near to the deadline, and is done once
-// more, farther away from it.
+// The last exchange that holds. If the very last one does not, the search went too near to the deadline, and is
+// repeated once with a larger distance.
 static bool confirm_last(struct exchange *x, const struct rb_plan_result *result, struct rb_early_comparison *out,
                          struct rb_err *err)
 {

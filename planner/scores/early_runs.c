@@ -6,8 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_LOOK 32  // runs, then twice as many each time, that show most exchanges not to be worth all of them
-#define SCREENING  256 // ... what has gained nothing by then is not looked at further
+#define FIRST_LOOK 32  // initial number of runs, then doubled each time; most exchanges are rejected before all are
+                       // made
+#define SCREENING  256 // ... exchanges without a gain by then are dropped
 #define DROP_SIGMA 3.0 // an exchange that just pays is dropped wrongly once in 700
 #define SIGMA      4.0 // a gain of fewer standard errors is none
 
@@ -49,7 +50,7 @@ void rb_early_runs_free(struct rb_early_runs *r)
     free(r->cost_uusd);
 }
 
-// As many runs as there should be, after those that are made.
+// Makes the missing runs, after those that exist.
 static bool simulate(const struct rb_search *search, const struct rb_early_plan *p, uint32_t first, int n,
                      struct rb_early_runs *io, struct rb_err *err)
 {
@@ -75,7 +76,7 @@ static bool simulate(const struct rb_search *search, const struct rb_early_plan 
         *err = why;
         return false;
     }
-    for (int i = made; i < n; i++) // it does not come to an end
+    for (int i = made; i < n; i++) // it does not finish
         io->time_us[i] = io->cost_uusd[i] = rb_endless_estimate(n).time_us.mean;
     return true;
 }
@@ -97,7 +98,7 @@ bool rb_early_p_both(const struct rb_search *search, const struct rb_early_plan 
 
 // ---- verdicts
 
-// Of what a look at n runs errs by: how much of it more runs may change.
+// The part of a look's error on n runs that more runs may change.
 static double open_part(const struct rb_search *search, int n)
 {
     return sqrt(fmax(0, 1 - (double)n / search->req->samples));
@@ -108,7 +109,7 @@ static const int64_t *objectives(const struct rb_search *search, const struct rb
     return search->req->objective == RB_OBJECTIVE_MIN_TIME ? runs->time_us : runs->cost_uusd;
 }
 
-// Gain: how much less of the objective b has than a, with the same draws.
+// Gain: difference of the objective, a minus b, with the same draws.
 static void judge_gain(const struct rb_search *search, const struct rb_early_runs *a, const struct rb_early_runs *b,
                        int n, struct rb_early_comparison *io)
 {
@@ -129,7 +130,7 @@ static void judge_gain(const struct rb_search *search, const struct rb_early_run
         io->pays = RB_EARLY_KEPT;
 }
 
-// KEPT: unless all other runs are very different. A confidence that is missed by all of them is missed.
+// KEPT: unless the remaining runs are very different. After all runs a probability below the confidence is DROPPED.
 static void judge_p(const struct rb_search *search, const struct rb_early_runs *b, int n,
                     struct rb_early_comparison *io)
 {

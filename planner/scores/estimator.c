@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STAGE_RUNS  1024    // that the quantiles of single stages rest on
+#define STAGE_RUNS  1024    // for the quantiles of single stages
 #define STAGE_PART  0.04    // of a time limit, for these
-#define MEAN_KNOWN  0.0015  // of the mean cost: its standard error
-#define MOST_RUNS   1000000 // the numbers of runs that no search has seen
+#define MEAN_KNOWN  0.0015  // relative standard error of the mean cost
+#define MOST_RUNS   1000000 // the range of run numbers that no search has used
 
-// Runs whose numbers no search has seen.
+// Runs whose numbers no search has used.
 static struct rb_evaluate_options unseen_runs(const struct rb_search *search, int samples)
 {
     const struct rb_plan_request *req = search->req;
@@ -29,17 +29,17 @@ static struct rb_evaluate_options unseen_runs(const struct rb_search *search, in
     };
 }
 
-// Enough that the probability shown is known to half a per cent, if that many do not take too long.
+// Enough to know the reported probability to half a per cent, if that many do not take too long.
 static int fewest_runs(const struct rb_search *search)
 {
     if (search->req->time_limit_us > 0)
-        return search->req->samples; // as many as the limit has room for
+        return search->req->samples; // as many as the limit allows
     const double affordable = rb_search_affordable_runs(search);
     const int more = affordable < RB_FEWEST_VERIFIED ? (int)affordable : RB_FEWEST_VERIFIED;
     return search->req->samples > more ? search->req->samples : more;
 }
 
-// And that the mean cost is known to MEAN_KNOWN, if that does not take too long either.
+// Also enough to know the mean cost to MEAN_KNOWN, if that does not take too long either.
 static int enough_runs(const struct rb_search *search, const struct rb_estimate *first)
 {
     const double off = (double)first->stderr_.cost_mean_uusd / fmax(1, (double)first->cost_uusd.mean) / MEAN_KNOWN;
@@ -57,7 +57,7 @@ static bool runs(struct rb_search *search, struct rb_candidate *c, const struct 
     return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, NULL, err);
 }
 
-// Where time is limited they get a part of it: these runs are made part by part, and take several times as long as others.
+// With a time limit they get a part of it: these runs are drawn part by part, and take several times as long as others.
 static bool stage_quantiles(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
                             struct rb_plan_stage *out_stages, struct rb_err *err)
 {
@@ -73,7 +73,7 @@ static bool stage_quantiles(struct rb_search *search, struct rb_candidate *c, co
     return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
 }
 
-// Quantiles of stages come from replicates: tables play a plan as a whole.
+// Quantiles of stages come from replicates: tables simulate only a plan as a whole.
 bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *out_stages,
                         struct rb_err *err)
 {
@@ -94,8 +94,8 @@ bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candid
     return search->scorer->estimate(search, candidate, out_stages, err);
 }
 
-// Runs of stages know trials of one width: a policy that chooses widths while it runs takes other times, and so does a tuner
-// that promotes while it runs.
+// Runs of stages cover trials of one width. A policy that chooses widths during the run has other times, and so does a
+// tuner that promotes during the run.
 static bool decides_while_it_runs(const struct rb_search *search, const struct rb_candidate *candidate)
 {
     const struct rb_plan plan = rb_engine_plan(search, candidate, NULL);

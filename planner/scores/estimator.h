@@ -1,21 +1,22 @@
-// The estimate of a plan as it is shown: quantiles, probabilities, and how far off they can be, from runs that no search has
-// seen. The best of many plans looks better than it is in the runs it was chosen by.
+// The reported estimate of a plan: quantiles, probabilities and their possible errors, from runs that no search has
+// used. The best of many plans looks better than it is on the runs it was chosen by.
 #ifndef RB_PLANNER_ESTIMATOR_H
 #define RB_PLANNER_ESTIMATOR_H
 
 #include "planner/search/search.h"
 
-#define RB_UNSEEN_RUNS     (UINT32_C(1) << 23) // their first number: beyond those of any search, 1,000,000 at most
+#define RB_UNSEEN_RUNS     (UINT32_C(1) << 23) // number of the first one: beyond those of any search, 1,000,000 at most
 #define RB_FEWEST_VERIFIED 20000               // runs that the figures of a plan rest on
 
-// Into candidate->estimate (all fields, methods and errors) and, if out_stages is not NULL, stages[i].time_us, cost_uusd.
+// Writes candidate->estimate (all fields, methods and errors) and, if out_stages is not NULL, stages[i].time_us and
+// cost_uusd.
 // out_stages [n_stages] are the candidate's own.
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err);
-// The same where stages are sampled.
+// The same for sampled stages.
 bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                         struct rb_err *err);
-// Of the plan of a feasible result with its early requests, which only replicates show the worth of.
+// For the plan of a feasible result with its early requests, whose value only replicates show.
 bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, struct rb_plan_stage *out_stages,
                       struct rb_err *err);
 

@@ -1,18 +1,19 @@
-// The best of a list of candidates without scoring every one in full: a first few runs show which ones cannot win.
+// Selects the best of a list of candidates without scoring every one in full: a few first runs show which ones cannot
+// win.
 #include "planner/search/reckon.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define SCREEN_SIGMA 3.0 // of means: a candidate that is just good enough is dropped wrongly once in 700
+#define SCREEN_SIGMA 3.0 // for means: a candidate that is just good enough is dropped wrongly once in 700
 
-// The part of a standard error of n runs that the runs still to come can make good: all of them together decide.
+// The part of a standard error of n runs that the remaining runs can compensate: all of them together decide.
 static double still_open(int64_t n, int all)
 {
     return sqrt(fmax(0, 1 - (double)n / all));
 }
 
-// A screened candidate that may yet be feasible on all runs, and on more than these.
+// A screened candidate that may still be feasible on all runs, and on more than these.
 static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened, int all)
 {
     if (search->on_average)
@@ -89,7 +90,7 @@ static int compare_objectives(const void *pa, const void *pb)
     return a->index - b->index;
 }
 
-// In the order of mean times: no candidate is screened that the time has no room for.
+// In the order of mean times: candidates for which there is no time are not screened.
 static void reckon(const struct rb_search *search, const struct rb_candidate *candidates, int n,
                    struct by_objective *order)
 {
@@ -116,7 +117,8 @@ static bool screen(struct rb_search *search, struct rb_candidate *candidates, in
     return true;
 }
 
-// Of a limited time: is it used up? Where there is no plan yet, one candidate is looked at in any case, and the first plan will do.
+// True if a limited time is used up. If there is no plan yet, one candidate is always examined, and the first plan is
+// taken.
 static bool is_enough(const struct rb_search *search, int best, int n_looked_at)
 {
     if (search->req->time_limit_us <= 0 || (search->any_plan && n_looked_at == 0))

@@ -1,4 +1,4 @@
-// What plans of one scenario share, whatever is asked of them: laws of trials and simulated runs depend on no constraint.
+// State that plans of one scenario share: laws of trials and simulated runs do not depend on constraints.
 #ifndef RB_PLANNER_SHARING_H
 #define RB_PLANNER_SHARING_H
 
@@ -9,9 +9,9 @@ struct rb_sharing {
     struct rb_run_store *runs;    // likewise
 };
 
-// Fills in req->laws and req->runs where they are NULL. Requests that are copied from it share them; one for another profile
-// may use neither, one for other jobs or prices no runs.
+// Fills in req->laws and req->runs if they are NULL. Requests copied from it share them. A request for another profile
+// may use neither; one for other jobs or prices may not use the runs.
 void rb_sharing_begin(struct rb_sharing *sharing, struct rb_plan_request *req);
-void rb_sharing_end(struct rb_sharing *sharing); // {NULL} is fine
+void rb_sharing_end(struct rb_sharing *sharing); // {NULL} is allowed
 
 #endif

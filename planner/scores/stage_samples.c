@@ -11,7 +11,7 @@
 
 #define FIRST_SLOTS  256 // of the hash table; doubles when three quarters full
 #define LATE_SIGMA   4.0 // a choice that is just good enough is dropped once in 30000
-#define MOST_AT_ONCE 64  // runs between two looks at how many are late
+#define MOST_AT_ONCE 64  // runs between two checks of how many are late
 
 struct entry {
     uint64_t key;                   // 0: empty
@@ -79,7 +79,7 @@ int rb_choice_kept(const struct rb_choice *before, const struct rb_choice *choic
 
 // --- the hash table
 
-// Fits by limits.h: 64 stages, 256 offers, 16384 nodes; a gang is never larger than 2^20 GPUs.
+// The key fits by limits.h: 64 stages, 256 offers, 16384 nodes; a gang is never larger than 2^20 GPUs.
 static uint64_t key_of(int stage, const struct rb_choice *c, int kept)
 {
     return ((((uint64_t)stage << 8 | (uint64_t)c->offer) << 20 | (uint64_t)c->gpus) << 15 | (uint64_t)c->nodes) << 15 |
@@ -149,7 +149,7 @@ static double low_mean(struct rb_stage_samples *samples, const double *values, d
     return samples->need > 0 ? low / samples->need : 0;
 }
 
-// Too many of the first n runs are late for a choice that is late as often as it may be.
+// True if too many of the first n runs are late for a choice that is late as often as allowed.
 static bool is_hopeless(const struct rb_stage_samples *samples, const double *time_us, int n)
 {
     const double late = 1 - samples->confidence;
@@ -161,7 +161,7 @@ static bool is_hopeless(const struct rb_stage_samples *samples, const double *ti
     return n_late > 0.5 + n * late + LATE_SIGMA * sqrt(n * late * samples->confidence);
 }
 
-// *out_ends false: it does not come to an end, or too late.
+// *out_ends false: it does not finish, or too late.
 static bool run(struct rb_stage_samples *samples, int stage, const struct rb_choice *c, int kept, double *time_us,
                 double *cost_uusd, bool *out_ends, struct rb_err *err)
 {
@@ -193,7 +193,7 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
     return true;
 }
 
-// Summarises both vectors and puts them into the table.
+// Summarises both vectors and stores them in the table.
 static const struct rb_stage_sample *keep(struct rb_stage_samples *samples, uint64_t key, const double *time_us,
                                           const double *cost_uusd)
 {

@@ -1,4 +1,4 @@
-// Scores by samples of stages: whole plans run by run, from tables where these apply.
+// Scores by samples of stages: whole plans run by run, from tables if these apply.
 #include "planner/async/endless.h"
 #include "planner/questions/nearest.h"
 #include "planner/request/memory.h"

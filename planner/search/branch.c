@@ -8,11 +8,11 @@
 
 #define MULTIPLIERS 6
 
-// A Lagrangian bound. If `need` replicates keep the limit, the mean of the `need` smallest sums does too, and it is at
-// least the sum over stages of the means of their own `need` smallest: a separable relaxation, priced at `slope`.
+// A Lagrangian bound. If `need` replicates keep the limit, so does the mean of the `need` smallest sums. That mean is
+// at least the sum over stages of the means of their own `need` smallest: a separable relaxation, priced at `slope`.
 struct multiplier {
     double slope;
-    double **togo; // least of objective + slope x low mean that the stages after an entry add
+    double **togo; // lower bound on objective + slope x low mean of the stages after an entry
 };
 
 struct branch {
@@ -22,7 +22,7 @@ struct branch {
     int n_multipliers;
     double low_limit;                // of the priced low mean; INFINITY: none
     bool heeds_cost;                 // of each replicate; else its sums stay 0
-    double *least_time, *least_cost; // [n_stages + 1][n] what the stages from i on take at least, by replicate
+    double *least_time, *least_cost; // [n_stages + 1][n] lower bounds on the stages from i on, by replicate
     double *time, *cost;             // [n_stages + 1][n] sums before stage i
     double *test_time, *test_cost;   // [n]
     struct rb_path path;
@@ -50,7 +50,7 @@ static struct rb_weights weights(const struct branch *b, double slope)
     return (struct rb_weights){.time_mean = 1, .cost_mean = RB_TIE_WEIGHT, .cost_low = slope};
 }
 
-// --- what every completion needs
+// --- lower bounds of every completion
 
 static void least_of_stage(const struct branch *b, int stage, double *time, double *cost)
 {
@@ -118,7 +118,7 @@ static void finish(struct branch *b)
 
 // --- bounds of one child
 
-// Least objective of any plan that goes on from here: the best of the multipliers.
+// Lower bound on the objective of any plan that continues from here: the best over the multipliers.
 static double objective_bound(const struct branch *b, int stage, int entry, const struct prefix *p)
 {
     double bound = -INFINITY;
@@ -130,12 +130,12 @@ static double objective_bound(const struct branch *b, int stage, int entry, cons
     return bound;
 }
 
-// With the remaining stages at their least in every replicate, can it still beat the best? Leaves the sums up to and
-// including this stage in row stage + 1.
+// With the remaining stages at their minimum in every replicate, checks whether it can still beat the best. Leaves the
+// sums up to and including this stage in row stage + 1.
 static bool replicates_allow(struct branch *b, int stage, const struct rb_stage_sample *s, double bound)
 {
     int n = b->n;
-    if (b->op->aim.kind == RB_AIM_OBJECTIVE && bound >= b->op->aim.best) // which may have been found since
+    if (b->op->aim.kind == RB_AIM_OBJECTIVE && bound >= b->op->aim.best) // which may have been found in the meantime
         return false;
     const double *time = b->time + stage * n, *cost = b->cost + stage * n;
     const double *least_time = b->least_time + (stage + 1) * n, *least_cost = b->least_cost + (stage + 1) * n;
@@ -170,7 +170,7 @@ static const struct rb_stage_sample *sample_of(const struct branch *b, int stage
     return rb_option_sample(before, &o->stages[stage].entries[entry]);
 }
 
-// For the aims that look for the nearest constraints the order is by what matters there.
+// For the aims that look for the nearest constraints, the order follows the quantity that matters there.
 static double promise(const struct branch *b, const struct rb_stage_sample *s, double bound)
 {
     switch (b->op->aim.kind) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAIRS 400000 // changes of two stages looked at in one pass; above it only neighbouring stages
+#define PAIRS 400000 // changes of two stages per pass; above it only neighbouring stages are changed
 
 static const struct rb_option_entry *entry_at(const struct rb_options *o, const struct rb_path *path, int stage)
 {
@@ -34,7 +34,7 @@ static struct sums sum_path(const struct rb_optimum *op, const struct rb_path *p
     return s;
 }
 
-// What every plan that may beat the best passes, without a look at the replicates.
+// A necessary condition for plans that beat the best, without reading the replicates.
 static bool worth_a_look(const struct rb_optimum *op, const struct sums *s)
 {
     const struct rb_aim *aim = &op->aim;

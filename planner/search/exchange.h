@@ -1,4 +1,4 @@
-// Local search: change one stage's choice, then two at once, until nothing better is found.
+// Local search: changes one stage's choice, then two at once, until no improvement is found.
 #ifndef RB_PLANNER_EXCHANGE_H
 #define RB_PLANNER_EXCHANGE_H
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME 1e-9 // relative: a smaller difference is no other point
+#define SAME 1e-9 // relative: points that differ by less are the same
 
 double rb_weigh(const struct rb_weights *w, const struct rb_stage_sample *sample)
 {
@@ -23,7 +23,8 @@ static int group_end(const struct rb_stage_options *list, int first)
     return end;
 }
 
-// The least a stage and all after it add when every node is new, over the groups: the best, and the best elsewhere.
+// Lower bound on a stage and all later ones when every node is new, over the groups: the best, and the best of other
+// groups.
 struct fresh {
     double least, least_elsewhere;
     int offer; // of the best

@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM   0.7  // of such a mean is what a choice may cost or take in truth
-#define ROOM_2 0.95 // of a table's
+#define ROOM   0.7  // true cost or time of a choice, as a fraction of such a mean
+#define ROOM_2 0.95 // the same for a table's mean
 #define HULL   32   // plans on the hull of cost against time
 
-// ---- what a choice costs and takes at least
+// ---- lower bounds on the cost and time of a choice
 
-// Of a choice, or of the least of a stage's choices each for itself.
+// Of a choice, or the minimum over a stage's choices, each figure separately.
 struct least {
     double objective;
-    double time_us, cost_uusd; // means of the runs that may keep the limits: sums of these never exceed what is kept
+    double time_us, cost_uusd; // means of the runs that may keep the limits: sums of these never exceed a limit that is
+                               // kept
 };
 
 static double objective_of(const struct rb_options *o, const struct rb_stage_sample *s)
@@ -48,7 +49,7 @@ static struct least least_of_stage(const struct rb_options *o, int stage)
     return least;
 }
 
-// What one stage may take, when every other takes its least; what the cheapest takes it may.
+// Upper bound on one stage if every other takes its minimum; always at least the cheapest choice.
 static struct least most_of_stage(const struct rb_options *o, int stage, const struct least *of, double room)
 {
     const struct rb_plan_request *req = o->search->req;
@@ -70,7 +71,7 @@ static bool is_within(const struct least *a, const struct least *most)
     return a->objective <= most->objective && a->time_us <= most->time_us && a->cost_uusd <= most->cost_uusd;
 }
 
-// Of a plan better than the known one. Where so few runs leave nothing of a stage, they are not believed.
+// Keeps choices of plans better than the known one. If these few runs leave nothing of a stage, they are ignored.
 static void drop_beyond(struct rb_options *o, double room)
 {
     struct least of[RB_LIMIT_STAGES];
@@ -100,7 +101,7 @@ static void drop_beyond(struct rb_options *o, double room)
 
 // ---- a plan to beat
 
-// Nodes are inherited all or none, as if that were all there is.
+// Samples only with all nodes inherited or none.
 static bool sample(struct rb_options *o, struct rb_stage_samples *few, struct rb_err *err)
 {
     for (int stage = 0; stage < o->n_stages; stage++) {

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #define DEFAULT_NODE_LIMIT 200000 // about a second of search on the largest examples
-#define CHECK_PART         4 // of the request's replicates: by so many most of what a pilot liked in error is found out
+#define CHECK_PART         4 // of the request's replicates: this many reveal most of a pilot's wrong acceptances
 #define DOUBTS             16
-#define SUMS_ERR           1e-3 // of a plan's cost and probability: late nodes and the rounding of bills couple its stages
+#define SUMS_ERR           1e-3 // of a plan's cost and probability: late nodes and the rounding of bills couple its
+                                // stages
 
 static int n_check(const struct rb_plan_request *req)
 {
@@ -157,7 +158,7 @@ static void refuse(struct rb_optimum *op, uint64_t key)
         op->refused[op->n_refused++] = key;
 }
 
-// On the tables; INFINITY: it does not beat the best there.
+// Value on the tables; INFINITY: it does not beat the best there.
 static double value_on_tables(struct rb_optimum *op, const struct rb_path *path)
 {
     int n = op->options.n_samples;
@@ -167,14 +168,14 @@ static double value_on_tables(struct rb_optimum *op, const struct rb_path *path)
     return rb_aim_value(&op->aim, op->time_us, op->cost_uusd, n, objective, op->scratch);
 }
 
-// A pilot likes more plans than are feasible, and those are cheap: after so many doubts it asks for one replicate more.
+// A pilot accepts too many plans, and those are cheap: after this many rejections it requires one replicate more.
 static void doubt(struct rb_optimum *op)
 {
     if (op->options.is_pilot && ++op->n_doubts % DOUBTS == 0 && op->aim.need < op->options.n_samples)
         op->aim.need++;
 }
 
-// May the plan be feasible, and no dearer than the best, by these replicates of its stages?
+// True if, by these replicates of its stages, the plan may be feasible and no more expensive than the best.
 static bool may_win(struct rb_optimum *op, struct rb_stage_samples *by, const struct rb_candidate *c, double confidence,
                     bool *out, struct rb_err *err)
 {
@@ -189,8 +190,8 @@ static bool may_win(struct rb_optimum *op, struct rb_stage_samples *by, const st
     return true;
 }
 
-// Where the tables are a pilot, more replicates are asked, and then all of them: the evaluator draws the same, so that a plan's
-// stages say almost what it will, and what is known of a stage serves every plan.
+// If the tables are a pilot, more replicates are drawn, and then all of them. The evaluator has the same draws, so a
+// plan's stages predict its result almost exactly, and samples of a stage serve every plan.
 static bool check_likes(struct rb_optimum *op, const struct rb_candidate *c, bool *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = op->search->req;
@@ -204,8 +205,8 @@ static bool check_likes(struct rb_optimum *op, const struct rb_candidate *c, boo
 }
 
 // Runs all replicates of a candidate for an aim that looks for the nearest constraints. Nodes that are inherited while
-// they still boot make it slower than the tables say, never faster: so the exact value is the one to beat, and what the
-// tables put below it is run as well. A pilot's tables are of another scale and are believed.
+// they still boot make it slower than in the tables, never faster. So the exact value is the one to beat, and plans
+// that the tables put below it are run as well. A pilot's tables are on another scale and are trusted.
 static bool exact_nearest(struct rb_optimum *op, const struct rb_candidate *c, double *value, bool *out_better,
                           struct rb_err *err)
 {
@@ -247,7 +248,7 @@ static void become_best(struct rb_optimum *op, const struct rb_candidate *c, con
     op->aim.best = value;
 }
 
-// Why the tables refuse a plan, as far as they know. The sums of the plan are in op.
+// Gives the reason why the tables reject a plan, as far as known. The sums of the plan are in op.
 static void explain_tables(struct rb_optimum *op, const struct rb_candidate *c)
 {
     struct rb_aim feasible = op->aim;

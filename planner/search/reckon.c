@@ -13,7 +13,7 @@ struct reckoned {
     int index;
 };
 
-// A stage ends with its last trial: how many times the mean this takes, with the confidence asked.
+// A stage ends with its last trial: how many times the mean trial this takes, at the confidence asked.
 static double longest_part(const struct rb_search *search, int n_trials)
 {
     const struct rb_dist *between = &search->scenario->profile->between;

@@ -13,10 +13,10 @@
 #define OFF_SIGMA    4.0 // once in 30000
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
 
-#define MOST_TRIALS 2e7 // of the runs of one plan: a tenth of a second from tables, a second from replicates
+#define MOST_TRIALS 2e7 // for the runs of one plan: a tenth of a second from tables, a second from replicates
 
-#define TABLE_COUNTS       20  // node counts of an offer that tables look at, roughly
-#define TABLE_TRIALS_PER_S 5e6 // played event by event
+#define TABLE_COUNTS       20  // node counts of an offer that tables contain, roughly
+#define TABLE_TRIALS_PER_S 5e6 // simulated event by event
 
 static const struct rb_place no_place = {NULL, 0, 0};
 
@@ -73,7 +73,7 @@ double rb_search_affordable_runs(const struct rb_search *s)
     return MOST_TRIALS / rb_search_trials_in_all(s);
 }
 
-// Tables of replicates for so many sizes: do they take more than a limit allows?
+// True if tables of replicates for this many sizes exceed a limit.
 static bool is_too_much(struct rb_search *s, int n_sizes)
 {
     const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
@@ -89,7 +89,8 @@ static bool may_lose_nodes(const struct rb_scenario *s, int offer)
     return s->sim_offers[offer].usable && s->sim_offers[offer].provisioning->preemption_per_hour > 0;
 }
 
-// Too many offers and trials for stages played event by event within a limit: what keeps its nodes is planned on alone.
+// Too many offers and trials to simulate stages event by event within a limit: plans only with offers that keep their
+// nodes.
 static void leave_out_slow(struct rb_search *s)
 {
     const struct rb_scenario *scenario = s->scenario;

@@ -25,7 +25,7 @@ struct rb_batch_limits rb_app_limits(const struct rb_app *app)
     return (struct rb_batch_limits){app->init_batch, app->max_batch, app->min_local_batch, app->max_local_batch};
 }
 
-// Quotients of whole numbers that are whole come out as such, whatever the last bit says.
+// Integer quotients come out as integers, whatever the last bit.
 static int round_up(double x)
 {
     return (int)ceil(x - 1e-8);
@@ -46,7 +46,7 @@ struct rb_batch rb_app_cut(const struct rb_app *app, int batch, int gpus, bool a
 
 #define MOST_DIGITS 9 // of an int
 
-// The least of the rotations as a number of one digit a node; -1: too many nodes or GPUs for digits.
+// The smallest of the rotations as a number with one digit per node; -1: too many nodes or GPUs for digits.
 static int canonical_placement(const int *gpus, int n)
 {
     if (n > MOST_DIGITS)
@@ -88,7 +88,7 @@ struct rb_app_layout rb_app_layout(const struct rb_app *app, const int *gpus, in
     return layout;
 }
 
-// The last of the batch sizes but one that is not above; its successor is the other end of the piece.
+// The last batch size but one that is not above; its successor is the other end of the interval.
 static int find_piece(const struct rb_app_times *t, int local_batch)
 {
     int low = 0, high = t->n - 1; // piece in low..high-1
@@ -130,7 +130,7 @@ bool rb_app_step(const struct rb_app *app, const struct rb_app_layout *layout, i
 
 // ---- training
 
-// The two measured batch sizes around one, and how far it is from the lower to the upper.
+// The two measured batch sizes around one, and its relative position from the lower to the upper.
 struct between {
     const struct rb_app_training *low, *high;
     double part;

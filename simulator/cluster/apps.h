@@ -1,6 +1,6 @@
-// Applications that were measured: how long an iteration takes on every placement and batch size, how training goes with
-// every batch size. A folder of them is laid out as docs/formats/apps.md says. Immutable once loaded.
-// All of an application's progress is counted in iterations at its initial batch size.
+// Measured applications: the duration of an iteration for every placement and batch size, and the course of training
+// for every batch size. docs/formats/apps.md describes the layout of their folder. Immutable once loaded. All progress
+// of an application is counted in iterations at its initial batch size.
 #ifndef RB_SIMULATOR_APPS_H
 #define RB_SIMULATOR_APPS_H
 
@@ -15,7 +15,7 @@
 #define RB_APP_MAX_NODES 16 // the widest measured; jobs on more nodes train as on this many
 #define RB_APP_MAX_GPUS  64 // of one job
 
-// One iteration: all of it, and the part that waits for gradients of others. Seconds.
+// One iteration: its duration, and the part that waits for gradients of others. Seconds.
 struct rb_app_step {
     double step_s, sync_s;
 };
@@ -27,7 +27,7 @@ struct rb_app_times {
     const struct rb_app_step *steps;
 };
 
-// Training with one batch size: each epoch's end.
+// Training with one batch size: the end of each epoch.
 struct rb_app_training {
     int batch;
     const double *progress, *iteration; // [n_epochs]
@@ -47,8 +47,8 @@ struct rb_app {
     const int *placements;                 // measured ones, a decimal digit for the GPUs on each node; ascending, [n_placements]
     const struct rb_app_times *placement_times; // [n_placements]
     int n_placements;
-    // Everything between them, one of the two: NULL, or the triangulation of what was measured, or its derived grid,
-    // [nodes][gpus], both from 1, n = 0: outside.
+    // Interpolation between them, one of the two: NULL, or the triangulation of the measured points, or its derived
+    // grid, [nodes][gpus], both from 1, n = 0: outside.
     const struct rb_app_between *between;
     const struct rb_app_times (*grid)[RB_APP_MAX_GPUS + 1];
 };
@@ -59,29 +59,29 @@ struct rb_apps {
     int n;
 };
 
-// Owns: finish with rb_apps_finish; on failure nothing is.
+// The caller finishes it with rb_apps_finish; nothing to finish on failure.
 bool rb_apps_load(struct rb_apps *out, const char *dir, struct rb_err *err);
 void rb_apps_finish(struct rb_apps *apps);
 const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name); // NULL: unknown
 
 struct rb_batch_limits rb_app_limits(const struct rb_app *app);
-// A batch of about this size, cut for this number of GPUs with as little accumulation as fits, but some if it accumulates.
+// A batch of about this size for this number of GPUs, with as little accumulation as fits, but some if `accumulates`.
 struct rb_batch rb_app_cut(const struct rb_app *app, int batch, int gpus, bool accumulates);
 
-// Where a job of the application trains, as the tables know it.
+// The placement of a job of the application, as the tables key it.
 struct rb_app_layout {
     int nodes, gpus;
-    const struct rb_app_times *measured; // NULL: not on this very placement
+    const struct rb_app_times *measured; // NULL: not on this exact placement
 };
 
-// `gpus[0..n)` are the GPUs used on each node in the order of the workers, none 0, n >= 1. Placements are rings: a rotation
-// changes nothing.
+// `gpus[0..n)` are the GPUs used on each node in the order of the workers, none 0, n >= 1. Placements are rings: a
+// rotation changes nothing.
 struct rb_app_layout rb_app_layout(const struct rb_app *app, const int *gpus, int n);
-// Interpolated; false: outside of what was measured.
+// Interpolated; false: outside the measured range.
 bool rb_app_step(const struct rb_app *app, const struct rb_app_layout *layout, int local_batch, struct rb_app_step *out);
 
-// How training goes in an epoch (from 0, < n_epochs) with a batch size, interpolated between the two measured next to it;
-// beyond the smallest and largest as there.
+// Course of training in an epoch (from 0, < n_epochs) with a batch size, interpolated between the two measured
+// neighbours; constant beyond the smallest and the largest.
 struct rb_grad_noise rb_app_noise(const struct rb_app *app, int batch, int epoch);
 double rb_app_iteration(const struct rb_app *app, int batch, int epoch); // iterations done at the end of that epoch
 

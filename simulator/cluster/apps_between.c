@@ -12,7 +12,7 @@
 #define DIM     3
 #define CORNERS (DIM + 1)
 #define EPS     (100 * DBL_EPSILON)  // of a barycentric coordinate: on the face
-#define FLAT    (1000 * DBL_EPSILON) // reciprocal condition number below which a simplex has no inside
+#define FLAT    (1000 * DBL_EPSILON) // reciprocal condition number below which a simplex counts as flat
 
 struct simplex {
     int corners[CORNERS];
@@ -39,7 +39,7 @@ bool rb_app_between_available(void)
 
 // ---- triangulation
 
-// Qhull's messages, until it is known whether anything went wrong.
+// Collects Qhull's messages until it is known whether there was an error.
 struct messages {
     char *text;
     size_t len;
@@ -61,7 +61,7 @@ static bool refused(const struct messages *m, struct rb_err *err)
                       line < 120 ? (int)line : 120, m->text);
 }
 
-// Numbers the lower facets; the upper ones are no part of the triangulation.
+// Numbers the lower facets; the upper ones are not part of the triangulation.
 static int number_facets(qhT *qh)
 {
     int n = 0;
@@ -125,7 +125,7 @@ static double norm(double (*m)[DIM])
     return most;
 }
 
-// Columns of the matrix are the corners as seen from the last one.
+// Columns of the matrix are the corners relative to the last one.
 static void invert(const struct rb_app_between *b, struct simplex *s)
 {
     const double *last = b->points[s->corners[DIM]];
@@ -198,7 +198,7 @@ static double distance(const struct simplex *s, const double *lifted)
     return d;
 }
 
-// Uphill over the planes of the lifted facets, to one near the point.
+// Moves uphill over the planes of the lifted facets, to one near the point.
 static int climb(const struct rb_app_between *b, const double *x)
 {
     const double square = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
@@ -207,7 +207,7 @@ static int climb(const struct rb_app_between *b, const double *x)
     double best = distance(&b->simplices[at], lifted);
     for (bool changed = true; changed && !(best > 0);) {
         changed = false;
-        for (int k = 0; k < CORNERS; k++) { // goes on with the next k of whatever simplex it has come to
+        for (int k = 0; k < CORNERS; k++) { // continues with the next k of the current simplex
             const int next = b->simplices[at].neighbours[k];
             const double d = next < 0 ? -INFINITY : distance(&b->simplices[next], lifted);
             if (d > best + EPS * (1 + fabs(best))) {
@@ -230,7 +230,7 @@ static bool is_inside(const struct rb_app_between *b, const struct simplex *s, c
     return true;
 }
 
-// A flat simplex has no inside; a point near it is taken by a neighbour that it almost lies in.
+// A flat simplex has no interior; a point near it is assigned to a neighbour that almost contains it.
 static int take_from_flat(const struct rb_app_between *b, int flat, const double *x, double *c)
 {
     const double leeway = sqrt(DBL_EPSILON);
@@ -262,7 +262,7 @@ static int find_anywhere(const struct rb_app_between *b, const double *x, double
     return -1;
 }
 
-// From simplex to simplex through the face that the point lies beyond. -1: outside of all.
+// Moves from simplex to simplex through the face that the point is beyond. -1: outside all.
 static int find(const struct rb_app_between *b, const double *x, double *c)
 {
     int at = climb(b, x);

@@ -1,4 +1,4 @@
-// Built without Qhull: what lies between the measured placements comes from the grids of the folder.
+// Built without Qhull: interpolation between the measured placements uses the grids of the folder.
 #include "simulator/cluster/apps_between.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Reads a folder of measured applications: constants from reference_vectors.json, how training goes from validation-*.csv;
+// Reads a folder of measured applications: constants from reference_vectors.json, training from validation-*.csv;
 // iteration times are read by apps_tables.c.
 #include "simulator/cluster/apps_tables.h"
 
@@ -53,7 +53,7 @@ static int by_batch(const void *pa, const void *pb)
     return (a->batch > b->batch) - (a->batch < b->batch);
 }
 
-// An epoch ends where the batch size that needs least progress for it has ended it.
+// An epoch ends at the progress of the batch size that needs the least for it.
 static void find_epochs(const struct rb_app_loading *l, struct rb_app *app)
 {
     double *progress = rb_arena_array(l->arena, (size_t)app->n_epochs + 1, sizeof *progress);

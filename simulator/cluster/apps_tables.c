@@ -25,7 +25,7 @@ bool rb_app_read_columns(const struct rb_app_loading *l, const char *path, const
     return true;
 }
 
-// One row of either table: which layout it belongs to, and what was measured.
+// One row of either table: the layout it belongs to, and the measurement.
 struct times_row {
     int64_t layout;
     int line;
@@ -67,7 +67,7 @@ static struct rb_app_times keep_times(const struct rb_app_loading *l, const stru
     return (struct rb_app_times){n, batches, steps};
 }
 
-// Sorts the rows where they are not; two of one layout and batch size are an error.
+// Sorts the rows if necessary; two rows with one layout and batch size are an error.
 static bool order_rows(const struct rb_app_loading *l, const char *path, struct times_row *rows, int n)
 {
     bool sorted = true;
@@ -166,7 +166,7 @@ static bool load_grid(const struct rb_app_loading *l, struct rb_app *app)
 
 // ---- between them: their triangulation
 
-// Sorted points: all placements of as many nodes and GPUs are one, the mean of them.
+// Sorted points: placements with the same number of nodes and GPUs are merged to their mean.
 struct points {
     struct rb_app_point *items;
     int n, cap;
@@ -254,8 +254,8 @@ static bool triangulate(const struct rb_app_loading *l, const char *scalability,
             rb_err_prefix(l->err, "%s", scalability));
 }
 
-// The triangulation is what the grid was derived from; the grid is taken where there is no Qhull, or not all of what was
-// measured.
+// The triangulation is the source of the grid; the grid is used without Qhull, or if some of the measured points are
+// missing.
 bool rb_app_load_tables(const struct rb_app_loading *l, struct rb_app *app)
 {
     const char *scalability = rb_arena_printf(l->arena, "%s/traces/%s/scalability.csv", l->dir, app->name);

@@ -32,7 +32,7 @@ static int64_t share(int64_t total, int64_t part, int64_t whole)
     return (int64_t)((wide)total * part / whole);
 }
 
-// Over the stages it lived through, by time in each; what rounding leaves goes to the last.
+// Splits the bill over the stages it lived through, by time in each; the rounding remainder goes to the last.
 static void split_bill(struct rb_workspace *ws, const struct rb_sim_node *n, int64_t ended_us, int64_t total)
 {
     int64_t end_us = 0, given = 0;
@@ -135,7 +135,7 @@ int rb_sim_cluster_request(struct rb_workspace *ws, int offer, int stage, int or
     return ws->n_nodes++;
 }
 
-// Their draws are those of the stage before, so that they share none with nodes requested now.
+// Their draws are those of the previous stage, so they share none with nodes requested now.
 void rb_sim_cluster_inherit(struct rb_workspace *ws)
 {
     const struct rb_scenario *s = ws->program->scenario;

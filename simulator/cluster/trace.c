@@ -63,7 +63,7 @@ static bool read_wishes(const struct reading *r, int row, struct rb_trace_job *j
     return r->at[WEIGHT] < 0 || rb_csv_double(&r->csv, row, r->at[WEIGHT], 1e-3, 1e3, &job->weight, r->err);
 }
 
-// Whoever leaves it out in one row only has forgotten it: it is not 0.
+// A field that is present in some rows only is an error: a missing value is not 0.
 static bool read_value(const struct reading *r, int row, struct rb_trace_job *job)
 {
     struct rb_err why;

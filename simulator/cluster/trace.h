@@ -24,7 +24,7 @@ struct rb_trace {
     int n;
 };
 
-// The applications are borrowed. Owns: finish with rb_trace_finish; on failure nothing is.
+// The applications are borrowed. The caller finishes the trace with rb_trace_finish; nothing to finish on failure.
 bool rb_trace_read(struct rb_trace *out, const char *path, const struct rb_apps *apps, struct rb_err *err);
 // The same from bytes, for tests.
 bool rb_trace_parse(struct rb_trace *out, const char *name, const char *bytes, size_t n, const struct rb_apps *apps,

@@ -1,6 +1,6 @@
-// The rules of what happens: nothing waits for a grid. A round is held when a job arrives or ends, when a node is ready, and
-// a round's length after the last one; epochs end when they end. The batch size is tuned again at the end of every epoch and
-// at every round.
+// The event-driven rules, without a time grid. A round is held when a job arrives or ends, when a node is ready, and
+// one round length after the last one; epochs end when they end. The batch size is tuned again at the end of every
+// epoch and at every round.
 #include "simulator/cluster/trace_run.h"
 
 #include "base/units.h"
@@ -10,9 +10,9 @@
 
 struct events {
     struct rb_trace_run *run;
-    int64_t *known_us;     // each job's progress is that of this instant
-    int64_t *epoch_end_us; // INT64_MAX: not as things stand
-    double *undisturbed;   // progress kept beside the neighbours of the last round
+    int64_t *known_us;     // each job's progress is valid at this instant
+    int64_t *epoch_end_us; // INT64_MAX: none in the current state
+    double *undisturbed;   // share of progress kept beside the neighbours of the last round
     int64_t next_round_us;
 };
 
@@ -37,7 +37,7 @@ static void expect_epoch_end(struct events *e, int job)
         e->epoch_end_us[job] = e->known_us[job] + t->restart_left_us + (int64_t)ceil(left_s * (double)RB_US_PER_S);
 }
 
-// Up to now, which is not after the end of its epoch.
+// Advances to now, which is not after the end of its epoch.
 static void catch_up(struct events *e, int job)
 {
     struct rb_err why;

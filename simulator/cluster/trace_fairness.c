@@ -39,7 +39,7 @@ static void sort_instants(struct instants *i)
         i->sum_s[k + 1] = sum += i->at_s[k];
 }
 
-// Since each of them that is not later, all together.
+// Sum over all of them that are not later.
 static double elapsed_s(const struct instants *i, double now_s)
 {
     int low = 0, high = i->n;
@@ -74,7 +74,7 @@ static void find_presence(const struct rb_trace_run *run, double *out_mean)
 
 // ---- alone
 
-// Batches to choose from on some GPUs, and what a step takes with each.
+// Candidate batches on some GPUs, and the duration of a step with each.
 struct choices {
     struct rb_batch batches[RB_N_TOTALS];
     double step_s[RB_N_TOTALS]; // INFINITY: not measured
@@ -123,7 +123,7 @@ static double train_alone_s(const struct rb_app *app, int gpus, int node_gpus, i
     return all_s;
 }
 
-// What was found before: jobs of a trace are of few kinds.
+// Results found before: jobs of a trace are of few kinds.
 struct alone {
     const struct rb_app *app;
     int gpus, batch;

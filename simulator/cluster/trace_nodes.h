@@ -1,11 +1,11 @@
-// The nodes of a shared cluster while a trace runs: all there from the start, or requested and released as somebody decides.
-// A node is billed as everywhere: from the end of its queueing delay to its end.
+// The nodes of a shared cluster during a trace: fixed from the start, or requested and released by an autoscaler. A
+// node is billed as everywhere: from the end of its queueing delay to its end.
 #ifndef RB_SIMULATOR_TRACE_NODES_H
 #define RB_SIMULATOR_TRACE_NODES_H
 
 #include "profiles/fit/dist.h"
 
-// One node from its request to its end. Its number is free again afterwards.
+// One node from its request to its end. Its number can be reused afterwards.
 struct rb_trace_lease {
     int node;
     int64_t requested_us, running_us, ready_us;
@@ -28,16 +28,17 @@ struct rb_trace_nodes {
     struct rb_trace_provisioning provisioning;
 };
 
-// The first n_owned are there and ready at time 0.
+// The first n_owned nodes exist and are ready at time 0.
 void rb_trace_nodes_init(struct rb_trace_nodes *t, int n, int gpus_per_node, int n_owned,
                          const struct rb_trace_provisioning *provisioning);
 void rb_trace_nodes_finish(struct rb_trace_nodes *t);
 
-void rb_trace_nodes_request(struct rb_trace_nodes *t, int64_t now_us); // the lowest free number; there is one
+void rb_trace_nodes_request(struct rb_trace_nodes *t, int64_t now_us); // the lowest free number; there must be one
 void rb_trace_nodes_release(struct rb_trace_nodes *t, int node, int64_t now_us);
-// The next instant after which one of them is ready; INT64_MAX: none is on its way.
+// The next instant at which a node becomes ready; INT64_MAX: none is pending.
 int64_t rb_trace_nodes_next_us(const struct rb_trace_nodes *t);
-bool rb_trace_nodes_arrive(struct rb_trace_nodes *t, int64_t now_us); // those ready by now; was there one?
+bool rb_trace_nodes_arrive(struct rb_trace_nodes *t, int64_t now_us); // marks nodes that are ready by now; true if
+                                                                      // there was one
 void rb_trace_nodes_release_all(struct rb_trace_nodes *t, int64_t now_us);
 
 #endif

@@ -1,6 +1,6 @@
-// The rules of the simulator that Pollux (OSDI'21) was compared in: a grid of rounds; all jobs first train through one, then
-// the policy is asked; an epoch ends on a whole second; a job that is resized stands still for the restart first. The batch
-// size is tuned again at the end of every epoch and of every round.
+// The rules of the simulator that Pollux (OSDI'21) was compared in: a grid of rounds. All jobs first train through one
+// round, then the policy is asked. An epoch ends on a whole second. A job that is resized first pauses for the restart.
+// The batch size is tuned again at the end of every epoch and of every round.
 #include "simulator/cluster/trace_run.h"
 
 #include "base/units.h"
@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-// One application trains best on one GPU; wherever GPUs are chosen for jobs it was given just that, and its largest batch.
+// One application trains best on one GPU; that simulator gave it exactly one, and its largest batch, whenever it chose
+// GPUs for jobs.
 #define PINNED_APP   "ncf"
 #define PINNED_GPUS  1
 #define PINNED_BATCH 32768
@@ -36,7 +37,7 @@ static int64_t whole_seconds_us(double seconds)
     return (int64_t)rint(seconds) * RB_US_PER_S;
 }
 
-// Through a round from `now_us` on, or to its end.
+// Advances through a round from `now_us` on, or to its end.
 static bool train(struct rb_trace_training *t, int64_t now_us, int64_t span_us, double undisturbed, bool learns,
                   struct rb_err *err)
 {

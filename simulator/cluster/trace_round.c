@@ -1,5 +1,5 @@
-// A round of a shared cluster: the policy is shown what is there, its division is checked and carried out; before that, where
-// somebody decides on the size of the cluster, nodes are requested and given up.
+// A round of a shared cluster: the policy gets the current state, and its division is checked and carried out. With an
+// autoscaler, nodes are requested and released first.
 #include "simulator/cluster/trace_run.h"
 
 #include "base/units.h"
@@ -14,7 +14,7 @@ static int *row_of(const struct rb_trace_run *run, int job)
     return run->rows[job];
 }
 
-// ---- what the policy sees
+// ---- the policy's input
 
 static struct rb_shared_job show(const struct rb_trace_run *run, int id)
 {
@@ -49,9 +49,9 @@ static void show_all(struct rb_trace_run *run)
         run->seen[i] = show(run, run->active[i]);
 }
 
-// ---- what it says
+// ---- the policy's answer
 
-// GPUs on each node in the order of the job's workers; returns on how many nodes.
+// GPUs on each node in the order of the job's workers; returns the number of nodes.
 static int order_nodes(const struct rb_trace_run *run, const int *row, int *out)
 {
     int n = 0;
@@ -128,7 +128,7 @@ static void divide(struct rb_trace_run *run)
     }
 }
 
-// Without those that turn out not to be able to run: what they were given goes to the others at once.
+// Without the jobs that turn out to be unable to run: their GPUs go to the others at once.
 void rb_trace_divide(struct rb_trace_run *run)
 {
     for (int n_skipped = -1; n_skipped != run->n_skipped && run->n_active > 0;) {
@@ -172,7 +172,7 @@ void rb_trace_scale(struct rb_trace_run *run)
     assert(wanted >= run->options.min_nodes && wanted <= run->options.n_nodes);
     while (run->nodes.n_owned < wanted)
         rb_trace_nodes_request(&run->nodes, run->now_us);
-    rb_trace_nodes_arrive(&run->nodes, run->now_us); // where nothing delays them
+    rb_trace_nodes_arrive(&run->nodes, run->now_us); // without delays
     while (run->nodes.n_owned > wanted) {
         const struct rb_autoscale_view now = look(run, owned);
         give_up(run, rb_give_up(&now, run->options.sharing.restart_us, run->options.sharing.round_us));
@@ -195,13 +195,13 @@ double rb_trace_undisturbed(const struct rb_trace_run *run, int job)
     return 1;
 }
 
-// ---- what it costs
+// ---- cost
 
 void rb_trace_charge(struct rb_trace_run *run, int job, int64_t span_us)
 {
     int64_t *gpu_us = run->gpu_us + (size_t)job * (size_t)run->n_prices;
     if (run->n_prices == 1)
-        gpu_us[0] += run->jobs[job].gpus * span_us; // saves the way through all nodes
+        gpu_us[0] += run->jobs[job].gpus * span_us; // avoids the loop over all nodes
     for (int node = 0; run->n_prices > 1 && node < run->cluster.n_nodes; node++)
         gpu_us[run->price[node]] += row_of(run, job)[node] * span_us;
 }

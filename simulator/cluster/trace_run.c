@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Rounds that a policy may leave all GPUs idle while jobs wait.
+// Rounds for which a policy may leave all GPUs idle while jobs wait.
 #define MOST_IDLE_ROUNDS 1000
 
 void rb_trace_options_defaults(struct rb_trace_options *o)
@@ -46,7 +46,7 @@ static bool check(const struct rb_trace *trace, const struct rb_trace_options *o
     return true;
 }
 
-// Each of the two delays with the confidence asked for: later than the sum of both with that confidence, where both spread.
+// Each of the two delays at the requested confidence: longer than the sum of both at that confidence if both vary.
 static int64_t late_provision_us(const struct rb_trace_options *o)
 {
     const struct rb_trace_provisioning *p = &o->provisioning;
@@ -101,7 +101,7 @@ static bool oracle_knows(const struct rb_trace_training *t, int most_gpus)
     return false;
 }
 
-// What can be known before anything runs. All others are skipped when the policy puts them where they cannot be.
+// Reasons known before anything runs. All other jobs are skipped when the policy puts them where they cannot run.
 static void skip_hopeless(struct rb_trace_run *r)
 {
     const struct rb_sharing *policy = r->options.policy;
@@ -241,7 +241,7 @@ bool rb_trace_check_end(struct rb_trace_run *run, struct rb_err *err)
                       run->trace->n - run->n_ended, run->trace->n, run->trace->jobs[run->active[0]].name);
 }
 
-// ---- who is there
+// ---- active jobs
 
 static void reserve(struct rb_trace_run *run)
 {

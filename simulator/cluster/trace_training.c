@@ -32,8 +32,9 @@ void rb_trace_training_finish(struct rb_trace_training *t)
 
 // ---- batch size
 
-// Before there is a model: as close to the initial batch as this number of GPUs can. The gradient's noise takes two gradients to
-// see, and it must be seen where it pays: a single GPU that trains more than the initial batch accumulates.
+// Before there is a model: as close to the initial batch as this number of GPUs can get. Observing the gradient's noise
+// takes two gradients, and it must be observed where it matters: a single GPU that trains more than the initial batch
+// accumulates.
 static struct rb_batch choose_cut(const struct rb_trace_training *t)
 {
     const struct rb_app *app = t->job->app;
@@ -182,7 +183,7 @@ int rb_trace_training_reach(const struct rb_trace_training *t)
     return known < most ? known : most;
 }
 
-// As even as this number of GPUs can lie on the nodes. More than the nodes have are asked for in thought only.
+// As even as this number of GPUs can be on the nodes. More GPUs than the nodes have are only hypothetical.
 static bool is_measured(const struct rb_trace_training *t, int nodes, int gpus, int per_gpu)
 {
     int on_node[RB_APP_MAX_NODES];

@@ -16,13 +16,13 @@ static struct rb_stream stream_of(uint64_t seed, uint32_t replicate, int trial, 
     return s;
 }
 
-// The noise of one report has a key of its own: the resource, over the two fields a curve does not need. Stage 0 is the
+// The noise of one report has its own key: the resource, over the two fields that a curve does not need. Stage 0 is the
 // curve itself.
 static double report_noise(double sd, uint64_t seed, uint32_t replicate, int trial, int64_t resource)
 {
     struct rb_stream s =
         stream_of(seed, replicate, trial, 1 + (uint32_t)(resource >> 16), (uint32_t)(resource & 0xffff));
-    // Box and Muller; only the size of the normal is wanted.
+    // Box-Muller; only the absolute value of the normal is needed.
     const double radius = sqrt(-2 * log(rb_stream_uniform(&s)));
     return sd * radius * fabs(cos(2 * M_PI * rb_stream_uniform(&s)));
 }

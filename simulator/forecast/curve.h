@@ -11,12 +11,12 @@
 struct rb_curve_family {
     double b0;    // mean of b0, how fast a trial learns: 0.1
     double b1;    // weight of b1, how well it begins: 0.1
-    double b2;    // weight of b2, what never goes away: 0.01
-    double noise; // standard deviation of the normal whose size is the noise of one report: 0.005
+    double b2;    // weight of b2, the part that never vanishes: 0.01
+    double noise; // standard deviation of the normal whose absolute value is the noise of one report: 0.005
 };
 extern const struct rb_curve_family rb_curve_family_default;
 
-// What a trial reports after `resource` units: accuracy where the goal is to maximise, else loss.
+// What a trial reports after `resource` units: accuracy if the goal is to maximise, else loss.
 double rb_family_curve(const struct rb_curve_family *family, uint64_t seed, uint32_t replicate, enum rb_goal goal,
                        int trial, int64_t resource);
 double rb_synthetic_curve(uint64_t seed, uint32_t replicate, enum rb_goal goal, int trial, int64_t resource);

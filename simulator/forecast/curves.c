@@ -47,7 +47,7 @@ static void finish_table(struct table *t)
     rb_csv_finish(&t->csv);
 }
 
-// A measured file has other columns, too (progress, gradients): they say nothing here.
+// A measured file has other columns, too (progress, gradients): they are not used here.
 static bool find_columns(struct table *t, struct rb_err *err)
 {
     t->metric = rb_csv_column(&t->csv, "metric");
@@ -112,7 +112,7 @@ static bool read_csv(struct reading *r, const char *path)
 
 // ---- events.jsonl of a run
 
-// Reports as they come; those of a trial are put together afterwards.
+// Reports in their order; those of a trial are combined afterwards.
 struct report {
     int trial;
     int order; // in the file
@@ -138,7 +138,7 @@ static bool read_line(struct reports *reports, const char *path, int line, const
         return rb_err_prefix(err, "line %d of the file", line);
     const struct rb_node *kind = rb_node_member(doc.root, "event"), *trial = rb_node_member(doc.root, "trial"),
                          *resource = rb_node_member(doc.root, "resource"), *metric = rb_node_member(doc.root, "metric");
-    // "nan" and infinities, which are texts, make no curve.
+    // "nan" and infinities, which are strings, are not part of a curve.
     const bool taken = kind && kind->text && strcmp(kind->text, "report") == 0 && metric &&
                        (metric->kind == RB_NODE_FLOAT || metric->kind == RB_NODE_INT);
     int64_t id = 0, at = 0;
@@ -166,7 +166,7 @@ static int by_trial_and_resource(const void *pa, const void *pb)
     return a->order - b->order;
 }
 
-// What a trial reports again after a restart is what it goes on from: the last of a resource counts.
+// A trial that reports again after a restart continues from that report: the last report of a resource counts.
 static bool add_trial(struct reading *r, const char *path, const struct report *reports, int n)
 {
     int64_t *resource = rb_arena_array(r->arena, (size_t)n, sizeof *resource);

@@ -6,15 +6,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The choice is looked at over a window: at its end the best of that time takes all it can use, until the deadline.
+// The choice is evaluated over a window: at its end the best trial takes all the GPUs it can use, until the deadline.
 static const double windows[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1};
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
-// When nodes may be bought, as fractions of the time that is left: the later, the more of them the budget pays for.
+// When nodes may be requested, as fractions of the remaining time: the later, the more of them the budget pays for.
 static const double purchases[] = {0, 1.0 / 4, 1.0 / 2};
 enum { PURCHASES = sizeof purchases / sizeof purchases[0] };
 
-// A choice that raises the expected best by less, in standard deviations of one report, is not worth restarts or money.
+// A choice that raises the expected best score by less, in standard deviations of one report, is not worth restarts or
+// money.
 #define LEAST_GAIN 0.1
 
 struct forecast {
@@ -28,7 +29,7 @@ struct forecast {
 
 // ---- sizes
 
-// Over all windows the best choice, and what staying as it is would bring at best.
+// The best choice over all windows, and the best value of leaving everything unchanged.
 static struct rb_chosen choose(struct forecast *f, double *out_stay)
 {
     struct rb_chosen chosen, best = {.value = -INFINITY};
@@ -73,7 +74,8 @@ static double value_of_pool(struct forecast *f, const struct rb_pool *p, int n_n
     return choose(f, &stay).value;
 }
 
-// The nodes to own from now on, -1: as before. Nodes are bought now only where buying more of them later is no better.
+// The number of nodes to own from now on, -1: unchanged. Nodes are requested now only if requesting more of them later
+// is no better.
 static int choose_pool(struct forecast *f)
 {
     const struct rb_scenario *s = f->f->scenario;
@@ -83,7 +85,7 @@ static int choose_pool(struct forecast *f)
     double best = f->best.value + LEAST_GAIN * rb_curve_noise(f->outlook.curves);
     int buy = -1;
     if (!rb_pool_look(s, f->f->plan, e, &p) || n_gpus < p.n_owned * p.gpus_per_node)
-        return -1; // what was bought last is not there yet
+        return -1; // the last requested nodes are not ready yet
     for (int i = 0; i < PURCHASES; i++) {
         const double wait_us = purchases[i] * f->outlook.left_us;
         const int n = rb_pool_affordable(&p, s, f->f->plan, e, rb_engine_now_us(e) + (int64_t)wait_us);

@@ -1,6 +1,6 @@
-// The adviser of the policy lookahead: forecasts every curve to the deadline, for every size a trial may have, and chooses
-// sizes, admission and the pool so that the expected best score at the deadline is largest. Pure function of what the engine
-// has seen, the plan, and the profile.
+// The adviser of the policy lookahead. It forecasts every curve to the deadline for every size a trial may have, and
+// chooses sizes, admission and the pool so as to maximise the expected best score at the deadline. It is a pure
+// function of the engine's observations, the plan and the profile.
 #ifndef RB_SIMULATOR_FORECAST_H
 #define RB_SIMULATOR_FORECAST_H
 
@@ -13,7 +13,7 @@ struct rb_forecaster {
     const struct rb_plan *plan;
 };
 
-// A rb_adviser_fn; ctx: struct rb_forecaster. false: another policy than lookahead, or nothing has been reported yet.
+// A rb_adviser_fn; ctx: struct rb_forecaster. false: the policy is not lookahead, or nothing has been reported yet.
 bool rb_forecast(void *ctx, const struct rb_engine *e, struct rb_arena *arena, struct rb_advice *out);
 
 #endif

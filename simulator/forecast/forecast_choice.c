@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-// Points at which distribution functions are kept; the expectation above `reached` is a sum over them.
+// Points at which distribution functions are stored; the expectation above `reached` is a sum over them.
 enum { POINTS = 64, LANES = 4 };
 
 struct table {
@@ -68,7 +68,7 @@ static int used(const struct rb_choice *c, const int *size)
     return gpus;
 }
 
-// Newcomers tried on what is left. A trial that pauses would be the first to be handed out again: where one does, none.
+// Newcomers that run on the remaining GPUs. A paused trial would be resumed first, so if one pauses, there are none.
 static double tried(const struct rb_choice *c, const int *size)
 {
     const int left = c->n_gpus - used(c, size);
@@ -85,8 +85,8 @@ static void multiply(double io[POINTS], const double by[POINTS])
         io[p] *= by[p];
 }
 
-// For every trial j the product of the distribution functions of all others but i (-1: of all others): what comes after j, then
-// times what comes before it.
+// For every trial j the product of the distribution functions of all others but i (-1: of all others): the product over
+// the later ones, multiplied by that over the earlier ones.
 static void rests_beside(const struct table *t, const int *size, int i, double out[RB_CHOICE_TRIALS][POINTS])
 {
     double product[POINTS];
@@ -162,7 +162,7 @@ static void consider_growth(const struct table *t, int *size, const double rest[
     }
 }
 
-// Every change of one trial, and every growth paid for by another one's shrinking or pausing. i = -1: none is better.
+// Every change of one trial, and every growth paid for by shrinking or pausing another. i = -1: none is better.
 static struct move best_move(const struct table *t, int *size, double value)
 {
     struct move best = {.i = -1, .value = value + 1e-12};
@@ -197,7 +197,7 @@ static double climb(const struct table *t, int *size)
     }
 }
 
-// The best start of another kind: one trial has what it can use and all others pause. Exchanges come there only through
+// The best start of another kind: one trial has all it can use and all others pause. Exchanges reach it only through
 // worse choices.
 static void alone(const struct table *t, int *out_size)
 {

@@ -1,5 +1,5 @@
-// Who gets how many GPUs, if the best score at the deadline is all that counts: the expectation of the largest of
-// independent normal scores, raised by exchanges until none raises it further.
+// Assigns GPUs to trials if only the best score at the deadline counts. Maximises the expectation of the largest of
+// independent normal scores by exchanges until none raises it further.
 #ifndef RB_SIMULATOR_FORECAST_CHOICE_H
 #define RB_SIMULATOR_FORECAST_CHOICE_H
 
@@ -14,19 +14,19 @@ struct rb_choice {
     int n_trials, n_sizes;
     int gpus[RB_CHOICE_SIZES];       // ascending, gpus[0] = 0: pause
     struct rb_prospect prospects[RB_CHOICE_TRIALS][RB_CHOICE_SIZES]; // of the score, by the number of GPUs of the trial; [0] unused
-    int now[RB_CHOICE_TRIALS];       // index of the size each has
+    int now[RB_CHOICE_TRIALS];       // index of the size of each trial
     int n_gpus;                      // to share among these trials and newcomers
-    double reached;                  // best score there is already: no result is below it
+    double reached;                  // best score so far: no result is below it
 
-    const struct rb_prospect *newcomers; // what a trial that is not known yet may come to: equally likely ones
+    const struct rb_prospect *newcomers; // possible scores of an unknown trial, equally likely
     int n_newcomers;
-    double newcomers_per_gpu;        // tried on each GPU that is left to them; 0: none can be
+    double newcomers_per_gpu;        // tried per GPU left for newcomers; 0: none can be
 };
 
 struct rb_chosen {
     int size[RB_CHOICE_TRIALS];      // index into gpus
-    double value, value_now;         // expected best score; if all stay as they are and what is free is not used
-    bool newcomers;                  // GPUs are left to them
+    double value, value_now;         // expected best score; the same if all stay as they are and free GPUs are not used
+    bool newcomers;                  // GPUs left for newcomers
 };
 
 void rb_choose(const struct rb_choice *c, struct rb_chosen *out);

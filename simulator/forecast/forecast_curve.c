@@ -2,17 +2,18 @@
 
 #include <math.h>
 
-// No shape is quite right, so a long curve must not be more certain of its parameters than this number of reports makes it.
+// No shape is exact, so a long curve must not be more certain of its parameters than this number of reports would make
+// it.
 #define MOST_REPORTS 10.0
-// A report about its curve, in units of the spread of all scores: below, noise is not believed.
+// Minimum noise of a report around its curve, in units of the spread of all scores; smaller estimates are not trusted.
 #define LEAST_NOISE 1e-3
-// Curves with as many reports count half in what the job's curves have in common.
+// Curves with this many reports have half the weight in the common estimates of the job.
 #define HALF_WEIGHT 10.0
 
-// Before forecasts have been checked, as many are assumed to have been as far off as they said.
+// Prior of the calibration: this many checked forecasts whose errors matched their stated deviations.
 #define DOUBTS 4.0
 
-// What a doubling of resource may bring beyond every forecast, in units of the spread of all scores.
+// Gain beyond every forecast from doubling the resource, in units of the spread of all scores.
 #define SURPRISE 1.5
 
 struct line {
@@ -29,7 +30,7 @@ struct shape_prior {
 struct rb_curve_model {
     const struct rb_seen_curves *seen;
     double noise_var, scale_var;
-    double inflation; // of standard deviations: how much further off past forecasts were than they said
+    double inflation; // factor on standard deviations: past errors of forecasts over their stated deviations
     struct shape_prior prior[RB_CURVE_SHAPES];
     struct line *lines; // [n_trials x RB_CURVE_SHAPES]
 };
@@ -44,7 +45,7 @@ struct fit {
     double spread;  // sum of (x - mean x)^2
 };
 
-// false: too few reports to draw a line and say how far off they are.
+// false: too few reports to fit a line and its error.
 static bool least_squares(const struct rb_curve_sums *t, int k, struct fit *out)
 {
     if (t->n < 3)
@@ -58,7 +59,7 @@ static bool least_squares(const struct rb_curve_sums *t, int k, struct fit *out)
     return true;
 }
 
-// Residuals about each trial's best shape, over all trials; noise is what remains when the shape is right.
+// Residuals around each trial's best shape, over all trials; they are the noise if the shape is right.
 static double noise_variance(const struct rb_seen_curves *seen, double scale_var)
 {
     double squares = 0, freedom = 0;
@@ -78,7 +79,7 @@ static double noise_variance(const struct rb_seen_curves *seen, double scale_var
     return freedom > 0 && squares / freedom > least ? squares / freedom : freedom > 0 ? least : 0.01 * scale_var;
 }
 
-// Of all scores reported about their mean; what a score may be before anything is known of its trial.
+// Variance of all reported scores around their mean: the prior of a score when nothing is known of its trial.
 static double scale_variance(const struct rb_seen_curves *seen, int *out_n, double *out_mean)
 {
     double y = 0, yy = 0;
@@ -94,14 +95,14 @@ static double scale_variance(const struct rb_seen_curves *seen, int *out_n, doub
     return var > 1e-18 ? var : 1e-18;
 }
 
-// ---- what the job's curves have in common
+// ---- common parameters of the job's curves
 
 static double temper(const struct rb_curve_sums *t)
 {
     return t->n > MOST_REPORTS ? MOST_REPORTS / t->n : 1;
 }
 
-// Mean and variance of the rises, each weighed by how well its curve knows it (random effects; two rounds).
+// Mean and variance of the rises, each weighted by the precision of its curve (random effects; two rounds).
 static void fit_rises(const struct rb_curve_model *m, int k, struct shape_prior *p)
 {
     double mean = 0, var = 16 * m->scale_var;
@@ -133,14 +134,14 @@ static void fit_priors(struct rb_curve_model *m, double mean_score)
         struct shape_prior *p = &m->prior[k];
         *p = (struct shape_prior){.u = mean_score, .var_u = 4 * m->scale_var};
         fit_rises(m, k, p);
-        p->u = mean_score - 0.5 * p->v; // reports lie on the way from start to end
+        p->u = mean_score - 0.5 * p->v; // reports are at resources between start and end
         p->var_u += 0.25 * p->var_v;
     }
 }
 
-// ---- every trial's own curve
+// ---- each trial's own curve
 
-// Bayesian linear regression of one shape; *out_log: log evidence, up to what all shapes share.
+// Bayesian linear regression of one shape; *out_log: log evidence, up to a constant shared by all shapes.
 static struct line posterior(const struct rb_curve_model *m, const struct rb_curve_sums *t, int k, double *out_log)
 {
     const struct shape_prior *p = &m->prior[k];
@@ -167,7 +168,7 @@ static void fit_lines(const struct rb_curve_model *m, const struct rb_curve_sums
         lines[k].weight /= sum;
 }
 
-// Shapes that long curves have are likelier for the short ones.
+// Shapes that fit the long curves are more likely for the short ones.
 static void learn_shapes(struct rb_curve_model *m)
 {
     double sums[RB_CURVE_SHAPES], total = RB_CURVE_SHAPES;
@@ -183,9 +184,10 @@ static void learn_shapes(struct rb_curve_model *m)
         m->prior[k].log_weight = log(sums[k] / total);
 }
 
-// ---- what they say
+// ---- forecasts
 
-// The curve of a shape, shifted by how far the last reports were off it: the nearest past says most about the near future.
+// The curve of a shape, shifted by the deviation of the last reports: the most recent past is the best predictor of the
+// near future.
 static struct rb_prospect along(const struct line *l, const struct rb_curve_sums *t, int k, double x, double noise_var)
 {
     const double trust = t->n / (t->n + 4.0);
@@ -207,8 +209,8 @@ static struct rb_prospect mixture(const struct rb_curve_model *m, const struct r
     return (struct rb_prospect){.mean = mean, .sd = sqrt(var > 0 ? var : 0)};
 }
 
-// Every curve is forecast from where it was at its last power of two of reports, and compared with what came. The mean of x
-// that recent reports have is as good as a resource: curves are linear in x.
+// Forecasts every curve from its last power of two of reports, and compares with the later reports. The mean x of
+// recent reports serves as a resource: curves are linear in x.
 static double past_errors(const struct rb_curve_model *m)
 {
     double squares = DOUBTS, n = DOUBTS;

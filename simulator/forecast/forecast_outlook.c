@@ -105,7 +105,7 @@ static void look_at_trials(struct rb_outlook *o)
     o->others_gpus = all - taken;
 }
 
-// What a trial took before it was stopped or paused says what the next one will take.
+// Durations of a trial before it was stopped or paused predict the next one.
 static void look_at_newcomers(struct rb_outlook *o)
 {
     double us = 0, resource = 0;
@@ -135,8 +135,8 @@ static struct rb_prospect prospect(const struct rb_outlook *o, int trial, double
     return p;
 }
 
-// The score at the deadline if the trial has `size` during the window and is then the one that takes all; its spread as far
-// as the window uncovers it, in proportion to what is trained in it.
+// The score at the deadline if the trial has `size` during the window and is then the one that takes all. Its spread is
+// the part that the window reveals, in proportion to the resource trained in it.
 static struct rb_prospect prospect_of(const struct rb_outlook *o, int trial, int size, double window_us)
 {
     const struct rb_trial *t = rb_engine_trial(o->e, trial);
@@ -147,14 +147,14 @@ static struct rb_prospect prospect_of(const struct rb_outlook *o, int trial, int
     const double during = o->pace[now] * wait_us + o->pace[size] * fmax(window_us - wait_us - restart_us, 0);
     const double after = grows ? o->pace[o->largest] * fmax(after_us - o->restart_us, 0) : o->pace[size] * after_us;
     const double most = o->max_resource - (double)t->resource;
-    // The unit that is under way at the deadline is lost: half of one on average.
+    // The unit in progress at the deadline is lost: half of one on average.
     const double ahead = fmin(fmax(during + after - 0.5, 0), most);
     struct rb_prospect p = prospect(o, trial, fmax((double)t->resource + ahead, 1));
     p.sd *= ahead > 0 ? sqrt(fmin(during / ahead, 1)) : 0;
     return p;
 }
 
-// What a newcomer comes to that is found during the window and then takes all: what the job's trials would have come to.
+// Possible scores of a newcomer that is found during the window and then takes all: those of the job's trials.
 static int newcomers(const struct rb_outlook *o, double window_us, struct rb_prospect *out)
 {
     const struct rb_seen_curves *seen = o->seen.curves;
@@ -172,7 +172,7 @@ static int newcomers(const struct rb_outlook *o, double window_us, struct rb_pro
         squares += out[n].mean * out[n].mean;
         n++;
     }
-    // A kernel density of what they come to (Silverman's width).
+    // A kernel density of these scores (Silverman's width).
     const double var = n > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
     for (int i = 0; i < n; i++)
         out[i].sd = 1.06 * sqrt(fmax(var, 0)) * pow(n, -0.2);

@@ -1,4 +1,4 @@
-// What a forecast starts from: how long things take, who may have which size, and where every curve would be at the deadline.
+// Inputs of a forecast: durations, the sizes each trial may have, and every curve's value at the deadline.
 #ifndef RB_SIMULATOR_FORECAST_OUTLOOK_H
 #define RB_SIMULATOR_FORECAST_OUTLOOK_H
 
@@ -13,7 +13,7 @@ struct rb_outlook {
     const struct rb_curve_model *curves;
     double left_us, restart_us, unit_us; // unit: on one atom
     double max_resource;
-    double boot_us;                      // until GPUs that no one has yet can be used
+    double boot_us;                      // time until GPUs that are not owned yet can be used
     int n_gpus;
     int sizes[RB_CHOICE_SIZES];   // [0] = 0: pause
     double pace[RB_CHOICE_SIZES]; // units of resource per microsecond
@@ -21,22 +21,22 @@ struct rb_outlook {
     int trials[RB_CHOICE_TRIALS]; // candidates
     int n_trials;
     int others_gpus;    // of trials that are not candidates
-    double newcomer_us; // what trying one takes, on one atom
+    double newcomer_us; // cost of trying one, on one atom
     double newcomer_resource;
 };
 
 
-// Forecasts are made from as many trials of the job as newcomers: more change no distribution.
+// Forecasts use this many trials of the job as newcomers; more do not change the distribution.
 enum { RB_OUTLOOK_NEWCOMERS = 96 };
 
-// As things are now. Borrows from the engine; what it makes lives in `arena`. false: another policy than lookahead, the
-// deadline has passed, or nothing can be said yet.
+// The current state. Borrows from the engine; what it makes lives in `arena`. false: the policy is not lookahead, the
+// deadline has passed, or no forecast is possible yet.
 bool rb_outlook_look(const struct rb_plan *plan, const struct rb_engine *e, struct rb_arena *arena,
                      struct rb_outlook *out);
-// The same with n GPUs to share, of which those that are not there yet come after boot_us.
+// The same with n GPUs to share; those that do not exist yet arrive after boot_us.
 void rb_outlook_resize(struct rb_outlook *o, int n_gpus, double boot_us);
 
-// The choice if, after a window, the best of that time takes all it can use until the deadline. `newcomers`
+// The choice if, after a window, the trial that is best then takes all GPUs it can use until the deadline. `newcomers`
 // [RB_OUTLOOK_NEWCOMERS] is borrowed by *out.
 void rb_outlook_pose(const struct rb_outlook *o, double window_us, struct rb_prospect *newcomers, struct rb_choice *out);
 

@@ -19,7 +19,7 @@ bool rb_pool_look(const struct rb_scenario *s, const struct rb_plan *plan, const
     return true;
 }
 
-// Of every node so far, those that are owned until the deadline, as a hard budget counts them. -1: beyond every number.
+// Bill of all nodes so far, with the owned ones until the deadline, as a hard budget counts them. -1: overflow.
 static int64_t reserved_uusd(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_engine *e)
 {
     int64_t total = 0;

@@ -1,4 +1,4 @@
-// Laws from what is given, and what can be read off one law: probabilities, quantiles, its transform.
+// Laws from inputs, and the quantities read off a single law: probabilities, quantiles, its transform.
 #include "simulator/laws/law.h"
 
 #include "simulator/laws/law_grid.h"
@@ -26,8 +26,8 @@ struct rb_law rb_law_constant(double seconds)
     };
 }
 
-// The scale on which the distribution function bends: its standard deviation, but that of the nearer half if that is
-// smaller, since a heavy tail widens the former.
+// The scale on which the distribution function bends: its standard deviation, or the one of the nearer half if that is
+// smaller, since a heavy tail increases the former.
 static double bend_of(const struct rb_dist *d)
 {
     const double median = rb_dist_quantile(d, 0.5);
@@ -38,7 +38,7 @@ static double bend_of(const struct rb_dist *d)
     return right > 0 ? fmin(bend, right) : bend;
 }
 
-// Fine enough for the bend, and a little coarser where a long tail would make it too many points.
+// Fine enough for the bend, but coarser if a long tail would need too many points.
 static double step_of(const struct rb_dist *d, double range)
 {
     const double bend = bend_of(d);
@@ -56,7 +56,7 @@ static double largest_atom(const double *sorted, int n)
     return n > 1 ? (double)most / (n - 1) : 1;
 }
 
-// The grid against the formula where a density may be steepest: after its beginning.
+// Compares the grid with the formula where a density may be steepest: after its beginning.
 static double worst_probe(const struct rb_law *law, const struct rb_dist *d)
 {
     static const double cells[] = {1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 1.5, 2.5, 4.5, 8.5};
@@ -76,7 +76,7 @@ struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena)
     double low = empirical ? d->values[0] : rb_dist_quantile(d, RB_LAW_BELOW);
     const double high = empirical ? d->values[d->n_values - 1] : rb_dist_quantile(d, 1 - RB_LAW_ABOVE);
     const double step = step_of(d, high - low);
-    if (low < step) // the density may jump there, and a jump at a point of the grid does no harm
+    if (low < step) // the density may jump there, and a jump at a grid point is harmless
         low = 0;
     struct rb_law_grid grid = rb_law_grid_make(low, high, step, arena);
     for (int i = 0; i < grid.n; i++) {
@@ -91,7 +91,8 @@ struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena)
 
 // ---- reading
 
-// In the cell above point i, where the cubic rises from below[i] < u: bisection, since it may be flat. Slopes at its ends.
+// In the cell above point i, from which the cubic rises with below[i] < u: bisection, since the cubic may be flat.
+// Slopes at its ends.
 static double invert_cell(const struct rb_law *law, int i, double slope_from, double slope_to, double u)
 {
     const bool lower = law->below[i] < 0.5;
@@ -155,10 +156,10 @@ double rb_law_read_quantile(struct rb_law_reader *r, double u)
 
 // ---- transforms
 
-#define LANES 8  // angles side by side
-#define SPINS 16 // between two that libm is asked for: their errors add up
+#define LANES 8  // angles processed in parallel
+#define SPINS 16 // between two that are computed by libm: their errors accumulate
 
-// exp(i x) at `LANES` numbers x the same distance apart; every step goes on by as many.
+// exp(i x) at `LANES` evenly spaced numbers x; every step advances by LANES of them.
 struct spin {
     double from, apart;
     double c[LANES], s[LANES], on_c, on_s;
@@ -186,8 +187,8 @@ static double cell_mass(const struct rb_law *law, int k)
     return law->below[k] < 0.5 ? law->below[k + 1] - law->below[k] : law->above[k] - law->above[k + 1];
 }
 
-// Sum over k of mass[k] exp(i theta (k + 1/2)) at LANES angles theta, half of each given by its cosine and sine: Horner's rule, from
-// the last cell to the first.
+// Sum over k of mass[k] exp(i theta (k + 1/2)) at LANES angles theta, given by the cosine and sine of half of each:
+// Horner's rule, from the last cell to the first.
 static void sum_cells(const double *mass, int n, const struct spin *half, double *out_re, double *out_im)
 {
     double turn_re[LANES], turn_im[LANES], re[LANES] = {0}, im[LANES] = {0};
@@ -208,10 +209,10 @@ static void sum_cells(const double *mass, int n, const struct spin *half, double
     }
 }
 
-#define COARSE_ANGLE 2.5 // radians of frequency a step, beyond which the grid knows the law's beginning only
+#define COARSE_ANGLE 2.5 // radians of frequency per step, beyond which the grid only represents the law's beginning
 
-// From the sum over cells to the transform, docs/MODEL.md "Laws": the sum is that of a density averaged over a cell and
-// repeated at every multiple of 2 pi / step. The average is divided out; of the repetitions only those matter that come
+// From the sum over cells to the transform, docs/MODEL.md "Laws". The sum is that of a density averaged over a cell and
+// repeated at every multiple of 2 pi / step. The average is divided out. Of the repetitions only those matter that come
 // from a jump of the density at the law's lower end, and they have a closed form. sine: of half the angle.
 static void put_right(double angle, double sine, double start, double *re, double *im)
 {
@@ -224,7 +225,7 @@ static void put_right(double angle, double sine, double start, double *re, doubl
     *im -= start * u / 2 * repeated;
 }
 
-// Far out a transform is what the density's jump at the lower end and its slope there make of it.
+// At high frequencies a transform is determined by the density's jump at the lower end and its slope there.
 static void put_far(double angle, double start, double bend, double *re, double *im)
 {
     *re = -bend / (angle * angle);
@@ -253,7 +254,7 @@ void rb_law_transform_from(const struct rb_law *law, double omega, int from, int
                 put_right(angle, half.s[l], start, &re[l], &im[l]);
             else
                 put_far(angle, start, bend, &re[l], &im[l]);
-            re[l] += law->below[0]; // what lies at the lowest point
+            re[l] += law->below[0]; // mass at the lowest point
             out_re[j + l] = re[l] * turn.c[l] - im[l] * turn.s[l];
             out_im[j + l] = re[l] * turn.s[l] + im[l] * turn.c[l];
         }

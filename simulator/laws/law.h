@@ -1,5 +1,6 @@
-// The law of a duration in numbers: its distribution function on an even grid, below and above kept apart so that both
-// tails are accurate relative to themselves. What the closed forms compute with. A value; its arrays live in an arena.
+// The law of a duration in numbers: its distribution function on an even grid, with P(X <= x) and P(X > x) stored
+// separately so that both tails have a small relative error. The closed forms compute with it. A value; its arrays live
+// in an arena.
 // Source of the method: order statistics (David and Nagaraja, "Order Statistics", chapter 2); characteristic functions by
 // the trapezoid rule, which is spectrally accurate for smooth integrands (Trefethen and Weideman, SIAM Review 56, 2014).
 #ifndef RB_SIMULATOR_LAW_H
@@ -16,13 +17,13 @@ struct rb_law {
     int n;                      // points; 1: a constant at low_s
     const double *below;        // [n] P(X <= x_i), never falls; last 1 to 1e-12
     const double *above;        // [n] P(X > x_i), 1 - below but accurate where it is tiny
-    double mean_s, variance_s2; // of the exact law, not of the grid, where a formula exists
-    double error;               // no |P(X <= x)| is further from the truth than this: numerics, and sampling at 99.9 %
-    double tail_error;          // the part of it that is no smaller in the tails: what the largest of k inherits k times
+    double mean_s, variance_s2; // of the exact law, not of the grid, if a formula exists
+    double error;               // bound on the error of every P(X <= x): numerics, and sampling at 99.9 %
+    double tail_error;          // the part that does not shrink in the tails: the largest of k inherits k times this
     double jump;                // largest step of the distribution function (atoms); 0: smooth
 };
 
-// Errors of all functions below: none; what cannot be represented raises `error`.
+// No function below fails; what cannot be represented exactly increases `error`.
 struct rb_law rb_law_constant(double seconds);
 struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena);
 // Sum and product of independent durations; a times a factor >= 0.
@@ -34,13 +35,13 @@ struct rb_law rb_law_sum_of(const struct rb_law *a, int64_t k, struct rb_arena *
 
 double rb_law_below(const struct rb_law *law, double seconds);    // P(X <= x), cubic between points, monotone
 
-// Quantiles one after the other, each near the last: the same bits, found in a few steps.
+// Reads quantiles in sequence, each near the previous: bit-identical results in a few steps.
 struct rb_law_reader {
     const struct rb_law *law;
-    int cell; // between two points, that the last one was in; -1: below the first
+    int cell; // cell between two points that contained the last one; -1: below the first
     double slope_from, slope_to;
 };
-struct rb_law_reader rb_law_read_from(const struct rb_law *law, double u); // the first will be near u
+struct rb_law_reader rb_law_read_from(const struct rb_law *law, double u); // the first one will be near u
 double rb_law_read_quantile(struct rb_law_reader *r, double u);
 
 #endif

@@ -1,5 +1,5 @@
-// Laws from laws: sums and products of two. Sums and products are mixtures: the wider law, moved or
-// stretched, over nodes of the narrower one. All weights are positive, so both tails stay accurate relative to themselves.
+// Combines two laws by sum or product. Both are mixtures: the wider law, moved or stretched, over nodes of the narrower
+// one. All weights are positive, so both tails keep a small relative error.
 #include "simulator/laws/law_grid.h"
 
 #include <assert.h>
@@ -10,12 +10,12 @@
 #define NODES_REACH   7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
 #define COARSEST      1.0 // normal scores between nodes
 #define FINEST        0.03125
-#define GOOD_ENOUGH   1e-7  // what the cubic between points of the wider law errs by, nearly ...
-#define OF_GIVEN      0.01  // ... or of what the laws given err by
-#define PROBES        23    // where two sets of nodes are compared
-#define RANKED_DUST   1e-16 // of a sum, what its last terms may be
+#define GOOD_ENOUGH   1e-7  // error of the cubic between points of the wider law, roughly ...
+#define OF_GIVEN      0.01  // ... or the error of the given laws
+#define PROBES        23    // for comparing two sets of nodes
+#define RANKED_DUST   1e-16 // of a sum: upper bound on its last terms
 #define RANKED_POINTS 12    // between one deviation below the middle and one above
-#define CROWDED       24    // points per standard deviation: every second one will do
+#define CROWDED       24    // points per standard deviation: every second one suffices
 
 struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_arena *arena)
 {
@@ -42,7 +42,7 @@ static struct rb_law moved(const struct rb_law *a, const struct rb_law *constant
 
 // ---- nodes
 
-struct nodes { // a law as points with weights: the trapezoid rule over its quantile function of normal scores
+struct nodes { // a law as weighted points: the trapezoid rule over its quantile function of normal scores
     int n;
     double *value, *weight, sum; // of the weights
 };
@@ -77,7 +77,7 @@ static struct nodes both(const struct nodes *a, const struct nodes *b, struct rb
 
 enum operation { SUM, PRODUCT };
 
-// Where the wider law is asked when the result is asked at `seconds` and the narrower is `value`.
+// Where the wider law is evaluated for the result at `seconds` when the narrower law is `value`.
 static double wider_at(enum operation op, double seconds, double value)
 {
     if (op == SUM)
@@ -96,7 +96,7 @@ static double mixed(enum operation op, const struct rb_law_curve *wide, const st
     return sum / nodes->sum;
 }
 
-// The distribution function by one rule, where two are compared.
+// The distribution function by one rule, at the points used to compare two rules.
 static void probe(enum operation op, const struct rb_law_curve *wide, const struct nodes *nodes,
                   const struct rb_law_grid *grid, double below[PROBES])
 {
@@ -106,8 +106,8 @@ static void probe(enum operation op, const struct rb_law_curve *wide, const stru
     }
 }
 
-// The rule with its nodes moved by half of what is between them errs by as much the other way; where a density jumps, not
-// quite: hence *out_error is twice the difference. While that is too much, both rules together are the next one.
+// The rule with its nodes shifted by half their spacing has the opposite error, though not exactly if a density jumps;
+// hence *out_error is twice the difference. While that is too large, both rules together are the next one.
 static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *wide, const struct rb_law *narrow,
                                  const struct rb_law_grid *grid, double *out_error, struct rb_arena *scratch)
 {
@@ -131,7 +131,7 @@ static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *w
     }
 }
 
-// Where half of the result lies, roughly: below it the lower tail is summed, above it the upper one.
+// The approximate middle of the result: below it the lower tail is summed, above it the upper one.
 static void fill_product(const struct rb_law_curve *wide, const struct nodes *nodes, double middle,
                          struct rb_law_grid *grid)
 {
@@ -144,10 +144,10 @@ static void fill_product(const struct rb_law_curve *wide, const struct nodes *no
     }
 }
 
-// ---- sums, points of the result being as far apart as points of the wider law, or a multiple
+// ---- sums; the points of the result are as far apart as those of the wider law, or a multiple of that
 
-// The wider law moved by one node: point i of the result lies in its cell first + i * stride, all at one share of a cell, so
-// that the cubic's factors are made once.
+// The wider law moved by one node: point i of the result is in its cell first + i * stride, always at the same relative
+// position, so that the cubic's factors are computed once.
 struct moved_law {
     const struct rb_law_curve *wide;
     int first, stride;
@@ -161,7 +161,7 @@ static struct moved_law move_by(const struct rb_law_curve *wide, double value_s,
     return (struct moved_law){wide, (int)first, stride, w * w * (3 - 2 * w), w * (1 - w) * (1 - w), w * w * (w - 1)};
 }
 
-// The first point of the result, up to n, that lies in this cell or in a later one.
+// The first point of the result, up to n, that is in this cell or in a later one.
 static int first_point_in(const struct moved_law *m, int cell, int n)
 {
     const int points = cell > m->first ? (cell - m->first + m->stride - 1) / m->stride : 0;
@@ -228,7 +228,7 @@ static void fill_by_cells(const struct rb_law_curve *wide, const struct nodes *n
         grid->below[i] = 1 - grid->above[i];
 }
 
-// The law at points of another step, from its lowest one on.
+// The law at points of another step, from its lowest point on.
 static struct rb_law resampled(const struct rb_law_curve *of, double step_s, struct rb_arena *scratch)
 {
     struct rb_law law = *of->law;
@@ -246,8 +246,8 @@ static struct rb_law resampled(const struct rb_law_curve *of, double step_s, str
     return law;
 }
 
-// Returns what interpolation adds to the error: a grid of as many points as may be has a step of its own, and then the wider
-// law is interpolated twice.
+// Returns the error that interpolation adds: with the maximum number of points the grid has its own step, and then the
+// wider law is interpolated twice.
 static double fill_sum(const struct rb_law_curve *wide, const struct nodes *nodes, double middle_s,
                        struct rb_law_grid *grid, struct rb_arena *scratch)
 {
@@ -262,7 +262,7 @@ static double fill_sum(const struct rb_law_curve *wide, const struct nodes *node
     return wide->law->error;
 }
 
-// A density that jumps where its law begins: mixing over it is smooth, moving it about is not.
+// A density that jumps at its law's lower end: mixing over such a law is smooth, moving it is not.
 static bool begins_with_a_jump(const struct rb_law *law)
 {
     return rb_law_slope(law, 0) > 1e-4 * law->step_s / sqrt(law->variance_s2);

@@ -11,7 +11,7 @@ struct rb_law_grid rb_law_grid_make(double low_s, double high_s, double step_s, 
     if (cells < RB_LAW_LEAST_POINTS - 1)
         cells = RB_LAW_LEAST_POINTS - 1;
     struct rb_law_grid grid = {.low_s = low_s, .n = (int)cells + 1};
-    // An exact multiple of the step is kept where it fits: sums then share the grid of what they are made of.
+    // An exact multiple of the step is kept if it fits: sums then share the grid of their terms.
     grid.step_s = step_s * cells >= range && step_s * (cells - 1) < range ? step_s : range / cells;
     grid.below = rb_arena_array(arena, (size_t)grid.n, sizeof *grid.below);
     grid.above = rb_arena_array(arena, (size_t)grid.n, sizeof *grid.above);
@@ -25,7 +25,7 @@ static const double derivative_weights[5][5] = {
     {-25, 48, -36, 16, -3}, {-3, -10, 18, -6, 1}, {1, -8, 0, 8, -1}, {-1, 6, -18, 10, 3}, {3, -16, 36, -48, 25},
 };
 
-// Slope at point i of values spaced by `stride`, of which there are n, in the array that is small there.
+// Slope at point i of n values spaced by `stride`, in the array that is small there.
 static double slope_of(const struct rb_law *law, int i, int stride, int n)
 {
     const bool lower = law->below[i * stride] < 0.5;
@@ -99,7 +99,7 @@ double rb_law_curve_above(const struct rb_law_curve *curve, double seconds)
 // ---- finishing
 
 // Mean and second moment about the lowest point are integrals of P(X > x) and 2 x P(X > x): the trapezoid rule with the
-// first term of Euler and Maclaurin, which is all there is for a law that begins with a jump of its density.
+// first Euler-Maclaurin term, which is the only one for a law that begins with a jump of its density.
 void rb_law_grid_moments(const struct rb_law *law, double *out_mean_s, double *out_variance_s2)
 {
     double first = 0, second = 0;
@@ -113,8 +113,8 @@ void rb_law_grid_moments(const struct rb_law *law, double *out_mean_s, double *o
     *out_variance_s2 = law->step_s * law->step_s * fmax(0, second + law->above[0] / 6 - mean * mean);
 }
 
-// What interpolation errs by: on every second point alone it errs at the others by 16 times as much where the law is
-// smooth, and by 2 where its density jumps. 8 is between, and the largest is taken.
+// Interpolation error: with every second point only, the error at the others is 16 times as large if the law is smooth,
+// and twice as large if its density jumps. The factor 8 is in between, and the maximum is taken.
 static double error_between_points(const struct rb_law *law)
 {
     const int n = (law->n + 1) / 2;
@@ -147,7 +147,7 @@ static void cut_ends(struct rb_law_grid *grid)
     grid->above += first;
 }
 
-// Numbers of either array err by rounding only; the larger of the two is the complement of the smaller.
+// Both arrays have only rounding errors; the larger value is the complement of the smaller.
 static void order(struct rb_law_grid *grid)
 {
     int middle = 0;
@@ -183,7 +183,7 @@ struct rb_law rb_law_grid_finish(struct rb_law_grid *grid, double mean_s, double
     law.mean_s = isnan(mean_s) ? mean : mean_s;
     law.variance_s2 = isnan(variance_s2) ? variance : variance_s2;
     law.tail_error = fmin(1, tail_error + RB_LAW_ABOVE);
-    // An atom between two points is smeared over the cell.
+    // An atom between two points is spread over the cell.
     law.error = fmin(1, fmax(jump, error_between_points(&law)) + error + law.tail_error);
     return law;
 }

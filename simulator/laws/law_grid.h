@@ -1,4 +1,4 @@
-// How laws are made: an even grid to fill in, and what is then worked out from it. Private to simulator/laws/.
+// Construction of laws: an even grid to fill in, and the quantities derived from it. Private to simulator/laws/.
 #ifndef RB_SIMULATOR_LAW_GRID_H
 #define RB_SIMULATOR_LAW_GRID_H
 
@@ -14,20 +14,19 @@ struct rb_law_grid {
     double *below, *above; // to be filled in, [n]
 };
 
-// At most RB_LAW_POINTS_HEAVY points from low to high, at least RB_LAW_LEAST_POINTS; step_s is made smaller or larger for
-// that.
+// At most RB_LAW_POINTS_HEAVY points from low to high, at least RB_LAW_LEAST_POINTS; step_s is adjusted accordingly.
 struct rb_law_grid rb_law_grid_make(double low_s, double high_s, double step_s, struct rb_arena *arena);
-// Cuts off empty ends, sees to it that nothing falls, and estimates the error between points. Mean and variance NAN: from
-// the grid. `error` and `tail_error`: those of the points.
+// Trims empty ends, makes the function monotone, and estimates the error between points. Mean and variance NAN:
+// computed from the grid. `error` and `tail_error`: those of the points.
 struct rb_law rb_law_grid_finish(struct rb_law_grid *grid, double mean_s, double variance_s2, double jump, double error,
                                  double tail_error);
 
-// Mean and variance of the law as the grid has it.
+// Mean and variance computed from the grid.
 void rb_law_grid_moments(const struct rb_law *law, double *out_mean_s, double *out_variance_s2);
-// Density times step at point i, from five points (fourth order), limited so that the cubic between points never falls.
+// Density times step at point i, from five points (fourth order), limited so that the cubic between points is monotone.
 double rb_law_slope(const struct rb_law *law, int i);
 
-// A law with its slopes, for those who evaluate it at many points.
+// A law with its slopes, for evaluation at many points.
 struct rb_law_curve {
     const struct rb_law *law;
     double *slope; // [n]

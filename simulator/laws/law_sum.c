@@ -1,19 +1,19 @@
-// Sums of k copies of one law by characteristic functions. A density on a bounded interval
-// is its cosine series, whose coefficients are values of the transform (Fang and Oosterlee, SIAM J. Sci. Comput. 31,
-// 2008); the distribution function is the series summed term by term.
+// Sums of k copies of one law by characteristic functions. A density on a bounded interval is its cosine series, whose
+// coefficients are values of the transform (Fang and Oosterlee, SIAM J. Sci. Comput. 31, 2008); the distribution
+// function is the series summed term by term.
 #include "simulator/laws/law_grid.h"
 
 #include <float.h>
 #include <math.h>
 
 #define PI         3.14159265358979323846
-#define CUT        1e-13 // probability left outside of the interval, on each side
+#define CUT        1e-13 // probability outside the interval, on each side
 #define MOST_TERMS 1024
-#define SETTLED    1e-13 // of a transform: nothing that matters comes after it
+#define SETTLED    1e-13 // of a transform: later terms are negligible
 #define STEPS      14    // points per standard deviation
 #define CHERNOFF   14    // exponents tried
 
-// ---- how far a sum reaches
+// ---- the range of a sum
 
 // ln E exp(t (X - mean)), every cell's probability spread evenly over it.
 static double cumulant_generating(const struct rb_law *law, double mean_s, double t)
@@ -46,7 +46,7 @@ static double reach(const struct rb_law *law, double k, double p, double sign)
 // ---- the cosine series
 
 // A law from its transform about `center_s`, phi(j pi / width), j = 0 .. n_terms - 1: the density's cosine series on
-// [center + start, center + start + width], outside of which there must be next to nothing.
+// [center + start, center + start + width]; the probability outside must be negligible.
 struct series {
     double center_s, start_s, width_s;
     int n_terms;
@@ -92,8 +92,8 @@ static struct rb_law law_of_series(const struct series *s, double step_s, double
 
 // ---- k copies
 
-// phi^k of a law about its mean, until it has settled. The grid's mean and variance differ from the law's by a little,
-// which k copies would add up: both are put right.
+// phi^k of a law about its mean, until it is negligible. The grid's mean and variance differ slightly from the law's,
+// and k copies would add up the differences: both are corrected.
 static bool power_series(const struct rb_law *a, int64_t k, struct series *s, struct rb_arena *scratch)
 {
     struct rb_law centered = *a;
@@ -101,7 +101,7 @@ static bool power_series(const struct rb_law *a, int64_t k, struct series *s, st
     rb_law_grid_moments(a, &mean, &variance);
     centered.low_s -= mean;
     const double omega = PI / s->width_s, spare = (a->variance_s2 - variance) / 2;
-    const int finest = (int)fmin(MOST_TERMS, 0.7 * PI / (a->step_s * omega)); // beyond, the grid knows nothing
+    const int finest = (int)fmin(MOST_TERMS, 0.7 * PI / (a->step_s * omega)); // beyond, the grid is inaccurate
     s->re = rb_arena_array(scratch, MOST_TERMS + 8, sizeof *s->re);
     s->im = rb_arena_array(scratch, MOST_TERMS + 8, sizeof *s->im);
     double *re = s->re, *im = s->im;
@@ -133,7 +133,7 @@ static bool sum_by_series(const struct rb_law *a, int64_t k, struct rb_arena *ar
     struct rb_arena scratch;
     rb_arena_init(&scratch);
     const bool ok = power_series(a, k, &s, &scratch);
-    if (ok) // what one copy's law errs by, relative to its spread, shrinks in the sum's: its moments are right
+    if (ok) // the error of one copy's law, relative to its spread, shrinks in the sum: its moments are right
         *out =
             law_of_series(&s, deviation / STEPS, mean, deviation * deviation, 4 * CUT + 1e-15 * sqrt((double)k), arena);
     rb_arena_finish(&scratch);
@@ -142,7 +142,7 @@ static bool sum_by_series(const struct rb_law *a, int64_t k, struct rb_arena *ar
     return ok;
 }
 
-// Where the transform settles too slowly (a density that jumps), pairs are smoother.
+// If the transform decays too slowly (a density that jumps), pairs are smoother.
 struct rb_law rb_law_sum_of(const struct rb_law *a, int64_t k, struct rb_arena *arena)
 {
     struct rb_law sum;

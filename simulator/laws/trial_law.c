@@ -5,7 +5,7 @@
 
 // ---- one trial
 
-// Families that are closed under sums of independent copies. A truncated normal is one as long as nothing is cut off.
+// Families closed under sums of independent copies. A truncated normal is one as long as nothing is cut off.
 static bool sum_in_family(const struct rb_dist *d, int64_t k, struct rb_dist *out)
 {
     struct rb_dist sum = *d;

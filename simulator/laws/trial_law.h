@@ -6,10 +6,11 @@
 #include "simulator/model/scenario.h"
 #include "simulator/laws/law.h"
 
-// startup + unit_s * between * (sum of `units` times within) + checkpoint. `unit_s` from rb_scenario_unit_s; the factor of
-// measurement (training.relative_error) is not in it: it is common to all trials of a replicate.
+// startup + unit_s * between * (sum of `units` times within) + checkpoint. `unit_s` is from rb_scenario_unit_s. The
+// measurement error factor (training.relative_error) is not included: it is common to all trials of a replicate.
 struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, double unit_s, struct rb_arena *arena);
-// The same from what trials at other speeds share: between * (sum of `units` times within), and startup + checkpoint.
+// The same from parts that trials at other speeds share: between * (sum of `units` times within), and startup +
+// checkpoint.
 struct rb_law rb_trial_law_of(const struct rb_law *work, double unit_s, const struct rb_law *overhead,
                               struct rb_arena *arena);
 struct rb_law rb_within_law(const struct rb_profile *profile, int64_t units, struct rb_arena *arena); // the sum alone

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-// What trials at all speeds share: the work of this many units at one second each.
+// Part shared by trials at all speeds: the work of this many units at one second each.
 struct work {
     struct work *next;
     const struct rb_profile *profile;
@@ -13,7 +13,7 @@ struct work {
     struct rb_law law;
 };
 
-// What each trial adds to it.
+// Part that each trial adds.
 struct overhead {
     struct overhead *next;
     const struct rb_profile *profile;
@@ -31,7 +31,7 @@ struct rb_trial_laws {
     struct work *works; // a plan has a law for each stage and speed: lists are short
     struct overhead *overheads;
     struct trial *trials;
-    struct rb_sampler_tables *tables; // NULL: not asked for yet
+    struct rb_sampler_tables *tables; // NULL: not computed yet
     struct rb_arena arena;
 };
 

@@ -10,7 +10,7 @@ struct rb_sampler_tables; // simulator/sampler/sampler_tables.h
 
 // May outlive a scenario and serve others with the same profile object (compared by address). Not thread-safe.
 struct rb_trial_laws *rb_trial_laws_create(void);
-void rb_trial_laws_destroy(struct rb_trial_laws *laws); // NULL is fine
+void rb_trial_laws_destroy(struct rb_trial_laws *laws); // NULL is allowed
 
 // The law of one trial of this many units. Borrowed.
 const struct rb_law *rb_trial_laws_get(struct rb_trial_laws *laws, const struct rb_profile *profile, int64_t units,

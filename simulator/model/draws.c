@@ -9,7 +9,7 @@ static int64_t duration_us(double seconds)
     return rb_us_from_seconds(seconds < longest_s ? seconds : longest_s);
 }
 
-// A constant needs no random number, and most of a Philox block is saved.
+// A constant needs no random number, which saves most of a Philox block.
 static bool is_constant(const struct rb_dist *d)
 {
     return d->kind == RB_DIST_CONSTANT;
@@ -43,7 +43,7 @@ static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb
     return rb_dist_quantile(d, uniform(s, purpose, stage, index, attempt, replicate));
 }
 
-// Factor that all draws of a measured latency share in a replicate. index: a number for each thing that was measured separately.
+// Factor that all draws of a measured latency share in a replicate. index: a number for each separate measurement.
 static double shared_error(const struct rb_dist *error, const struct rb_scenario *s, enum rb_purpose purpose, int index,
                            uint32_t replicate)
 {
@@ -130,7 +130,7 @@ struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int st
     return (struct rb_arrival){.attempt = -1};
 }
 
-// The one expression for a trial's time: both ways of asking for it end here, so they round alike.
+// The only expression for a trial's time: both functions end here, so they round alike.
 int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s)
 {
     return duration_us(noise->fixed_s + unit_s * noise->units_drawn);
@@ -201,7 +201,7 @@ static void draw_unit(struct rb_trial_progress *p)
 {
     p->n_units++;
     if (is_constant(p->within))
-        p->units_drawn = p->within->mean * (double)p->n_units; // no rounding piles up
+        p->units_drawn = p->within->mean * (double)p->n_units; // rounding errors do not accumulate
     else if (p->drawn)
         p->units_drawn = drawn_after(p->drawn, p->within, p->n_units);
     else

@@ -1,5 +1,5 @@
-// Many replicates of a plan. They are cut into one piece a thread and written where they belong, so that the
-// result is the same for any number of threads.
+// Many replicates of a plan. They are divided into one piece per thread and written to fixed positions, so the result
+// is the same for any number of threads.
 #include "simulator/model/workspace.h"
 
 #include "simulator/sampler/table_runs.h"
@@ -74,7 +74,7 @@ static void close_up(int64_t *values, const struct piece *pieces, int n_pieces)
     }
 }
 
-// Pieces that were stopped leave gaps behind them: the replicates made move to the front. Returns how many they are.
+// Pieces that were stopped leave gaps: the completed replicates move to the front. Returns their number.
 static int close_gaps(struct samples *s, const struct piece *pieces, int n_pieces)
 {
     int n = 0;
@@ -91,7 +91,7 @@ static int close_gaps(struct samples *s, const struct piece *pieces, int n_piece
     return n;
 }
 
-// *out_made: fewer than s->n if opt->stop said so.
+// *out_made: fewer than s->n if opt->stop ended the evaluation.
 static bool run_all(const struct rb_program *program, struct samples *s, const struct rb_evaluate_options *opt,
                     int *out_made, struct rb_err *err)
 {

@@ -1,5 +1,5 @@
-// The Monte Carlo evaluator: what a plan would take and cost, replicate by replicate, without the engine. Agrees with
-// the virtual world to the microsecond and the micro-dollar (tests/simulator).
+// The Monte Carlo evaluator: a plan's time and cost, replicate by replicate, without the engine. Agrees with the
+// virtual world to the microsecond and the micro-dollar (tests/simulator).
 #ifndef RB_SIMULATOR_EVALUATE_H
 #define RB_SIMULATOR_EVALUATE_H
 
@@ -11,12 +11,13 @@ struct rb_sampler_tables;
 struct rb_replicate {
     int64_t time_us, cost_uusd;
     int64_t stage_time_us[RB_LIMIT_STAGES];  // [n_stages]
-    int64_t stage_cost_uusd[RB_LIMIT_STAGES]; // whole bill split over stages by the node time in each; sums to cost_uusd
+    int64_t stage_cost_uusd[RB_LIMIT_STAGES]; // whole bill split over stages by the node time in each; sums to
+                                              // cost_uusd
 };
 
-// One replicate of a plan, as rb_evaluate runs them; only tests look at single ones. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing. Errors: INVALID
-// (the plan does not fit the scenario), INFEASIBLE (it does not come to an end: its market takes nodes back too soon, or it
-// takes more than 100 years).
+// One replicate of a plan, as rb_evaluate runs them; only tests use single ones. Scratch memory is kept in `ws` between
+// calls: the inner loop allocates nothing. Errors: INVALID (the plan does not fit the scenario), INFEASIBLE (the plan
+// does not finish: its market reclaims nodes too soon, or it takes more than 100 years).
 struct rb_workspace;
 struct rb_workspace *rb_workspace_create(void);
 void rb_workspace_destroy(struct rb_workspace *ws);
@@ -26,18 +27,19 @@ bool rb_replicate_run(const struct rb_scenario *s, const struct rb_plan_stage *s
 struct rb_evaluate_options {
     int samples;               // replicates, keys first..first+samples-1
     int64_t deadline_us, budget_uusd; // -1: none
-    int threads;               // result does not depend on it
-    uint32_t first;            // replicates that another estimate has not seen: beyond its samples
-    bool (*stop)(void *ctx);   // asked between replicates, by every thread; NULL: never. After RB_EVALUATE_FEWEST a true
+    int threads;               // the result does not depend on it
+    uint32_t first;            // replicates that another estimate has not used: beyond its samples
+    bool (*stop)(void *ctx);   // asked between replicates, by every thread; NULL: never. After RB_EVALUATE_FEWEST a
+                               // true
                                // answer ends it, and the estimate is that of the replicates made (its `samples`)
     void *stop_ctx;
-    struct rb_sampler_tables *tables; // runs from these where they apply, unless stages are asked for
-                               // (simulator/sampler/table_runs.h); NULL: every latency drawn by itself
+    struct rb_sampler_tables *tables; // takes runs from these if they apply, unless stages are asked for
+                                      // (simulator/sampler/table_runs.h); NULL: every latency is drawn individually
 };
-#define RB_EVALUATE_FEWEST 32 // made in any case: fewer say nothing about a probability
+#define RB_EVALUATE_FEWEST 32 // always made: fewer do not estimate a probability
 struct rb_evaluate_options rb_evaluate_defaults(void); // 4096 samples, no constraints, 1 thread
 
-// Times and costs of the replicates as they are, [opt->samples] each, >= 1. All are made: opt->stop is not asked.
+// The replicates' times and costs, [opt->samples] each, >= 1. All are made: opt->stop is not asked.
 bool rb_evaluate_runs(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                       const struct rb_evaluate_options *opt, int64_t *out_time_us, int64_t *out_cost_uusd,
                       struct rb_err *err);

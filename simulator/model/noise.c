@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define PAGE_BYTES    4096 // memory comes in such pieces, whatever the machine's own are
+#define PAGE_BYTES    4096 // allocation granularity, whatever the machine's own page size
 #define MOST_NODES    32   // of one request; later ones are drawn again
 #define MOST_ATTEMPTS 64   // of a trial or a request beyond the first; hardly any has more
 
@@ -14,13 +14,13 @@ struct kept_arrival {
     int of;      // 1 + the attempt asked for, 0: nothing was drawn
 };
 
-// Numbers that are drawn as they are asked for, and which of their pages hold any.
+// Numbers that are drawn on demand, and which of their pages hold any.
 struct table {
     void *cells;
     atomic_uchar *pages; // 1: touched
 };
 
-// Rows of one attempt lie together, so that the pages of attempts that never happen are never touched.
+// Rows of one attempt are contiguous, so the pages of attempts that never happen are never touched.
 struct rb_noise {
     const struct rb_scenario *scenario;
     int n_replicates, n_nodes;
@@ -44,7 +44,7 @@ static void finish_table(struct table *t)
     free((void *)t->pages);
 }
 
-// A cell is being drawn. Whichever thread comes first to a page counts it: the sum does not depend on which.
+// A cell is being drawn. The first thread that reaches a page counts it: the sum does not depend on which.
 static void count_page(struct rb_noise *noise, const struct table *t, const void *cell)
 {
     atomic_uchar *page = &t->pages[(size_t)((const char *)cell - (const char *)t->cells) / PAGE_BYTES];
@@ -101,7 +101,7 @@ static int rows_within(size_t bytes, size_t row_bytes)
     return rows < MOST_ATTEMPTS ? (int)rows : MOST_ATTEMPTS;
 }
 
-// Every stage the same memory: the last have few trials, and those are the ones that are begun again and again.
+// Every stage gets the same memory: the last ones have few trials, and those are the ones that restart most often.
 static void keep_trials(struct rb_noise *noise, size_t later_bytes)
 {
     const struct rb_scenario *s = noise->scenario;
@@ -220,7 +220,7 @@ struct rb_arrival rb_noise_arrival(struct rb_noise *noise, int offer, int stage,
         *kept = (struct kept_arrival){a.running_us, a.ready_us, a.lost_us, a.attempt, attempt + 1};
         count_page(noise, nodes_of(noise, kind, stage), kept);
     }
-    if (kept->lost_us != INT64_MAX) // what will be asked for next is far away in memory
+    if (kept->lost_us != INT64_MAX) // the next request is far away in memory
         __builtin_prefetch(cell_of(noise, kind, stage, ordinal, kept->attempt + 1, replicate));
     return (struct rb_arrival){kept->running_us, kept->ready_us, kept->lost_us, kept->attempt};
 }

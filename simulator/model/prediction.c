@@ -1,4 +1,4 @@
-// Keeps what has happened and the pace of training; plays the rest often enough to say how the run will end.
+// Records past events and the pace of training; simulates the rest often enough to predict how the run will end.
 #include "simulator/model/prediction.h"
 
 #include "engine/core/policy.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 enum {
-    FEWEST_UNITS = 5,    // below these a pace says nothing
+    FEWEST_UNITS = 5,    // with fewer, a pace is not meaningful
     PRIOR_UNITS = 10,    // the profile's mean counts as this many units seen
-    MOST_EVENTS = 20000, // relived in each of the runs: tens of milliseconds
+    MOST_EVENTS = 20000, // replayed in each of the runs: tens of milliseconds
 };
 
 struct rb_prediction {
@@ -21,7 +21,7 @@ struct rb_prediction {
     struct rb_scenario scenario;
     struct rb_engine *engine;
     struct rb_actions actions;
-    const char *why_unknown; // for good; NULL: it can be foreseen
+    const char *why_unknown; // permanent; NULL: the run can be predicted
     struct rb_arena arena;   // forecasts of the history
     struct rb_event *history;
     int n_history, history_cap;
@@ -123,7 +123,7 @@ static int64_t *reported_at(struct rb_prediction *p, int trial)
     return &p->reported_us[trial];
 }
 
-// From one report to the next of the same start: units alone, without what starting and saving take.
+// From one report to the next of the same start: units alone, without starting and saving times.
 static void see_units(struct rb_prediction *p, const struct rb_event *report, int64_t resource_before)
 {
     const struct rb_trial *t = rb_engine_trial(p->engine, report->trial);
@@ -169,7 +169,7 @@ double rb_prediction_pace(const struct rb_prediction *p)
 
 // ---- what is still to come
 
-// What the profile says of its own error gives way to what was seen.
+// The profile's own error is replaced by the observed pace.
 static void keep_pace(struct rb_prediction *p)
 {
     const double pace = rb_prediction_pace(p);
@@ -177,7 +177,7 @@ static void keep_pace(struct rb_prediction *p)
         p->scenario.sim_offers[i].measurement = rb_dist_constant(pace);
 }
 
-// What the plan's prices make of the nodes that have run, as far as they have.
+// Cost at the plan's prices of the nodes so far.
 static int64_t spent_by_plan(const struct rb_prediction *p, int64_t now_us)
 {
     int64_t sum_uusd = 0;
@@ -204,8 +204,8 @@ void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now
     keep_pace(p);
 }
 
-// A trial goes on as it last did, a new one as some other did: what they report does not matter for when a synchronous job
-// ends, and little for an asynchronous one.
+// A trial continues as in its last start, a new one as some other trial did: their reports do not matter for when a
+// synchronous job ends, and little for an asynchronous one.
 static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t resource)
 {
     const struct rb_prediction *p = ctx;

@@ -1,8 +1,8 @@
-// How a run that is going on will probably end. It rests on the plan's model and on nothing else: the virtual world (world.h)
-// goes on from where the run stands, replicate by replicate. What has happened is taken as it was, what is still to come is
-// drawn from the profile's laws given that it has not happened yet, and the time of a unit of training is the profile's times
-// the pace of the units that were seen. Not foreseen: trials that fail, a target that ends the run early, a stop for the
-// budget; offers that are sold out only as the profile's capacity_failure has them.
+// Predicts how a current run will end, from the plan's model alone: the virtual world (world.h) continues the run from
+// its present state, replicate by replicate. Past events are kept as they were. Future ones are drawn from the
+// profile's laws, conditioned on not having happened yet. The time of a unit of training is the profile's time
+// multiplied by the pace of the observed units. Not predicted: trials that fail, a target that ends the run early, a
+// stop for the budget. Sold-out offers are modelled only by the profile's capacity_failure.
 #ifndef RB_SIMULATOR_PREDICTION_H
 #define RB_SIMULATOR_PREDICTION_H
 
@@ -13,29 +13,32 @@
 
 struct rb_prediction;
 
-// Never fails: what cannot be foreseen is unknown, and says why. The plan outlives it.
+// Never fails: what cannot be predicted is unknown, with a reason. The plan must outlive it.
 struct rb_prediction *rb_prediction_create(const struct rb_plan *plan);
-void rb_prediction_destroy(struct rb_prediction *p); // NULL is fine
+void rb_prediction_destroy(struct rb_prediction *p); // NULL is allowed
 
 // Every event of the run, from START on.
 void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event);
 
-// The run as of now. spent_uusd: what it has really cost so far, which may differ from the plan's prices. -1: no such limit.
+// The current state of the run. spent_uusd: its real cost so far, which may differ from the plan's prices. -1: no such
+// limit.
 struct rb_prediction_now {
     int64_t now_us, spent_uusd, deadline_us, budget_uusd;
 };
 void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now *now);
-// Makes up to n of the runs that were begun. True when there is nothing more to make.
+// Makes up to n of the runs that were begun. True when none is left to make.
 bool rb_prediction_make(struct rb_prediction *p, int n);
 
-// Of the last completed ones: time and cost of the whole run. NULL: unknown, *out_why (a constant phrase) says why.
+// From the last completed runs: time and cost of the whole run. NULL: unknown; *out_why (a constant phrase) gives the
+// reason.
 const struct rb_estimate *rb_prediction_estimate(const struct rb_prediction *p, const char **out_why);
 const struct rb_plan *rb_prediction_plan(const struct rb_prediction *p);
-// What the plan itself foresaw, as long as the first prediction is not complete; NULL: there is a better one, there can be none,
-// or the plan was made without a prediction.
+// The plan's own prediction, until the first prediction is complete. NULL: there is a better one, no prediction is
+// possible, or the plan was made without one.
 const struct rb_estimate *rb_prediction_planned(const struct rb_prediction *p);
-// Time of a unit of training over the expected one; NaN: too few were seen.
+// Observed over expected time of a unit of training; NaN: too few were seen.
 double rb_prediction_pace(const struct rb_prediction *p);
-const struct rb_engine *rb_prediction_engine(const struct rb_prediction *p); // after all events; NULL: the plan is no good
+const struct rb_engine *rb_prediction_engine(const struct rb_prediction *p); // after all events; NULL: the plan is
+                                                                             // invalid
 
 #endif

@@ -48,7 +48,7 @@ static bool may_be_lost(const struct rb_scenario *s, const struct rb_plan_stage 
     return false;
 }
 
-// The slowest of the stage's offers would be ambiguous: they are of one type, hence of one accelerator.
+// The stage's offers are of one type, hence of one accelerator; otherwise the slowest would be ambiguous.
 static bool compile_stage(const struct rb_scenario *s, const struct rb_plan_stage *stage, struct rb_stage_program *out,
                           struct rb_err *err)
 {

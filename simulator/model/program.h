@@ -1,4 +1,4 @@
-// A plan checked and made ready for replicate after replicate: everything that does not depend on draws.
+// A plan checked and prepared for many replicates: everything that does not depend on draws.
 #ifndef RB_SIMULATOR_PROGRAM_H
 #define RB_SIMULATOR_PROGRAM_H
 
@@ -23,12 +23,12 @@ struct rb_program {
     int max_nodes_per_trial;
 };
 
-// `stages` is borrowed. Errors name the stage: an offer that cannot be used, a layout that may not be asked, no room for
-// one trial.
+// `stages` is borrowed. Errors name the stage: an offer that cannot be used, a layout that the profile does not cover,
+// no room for one trial.
 bool rb_program_compile(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                         struct rb_program *out, struct rb_err *err);
 
-// One stage by itself, in its place: stages before it are left out.
+// One stage by itself, at its position in the job; earlier stages are left out.
 bool rb_program_compile_stage(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan,
                               struct rb_program *out, struct rb_err *err);
 

@@ -1,5 +1,5 @@
-// One replicate of a plan. Where no node can be lost, slots are interchangeable: a stage is its slots' opening times and
-// its trials' durations, and the dynamic schedule is a heap of times, or a plain maximum for one wave.
+// One replicate of a plan. If no node can be lost, slots are interchangeable: a stage is defined by its slots' opening
+// times and its trials' durations, and the dynamic schedule is a heap of times, or a plain maximum for one wave.
 #include "simulator/model/workspace.h"
 
 #include "simulator/model/draws.h"
@@ -51,7 +51,7 @@ static void heapify(int64_t *times, int n)
         sift_down(times, n, i);
 }
 
-// Ascending: the first of the heap goes where the heap ends, and then all is turned round.
+// Ascending: the top of the heap is moved to the freed end, and then everything is reversed.
 static void sort(int64_t *times, int n)
 {
     heapify(times, n);
@@ -89,8 +89,8 @@ static int open_node_slots(struct rb_workspace *ws, const struct rb_stage_progra
     return n;
 }
 
-// Several nodes for each trial: a gang's worth of nodes is there when the last of them is, and nodes that come are taken in
-// the order in which they come, because a gang that ends is replaced at once by the next.
+// Several nodes per trial: a gang is ready when its last node is, and arriving nodes are used in the order of arrival,
+// because the next gang replaces a finished one at once.
 static int open_gang_slots(struct rb_workspace *ws, const struct rb_stage_program *stage)
 {
     int n_nodes = 0, n_slots = 0;

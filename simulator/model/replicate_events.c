@@ -1,5 +1,5 @@
-// A replicate of a plan whose nodes may be preempted: then it matters who runs where, so the stages are played event by
-// event, with the engine's placement and the order of event_heap.h.
+// A replicate of a plan whose nodes may be preempted. The assignment of trials to nodes then matters, so the stages are
+// simulated event by event, with the engine's placement and the order of event_heap.h.
 #include "simulator/model/workspace.h"
 
 #include "simulator/model/draws.h"
@@ -41,7 +41,7 @@ static void free_gpus(struct rb_workspace *ws, int number)
     n->free = rb_gpu_mask(ws->program->scenario->offers[n->offer].gpus);
 }
 
-// Nodes numbered from `first` on are new: what will happen to them.
+// Nodes numbered from `first` on are new: schedules their events.
 static void expect_new(struct rb_workspace *ws, int first)
 {
     for (int i = first; i < ws->n_nodes; i++) {
@@ -50,7 +50,7 @@ static void expect_new(struct rb_workspace *ws, int first)
     }
 }
 
-// At the start of a stage nothing else is to come: no trial runs, and nodes that were given back do not matter.
+// No events are pending at the start of a stage: no trial runs, and released nodes do not matter.
 static void expect_owned(struct rb_workspace *ws)
 {
     ws->heap.n = 0;
@@ -60,7 +60,7 @@ static void expect_owned(struct rb_workspace *ws)
     }
 }
 
-// ---- the queue: positions never started come in order; those that lost their node are few, and go first where lower
+// ---- the queue: positions that never started come in order; those that lost their node are few, and go first if lower
 
 static void requeue(struct rb_workspace *ws, int position)
 {
@@ -161,7 +161,7 @@ static bool runs_on(const struct rb_workspace *ws, int position, int node)
     return false;
 }
 
-// Most of those that run were started last.
+// Most of the running trials were started last.
 static void lose_trials_on(struct rb_workspace *ws, const struct stage_state *st, int node)
 {
     for (int k = st->n_fresh - 1; k >= 0 && ws->nodes[node].n_trials > 0; k--) {
@@ -219,7 +219,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
     case RB_SIM_REPORT:
     case RB_SIM_FORECAST:
     case RB_SIM_STOP:
-        return; // nothing is decided then
+        return; // no decision is made then
     }
     start_waiting(ws, st, event->time_us);
 }
@@ -244,7 +244,8 @@ static int64_t first_loss_us(const struct rb_workspace *ws)
     return first_us;
 }
 
-// Where no node is lost before the stage ends, and none is asked for, it does not matter who runs where. false: one is.
+// If no node is lost before the stage ends, and none is requested, the assignment of trials does not matter. false: one
+// is.
 static bool run_undisturbed(struct rb_workspace *ws, int64_t *io_now_us)
 {
     int64_t end_us;
@@ -258,7 +259,7 @@ static bool run_undisturbed(struct rb_workspace *ws, int64_t *io_now_us)
     return true;
 }
 
-// Until its last trial has ended.
+// Runs until its last trial has ended.
 static bool play_stage(struct rb_workspace *ws, int64_t *io_now_us)
 {
     const struct rb_plan_stage *plan = current(ws)->plan;

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define BYTES_PER_GB INT64_C(1000000000)
-// What a node may cost in an hour, and its data once: a million dollars. Dearer is a typing error, and no sum overflows.
+// Upper limit of a node's cost per hour, and of its data once: a million dollars. More is a typing error, and no sum
+// overflows.
 #define MAX_NODE_UUSD (1000000 * RB_UUSD)
 
-// This machine is there already: nothing is requested and nothing boots.
+// This machine already exists: nothing is requested and nothing boots.
 static const struct rb_provisioning already_here = {
     .infra = "local",
     .instance_type = "*",
@@ -37,7 +38,7 @@ static void write_dist(struct rb_buf *out, const struct rb_dist *dist)
     rb_dist_write(dist ? dist : &a_minute, &j);
 }
 
-// A line to paste into the profile: as on demand, and taken back now and then. People correct it more easily than they write it.
+// A line to paste into the profile: as on demand, with occasional preemption. Editing it is easier than writing it.
 static void write_spot_entry(const struct rb_profile *profile, const struct rb_offer *offer, struct rb_buf *out)
 {
     const struct rb_provisioning *on_demand =
@@ -68,7 +69,7 @@ static void no_provisioning(struct rb_sim_offer *o, const struct rb_profile *pro
     }
 }
 
-// What is missing to plan with the offer; "" if nothing is.
+// The missing inputs for planning with the offer; "" if there are none.
 static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
 {
     const struct rb_offer *offer = o->offer;

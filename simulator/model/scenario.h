@@ -1,5 +1,5 @@
-// A job on a catalogue under a profile, compiled: every (stage, offer, GPUs per trial) has its distributions ready.
-// The stage DAG of design section 10 lives here and in replicate.c; nothing else knows how long anything takes.
+// A job on a catalogue under a profile, compiled: every (stage, offer, GPUs per trial) has its distributions ready. The
+// stage DAG of design section 10 is implemented here and in replicate.c; no other module knows durations.
 #ifndef RB_SIMULATOR_SCENARIO_H
 #define RB_SIMULATOR_SCENARIO_H
 
@@ -14,11 +14,12 @@ struct rb_sim_offer {
     const struct rb_provisioning *provisioning;
     const struct rb_training *training;
     struct rb_billing billing;
-    // Factors on unit times, queueing delays and initialisations: how far measured means may be from the true ones. Drawn once
-    // per replicate (draws.h).
+    // Error factors of measured means: on unit times, queueing delays and initialisations. Drawn once per replicate
+    // (draws.h).
     struct rb_dist measurement, queue_error, init_error;
-    int64_t data_us;         // a new node reads the job's data: after its initialisation, before it is ready; billed
-    bool usable;             // else `why_not` says why (accelerator not in the profile, no provisioning, no spot hazard)
+    int64_t data_us;         // a new node reads the job's data after its initialisation and before it is ready; billed
+    bool usable;             // else `why_not` gives the reason (accelerator not in the profile, no provisioning, no
+                             // spot hazard)
     char why_not[640];
 };
 
@@ -32,7 +33,7 @@ struct rb_scenario {
     struct rb_dist startup_error, checkpoint_error; // likewise, of the profile's start-up and checkpoint
     uint64_t seed;
     struct rb_noise *noise;          // NULL: everything is drawn again; see noise.h
-    struct rb_kept_trials *kept_trials; // likewise, of runs that the engine plays; see kept_trials.h
+    struct rb_kept_trials *kept_trials; // likewise, for runs of the engine; see kept_trials.h
 };
 
 // Everything borrowed must outlive the scenario. Errors: no stage table (asynchronous tuner), price missing.
@@ -40,9 +41,10 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
                       const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices,
                       uint64_t seed, struct rb_err *err);
 void rb_scenario_finish(struct rb_scenario *s);
-// For many plans on the same replicates 0..n-1: what their trials draw is kept and shared. The scenario stays where it
-// is until it is finished. Results do not change, nor with how much may be kept.
-#define RB_KEPT_NOISE_BYTES  ((size_t)128 << 20) // worth it: 512 trials in the first of ten stages, 4096 replicates: 67 MB
+// For many plans on the same replicates 0..n-1: keeps and shares what their trials draw. The scenario must not move
+// until it is finished. Results depend neither on this nor on the amount kept.
+#define RB_KEPT_NOISE_BYTES  ((size_t)128 << 20) // justified size: 512 trials in the first of ten stages, 4096
+                                                 // replicates: 67 MB
 #define RB_KEPT_TRIALS_BYTES ((size_t)64 << 20)  // likewise: 1280 runs of 64 trials take 15 MB
 void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates, size_t most_bytes);
 struct rb_run_range;
@@ -50,24 +52,26 @@ void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *r
                              size_t most_bytes); // of an asynchronous job
 size_t rb_scenario_kept_bytes(const struct rb_scenario *s); // of both, so far
 
-// A stage of the job as a plan carries it out: its rung's trials and resource, `gpus_per_trial` each, on one entry of
+// A stage of the job as a plan executes it: its rung's trials and resource, `gpus_per_trial` each, on one entry of
 // nodes (borrowed). `waves` is left 0.
 struct rb_plan_stage rb_scenario_stage(const struct rb_scenario *s, int stage, int gpus_per_trial,
                                        const struct rb_plan_nodes *nodes);
 
 // Mean seconds per unit with g GPUs per trial on nodes of this offer: base / speedup(g, ceil(g/G)). Error: a layout
-// that may not be asked of the profile, or not allowed by trial.max_nodes.
+// that the profile does not cover or trial.max_nodes does not allow.
 bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double *out_s, struct rb_err *err);
-// The same of any width: a share of a GPU takes the profile's slowdown longer, however many sit on the GPU at the moment.
+// The same for any width: on a share of a GPU the time is multiplied by the profile's slowdown, however many trials
+// share the GPU.
 bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_width width, double *out_s,
                               struct rb_err *err);
 
-// Do the trials of a replicate share an error of measurement, so that their times are not independent?
+// True if the trials of a replicate share a measurement error, so that their times are not independent.
 bool rb_scenario_trials_share_errors(const struct rb_scenario *s, int offer);
 
-// Does every stage train from the beginning: because the script does not resume, or the job does not want it to?
+// True if every stage trains from the beginning, because the script does not resume or the job does not want it to.
 bool rb_scenario_starts_over(const struct rb_scenario *s);
-// Units that a trial of this rung trains in a stage: from where it was, or from the beginning where the script does not resume.
+// Units that a trial of this rung trains in a stage: from its last state, or from the beginning if the script does not
+// resume.
 int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end);
 int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage);
 // Mean seconds from running to ready, the reading of data included.

@@ -31,8 +31,8 @@ int64_t rb_spending_at(const struct rb_scenario *s, const struct rb_engine *e, i
     return sum(s, e, now_us, node_uusd);
 }
 
-// What everything is bound to cost although the decision to end it is taken at now_us (rb_bill_bound_uusd): what a budget is
-// compared with, as rbrun does. -1: beyond every number.
+// Cost incurred by everything even if the decision to end it is made at now_us (rb_bill_bound_uusd). A budget is
+// compared with it, as in rbrun. -1: overflow.
 static int64_t bound_at(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us)
 {
     return sum(s, e, now_us, bound_uusd);

@@ -11,7 +11,7 @@ __extension__ typedef __int128 wide;
 #define BUCKETS 2048
 #define FEW     32 // values that are sorted one by one
 
-// How a sample spreads over as many equal parts of its range.
+// Counts of a sample over equal parts of its range.
 struct buckets {
     int64_t least;
     int shift;              // a part is 2^shift wide
@@ -50,7 +50,8 @@ static void sort_few(int64_t *values, int n)
     }
 }
 
-// The value that `rank` others come before, in order; b: of these values. Only those of its part are looked at more closely.
+// The value with `rank` others before it, in order; b: the buckets of these values. Only the values of its part are
+// examined.
 static int64_t value_at(const int64_t *values, int n, const struct buckets *b, int rank)
 {
     int k = 0, n_members = 0;
@@ -110,7 +111,7 @@ static int64_t stderr_of_mean(const int64_t *values, int n)
     return n < 2 ? 0 : (int64_t)llrint(sqrt(squares / (n - 1) / n));
 }
 
-// Binomial. A sample without a single hit or miss has not shown that there is none: then by Laplace's rule.
+// Binomial. A sample without a single hit or miss does not show that the probability is 0: then Laplace's rule is used.
 static double stderr_of_share(int hits, int n)
 {
     const double p = hits == 0 || hits == n ? (hits + 1.0) / (n + 2.0) : (double)hits / n;

@@ -1,5 +1,5 @@
-// What one replicate is computed in, kept between replicates so that the inner loop allocates nothing, and the cluster
-// that both ways of computing a replicate share: who is owned, what each node drew, what it cost.
+// The working memory of one replicate, kept between replicates so that the inner loop allocates nothing, and the
+// cluster that both ways of computing a replicate share: which nodes are owned, what each node drew, what it cost.
 //   replicate.c          entry; stages without lost nodes, in closed loops
 //   replicate_events.c   stages with preemption, event by event
 //   stage_run.c          one stage by itself, for the planner's tables
@@ -12,7 +12,7 @@
 #include "simulator/model/program.h"
 #include "simulator/world/event_heap.h"
 
-// Later than this no run ends: 100 years. Beyond it a plan is an error, and no sum below overflows.
+// Upper limit of a run: 100 years. A plan beyond it is an error, and no sum below overflows.
 #define RB_SIM_HORIZON_US (INT64_C(3155760000) * RB_US_PER_S)
 
 struct rb_sim_node {
@@ -39,12 +39,13 @@ struct rb_workspace {
     struct rb_err *err;      // of the replicate being run
     bool failed;             // its error is set
 
-    int first_stage;         // 0, but for one stage by itself (stage_run.c), which inherits nodes of one offer
+    int first_stage;         // 0, except for one stage by itself (stage_run.c), which inherits nodes of one offer
     int n_inherited, inherited_offer;
     int64_t node_us;         // running to ended, over all nodes
     int n_billed_new;        // nodes that ran and were not inherited
-    bool is_unbilled;        // bills are not made out: only node_us is wanted
-    int64_t until_us;        // event by event, the last stage ends then if it has not; the horizon: that is an error
+    bool is_unbilled;        // bills are not computed: only node_us is needed
+    int64_t until_us;        // event by event, the last stage ends at this time if not before; the horizon: that is an
+                             // error
 
     int stage;
     int64_t stage_start_us;
@@ -84,17 +85,18 @@ void rb_sim_cluster_end_node(struct rb_workspace *ws, int node, int64_t now_us);
 void rb_sim_cluster_forget_ended(struct rb_workspace *ws);
 void rb_sim_cluster_end_all(struct rb_workspace *ws, int64_t now_us);
 
-// The replicate cannot go on. Returns false.
+// The replicate cannot continue. Returns false.
 bool rb_sim_fail(struct rb_workspace *ws, const char *why);
 
 // replicate_events.c
 bool rb_sim_run_events(struct rb_workspace *ws);
 
 // replicate.c
-// What a trial takes, from the noise that is kept where it is.
-double rb_sim_stage_unit_s(const struct rb_workspace *ws); // what begins a stage puts into unit_s
+// Duration of a trial, from the kept noise if available.
+double rb_sim_stage_unit_s(const struct rb_workspace *ws); // stored in unit_s at a stage's start
 int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt);
-// When the stage ends if no node is lost; its nodes are requested. false: after until_us, and nothing was changed.
+// End of the stage if no node is lost; its nodes are requested. false: the end is after until_us, and nothing was
+// changed.
 bool rb_sim_run_stage(struct rb_workspace *ws, int64_t until_us, int64_t *out_end_us);
 // From ws->first_stage on, with ws->n_inherited nodes: for stage_run.c.
 bool rb_sim_run_from(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate,

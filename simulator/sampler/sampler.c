@@ -1,5 +1,5 @@
-// A plan becomes a program: who lives from which stage to which, and a table for every law. Blocks of replicates are
-// cut into pieces for threads and written where they belong.
+// Compiles a plan into a program: the stages in which each node is owned, and a table for every law. Blocks of
+// replicates are divided into pieces for threads and written to fixed positions.
 #include "simulator/sampler/sampler.h"
 
 #include "simulator/model/draws.h"
@@ -35,7 +35,7 @@ struct kernel {
     rb_sampler_block_fn *run_block;
 };
 
-// The best first.
+// Best first.
 static const struct kernel kernels[] = {
 #ifdef RB_SAMPLER_HAS_AVX2
     {RB_SAMPLER_AVX2, rb_sampler_block_avx2},
@@ -65,7 +65,7 @@ static bool choose_kernel(enum rb_sampler_isa isa, rb_sampler_block_fn **out, st
         "this processor, or this build, has not the instruction set asked for: ask for the scalar sampler");
 }
 
-// ---- who lives from which stage to which
+// ---- the stages in which each node is owned
 
 struct owned_node {
     int number, offer, from; // number -1: inherited
@@ -84,7 +84,7 @@ static double usd_per_second(const struct rb_billing *billing)
     return (double)rb_bill_uusd_per_hour(billing) / (double)RB_UUSD / (double)RB_S_PER_HOUR;
 }
 
-// Nodes that end together are added one after the other, so that those of one request make a span.
+// Nodes that end together are added in sequence, so that those of one request form a span.
 static void add_life(struct ownership *o, const struct owned_node *node, int to)
 {
     struct rb_sampler_program *p = o->program;
@@ -124,8 +124,8 @@ static bool take_one(int *missing, const struct rb_plan_stage *plan, int offer)
     return false;
 }
 
-// As simulator/cluster/cluster.c does it replicate by replicate: lowest numbers are kept, and what is missing is requested in
-// the order of the stage's entries. Without preemption and early requests no draw has a say in it.
+// The same as simulator/cluster/cluster.c does replicate by replicate: lowest numbers are kept, and missing nodes are
+// requested in the order of the stage's entries. Without preemption and early requests this does not depend on draws.
 static void allocate(struct ownership *o, const struct rb_plan_stage *plan, int s, int *missing)
 {
     int kept = 0;
@@ -142,7 +142,7 @@ static void allocate(struct ownership *o, const struct rb_plan_stage *plan, int 
     o->program->stages[s].n_kept = kept;
 }
 
-// Shared by all stages: the kind of the error, and which of its kind.
+// Shared by all stages: the kind of the error, and its index within the kind.
 static struct rb_sampler_error error_of(struct rb_sampler *sampler, const struct rb_dist *error,
                                         enum rb_purpose purpose, int index)
 {
@@ -192,7 +192,7 @@ static bool refuse_early(int stage, struct rb_err *err)
                       stage);
 }
 
-// When what a stage misses was requested in the stage before; INFINITY: at its start.
+// When the missing nodes of a stage were requested in the previous stage; INFINITY: at its start.
 static bool find_early(const struct rb_program *from, int s, const int *missing, float *out_at_s, struct rb_err *err)
 {
     const struct rb_plan_stage *plan = from->stages[s].plan, *before = s > 0 ? from->stages[s - 1].plan : NULL;
@@ -341,7 +341,7 @@ struct piece {
     const struct rb_sampler_runs *out;
 };
 
-// Rows of lanes begin on cache lines' halves: no row lies across two.
+// Rows of lanes are aligned to half cache lines: no row spans two.
 static void *alloc_rows(size_t n_float_rows, size_t n_double_rows)
 {
     const size_t row = RB_SAMPLER_LANES * (n_float_rows * sizeof(float) + n_double_rows * sizeof(double));
@@ -362,7 +362,7 @@ static void copy_lane(double *to, int64_t at, const double *block, int lane)
         to[at] = block[lane];
 }
 
-// Of a block that reaches beyond the piece, what lies in it is copied.
+// Of a block that extends beyond the piece, only the part in the piece is copied.
 static void run_block_at(const struct piece *piece, const struct rb_sampler_scratch *scratch, uint32_t block)
 {
     const struct rb_sampler *sampler = piece->sampler;
@@ -411,8 +411,8 @@ static void *run_piece(void *arg)
     return NULL;
 }
 
-// Several pieces a thread: one that is held up by other programs leaves the rest to the others. A block that two pieces
-// share is run by both: it is the same.
+// Several pieces per thread: one that is delayed by other programs leaves the rest to the others. A block shared by two
+// pieces is run by both, with the same result.
 void rb_sampler_run_beside(const struct rb_sampler *sampler, uint32_t first, int n, const struct rb_sampler_runs *out)
 {
     struct piece pieces[RB_THREADS_MAX * PIECES_A_THREAD];

@@ -1,4 +1,4 @@
-// The kernel on AVX2 vectors: built with -mavx2, called only where the processor has it.
+// The kernel on AVX2 vectors: built with -mavx2, called only if the processor supports it.
 #ifndef __AVX2__
 #error "build this file with -mavx2"
 #endif

@@ -1,6 +1,6 @@
-// The kernel: eight replicates of a plan, a lane each. Included by sampler_scalar.c and sampler_avx2.c,
-// which say what lanes are; nothing here depends on it. Times are float seconds since the start of the stage at hand (24 bits: a
-// thousandth of a second in five hours); the stages' own starts are summed up in double.
+// The kernel: eight replicates of a plan, one lane each. Included by sampler_scalar.c and sampler_avx2.c, which define
+// the lanes; nothing here depends on their implementation. Times are float seconds since the start of the current stage
+// (24 bits: a thousandth of a second in five hours); the stages' start times are summed in double.
 #ifndef RB_SIMULATOR_SAMPLER_BLOCK_H
 #define RB_SIMULATOR_SAMPLER_BLOCK_H
 
@@ -15,19 +15,19 @@
 #define MINIMUM_S ((float)(RB_BILLING_MINIMUM_US / RB_US_PER_S))
 #define WHOLE_SECOND (1 - 0x1p-20F)
 #define ROUNDED_UP_S 0.5F // on average
-// Merging into R rows costs R log R / 2 exchanges, starting a trial on heaps 8 paths of log R that no branch predictor
-// foresees: a batch of R / 128 trials is where both cost the same.
+// Merging into R rows costs R log R / 2 exchanges. Starting a trial on heaps costs 8 paths of length log R that no
+// branch predictor can predict. The costs are equal for a batch of R / 128 trials.
 #define SHORTEST_BATCH 128
-#define FIRST_OF_STAGES 256 // streams where every stage has its own; the others are before them
+#define FIRST_OF_STAGES 256 // streams if every stage has its own; the others precede them
 
 // The state of a block between stages.
 struct block {
     const struct rb_sampler_program *p;
     const struct rb_sampler_scratch *scratch;
     struct lane_stream streams[2]; // the second is for draw_largest only
-    struct lanes before_s; // what the stage before took
-    struct lanes work_s, startup, checkpoint; // of trials in parts: factors of the stage at hand, or constants
-    bool is_late; // a node is not ready when the stage at hand starts: every owned node's ready_s holds
+    struct lanes before_s; // duration of the previous stage
+    struct lanes work_s, startup, checkpoint; // of trials in parts: factors of the current stage, or constants
+    bool is_late; // a node is not ready when the current stage starts: every owned node's ready_s holds
     int n_ended;  // spans
     const struct rb_sampler_runs *out;
 };
@@ -92,7 +92,7 @@ static inline struct lanes draw_last_of(struct block *b, const struct rb_trial_t
 
 // ---- nodes
 
-// Requests that are refused at the end of their queueing delay are made again at once.
+// Requests refused at the end of their queueing delay are repeated at once.
 static inline struct lanes draw_queue(struct lane_stream *g, const struct rb_sampler_request *request)
 {
     struct lanes running = draw_lanes(g, request->queue);
@@ -129,7 +129,8 @@ static inline bool is_owned(const struct rb_sampler_span *span, int s)
     return span->from <= s && s < span->to;
 }
 
-// When nodes open that are not ready at the stage's start, into openings_s. Returns how many; the others open at once.
+// Opening times of the nodes that are not ready at the stage's start, into openings_s. Returns their number; the others
+// open at once.
 static inline int find_openings(struct block *b, int s, bool is_late)
 {
     const struct rb_sampler_stage *stage = &b->p->stages[s];
@@ -148,7 +149,8 @@ static inline int find_openings(struct block *b, int s, bool is_late)
     return n;
 }
 
-// Some node is ready only after the stage has ended: when, seen from there, is kept for all nodes.
+// Called if some node is ready only after the stage has ended. Keeps the ready times of all nodes, relative to the
+// stage's end.
 static inline void carry_late_nodes(struct block *b, int s, struct lanes stage_s)
 {
     for (int i = 0; i < b->p->n_spans; i++) {
@@ -179,8 +181,8 @@ static inline struct lanes alive_of(const double *start_s, const struct rb_sampl
     return difference_of_doubles(start_s + s * LANES, start_s + span->from * LANES);
 }
 
-// A node whose request is withdrawn before it runs costs nothing. A life that is over a whole second by a millionth of
-// itself is float's rounding of that second: where all latencies but the queueing delay are constants, many are.
+// A node whose request is withdrawn before it runs costs nothing. A lifetime that exceeds a whole second by a relative
+// 1e-6 is float rounding of that second: this is common if all latencies but the queueing delay are constants.
 static inline void bill_span(struct block *b, const struct rb_sampler_span *span, int s)
 {
     const struct lanes alive = alive_of(b->scratch->stage_start_s, span, s);
@@ -195,7 +197,7 @@ static inline void bill_span(struct block *b, const struct rb_sampler_span *span
         bill_data(b, span, alive);
 }
 
-// Linear in times: a node that would only run later than it ends costs less than nothing.
+// Linear in times: a node that would start running only after its end has a negative cost.
 static inline void bill_span_alone(struct block *b, const struct rb_sampler_span *span, int s)
 {
     struct lanes alive = lanes_add(alive_of(b->scratch->alone_start_s, span, s), lanes_all(ROUNDED_UP_S));
@@ -219,7 +221,7 @@ static inline void bill_ended(struct block *b, int s)
 
 // ---- slots
 
-// A stage's slots, in the order in which they open.
+// A stage's slots, in the order of their opening times.
 struct slots {
     const struct rb_sampler_stage *stage;
     int n_open_nodes;
@@ -246,7 +248,7 @@ static inline struct lanes slot_opening(const struct slots *slots, int slot)
 
 // ---- waves
 
-// One trial on each slot: the slots of one node share their opening.
+// One trial per slot: the slots of one node share their opening time.
 static inline struct lanes run_one_wave(struct block *b, const struct slots *slots)
 {
     const struct rb_sampler_stage *stage = slots->stage;
@@ -271,8 +273,8 @@ static inline struct lanes run_barriers(struct block *b, const struct slots *slo
     return end;
 }
 
-// The last end of slots that open at 0, each with n_trials one after the other. A function of its own: within others its loop is
-// short of registers.
+// The last end of slots that open at 0, each with n_trials in sequence. A separate function, because inlined its loop
+// runs out of registers.
 __attribute__((noinline)) static struct lanes run_equal_chains(struct block *b, const struct rb_trial_tables *trial,
                                                                int n_slots, int n_trials)
 {
@@ -288,7 +290,7 @@ __attribute__((noinline)) static struct lanes run_equal_chains(struct block *b, 
     return end;
 }
 
-// Slots from this one on that open together: a node's, or all that are open at the start.
+// Slots from this one on that open together: those of one node, or all that are open at the start.
 static inline int n_slots_opening_with(const struct slots *slots, int slot)
 {
     const int n_open = n_slots_of_nodes(slots->stage, slots->n_open_nodes);
@@ -315,8 +317,8 @@ static inline struct lanes run_chains(struct block *b, const struct slots *slots
 
 // ---- the dynamic schedule
 
-// Trials start on the slots in order while no trial of this batch can have ended before: then the order in which slots
-// become free is known without looking at ends. Returns how many did; their slots' rows hold their ends.
+// Starts trials on the slots in order while no trial of this batch can have ended: the order in which slots become free
+// is then known without looking at ends. Returns the number started; their slots' rows hold their ends.
 static inline int start_batch(struct block *b, const struct rb_sampler_stage *stage, int n,
                               struct lanes *out_last)
 {
@@ -338,7 +340,7 @@ static inline int start_batch(struct block *b, const struct rb_sampler_stage *st
     return k;
 }
 
-// The first of a heap has become later.
+// The time at the top of a heap has increased.
 static inline void sift_down(float *heap, int n)
 {
     const float moved = heap[0];
@@ -354,7 +356,7 @@ static inline void sift_down(float *heap, int n)
     heap[at * LANES] = moved;
 }
 
-// Trial by trial, each lane a heap of its own; sorted rows are one.
+// Trial by trial, with one heap per lane; sorted rows are a heap.
 static inline struct lanes run_on_heaps(struct block *b, const struct rb_sampler_stage *stage, int n_slots,
                                         int n_trials)
 {
@@ -378,9 +380,9 @@ static inline int first_row_after(const float *rows, int m, int n, struct lanes 
     return m;
 }
 
-// A batch of starts on sorted slots, which are sorted again as far as the ends reach. If it was too short to pay for
+// Starts a batch on sorted slots, and sorts them again as far as the ends reach. If the batch was too short to pay for
 // the sorting (few nodes are ready yet, or durations vary more than tenfold), some more trials are started on heaps;
-// the result does not depend on it. Returns how many trials have started.
+// the result does not depend on it. Returns the number of trials started.
 static inline int run_some(struct block *b, const struct rb_sampler_stage *stage, int n_slots, int left,
                            struct lanes *end)
 {
@@ -400,8 +402,8 @@ static inline int run_some(struct block *b, const struct rb_sampler_stage *stage
     return started + n;
 }
 
-// Slots are interchangeable: only the times when they become free count, and of these only as many as trials are left. Trials of a
-// stage that is run twice (run_late_stage) are drawn one by one both times.
+// Slots are interchangeable: only the times when they become free matter, and only as many of them as there are trials
+// left. Trials of a stage that is run twice (run_late_stage) are drawn one by one both times.
 static inline struct lanes run_dynamic(struct block *b, const struct slots *slots)
 {
     const struct rb_sampler_stage *stage = slots->stage;
@@ -438,7 +440,8 @@ static inline struct lanes latest_of(const float *openings_s, int n)
     return latest;
 }
 
-// How long a stage takes on nodes that are not ready at its start, or of which some are late. *out_latest: when the last is.
+// Duration of a stage on nodes of which some are late or not ready at its start. *out_latest: when the last one is
+// ready.
 static inline struct lanes run_stage_on(struct block *b, int s, bool is_late, struct lanes *out_latest)
 {
     const struct rb_sampler_stage *stage = &b->p->stages[s];
@@ -453,7 +456,7 @@ static inline struct lanes run_stage_on(struct block *b, int s, bool is_late, st
     return run_waves(b, &slots);
 }
 
-// And with the same draws as if no kept node were late. What follows has draws of its own.
+// Repeats the stage with the same draws as if no kept node were late. What follows has its own draws.
 static inline struct lanes run_late_stage(struct block *b, uint32_t number, int s, struct lanes *out_latest,
                                           struct lanes *out_alone)
 {
@@ -467,7 +470,7 @@ static inline struct lanes run_late_stage(struct block *b, uint32_t number, int 
     return stage_s;
 }
 
-// Draws that do not depend on how many there were before.
+// Draws that do not depend on the number of earlier draws.
 static inline void draw_from(struct block *b, uint32_t number, uint32_t first, int n)
 {
     for (int i = 0; i < n && b->p->by_stage; i++)

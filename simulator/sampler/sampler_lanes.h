@@ -1,6 +1,6 @@
-// Eight floats or eight 32-bit words, one for each replicate of a block, and the generator that fills them. Two
-// implementations with the same results bit by bit: every operation is one IEEE operation or integer arithmetic, and
-// nothing is fused or reordered. Which one holds is decided by the compiler's flags for the file that includes this.
+// Eight floats or eight 32-bit words, one for each replicate of a block, and the generator that fills them. There are
+// two implementations with bit-identical results: every operation is one IEEE operation or integer arithmetic, and
+// nothing is fused or reordered. The compiler flags of the including file select the implementation.
 #ifndef RB_SIMULATOR_SAMPLER_LANES_H
 #define RB_SIMULATOR_SAMPLER_LANES_H
 
@@ -15,10 +15,10 @@
 #include "simulator/sampler/sampler_lanes_plain.h"
 #endif
 
-// xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), four of it abreast, each
-// word of 64 bits serving two replicates, its state made by Philox from (seed, block). So a replicate depends on its
-// number and the seed only, as with a counter for every draw, at a third of the cost: for eight words Philox takes some
-// 35 operations, xoshiro 14. AES rounds would be as fast, but slow where there are no such instructions.
+// Four parallel instances of xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators",
+// 2021). Each 64-bit word serves two replicates, and Philox makes the state from (seed, block). So a replicate depends
+// only on its number and the seed, as with a counter for every draw, at a third of the cost: for eight words Philox
+// takes some 35 operations, xoshiro 14. AES rounds would be as fast, but slow without AES instructions.
 static inline struct lane_stream lane_stream_of(uint64_t seed, uint32_t block, uint32_t number)
 {
     const uint32_t counter[4] = {(uint32_t)RB_DRAW_BLOCK << 24, number, 0, block};
@@ -33,8 +33,8 @@ static inline struct lanes draw_lanes(struct lane_stream *g, const struct rb_sam
     return table_look_up(table, next_words(g));
 }
 
-// The largest of n draws is the draw of the largest word: quantile functions rise. Words come from two streams in turn:
-// here nothing else is computed that the processor could do while it waits for the next state of one.
+// The largest of n draws is the draw of the largest word, because quantile functions are monotone. Words alternate
+// between two streams: nothing else here could be computed while waiting for the next state of a single stream.
 static inline struct lanes draw_largest(struct lane_stream streams[2], const struct rb_sampler_table *table, int n)
 {
     struct lane_stream g = streams[0], h = streams[1];

@@ -101,7 +101,7 @@ static inline struct words words_larger(struct words a, struct words b)
     return (struct words){_mm256_max_epu32(a.v, b.v)};
 }
 
-// What is left of `pending` in the lanes whose word, halved, is below the limit.
+// The part of `pending` in the lanes whose word, halved, is below the limit.
 static inline struct words words_below(struct words pending, struct words a, uint32_t limit)
 {
     const __m256i below = _mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)limit), _mm256_srli_epi32(a.v, 1));

@@ -1,4 +1,4 @@
-// Lanes as arrays: what sampler_lanes_avx2.h does, operation by operation. Included by sampler_lanes.h only.
+// Lanes as arrays: the same operations as sampler_lanes_avx2.h, one by one. Included by sampler_lanes.h only.
 #ifndef RB_SIMULATOR_SAMPLER_LANES_PLAIN_H
 #define RB_SIMULATOR_SAMPLER_LANES_PLAIN_H
 
@@ -118,7 +118,7 @@ static inline struct words words_larger(struct words a, struct words b)
     return a;
 }
 
-// What is left of `pending` in the lanes whose word, halved, is below the limit.
+// The part of `pending` in the lanes whose word, halved, is below the limit.
 static inline struct words words_below(struct words pending, struct words a, uint32_t limit)
 {
     EACH_LANE pending.v[lane] = a.v[lane] >> 1 < limit ? pending.v[lane] : 0;
@@ -145,7 +145,7 @@ struct lane_stream {
     uint64_t s[4][LANES / 2];
 };
 
-// rb_philox4x32_10 with the lane's number in counter[2]; two words make one of 64 bits, the first is its lower half.
+// rb_philox4x32_10 with the lane's number in counter[2]; two words form one of 64 bits, the first is its lower half.
 static inline void philox_lanes(const uint32_t counter[4], const uint32_t key[2], uint64_t out[4][LANES / 2])
 {
     for (uint32_t i = 0; i < LANES; i++) {

@@ -1,5 +1,5 @@
-// A plan compiled for sampling, and the kernel that runs eight replicates of it at once. What does not depend on draws
-// is decided here: which node lives from which stage to which, which table each latency comes from.
+// A plan compiled for sampling, and the kernel that runs eight replicates of it at once. Everything that does not
+// depend on draws is decided here: the stages in which each node is owned, and the table of each latency.
 //   sampler.c            plan to program; threads
 //   sampler_table.c      quantile tables
 //   sampler_block.h      the kernel, in terms of eight lanes; compiled twice:
@@ -15,8 +15,8 @@
 
 #define RB_SAMPLER_LANES 8 // replicates of a block
 
-// A factor that all draws of a latency share in a replicate, because its mean was measured with an error. Each has a stream of its
-// own, so that every stage and every plan draws the same.
+// A factor that all draws of a latency share in a replicate, because its mean was measured with an error. Each has its
+// own stream, so that every stage and every plan draws the same factor.
 struct rb_sampler_error {
     const struct rb_sampler_table *table; // NULL: the factor is 1
     uint32_t stream;
@@ -27,7 +27,7 @@ struct rb_sampler_request {
     int first, n; // numbers
     const struct rb_sampler_table *queue, *init;
     struct rb_sampler_error queue_error, init_error;
-    float data_s;     // what each reads before it is ready
+    float data_s;     // the data each one reads before it is ready
     uint32_t refused; // of 2^31 requests; 0: none
 };
 
@@ -45,8 +45,9 @@ struct rb_sampler_stage {
     int n_trials;
     int n_kept, n_new, first_new;       // nodes; the number of the first new one
     int slots_per_node, nodes_per_slot; // one of them is 1
-    float early_at_s; // when the new nodes are requested, since the start of the stage before; INFINITY: at this one's
-    int n_slots;                        // no more than trials
+    float early_at_s; // when the new nodes are requested, since the start of the previous stage; INFINITY: at this
+                      // one's
+    int n_slots;                        // at most the number of trials
     int first_request, n_requests;
     int end_of_spans; // spans of nodes that end when this stage starts, or earlier, are before this one
 };
@@ -55,7 +56,7 @@ struct rb_sampler_program {
     uint64_t seed;
     enum rb_waves waves;
     bool wait_for_all, by_stage;
-    int first_stage; // by_stage: what stage 0 of this program is numbered
+    int first_stage; // by_stage: the number of stage 0 of this program
     struct rb_sampler_stage stages[RB_LIMIT_STAGES];
     int n_stages;
     struct rb_sampler_request *requests; // in order of stage
@@ -69,16 +70,16 @@ struct rb_sampler_program {
 struct rb_sampler_scratch {
     float *free_s;           // when each slot is free, since the stage's start
     float *running_s;        // of each node, since its request
-    float *ready_s;          // since the start of the stage at hand
+    float *ready_s;          // since the start of the current stage
     float *openings_s;       // of nodes, sorted
     double *stage_start_s;   // [n_stages + 1]
-    double *alone_start_s;   // [n_stages + 1], had every stage found its kept nodes ready
+    double *alone_start_s;   // [n_stages + 1], if every stage had found its kept nodes ready
 };
 
 // Replicates 8 * block .. 8 * block + 7, the first of them at [0].
 typedef void rb_sampler_block_fn(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
                                  uint32_t block, const struct rb_sampler_runs *out);
 rb_sampler_block_fn rb_sampler_block_scalar;
-rb_sampler_block_fn rb_sampler_block_avx2; // only where they are built: RB_SAMPLER_HAS_AVX2
+rb_sampler_block_fn rb_sampler_block_avx2; // only if they are built: RB_SAMPLER_HAS_AVX2
 
 #endif

@@ -1,5 +1,6 @@
-// Sorting eight columns at once: the comparisons do not depend on the values, so a whole row is compared and exchanged
-// with two instructions. Rows are lanes; row i stands at at[i * LANES]. Eight rows at a time are sorted and merged in registers.
+// Sorts eight columns at once. The comparisons do not depend on the values, so a whole row is compared and exchanged
+// with two instructions. Rows are lanes; row i is at[i * LANES]. Eight rows at a time are sorted and merged in
+// registers.
 #ifndef RB_SIMULATOR_SAMPLER_SORT_H
 #define RB_SIMULATOR_SAMPLER_SORT_H
 
@@ -13,7 +14,7 @@ struct rows {
     struct lanes r[ROWS];
 };
 
-// Rows from n on count as infinite, and stay where they are.
+// Rows from n on count as infinite and are not moved.
 static inline struct rows load_rows(const float *at, int n)
 {
     struct rows rows;
@@ -74,7 +75,7 @@ static inline void merge_valley_of_eight(float *at, int n)
     store_rows(at, n, &rows);
 }
 
-// Every row of the first half of 2 d is compared with the one d further on.
+// Compares every row of the first half of 2 d with the row d further on.
 static inline void put_halves_in_order(float *at, int n, int d)
 {
     for (int run = 0; run < n - d; run += 2 * d) {
@@ -89,8 +90,8 @@ static inline void put_halves_in_order(float *at, int n, int d)
     }
 }
 
-// Rows that fall and then rise become sorted: Batcher's bitonic merge. Rows from n up to a power of two count as
-// infinite: what would be compared with them stays.
+// Sorts rows that fall and then rise: Batcher's bitonic merge. Rows from n up to a power of two count as infinite; rows
+// compared with them are not moved.
 static inline void merge_valley(float *at, int n)
 {
     int top = ROWS;
@@ -125,7 +126,7 @@ static inline void sort_rows(float *at, int n)
     }
 }
 
-// The first m of n rows are in any order, the others sorted.
+// The first m of n rows are unsorted, the others sorted.
 static inline void sort_first_rows_in(float *at, int m, int n)
 {
     sort_rows(at, m);

@@ -11,7 +11,7 @@ struct entry {
     const void *of; // the distribution, or the profile of a trial
     int64_t units;  // of a trial; 0: a distribution
     double unit_s;
-    double error; // of a trial: P(time <= t) is off by at most this, its atoms included
+    double error; // of a trial: error bound of P(time <= t), its atoms included
     struct rb_sampler_table table;
 };
 
@@ -75,7 +75,7 @@ static void fill_by_law(struct rb_sampler_table *table, const struct rb_law *law
     rb_sampler_table_fill(table, law_quantile, &asked);
 }
 
-// Only `between` varies: the law of a trial is that distribution on another scale, and no grid comes between.
+// Only `between` varies: the law of a trial is that distribution on another scale, without a grid.
 struct scaled_dist {
     const struct rb_dist *between;
     double fixed_s, factor;
@@ -87,8 +87,8 @@ static double scaled_quantile(const void *ctx, double u)
     return scaled->fixed_s + scaled->factor * rb_dist_quantile(scaled->between, u);
 }
 
-// Returns what its distribution function is off by. An atom counts as an error: bills round up to seconds, and only whole
-// microseconds say to which second a life belongs.
+// Returns the error of its distribution function. An atom counts as an error: bills round up to seconds, and only whole
+// microseconds determine which second a lifetime belongs to.
 static double fill_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,
                          double unit_s, struct rb_sampler_table *table)
 {
@@ -127,7 +127,7 @@ static const struct entry *whole_trial(struct rb_sampler_tables *tables, const s
     return e;
 }
 
-// Of `units` draws of it, added up.
+// Sum of `units` draws of it.
 static const struct entry *sum_of_within(struct rb_sampler_tables *tables, const struct rb_profile *profile,
                                          int64_t units)
 {

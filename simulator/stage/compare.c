@@ -21,7 +21,7 @@ struct rb_mean rb_mean_of(const double *values, int n)
     return (struct rb_mean){.n = n, .mean = mean, .sd = sd, .low = mean - half, .high = mean + half};
 }
 
-// Differences that are all alike have no spread to judge by: then only none at all is likely.
+// Differences that are all equal have no spread: then the p-value is 1 only if they are all 0.
 static double t_test(const struct rb_mean *d)
 {
     if (d->n < 2)

@@ -1,11 +1,11 @@
-// What replicates say: means with their intervals, and paired differences of two runs on the same draws.
+// Statistics of replicates: means with their intervals, and paired differences of two runs on the same draws.
 #ifndef RB_SIMULATOR_COMPARE_H
 #define RB_SIMULATOR_COMPARE_H
 
 struct rb_mean {
     int n;
     double mean, sd;  // sd with n - 1; 0 for one value
-    double low, high; // of the mean, 95 % (Student); one value has none: both are it
+    double low, high; // of the mean, 95 % (Student); for one value both ends are the value
 };
 
 // values [n], n >= 1, finite.
@@ -14,8 +14,8 @@ struct rb_mean rb_mean_of(const double *values, int n);
 struct rb_paired {
     struct rb_mean difference; // of a - b
     int n_above, n_below;      // pairs with a > b, a < b
-    double p_t, p_sign;        // two-sided: of a difference at least this large were there none (Student's paired t; sign
-                               // test without the ties). 1 where nothing can be said
+    double p_t, p_sign;        // two-sided p-value of a difference at least this large (Student's paired t; sign
+                               // test without the ties). 1 if it is undefined
 };
 
 // a, b [n]: the same replicate at the same index.

@@ -6,7 +6,7 @@
 
 #define MOST_RANGES 4
 
-// One trial in one stage, with what it is known by.
+// One trial in one stage, with its key.
 struct cell {
     struct rb_kept_trial trial;
     int64_t start;
@@ -22,7 +22,7 @@ struct rb_kept_trials {
     struct rb_run_range ranges[MOST_RANGES];
     int n_ranges, n_positions, n_runs;
     size_t most_bytes; // of one run
-    struct run *runs;  // of all ranges, one after the other
+    struct run *runs;  // over all ranges in sequence
 };
 
 static int count_positions(const struct rb_scenario *s)

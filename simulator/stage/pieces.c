@@ -9,7 +9,7 @@ struct work {
     char *pieces;
     size_t size;
     int n;
-    atomic_int next; // of the pieces that no thread has taken
+    atomic_int next; // number of the pieces not taken yet
 };
 
 static void *take_pieces(void *arg)

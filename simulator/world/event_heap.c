@@ -7,7 +7,7 @@
 
 #define CHILDREN 4 // two cache lines of events are compared at once, and the heap is half as deep as with two
 
-// Without branches: which of two events comes first is anybody's guess.
+// Branch-free: which of two events comes first is unpredictable.
 static bool before(const struct rb_sim_event *a, const struct rb_sim_event *b)
 {
     const uint64_t in_instant_a = (uint64_t)a->order << 32 | (uint32_t)a->index;

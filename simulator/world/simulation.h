@@ -1,4 +1,4 @@
-// Plans simulated on the same draws and learning curves, replicate by replicate, and what is measured of them.
+// Simulates plans on the same draws and learning curves, replicate by replicate, and measures them.
 #ifndef RB_SIMULATOR_SIMULATION_H
 #define RB_SIMULATOR_SIMULATION_H
 
@@ -10,13 +10,13 @@
 // One tuner under one policy.
 struct rb_sim_variant {
     const char *label;               // "asha:hypersched", and the keys it sets
-    struct rb_job job;               // that a plan made for it points at
+    struct rb_job job;               // that its plan points at
     struct rb_plan plan;
     struct rb_world_result *results; // [n of the simulation], owned
 };
 
 struct rb_simulation {
-    struct rb_sim_variant *variants; // [n_variants]; the first is what others are compared with
+    struct rb_sim_variant *variants; // [n_variants]; the others are compared with the first
     int n_variants;
     struct rb_curves curves;
     uint64_t seed;
@@ -24,17 +24,17 @@ struct rb_simulation {
     bool stop_at_deadline;           // every run, whatever its policy
 };
 
-// Runs all of them. A deadline is the end of a run only where a policy works towards one, and then for all that are compared
-// with it, or where that is asked for: else the whole distribution is shown.
+// Runs all of them. Runs end at the deadline only if one of the compared policies works towards a deadline, or if that
+// is requested; otherwise the whole distribution is shown.
 bool rb_simulate(struct rb_simulation *sim, int threads, struct rb_err *err);
 
-// What is reported of each run.
+// The reported figures of each run.
 enum rb_sim_measure { RB_SIM_TIME, RB_SIM_COST, RB_SIM_METRIC, RB_SIM_TRAINED, RB_SIM_FULL, RB_SIM_FIRST_FULL, RB_SIM_UNITS, RB_SIM_MEASURES };
-// NaN: it has none (no finite metric; no trial at R).
+// NaN: undefined (no finite metric; no trial at R).
 double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measure);
-// Over the runs that have it; n = 0: none.
+// Over the runs that have the figure; n = 0: none.
 struct rb_mean rb_sim_mean(const struct rb_simulation *sim, const struct rb_sim_variant *v, enum rb_sim_measure measure);
-// Of variant a less variant b, in the replicates in which both have it; false: there are none.
+// Variant a minus variant b, over the replicates in which both have the figure; false: there are none.
 bool rb_sim_paired(const struct rb_simulation *sim, int a, int b, enum rb_sim_measure measure, struct rb_paired *out);
 
 #endif

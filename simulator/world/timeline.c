@@ -30,7 +30,7 @@ struct run {
     int n_trials;
     struct node *nodes;
     int n_nodes;
-    int stage;                         // that it is at, -1: none yet
+    int stage;                         // its current stage, -1: none yet
     int64_t begin_us[RB_LIMIT_STAGES]; // of stages up to that one; passed at once: the next one's
     int64_t end_us;
 };
@@ -72,7 +72,7 @@ static void start(struct run *r, const struct rb_action *a, int64_t now_us)
     }
 }
 
-// The spells of the start that a trial is at, from the one returned.
+// The spells of a trial's current start, from the one returned.
 static struct spell *open_spells(const struct run *r, int trial, int *out_n)
 {
     const int first = trial < r->n_trials ? r->open[trial] : -1;
@@ -117,7 +117,7 @@ static void lose_node(struct run *r, int node, int64_t now_us)
     }
 }
 
-// The engine is gone afterwards.
+// The engine is freed afterwards.
 static void conclude(struct run *r, const struct rb_engine *e, int64_t now_us)
 {
     r->end_us = now_us;
@@ -147,7 +147,7 @@ static void observe(void *ctx, uint32_t replicate, const struct rb_engine *e, co
     const struct watch *w = ctx;
     struct run *r = &w->runs[replicate - w->first];
     if (event->kind == RB_EVENT_REPORT)
-        save(r, event->trial, event->time_us); // as far as is known: the next report says that it trained on
+        save(r, event->trial, event->time_us); // as far as is known: the next report shows that it trained on
     else if (event->kind == RB_EVENT_TRIAL_ENDED)
         end(r, event->trial, event->time_us, false);
     else if (event->kind == RB_EVENT_NODE_LOST)
@@ -185,7 +185,7 @@ static bool play(const struct rb_scenario *s, const struct rb_plan *plan, uint32
     return rb_world_replicates(s, plan, &asked, results, NULL, err);
 }
 
-// ---- where the money went
+// ---- the cost by its parts
 
 static int by_node(const void *pa, const void *pb)
 {
@@ -193,7 +193,7 @@ static int by_node(const void *pa, const void *pb)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-// Of a stage that never began: where the run ends.
+// For a stage that never began: the end of the run.
 static int64_t stage_end_us(const struct run *r, int stage)
 {
     return stage < r->stage ? r->begin_us[stage + 1] : r->end_us;
@@ -245,7 +245,7 @@ static void sum_up_money(const struct rb_scenario *s, const struct rb_plan *plan
 
 // ---- stages
 
-// When the last node asked for by the stage's begin was ready, within the stage; its begin where all had been.
+// When the last node requested by the stage's begin was ready, within the stage; its begin if all were ready before.
 static int64_t provisioned_us(const struct run *r, int64_t begin_us, int64_t end_us)
 {
     int64_t last_us = begin_us;
@@ -282,7 +282,7 @@ static void sum_up_stages(const struct run *runs, int64_t *values, struct rb_tim
 
 // ---- instants
 
-// Changes at the instants of the timeline; their running sums are what was there at each.
+// Changes at the instants of the timeline; their running sums are the counts at each instant.
 struct changes {
     double gpus[RB_TIMELINE_INSTANTS + 1], training[RB_TIMELINE_INSTANTS + 1];
     int nodes[RB_TIMELINE_INSTANTS + 1];

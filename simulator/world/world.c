@@ -1,4 +1,4 @@
-// The engine in virtual time: its orders become events at the instants that draws say, in the order of event_heap.h.
+// The engine in virtual time: its orders become events at the drawn instants, in the order of event_heap.h.
 #include "simulator/world/world.h"
 
 #include "simulator/forecast/curve.h"
@@ -13,12 +13,12 @@
 struct running_trial {
     int attempt, stage, position;
     double unit_s;
-    int64_t started_us;  // what `progress` counts from
+    int64_t started_us;  // origin of `progress`
     int64_t reported_us; // in a history: its last report, -1: none since its start
     int64_t resource_start, resource, resource_end;
     struct rb_trial_progress progress;
     struct rb_kept_trial *kept; // NULL: it draws by itself
-    bool gives_way;             // no further report; its end is on the way
+    bool gives_way;             // no further report; its end is pending
 };
 
 struct world {
@@ -31,11 +31,11 @@ struct world {
     int trials_cap;
     int64_t now_us;
     int64_t n_events, n_units;
-    int64_t paid_until_us; // the budget pays for all nodes owned or asked for until then; -1: not known
-    int64_t look_ahead_us; // how far that is looked for
+    int64_t paid_until_us; // the budget pays for all nodes owned or requested until then; -1: unknown
+    int64_t look_ahead_us; // horizon of that search
     int64_t first_full_us; // -1: no trial has reported R yet
-    bool advice_pending;   // asked for in this instant
-    bool reliving;         // what has happened already: the history says when, not the draws
+    bool advice_pending;   // requested at this instant
+    bool reliving;         // past events: the history sets their times, not the draws
     bool done, failed;
     struct rb_err *err;
 };
@@ -117,7 +117,7 @@ static void begin_progress(struct world *w, struct running_trial *t, int attempt
     }
     rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
     for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
-         u++) // trained once more, and reported to no one
+         u++) // trained once more, without a report
         rb_trial_progress_next_us(&t->progress);
 }
 
@@ -163,7 +163,7 @@ static void expect_yield(struct world *w, int trial)
             });
 }
 
-// The unit it is at is lost; the checkpoint is of the last it reported. At the end of its budget it ends by itself.
+// The unit in progress is lost; the checkpoint is that of its last report. At the end of its budget it ends by itself.
 static void yield_trial(struct world *w, const struct rb_action *a)
 {
     struct running_trial *t = &w->trials[a->trial];
@@ -181,7 +181,7 @@ static void advise(struct world *w, const struct rb_action *a)
     w->advice_pending = true;
 }
 
-// What is terminated or killed needs nothing: its events are dropped when they come.
+// Termination needs no action here: events of what is terminated or killed are dropped when they come.
 static void carry_out(struct world *w, const struct rb_action *a)
 {
     switch (a->kind) {
@@ -282,7 +282,7 @@ static void report(struct world *w, const struct rb_sim_event *e)
         expect_next(w, e->index);
 }
 
-// Does anybody still wait for it?
+// True if something still waits for it.
 static bool matters(const struct world *w, const struct rb_sim_event *e)
 {
     switch (e->order) {
@@ -349,9 +349,9 @@ static void happen(struct world *w, const struct rb_sim_event *e)
     step(w, &event);
 }
 
-// ---- what has happened already
+// ---- past events
 
-// Where the run's own draw would have come before now, others are tried; it may be that none fits.
+// If the run's own draw would have come before now, others are tried; possibly none fits.
 enum { REDRAWS = 32, REDRAW_APART = RB_SIM_ATTEMPTS / REDRAWS };
 
 static int redrawn(int attempt, int i)
@@ -362,7 +362,8 @@ static int redrawn(int attempt, int i)
 typedef int64_t draw_fn(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                         uint32_t replicate);
 
-// Of a node that has waited since then; INT64_MAX: never. Where its law knows no wait as long as that, it begins again now.
+// For a node that has waited since then; INT64_MAX: never. If its law excludes such a long wait, the wait starts again
+// now.
 static int64_t still_to_come(const struct world *w, const struct rb_owned_node *n, draw_fn *draw, int64_t since_us)
 {
     int64_t wait_us = 0;
@@ -406,7 +407,7 @@ static void take_up_node(struct world *w, int node)
     expect_node(w, node, RB_SIM_NODE_LOST, still_to_come(w, n, rb_draw_preemption_us, n->running_us));
 }
 
-// What it draws, but for the units it has reported: from its last report on, or from its start.
+// Its draws except for the reported units: from its last report on, or from its start.
 static void draw_rest(struct world *w, struct running_trial *t, int attempt)
 {
     begin_progress(w, t, attempt);
@@ -431,7 +432,7 @@ static void take_up_trial(struct world *w, int trial)
     t->started_us = t->reported_us >= 0 ? t->reported_us : t->started_us;
     for (int i = 0; i <= REDRAWS; i++) {
         draw_rest(w, t, redrawn(t->attempt, i < REDRAWS ? i : 0));
-        if (i == REDRAWS) { // its law knows no unit as long as that: another one, from now on
+        if (i == REDRAWS) { // its law excludes such a long unit: another one, from now on
             t->progress.startup_s = 0;
             t->started_us = w->now_us;
         }
@@ -479,8 +480,8 @@ static void stop_for_budget(struct world *w, int64_t at_us)
     step(w, &(struct rb_event){.kind = RB_EVENT_STOP, .time_us = at_us, .reason = RB_STOP_BUDGET});
 }
 
-// Every look sums over all nodes: so it goes as far ahead as the last ones promise. Until another node runs or is asked for,
-// what happens only makes nodes cheaper.
+// Every check sums over all nodes, so it extends as far ahead as the last checks predict. Until another node runs or is
+// requested, events only make nodes cheaper.
 static void look_ahead(struct world *w, int64_t paid_us)
 {
     const int64_t at_us = paid_us + w->look_ahead_us;

@@ -7,22 +7,23 @@
 #include "engine/core/engine.h"
 #include "simulator/model/scenario.h"
 
-// Metric a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed by
-// the seed, the replicate and the trial. Depends on its arguments alone: runs that are compared share their curves.
+// Metric that a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed
+// by the seed, the replicate and the trial. Depends only on its arguments, so compared runs share their curves.
 typedef double rb_curve_fn(void *ctx, uint32_t replicate, int trial, int64_t resource);
 
 struct rb_world_options {
     uint32_t replicate;
     rb_curve_fn *curve;
     void *curve_ctx;
-    // Called after every event with what it led to; for traces, Gantt charts, events.jsonl. May be NULL.
+    // Called after every event with its consequences; for traces, Gantt charts, events.jsonl. May be NULL.
     void (*observe)(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions);
     void *observe_ctx;
-    rb_adviser_fn *advise;            // answers in the same instant; NULL: none
+    rb_adviser_fn *advise;            // answers at the same instant; NULL: none
     void *advise_ctx;
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
-    // A run that is going on: what has happened up to now_us is taken as it was, the rest is drawn, given that it has not
-    // happened yet. Without new plans; what is lent stays. [n_history]; 0: from the beginning. Neither observed nor counted.
+    // A run in progress: events up to now_us are kept as they happened, the rest is drawn, conditioned on not having
+    // happened yet. No new plans are made; lent GPUs stay lent. [n_history]; 0: from the beginning. These events are
+    // neither observed nor counted.
     const struct rb_event *history;
     int n_history;
     int64_t now_us;
@@ -36,9 +37,9 @@ struct rb_world_result {
     enum rb_stop_reason stop_reason;
     int64_t n_events;
     int n_nodes;
-    int64_t n_units;         // of resource that were trained and reported, lost ones included
+    int64_t n_units;         // resource that was trained and reported, including lost units
     int n_trained;           // trials that have reported
-    int n_full;              // of these, to R
+    int n_full;              // of these, those that reached R
     int64_t first_full_us;   // when the first did, -1: none
 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- one run, watched: by who asked, and for what each phase took
+// ---- one run, observed: for the caller, and for the figures of each phase
 
 struct watch {
     const struct rb_scenario *scenario;
@@ -37,7 +37,7 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
         w->runs->observe(w->runs->observe_ctx, w->replicate, e, event, actions);
     if (!w->phases || rb_engine_stage(e) == w->phase)
         return;
-    // What the first phase requests at once is its own already.
+    // Nodes that the first phase requests at once already belong to it.
     close_phase(w, event->time_us, w->phase < 0 ? 0 : rb_spending_at(w->scenario, e, event->time_us));
     w->phase = rb_engine_stage(e);
 }
@@ -120,10 +120,10 @@ bool rb_world_replicates(const struct rb_scenario *s, const struct rb_plan *plan
 
 // ---- estimates
 
-#define ADVISED_GPUS        1024 // of all runs of an estimate: the more a forecast shares out, the longer it takes
+#define ADVISED_GPUS        1024 // of all runs of an estimate: a forecast takes longer the more it divides
 #define FEWEST_ADVISED_RUNS 16
 
-// What the plan's first stage owns, or what its budget may let it own.
+// Nodes that the plan's first stage owns, or that its budget may allow.
 static int64_t most_gpus(const struct rb_plan *plan)
 {
     int64_t gpus = 0, nodes = 0, largest = 0;
@@ -176,7 +176,7 @@ struct rb_estimate rb_world_estimate(const struct rb_world_result *runs, int n, 
         cost_uusd[i] = runs[i].cost_uusd;
     }
     struct rb_estimate e = rb_estimate_of_runs(time_us, cost_uusd, n, deadline_us, budget_uusd);
-    for (int i = 0; i < n; i++) // one that was cut would have cost more than any budget
+    for (int i = 0; i < n; i++) // a run that was cut would have cost more than any budget
         cost_uusd[i] = rb_world_kept_budget(&runs[i], budget_uusd) ? cost_uusd[i] : INT64_MAX;
     rb_estimate_count(time_us, cost_uusd, n, deadline_us, budget_uusd, &e);
     e.time_method = e.cost_method = RB_ESTIMATE_REPLICATES;
