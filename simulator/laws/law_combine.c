@@ -197,7 +197,8 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-// Below point `middle` the lower tail is summed, from there on the upper one. The wider law's own tails change in cell `half`.
+// Below point `middle` the lower tail is summed, from there on the upper one. The wider law's own tails change in cell
+// `half`.
 static void add_node(const struct moved_law *m, double weight, int half, int middle, const struct rb_law_grid *grid)
 {
     const int begin = first_point_in(m, 0, grid->n), turn = first_point_in(m, half, grid->n);
