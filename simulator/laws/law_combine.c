@@ -77,7 +77,7 @@ static struct nodes both(const struct nodes *a, const struct nodes *b, struct rb
 
 enum operation { SUM, PRODUCT };
 
-// Where the wider law is evaluated for the result at `seconds` when the narrower law is `value`.
+// The point at which to evaluate the wider law for the result at `seconds` when the narrower law is `value`.
 static double wider_at(enum operation op, double seconds, double value)
 {
     if (op == SUM)
