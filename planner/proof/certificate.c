@@ -49,8 +49,8 @@ struct certificate {
     int n_worlds, need; // `need` of the worlds must be in time
     struct rb_stage_samples *samples;
     int round, n_unseen;
-    double sigma, sigma_single; // standard errors bounding the error of all means: columns, whole plans
-    int64_t *best_runs_uusd;    // [n_unseen] costs of the best in unseen runs
+    double sigma, sigma_single;           // standard errors bounding the error of all means: columns, whole plans
+    int64_t *best_runs_uusd;              // [n_unseen] costs of the best in unseen runs
     double best_low_uusd, best_high_uusd; // its mean cost lies between the two
     double tolerance_uusd;
     double best_columns_uusd;                   // the mean of the sum of its columns

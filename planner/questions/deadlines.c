@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define NARROW             0.1 // of the range, as a ratio: a stretch no longer than this is not split ...
+#define NARROW             0.1  // of the range, as a ratio: a stretch no longer than this is not split ...
 #define FLAT               0.15 // ... nor one over which the least cost falls by no more
 #define ROOM               0.01 // margin at both ends of it, so that unknown parts of estimates decide nothing there
 #define MOST_BUT_LANDMARKS 32

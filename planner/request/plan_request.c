@@ -26,8 +26,7 @@ enum { MAX_NAMED_OFFERS = 4 };
 #define SEARCH_UNTIL  0.8
 #define MOST_ATTEMPTS 4 // to find a plan that also keeps the confidence in unseen runs
 #define EARLY_UNTIL   0.85
-#define SURE_SIGMA    2 // standard errors by which the probability of a plan chosen by few runs must exceed the
-                        // confidence
+#define SURE_SIGMA    2    // standard errors of margin in the probability of a plan chosen by few runs
 #define ANY_UNTIL     1.05 // where there is no plan yet
 #define SHOWN_RUNS    4    // reported estimates: the plan's and the baselines', ...
 #define STAGE_RUNS    80   // ... and the minimum for the quantiles of its stages, in runs

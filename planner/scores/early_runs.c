@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_LOOK 32  // initial number of runs, then doubled each time; most exchanges are rejected before all are
-                       // made
+#define FIRST_LOOK 32  // initial number of runs, then doubled each time; most exchanges are rejected early
 #define SCREENING  256 // ... exchanges without a gain by then are dropped
 #define DROP_SIGMA 3.0 // an exchange that just pays is dropped wrongly once in 700
 #define SIGMA      4.0 // a gain of fewer standard errors is none

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #define DEFAULT_NODE_LIMIT 200000 // about a second of search on the largest examples
-#define CHECK_PART         4 // of the request's replicates: this many reveal most of a pilot's wrong acceptances
+#define CHECK_PART         4      // of the request's replicates: this many reveal most of a pilot's wrong acceptances
 #define DOUBTS             16
-#define SUMS_ERR           1e-3 // of a plan's cost and probability: late nodes and the rounding of bills couple its
-                                // stages
+#define SUMS_ERR           1e-3 // of a plan's cost and probability: late nodes and rounded bills couple its stages
 
 static int n_check(const struct rb_plan_request *req)
 {

@@ -44,7 +44,7 @@ struct rb_app {
     const double *progress;                // [n_epochs + 1]: where epoch e begins; the last: where training ends
     const struct rb_app_training *trainings; // ascending by batch, [n_trainings]
     int n_trainings;
-    const int *placements;                 // measured ones, a decimal digit for the GPUs on each node; ascending, [n_placements]
+    const int *placements;                 // measured, one decimal digit per node's GPUs; ascending, [n_placements]
     const struct rb_app_times *placement_times; // [n_placements]
     int n_placements;
     // Interpolation between them, one of the two: NULL, or the triangulation of the measured points, or its derived

@@ -5,7 +5,7 @@
 #include "simulator/cluster/trace_run.h"
 
 struct rb_trace_summary {
-    double jct_mean_s, jct_p50_s, jct_p99_s; // job completion time, from submission; quantiles interpolated between ranks
+    double jct_mean_s, jct_p50_s, jct_p99_s; // job completion time, from submission; interpolated quantiles
     double makespan_s;                       // from time 0 of the trace to the end of its last job
     double wait_mean_s;                      // from submission to the first GPU
     double gpu_hours;                        // held by jobs

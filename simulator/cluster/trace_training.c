@@ -183,7 +183,8 @@ int rb_trace_training_reach(const struct rb_trace_training *t)
     return known < most ? known : most;
 }
 
-// As even as this number of GPUs can be on the nodes. More GPUs than the nodes have are only hypothetical.
+// True if this was measured with the GPUs spread over the nodes as evenly as possible. Also true for more GPUs
+// than the nodes have, which are only hypothetical.
 static bool is_measured(const struct rb_trace_training *t, int nodes, int gpus, int per_gpu)
 {
     int on_node[RB_APP_MAX_NODES];

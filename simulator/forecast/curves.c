@@ -256,7 +256,7 @@ static bool read_directory(struct reading *r, const char *path)
     return ok;
 }
 
-// What was read, where it stays.
+// Copies what was read to its final place.
 static void keep(struct reading *r, struct rb_curves *out)
 {
     struct rb_curve_points *points = rb_arena_array(r->arena, (size_t)r->n, sizeof *points);

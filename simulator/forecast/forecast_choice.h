@@ -13,7 +13,7 @@ enum {
 struct rb_choice {
     int n_trials, n_sizes;
     int gpus[RB_CHOICE_SIZES];       // ascending, gpus[0] = 0: pause
-    struct rb_prospect prospects[RB_CHOICE_TRIALS][RB_CHOICE_SIZES]; // of the score, by the number of GPUs of the trial; [0] unused
+    struct rb_prospect prospects[RB_CHOICE_TRIALS][RB_CHOICE_SIZES]; // of the score, by GPUs of the trial; [0] unused
     int now[RB_CHOICE_TRIALS];       // index of the size of each trial
     int n_gpus;                      // to share among these trials and newcomers
     double reached;                  // best score so far: no result is below it

@@ -1,8 +1,9 @@
 // The law of a duration in numbers: its distribution function on an even grid, with P(X <= x) and P(X > x) stored
 // separately so that both tails have a small relative error. The closed forms compute with it. A value; its arrays live
 // in an arena.
-// Source of the method: order statistics (David and Nagaraja, "Order Statistics", chapter 2); characteristic functions by
-// the trapezoid rule, which is spectrally accurate for smooth integrands (Trefethen and Weideman, SIAM Review 56, 2014).
+// Source of the method: order statistics (David and Nagaraja, "Order Statistics", chapter 2); characteristic functions
+// by the trapezoid rule, which is spectrally accurate for smooth integrands (Trefethen and Weideman, SIAM Review 56,
+// 2014).
 #ifndef RB_SIMULATOR_LAW_H
 #define RB_SIMULATOR_LAW_H
 

@@ -77,7 +77,7 @@ static struct nodes both(const struct nodes *a, const struct nodes *b, struct rb
 
 enum operation { SUM, PRODUCT };
 
-// Where the wider law is evaluated for the result at `seconds` when the narrower law is `value`.
+// The point at which to evaluate the wider law for the result at `seconds` when the narrower law is `value`.
 static double wider_at(enum operation op, double seconds, double value)
 {
     if (op == SUM)
@@ -197,7 +197,8 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-// Below point `middle` the lower tail is summed, from there on the upper one. The wider law's own tails change in cell `half`.
+// Below point `middle` the lower tail is summed, from there on the upper one. The wider law's own tails change in cell
+// `half`.
 static void add_node(const struct moved_law *m, double weight, int half, int middle, const struct rb_law_grid *grid)
 {
     const int begin = first_point_in(m, 0, grid->n), turn = first_point_in(m, half, grid->n);

@@ -1,4 +1,5 @@
-// Laws of trials and quantile tables of all latencies, each made once and shared by every plan, deadline, price and what-if.
+// Laws of trials and quantile tables of all latencies. Each is made once and shared by every plan, deadline, price and
+// what-if.
 #ifndef RB_SIMULATOR_TRIAL_LAWS_H
 #define RB_SIMULATOR_TRIAL_LAWS_H
 

@@ -66,7 +66,8 @@ struct rb_sampler_program {
     int n_nodes, max_slots;
 };
 
-// Memory of one thread: [max_slots], [n_nodes], [n_nodes], [n_nodes], [n_stages + 1] and [n_stages + 1] blocks of lanes.
+// Memory of one thread: [max_slots], [n_nodes], [n_nodes], [n_nodes], [n_stages + 1] and [n_stages + 1] blocks of
+// lanes.
 struct rb_sampler_scratch {
     float *free_s;           // when each slot is free, since the stage's start
     float *running_s;        // of each node, since its request

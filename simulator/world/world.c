@@ -117,7 +117,7 @@ static void begin_progress(struct world *w, struct running_trial *t, int attempt
     }
     rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
     for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
-         u++) // trained once more, without a report
+         u++) // trained once more, but not reported to anyone
         rb_trial_progress_next_us(&t->progress);
 }
 
