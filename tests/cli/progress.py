@@ -250,7 +250,10 @@ class Progress(unittest.TestCase):
 
     def watch(self, rows, columns, *more):
         program = self.on_terminal("rbrun", "status", "--watch", *more, rows=rows, columns=columns)
-        program.settings = {"before": termios.tcgetattr(program.fd)}
+        fresh = os.openpty()  # settings of a terminal that no program has changed: this one may have begun already
+        program.settings = {"before": termios.tcgetattr(fresh[0])}
+        for fd in fresh:
+            os.close(fd)
         return program
 
     def end_watch(self, program):
