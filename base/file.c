@@ -2,7 +2,7 @@
 #include "base/file.h"
 
 #include "base/arena.h"
-#include "base/full.h"
+#include "base/errors/full.h"
 
 #include <errno.h>
 #include <fcntl.h>

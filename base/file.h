@@ -2,8 +2,8 @@
 #ifndef RB_BASE_FILE_H
 #define RB_BASE_FILE_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

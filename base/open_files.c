@@ -1,6 +1,6 @@
 #include "base/open_files.h"
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

@@ -2,12 +2,12 @@
 #include "base/options.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/closest.h"
-#include "base/exit_codes.h"
-#include "base/json.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/text/buf.h"
+#include "base/text/closest.h"
+#include "base/errors/exit_codes.h"
+#include "base/document/json.h"
+#include "base/text/number.h"
+#include "base/text/units.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef RB_BASE_OPTIONS_H
 #define RB_BASE_OPTIONS_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

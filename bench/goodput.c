@@ -1,7 +1,7 @@
 // Goodput models on the measured iterations and reference fits of six models (Pollux, OSDI'21): how well and how fast
 // they are fitted, and how fast the best batch of an allocation is found. Usage: goodput POLLUX_DATA
-#include "base/csv.h"
-#include "base/doc.h"
+#include "base/document/csv.h"
+#include "base/document/doc.h"
 #include "profiles/fit/goodput.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 // FOLDER: job.yaml, profile.yaml, prices.csv. FAMILY: synthetic, saturating or crossing. Without a budget all have one node.
 // With one, pools are as large as it pays for until the deadline, and "elastic" is lookahead that begins with one node. One
 // line a run and policy: policy, replicate, best metric, trials that reported, trials that reached R, cost in USD, time in seconds.
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "base/stream.h"
 #include "engine/core/rungs.h"
 #include "simulator/forecast/curve.h"

@@ -7,7 +7,7 @@
 // applications assigned again. KEY=VALUE: rules of `goodput` other than the defaults (engine/sharing/goodput.h). A line a run:
 // trace, variant, mean, p50, p99 of completion times, makespan, restarts a job, CPU seconds.
 #include "base/stream.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "engine/sharing/goodput.h"
 #include "simulator/cluster/trace_run.h"
 #include "simulator/cluster/trace_summary.h"

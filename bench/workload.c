@@ -1,6 +1,6 @@
 #include "bench/workload.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "profiles/job/keys.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "commands/version.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "build_version.h" // RB_BUILD: what git describes, else the release
 
 #include <stdio.h>

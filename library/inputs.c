@@ -2,7 +2,7 @@
 #include "library/handles.h"
 
 #include "base/clock.h"
-#include "base/csv.h"
+#include "base/document/csv.h"
 #include "base/limits.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
 #define RB_PROVIDERS_PROVIDER_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "base/loop.h"
 #include "profiles/catalog/catalog.h"
 #include "providers/quota.h"

@@ -1,7 +1,7 @@
 #include "commands/rbmcp/clean.h"
 
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 #include <unistd.h>

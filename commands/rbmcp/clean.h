@@ -3,8 +3,8 @@
 #ifndef RB_COMMANDS_RBMCP_CLEAN_H
 #define RB_COMMANDS_RBMCP_CLEAN_H
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 // A parsed value again, with every string and key cleaned.
 void rb_mcp_write_clean(struct rb_json *j, const struct rb_node *node);

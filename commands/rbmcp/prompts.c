@@ -1,6 +1,6 @@
 #include "commands/rbmcp/prompts.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "commands/rbmcp/tools.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef RB_COMMANDS_RBMCP_PROMPTS_H
 #define RB_COMMANDS_RBMCP_PROMPTS_H
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 #include <stdbool.h>
 

@@ -5,9 +5,9 @@
 #ifndef RB_COMMANDS_RBMCP_PROTOCOL_H
 #define RB_COMMANDS_RBMCP_PROTOCOL_H
 
-#include "base/buf.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 #include <stdbool.h>
 

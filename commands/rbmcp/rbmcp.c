@@ -1,6 +1,6 @@
 // rbmcp: our programs as tools of the Model Context Protocol, on stdin and stdout.
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "base/open_files.h"
 #include "base/options.h"
 #include "commands/rbmcp/server.h"

@@ -2,8 +2,8 @@
 #ifndef RB_COMMANDS_RBMCP_SANDBOX_H
 #define RB_COMMANDS_RBMCP_SANDBOX_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "commands/rbmcp/tools.h"
 
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "commands/mcp_schemas.h" // generated: rb_schema_*
 #include "providers/wire/digest.h"
 

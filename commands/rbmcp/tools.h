@@ -4,8 +4,8 @@
 #define RB_COMMANDS_RBMCP_TOOLS_H
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "commands/rbmcp/sandbox.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // rbmock: a cloud on loopback.
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "base/open_files.h"
 #include "base/options.h"
 #include "commands/version.h"

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "base/open_files.h"
 #include "commands/rbplan/rbplan_infeasible.h"
 #include "commands/version.h"

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "profiles/import/import_job.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "views/pages/plan_document.h"
 
 bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err)

@@ -2,7 +2,7 @@
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "views/pages/picture.h"
 #include "views/tables/pareto_table.h"
 

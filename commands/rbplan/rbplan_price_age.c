@@ -2,7 +2,7 @@
 #include "commands/rbplan/rbplan.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <stdio.h>
 #include <string.h>

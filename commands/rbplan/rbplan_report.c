@@ -2,7 +2,7 @@
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "providers/wire/digest.h"
 #include "views/tables/plan_table.h"
 

@@ -1,7 +1,7 @@
 // rbprofile: imports and measures times of training and clouds, and fits models to them.
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "base/open_files.h"
 #include "commands/rbprofile/rbprofile_command.h"
 #include "commands/rbprofile/rbprofile_measure.h"

@@ -2,7 +2,7 @@
 #ifndef RB_COMMANDS_RBPROFILE_COMMAND_H
 #define RB_COMMANDS_RBPROFILE_COMMAND_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "profiles/import/import.h"

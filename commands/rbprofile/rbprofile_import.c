@@ -2,7 +2,7 @@
 #include "commands/rbprofile/rbprofile_command.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "profiles/import/import.h"
 
 #include <stdlib.h>

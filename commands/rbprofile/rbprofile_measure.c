@@ -2,8 +2,8 @@
 // times in the profile store.
 #include "commands/rbprofile/rbprofile_measure.h"
 
-#include "base/exit_codes.h"
-#include "base/log.h"
+#include "base/errors/exit_codes.h"
+#include "base/errors/log.h"
 #include "commands/rbprofile/rbprofile_command.h"
 #include "executor/journal/run_files.h"
 #include "profiles/catalog/billing.h"

@@ -2,7 +2,7 @@
 #include "commands/rbprofile/rbprofile_command.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/campaign/price_fetch.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/inputs/plan_inputs.h"

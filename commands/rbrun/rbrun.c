@@ -1,7 +1,7 @@
 // rbrun: executes a plan, and manages runs.
 #include "commands/rbrun/rbrun.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 #include "base/file.h"
 #include "base/open_files.h"
 #include "commands/rbrun/rbrun_pool.h"

@@ -2,7 +2,7 @@
 #include "commands/rbrun/rbrun.h"
 
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <stdio.h>
 #include <string.h>

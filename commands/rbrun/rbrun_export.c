@@ -1,7 +1,7 @@
 // rbrun export: the results of a run, to a tracker or into files of another program's format.
 #include "commands/rbrun/rbrun.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/sinks/export.h"
 #include "executor/sinks/sink_place.h"
 #include "profiles/job/job_sinks.h"

@@ -1,7 +1,7 @@
 // rbrun fetch: the last checkpoint of a trial.
 #include "commands/rbrun/rbrun.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/launcher/launcher.h"
 #include "executor/report/report.h"
 

@@ -3,7 +3,7 @@
 #include "commands/rbrun/rbrun_pool.h"
 
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/journal/run_dir.h"
 #include "executor/pool/pool_run.h"
 #include "executor/run/checks.h"

@@ -1,6 +1,6 @@
 // rbrun report: shows what a run did and cost, as text, JSON, CSV, a page or a picture.
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "commands/rbrun/rbrun.h"
 #include "executor/report/report.h"
 #include "executor/sinks/sink_cursor.h"

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/approval/permit.h"
 #include "executor/journal/run_dir.h"
 #include "executor/pool/pool_run.h"

@@ -2,7 +2,7 @@
 // cluster without a plan, or on the plan that rbplan would make.
 #include "commands/rbsim/rbsim.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "commands/rbplan/rbplan_infeasible.h"
 #include "engine/core/policy.h"
 #include "planner/search/planner.h"

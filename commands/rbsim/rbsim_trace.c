@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/number.h"
+#include "base/text/number.h"
 #include "commands/rbsim/rbsim.h"
 #include "engine/sharing/autoscales.h"
 #include "views/simulations/trace_table.h"

@@ -3,8 +3,8 @@
 #include "commands/rbsim/rbsim_trace.h"
 
 #include "base/limits.h"
-#include "base/log.h"
-#include "base/number.h"
+#include "base/errors/log.h"
+#include "base/text/number.h"
 #include "profiles/catalog/catalog.h"
 
 #include <stdlib.h>

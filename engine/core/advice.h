@@ -4,8 +4,8 @@
 #define RB_ENGINE_ADVICE_H
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 struct rb_advised_trial {
     int trial;

@@ -4,8 +4,8 @@
 #define RB_ENGINE_EVENT_H
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "base/limits.h"
 #include "profiles/fit/step_stats.h"
 

@@ -5,7 +5,7 @@
 #ifndef RB_ENGINE_PACKING_GROUP_H
 #define RB_ENGINE_PACKING_GROUP_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "engine/core/placement.h"
 
 #include <stdbool.h>

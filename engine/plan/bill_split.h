@@ -3,7 +3,7 @@
 #ifndef RB_ENGINE_BILL_SPLIT_H
 #define RB_ENGINE_BILL_SPLIT_H
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "profiles/catalog/billing.h"
 
 // The parts add up to the bill exactly. Time from running to ready is boot (with the data the node read). GPUs that

@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "profiles/catalog/catalog.h"
 #include "profiles/job/job.h"
 #include "profiles/store/profile.h"

@@ -4,7 +4,7 @@
 #ifndef RB_ENGINE_SHARING_AUTOSCALE_H
 #define RB_ENGINE_SHARING_AUTOSCALE_H
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "engine/sharing/sharing.h"
 
 struct rb_autoscale_options {

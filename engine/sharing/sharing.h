@@ -6,8 +6,8 @@
 #ifndef RB_ENGINE_SHARING_H
 #define RB_ENGINE_SHARING_H
 
-#include "base/err.h"
-#include "base/units.h"
+#include "base/errors/err.h"
+#include "base/text/units.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "executor/approval/agreement.h"
 
 #include "base/arena.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "executor/journal/run_dir.h"
 #include "providers/wire/child.h"
 #include "providers/wire/digest.h"

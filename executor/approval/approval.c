@@ -1,9 +1,9 @@
 #include "executor/approval/approval.h"
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>

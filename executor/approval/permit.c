@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "executor/approval/agreement.h"
 #include "executor/approval/signature.h"
 #include "executor/approval/spent.h"

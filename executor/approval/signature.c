@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "providers/wire/child.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/private_file.h"

@@ -1,7 +1,7 @@
 #include "executor/approval/spent.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
 #include "executor/journal/run_dir.h"
 

@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_APPROVAL_SPENT_H
 #define RB_EXECUTOR_APPROVAL_SPENT_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 

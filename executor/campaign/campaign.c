@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/silence.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "engine/core/placement.h"
 #include "executor/launcher/last_lines.h"
 #include "executor/launcher/trial_words.h"

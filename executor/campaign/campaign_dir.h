@@ -4,7 +4,7 @@
 #ifndef RB_EXECUTOR_CAMPAIGN_DIR_H
 #define RB_EXECUTOR_CAMPAIGN_DIR_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

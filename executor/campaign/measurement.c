@@ -1,7 +1,7 @@
 // A campaign from the first node to the last, and the error of one that measured nothing.
 #include "executor/campaign/measurement.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/campaign/campaign_dir.h"
 #include "executor/journal/run_dir.h"
 #include "executor/transport/loop_uv.h"

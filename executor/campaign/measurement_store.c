@@ -2,7 +2,7 @@
 #include "executor/campaign/measurement.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "base/limits.h"
 #include "providers/wire/child.h"
 #include "providers/wire/digest.h"

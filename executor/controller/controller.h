@@ -5,7 +5,7 @@
 #ifndef RB_EXECUTOR_CONTROLLER_H
 #define RB_EXECUTOR_CONTROLLER_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "engine/core/advice.h"
 #include "engine/core/engine.h"
 #include "executor/journal/journal.h"

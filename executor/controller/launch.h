@@ -9,7 +9,7 @@
 #ifndef RB_EXECUTOR_LAUNCH_H
 #define RB_EXECUTOR_LAUNCH_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/controller/node.h"
 
 struct rb_action;

@@ -3,7 +3,7 @@
 #include "executor/controller/lease.h"
 
 #include "base/arena.h"
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

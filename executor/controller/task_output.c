@@ -1,7 +1,7 @@
 // What trials report: only whole lines count, and a stage of a trial has ended only when its checkpoint is safe.
 #include "executor/controller/controller_private.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

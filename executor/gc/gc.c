@@ -1,6 +1,6 @@
 #include "executor/gc/gc.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/campaign/campaign_dir.h"
 #include "executor/gc/groups.h"
 #include "executor/journal/run_dir.h"

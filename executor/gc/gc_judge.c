@@ -5,7 +5,7 @@
 #include "executor/gc/gc.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "executor/gc/groups.h"
 
 #include "base/arena.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // The journal over sqlite. Launches, tasks, events and notes are rows; a run has one row of meta.
 #include "executor/journal/journal_private.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/journal/journal_sent.h"
 #include "executor/journal/run_lock.h"
 

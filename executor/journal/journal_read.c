@@ -2,7 +2,7 @@
 #include "executor/journal/journal_private.h"
 
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>

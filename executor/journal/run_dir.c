@@ -3,7 +3,7 @@
 #include "executor/journal/run_dir.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/clock.h"
 #include "providers/wire/digest.h"
 

@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_RUN_DIR_H
 #define RB_EXECUTOR_RUN_DIR_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/campaign/campaign_dir.h"
 #include "executor/journal/journal.h"
 #include "executor/journal/run_dir.h"

@@ -2,9 +2,9 @@
 #include "executor/journal/run_lock.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <errno.h>
 #include <fcntl.h>

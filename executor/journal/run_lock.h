@@ -6,7 +6,7 @@
 #ifndef RB_EXECUTOR_RUN_LOCK_H
 #define RB_EXECUTOR_RUN_LOCK_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 #include "executor/launcher/bootstrap.h"
 
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "base/limits.h"
 #include "executor/transport/node_switch.h"
 #include "providers/wire/child.h"

@@ -3,8 +3,8 @@
 #ifndef RB_EXECUTOR_BOOTSTRAP_H
 #define RB_EXECUTOR_BOOTSTRAP_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <stdint.h>
 

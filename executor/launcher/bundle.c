@@ -1,8 +1,8 @@
 #include "executor/launcher/bundle.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 #include "executor/node_script.h" // generated from node_script.sh: rb_node_script[]
 #include "providers/wire/child.h"
 #include "providers/wire/digest.h"

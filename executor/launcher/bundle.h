@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_BUNDLE_H
 #define RB_EXECUTOR_BUNDLE_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 // Checkpoints: from a node to the controller (or the job's bucket), and to the node that resumes the trial.
 #include "executor/launcher/launcher_private.h"
 
-#include "base/doc.h"
-#include "base/full.h"
+#include "base/document/doc.h"
+#include "base/errors/full.h"
 #include "executor/launcher/trial_words.h"
 #include "providers/wire/child.h"
 #include "providers/wire/digest.h"

@@ -1,6 +1,6 @@
 #include "executor/launcher/last_lines.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <ctype.h>
 #include <signal.h>

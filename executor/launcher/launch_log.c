@@ -2,7 +2,7 @@
 #include "executor/launcher/launch_log.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
 

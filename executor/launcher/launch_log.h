@@ -5,7 +5,7 @@
 #ifndef RB_EXECUTOR_LAUNCH_LOG_H
 #define RB_EXECUTOR_LAUNCH_LOG_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 // Creation, destruction and the small things every part of the launcher uses.
 #include "executor/launcher/launcher_private.h"
 
-#include "base/full.h"
-#include "base/units.h"
+#include "base/errors/full.h"
+#include "base/text/units.h"
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/ssh_trouble.h"
 #include "providers/wire/child.h"

@@ -5,7 +5,7 @@
 #ifndef RB_EXECUTOR_LAUNCHER_H
 #define RB_EXECUTOR_LAUNCHER_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "base/loop.h"
 #include "engine/core/placement.h"
 #include "executor/transport/node_switch.h"

@@ -1,7 +1,7 @@
 // Nodes: from an address to "reachable, work directory there, set up", and back.
 #include "executor/launcher/launcher_private.h"
 
-#include "base/full.h"
+#include "base/errors/full.h"
 #include "executor/launcher/bundle.h"
 #include "executor/transport/ssh_trouble.h"
 

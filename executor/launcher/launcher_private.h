@@ -6,7 +6,7 @@
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/launcher/launcher.h"
 #include "executor/transport/process.h"
 #include "executor/transport/transport.h"

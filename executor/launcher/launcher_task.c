@@ -1,9 +1,9 @@
 // Tasks: start a trial on its slots, follow every rank's output to its exit line, kill the gang.
 #include "executor/launcher/launcher_private.h"
 
-#include "base/full.h"
+#include "base/errors/full.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "profiles/script/shell_text.h"
 #include "providers/wire/digest.h"
 

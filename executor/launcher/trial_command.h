@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_TRIAL_COMMAND_H
 #define RB_EXECUTOR_TRIAL_COMMAND_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "profiles/job/job.h"
 
 // Appends the job's command without a newline at its end. An unquoted $RB_ARGS in it becomes the parameters, quoted as

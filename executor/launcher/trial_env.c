@@ -1,8 +1,8 @@
 // Environment of a trial: a pure function of the order.
 #include "executor/launcher/trial_env.h"
 
-#include "base/buf.h"
-#include "base/json.h"
+#include "base/text/buf.h"
+#include "base/document/json.h"
 #include "base/stream.h"
 #include "profiles/script/trial_variables.h"
 

@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_TRIAL_WORDS_H
 #define RB_EXECUTOR_TRIAL_WORDS_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/launcher/trial_env.h"
 
 // resumes: the start goes on from a checkpoint. Nothing is written for a job without such keys.

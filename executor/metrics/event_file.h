@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_EVENT_FILE_H
 #define RB_EXECUTOR_EVENT_FILE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "executor/metrics/metric_formats.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 // and JSON does not know, have been turned into strings.
 #include "executor/metrics/metric_line.h"
 
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <ctype.h>
 #include <math.h>

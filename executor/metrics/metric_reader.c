@@ -1,7 +1,7 @@
 #include "executor/metrics/metric_reader.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/limits.h"
 #include "executor/metrics/event_file.h"
 #include "executor/metrics/metric_formats.h"

@@ -1,6 +1,6 @@
 #include "executor/metrics/metric_table.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_METRIC_TABLE_H
 #define RB_EXECUTOR_METRIC_TABLE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/metrics/metric_line.h"
 
 enum { RB_TABLE_COLUMNS = 512 }; // the rest of a longer row is ignored

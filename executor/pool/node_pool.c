@@ -1,9 +1,9 @@
 #include "executor/pool/node_pool.h"
 
 #include "base/arena.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "base/silence.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "executor/controller/lease.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/digest.h"

@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_POOL_REPORT_H
 #define RB_EXECUTOR_POOL_REPORT_H
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "executor/pool/lent_use.h"
 
 // One job; times from the start of the pool, -1: not yet.

@@ -2,7 +2,7 @@
 // is over.
 #include "executor/pool/pool_run.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/report/report.h"
 #include "executor/sinks/live.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_REPORT_H
 #define RB_EXECUTOR_REPORT_H
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "engine/core/engine.h"
 #include "engine/plan/bill_split.h"
 #include "executor/journal/journal.h"

@@ -3,7 +3,7 @@
 #include "executor/run/infras.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "executor/run/limits.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "simulator/model/evaluate.h"
 #include "simulator/world/world_evaluate.h"
 

@@ -2,7 +2,7 @@
 #include "executor/run/checks.h"
 #include "executor/run/infras.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 #include "executor/journal/run_files.h"
 #include "executor/run/infras.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/transport/loop_uv.h"
 #include "profiles/catalog/infra.h"
 #include "providers/provider.h"

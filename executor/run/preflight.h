@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_PREFLIGHT_H
 #define RB_EXECUTOR_PREFLIGHT_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/journal/run_files.h"
 
 // Called once for each machine that a stage or a fallback of the plan names: infra without zone, instance type. err

@@ -1,6 +1,6 @@
 #include "executor/run/replay.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // The wiring between a run on disk and the real world.
 #include "executor/run/session.h"
 
-#include "base/exit_codes.h"
+#include "base/errors/exit_codes.h"
 #include "base/file.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "engine/core/policy.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"

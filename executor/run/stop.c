@@ -1,6 +1,6 @@
 #include "executor/run/stop.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/journal/journal.h"
 #include "executor/journal/run_lock.h"
 #include "executor/run/reaction.h"

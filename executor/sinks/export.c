@@ -2,7 +2,7 @@
 #include "executor/sinks/export.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/sinks/sink_cursor.h"
 #include "executor/sinks/sink_feed.h"
 #include "executor/sinks/sink_file.h"

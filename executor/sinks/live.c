@@ -1,7 +1,7 @@
 #include "executor/sinks/live.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "executor/sinks/sink_cursor.h"
 #include "executor/sinks/sink_file.h"
 #include "executor/sinks/sink_feed.h"

@@ -1,7 +1,7 @@
 #include "executor/sinks/mlflow_api.h"
 
-#include "base/log.h"
-#include "base/utf8.h"
+#include "base/errors/log.h"
+#include "base/text/utf8.h"
 #include "executor/transport/loop_uv.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"

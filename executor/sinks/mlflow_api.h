@@ -3,9 +3,9 @@
 #ifndef RB_EXECUTOR_MLFLOW_API_H
 #define RB_EXECUTOR_MLFLOW_API_H
 
-#include "base/buf.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 // Its limits (mlflow/utils/validation.py).
 enum {

@@ -2,8 +2,8 @@
 #include "executor/sinks/sink.h"
 #include "executor/sinks/sink_file.h"
 
-#include "base/json.h"
-#include "base/units.h"
+#include "base/document/json.h"
+#include "base/text/units.h"
 #include "executor/launcher/trial_env.h"
 
 #include <inttypes.h>

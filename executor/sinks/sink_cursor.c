@@ -1,9 +1,9 @@
 #include "executor/sinks/sink_cursor.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "base/log.h"
+#include "base/document/json.h"
+#include "base/errors/log.h"
 #include "profiles/job/job_sinks.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_SINK_CURSOR_H
 #define RB_EXECUTOR_SINK_CURSOR_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/journal/run_files.h"
 
 struct rb_sink_cursor {

@@ -1,7 +1,7 @@
 #include "executor/sinks/sink_file.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_SINK_FILE_H
 #define RB_EXECUTOR_SINK_FILE_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

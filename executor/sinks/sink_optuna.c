@@ -4,8 +4,8 @@
 #include "executor/sinks/sink.h"
 #include "executor/sinks/sink_file.h"
 
-#include "base/json.h"
-#include "base/units.h"
+#include "base/document/json.h"
+#include "base/text/units.h"
 
 #include <math.h>
 #include <sqlite3.h>

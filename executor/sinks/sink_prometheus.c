@@ -3,7 +3,7 @@
 #include "executor/sinks/sink.h"
 #include "executor/sinks/sink_file.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/crc32c.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_TFEVENTS_H
 #define RB_EXECUTOR_TFEVENTS_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "profiles/job/job.h"
 
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #ifndef RB_EXECUTOR_NODE_SWITCH_H
 #define RB_EXECUTOR_NODE_SWITCH_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stddef.h>
 #include <stdint.h>

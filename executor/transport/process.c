@@ -1,9 +1,9 @@
 #include "executor/transport/process.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/full.h"
-#include "base/log.h"
+#include "base/text/buf.h"
+#include "base/errors/full.h"
+#include "base/errors/log.h"
 #include "executor/transport/loop_uv.h"
 #include "providers/wire/child.h"
 

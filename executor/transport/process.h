@@ -3,7 +3,7 @@
 #ifndef RB_EXECUTOR_PROCESS_H
 #define RB_EXECUTOR_PROCESS_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "base/loop.h"
 
 #include <stddef.h>

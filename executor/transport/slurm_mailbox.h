@@ -4,8 +4,8 @@
 #ifndef RB_EXECUTOR_SLURM_MAILBOX_H
 #define RB_EXECUTOR_SLURM_MAILBOX_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <stdint.h>
 

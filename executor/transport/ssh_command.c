@@ -1,7 +1,7 @@
 #include "executor/transport/ssh_command.h"
 
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 #include "providers/wire/child.h"
 
 #include <dirent.h>

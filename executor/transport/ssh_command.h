@@ -4,7 +4,7 @@
 #define RB_EXECUTOR_SSH_COMMAND_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "executor/launcher/launcher.h"
 
 // Directory for the run's control sockets, 0700 and ours, made if it is missing: a cleaner, or the end of a login, may

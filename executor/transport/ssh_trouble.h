@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_SSH_TROUBLE_H
 #define RB_EXECUTOR_SSH_TROUBLE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 

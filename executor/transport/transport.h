@@ -4,7 +4,7 @@
 #define RB_EXECUTOR_TRANSPORT_H
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/launcher/launcher.h"
 
 // How the nodes of a run or of a campaign are set up at launch, so that they can be reached.

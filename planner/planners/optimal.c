@@ -9,7 +9,7 @@
 #include "planner/search/exchange.h"
 #include "planner/search/frontier.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #include "planner/questions/beside_plan.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "engine/core/policy.h"
 
 #include <stdlib.h>

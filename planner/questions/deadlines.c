@@ -2,7 +2,7 @@
 
 #include "planner/questions/marginal.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <math.h>
 

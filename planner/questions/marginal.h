@@ -2,7 +2,7 @@
 #ifndef RB_PLANNER_MARGINAL_H
 #define RB_PLANNER_MARGINAL_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

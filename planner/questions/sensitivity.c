@@ -1,6 +1,6 @@
 #include "planner/questions/sensitivity.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <stdlib.h>
 #include <string.h>

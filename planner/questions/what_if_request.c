@@ -2,7 +2,7 @@
 #include "planner/questions/what_if.h"
 #include "planner/questions/what_if_profile.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <ctype.h>
 #include <stdlib.h>

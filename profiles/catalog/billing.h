@@ -3,7 +3,7 @@
 #ifndef RB_PROFILES_BILLING_H
 #define RB_PROFILES_BILLING_H
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #define RB_BILLING_MINIMUM_US (60 * RB_US_PER_S)
 

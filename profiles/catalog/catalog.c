@@ -2,7 +2,7 @@
 #include "profiles/catalog/catalog.h"
 
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 #include "profiles/catalog/infra.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
 #define RB_PROFILES_CATALOG_H
 
 #include "base/arena.h"
-#include "base/csv.h"
-#include "base/json.h"
-#include "base/units.h"
+#include "base/document/csv.h"
+#include "base/document/json.h"
+#include "base/text/units.h"
 
 enum rb_market { RB_MARKET_ON_DEMAND, RB_MARKET_SPOT };
 const char *rb_market_name(enum rb_market m); // "on_demand", "spot"

@@ -1,8 +1,8 @@
 // One row per provider describes how it writes regions and zones.
 #include "profiles/catalog/infra.h"
 
-#include "base/doc.h"
-#include "base/pattern.h"
+#include "base/document/doc.h"
+#include "base/text/pattern.h"
 
 #include <stdio.h>
 #include <string.h>

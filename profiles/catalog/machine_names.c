@@ -1,6 +1,6 @@
 #include "profiles/catalog/machine_names.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "profiles/draft/hydra_options.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 #include "profiles/draft/drafting.h"
 #include "profiles/draft/hydra_options.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 #include "profiles/script/trial_variables.h"
 
 #include <ctype.h>

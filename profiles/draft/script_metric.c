@@ -1,7 +1,7 @@
 // Which number a script is judged by, and how it is read: what a framework prints or writes, event files, or the script's own lines.
 #include "profiles/draft/drafting.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <string.h>
 

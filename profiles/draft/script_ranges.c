@@ -1,5 +1,5 @@
 // The purpose of an option, from its name, and a search range for it, from its name, type and default.
-#include "base/number.h"
+#include "base/text/number.h"
 #include "profiles/draft/script_draft.h"
 
 #include <ctype.h>

@@ -4,8 +4,8 @@
 #ifndef RB_PROFILES_DIST_H
 #define RB_PROFILES_DIST_H
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "base/stream.h"
 
 enum rb_dist_kind {

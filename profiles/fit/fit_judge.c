@@ -1,7 +1,7 @@
 // Limits of a fit, and doubts about it, as sentences. Refuses nothing itself.
 #include "profiles/store/samples.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
 #ifndef RB_PROFILES_GOODPUT_CODEC_H
 #define RB_PROFILES_GOODPUT_CODEC_H
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "profiles/fit/grad_noise.h"
 #include "profiles/fit/throughput.h"
 

@@ -3,7 +3,7 @@
 #ifndef RB_PROFILES_NOISE_FIT_H
 #define RB_PROFILES_NOISE_FIT_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 

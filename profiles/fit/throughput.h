@@ -5,7 +5,7 @@
 #ifndef RB_PROFILES_THROUGHPUT_H
 #define RB_PROFILES_THROUGHPUT_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 

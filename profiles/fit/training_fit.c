@@ -3,7 +3,7 @@
 #include "profiles/fit/dist_fit.h"
 #include "profiles/store/samples.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <math.h>
 #include <string.h>

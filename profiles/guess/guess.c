@@ -1,7 +1,7 @@
 #include "profiles/guess/guess.h"
 
-#include "base/buf.h"
-#include "base/units.h"
+#include "base/text/buf.h"
+#include "base/text/units.h"
 #include "profiles/guess/gpu_speeds.h"
 #include "profiles/job/keys.h"
 

@@ -3,7 +3,7 @@
 #include "profiles/guess/guess.h"
 
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/guess/gpu_speeds.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // One reader per format, each a table of its columns and a function for one row.
 #include "profiles/import/import.h"
 
-#include "base/csv.h"
-#include "base/doc.h"
+#include "base/document/csv.h"
+#include "base/document/doc.h"
 #include "base/limits.h"
 #include "profiles/catalog/infra.h"
 

@@ -1,6 +1,6 @@
 #include "profiles/import/import_job_format.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <ctype.h>
 #include <float.h>

@@ -2,7 +2,7 @@
 // Source: github.com/kubeflow/katib, pkg/apis/controller/experiments/v1beta1/experiment_types.go and common_types.go.
 #include "profiles/import/import_job_format.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "profiles/script/trial_variables.h"
 
 #include <string.h>

@@ -7,8 +7,8 @@
 // (defaults of the schedulers).
 #include "profiles/import/import_job_format.h"
 
-#include "base/closest.h"
-#include "base/number.h"
+#include "base/text/closest.h"
+#include "base/text/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // Source: botocore's service model of sagemaker 2017-07-24, shapes CreateHyperParameterTuningJobRequest and below.
 #include "profiles/import/import_job_format.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <string.h>
 

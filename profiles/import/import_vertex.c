@@ -2,7 +2,7 @@
 // Source: google/cloud/aiplatform/v1/hyperparameter_tuning_job.proto, study.proto and custom_job.proto of googleapis.
 #include "profiles/import/import_job_format.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "profiles/inputs/plan_inputs.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/guess/guess.h"
 #include "profiles/import/import.h"

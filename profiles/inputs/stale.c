@@ -2,8 +2,8 @@
 // measured one is stored as digests (profiles/store/measured.h); a profile written by hand has none.
 #include "profiles/inputs/plan_inputs.h"
 
-#include "base/buf.h"
-#include "base/log.h"
+#include "base/text/buf.h"
+#include "base/errors/log.h"
 #include "profiles/store/measured.h"
 
 #include <limits.h>

@@ -1,8 +1,8 @@
 // From a file to a job, and which parts of a valid job this version supports.
 #include "profiles/job/job.h"
 
-#include "base/closest.h"
-#include "base/units.h"
+#include "base/text/closest.h"
+#include "base/text/units.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_policy.h"

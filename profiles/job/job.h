@@ -4,8 +4,8 @@
 #define RB_PROFILES_JOB_H
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "profiles/job/job_args.h"
 #include "profiles/job/job_metric.h"
 #include "profiles/job/job_texts.h"

@@ -9,9 +9,9 @@
 #define RB_PROFILES_JOB_ARGS_H
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "profiles/job/job_texts.h"
 #include "profiles/job/space.h"
 

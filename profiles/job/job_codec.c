@@ -4,7 +4,7 @@
 #include "profiles/job/job.h"
 
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/guess/guess.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_overrides.h"

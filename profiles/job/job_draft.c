@@ -1,6 +1,6 @@
 #include "profiles/job/job_draft.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 
 #include <ctype.h>
 #include <stdlib.h>

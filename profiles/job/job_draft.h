@@ -5,8 +5,8 @@
 #define RB_PROFILES_JOB_DRAFT_H
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 
 enum rb_draft_section {
     RB_DRAFT_NAME, RB_DRAFT_SEED, RB_DRAFT_METRIC, RB_DRAFT_PARAMETERS, RB_DRAFT_SCHEDULER, RB_DRAFT_TRIAL,

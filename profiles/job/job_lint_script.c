@@ -1,7 +1,7 @@
 #include "profiles/job/job_lint_script.h"
 
-#include "base/closest.h"
-#include "base/number.h"
+#include "base/text/closest.h"
+#include "base/text/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "profiles/job/job_lint_trial.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 #include "profiles/script/frameworks.h"
 
 #include <ctype.h>

@@ -4,8 +4,8 @@
 #define RB_PROFILES_JOB_METRIC_H
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #define RB_PROFILES_JOB_OVERRIDES_H
 
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 // Copies the tree into `arena` with every "path=value" applied in order; the value is YAML, an empty one is null.
 // Missing maps on the way are created. Nodes from an override carry "--set path" as their file, so that errors name the

@@ -2,7 +2,7 @@
 #include "profiles/job/job_resources.h"
 
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"

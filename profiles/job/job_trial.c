@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "base/order.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
 

@@ -2,7 +2,7 @@
 // are null.
 #include "profiles/job/job.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/guess/guess.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_policy.h"

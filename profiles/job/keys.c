@@ -2,7 +2,7 @@
 #include "profiles/job/keys.h"
 
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 
 bool rb_keys_begin(struct rb_map *m, const struct rb_node *node, const char *const *keys, struct rb_err *err)
 {

@@ -4,7 +4,7 @@
 #define RB_PROFILES_KEYS_H
 
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 // Opens a map whose keys must all be among `keys` (ends with NULL). Unknown keys are reported before missing
 // ones, so that a misspelt key is called misspelt.

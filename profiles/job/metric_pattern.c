@@ -2,7 +2,7 @@
 // one way only, so the leftmost place of each is always good enough.
 #include "profiles/job/metric_pattern.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef RB_PROFILES_METRIC_PATTERN_H
 #define RB_PROFILES_METRIC_PATTERN_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "profiles/job/pool_file.h"
 
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/job/job_resources.h"
 #include "profiles/job/keys.h"
 

@@ -4,9 +4,9 @@
 #define RB_PROFILES_SPACE_H
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 enum rb_param_kind {
     RB_PARAM_CONSTANT, RB_PARAM_CHOICE, RB_PARAM_UNIFORM, RB_PARAM_LOG_UNIFORM, RB_PARAM_NORMAL, RB_PARAM_LOG_NORMAL,

@@ -1,7 +1,7 @@
 #include "profiles/script/frameworks.h"
 
-#include "base/buf.h"
-#include "base/closest.h"
+#include "base/text/buf.h"
+#include "base/text/closest.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "profiles/script/python_text.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <ctype.h>
 #include <string.h>

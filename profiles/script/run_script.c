@@ -1,6 +1,6 @@
 #include "profiles/script/run_script.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 // value, parsed in the way of rbrun, and in the ways in which people write them.
 #include "profiles/script/script.h"
 
-#include "base/buf.h"
-#include "base/closest.h"
+#include "base/text/buf.h"
+#include "base/text/closest.h"
 #include "profiles/script/script_pattern.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 #include "profiles/script/script_pattern.h"
 
-#include "base/buf.h"
-#include "base/closest.h"
+#include "base/text/buf.h"
+#include "base/text/closest.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #define RB_PROFILES_SHELL_TEXT_H
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "profiles/script/trial_variables.h"
 
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "profiles/store/measured.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/job/job.h"
 #include "profiles/job/keys.h"
 

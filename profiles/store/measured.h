@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 #define RB_MEASURED_FILES 16 // more scripts than a command line names
 

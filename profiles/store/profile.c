@@ -1,7 +1,7 @@
 // Queries of a profile. Interpolation happens only here.
 #include "profiles/store/profile.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "profiles/catalog/infra.h"
 
 #include <math.h>

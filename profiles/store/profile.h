@@ -4,8 +4,8 @@
 #define RB_PROFILES_PROFILE_H
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "profiles/catalog/catalog.h"
 #include "profiles/fit/dist.h"
 #include "profiles/fit/goodput_codec.h"

@@ -2,8 +2,8 @@
 #include "providers/aws/aws_client.h"
 
 #include "base/arena.h"
-#include "base/log.h"
-#include "base/units.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 #include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_session.h"
 #include "providers/aws/aws_sign.h"

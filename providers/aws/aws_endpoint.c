@@ -2,7 +2,7 @@
 #include "providers/aws/aws_endpoint.h"
 
 #include "base/arena.h"
-#include "base/pattern.h"
+#include "base/text/pattern.h"
 #include "providers/aws/aws_config.h"
 #include "providers/wire/http_url.h"
 

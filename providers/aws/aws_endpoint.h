@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_AWS_ENDPOINT_H
 #define RB_PROVIDERS_AWS_ENDPOINT_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #include "providers/aws/aws_identity.h"
 
 #include "base/file.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "providers/aws/aws_config.h"
 #include "providers/aws/aws_sso_token.h"
 #include "providers/aws/credential_process.h"

@@ -1,8 +1,8 @@
 // Source: "AWS JSON 1.1 protocol" (Smithy), common errors of the APIs.
 #include "providers/aws/aws_json_errors.h"
 
-#include "base/doc.h"
-#include "base/log.h"
+#include "base/document/doc.h"
+#include "base/errors/log.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 // file.
 #include "providers/aws/aws_price_list.h"
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "providers/aws/aws_json_errors.h"
 #include "providers/wire/untrusted.h"
 

@@ -1,8 +1,8 @@
 #include "providers/aws/aws_session_private.h"
 
 #include "base/arena.h"
-#include "base/log.h"
-#include "base/units.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 // (SSO portal API), AssumeRole and AssumeRoleWithWebIdentity (STS API, version 2011-06-15).
 #include "providers/aws/aws_session_private.h"
 
-#include "base/log.h"
-#include "base/units.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 #include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_json_errors.h"
 #include "providers/aws/aws_sign.h"

@@ -1,6 +1,6 @@
 #include "providers/aws/aws_sign.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "providers/aws/sigv4.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // Source: botocore (botocore.utils.SSOTokenLoader): the file is named after the SHA-1 of session name or start URL.
 #include "providers/aws/aws_sso_token.h"
 
-#include "base/buf.h"
-#include "base/units.h"
+#include "base/text/buf.h"
+#include "base/text/units.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/private_file.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_AWS_SSO_TOKEN_H
 #define RB_PROVIDERS_AWS_SSO_TOKEN_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

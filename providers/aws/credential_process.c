@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "providers/wire/child.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #ifndef RB_PROVIDERS_CREDENTIAL_PROCESS_H
 #define RB_PROVIDERS_CREDENTIAL_PROCESS_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 // Runs the command and returns its stdout; its stderr is ours. Words are split as a POSIX shell splits them (quotes and
 // backslashes), nothing is expanded. Blocks for at most a minute. Owns: the output may hold secrets, wipe it.

@@ -1,6 +1,6 @@
 #include "providers/aws/credentials.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef RB_PROVIDERS_CREDENTIALS_H
 #define RB_PROVIDERS_CREDENTIALS_H
 
-#include "base/doc.h"
-#include "base/err.h"
+#include "base/document/doc.h"
+#include "base/errors/err.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_SIGV4_H
 #define RB_PROVIDERS_SIGV4_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "providers/ec2/ec2_decode.h"
 
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 #include "providers/wire/untrusted.h"
 #include "providers/wire/xml.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_EC2_ENCODE_H
 #define RB_PROVIDERS_EC2_ENCODE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/provider.h"
 
 #define RB_EC2_CONTENT_TYPE "application/x-www-form-urlencoded; charset=utf-8"

@@ -2,7 +2,7 @@
 #include "providers/ec2/ec2_errors.h"
 
 #include "base/arena.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "providers/wire/xml.h"
 
 #include <string.h>

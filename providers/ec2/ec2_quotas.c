@@ -2,8 +2,8 @@
 // Quotas lists; "ListServiceQuotas" (Service Quotas API reference), AWS JSON 1.1.
 #include "providers/ec2/ec2_quotas.h"
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "providers/aws/aws_json_errors.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"

@@ -2,8 +2,8 @@
 #include "providers/ec2/ssm.h"
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "providers/aws/aws_json_errors.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "providers/gcp/gcp_decode.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "providers/gcp/gcp_errors.h"
 #include "providers/gcp/gcp_names.h"
 #include "providers/wire/untrusted.h"

@@ -2,10 +2,10 @@
 #include "providers/gcp/gcp_encode.h"
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "base/limits.h"
-#include "base/number.h"
-#include "base/pattern.h"
+#include "base/text/number.h"
+#include "base/text/pattern.h"
 #include "providers/aws/sigv4.h"
 #include "providers/gcp/gcp_names.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_GCP_ENCODE_H
 #define RB_PROVIDERS_GCP_ENCODE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/gcp/gcp_decode.h"
 #include "providers/provider.h"
 

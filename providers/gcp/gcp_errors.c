@@ -2,7 +2,7 @@
 // Compute Engine documentation, and google.rpc.ErrorInfo.
 #include "providers/gcp/gcp_errors.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef RB_PROVIDERS_GCP_ERRORS_H
 #define RB_PROVIDERS_GCP_ERRORS_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "providers/wire/api_call.h"
 
 // An rb_api_judge_fn. A body that is not Google's error envelope leaves the outcome unknown.

@@ -1,8 +1,8 @@
 // One call is under way at a time; whether it comes back or is dropped, the launch is freed exactly once.
 #include "providers/gcp/gcp_launch.h"
 
-#include "base/log.h"
-#include "base/units.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 #include "providers/gcp/gcp_decode.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_look.h"

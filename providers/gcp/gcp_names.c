@@ -1,7 +1,7 @@
 #include "providers/gcp/gcp_names.h"
 
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef RB_PROVIDERS_GCP_NAMES_H
 #define RB_PROVIDERS_GCP_NAMES_H
 
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 #include "providers/provider.h"
 
 enum { RB_GCP_NAME_BYTES = 64, RB_GCP_UUID_BYTES = 37 };

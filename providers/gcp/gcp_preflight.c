@@ -2,8 +2,8 @@
 // v1).
 #include "providers/gcp/gcp_preflight.h"
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "providers/gcp/gcp_encode.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "providers/gcp/gcp_prices.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "providers/gcp/gcp_encode.h"
 
 #include <inttypes.h>

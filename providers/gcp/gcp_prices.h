@@ -6,7 +6,7 @@
 #define RB_PROVIDERS_GCP_PRICES_H
 
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "profiles/catalog/catalog.h"
 
 enum rb_gcp_part { RB_GCP_CORE, RB_GCP_MEMORY, RB_GCP_GPU, RB_GCP_N_PARTS };

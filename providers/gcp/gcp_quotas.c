@@ -1,7 +1,7 @@
 // Source: "Allocation quotas" (Compute Engine documentation) and the metrics of Quota in its API (compute v1).
 #include "providers/gcp/gcp_quotas.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "providers/gcp/gcp_encode.h"
 
 #include <stdio.h>

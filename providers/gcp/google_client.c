@@ -1,7 +1,7 @@
 #include "providers/gcp/google_client.h"
 
 #include "base/arena.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "providers/gcp/google_credentials.h"
 #include "providers/gcp/google_token.h"
 #include "providers/wire/http.h"

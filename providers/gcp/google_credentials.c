@@ -2,7 +2,7 @@
 #include "providers/gcp/google_credentials.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
 #include "providers/wire/http.h"
 #include "providers/wire/http_url.h"

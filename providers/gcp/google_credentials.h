@@ -4,7 +4,7 @@
 #ifndef RB_PROVIDERS_GOOGLE_CREDENTIALS_H
 #define RB_PROVIDERS_GOOGLE_CREDENTIALS_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 enum rb_google_identity {
     RB_GOOGLE_SERVICE_ACCOUNT, // signs its own assertion with a private key

@@ -1,8 +1,8 @@
 #include "providers/gcp/google_jwt.h"
 
 #include "base/arena.h"
-#include "base/json.h"
-#include "base/units.h"
+#include "base/document/json.h"
+#include "base/text/units.h"
 #include "providers/wire/digest.h"
 
 #include <openssl/evp.h>

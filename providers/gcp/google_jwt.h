@@ -2,8 +2,8 @@
 #ifndef RB_PROVIDERS_GOOGLE_JWT_H
 #define RB_PROVIDERS_GOOGLE_JWT_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 #include "providers/gcp/google_token.h"
 
 #include "base/arena.h"
-#include "base/log.h"
-#include "base/units.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 #include "providers/aws/sigv4.h"
 #include "providers/gcp/google_credentials.h"
 #include "providers/gcp/google_jwt.h"

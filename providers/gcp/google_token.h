@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_GOOGLE_TOKEN_H
 #define RB_PROVIDERS_GOOGLE_TOKEN_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "base/loop.h"
 
 struct rb_google_credentials;

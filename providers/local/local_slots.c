@@ -3,8 +3,8 @@
 #include "providers/provider.h"
 
 #include "base/limits.h"
-#include "base/log.h"
-#include "base/number.h"
+#include "base/errors/log.h"
+#include "base/text/number.h"
 #include "providers/wire/child.h"
 
 #include <stdlib.h>

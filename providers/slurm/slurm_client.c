@@ -2,9 +2,9 @@
 #include "providers/slurm/slurm_client.h"
 
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/log.h"
-#include "base/units.h"
+#include "base/document/doc.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 #include "providers/slurm/slurm_errors.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"

@@ -1,6 +1,6 @@
 #include "providers/slurm/slurm_decode.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "providers/wire/untrusted.h"
 
 #include <inttypes.h>

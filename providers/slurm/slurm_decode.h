@@ -4,7 +4,7 @@
 #define RB_PROVIDERS_SLURM_DECODE_H
 
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "providers/provider.h"
 
 struct rb_slurm_jobs {

@@ -1,10 +1,10 @@
 // Source: the OpenAPI documents v0.0.38 (Slurm 22.05) to v0.0.45, schema job_desc_msg (v0.0.38: job_properties).
 #include "providers/slurm/slurm_encode.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "base/limits.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/text/number.h"
+#include "base/text/units.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_SLURM_ENCODE_H
 #define RB_PROVIDERS_SLURM_ENCODE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "profiles/job/job.h"
 #include "providers/provider.h"
 

@@ -1,8 +1,8 @@
 // Source: slurm/slurm_errno.h of Slurm 22.05. Numbers are stable; texts are not.
 #include "providers/slurm/slurm_errors.h"
 
-#include "base/doc.h"
-#include "base/log.h"
+#include "base/document/doc.h"
+#include "base/errors/log.h"
 
 #include <string.h>
 

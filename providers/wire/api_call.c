@@ -3,8 +3,8 @@
 #include "providers/wire/api_call.h"
 
 #include "base/arena.h"
-#include "base/log.h"
-#include "base/units.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"
 

@@ -4,8 +4,8 @@
 #ifndef RB_PROVIDERS_API_CALL_H
 #define RB_PROVIDERS_API_CALL_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 #include "base/loop.h"
 
 #include <stddef.h>

@@ -2,7 +2,7 @@
 // needs are unknown.
 #include "providers/wire/child.h"
 
-#include "base/full.h"
+#include "base/errors/full.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #define RB_PROVIDERS_CHILD_H
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <sys/types.h>
 

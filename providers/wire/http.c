@@ -4,11 +4,11 @@
 #include "providers/wire/http.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/full.h"
+#include "base/text/buf.h"
+#include "base/errors/full.h"
 #include "base/limits.h"
 #include "base/silence.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "providers/wire/http_url.h"
 
 #include <assert.h>

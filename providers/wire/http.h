@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_HTTP_H
 #define RB_PROVIDERS_HTTP_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "base/loop.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_HTTP_URL_H
 #define RB_PROVIDERS_HTTP_URL_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <curl/curl.h>
 

@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_PRIVATE_FILE_H
 #define RB_PROVIDERS_PRIVATE_FILE_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include <sys/types.h>
 

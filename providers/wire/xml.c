@@ -2,7 +2,7 @@
 // the tree cannot grow beyond the bytes that came in.
 #include "providers/wire/xml.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/limits.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 #define RB_PROVIDERS_XML_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 
 struct rb_xml {
     const char *name;          // local name, namespace dropped

@@ -5,7 +5,7 @@
 #define RB_SIMULATOR_APPS_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "profiles/fit/goodput_batches.h"
 #include "profiles/fit/grad_noise.h"
 

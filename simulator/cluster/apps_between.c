@@ -1,6 +1,6 @@
 #include "simulator/cluster/apps_between.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <float.h>
 #include <libqhull_r/libqhull_r.h>

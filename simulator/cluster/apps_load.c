@@ -2,7 +2,7 @@
 // iteration times are read by apps_tables.c.
 #include "simulator/cluster/apps_tables.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include <float.h>
 #include <stdlib.h>

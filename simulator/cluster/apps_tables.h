@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_APPS_TABLES_H
 #define RB_SIMULATOR_APPS_TABLES_H
 
-#include "base/csv.h"
+#include "base/document/csv.h"
 #include "simulator/cluster/apps.h"
 
 #define RB_APP_MOST_BATCH (1 << 26)

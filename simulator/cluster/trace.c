@@ -1,9 +1,9 @@
 #include "simulator/cluster/trace.h"
 
-#include "base/buf.h"
-#include "base/csv.h"
+#include "base/text/buf.h"
+#include "base/document/csv.h"
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef RB_SIMULATOR_TRACE_H
 #define RB_SIMULATOR_TRACE_H
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "simulator/cluster/apps.h"
 
 struct rb_trace_job {

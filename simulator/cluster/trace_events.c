@@ -3,7 +3,7 @@
 // epoch and at every round.
 #include "simulator/cluster/trace_run.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "simulator/cluster/trace_fairness.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "simulator/cluster/trace_nodes.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <assert.h>
 #include <stdlib.h>

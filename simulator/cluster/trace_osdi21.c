@@ -3,7 +3,7 @@
 // The batch size is tuned again at the end of every epoch and of every round.
 #include "simulator/cluster/trace_run.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <assert.h>
 #include <math.h>

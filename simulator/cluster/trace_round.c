@@ -2,7 +2,7 @@
 // autoscaler, nodes are requested and released first.
 #include "simulator/cluster/trace_run.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "engine/sharing/give_up.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "simulator/cluster/trace_summary.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/catalog/billing.h"
 
 #include <math.h>

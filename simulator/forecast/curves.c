@@ -1,10 +1,10 @@
 #include "simulator/forecast/curves.h"
 
-#include "base/csv.h"
-#include "base/doc.h"
+#include "base/document/csv.h"
+#include "base/document/doc.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 #include "base/stream.h"
 
 #include <dirent.h>

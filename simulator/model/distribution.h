@@ -3,7 +3,7 @@
 #ifndef RB_SIMULATOR_DISTRIBUTION_H
 #define RB_SIMULATOR_DISTRIBUTION_H
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "simulator/model/scenario.h"
 
 #define RB_DISTRIBUTION_SHARES 201 // of runs: 0, 0.5 %, 1 % ... 100 %

@@ -4,7 +4,7 @@
 #ifndef RB_SIMULATOR_TIMELINE_H
 #define RB_SIMULATOR_TIMELINE_H
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "engine/plan/bill_split.h"
 #include "simulator/model/scenario.h"
 

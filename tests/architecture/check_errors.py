@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads every call that makes an error and holds it against the catalogue (base/err_catalog.def): each call names a number of
+"""Reads every call that makes an error and holds it against the catalogue (base/errors/err_catalog.def): each call names a number of
 its own, each number is used, and each is made to happen by a test or stands in UNTESTED with the reason.
 Usage: check_errors.py SOURCE_ROOT"""
 import collections
@@ -54,7 +54,7 @@ UNTESTED = {
     "RB_E_WORKDIR_LARGE": "needs a gigabyte of files",
 }
 
-catalogue = (root / "base/err_catalog.def").read_text(encoding="utf-8")
+catalogue = (root / "base/errors/err_catalog.def").read_text(encoding="utf-8")
 numbers = {"RB_E_" + name: int(value) for value, name in re.findall(r"^E\((\d+), (\w+),", catalogue, re.M)}
 general = {name for name in numbers if name.startswith("RB_E_ANY_")}
 retired = {"RB_E_" + name for name in re.findall(r'^E\(\d+, (\w+), \w+, "retired-', catalogue, re.M)}
@@ -74,7 +74,7 @@ for path in sorted(p for folder in SOURCES for p in (root / folder).rglob("*.c")
     for m in re.finditer(r"\brb_err_set(?:_at)?\(\s*[^,()]+,\s*(RB_ERR_\w+)|\.code = (RB_ERR_(?!NONE)\w+)|\brb_node_error\(",
                          text):
         where = "%s:%d" % (path.relative_to(root), text.count("\n", 0, m.start()) + 1)
-        nameless.append("%s: this error names no number (base/err_catalog.def)" % where)
+        nameless.append("%s: this error names no number (base/errors/err_catalog.def)" % where)
 
 seen = set()
 by_number = {str(value): name for name, value in numbers.items()}
@@ -93,9 +93,9 @@ problems += ["%s: no test makes it happen; write one, or say in UNTESTED why the
 problems += ["%s stands in UNTESTED, and a test makes it happen" % n for n in sorted(set(UNTESTED) & seen)]
 problems += ["%s stands in UNTESTED, and there is no such number" % n for n in sorted(set(UNTESTED) - set(numbers))]
 # Exit codes: what the documentation says of each class is what the programs do.
-codes = dict(re.findall(r"(RB_CODE_\w+) = (\d+)", (root / "base/exit_codes.h").read_text(encoding="utf-8")))
+codes = dict(re.findall(r"(RB_CODE_\w+) = (\d+)", (root / "base/errors/exit_codes.h").read_text(encoding="utf-8")))
 told = (root / "docs/formats/json.md").read_text(encoding="utf-8")
-for name, code in re.findall(r'\{"(\w+)", (RB_CODE_\w+)\}', (root / "base/err.c").read_text(encoding="utf-8")):
+for name, code in re.findall(r'\{"(\w+)", (RB_CODE_\w+)\}', (root / "base/errors/err.c").read_text(encoding="utf-8")):
     if name != "none" and not re.search(r"^\| [^|]*`%s`[^|]*\| %s \|" % (name, codes[code]), told, re.M):
         problems.append("docs/formats/json.md: no row says that `%s` ends with exit code %s" % (name, codes[code]))
 for p in problems:

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_BASE_CHECK_H
 #define RB_TESTS_BASE_CHECK_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include "tests/base/says.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_BASE_SAYS_H
 #define RB_TESTS_BASE_SAYS_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // Byte strings, and quoting checked by the shell itself.
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include "base/arena.h"
 #include "check.h"

@@ -1,5 +1,5 @@
 // "Did you mean": what is close enough to offer, and what is not.
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // CSV: quoting, line ends, compressed files, columns by name, and everything that is refused.
-#include "base/csv.h"
+#include "base/document/csv.h"
 
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // Reading a parsed document strictly: kinds, ranges, known keys, and the words of the errors.
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include "check.h"
 

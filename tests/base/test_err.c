@@ -1,6 +1,6 @@
 // Errors: what they hold, what is printed, how a command ends; and untrusted text on its way to a terminal.
-#include "base/doc.h"
-#include "base/log.h"
+#include "base/document/doc.h"
+#include "base/errors/log.h"
 
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // The catalogue of errors: its order, its rows, its areas.
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include "check.h"
 

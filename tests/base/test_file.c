@@ -1,5 +1,5 @@
 // Files: bounded reading, atomic writing, and what is said when either fails.
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "base/file.h"
 
 #include "check.h"

@@ -1,6 +1,6 @@
 // Writing JSON: exact bytes, and read(write(x)) = x.
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "base/stream.h"
 
 #include "check.h"

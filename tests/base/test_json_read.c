@@ -1,7 +1,7 @@
 // Reading JSON: strict RFC 8259, exact numbers, places, and everything that is refused.
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 #include "base/limits.h"
 
 #include "check.h"

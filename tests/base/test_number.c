@@ -1,5 +1,5 @@
 // Numbers as text: grammar, exactness, and no locale.
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 // Command lines: forms, checks, mistakes and what is said about them, help.
 #include "base/options.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // Units as text: tables of what is read, what is refused, and what is written.
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include "check.h"
 

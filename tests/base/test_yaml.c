@@ -1,7 +1,7 @@
 // YAML: what plain and quoted scalars mean, where values stand, and everything that is refused.
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 #include "base/limits.h"
 
 #include "check.h"

@@ -8,7 +8,7 @@
 #include "fake_reports.h"
 #include "fake_run.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 #include "executor/report/report.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // The history of a run on the fake cloud, at every stage of its life: it tells what the report tells, only of more instants.
 #include "fake_run.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "executor/journal/history.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // Leases: how they are judged, and when they are renewed.
 #include "executor/controller/lease.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "virtual_loop.h"
 
 #include <setjmp.h>

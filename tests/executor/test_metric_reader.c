@@ -2,7 +2,7 @@
 // executor/metrics/metric_formats.h.
 #include "executor/metrics/metric_reader.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "profiles/job/metric_pattern.h"
 
 #include <math.h>

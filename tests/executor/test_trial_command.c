@@ -1,7 +1,7 @@
 // A configuration as a command: what is pasted into a shell starts the script with exactly the trial's parameters.
 #include "executor/launcher/trial_command.h"
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

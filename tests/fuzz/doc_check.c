@@ -1,6 +1,6 @@
 #include "doc_check.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "base/limits.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_FUZZ_DOC_CHECK_H
 #define RB_TESTS_FUZZ_DOC_CHECK_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 // Kinds, places, links and paths are sound; written as JSON it reads back to the same bytes. Aborts if not.
 void check_doc(const struct rb_doc *doc);

@@ -1,5 +1,5 @@
 // Any bytes as CSV: refused with a place, or a rectangular table whose cells all end inside the file.
-#include "base/csv.h"
+#include "base/document/csv.h"
 
 #include "fuzz.h"
 

@@ -3,7 +3,7 @@
 // request is a line METHOD PATH[?QUERY] and a body, up to a line of three dashes; a batch's boundary is b.
 #include "fuzz.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "providers/mock/gcp/mock_gcp.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // Any text as a duration, an amount, a rate, a size, an instant and a number: refused, or within range and, written
 // exactly, read back to the same value.
-#include "base/number.h"
-#include "base/units.h"
+#include "base/text/number.h"
+#include "base/text/units.h"
 
 #include "fuzz.h"
 

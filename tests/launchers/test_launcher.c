@@ -5,10 +5,10 @@
 #include "executor/transport/ssh_command.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/clock.h"
-#include "base/doc.h"
-#include "base/units.h"
+#include "base/document/doc.h"
+#include "base/text/units.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

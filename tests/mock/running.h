@@ -3,8 +3,8 @@
 #define RB_TESTS_MOCK_RUNNING_H
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

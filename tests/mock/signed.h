@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_MOCK_SIGNED_H
 #define RB_TESTS_MOCK_SIGNED_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/gcp/mock_gcp.h"
 

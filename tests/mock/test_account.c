@@ -1,5 +1,5 @@
 // What a mock account may do and use: Service Quotas, parameters of Systems Manager, permissions of a project.
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "clouds.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/gcp/mock_gcp.h"

@@ -1,7 +1,7 @@
 // Who may speak to a mock cloud: by their headers, and by how long they take.
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "providers/mock/node/passport.h"
 #include "providers/mock/server/connections.h"
 #include "providers/mock/server/gate.h"

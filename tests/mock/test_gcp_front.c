@@ -1,5 +1,5 @@
 // The Compute Engine front without sockets, in virtual time: every request here is answered and read back as JSON.
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "clouds.h"
 #include "providers/mock/gcp/mock_gcp.h"
 

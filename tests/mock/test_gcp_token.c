@@ -1,5 +1,5 @@
 // The token endpoint: which assertions open the door, which do not, and for how long a token holds.
-#include "base/json.h"
+#include "base/document/json.h"
 #include "clouds.h"
 #include "providers/mock/gcp/mock_gcp_token.h"
 #include "providers/wire/digest.h"

@@ -1,5 +1,5 @@
 // Real nodes: they boot, are logged in to with strict host key checking, run things that try to outlive them, and end.
-#include "base/json.h"
+#include "base/document/json.h"
 #include "running.h"
 
 #include <setjmp.h>

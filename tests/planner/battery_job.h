@@ -4,7 +4,7 @@
 
 #include "every_plan.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "planner/search/planner.h"
 
 #define BATTERY_CLASSES "abcde"

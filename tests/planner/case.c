@@ -1,6 +1,6 @@
 #include "case.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdlib.h>
 #include <string.h>

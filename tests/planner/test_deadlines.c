@@ -1,7 +1,7 @@
 // Which deadlines a frontier asks for: with room at both ends, landmarks first, and nothing where there is nothing to learn.
 #include "planner/questions/deadlines.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "planner/questions/pareto.h"
 #include "planner/scores/stage_samples.h"
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "planner/search/search.h"
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <string.h>
 

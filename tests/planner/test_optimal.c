@@ -4,7 +4,7 @@
 // independent, the batteries judge.
 #include "replicate_oracle.h"
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "case.h"
 #include "every_plan.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "planner/request/plan_space.h"
 #include "planner/search/search.h"
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdlib.h>
 

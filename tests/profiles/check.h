@@ -3,7 +3,7 @@
 #ifndef RB_TESTS_PROFILES_CHECK_H
 #define RB_TESTS_PROFILES_CHECK_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "base/stream.h"
 
 #include "tests/base/says.h"

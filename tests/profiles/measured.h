@@ -4,7 +4,7 @@
 #define RB_TESTS_PROFILES_MEASURED_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "base/stream.h"
 
 #include "tests/base/says.h"

@@ -2,8 +2,8 @@
 #ifndef RB_TESTS_PROFILES_STORE_WORLD_H
 #define RB_TESTS_PROFILES_STORE_WORLD_H
 
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 #include "profiles/store/store.h"
 #include "tests/base/remove_tree.h"
 #include "tests/profiles/measured.h"

@@ -1,6 +1,6 @@
 // Descent within bounds on functions whose minima are known, and the published throughput fit, whose results are known from
 // the released simulator (Pollux, OSDI'21; data outside this repository but for a few numbers carried over).
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "profiles/fit/bounded_descent.h"
 #include "profiles/fit/throughput_fit_published.h"
 #include "tests/profiles/measured.h"

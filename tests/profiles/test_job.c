@@ -1,7 +1,7 @@
 // job.yaml: defaults, every kind of bad input with its line and key, --set, and what is not carried out yet.
 #include "check.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/job/job.h"
 
 // Line 1 to 6; a case replaces one of them or adds to the end.

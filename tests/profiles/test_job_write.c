@@ -2,7 +2,7 @@
 // left to a default.
 #include "check.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "profiles/job/job.h"
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_scheduler.h"

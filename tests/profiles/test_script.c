@@ -2,7 +2,7 @@
 // ends. tests/cli/scripts has the scripts, tests/cli/cases/rbplan_init.txt the jobs that are drafted of them.
 #include "profiles/script/script.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
 
 #include "check.h"

@@ -1,7 +1,7 @@
 // The fit on measured iterations of six models (Pollux, OSDI'21; data outside this repository): within 10 % on average,
 // and never a worse objective than the authors' own fit of the same samples.
-#include "base/csv.h"
-#include "base/doc.h"
+#include "base/document/csv.h"
+#include "base/document/doc.h"
 #include "profiles/fit/throughput.h"
 #include "tests/profiles/measured.h"
 #include "tests/profiles/throughput_oracle.h"

@@ -1,6 +1,6 @@
 // What counts against which of an EC2 account's quotas.
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "home.h"
 #include "providers/ec2/ec2.h"
 #include "providers/provider.h"

@@ -1,6 +1,6 @@
 // The EC2 provider against a server that plays scripts: what is sent, what is repeated, what the caller is told.
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "launches.h"
 #include "providers/aws/sigv4.h"
 #include "providers/ec2/ec2.h"

@@ -1,5 +1,5 @@
 // Names, request ids and labels: fixed for ever, within Compute Engine's alphabets, and readable back.
-#include "base/json.h"
+#include "base/document/json.h"
 #include "providers/gcp/gcp_names.h"
 #include "tests/base/check.h"
 

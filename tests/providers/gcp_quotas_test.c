@@ -1,6 +1,6 @@
 // What counts against which of a project's quotas.
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "google_account.h"
 #include "providers/gcp/gcp.h"
 #include "scripted_cloud.h"

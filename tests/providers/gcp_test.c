@@ -1,7 +1,7 @@
 // The Compute Engine provider against a server that plays scripts: what is sent, what is repeated, what is looked up,
 // and what the caller is told.
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "google_account.h"
 #include "providers/gcp/gcp.h"
 #include "providers/wire/http.h"

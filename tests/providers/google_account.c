@@ -1,8 +1,8 @@
 #include "google_account.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "providers/wire/digest.h"
 #include "tests/base/remove_tree.h"
 

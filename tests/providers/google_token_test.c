@@ -1,6 +1,6 @@
 // Access tokens: the assertion as a server would check it, and how often one is fetched.
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "google_account.h"
 #include "providers/gcp/google_credentials.h"
 #include "providers/gcp/google_jwt.h"

@@ -1,7 +1,7 @@
 // Leases as clouds keep them: what is sent to write one, what is done about ids that are gone, about labels that others change
 // meanwhile and about rights that are missing; and what a cloud's clock shows.
-#include "base/buf.h"
-#include "base/units.h"
+#include "base/text/buf.h"
+#include "base/text/units.h"
 #include "google_account.h"
 #include "providers/ec2/ec2.h"
 #include "providers/ec2/ec2_encode.h"

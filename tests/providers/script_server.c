@@ -1,7 +1,7 @@
 #include "script_server.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

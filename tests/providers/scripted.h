@@ -3,7 +3,7 @@
 #ifndef RB_TESTS_PROVIDERS_SCRIPTED_H
 #define RB_TESTS_PROVIDERS_SCRIPTED_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 #include "script_server.h"
 #include "test_loop.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_PROVIDERS_SCRIPTED_CLOUD_H
 #define RB_TESTS_PROVIDERS_SCRIPTED_CLOUD_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/provider.h"
 #include "scripted.h"
 

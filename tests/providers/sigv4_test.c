@@ -1,5 +1,5 @@
 // Signature Version 4 against published and independently computed vectors, with the intermediate hashes.
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/aws/sigv4.h"
 #include "providers/wire/digest.h"
 #include "tests/base/check.h"

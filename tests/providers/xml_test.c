@@ -1,5 +1,5 @@
 // XML trees: what is kept of a document, and which documents are refused.
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/limits.h"
 #include "providers/wire/xml.h"
 #include "tests/base/check.h"

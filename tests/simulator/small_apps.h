@@ -6,7 +6,7 @@
 #define RB_TESTS_SMALL_APPS_H
 
 #include "base/arena.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "simulator/cluster/trace.h"
 
 struct small_apps {

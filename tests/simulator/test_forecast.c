@@ -1,7 +1,7 @@
 // Forecasts: curves, the choice of sizes against every other choice, the pool against its budget, and whole runs.
 #include "small_scenario.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "engine/policies/lookahead.h"
 #include "simulator/forecast/forecast.h"
 #include "simulator/forecast/forecast_choice.h"

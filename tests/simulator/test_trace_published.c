@@ -1,7 +1,7 @@
 // Against the published simulator, on its own data (outside this repository): the completion time of every job of four
 // workloads under Optimus and Tiresias, iteration times between measured placements, and gradients between batch sizes.
-#include "base/csv.h"
-#include "base/doc.h"
+#include "base/document/csv.h"
+#include "base/document/doc.h"
 #include "check.h"
 #include "simulator/cluster/trace_summary.h"
 

@@ -1,6 +1,6 @@
 // Pollux against its authors' run of one workload, and goodput against their runs of all four, by the published rules on the
 // published data (outside this repository).
-#include "base/csv.h"
+#include "base/document/csv.h"
 #include "check.h"
 #include "simulator/cluster/trace_summary.h"
 

@@ -3,7 +3,7 @@
 #include "random_plan.h"
 #include "small_scenario.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "engine/core/tuner.h"
 #include "simulator/stage/kept_trials.h"
 #include "simulator/world/world.h"

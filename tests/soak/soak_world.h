@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_SOAK_WORLD_H
 #define RB_TESTS_SOAK_WORLD_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "engine/plan/plan.h"
 #include "fake_launcher.h"
 #include "soak_cloud.h"

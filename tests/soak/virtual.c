@@ -3,7 +3,7 @@
 // The controller, the providers and the mock cloud are the real ones; only wire, clock, machines and random bytes are the
 // test's. Seed S and the cloud are all that a run depends on. Prints a table; a run that fails is named with the command
 // that runs it alone.
-#include "base/number.h"
+#include "base/text/number.h"
 #include "soak_random.h"
 #include "soak_run.h"
 

@@ -1,7 +1,7 @@
 // Pages as bytes: text of others stays text, a document cannot end its element, and the policy lets nothing in.
 #include "views/pages/page.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // The line of a pool that goes on.
 #include "views/live/pool_progress.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "views/tables/text_table.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // A run on a screen of any size: never larger than its terminal, and with what counts first.
 #include "small_plan.h"
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "views/live/run_screen.h"
 #include "views/live/terminal.h"
 

@@ -41,7 +41,7 @@ rb_charts.is_narrow = function (look) {
 
 // ---- words
 
-// The same as in tables (base/units.h): 18.4e6 -> "$18.40", 136900 -> "$0.1369".
+// The same as in tables (base/text/units.h): 18.4e6 -> "$18.40", 136900 -> "$0.1369".
 rb_charts.money = function (uusd) {
     var whole = Math.abs(uusd), sign = uusd < 0 ? "-$" : "$";
     if (whole === 0 || whole >= 999950)

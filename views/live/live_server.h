@@ -4,8 +4,8 @@
 #ifndef RB_VIEWS_LIVE_SERVER_H
 #define RB_VIEWS_LIVE_SERVER_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 

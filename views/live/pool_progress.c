@@ -1,6 +1,6 @@
 #include "views/live/pool_progress.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "views/live/status_line.h"
 
 struct rb_pool_progress rb_pool_progress_of_owner(const struct rb_progress *owner, const struct rb_plan *plan,

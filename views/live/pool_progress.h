@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_POOL_PROGRESS_H
 #define RB_VIEWS_POOL_PROGRESS_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "views/live/progress.h"
 
 #include <stdbool.h>

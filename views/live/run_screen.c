@@ -1,7 +1,7 @@
 #include "views/live/run_screen.h"
 
 #include "base/arena.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "views/tables/plan_table.h"
 #include "views/tables/report_table.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_STATUS_LINE_H
 #define RB_VIEWS_STATUS_LINE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_TERMINAL_H
 #define RB_VIEWS_TERMINAL_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 

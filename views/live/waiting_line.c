@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "views/live/terminal.h"
 #include "views/tables/text_table.h"
 

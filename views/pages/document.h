@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_DOCUMENT_H
 #define RB_VIEWS_DOCUMENT_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 const struct rb_node *rb_document_member(const struct rb_node *map, const char *key);
 const struct rb_node *rb_document_at(const struct rb_node *map, const char *path); // "report.cost_uusd.by"

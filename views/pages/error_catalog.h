@@ -1,10 +1,10 @@
-// Writes the catalogue of errors (base/err_catalog.h) for readers: one row on a terminal, or all of them as
+// Writes the catalogue of errors (base/errors/err_catalog.h) for readers: one row on a terminal, or all of them as
 // docs/errors/README.md.
 #ifndef RB_VIEWS_ERROR_CATALOG_H
 #define RB_VIEWS_ERROR_CATALOG_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 

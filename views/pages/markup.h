@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_MARKUP_H
 #define RB_VIEWS_MARKUP_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 // Appends text with &, <, > and both quotes escaped: inside elements and inside quoted attributes.
 void rb_markup_escape(const char *text, struct rb_buf *out);

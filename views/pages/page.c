@@ -1,6 +1,6 @@
 #include "views/pages/page.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "views/page_charts.h"
 #include "views/page_library.h"
 #include "views/page_script.h"

@@ -5,7 +5,7 @@
 #ifndef RB_VIEWS_PAGE_H
 #define RB_VIEWS_PAGE_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "views/tables/text_table.h"
 
 struct rb_page {

@@ -3,8 +3,8 @@
 #ifndef RB_VIEWS_PICTURE_H
 #define RB_VIEWS_PICTURE_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/text/buf.h"
+#include "base/errors/err.h"
 
 // chart: a name of views/charts/; document: JSON text, as in a page of the same document. Appends one <svg> element.
 // Errors: a document that is not JSON or lacks what the chart shows (INVALID, with the script's message); a build

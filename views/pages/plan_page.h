@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_PLAN_PAGE_H
 #define RB_VIEWS_PLAN_PAGE_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "engine/plan/plan.h"
 
 // document: text, parsed; of the same plan. Both as views/pages/plan_document.c writes them: a missing member is a

@@ -1,8 +1,8 @@
 // The text and tables of the page; the charts are in views/charts/run_*.js.
 #include "views/pages/run_page.h"
 
-#include "base/json.h"
-#include "base/units.h"
+#include "base/document/json.h"
+#include "base/text/units.h"
 #include "views/pages/document.h"
 #include "views/pages/run_page_facts.h"
 #include "views/pages/run_page_tables.h"

@@ -4,8 +4,8 @@
 #ifndef RB_VIEWS_RUN_PAGE_H
 #define RB_VIEWS_RUN_PAGE_H
 
-#include "base/doc.h"
-#include "base/err.h"
+#include "base/document/doc.h"
+#include "base/errors/err.h"
 #include "views/pages/page.h"
 
 // text: the document as JSON, n bytes. live: the page asks for newer ones (views/pages/page.h). INVALID: not an rb-run-page/1.

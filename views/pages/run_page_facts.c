@@ -1,6 +1,6 @@
 #include "views/pages/run_page_facts.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "views/live/progress.h"
 #include "views/pages/document.h"
 #include "views/pages/run_page_tables.h"

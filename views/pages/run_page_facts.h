@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_RUN_PAGE_FACTS_H
 #define RB_VIEWS_RUN_PAGE_FACTS_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "views/pages/page.h"
 
 // document: an rb-run-page/1 that was checked. Red: an outcome that is a failure, a limit that was not kept, a part

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "base/units.h"
+#include "base/text/units.h"
 #include "engine/core/policy.h"
 #include "views/live/progress.h"
 #include "views/pages/document.h"

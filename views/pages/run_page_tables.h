@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_RUN_PAGE_TABLES_H
 #define RB_VIEWS_RUN_PAGE_TABLES_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "views/pages/page.h"
 
 #define RB_RUN_PAGE_TRIALS 1000 // rows of the table of trials, the best first; the document has all of them

@@ -1,6 +1,6 @@
 #include "views/run/dry_run.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "simulator/forecast/forecast.h"
 #include "simulator/world/world.h"
 #include "views/live/progress.h"

@@ -1,7 +1,7 @@
 // The pages of a pool: page 0 lists its jobs, page k is that of the k-th.
 #include "views/run/pool_serve.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "views/pages/page.h"
 #include "views/run/pool_following.h"
 

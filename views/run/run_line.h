@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_RUN_LINE_H
 #define RB_VIEWS_RUN_LINE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "executor/transport/loop_uv.h"
 
 struct rb_run_line {

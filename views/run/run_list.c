@@ -1,8 +1,8 @@
 #include "views/run/run_list.h"
 
 #include "base/file.h"
-#include "base/json.h"
-#include "base/log.h"
+#include "base/document/json.h"
+#include "base/errors/log.h"
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_files.h"
 #include "executor/report/report.h"

@@ -4,7 +4,7 @@
 #include "views/run/run_serve.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "views/live/live_server.h"
 #include "views/pages/run_page.h"
 #include "views/run/run_document.h"

@@ -1,6 +1,6 @@
 #include "views/run/terminal_run.h"
 
-#include "base/log.h"
+#include "base/errors/log.h"
 #include "views/live/progress.h"
 #include "views/run/run_document.h"
 #include "views/run/run_line.h"

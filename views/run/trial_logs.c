@@ -1,10 +1,10 @@
 #include "views/run/trial_logs.h"
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
+#include "base/text/buf.h"
+#include "base/document/json.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <assert.h>
 #include <dirent.h>

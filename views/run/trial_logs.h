@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_TRIAL_LOGS_H
 #define RB_VIEWS_TRIAL_LOGS_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 // Prints to stdout, in order of their starts; JSON: an rb-log/1 for every line. trial -1: all trials. follow: continues
 // with new output, until interrupted.

@@ -1,7 +1,7 @@
 #include "views/simulations/sim_table.h"
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "simulator/model/summary.h"
 #include "views/tables/text_table.h"
 

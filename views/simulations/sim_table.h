@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_SIM_TABLE_H
 #define RB_VIEWS_SIM_TABLE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "simulator/world/simulation.h"
 
 // One variant: rb-sim/1 or a table. Several: rb-sim-compare/1 or two tables.

@@ -1,6 +1,6 @@
 #include "views/simulations/trace_table.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "simulator/cluster/trace_fairness.h"
 #include "views/tables/text_table.h"
 

@@ -1,6 +1,6 @@
 #include "views/tables/campaign_table.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 
 #include <stdio.h>
 #include <math.h>

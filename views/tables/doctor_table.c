@@ -1,7 +1,7 @@
 #include "views/tables/doctor_table.h"
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/document/json.h"
 
 static const char *const verdicts[] = {"ok", "warn", "fail"};
 

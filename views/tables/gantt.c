@@ -1,6 +1,6 @@
 #include "views/tables/gantt.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "views/pages/markup.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef RB_VIEWS_GANTT_H
 #define RB_VIEWS_GANTT_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #include "views/tables/gc_table.h"
 
 #include "base/file.h"
-#include "base/json.h"
-#include "base/log.h"
-#include "base/units.h"
+#include "base/document/json.h"
+#include "base/errors/log.h"
+#include "base/text/units.h"
 #include "views/tables/text_table.h"
 
 #include <stdio.h>

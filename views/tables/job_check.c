@@ -1,7 +1,7 @@
 #include "views/tables/job_check.h"
 
-#include "base/json.h"
-#include "base/log.h"
+#include "base/document/json.h"
+#include "base/errors/log.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_JOB_CHECK_H
 #define RB_VIEWS_JOB_CHECK_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "profiles/job/job_lint.h"
 
 void rb_job_check_write(const char *path, const char *name, const struct rb_job_warnings *warnings, struct rb_buf *out);

@@ -1,6 +1,6 @@
 #include "views/tables/pool_table.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "views/tables/report_table.h"
 
 static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_job *job, struct rb_text_table *t)

@@ -1,6 +1,6 @@
 #include "views/tables/profile_table.h"
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "profiles/catalog/infra.h"
 #include "views/tables/text_table.h"
 

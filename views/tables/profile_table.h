@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_PROFILE_TABLE_H
 #define RB_VIEWS_PROFILE_TABLE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "profiles/store/store.h"
 
 void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out);

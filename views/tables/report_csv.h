@@ -4,8 +4,8 @@
 #ifndef RB_VIEWS_REPORT_CSV_H
 #define RB_VIEWS_REPORT_CSV_H
 
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 
 // "costs, nodes, notes, stages or trials": for help and errors.
 #define RB_REPORT_CSV_TABLES "costs, nodes, notes, stages or trials"

@@ -1,7 +1,7 @@
 #include "views/tables/report_table.h"
 
-#include "base/number.h"
-#include "base/units.h"
+#include "base/text/number.h"
+#include "base/text/units.h"
 #include "views/pages/document.h"
 
 #include <inttypes.h>

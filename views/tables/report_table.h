@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_REPORT_TABLE_H
 #define RB_VIEWS_REPORT_TABLE_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "views/tables/text_table.h"
 
 // The parts of the cost in the order of the table: the members of cost_uusd.by, and their names for people.

@@ -1,7 +1,7 @@
 #include "views/tables/text_table.h"
 
 #include "base/arena.h"
-#include "base/log.h"
+#include "base/errors/log.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_TEXT_TABLE_H
 #define RB_VIEWS_TEXT_TABLE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 

@@ -14,7 +14,7 @@
 #define RB_PROVIDERS_MOCK_CHAOS_H
 
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "profiles/catalog/catalog.h"
 
 enum rb_chaos_fault {

@@ -11,7 +11,7 @@
 #define RB_PROVIDERS_MOCK_CLOUD_LIMITS_H
 
 #include "base/arena.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "profiles/catalog/catalog.h"
 
 enum rb_cloud_unit { RB_CLOUD_INSTANCES, RB_CLOUD_VCPUS, RB_CLOUD_GPUS };

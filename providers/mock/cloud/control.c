@@ -1,6 +1,6 @@
 // JSON out; errors as {"error": ...}.
 #include "providers/mock/cloud/control.h"
-#include "base/json.h"
+#include "base/document/json.h"
 #include "providers/mock/cloud/ledger.h"
 #include "providers/mock/node/metadata.h"
 

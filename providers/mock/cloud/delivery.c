@@ -2,7 +2,7 @@
 #include "providers/mock/cloud/delivery.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/units.h"
+#include "base/text/units.h"
 
 #include <stdlib.h>
 #include <string.h>

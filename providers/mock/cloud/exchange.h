@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_MOCK_EXCHANGE_H
 #define RB_PROVIDERS_MOCK_EXCHANGE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/aws/sigv4.h"
 #include "providers/mock/cloud/chaos.h"
 

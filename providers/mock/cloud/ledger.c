@@ -1,6 +1,6 @@
 // rb-ledger/1.
 #include "providers/mock/cloud/ledger.h"
-#include "base/json.h"
+#include "base/document/json.h"
 
 #include <arpa/inet.h>
 

@@ -4,7 +4,7 @@
 #ifndef RB_PROVIDERS_MOCK_LEDGER_H
 #define RB_PROVIDERS_MOCK_LEDGER_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/mock/cloud/cloud.h"
 
 // Instances that still run are billed as if they ended at now_us.

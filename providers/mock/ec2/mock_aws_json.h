@@ -4,7 +4,7 @@
 #ifndef RB_PROVIDERS_MOCK_AWS_JSON_H
 #define RB_PROVIDERS_MOCK_AWS_JSON_H
 
-#include "base/json.h"
+#include "base/document/json.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/ec2/mock_ec2_auth.h"
 

@@ -1,6 +1,6 @@
 // application/x-www-form-urlencoded, decoded once.
 #include "providers/mock/ec2/mock_ec2_form.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>

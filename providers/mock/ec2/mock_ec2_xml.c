@@ -1,7 +1,7 @@
 // Whatever XML 1.0 cannot carry becomes '?': the answer is well-formed for any text.
 #include "providers/mock/ec2/mock_ec2_xml.h"
 #include "base/arena.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>

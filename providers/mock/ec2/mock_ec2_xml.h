@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_MOCK_EC2_XML_H
 #define RB_PROVIDERS_MOCK_EC2_XML_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 void rb_mock_xml_open(struct rb_buf *out, const char *name);
 void rb_mock_xml_close(struct rb_buf *out, const char *name);

@@ -1,8 +1,8 @@
 // Keys by OpenSSL, files by base/doc and base/json.
 #include "providers/mock/gcp/mock_gcp_account.h"
 #include "base/arena.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_ACCOUNT_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_ACCOUNT_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_CALL_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_CALL_H
 
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "providers/mock/ec2/mock_ec2_form.h"
 #include "providers/mock/gcp/mock_gcp_filter.h"
 #include "providers/mock/gcp/mock_gcp_state.h"

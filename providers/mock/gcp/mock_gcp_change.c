@@ -1,7 +1,7 @@
 // Changes of an existing instance: instances.stop, setMetadata, getSerialPortOutput.
 #include "providers/mock/gcp/mock_gcp_body.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

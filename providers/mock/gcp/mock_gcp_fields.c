@@ -1,7 +1,7 @@
 // The selection is a tree of names; a name that ends its path selects all there is below it. Lists are looked through.
 #include "providers/mock/gcp/mock_gcp_fields.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define RB_PROVIDERS_MOCK_MOCK_GCP_FIELDS_H
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 

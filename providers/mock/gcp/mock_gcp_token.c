@@ -1,8 +1,8 @@
 // An assertion is HEADER.CLAIMS.SIGNATURE, each base64url; RFC 7515 knows no padding, Google's own older libraries send
 // it.
 #include "providers/mock/gcp/mock_gcp_token.h"
-#include "base/doc.h"
-#include "base/json.h"
+#include "base/document/doc.h"
+#include "base/document/json.h"
 #include "providers/mock/ec2/mock_ec2_form.h"
 #include "providers/wire/digest.h"
 

@@ -1,6 +1,6 @@
 // Files of a node, written before it boots.
 #include "providers/mock/node/node_dir.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

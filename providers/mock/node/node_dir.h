@@ -12,7 +12,7 @@
 #define RB_PROVIDERS_MOCK_NODE_DIR_H
 
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/mock/node/user_data.h"
 
 #include <stdint.h>

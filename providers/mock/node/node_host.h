@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_MOCK_NODE_HOST_H
 #define RB_PROVIDERS_MOCK_NODE_HOST_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 // The table of nodes. A node reports through two files: its supervisor's pipe, whose end means that nothing of
 // the node is left, and a FIFO in which the node's own `shutdown` leaves its wishes.
 #include "providers/mock/node/nodes.h"
-#include "base/buf.h"
-#include "base/log.h"
+#include "base/text/buf.h"
+#include "base/errors/log.h"
 #include "providers/mock/node/node_dir.h"
 #include "providers/mock/node/node_host.h"
 #include "providers/mock/node/node_net.h"

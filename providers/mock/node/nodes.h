@@ -4,7 +4,7 @@
 #ifndef RB_PROVIDERS_MOCK_NODES_H
 #define RB_PROVIDERS_MOCK_NODES_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #ifndef RB_PROVIDERS_MOCK_PASSPORT_H
 #define RB_PROVIDERS_MOCK_PASSPORT_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "providers/mock/gcp/mock_gcp_account.h"
 #include "providers/mock/server/mock_keys.h"
 

@@ -1,7 +1,7 @@
 // cloud-config, and the search for paths to the host's own tools.
 #include "providers/mock/node/user_data.h"
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define RB_PROVIDERS_MOCK_USER_DATA_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // Secrets stay in the arena and are never printed.
 #include "providers/mock/server/mock_keys.h"
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "providers/wire/digest.h"
 
 #include <ctype.h>

@@ -3,7 +3,7 @@
 #define RB_PROVIDERS_MOCK_KEYS_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 
 struct rb_mock_key {
     const char *access_key, *secret_key;

@@ -1,8 +1,8 @@
 // Wiring: sockets, signals, clock and nodes around the pure parts.
 #include "providers/mock/server/server.h"
 #include "base/clock.h"
-#include "base/doc.h"
-#include "base/log.h"
+#include "base/document/doc.h"
+#include "base/errors/log.h"
 #include "providers/mock/cloud/control.h"
 #include "providers/mock/cloud/delivery.h"
 #include "providers/mock/cloud/ledger.h"

@@ -1,7 +1,7 @@
 #include "fake_launcher.h"
 
 #include "base/arena.h"
-#include "base/number.h"
+#include "base/text/number.h"
 #include "base/stream.h"
 
 #include <assert.h>

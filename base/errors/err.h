@@ -4,7 +4,7 @@
 #ifndef RB_BASE_ERR_H
 #define RB_BASE_ERR_H
 
-#include "base/err_catalog.h"
+#include "base/errors/err_catalog.h"
 
 #include <stdbool.h>
 
@@ -44,7 +44,7 @@ void rb_err_renumber(struct rb_err *err, int number);
 // The number of an error; the general number of its class where it has none of its own.
 int rb_err_number(const struct rb_err *err);
 
-// The exit code of a command that ends with this error (base/exit_codes.h).
+// The exit code of a command that ends with this error (base/errors/exit_codes.h).
 int rb_err_exit_code(const struct rb_err *err);
 
 // Lower-case name used in JSON, e.g. "invalid", "unknown_outcome".

@@ -1,5 +1,5 @@
 // Growable byte strings. Capacity doubles, so n appends cost O(n).
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 #include "base/arena.h"
 

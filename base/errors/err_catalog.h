@@ -26,7 +26,7 @@ enum rb_err_code {
 enum rb_err_number {
     RB_E_NONE = 0,
 #define E(number, name, class, words, cause, remedy, example) RB_E_##name = number,
-#include "base/err_catalog.def"
+#include "base/errors/err_catalog.def"
 #undef E
 };
 

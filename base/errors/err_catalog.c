@@ -1,5 +1,5 @@
 // Areas of the catalogue, and the search in it.
-#include "base/err_catalog.h"
+#include "base/errors/err_catalog.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static const struct rb_err_area areas[] = {
 
 static const struct rb_err_entry entries[] = {
 #define E(number, name, class, words, cause, remedy, example) {number, RB_ERR_##class, words, cause, remedy, example},
-#include "base/err_catalog.def"
+#include "base/errors/err_catalog.def"
 #undef E
 };
 

@@ -3,7 +3,7 @@
 #ifndef RB_BASE_DOC_BUILD_H
 #define RB_BASE_DOC_BUILD_H
 
-#include "base/doc.h"
+#include "base/document/doc.h"
 #include "base/limits.h"
 
 struct rb_doc_builder {

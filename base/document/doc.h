@@ -7,8 +7,8 @@
 #define RB_BASE_DOC_H
 
 #include "base/arena.h"
-#include "base/closest.h"
-#include "base/err.h"
+#include "base/text/closest.h"
+#include "base/errors/err.h"
 #include "base/file.h"
 
 #include <stdbool.h>

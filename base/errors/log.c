@@ -1,8 +1,8 @@
 // Lines on stderr. Each is written with one call, so that lines of several processes do not interleave.
-#include "base/log.h"
+#include "base/errors/log.h"
 
-#include "base/buf.h"
-#include "base/utf8.h"
+#include "base/text/buf.h"
+#include "base/text/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>

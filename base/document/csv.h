@@ -5,7 +5,7 @@
 #define RB_BASE_CSV_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/errors/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // The only writer of JSON. Everything is appended to a buffer; nothing here can fail.
-#include "base/json.h"
+#include "base/document/json.h"
 
-#include "base/number.h"
-#include "base/utf8.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-// Lists the exit codes of all commands. An error ends a command with the code of its class (base/err.c); --help and the man
+// Lists the exit codes of all commands. An error ends a command with the code of its class (base/errors/err.c); --help and the man
 // pages show the table, and docs/formats/json.md repeats it beside the classes.
 #ifndef RB_BASE_EXIT_CODES_H
 #define RB_BASE_EXIT_CODES_H

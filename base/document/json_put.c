@@ -1,5 +1,5 @@
 // Reads a template from left to right; json.c writes.
-#include "base/json.h"
+#include "base/document/json.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 // CSV as RFC 4180 describes it, read into one copy of the text that is cut into cells in place.
-#include "base/csv.h"
+#include "base/document/csv.h"
 
-#include "base/buf.h"
-#include "base/closest.h"
+#include "base/text/buf.h"
+#include "base/text/closest.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 // YAML through libyaml's events. Composition and the meaning of scalars are ours: the 1.2 core schema for plain
 // scalars, text for quoted ones, and nothing that lets a small file grow (anchors, aliases) or change type (tags).
 // Source: YAML 1.2.2, section 10.3.2, "Tag Resolution".
-#include "base/doc_build.h"
-#include "base/number.h"
+#include "base/document/doc_build.h"
+#include "base/text/number.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 // The error value: filling it, prefixing it, printing it.
-#include "base/err.h"
+#include "base/errors/err.h"
 
-#include "base/exit_codes.h"
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/errors/exit_codes.h"
+#include "base/document/json.h"
+#include "base/text/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef RB_BASE_FULL_H
 #define RB_BASE_FULL_H
 
-#include "base/err.h"
+#include "base/errors/err.h"
 
 bool rb_is_full(int why); // an errno: EMFILE, ENFILE, EAGAIN (of fork), ENOMEM or ENOBUFS
 // The same of the last output of a program that we started: did it end because the machine was full?

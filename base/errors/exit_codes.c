@@ -1,4 +1,4 @@
-#include "base/exit_codes.h"
+#include "base/errors/exit_codes.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 // Durations, money, rates, sizes and instants as text. A decimal is read as an integer part and up to 18 exact digits
 // of fraction, and multiplied by its unit in 128 bits: doubles appear only where seconds or probabilities come as
 // doubles.
-#include "base/units.h"
+#include "base/text/units.h"
 
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // Every conversion asks for the C locale by name: glibc answers newlocale("C") with a constant object, so that costs
 // nothing, and a program that called setlocale() still reads "0.5" as a half.
-#include "base/number.h"
+#include "base/text/number.h"
 
 #include <assert.h>
 #include <float.h>

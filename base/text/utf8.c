@@ -1,5 +1,5 @@
 // Table 3-7 of the Unicode standard, "well-formed UTF-8 byte sequences", as code.
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdbool.h>
 

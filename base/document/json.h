@@ -3,8 +3,8 @@
 #ifndef RB_BASE_JSON_H
 #define RB_BASE_JSON_H
 
-#include "base/buf.h"
-#include "base/doc.h"
+#include "base/text/buf.h"
+#include "base/document/doc.h"
 
 #include <stdbool.h>
 #include <stdint.h>

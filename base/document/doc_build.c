@@ -1,5 +1,5 @@
 // Builds the tree in an arena of its own; the caller's document is written only when everything was accepted.
-#include "base/doc_build.h"
+#include "base/document/doc_build.h"
 
 #include <assert.h>
 #include <stdarg.h>

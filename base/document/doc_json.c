@@ -2,9 +2,9 @@
 // strings; it is lenient (leading zeros, control characters, NUL, repeated keys) and keeps numbers as doubles only.
 // So a walk over the tree and the text in step does the rest: strict RFC 8259 grammar, the place of every value,
 // and numbers from their text.
-#include "base/doc_build.h"
-#include "base/number.h"
-#include "base/utf8.h"
+#include "base/document/doc_build.h"
+#include "base/text/number.h"
+#include "base/text/utf8.h"
 
 #include <cjson/cJSON.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // Reads parsed documents strictly: typed values, known keys, errors with their place.
-#include "base/doc.h"
+#include "base/document/doc.h"
 
 #include "base/limits.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/text/number.h"
+#include "base/text/units.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "base/full.h"
+#include "base/errors/full.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // Edit distance over short words.
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "base/closest.h"
+#include "base/text/closest.h"
 
 #include <dirent.h>
 #include <stdio.h>
