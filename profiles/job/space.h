@@ -15,7 +15,8 @@ enum rb_param_kind {
 
 // A concrete value; also the elements of `values`.
 struct rb_value {
-    enum { RB_VALUE_INT, RB_VALUE_FLOAT, RB_VALUE_STRING, RB_VALUE_BOOL } kind;
+    // ABSENT: the parameter does not apply, because of its `if:`.
+    enum { RB_VALUE_INT, RB_VALUE_FLOAT, RB_VALUE_STRING, RB_VALUE_BOOL, RB_VALUE_ABSENT } kind;
     int64_t integer;
     double number;
     const char *string; // borrowed from the job's arena
@@ -32,12 +33,19 @@ struct rb_param {
     const double *probabilities;       // CHOICE, or NULL: equal
     int n_values;
     bool is_flag;            // CHOICE of true and false: an argument --name if true, none if false
+    // `if: {booster: [gbtree, dart]}`: it applies only if an earlier CHOICE has one of these values. parent -1: always.
+    int parent;              // index of that parameter, below its own
+    const int *parent_values; // indices into the parent's `values`, ascending, [n_parent_values]
+    int n_parent_values;
 };
 
 struct rb_space {
     const struct rb_param *params; // file order
     int n_params;
 };
+
+// Does parameter `param` apply, given the values of the parameters before it? A parameter whose parent does not apply does not either.
+bool rb_space_applies(const struct rb_space *space, const struct rb_value *values, int param);
 
 bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb_space *out, struct rb_err *err);
 void rb_space_write(const struct rb_space *space, struct rb_json *j);

@@ -1,0 +1,31 @@
+// The search of one run: its sampler and what it has seen. Worlds feed it every event after the engine's step and answer the
+// engine's RB_ACTION_SUGGEST with what it proposes.
+#ifndef RB_SAMPLERS_SEARCH_H
+#define RB_SAMPLERS_SEARCH_H
+
+#include "profiles/job/job.h"
+#include "samplers/sampler.h"
+
+struct rb_search;
+
+struct rb_suggestion {
+    const struct rb_value *values; // [space.n_params]
+    const char *origin;            // the sampler's name; "start" before it has results enough
+    const char *reason;
+};
+
+// Errors: an unknown sampler or option; a scheduler that chooses configurations itself.
+bool rb_search_create(const struct rb_job *job, struct rb_search **out, struct rb_err *err);
+void rb_search_destroy(struct rb_search *s);
+const struct rb_history *rb_search_history(const struct rb_search *s);
+const struct rb_coordinates *rb_search_coordinates(const struct rb_search *s);
+
+// The facts of the run, in their order. Values that no coordinate has (another program proposed them) count as the nearest.
+void rb_search_began(struct rb_search *s, int trial, const struct rb_value *values, int64_t next_resource);
+void rb_search_reported(struct rb_search *s, int trial, int64_t resource, double score, double unit_s);
+void rb_search_changed(struct rb_search *s, int trial, enum rb_seen_state state, int64_t next_resource);
+
+// The configuration of a new trial. `out` and what it points to live in `arena`.
+void rb_search_suggest(struct rb_search *s, const struct rb_ask *ask, struct rb_arena *arena, struct rb_suggestion *out);
+
+#endif
