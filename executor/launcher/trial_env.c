@@ -54,6 +54,8 @@ static void put_configuration(struct env *env, const struct rb_trial_order *o)
     const struct rb_value *values = rb_trial_values(o->job, o->trial, env->arena);
     for (int i = 0; i < space->n_params; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+        if (values[i].kind == RB_VALUE_ABSENT)
+            continue;
         rb_value_text(&values[i], &text);
         put(env, rb_param_variable(space->params[i].name, env->arena), rb_buf_str(&text));
     }

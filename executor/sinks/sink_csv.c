@@ -100,7 +100,8 @@ static void put_trial(const struct rb_report_trial *t, const struct rb_job *job,
     rb_buf_printf(out, ",%d", t->restarts);
     for (int i = 0; i < job->space.n_params; i++) {
         rb_buf_putc(out, ',');
-        put_value(&values[i], out);
+        if (values[i].kind != RB_VALUE_ABSENT)
+            put_value(&values[i], out);
     }
     rb_buf_puts(out, "\r\n");
 }

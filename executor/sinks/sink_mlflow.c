@@ -404,6 +404,8 @@ static bool send_params(struct mlflow *m, struct mlflow_run *r, struct rb_err *e
                         body.len + 6 * RB_MLFLOW_PARAM_BYTES + 1000 < RB_MLFLOW_BATCH_BYTES;
              i++, n++) {
             RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+            if (r->values[i].kind == RB_VALUE_ABSENT)
+                continue;
             rb_value_text(&r->values[i], &text);
             rb_json_put(&j, "{key: %s, value: ", space->params[i].name);
             rb_mlflow_text(&j, rb_buf_str(&text), RB_MLFLOW_PARAM_BYTES);

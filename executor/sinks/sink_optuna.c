@@ -257,21 +257,11 @@ static void write_distribution(const struct rb_param *p, struct rb_json *j)
     }
 }
 
-static bool same_value(const struct rb_value *a, const struct rb_value *b)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf s = RB_BUF_INIT, t = RB_BUF_INIT;
-    if (a->kind != b->kind)
-        return false;
-    rb_value_text(a, &s);
-    rb_value_text(b, &t);
-    return strcmp(rb_buf_str(&s), rb_buf_str(&t)) == 0;
-}
-
 // Of a choice its place in the list.
 static double internal_value(const struct rb_param *p, const struct rb_value *v)
 {
     for (int i = 0; i < p->n_values; i++)
-        if (same_value(&p->values[i], v))
+        if (rb_value_equal(&p->values[i], v))
             return i;
     return v->kind == RB_VALUE_INT ? (double)v->integer : v->kind == RB_VALUE_BOOL ? v->boolean : v->number;
 }
@@ -282,6 +272,8 @@ static bool put_params(struct optuna *o, const struct rb_sink_trial *t, int64_t 
     for (int i = 0; i < space->n_params; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf json = RB_BUF_INIT;
         struct rb_json j;
+        if (t->values[i].kind == RB_VALUE_ABSENT)
+            continue;
         rb_json_init(&j, &json, false);
         write_distribution(&space->params[i], &j);
         if (!run_sql(

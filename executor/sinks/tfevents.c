@@ -148,6 +148,8 @@ static void put_value(int field, const struct rb_value *v, struct rb_buf *out)
         put_key(4, VARINT, &value);
         put_varint(v->boolean, &value);
         break;
+    case RB_VALUE_ABSENT: // the caller leaves it out
+        break;
     }
     put_message(field, &value, out);
 }
@@ -159,6 +161,8 @@ void rb_tf_session_start(double wall_s, const struct rb_space *space, const stru
     RB_AUTO(rb_buf_finish) struct rb_buf info = RB_BUF_INIT, content = RB_BUF_INIT;
     for (int i = 0; i < space->n_params; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf entry = RB_BUF_INIT;
+        if (values[i].kind == RB_VALUE_ABSENT)
+            continue;
         put_text(1, space->params[i].name, &entry);
         put_value(2, &values[i], &entry);
         put_message(1, &entry, &info);

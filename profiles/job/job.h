@@ -9,6 +9,7 @@
 #include "profiles/job/job_args.h"
 #include "profiles/job/job_metric.h"
 #include "profiles/job/job_texts.h"
+#include "profiles/job/settings.h"
 #include "profiles/job/space.h"
 
 enum rb_goal { RB_GOAL_MAXIMIZE, RB_GOAL_MINIMIZE };
@@ -23,8 +24,18 @@ enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
 enum rb_stop { RB_STOP_SELF, RB_STOP_SAVED };
 enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
 
+// Who proposes configurations (scheduler.sampler): one of ours, or a program that speaks rb-search/1.
+struct rb_sampler_spec {
+    const char *type;            // its name; NULL: not given, configurations are drawn from the seed; "command"
+    struct rb_settings options;  // its own keys
+    const char *command;         // of a program; NULL: one of ours
+    int64_t timeout_us;          // the longest wait for one proposal of it
+    bool stop_on_failure;        // it failed for good: end the run, or go on with random configurations
+};
+
 struct rb_scheduler {
     const char *type;        // a tuner's name
+    struct rb_sampler_spec sampler;
     int num_trials;          // grid: 0 means all points; hyperband: 0, its brackets determine it
     int64_t min_resource;    // r
     int64_t max_resource;    // R

@@ -498,7 +498,8 @@ static void emit_words(const struct rb_args_order *order, bool shell, emit_fn *e
             emit(ctx, &m.word);
         }
     for (int i = 0; i < order->job->space.n_params && !a->file_path; i++) // those of detectron2 stand last
-        emit_parameter(&m, &order->job->space.params[i], &order->values[i], emit, ctx);
+        if (order->values[i].kind != RB_VALUE_ABSENT)
+            emit_parameter(&m, &order->job->space.params[i], &order->values[i], emit, ctx);
 }
 
 struct words {
@@ -545,6 +546,8 @@ void rb_trial_args_file(const struct rb_args_order *order, struct rb_buf *out)
     const struct rb_job *job = order->job;
     for (int i = 0; i < job->space.n_params; i++) {
         struct rb_json j;
+        if (order->values[i].kind == RB_VALUE_ABSENT)
+            continue;
         rb_buf_printf(out, "%s ", name_of(&job->trial.args, job->space.params[i].name));
         rb_json_init(&j, out, false);
         rb_value_json(&order->values[i], &j);

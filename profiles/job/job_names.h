@@ -3,6 +3,8 @@
 #define RB_PROFILES_JOB_NAMES_H
 
 extern const char *const rb_tuner_names[];      // scheduler.type
+extern const char *const rb_sampler_names[];    // scheduler.sampler, samplers/ has them
+extern const char *const rb_on_failure_names[]; // scheduler.sampler.on_failure
 extern const char *const rb_policy_names[];     // policy
 extern const char *const rb_lr_scaling_names[]; // trial.batch.lr_scaling
 extern const char *const rb_goal_names[];       // enum rb_goal

@@ -3,6 +3,7 @@
 #include "profiles/job/job_scheduler.h"
 
 #include "base/limits.h"
+#include "base/text/units.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
 
@@ -95,11 +96,79 @@ static bool read_rungs(struct rb_map *m, struct rb_scheduler *s, struct rb_err *
                                         : "brackets side by side share their rungs");
 }
 
+#define DEFAULT_TIMEOUT_US (30 * RB_US_PER_S)
+
+// A program that proposes configurations: {command: ..., timeout: 30s, on_failure: random}.
+static bool read_command(const struct rb_node *node, struct rb_arena *arena, struct rb_sampler_spec *out,
+                         struct rb_err *err)
+{
+    static const char *const keys[] = {"command", "timeout", "on_failure", NULL};
+    struct rb_map m;
+    int on_failure;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "command", arena, &out->command, err) ||
+        !rb_keys_duration(&m, "timeout", DEFAULT_TIMEOUT_US, &out->timeout_us, err) ||
+        !rb_keys_choice(&m, "on_failure", rb_on_failure_names, rb_names_count(rb_on_failure_names), 0, &on_failure, err))
+        return false;
+    out->type = "command";
+    out->stop_on_failure = on_failure == 1;
+    return true;
+}
+
+// A name, {type: NAME, its options}, or a command. The sampler checks its options itself (samplers/sampler.h).
+static bool read_sampler(struct rb_map *m, struct rb_arena *arena, struct rb_scheduler *s, struct rb_err *err)
+{
+    static const char *const known[] = {"type", NULL};
+    const struct rb_node *node = rb_keys_given(m, "sampler"), *name = node;
+    struct rb_sampler_spec spec = {0};
+    int choice;
+    if (!node)
+        return true;
+    if (is(s, "grid"))
+        return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS,
+                              "grid trains every combination; leave sampler out, or choose scheduler.type: random");
+    if (node->kind == RB_NODE_MAP && rb_node_member(node, "command")) {
+        if (!read_command(node, arena, &spec, err))
+            return false;
+        s->sampler = spec;
+        return true;
+    }
+    if (node->kind == RB_NODE_MAP) {
+        name = rb_node_member(node, "type");
+        if (!name)
+            return rb_node_refuse(node, err, RB_E_KEY_MISSING,
+                                  "expected `type`, or `command` for a program of your own");
+        if (!rb_settings_collect(node, known, arena, &spec.options, err))
+            return false;
+    }
+    if (!rb_node_choice(name, rb_sampler_names, rb_names_count(rb_sampler_names), &choice, err))
+        return false;
+    spec.type = rb_sampler_names[choice];
+    s->sampler = spec;
+    return true;
+}
+
+static void write_sampler(const struct rb_sampler_spec *s, struct rb_json *j)
+{
+    char timeout[64];
+    if (!s->type)
+        return;
+    rb_json_kobject(j, "sampler");
+    if (s->command) {
+        rb_json_kstring(j, "command", s->command);
+        rb_json_kstring(j, "timeout", rb_format_duration_exact(s->timeout_us, timeout));
+        rb_json_kstring(j, "on_failure", rb_on_failure_names[s->stop_on_failure]);
+    } else {
+        rb_json_kstring(j, "type", s->type);
+        rb_settings_write(&s->options, j);
+    }
+    rb_json_end_object(j);
+}
+
 bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_arena *arena, struct rb_scheduler *out,
                        struct rb_err *err)
 {
     static const char *const keys[] = {"type",  "num_trials", "min_resource", "max_resource", "eta", "unit",
-                                       "rungs", "brackets",   "brackets_run", "rule",         NULL};
+                                       "rungs", "brackets",   "brackets_run", "rule",         "sampler", NULL};
     struct rb_scheduler s = {0};
     struct rb_map m;
     int given_rule = (int)rule, run = RB_BRACKETS_IN_TURN;
@@ -111,7 +180,7 @@ bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_
         return false;
     s.brackets_run = (enum rb_brackets_run)run;
     s.rule = is(&s, "asha") ? (enum rb_rule)given_rule : RB_RULE_PROMOTE;
-    if (!read_rungs(&m, &s, err))
+    if (!read_rungs(&m, &s, err) || !read_sampler(&m, arena, &s, err))
         return false;
     *out = s;
     return true;
@@ -132,5 +201,6 @@ void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j)
         rb_json_kstring(j, "brackets_run", rb_brackets_run_names[s->brackets_run]);
     if (is(s, "asha"))
         rb_json_kstring(j, "rule", rb_rule_names[s->rule]);
+    write_sampler(&s->sampler, j);
     rb_json_end_object(j);
 }

@@ -13,13 +13,16 @@ struct rb_setting {
     double number;               // INT, FLOAT
     bool boolean;
     const char *text;            // as written
-    const char *where;           // "job.yaml:12:5: scheduler.quantile"
+    struct rb_place place;       // for errors, with the path of the key
+    const char *path;            // "scheduler.quantile"
 };
 
 struct rb_settings {
     const struct rb_setting *items;
     int n;
 };
+
+#define RB_SETTINGS_MAX 32 // options of one owner: its author writes them
 
 // One row of an owner's table.
 struct rb_setting_rule {

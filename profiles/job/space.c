@@ -114,6 +114,27 @@ static struct rb_value draw(const struct rb_param *p, struct rb_stream *s)
     return point_value(p, (int64_t)rb_stream_below(s, (uint64_t)n));
 }
 
+bool rb_space_applies(const struct rb_space *space, const struct rb_value *values, int param)
+{
+    const struct rb_param *p = &space->params[param];
+    if (p->n_parent_values == 0)
+        return true;
+    const struct rb_param *parent = &space->params[p->parent];
+    const struct rb_value *value = &values[p->parent];
+    for (int i = 0; i < p->n_parent_values; i++)
+        if (rb_value_equal(value, &parent->values[p->parent_values[i]]))
+            return true;
+    return false;
+}
+
+// Parents come before their children, so an absent parent, which equals no value, makes its children absent, too.
+static void drop_absent(const struct rb_space *space, struct rb_value *values)
+{
+    for (int i = 0; i < space->n_params; i++)
+        if (!rb_space_applies(space, values, i))
+            values[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
+}
+
 void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial, struct rb_value *out_values)
 {
     for (int i = 0; i < space->n_params; i++) {
@@ -123,6 +144,7 @@ void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial
         rb_stream_init(&s, &key);
         out_values[i] = draw(&space->params[i], &s);
     }
+    drop_absent(space, out_values);
 }
 
 // --- grids ---
@@ -137,6 +159,11 @@ bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_
                 err, RB_E_GRID,
                 "parameters.%s is continuous and has no grid; give it `values`, whole bounds or a step `q`",
                 space->params[i].name);
+        if (space->params[i].n_parent_values > 0)
+            return rb_err_set(err, RB_E_GRID,
+                              "parameters.%s applies only under its `if`, and a grid has every combination; remove the "
+                              "`if`, or choose another scheduler",
+                              space->params[i].name);
         if (__builtin_mul_overflow(total, n, &total))
             return rb_err_set(err, RB_E_GRID, "the grid has more than 9e18 points; give fewer values per parameter");
     }
@@ -158,6 +185,25 @@ void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_
 
 // --- the values of a trial ---
 
+bool rb_value_equal(const struct rb_value *a, const struct rb_value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case RB_VALUE_INT:
+        return a->integer == b->integer;
+    case RB_VALUE_FLOAT:
+        return !(a->number < b->number) && !(a->number > b->number);
+    case RB_VALUE_STRING:
+        return strcmp(a->string, b->string) == 0;
+    case RB_VALUE_BOOL:
+        return a->boolean == b->boolean;
+    case RB_VALUE_ABSENT:
+        break;
+    }
+    return false;
+}
+
 void rb_value_text(const struct rb_value *v, struct rb_buf *out)
 {
     if (v->kind == RB_VALUE_STRING) {
@@ -178,7 +224,7 @@ static bool is_plain(const char *word)
 static void add_argument(const struct rb_param *p, const struct rb_value *v, struct rb_buf *out)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf word = RB_BUF_INIT;
-    if (p->is_flag && !v->boolean)
+    if (v->kind == RB_VALUE_ABSENT || (p->is_flag && !v->boolean))
         return;
     rb_buf_printf(&word, p->is_flag ? "--%s" : "--%s=", p->name);
     if (!p->is_flag)
@@ -203,6 +249,8 @@ void rb_space_json(const struct rb_space *space, const struct rb_value *values, 
 {
     rb_json_begin_object(j);
     for (int i = 0; i < space->n_params; i++) {
+        if (values[i].kind == RB_VALUE_ABSENT)
+            continue;
         rb_json_key(j, space->params[i].name);
         rb_value_json(&values[i], j);
     }

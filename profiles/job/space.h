@@ -33,10 +33,10 @@ struct rb_param {
     const double *probabilities;       // CHOICE, or NULL: equal
     int n_values;
     bool is_flag;            // CHOICE of true and false: an argument --name if true, none if false
-    // `if: {booster: [gbtree, dart]}`: it applies only if an earlier CHOICE has one of these values. parent -1: always.
+    // `if: {booster: [gbtree, dart]}`: it applies only if an earlier CHOICE has one of these values.
     int parent;              // index of that parameter, below its own
     const int *parent_values; // indices into the parent's `values`, ascending, [n_parent_values]
-    int n_parent_values;
+    int n_parent_values;     // 0: it always applies
 };
 
 struct rb_space {
@@ -56,10 +56,17 @@ void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial
 bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_err *err);
 void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_value *out_values);
 
+// Equal kind and value; ABSENT equals nothing.
+bool rb_value_equal(const struct rb_value *a, const struct rb_value *b);
+// Parameters that do not apply are left out of all of these.
 // "--lr=0.01 --batch_size=64 --amp", each word shell-safe; a false flag is left out.
 void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out);
 // {"lr":0.01,"batch_size":64}
 void rb_space_json(const struct rb_space *space, const struct rb_value *values, struct rb_json *j);
+// Reads an object of values, as rb_space_json writes it. Every parameter that applies must be there, within its range, and
+// no other. Whole numbers are taken for floats. Errors name the key. Values are copied into `arena`; out_values [n_params].
+bool rb_space_read_values(const struct rb_space *space, const struct rb_node *node, struct rb_arena *arena,
+                          struct rb_value *out_values, struct rb_err *err);
 void rb_value_text(const struct rb_value *v, struct rb_buf *out); // as in RB_PARAM_<NAME>
 void rb_value_json(const struct rb_value *v, struct rb_json *j);  // a float keeps its point: 1.0, never 1
 

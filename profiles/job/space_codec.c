@@ -2,9 +2,11 @@
 #include "profiles/job/space.h"
 
 #include "base/limits.h"
+#include "base/order.h"
 #include "profiles/job/keys.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXACT_INT     (INT64_C(1) << 53) // integers beyond are not kept by readers of JSON
@@ -21,7 +23,7 @@ static const enum rb_param_kind distribution_kinds[] = {RB_PARAM_UNIFORM,    RB_
 #define N_DISTRIBUTIONS ((int)(sizeof distribution_names / sizeof distribution_names[0]))
 
 static const char *const keys[] = {"distribution", "min",    "max",           "q",    "mu",
-                                   "sigma",        "values", "probabilities", "flag", NULL};
+                                   "sigma",        "values", "probabilities", "flag", "if",  NULL};
 
 // --- values ---
 
@@ -69,6 +71,9 @@ void rb_value_json(const struct rb_value *v, struct rb_json *j)
         break;
     case RB_VALUE_BOOL:
         rb_json_bool(j, v->boolean);
+        break;
+    case RB_VALUE_ABSENT: // it has no text
+        rb_json_null(j);
         break;
     }
 }
@@ -308,6 +313,61 @@ static bool read_param(const struct rb_node *node, struct rb_arena *arena, struc
     return true;
 }
 
+// ---- conditions
+
+static int find_value(const struct rb_param *p, const struct rb_value *value)
+{
+    for (int i = 0; i < p->n_values; i++)
+        if (rb_value_equal(&p->values[i], value))
+            return i;
+    return -1;
+}
+
+// One value or a list of values of the parent, as indices.
+static bool read_parent_values(const struct rb_node *node, const struct rb_param *parent, struct rb_arena *arena,
+                               struct rb_param *p, struct rb_err *err)
+{
+    const bool is_list = node->kind == RB_NODE_LIST;
+    const int n = is_list ? node->n_children : 1;
+    if (n < 1)
+        return rb_node_refuse(node, err, RB_E_LIST_LENGTH, "expected at least one value of %s", parent->name);
+    int *indices = rb_arena_array(arena, (size_t)n, sizeof *indices);
+    const struct rb_node *child = is_list ? node->first : node;
+    for (int i = 0; i < n; i++, child = child->next) {
+        struct rb_value value;
+        if (!read_value(child, arena, &value, err))
+            return false;
+        indices[i] = find_value(parent, &value);
+        if (indices[i] < 0)
+            return rb_node_refuse(child, err, RB_E_PARAMETER_FORM, "%s is not among the values of %s", child->text,
+                                  parent->name);
+    }
+    qsort(indices, (size_t)n, sizeof *indices, rb_order_ints);
+    p->parent_values = indices;
+    p->n_parent_values = n;
+    return true;
+}
+
+// {booster: [gbtree, dart]}: one earlier parameter that has `values`.
+static bool read_condition(const struct rb_node *node, const struct rb_param *earlier, int n_earlier,
+                           struct rb_arena *arena, struct rb_param *p, struct rb_err *err)
+{
+    const struct rb_node *member = node->first;
+    if (node->kind != RB_NODE_MAP || node->n_children != 1)
+        return rb_node_refuse(node, err, RB_E_PARAMETER_FORM,
+                              "expected one parameter and its values, as in `if: {booster: [gbtree, dart]}`");
+    for (int i = 0; i < n_earlier; i++) {
+        if (strcmp(earlier[i].name, member->key) != 0)
+            continue;
+        if (earlier[i].kind != RB_PARAM_CHOICE)
+            return rb_node_refuse(member, err, RB_E_PARAMETER_FORM, "%s has no `values` to choose from", member->key);
+        p->parent = i;
+        return read_parent_values(member, &earlier[i], arena, p, err);
+    }
+    return rb_node_refuse(member, err, RB_E_PARAMETER_FORM,
+                          "expected a parameter that stands before this one; %s does not", member->key);
+}
+
 bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb_space *out, struct rb_err *err)
 {
     struct rb_map m;
@@ -318,14 +378,105 @@ bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb
                               RB_LIMIT_PARAMETERS, node->n_children);
     struct rb_param *params = rb_arena_array(arena, (size_t)node->n_children, sizeof *params);
     int n = 0;
-    for (const struct rb_node *child = node->first; child; child = child->next)
-        if (!read_param(child, arena, &params[n++], err))
+    for (const struct rb_node *child = node->first; child; child = child->next, n++) {
+        const struct rb_node *condition = rb_node_member(child, "if");
+        if (!read_param(child, arena, &params[n], err) ||
+            (condition && !read_condition(condition, params, n, arena, &params[n], err)))
             return false;
+    }
     *out = (struct rb_space){.params = params, .n_params = n};
     return true;
 }
 
+// --- configurations ---
+
+static bool is_within(const struct rb_param *p, const struct rb_value *v)
+{
+    switch (p->kind) {
+    case RB_PARAM_CONSTANT:
+    case RB_PARAM_CHOICE:
+        return find_value(p, v) >= 0;
+    case RB_PARAM_INT_UNIFORM:
+    case RB_PARAM_UNIFORM:
+    case RB_PARAM_LOG_UNIFORM:
+    case RB_PARAM_Q_UNIFORM:
+        return v->number >= p->min && v->number <= p->max;
+    case RB_PARAM_NORMAL:
+    case RB_PARAM_LOG_NORMAL:
+        return true;
+    }
+    return false;
+}
+
+static bool wants_whole(const struct rb_param *p)
+{
+    return p->kind == RB_PARAM_INT_UNIFORM || (p->kind == RB_PARAM_Q_UNIFORM && p->whole);
+}
+
+static bool read_value_of(const struct rb_param *p, const struct rb_node *node, struct rb_arena *arena,
+                          struct rb_value *out, struct rb_err *err)
+{
+    struct rb_value v;
+    const bool listed = p->kind == RB_PARAM_CHOICE || p->kind == RB_PARAM_CONSTANT;
+    if (!read_value(node, arena, &v, err))
+        return false;
+    if (!listed && wants_whole(p) && v.kind != RB_VALUE_INT)
+        return rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a whole number, got %s", node->text);
+    if (!listed && v.kind == RB_VALUE_INT && !wants_whole(p))
+        v = (struct rb_value){.kind = RB_VALUE_FLOAT, .number = v.number};
+    if (!listed && v.kind != RB_VALUE_INT && v.kind != RB_VALUE_FLOAT)
+        return rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, got %s", node->text);
+    if (!is_within(p, &v))
+        return rb_node_refuse(node, err, RB_E_PARAMETER_RANGE, "%s is outside of parameters.%s", node->text, p->name);
+    *out = v;
+    return true;
+}
+
+static bool takes_value(const struct rb_space *space, const struct rb_value *values, const char *name)
+{
+    for (int i = 0; i < space->n_params; i++)
+        if (strcmp(space->params[i].name, name) == 0)
+            return values[i].kind != RB_VALUE_ABSENT;
+    return false;
+}
+
+bool rb_space_read_values(const struct rb_space *space, const struct rb_node *node, struct rb_arena *arena,
+                          struct rb_value *out_values, struct rb_err *err)
+{
+    struct rb_value *values = rb_arena_array(arena, (size_t)(space->n_params ? space->n_params : 1), sizeof *values);
+    if (node->kind != RB_NODE_MAP)
+        return rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected an object of parameters");
+    for (int i = 0; i < space->n_params; i++) {
+        const struct rb_param *p = &space->params[i];
+        const struct rb_node *child = rb_node_member(node, p->name);
+        values[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
+        if (!rb_space_applies(space, values, i))
+            continue;
+        if (!child)
+            return rb_node_refuse(node, err, RB_E_KEY_MISSING, "expected a value of %s", p->name);
+        if (!read_value_of(p, child, arena, &values[i], err))
+            return false;
+    }
+    for (const struct rb_node *child = node->first; child; child = child->next)
+        if (!takes_value(space, values, child->key))
+            return rb_node_refuse(child, err, RB_E_PARAMETER_FORM, "%s is not a parameter that applies here",
+                                  child->key);
+    memcpy(out_values, values, (size_t)space->n_params * sizeof *values);
+    return true;
+}
+
 // --- writing ---
+
+static void write_condition(const struct rb_space *space, const struct rb_param *p, struct rb_json *j)
+{
+    const struct rb_param *parent = &space->params[p->parent];
+    rb_json_kobject(j, "if");
+    rb_json_karray(j, parent->name);
+    for (int i = 0; i < p->n_parent_values; i++)
+        rb_value_json(&parent->values[p->parent_values[i]], j);
+    rb_json_end_array(j);
+    rb_json_end_object(j);
+}
 
 static void write_choice(const struct rb_param *p, struct rb_json *j)
 {
@@ -384,6 +535,8 @@ void rb_space_write(const struct rb_space *space, struct rb_json *j)
             write_choice(p, j);
         else
             write_law(p, j);
+        if (p->n_parent_values > 0)
+            write_condition(space, p, j);
         rb_json_end_object(j);
     }
     rb_json_end_object(j);

@@ -362,6 +362,121 @@ static void test_a_flag_is_drawn_as_its_values_are(void **state)
     unload(&again);
 }
 
+// --- conditions ---
+
+static const char conditional[] = "booster: {values: [gbtree, gblinear, dart]}\n"
+                                  "depth: {min: 3, max: 9, if: {booster: [gbtree, dart]}}\n"
+                                  "drop: {values: [skip, keep], if: {booster: dart}}\n"
+                                  "rate: {min: 0.0, max: 0.5, if: {drop: skip}}\n";
+
+static void test_a_parameter_applies_under_its_condition_only(void **state)
+{
+    (void)state;
+    struct fixture f = loaded(conditional);
+    bool seen[3] = {false};
+    for (uint32_t t = 0; t < 200; t++) {
+        struct rb_value v[4];
+        RB_AUTO(rb_buf_finish) struct rb_buf args = RB_BUF_INIT;
+        rb_space_sample(&f.space, 42, t, v);
+        const int booster = strcmp(v[0].string, "gbtree") == 0 ? 0 : strcmp(v[0].string, "gblinear") == 0 ? 1 : 2;
+        seen[booster] = true;
+        assert_int_equal(v[1].kind == RB_VALUE_ABSENT, booster == 1);
+        assert_int_equal(v[2].kind == RB_VALUE_ABSENT, booster != 2);
+        assert_int_equal(v[3].kind == RB_VALUE_ABSENT, booster != 2 || strcmp(v[2].string, "skip") != 0);
+        rb_space_args(&f.space, v, &args);
+        assert_int_equal(strstr(rb_buf_str(&args), "--depth=") != NULL, booster != 1);
+    }
+    assert_true(seen[0] && seen[1] && seen[2]);
+    unload(&f);
+}
+
+static void test_conditions_are_written_as_they_were_read(void **state)
+{
+    (void)state;
+    struct fixture f = loaded(conditional);
+    RB_AUTO(rb_buf_finish) struct rb_buf first = RB_BUF_INIT, second = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &first, false);
+    rb_space_write(&f.space, &j);
+    struct fixture g = loaded(rb_buf_str(&first));
+    rb_json_init(&j, &second, false);
+    rb_space_write(&g.space, &j);
+    assert_string_equal(rb_buf_str(&first), rb_buf_str(&second));
+    assert_non_null(strstr(rb_buf_str(&first), "\"if\":{\"booster\":[\"gbtree\",\"dart\"]}"));
+    unload(&f);
+    unload(&g);
+}
+
+static void test_conditions_that_cannot_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *key, *says;
+    } cases[] = {
+        {"a: {values: [x, y], if: {b: x}}\nb: {values: [x]}\n", "a.if.b", "stands before"},
+        {"a: {min: 1, max: 2}\nb: {min: 1, max: 2, if: {a: 1}}\n", "b.if.a", "has no `values`"},
+        {"a: {values: [x, y]}\nb: {min: 1, max: 2, if: {a: z}}\n", "b.if.a", "z is not among"},
+        {"a: {values: [x, y]}\nb: {min: 1, max: 2, if: {}}\n", "b.if", "expected one parameter"},
+        {"a: {values: [x, y]}\nb: {min: 1, max: 2, if: [a]}\n", "b.if", "expected one parameter"},
+        {"a: {values: [x, y]}\nb: {min: 1, max: 2, if: {a: []}}\n", "b.if.a", "at least one"},
+        {"a: {values: [x, y]}\nb: {min: 1, max: 2, if: {a: true}}\n", "b.if.a", "true is not among"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct rb_doc doc = parse_yaml(cases[i].yaml);
+        struct rb_arena arena;
+        struct rb_space space;
+        struct rb_err err = {0};
+        rb_arena_init(&arena);
+        assert_false(rb_space_read(doc.root, &arena, &space, &err));
+        assert_string_equal(err.key, cases[i].key);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("%s: %s", cases[i].yaml, err.message);
+        rb_arena_finish(&arena);
+        rb_doc_finish(&doc);
+    }
+}
+
+// --- configurations of others ---
+
+static bool accepts(struct fixture *f, const char *json, struct rb_err *err)
+{
+    struct rb_value v[4];
+    struct rb_doc doc = parse_yaml(json);
+    const bool ok = rb_space_read_values(&f->space, doc.root, &f->arena, v, err);
+    rb_doc_finish(&doc);
+    return ok;
+}
+
+static void test_values_of_others_are_checked(void **state)
+{
+    (void)state;
+    struct fixture f = loaded(conditional);
+    static const struct {
+        const char *json, *says; // NULL: accepted
+    } cases[] = {
+        {"{\"booster\": \"gblinear\"}", NULL},
+        {"{\"booster\": \"gbtree\", \"depth\": 4}", NULL},
+        {"{\"booster\": \"dart\", \"depth\": 9, \"drop\": \"skip\", \"rate\": 0}", NULL},
+        {"{\"booster\": \"gbtree\"}", "expected a value of depth"},
+        {"{\"booster\": \"gbtree\", \"depth\": 10}", "10 is outside"},
+        {"{\"booster\": \"gbtree\", \"depth\": 4.5}", "whole number"},
+        {"{\"booster\": \"gbtree\", \"depth\": \"4\"}", "whole number"},
+        {"{\"booster\": \"lasso\", \"depth\": 4}", "lasso is outside"},
+        {"{\"booster\": \"gblinear\", \"depth\": 4}", "applies here"},
+        {"{\"booster\": \"gblinear\", \"other\": 4}", "other is not a parameter"},
+        {"[1]", "expected an object"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct rb_err err = {0};
+        const bool ok = accepts(&f, cases[i].json, &err);
+        if (ok != !cases[i].says)
+            fail_msg("%s: %s", cases[i].json, err.message);
+        if (!ok && !strstr(err.message, cases[i].says))
+            fail_msg("%s: %s", cases[i].json, err.message);
+    }
+    unload(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +490,10 @@ int main(void)
         cmocka_unit_test(test_words_are_safe_for_the_shell),
         cmocka_unit_test(test_a_flag_is_a_word_or_none),
         cmocka_unit_test(test_a_flag_is_drawn_as_its_values_are),
+        cmocka_unit_test(test_a_parameter_applies_under_its_condition_only),
+        cmocka_unit_test(test_conditions_are_written_as_they_were_read),
+        cmocka_unit_test(test_conditions_that_cannot_be),
+        cmocka_unit_test(test_values_of_others_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
