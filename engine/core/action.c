@@ -55,7 +55,8 @@ static const char *const kind_names[] = {
     [RB_ACTION_PROVISION] = "provision",     [RB_ACTION_TERMINATE] = "terminate",
     [RB_ACTION_START_TRIAL] = "start_trial", [RB_ACTION_KILL_TRIAL] = "kill_trial",
     [RB_ACTION_YIELD_TRIAL] = "yield_trial", [RB_ACTION_WAKE] = "wake",
-    [RB_ACTION_ADVISE] = "advise",           [RB_ACTION_DONE] = "done",
+    [RB_ACTION_ADVISE] = "advise",           [RB_ACTION_SUGGEST] = "suggest",
+    [RB_ACTION_DONE] = "done",
 };
 
 const char *rb_action_kind_name(enum rb_action_kind kind)

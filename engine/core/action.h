@@ -15,6 +15,8 @@ enum rb_action_kind {
     RB_ACTION_YIELD_TRIAL, // trial, attempt: let it checkpoint and give way; TRIAL_ENDED then has YIELDED, or an earlier end
     RB_ACTION_WAKE,        // at_us: send RB_EVENT_TIME then
     RB_ACTION_ADVISE,      // stage: the policy wants a forecast; answer with RB_EVENT_FORECAST or never
+    RB_ACTION_SUGGEST,     // trial, stage, resource_end: where it is first compared. It has its GPUs and needs a configuration;
+                           // answer with RB_EVENT_SUGGESTED, and RB_ACTION_START_TRIAL follows
     RB_ACTION_DONE,        // the job is over; RB_ACTION_TERMINATE was sent for every node before
 };
 

@@ -77,6 +77,7 @@ bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct
     e->tuner_state = tuner_state;
     e->policy = policy;
     e->policy_state = policy_state;
+    e->suggests = plan->job->scheduler.sampler.type != NULL;
     e->batching = rb_batching_create(plan);
     e->stage = -1;
     for (int i = 0; i < RB_LIMIT_STAGES; i++) {
@@ -149,6 +150,9 @@ static void dispatch(struct rb_engine *e, const struct rb_event *event)
         break;
     case RB_EVENT_RESUME:
         rb_engine_on_resume(e);
+        break;
+    case RB_EVENT_SUGGESTED:
+        rb_engine_on_suggested(e, event);
         break;
     }
 }

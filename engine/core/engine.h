@@ -33,6 +33,9 @@ struct rb_trial {
     struct rb_trial_batch with; // of the current or last start
     struct rb_slot *slots;    // while RUNNING
     int n_slots;
+    // What was suggested, [space.n_params]; NULL: nothing yet, or the job's configurations follow from its seed
+    const struct rb_value *values;
+    const char *origin, *because; // of that; NULL: none
 };
 
 struct rb_owned_node {
@@ -99,6 +102,8 @@ int rb_engine_best(const struct rb_engine *e);
 int rb_engine_broken(const struct rb_engine *e, const char **out_said);
 // Did the trial end because its last failure was the same as the one before?
 bool rb_engine_failed_alike(const struct rb_engine *e, int trial);
+// Does the trial have its GPUs and wait for RB_EVENT_SUGGESTED?
+bool rb_engine_needs_configuration(const struct rb_engine *e, int trial);
 // Does the simulated time of the run still matter for this trial's attempt? Used to drop late process exits.
 bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt);
 

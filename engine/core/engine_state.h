@@ -33,6 +33,7 @@ struct trial {
     uint64_t failure;        // signature of its last failure in this stage, 0: none, or not comparable
     int64_t failed_at;       // the resource it had reached then
     bool failed_alike;       // it ended because it failed twice in the same way
+    bool asked;              // its configuration was requested
 };
 
 // The trials on a busy GPU.
@@ -69,6 +70,7 @@ struct rb_engine {
     enum rb_job_outcome outcome;
     enum rb_stop_reason stop_reason;
     int rules;               // enum rb_rules, of START
+    bool suggests;           // configurations are facts of the run (scheduler.sampler)
     bool closed;             // the tuner was closed: it starts fewer trials than it could have
     bool any_report;
     int n_failed;            // trials that failed for good
@@ -143,6 +145,7 @@ void rb_engine_on_lent(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_enqueue(struct rb_engine *e, int trial);
 int rb_engine_first_waiting(const struct rb_engine *e); // n_waiting > 0
 void rb_engine_dequeue_first(struct rb_engine *e);
+void rb_engine_dequeue(struct rb_engine *e, int trial); // which waits
 // Waiting trials of the list swap places.
 void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n);
 
@@ -162,9 +165,11 @@ void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const cha
 void rb_engine_lose_trials_on(struct rb_engine *e, int node);
 void rb_engine_clear_unusable(struct rb_engine *e, int node); // trials on GPUs that they may no longer use give way
 void rb_engine_resume_trials(struct rb_engine *e);
+void rb_engine_on_suggested(struct rb_engine *e, const struct rb_event *event);
 
 // results.c
 void rb_engine_end_paused(struct rb_engine *e, int trial); // it gave way, at its checkpoint
+void rb_engine_end_unbegun(struct rb_engine *e, int trial); // it never trained
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event);

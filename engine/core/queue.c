@@ -36,13 +36,13 @@ int rb_engine_first_waiting(const struct rb_engine *e)
     return e->queue[0];
 }
 
-void rb_engine_dequeue_first(struct rb_engine *e)
+static void remove_at(struct rb_engine *e, int at)
 {
-    assert(e->n_waiting > 0);
-    e->claimed_gpus -= e->trials[e->queue[0]].pub.gpus;
+    e->claimed_gpus -= e->trials[e->queue[at]].pub.gpus;
     const int last = e->queue[--e->n_waiting];
-    int at = 0;
-    for (int child = 1; child < e->n_waiting; child = 2 * at + 1) {
+    if (at == e->n_waiting)
+        return;
+    for (int child = 2 * at + 1; child < e->n_waiting; child = 2 * at + 1) {
         if (child + 1 < e->n_waiting && order(e, e->queue[child + 1]) < order(e, e->queue[child]))
             child++;
         if (order(e, last) <= order(e, e->queue[child]))
@@ -50,7 +50,21 @@ void rb_engine_dequeue_first(struct rb_engine *e)
         e->queue[at] = e->queue[child];
         at = child;
     }
-    e->queue[at] = last;
+    sift_up(e, at, last); // no further than `at` where the place was the first
+}
+
+void rb_engine_dequeue_first(struct rb_engine *e)
+{
+    assert(e->n_waiting > 0);
+    remove_at(e, 0);
+}
+
+void rb_engine_dequeue(struct rb_engine *e, int trial)
+{
+    int at = 0;
+    while (e->queue[at] != trial)
+        at++;
+    remove_at(e, at);
 }
 
 void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n)

@@ -236,6 +236,11 @@ static void charge_failure(struct rb_engine *e, int trial, uint64_t signature)
         rb_engine_wait_again(e, trial);
 }
 
+void rb_engine_end_unbegun(struct rb_engine *e, int trial)
+{
+    end_trial(e, trial, RB_TRIAL_STOPPED, 0, -INFINITY);
+}
+
 static int n_trials_of_job(const struct rb_engine *e)
 {
     return e->tuner->on_demand ? e->plan->job->scheduler.num_trials : e->plan->stages[0].trials;

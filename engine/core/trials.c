@@ -173,24 +173,33 @@ const char *rb_engine_accelerator_of(const struct rb_engine *e, const struct rb_
     return e->plan->offers[e->nodes[slots[0].node].pub.offer].accelerator;
 }
 
-static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, int n_slots)
+// It has its GPUs, and waits for its configuration.
+static bool is_unbound(const struct rb_engine *e, const struct trial *t)
+{
+    return e->suggests && !t->pub.values && t->pub.state == RB_TRIAL_RUNNING;
+}
+
+static void ask_for_configuration(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
-    if (n_slots > t->slots_cap) {
-        t->pub.slots = rb_arena_array(&e->arena, (size_t)n_slots, sizeof *slots);
-        t->slots_cap = n_slots;
-    }
-    memcpy(t->pub.slots, slots, (size_t)n_slots * sizeof *slots);
-    t->pub.n_slots = n_slots;
-    for (int i = 0; i < n_slots; i++)
-        occupy(e, &e->nodes[slots[i].node], slots[i].gpus, trial, t->pub.sharers);
-    assert(t->pub.state == RB_TRIAL_WAITING);
-    t->pub.state = RB_TRIAL_RUNNING;
+    if (t->asked)
+        return;
+    t->asked = true;
+    rb_actions_add(e->out, &(struct rb_action){
+                               .kind = RB_ACTION_SUGGEST,
+                               .trial = trial,
+                               .attempt = t->pub.attempt,
+                               .stage = t->pub.stage,
+                               .position = t->pub.position,
+                               .resource_end = t->pub.resource_end,
+                               .reason = "it has its GPUs and no configuration yet",
+                           });
+}
+
+static void order_start(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
     t->pub.started_us = e->now_us;
-    t->started_from = t->checkpoint;
-    if (e->batching)
-        t->pub.with = rb_batching_choose(e->batching, trial, rb_engine_accelerator_of(e, slots), n_slots, t->pub.gpus);
-    add_running(e, trial);
     rb_actions_add_with_slots(e->out,
                               &(struct rb_action){
                                   .kind = RB_ACTION_START_TRIAL,
@@ -205,7 +214,82 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
                                   .with = t->pub.with,
                                   .reason = "first in the queue when its GPUs became free",
                               },
-                              slots, n_slots);
+                              t->pub.slots, t->pub.n_slots);
+}
+
+static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, int n_slots)
+{
+    struct trial *t = &e->trials[trial];
+    if (n_slots > t->slots_cap) {
+        t->pub.slots = rb_arena_array(&e->arena, (size_t)n_slots, sizeof *slots);
+        t->slots_cap = n_slots;
+    }
+    memcpy(t->pub.slots, slots, (size_t)n_slots * sizeof *slots);
+    t->pub.n_slots = n_slots;
+    for (int i = 0; i < n_slots; i++)
+        occupy(e, &e->nodes[slots[i].node], slots[i].gpus, trial, t->pub.sharers);
+    assert(t->pub.state == RB_TRIAL_WAITING);
+    t->pub.state = RB_TRIAL_RUNNING;
+    t->started_from = t->checkpoint;
+    if (e->batching)
+        t->pub.with = rb_batching_choose(e->batching, trial, rb_engine_accelerator_of(e, slots), n_slots, t->pub.gpus);
+    add_running(e, trial);
+    if (is_unbound(e, t))
+        ask_for_configuration(e, trial);
+    else
+        order_start(e, trial);
+}
+
+// In the order of the space; parameters without a value do not apply.
+static const struct rb_value *configuration(struct rb_engine *e, const struct rb_event *event)
+{
+    const struct rb_space *space = &e->plan->job->space;
+    struct rb_value *values = rb_arena_array(&e->arena, (size_t)space->n_params + 1, sizeof *values);
+    for (int i = 0; i < space->n_params; i++) {
+        values[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
+        for (int k = 0; k < event->n_values; k++)
+            if (strcmp(event->values[k].name, space->params[i].name) == 0)
+                values[i] = event->values[k].value;
+        if (values[i].kind == RB_VALUE_STRING)
+            values[i].string = rb_arena_strdup(&e->arena, values[i].string);
+    }
+    return values;
+}
+
+// No further configuration: the trial never begins, nor does any other new one.
+static void end_unbegun(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    if (t->pub.state == RB_TRIAL_RUNNING)
+        rb_engine_vacate(e, trial);
+    else
+        rb_engine_dequeue(e, trial);
+    rb_engine_close_tuner(e, RB_CLOSE_NEW);
+    rb_engine_end_unbegun(e, trial);
+    rb_engine_advance(e);
+}
+
+bool rb_engine_needs_configuration(const struct rb_engine *e, int trial)
+{
+    return is_unbound(e, &e->trials[trial]);
+}
+
+void rb_engine_on_suggested(struct rb_engine *e, const struct rb_event *event)
+{
+    if (e->outcome != RB_JOB_RUNNING || event->trial < 0 || event->trial >= e->n_trials)
+        return;
+    struct trial *t = &e->trials[event->trial];
+    if (!e->suggests || !t->asked || t->pub.values || !t->handed_out)
+        return;
+    if (event->n_values == 0) {
+        end_unbegun(e, event->trial);
+        return;
+    }
+    t->pub.values = configuration(e, event);
+    t->pub.origin = event->origin ? rb_arena_strdup(&e->arena, event->origin) : NULL;
+    t->pub.because = event->because ? rb_arena_strdup(&e->arena, event->because) : NULL;
+    if (t->pub.state == RB_TRIAL_RUNNING)
+        order_start(e, event->trial);
 }
 
 static struct rb_slot *reserve_slots(struct rb_engine *e, int gpus)
@@ -278,12 +362,29 @@ void rb_engine_wait_again(struct rb_engine *e, int trial)
     e->places_changed = true;
 }
 
+static void lose_trial(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    if (t->pub.n_slots > 1)
+        rb_engine_kill_trial(e, trial, "another node of its gang was lost");
+    rb_engine_vacate(e, trial);
+    if (t->giving_way != GIVES_WAY_TO_PAUSE) {
+        rb_engine_wait_again(e, trial);
+        return;
+    }
+    rb_engine_end_paused(e, trial);
+}
+
 void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, const char *reason)
 {
     struct trial *t = &e->trials[trial];
     assert(t->pub.state == RB_TRIAL_RUNNING);
     const bool asked = t->giving_way != GIVES_NO_WAY;
     t->giving_way = why;
+    if (is_unbound(e, t)) { // there is no process yet
+        lose_trial(e, trial);
+        return;
+    }
     if (why == GIVES_WAY_TO_PAUSE) {
         rb_engine_plan_resize(e, trial, (struct rb_width){0, 1});
         rb_standings_remove(&e->standings, trial);
@@ -329,19 +430,6 @@ void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const cha
         t->pub.state = then;
     }
     e->n_waiting = 0;
-}
-
-static void lose_trial(struct rb_engine *e, int trial)
-{
-    struct trial *t = &e->trials[trial];
-    if (t->pub.n_slots > 1)
-        rb_engine_kill_trial(e, trial, "another node of its gang was lost");
-    rb_engine_vacate(e, trial);
-    if (t->giving_way != GIVES_WAY_TO_PAUSE) {
-        rb_engine_wait_again(e, trial);
-        return;
-    }
-    rb_engine_end_paused(e, trial);
 }
 
 // Ascending ids of the trials on these GPUs of a node. A shared GPU stores only a number of trials, so all running
@@ -391,7 +479,9 @@ void rb_engine_clear_unusable(struct rb_engine *e, int node)
 void rb_engine_resume_trials(struct rb_engine *e)
 {
     for (int i = 0; i < e->n_trials; i++) {
-        if (e->trials[i].handed_out)
-            rb_engine_wait_again(e, i);
+        if (!e->trials[i].handed_out)
+            continue;
+        e->trials[i].asked = e->trials[i].pub.values != NULL; // an answer that came meanwhile was lost
+        rb_engine_wait_again(e, i);
     }
 }

@@ -15,6 +15,7 @@ const char *const rb_event_kind_names[] = {
     [RB_EVENT_STOP] = "stop",
     [RB_EVENT_LENT] = "lent",
     [RB_EVENT_RESUME] = "resume",
+    [RB_EVENT_SUGGESTED] = "suggested",
 };
 
 const char *const rb_outcome_names[] = {

@@ -8,6 +8,7 @@
 #include "base/document/json.h"
 #include "base/limits.h"
 #include "profiles/fit/step_stats.h"
+#include "profiles/job/space.h"
 
 #include <stdint.h>
 
@@ -37,6 +38,13 @@ enum rb_event_kind {
     RB_EVENT_LENT,            // node, gpus: the GPUs that the run may use from now on, of a node that others use as
                               // well; trials on its other GPUs must give way. Only for policies of lent GPUs
     RB_EVENT_RESUME,          // after STOP: unfinished trials start again from the stage's checkpoints, on new nodes
+    RB_EVENT_SUGGESTED,       // trial, values, origin, because: the configuration of a new trial (RB_ACTION_SUGGEST); without
+                              // values: there is no further one, and the search starts no new trial
+};
+
+struct rb_named_value {
+    const char *name;
+    struct rb_value value;
 };
 
 enum rb_outcome {
@@ -79,6 +87,11 @@ struct rb_event {
     enum rb_stop_reason reason;
     const struct rb_plan *plan; // ADVICE: borrowed, must outlive the engine
     const struct rb_advice *advice; // FORECAST: borrowed during the step
+    // SUGGESTED: of the parameters that apply, [n_values]; borrowed during the step, as are the texts
+    const struct rb_named_value *values;
+    int n_values;
+    const char *origin;       // who proposed it: "tpe", "start", "command"
+    const char *because;      // for people; NULL: no reason given
 };
 
 // JSON of one event for the journal and events.jsonl. NaN and infinities survive as strings. ADVICE carries the plan's

@@ -2,6 +2,7 @@
 #include "engine/events/event.h"
 
 #include "engine/core/advice.h"
+#include "profiles/job/keys.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -54,6 +55,22 @@ static void write_failure(struct rb_json *j, const struct rb_event *e)
         rb_json_kstring(j, "said", e->said);
 }
 
+static void write_suggestion(struct rb_json *j, const struct rb_event *e)
+{
+    rb_json_kint(j, "trial", e->trial);
+    rb_json_kstring(j, "origin", e->origin);
+    if (e->n_values > 0) {
+        rb_json_kobject(j, "values");
+        for (int i = 0; i < e->n_values; i++) {
+            rb_json_key(j, e->values[i].name);
+            rb_value_json(&e->values[i].value, j);
+        }
+        rb_json_end_object(j);
+    }
+    if (e->because)
+        rb_json_kstring(j, "because", e->because);
+}
+
 void rb_event_write(const struct rb_event *e, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -100,6 +117,9 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
         break;
     case RB_EVENT_STOP:
         rb_json_kstring(j, "reason", rb_stop_reason_name(e->reason));
+        break;
+    case RB_EVENT_SUGGESTED:
+        write_suggestion(j, e);
         break;
     }
     rb_json_end_object(j);
@@ -229,6 +249,33 @@ static bool read_gpus(struct rb_map *m, struct rb_event *e, struct rb_err *err)
     return true;
 }
 
+static bool read_values(const struct rb_node *node, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
+{
+    struct rb_map m;
+    if (!rb_map_begin(&m, node, err)) // is it a map?
+        return false;
+    if (node->n_children > RB_LIMIT_PARAMETERS)
+        return rb_node_refuse(node, err, RB_E_LIST_LENGTH, "expected at most %d values, got %d", RB_LIMIT_PARAMETERS,
+                              node->n_children);
+    struct rb_named_value *values = rb_arena_array(arena, (size_t)node->n_children + 1, sizeof *values);
+    for (const struct rb_node *child = node->first; child; child = child->next) {
+        values[e->n_values].name = rb_arena_strdup(arena, child->key);
+        if (!rb_value_read(child, arena, &values[e->n_values++].value, err))
+            return false;
+    }
+    e->values = values;
+    return true;
+}
+
+static bool read_suggestion(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
+{
+    const struct rb_node *origin, *values = rb_map_get(m, "values"), *because = rb_map_get(m, "because");
+    return rb_map_need_count(m, "trial", 0, RB_LIMIT_TRIALS - 1, &e->trial, err) &&
+           rb_map_need(m, "origin", &origin, err) && rb_node_text(origin, arena, &e->origin, err) &&
+           (!because || rb_node_text(because, arena, &e->because, err)) &&
+           (!values || read_values(values, arena, e, err));
+}
+
 static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
 {
     switch (e->kind) {
@@ -255,6 +302,8 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
         return rb_map_need_count(m, "node", 0, RB_LIMIT_NODES - 1, &e->node, err) && read_gpus(m, e, err);
     case RB_EVENT_STOP:
         return read_reason(m, e, err);
+    case RB_EVENT_SUGGESTED:
+        return read_suggestion(m, arena, e, err);
     }
     return false;
 }
@@ -265,7 +314,7 @@ bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb
     struct rb_event e = {0};
     int kind;
     if (!rb_map_begin(&m, node, err) || !rb_map_need_int(&m, "time_us", 0, RB_LIMIT_TIME_US, &e.time_us, err) ||
-        !rb_map_need_choice(&m, "event", rb_event_kind_names, RB_EVENT_RESUME + 1, &kind, err))
+        !rb_map_need_choice(&m, "event", rb_event_kind_names, RB_EVENT_SUGGESTED + 1, &kind, err))
         return false;
     e.kind = (enum rb_event_kind)kind;
     if (!read_fields(&m, arena, &e, err) || !rb_map_end(&m, err))

@@ -314,6 +314,49 @@ static void stop_if_wanted(struct rb_controller *c)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_STOP, .reason = c->stop_reason});
 }
 
+// A trial that needs a configuration and was not asked for yet, -1: none.
+static int next_unasked(const struct rb_controller *c)
+{
+    int n;
+    const int *running = rb_engine_running(c->engine, &n);
+    for (int i = 0; i < n; i++)
+        if (rb_engine_needs_configuration(c->engine, running[i]) &&
+            !rb_run_trial_at((struct rb_controller *)(uintptr_t)c, running[i])->asked_configuration)
+            return running[i];
+    return -1;
+}
+
+static void ask_for(struct rb_controller *c, int trial)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_event event = {0};
+    rb_arena_init(&arena);
+    rb_run_trial_at(c, trial)->asked_configuration = true;
+    if (c->config.suggester->suggest(c->config.suggester->ctx, c->engine, trial,
+                                     rb_engine_trial(c->engine, trial)->resource_end, &arena, &event))
+        rb_controller_suggested(c, &event);
+}
+
+// The engine's state says who needs one, so a controller that takes over asks again for what was never answered.
+void rb_controller_give_suggestions(struct rb_controller *c)
+{
+    if (!c->config.suggester || c->suggesting || c->in_transaction)
+        return;
+    c->suggesting = true;
+    for (int trial; !c->dead && rb_controller_running(c) && (trial = next_unasked(c)) >= 0;)
+        ask_for(c, trial);
+    c->suggesting = false;
+}
+
+void rb_controller_suggested(struct rb_controller *c, const struct rb_event *event)
+{
+    if (c->dead || !rb_controller_running(c))
+        return;
+    struct rb_event e = *event;
+    e.kind = RB_EVENT_SUGGESTED;
+    rb_controller_turn(c, e);
+}
+
 // The answer is an event like any other, so a replay needs no forecaster.
 void rb_controller_give_advice(struct rb_controller *c)
 {
@@ -347,6 +390,8 @@ static bool step(struct rb_controller *c, struct rb_event *events, int n, struct
             return false;
         c->last_event_us = events[k].time_us;
         rb_engine_step(c->engine, &events[k], &out[k]);
+        if (c->config.suggester)
+            c->config.suggester->saw(c->config.suggester->ctx, c->engine, &events[k]);
     }
     return true;
 }
@@ -380,6 +425,7 @@ static void turn(struct rb_controller *c, struct rb_event *events, int n, struct
         for (int i = 0; i < actions[k].n && !c->dead; i++)
             rb_controller_carry_out(c, &actions[k].items[i]);
     rb_controller_start_tasks(c);
+    rb_controller_give_suggestions(c);
     rb_controller_give_advice(c);
     stop_if_wanted(c);
     rb_controller_check_over(c);

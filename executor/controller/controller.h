@@ -8,6 +8,7 @@
 #include "base/text/buf.h"
 #include "engine/core/advice.h"
 #include "engine/core/engine.h"
+#include "engine/core/suggest.h"
 #include "executor/journal/journal.h"
 #include "executor/launcher/launcher.h"
 #include "providers/provider.h"
@@ -43,6 +44,9 @@ struct rb_controller_config {
     // Called for a forecast when a policy wants one; may be NULL: the policy then works without.
     rb_adviser_fn *advise;
     void *advise_ctx;
+    // Proposes the configurations of new trials (scheduler.sampler); NULL: the job has none. A later answer comes through
+    // rb_controller_suggested.
+    const struct rb_suggester *suggester;
     // Called after every turn, for progress and events.jsonl; may be NULL.
     void (*observe)(void *ctx, const struct rb_event *event, const struct rb_actions *actions);
     // One line for the user about an error or about what the run waits for; journalled as a note of that kind. May be
@@ -69,6 +73,9 @@ bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what,
 
 // Sets which GPUs of a node shared with other runs this run may use from now on (engine/events/event.h: LENT).
 void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
+
+// The answer of a suggester that did not have it at once: an RB_EVENT_SUGGESTED without its time.
+void rb_controller_suggested(struct rb_controller *c, const struct rb_event *event);
 
 // Another run that uses the node can no longer reach it: it is replaced, as if this run's own launcher had reported it.
 void rb_controller_give_up_node(struct rb_controller *c, int node);

@@ -77,6 +77,7 @@ struct rb_controller {
     struct rb_err failure;               // why the run cannot go on; code NONE: it can
     unsigned said;                       // RB_SAID_*
     bool last_stretch;                   // of an anytime job: nothing more is started
+    bool suggesting;                     // rb_controller_give_suggestions is at work
     bool advice_wanted;                  // the engine has asked for a forecast and has no answer yet
     int64_t longest_unit_us, longest_save_us; // of any trial so far
     bool stop_wanted;                    // decided inside a turn, carried out after it
@@ -123,6 +124,7 @@ void rb_controller_turn(struct rb_controller *c, struct rb_event event);
 // launched together.
 void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n);
 void rb_controller_carry_out(struct rb_controller *c, const struct rb_action *a); // an order that was recorded
+void rb_controller_give_suggestions(struct rb_controller *c); // to trials that have their GPUs and no configuration
 void rb_controller_give_advice(struct rb_controller *c); // if the engine has asked for a forecast
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -15,6 +15,8 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
         rb_run_trial_at(c, e->trial)->last_resource = e->resource;
     struct rb_actions actions = {0};
     rb_engine_step(c->engine, e, &actions);
+    if (c->config.suggester)
+        c->config.suggester->saw(c->config.suggester->ctx, c->engine, e);
     for (int i = 0; i < actions.n; i++) {
         const struct rb_action *a = &actions.items[i];
         if (a->kind == RB_ACTION_PROVISION)
@@ -218,6 +220,7 @@ void rb_controller_repeat_orders(struct rb_controller *c)
         rb_run_node_terminate(c->superseded[i]);
     rb_controller_arm_wake(c);
     rb_controller_start_tasks(c);
+    rb_controller_give_suggestions(c);
     rb_controller_give_advice(c);
     if (c->config.go_on)
         resume_stopped_run(c);

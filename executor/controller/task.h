@@ -51,6 +51,7 @@ struct rb_run_trial {
     int n_starts;
     int64_t last_resource; // of the last start; for the recovery
     bool asked;            // by the engine, to yield, since its last start
+    bool asked_configuration; // from the suggester
     char checkpoint[512];  // of the last save, as in the row
 };
 

@@ -77,6 +77,7 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
         .trial = t->row.trial,
         .stage = t->row.stage,
         .attempt = t->row.attempt,
+        .suggested = rb_engine_trial(c->engine, t->row.trial)->values,
         .resource_start = t->row.resource_start,
         .resource_end = t->row.resource_end,
         .node_ips = node_ips(t, &arena),

@@ -35,13 +35,15 @@ static void put_word(const char *word, struct rb_buf *out)
         rb_buf_shell_quote(out, word);
 }
 
-static struct rb_key_value *variables_of(const struct rb_job *job, int trial, struct rb_arena *arena, int *out_n)
+static struct rb_key_value *variables_of(const struct rb_job *job, int trial, const struct rb_value *suggested,
+                                         struct rb_arena *arena, int *out_n)
 {
     static const char *const ips[] = {"127.0.0.1"};
     struct rb_key_value *env;
     rb_trial_env(&(struct rb_trial_order){.job = job,
                                           .run_id = "",
                                           .trial = trial,
+                                          .suggested = suggested,
                                           .resource_end = job->scheduler.max_resource,
                                           .node_ips = ips,
                                           .n_nodes = 1,
@@ -68,14 +70,15 @@ static bool has_words(const struct rb_shell_text *text, const char *variable)
 }
 
 // The words that the job's trial.args make of it, in place of "$@".
-static const char *with_words(const struct rb_job *job, int trial, struct rb_arena *arena)
+static const char *with_words(const struct rb_job *job, int trial, const struct rb_value *suggested,
+                              struct rb_arena *arena)
 {
     static const char mark[] = "\"$@\"";
     const char *at = job->trial.args.given ? strstr(job->run, mark) : NULL;
     if (!at)
         return job->run;
     const struct rb_args_order order = {.job = job,
-                                        .values = rb_trial_values(job, trial, arena),
+                                        .values = rb_trial_values(job, trial, suggested, arena),
                                         .end = job->scheduler.max_resource,
                                         .seed = rb_trial_seed(job, trial),
                                         .gpus = 1,
@@ -92,15 +95,15 @@ static const char *with_words(const struct rb_job *job, int trial, struct rb_are
     return rb_arena_strdup(arena, rb_buf_str(&command));
 }
 
-void rb_trial_command_write(const struct rb_job *job, int trial, struct rb_buf *out)
+void rb_trial_command_write(const struct rb_job *job, int trial, const struct rb_value *suggested, struct rb_buf *out)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
     struct rb_shell_text text;
     int n;
     rb_arena_init(&arena);
-    const struct rb_key_value *env = variables_of(job, trial, &arena, &n);
-    const char *run = with_words(job, trial, &arena);
+    const struct rb_key_value *env = variables_of(job, trial, suggested, &arena, &n);
+    const char *run = with_words(job, trial, suggested, &arena);
     rb_shell_read(run, &arena, &text);
     const bool has_args = run != job->run || has_words(&text, "RB_ARGS");
     rb_shell_replace(run, "RB_ARGS", value_of(env, n, "RB_ARGS"), &command);

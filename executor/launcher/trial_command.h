@@ -11,6 +11,7 @@
 // variables: RB_ARGS and the RB_PARAM_* are then set before it. So is every other variable that the command names and
 // that does not depend on a node; RB_RESOURCE_END is the job's max_resource. Secrets and the folders of a node are
 // never set.
-void rb_trial_command_write(const struct rb_job *job, int trial, struct rb_buf *out);
+// suggested: as in rb_trial_values.
+void rb_trial_command_write(const struct rb_job *job, int trial, const struct rb_value *suggested, struct rb_buf *out);
 
 #endif

@@ -30,28 +30,34 @@ static void put_int(struct env *env, const char *key, int64_t value)
     put(env, key, rb_arena_printf(env->arena, "%" PRId64, value));
 }
 
-const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, struct rb_arena *arena)
+const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, const struct rb_value *suggested,
+                                       struct rb_arena *arena)
 {
+    if (suggested)
+        return suggested;
     struct rb_value *values =
         rb_arena_array(arena, (size_t)(job->space.n_params ? job->space.n_params : 1), sizeof *values);
-    if (strcmp(job->scheduler.type, "grid") == 0)
+    if (job->scheduler.sampler.type) // it has none yet
+        for (int i = 0; i < job->space.n_params; i++)
+            values[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
+    else if (strcmp(job->scheduler.type, "grid") == 0)
         rb_space_grid_point(&job->space, trial, values);
     else
         rb_space_sample(&job->space, job->seed, (uint32_t)trial, values);
     return values;
 }
 
-void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j)
+void rb_trial_params_write(const struct rb_job *job, int trial, const struct rb_value *suggested, struct rb_json *j)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     rb_arena_init(&arena);
-    rb_space_json(&job->space, rb_trial_values(job, trial, &arena), j);
+    rb_space_json(&job->space, rb_trial_values(job, trial, suggested, &arena), j);
 }
 
 static void put_configuration(struct env *env, const struct rb_trial_order *o)
 {
     const struct rb_space *space = &o->job->space;
-    const struct rb_value *values = rb_trial_values(o->job, o->trial, env->arena);
+    const struct rb_value *values = rb_trial_values(o->job, o->trial, o->suggested, env->arena);
     for (int i = 0; i < space->n_params; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
         if (values[i].kind == RB_VALUE_ABSENT)

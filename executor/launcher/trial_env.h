@@ -13,6 +13,7 @@ struct rb_trial_order {
     const struct rb_job *job;
     const char *run_id;
     int trial, stage, attempt;
+    const struct rb_value *suggested; // as the engine's trial has them; NULL: the configuration follows from the seed
     int64_t resource_start, resource_end;
     const char *const *node_ips; // as the gang's nodes see each other, rank order, [n_nodes]; RB_NODE_IPS
                                  // joins them by commas
@@ -31,13 +32,13 @@ struct rb_trial_order {
 void rb_trial_env(const struct rb_trial_order *order, struct rb_arena *arena, struct rb_key_value **out,
                   int *out_n);
 
-// The configuration of a trial under the job's tuner: a value for each parameter, [job->space.n_params], in the arena.
-const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, struct rb_arena *arena);
+// The configuration of a trial, [job->space.n_params]: what was suggested, or what follows from the job's seed (then in
+// the arena).
+const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, const struct rb_value *suggested,
+                                       struct rb_arena *arena);
 // The same as JSON: {"lr":0.01,"batch_size":64}.
-void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j);
+void rb_trial_params_write(const struct rb_job *job, int trial, const struct rb_value *suggested, struct rb_json *j);
 
-// Its values under the job's tuner, [job->space.n_params], and its RB_TRIAL_SEED.
-const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, struct rb_arena *arena);
 int64_t rb_trial_seed(const struct rb_job *job, int trial);
 
 // 20000..31999: the same for every start of a trial, and different for trials that may run beside it.

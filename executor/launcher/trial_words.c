@@ -66,7 +66,7 @@ void rb_trial_words(const struct rb_trial_order *o, bool resumes, struct rb_buf 
     rb_arena_init(&arena);
     const struct rb_args_order order = {
         .job = job,
-        .values = rb_trial_values(job, o->trial, &arena),
+        .values = rb_trial_values(job, o->trial, o->suggested, &arena),
         .start = job->starts_over ? 0 : o->resource_start,
         .end = o->resource_end,
         .seed = rb_trial_seed(job, o->trial),

@@ -98,7 +98,10 @@ static void take_trials(struct maker *m)
                                                 .restarts = t->failures,
                                                 .state = rb_trial_state_name(t->state),
                                                 .resource = t->resource,
-                                                .metric = t->metric};
+                                                .metric = t->metric,
+                                                .suggested = rb_values_copy(&r->plan->job->space, t->values, m->arena),
+                                                .origin = t->origin ? rb_arena_strdup(m->arena, t->origin) : NULL,
+                                                .because = t->because ? rb_arena_strdup(m->arena, t->because) : NULL};
     }
 }
 
@@ -339,8 +342,9 @@ static void write_best(const struct rb_report *r, struct rb_json *j)
     rb_json_kstring(j, "metric_name", r->plan->job->metric_name);
     rb_json_kdouble_or_null(j, "metric", r->best_metric);
     rb_json_key(j, "params");
-    rb_trial_params_write(r->plan->job, r->best_trial, j);
-    rb_trial_command_write(r->plan->job, r->best_trial, &command);
+    const struct rb_value *suggested = r->trials[r->best_trial].suggested;
+    rb_trial_params_write(r->plan->job, r->best_trial, suggested, j);
+    rb_trial_command_write(r->plan->job, r->best_trial, suggested, &command);
     rb_json_kstring(j, "command", rb_buf_str(&command));
     rb_json_kstring(j, "checkpoint", r->best_checkpoint);
     rb_json_kstring(j, "remark", r->best_remark);
@@ -392,8 +396,12 @@ static void write_trial(const struct rb_report *r, const struct rb_report_trial 
     rb_json_kint(j, "resource", t->resource);
     rb_json_kdouble_or_null(j, "metric", t->metric);
     rb_json_key(j, "params");
-    rb_trial_params_write(r->plan->job, t->trial, j);
+    rb_trial_params_write(r->plan->job, t->trial, t->suggested, j);
     rb_json_kint(j, "restarts", t->restarts);
+    if (t->origin)
+        rb_json_kstring(j, "origin", t->origin);
+    if (t->because)
+        rb_json_kstring(j, "because", t->because);
     rb_json_end_object(j);
 }
 

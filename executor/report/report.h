@@ -28,6 +28,8 @@ struct rb_report_trial {
     const char *state;
     int64_t resource;
     double metric; // last reported, NaN before the first; written as null
+    const struct rb_value *suggested; // as the engine's trial has them, NULL: its configuration follows from the seed
+    const char *origin, *because;     // of that; NULL: none
 };
 
 struct rb_report_node {

@@ -93,7 +93,7 @@ static void put_trial(const struct rb_report_trial *t, const struct rb_job *job,
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     rb_arena_init(&arena);
-    const struct rb_value *values = rb_trial_values(job, t->trial, &arena);
+    const struct rb_value *values = rb_trial_values(job, t->trial, t->suggested, &arena);
     rb_buf_printf(out, "%d,\"%s\",%" PRId64 ",", t->trial, t->state, t->resource);
     if (!isnan(t->metric))
         put_number(t->metric, out);

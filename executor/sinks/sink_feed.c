@@ -125,6 +125,11 @@ static enum rb_sink_state trial_state(const struct rb_engine *e, int trial)
     return run_state(e) == RB_SINK_RUNNING ? RB_SINK_RUNNING : RB_SINK_STOPPED;
 }
 
+static const struct rb_value *values_of(struct rb_sink_feed *f, int trial)
+{
+    return rb_trial_values(f->run.plan->job, trial, rb_engine_trial(f->engine, trial)->values, &f->arena);
+}
+
 static bool play_starts(struct rb_sink_feed *f, int64_t unix_us, struct rb_err *err)
 {
     for (int i = 0; i < f->actions.n; i++) {
@@ -132,7 +137,7 @@ static bool play_starts(struct rb_sink_feed *f, int64_t unix_us, struct rb_err *
         if (a->kind != RB_ACTION_START_TRIAL || known(f, a->trial)->started)
             continue;
         known(f, a->trial)->started = true;
-        const struct rb_sink_trial t = {a->trial, rb_trial_values(f->run.plan->job, a->trial, &f->arena), unix_us};
+        const struct rb_sink_trial t = {a->trial, values_of(f, a->trial), unix_us};
         if (f->ops->trial_started && !f->ops->trial_started(f->sink, &t, err))
             return false;
     }

@@ -185,6 +185,19 @@ void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_
 
 // --- the values of a trial ---
 
+const struct rb_value *rb_values_copy(const struct rb_space *space, const struct rb_value *values, struct rb_arena *arena)
+{
+    if (!values)
+        return NULL;
+    struct rb_value *copy = rb_arena_array(arena, (size_t)space->n_params + 1, sizeof *copy);
+    for (int i = 0; i < space->n_params; i++) {
+        copy[i] = values[i];
+        if (values[i].kind == RB_VALUE_STRING)
+            copy[i].string = rb_arena_strdup(arena, values[i].string);
+    }
+    return copy;
+}
+
 bool rb_value_equal(const struct rb_value *a, const struct rb_value *b)
 {
     if (a->kind != b->kind)

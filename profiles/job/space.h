@@ -56,6 +56,8 @@ void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial
 bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_err *err);
 void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_value *out_values);
 
+// A copy in the arena, texts included; NULL of NULL. [n_params]
+const struct rb_value *rb_values_copy(const struct rb_space *space, const struct rb_value *values, struct rb_arena *arena);
 // Equal kind and value; ABSENT equals nothing.
 bool rb_value_equal(const struct rb_value *a, const struct rb_value *b);
 // Parameters that do not apply are left out of all of these.
@@ -67,6 +69,8 @@ void rb_space_json(const struct rb_space *space, const struct rb_value *values, 
 // no other. Whole numbers are taken for floats. Errors name the key. Values are copied into `arena`; out_values [n_params].
 bool rb_space_read_values(const struct rb_space *space, const struct rb_node *node, struct rb_arena *arena,
                           struct rb_value *out_values, struct rb_err *err);
+// A scalar of a document; texts are copied into `arena`.
+bool rb_value_read(const struct rb_node *node, struct rb_arena *arena, struct rb_value *out, struct rb_err *err);
 void rb_value_text(const struct rb_value *v, struct rb_buf *out); // as in RB_PARAM_<NAME>
 void rb_value_json(const struct rb_value *v, struct rb_json *j);  // a float keeps its point: 1.0, never 1
 

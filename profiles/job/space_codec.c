@@ -27,7 +27,7 @@ static const char *const keys[] = {"distribution", "min",    "max",           "q
 
 // --- values ---
 
-static bool read_value(const struct rb_node *node, struct rb_arena *arena, struct rb_value *out, struct rb_err *err)
+bool rb_value_read(const struct rb_node *node, struct rb_arena *arena, struct rb_value *out, struct rb_err *err)
 {
     switch (node->kind) {
     case RB_NODE_INT:
@@ -132,7 +132,7 @@ static bool read_choice(struct rb_map *m, struct rb_arena *arena, struct rb_para
     struct rb_value *values = rb_arena_array(arena, (size_t)list->n_children, sizeof *values);
     int i = 0;
     for (const struct rb_node *child = list->first; child; child = child->next, i++)
-        if (!read_value(child, arena, &values[i], err))
+        if (!rb_value_read(child, arena, &values[i], err))
             return false;
     p->kind = RB_PARAM_CHOICE;
     p->values = values;
@@ -282,7 +282,7 @@ static bool read_constant(const struct rb_node *node, struct rb_arena *arena, st
     struct rb_value value;
     if (node->kind == RB_NODE_LIST)
         return rb_node_refuse(node, err, RB_E_PARAMETER_FORM, "expected {values: [...]}, got a bare list");
-    if (!read_value(node, arena, &value, err))
+    if (!rb_value_read(node, arena, &value, err))
         return false;
     struct rb_value *kept = rb_arena_alloc(arena, sizeof *kept);
     *kept = value;
@@ -335,7 +335,7 @@ static bool read_parent_values(const struct rb_node *node, const struct rb_param
     const struct rb_node *child = is_list ? node->first : node;
     for (int i = 0; i < n; i++, child = child->next) {
         struct rb_value value;
-        if (!read_value(child, arena, &value, err))
+        if (!rb_value_read(child, arena, &value, err))
             return false;
         indices[i] = find_value(parent, &value);
         if (indices[i] < 0)
@@ -418,7 +418,7 @@ static bool read_value_of(const struct rb_param *p, const struct rb_node *node, 
 {
     struct rb_value v;
     const bool listed = p->kind == RB_PARAM_CHOICE || p->kind == RB_PARAM_CONSTANT;
-    if (!read_value(node, arena, &v, err))
+    if (!rb_value_read(node, arena, &v, err))
         return false;
     if (!listed && wants_whole(p) && v.kind != RB_VALUE_INT)
         return rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a whole number, got %s", node->text);

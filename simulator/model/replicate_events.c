@@ -217,6 +217,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
         break;
     case RB_SIM_NODE_RUNNING:
     case RB_SIM_REPORT:
+    case RB_SIM_SUGGESTED:
     case RB_SIM_FORECAST:
     case RB_SIM_STOP:
         return; // no decision is made then

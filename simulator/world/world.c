@@ -204,6 +204,9 @@ static void carry_out(struct world *w, const struct rb_action *a)
     case RB_ACTION_ADVISE:
         advise(w, a);
         break;
+    case RB_ACTION_SUGGEST:
+        push(w, &(struct rb_sim_event){.time_us = w->now_us, .order = RB_SIM_SUGGESTED, .index = a->trial});
+        break;
     case RB_ACTION_TERMINATE:
     case RB_ACTION_KILL_TRIAL:
         break;
@@ -215,6 +218,8 @@ static void step(struct world *w, const struct rb_event *event)
     w->now_us = event->time_us;
     w->n_events += !w->reliving;
     rb_engine_step(w->engine, event, &w->actions);
+    if (w->opt->suggester)
+        w->opt->suggester->saw(w->opt->suggester->ctx, w->engine, event);
     if (w->opt->observe && !w->reliving)
         w->opt->observe(w->opt->observe_ctx, w->engine, event, &w->actions);
     for (int i = 0; i < w->actions.n && !w->failed; i++)
@@ -296,6 +301,7 @@ static bool matters(const struct world *w, const struct rb_sim_event *e)
         return is_current(w, e);
     case RB_SIM_WAKE:
         return e->stage == rb_engine_stage(w->engine);
+    case RB_SIM_SUGGESTED:
     case RB_SIM_FORECAST:
     case RB_SIM_STOP:
         return true;
@@ -310,6 +316,21 @@ static void forecast(struct world *w, int64_t at_us)
     w->advice_pending = false;
     if (w->opt->advise(w->opt->advise_ctx, w->engine, &arena, &advice))
         step(w, &(struct rb_event){.kind = RB_EVENT_FORECAST, .time_us = at_us, .advice = &advice});
+}
+
+// A run that only measures time needs no values: one that stands for all of them is enough.
+static void suggest(struct world *w, int trial, int64_t at_us)
+{
+    static const struct rb_named_value none = {"", {.kind = RB_VALUE_ABSENT}};
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_event event = {.values = &none, .n_values = 1};
+    if (w->opt->suggester)
+        w->opt->suggester->suggest(w->opt->suggester->ctx, w->engine, trial,
+                                   rb_engine_trial(w->engine, trial)->resource_end, &arena, &event);
+    event.kind = RB_EVENT_SUGGESTED;
+    event.trial = trial;
+    event.time_us = at_us;
+    step(w, &event);
 }
 
 static void happen(struct world *w, const struct rb_sim_event *e)
@@ -338,6 +359,9 @@ static void happen(struct world *w, const struct rb_sim_event *e)
     case RB_SIM_WAKE:
         event.kind = RB_EVENT_TIME;
         break;
+    case RB_SIM_SUGGESTED:
+        suggest(w, e->index, e->time_us);
+        return;
     case RB_SIM_FORECAST:
         forecast(w, e->time_us);
         return;
@@ -425,6 +449,10 @@ static void take_up_trial(struct world *w, int trial)
     struct rb_sim_event next = {0};
     if (rb_engine_trial(w->engine, trial)->state != RB_TRIAL_RUNNING)
         return;
+    if (rb_engine_needs_configuration(w->engine, trial)) {
+        push(w, &(struct rb_sim_event){.time_us = w->now_us, .order = RB_SIM_SUGGESTED, .index = trial});
+        return;
+    }
     if (t->gives_way) {
         expect_yield(w, trial);
         return;

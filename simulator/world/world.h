@@ -5,6 +5,7 @@
 
 #include "engine/core/advice.h"
 #include "engine/core/engine.h"
+#include "engine/core/suggest.h"
 #include "simulator/model/scenario.h"
 
 // Metric that a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed
@@ -20,6 +21,8 @@ struct rb_world_options {
     void *observe_ctx;
     rb_adviser_fn *advise;            // answers at the same instant; NULL: none
     void *advise_ctx;
+    // Answers at the same instant; NULL: the configurations have no values. A search of its own for each run.
+    const struct rb_suggester *suggester;
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
     // A run in progress: events up to now_us are kept as they happened, the rest is drawn, conditioned on not having
     // happened yet. No new plans are made; lent GPUs stay lent. [n_history]; 0: from the beginning. These events are

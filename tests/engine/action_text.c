@@ -32,6 +32,9 @@ static void one(const struct rb_action *a, const struct rb_plan *plan, struct rb
     case RB_ACTION_ADVISE:
         rb_buf_printf(out, "advise %d", a->stage);
         break;
+    case RB_ACTION_SUGGEST:
+        rb_buf_printf(out, "suggest %d to %lld", a->trial, (long long)a->resource_end);
+        break;
     case RB_ACTION_DONE:
         rb_buf_puts(out, "done");
         break;

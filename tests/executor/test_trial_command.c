@@ -35,7 +35,7 @@ static void command_of(const char *run, struct rb_buf *out)
         !rb_job_read(doc.root, NULL, 0, &arena, &job, &err))
         fail_msg("%s", err.message);
     rb_doc_finish(&doc);
-    rb_trial_command_write(&job, 3, out);
+    rb_trial_command_write(&job, 3, NULL, out);
     rb_arena_finish(&arena);
 }
 

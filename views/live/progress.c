@@ -68,6 +68,17 @@ static const char *outcome_words(enum rb_outcome outcome)
     return "outcome unknown";
 }
 
+static void suggestion_write(const struct rb_event *e, struct rb_buf *out)
+{
+    rb_buf_printf(out, "trial %d:", e->trial);
+    for (int i = 0; i < e->n_values; i++) {
+        rb_buf_printf(out, "%s%s=", i ? ", " : " ", e->values[i].name);
+        rb_value_text(&e->values[i].value, out);
+    }
+    rb_buf_printf(out, e->n_values ? " (%s" : " no further configuration (%s", e->origin);
+    rb_buf_printf(out, e->because ? ": %s)" : ")", e->because);
+}
+
 void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *plan, struct rb_buf *out)
 {
     char stopped[64];
@@ -113,6 +124,9 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
     case RB_EVENT_RESUME:
         rb_buf_puts(out, "the run continues");
         break;
+    case RB_EVENT_SUGGESTED:
+        suggestion_write(e, out);
+        break;
     }
 }
 
@@ -155,6 +169,7 @@ void rb_progress_action_write(const struct rb_action *a, const struct rb_plan *p
         break;
     case RB_ACTION_WAKE:
     case RB_ACTION_ADVISE:
+    case RB_ACTION_SUGGEST:
         return;
     case RB_ACTION_DONE:
         rb_buf_puts(out, "the job is over");
