@@ -111,6 +111,26 @@ static void what_was_said_survives(void **state)
     assert_string_equal(rb_buf_str(&again), text);
 }
 
+static void a_suggestion_survives(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"time_us\":0,\"event\":\"suggested\",\"trial\":4,\"origin\":\"tpe\",\"values\":{\"lr\":1.0,\"opt\":\"sgd\",\"n\":3,"
+        "\"amp\":true},\"because\":\"x\"}",
+        "{\"time_us\":0,\"event\":\"suggested\",\"trial\":4,\"origin\":\"command\"}",
+    };
+    for (size_t i = 0; i < N_OF(texts); i++) {
+        RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+        RB_AUTO(rb_buf_finish) struct rb_buf again = RB_BUF_INIT;
+        struct rb_event e;
+        assert_true(rb_doc_parse_json(&doc, "events.jsonl", texts[i], strlen(texts[i]), NULL));
+        assert_true(rb_event_read(doc.root, &doc.arena, &e, NULL));
+        assert_int_equal(e.n_values, i == 0 ? 4 : 0);
+        write_event(&e, &again);
+        assert_string_equal(rb_buf_str(&again), texts[i]);
+    }
+}
+
 static void any_metric_survives(void **state)
 {
     (void)state;
