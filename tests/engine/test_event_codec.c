@@ -188,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_has_its_text),     cmocka_unit_test(names_go_both_ways),
         cmocka_unit_test(what_was_said_survives),      cmocka_unit_test(any_metric_survives),
+        cmocka_unit_test(a_suggestion_survives),
         cmocka_unit_test(what_is_no_event_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
