@@ -4,11 +4,13 @@
 // "Unexpected improvements to expected improvement", NeurIPS'23, for its logarithm.
 #include "samplers/samplers.h"
 
+#include "base/order.h"
 #include "samplers/cost.h"
 #include "samplers/draws.h"
 #include "samplers/gp_fit.h"
 #include "samplers/normal.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #define N_AROUND   10  // the best configurations that local candidates are near
 #define MOST_TRAIN 40  // trials that train now
 #define MOST_RECALLED 25
+#define LEAST_AT_LEVEL 5
 
 enum { LIAR, COST, N_RULES };
 static const char *const costs[] = {"aware", "blind", NULL};
@@ -33,6 +36,7 @@ struct gp {
     struct rb_quasi *points;
     struct rb_gp_fit fit;
     struct rb_gp model;
+    int n_fits;                 // of the hyperparameters in the model
     bool liar, cost_aware;
 };
 
@@ -64,32 +68,94 @@ static void gp_destroy(void *state)
 
 // ---- the model
 
+#define RECALLED_KEY (-1) // of the first of them; the next have lower ones
+
 static void believe(struct gp *g, const struct rb_history *h)
 {
     int n = 0;
     for (int i = h->n_trials - 1; i >= 0 && n < MOST_TRAIN; i--)
         if (h->trials[i].state == RB_SEEN_TRAINS) {
-            rb_gp_add(&g->model, h->trials[i].u, h->trials[i].next_level, 1);
+            rb_gp_add(&g->model, INT_MAX, h->trials[i].u, h->trials[i].next_level, 1);
             n++;
         }
 }
 
+static int count_recalled(const struct rb_history *h)
+{
+    return h->n_recalled < MOST_RECALLED ? h->n_recalled : MOST_RECALLED;
+}
+
+// They are sorted by level and score: some of all of them, the first among them.
+static const struct rb_recalled_result *recalled_at(const struct rb_history *h, int i)
+{
+    return &h->recalled[(size_t)i * (size_t)h->n_recalled / (size_t)count_recalled(h)];
+}
+
+// Rows that the model has from the proposal before stay, as long as they are the first of the new ones.
+static void keep_rows(struct gp *g, const struct rb_history *h, const int *kept, int n_kept)
+{
+    int keys[RB_GP_KEPT + MOST_RECALLED], n = 0;
+    if (g->n_fits != g->fit.n_fits || g->n_fits == 0)
+        rb_gp_set(&g->model, &g->fit.hyper);
+    g->n_fits = g->fit.n_fits;
+    for (int i = 0; i < count_recalled(h); i++)
+        keys[n++] = RECALLED_KEY - i;
+    for (int i = 0; i < n_kept; i++)
+        keys[n++] = kept[i];
+    rb_gp_keep_common(&g->model, keys, n);
+}
+
+static void add_row(struct gp *g, int key, const double *u, int level, double weight, double score, double *y, int *n)
+{
+    const bool is_there = *n < g->model.factor.n;
+    if (is_there || rb_gp_add(&g->model, key, u, level, weight))
+        y[(*n)++] = score;
+}
+
+// The scores of this run at one level, ascending: a quantile of earlier results there has this run's score, because scores
+// of different levels differ.
+struct level_scores {
+    int level, n;
+    double *sorted;
+};
+
+static void sort_level(const struct rb_history *h, const double *scores, int level, struct rb_arena *arena,
+                       struct level_scores *out)
+{
+    *out = (struct level_scores){.level = level};
+    out->sorted = rb_arena_array(arena, (size_t)h->n_results, sizeof *out->sorted);
+    for (int i = 0; i < h->n_results; i++)
+        if (h->results[i].level == level)
+            out->sorted[out->n++] = scores[i];
+    qsort(out->sorted, (size_t)out->n, sizeof *out->sorted, rb_order_doubles);
+}
+
+static double score_of_quantile(const struct level_scores *s, double quantile)
+{
+    if (s->n < LEAST_AT_LEVEL)
+        return rb_normal_quantile(fmax(1e-3, fmin(1 - 1e-3, quantile)));
+    const int at = (int)(quantile * s->n);
+    return s->sorted[at < s->n ? at : s->n - 1];
+}
+
 // The posterior mean everywhere is what it was after a point is added at its posterior mean; only the variance shrinks. So
 // trials that train are rows without a score.
-static void build(struct gp *g, const struct rb_history *h, const int *kept, int n_kept, const double *scores)
+static void build(struct gp *g, const struct rb_history *h, const int *kept, int n_kept, const double *scores,
+                  struct rb_arena *arena)
 {
+    struct level_scores level;
     double y[RB_GP_KEPT + MOST_RECALLED];
     int n = 0;
-    rb_gp_set(&g->model, &g->fit.hyper);
+    keep_rows(g, h, kept, n_kept);
+    for (int i = 0; i < count_recalled(h); i++) {
+        const struct rb_recalled_result *r = recalled_at(h, i);
+        if (i == 0 || r->level != level.level)
+            sort_level(h, scores, r->level, arena, &level);
+        add_row(g, RECALLED_KEY - i, r->u, r->level, r->weight, score_of_quantile(&level, r->quantile), y, &n);
+    }
     for (int i = 0; i < n_kept; i++) {
         const struct rb_seen_result *r = &h->results[kept[i]];
-        if (rb_gp_add(&g->model, h->trials[r->place].u, r->level, 1))
-            y[n++] = scores[kept[i]];
-    }
-    for (int i = 0; i < h->n_recalled && i < MOST_RECALLED; i++) {
-        const struct rb_recalled_result *r = &h->recalled[i];
-        if (rb_gp_add(&g->model, r->u, r->level, r->weight))
-            y[n++] = rb_normal_quantile(fmax(1e-3, fmin(1 - 1e-3, r->quantile)));
+        add_row(g, kept[i], h->trials[r->place].u, r->level, 1, scores[kept[i]], y, &n);
     }
     rb_gp_condition(&g->model, y, n);
     if (g->liar)
@@ -131,8 +197,8 @@ static void find_best(const struct gp *g, const struct rb_history *h, const int 
     for (int i = 0; i < n_kept; i++) // each trial once: at its highest level
         if (h->trials[h->results[kept[i]].place].last_result == kept[i])
             u[n++] = h->trials[h->results[kept[i]].place].u;
-    for (int i = 0; i < h->n_recalled && i < MOST_RECALLED; i++)
-        u[n++] = h->recalled[i].u;
+    for (int i = 0; i < count_recalled(h); i++)
+        u[n++] = recalled_at(h, i)->u;
     rb_gp_predict(&g->model, u, n, h->n_levels - 1, mean, sd);
     out->n = 0;
     for (int i = 0; i < n; i++)
@@ -203,7 +269,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     const int n_kept = rb_gp_keep(history, history->n_results, g->setup.seed, kept);
     double *scores = rb_arena_array(arena, (size_t)history->n_results, sizeof *scores);
     rb_gp_scores(history, history->n_results, arena, scores);
-    build(g, history, kept, n_kept, scores);
+    build(g, history, kept, n_kept, scores, arena);
     find_best(g, history, kept, n_kept, arena, &best);
     if (g->cost_aware)
         rb_cost_fit(&cost, c, history, ask, arena);

@@ -140,7 +140,7 @@ static double value_of(struct rb_gp_fit *fit, const struct rb_history *h, const 
     rb_gp_set(&fit->model, hyper);
     for (int i = 0; i < n; i++) {
         const struct rb_seen_result *r = &h->results[kept[i]];
-        if (rb_gp_add(&fit->model, h->trials[r->place].u, r->level, 1))
+        if (rb_gp_add(&fit->model, kept[i], h->trials[r->place].u, r->level, 1))
             y[n_rows++] = scores[kept[i]];
     }
     rb_gp_condition(&fit->model, y, n_rows);
@@ -183,6 +183,7 @@ void rb_gp_fit_update(struct rb_gp_fit *fit, const struct rb_history *h)
     while (h->n_results >= due_at(fit->n)) {
         try_draws(fit, h, N_DRAWS);
         fit->hyper = fit->best;
+        fit->n_fits++;
         fit->n = (int)ceil(GROWTH * fit->n);
         fit->n_tried = 0;
         fit->best_value = -INFINITY;

@@ -12,6 +12,7 @@
 struct rb_gp_fit {
     uint64_t seed;
     struct rb_gp_hyper hyper;   // in effect
+    int n_fits;                 // how many fits led to it
     int n;                      // results of the fit under way
     int n_tried;                // its draws so far
     struct rb_gp_hyper best;    // of these

@@ -17,6 +17,7 @@ void rb_gp_init(struct rb_gp *gp, const struct rb_coordinates *c, const int64_t 
         gp->times[i] = levels[n_levels - 1] > 1 ? log((double)levels[i]) / log((double)levels[n_levels - 1]) : 1;
     gp->x = rb_xcalloc((size_t)gp->n_features * (size_t)cap + 1, sizeof *gp->x);
     gp->level_of = rb_xcalloc((size_t)cap, sizeof *gp->level_of);
+    gp->keys = rb_xcalloc((size_t)cap, sizeof *gp->keys);
     gp->alpha = rb_xcalloc((size_t)cap, sizeof *gp->alpha);
     gp->scratch = rb_xcalloc((size_t)cap, sizeof *gp->scratch);
     rb_factor_init(&gp->factor, cap);
@@ -26,6 +27,7 @@ void rb_gp_finish(struct rb_gp *gp)
 {
     free(gp->x);
     free(gp->level_of);
+    free(gp->keys);
     free(gp->alpha);
     free(gp->scratch);
     rb_factor_finish(&gp->factor);
@@ -60,7 +62,7 @@ static void encode(const struct rb_gp *gp, const double *u, double *out)
             *out++ /= gp->hyper.length[i];
 }
 
-bool rb_gp_add(struct rb_gp *gp, const double *u, int level, double weight)
+bool rb_gp_add(struct rb_gp *gp, int key, const double *u, int level, double weight)
 {
     const int n = gp->factor.n;
     double x[RB_ENCODING_MAX], *k = gp->scratch;
@@ -79,13 +81,17 @@ bool rb_gp_add(struct rb_gp *gp, const double *u, int level, double weight)
     for (int f = 0; f < gp->n_features; f++)
         gp->x[(size_t)f * (size_t)gp->cap + (size_t)n] = x[f];
     gp->level_of[n] = level;
+    gp->keys[n] = key;
     return true;
 }
 
-void rb_gp_truncate(struct rb_gp *gp, int n_rows)
+void rb_gp_keep_common(struct rb_gp *gp, const int *keys, int n)
 {
-    rb_factor_truncate(&gp->factor, n_rows);
-    gp->n_known = gp->n_known < n_rows ? gp->n_known : n_rows;
+    int same = 0;
+    while (same < n && same < gp->factor.n && gp->keys[same] == keys[same])
+        same++;
+    rb_factor_truncate(&gp->factor, same);
+    gp->n_known = 0;
 }
 
 // ---- scores

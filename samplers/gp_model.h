@@ -24,6 +24,7 @@ struct rb_gp {
     int n_levels, n_features, cap;
     double *x;                  // features divided by their lengths, by features: [n_features][cap]
     int *level_of;              // [cap]
+    int *keys;                  // [cap]: what each row is, the caller's numbers
     struct rb_factor factor;    // factor.n rows
     double *alpha;              // [n_known]: K^-1 y
     int n_known;                // rows with a known score; later ones only say where something is being tried
@@ -36,8 +37,9 @@ void rb_gp_finish(struct rb_gp *gp);
 // Removes all rows.
 void rb_gp_set(struct rb_gp *gp, const struct rb_gp_hyper *hyper);
 // A row; its noise variance is divided by `weight`. One that cannot be told apart from another is left out: false.
-bool rb_gp_add(struct rb_gp *gp, const double *u, int level, double weight);
-void rb_gp_truncate(struct rb_gp *gp, int n_rows);
+bool rb_gp_add(struct rb_gp *gp, int key, const double *u, int level, double weight);
+// Removes the rows from the first on whose key is not that of the list.
+void rb_gp_keep_common(struct rb_gp *gp, const int *keys, int n);
 // The scores y [n] of the first n rows, with mean 0 a priori.
 void rb_gp_condition(struct rb_gp *gp, const double *y, int n);
 // ln p(y | hyper) up to a constant; the first n rows are all rows.

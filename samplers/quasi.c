@@ -6,6 +6,7 @@
 #include <gsl/gsl_qrng.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_SOBOL 40 // dimensions that GSL has
 #define BITS       30 // of its Sobol points
@@ -14,7 +15,7 @@ struct rb_quasi {
     int n;
     uint64_t seed;
     gsl_qrng *sobol;   // NULL: Halton
-    uint32_t at;       // index of the point in `point`, from 1; 0: none yet
+    uint32_t at;       // index of the point in `point`
     double *point;     // [n]
     double *shift;     // [n] in (0,1)
     uint32_t *primes;  // [n], for Halton
@@ -62,13 +63,15 @@ void rb_quasi_free(struct rb_quasi *q)
     free(q);
 }
 
+// GSL leaves out the first point of the sequence, the origin; with it the first 2^k points are a net.
 static void sobol_point(struct rb_quasi *q, uint32_t index, double *out)
 {
-    if (index + 1 < q->at) {
+    if (index < q->at) {
         gsl_qrng_init(q->sobol);
+        memset(q->point, 0, (size_t)q->n * sizeof *q->point);
         q->at = 0;
     }
-    for (; q->at <= index; q->at++)
+    for (; q->at < index; q->at++)
         gsl_qrng_get(q->sobol, q->point);
     for (int i = 0; i < q->n; i++) {
         const uint32_t digits = (uint32_t)ldexp(q->point[i], BITS) ^ (uint32_t)ldexp(q->shift[i], BITS);
@@ -91,7 +94,7 @@ void rb_quasi_point(struct rb_quasi *q, uint32_t index, double *out)
         return;
     }
     for (int i = 0; i < q->n; i++) {
-        const double u = radical_inverse(index + 1, q->primes[i]) + q->shift[i];
+        const double u = radical_inverse(index, q->primes[i]) + q->shift[i];
         out[i] = u < 1 ? u : u - 1;
     }
 }
