@@ -29,6 +29,7 @@ enum rb_purpose {
     RB_DRAW_CHECKPOINT_ERROR = 18,
     RB_DRAW_QUEUE_ERROR = 19,
     RB_DRAW_INIT_ERROR = 20,
+    RB_DRAW_SUGGESTION = 21, // samplers/draws.h: index = trial, stage = what for
 };
 
 struct rb_stream_key {

@@ -9,15 +9,18 @@
 
 struct rb_coordinate {
     int param;                  // index in the space
-    int n_cells;                // of a choice or of whole numbers and steps; 0: continuous
+    int n_cells;                // of a choice, and of whole numbers and steps if there are few; 0: continuous
     bool is_choice;             // its cells have no order
+    double *edges;              // where the cells of a choice with probabilities begin and end, [n_cells + 1]; NULL: equal
     int parent;                 // the coordinate that decides whether it applies, -1: it always applies
+    int group;                  // coordinates of a group apply together; the first group always applies
 };
 
 struct rb_coordinates {
     const struct rb_space *space;
     struct rb_coordinate *items; // in the order of the parameters, [n]
     int n;
+    int n_groups;               // at least 1; a group comes after the group of its parent
 };
 
 void rb_coordinates_init(struct rb_coordinates *c, const struct rb_space *space);
@@ -26,9 +29,14 @@ void rb_coordinates_finish(struct rb_coordinates *c); // zero-initialised is val
 // Values of a point; parameters that do not apply become ABSENT. u [n], out_values [space->n_params].
 void rb_coordinates_values(const struct rb_coordinates *c, const double *u, struct rb_value *out_values);
 // The point of values, in the middle of its cell; NAN where a parameter does not apply. out_u [n].
-// false: a value is outside of its parameter's range.
+// false: a value is outside of its parameter's range; its coordinate is the nearest.
 bool rb_coordinates_of(const struct rb_coordinates *c, const struct rb_value *values, double *out_u);
 bool rb_coordinates_apply(const struct rb_coordinates *c, const double *u, int coordinate);
+// Makes NAN what does not apply, and moves the rest to the middle of its cell.
+void rb_coordinates_settle(const struct rb_coordinates *c, double *u);
+
 int rb_coordinates_cell(const struct rb_coordinates *c, int coordinate, double u); // 0 .. n_cells - 1
+double rb_coordinates_edge(const struct rb_coordinates *c, int coordinate, int cell); // where a cell begins
+double rb_coordinates_middle(const struct rb_coordinates *c, int coordinate, int cell);
 
 #endif

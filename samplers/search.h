@@ -10,17 +10,32 @@ struct rb_search;
 
 struct rb_suggestion {
     const struct rb_value *values; // [space.n_params]
-    const char *origin;            // the sampler's name; "start" before it has results enough
+    const char *origin;            // the sampler's name; "start" before it has results enough; "random"; "earlier run"
     const char *reason;
 };
 
-// Errors: an unknown sampler or option; a scheduler that chooses configurations itself.
+// One result of an earlier run with the same space.
+struct rb_earlier_result {
+    const struct rb_value *values; // [space.n_params]
+    int64_t resource;
+    double quantile;               // (rank - 1/2) / n among that run's results at this resource, 1: best
+    double unit_s;                 // NAN: unknown
+    int age;                       // 0: of the newest run, 1: of the one before, ...
+};
+
+// job->scheduler.sampler names one of rb_samplers; NULL: random. The job is borrowed.
+// Errors: an unknown option of the sampler, or one out of range.
 bool rb_search_create(const struct rb_job *job, struct rb_search **out, struct rb_err *err);
 void rb_search_destroy(struct rb_search *s);
 const struct rb_history *rb_search_history(const struct rb_search *s);
 const struct rb_coordinates *rb_search_coordinates(const struct rb_search *s);
 
+// Results of earlier runs, before the first fact of this one. The first trials get their best configurations; the rest
+// count as observations until this run's results contradict them (samplers/recall.h).
+void rb_search_recall(struct rb_search *s, const struct rb_earlier_result *results, int n);
+
 // The facts of the run, in their order. Values that no coordinate has (another program proposed them) count as the nearest.
+// A world passes the values of every trial that begins, its own suggestions among them.
 void rb_search_began(struct rb_search *s, int trial, const struct rb_value *values, int64_t next_resource);
 void rb_search_reported(struct rb_search *s, int trial, int64_t resource, double score, double unit_s);
 void rb_search_changed(struct rb_search *s, int trial, enum rb_seen_state state, int64_t next_resource);

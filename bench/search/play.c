@@ -1,0 +1,259 @@
+#include "bench/search/play.h"
+
+#include "engine/core/tuner.h"
+#include "samplers/search.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_WORKERS 64
+
+struct worker {
+    int trial;                    // -1: idle
+    int64_t start, end;
+    double until;
+};
+
+struct round {
+    const struct game *game;
+    const struct table *table;
+    struct rb_job job;
+    const struct rb_tuner *tuner;
+    void *state;
+    int first_trial;              // of the tuner's present round: hyperband and sha begin again when they are done
+    struct rb_search *search;
+    struct rb_arena arena;
+    bool *used;                   // [table->n]
+    int *row_of;                  // by trial, [rows]
+    int n_trials;
+    struct { int trial; int64_t start, end; } waiting[4096];
+    int n_waiting, at_waiting;
+    struct worker workers[MAX_WORKERS];
+    double now, spent, best, mean_unit_s;
+    struct outcome *out;
+};
+
+// The scheduler's largest rung: the smallest 2 * 3^k or 3^k that is not below R, which then stands for R.
+static int64_t least_resource(const struct table *t)
+{
+    return t->R >= 50 ? 2 : 1;
+}
+
+static int64_t rung_top(const struct table *t)
+{
+    int64_t r = least_resource(t);
+    while (r < t->R)
+        r *= 3;
+    return r;
+}
+
+static int64_t trained_to(const struct table *t, int64_t resource)
+{
+    return resource < t->R ? resource : t->R;
+}
+
+static double score_at(const struct table *t, int row, int64_t resource)
+{
+    return t->score[(size_t)row * (size_t)t->R + (size_t)resource - 1];
+}
+
+static double unit_s(const struct round *r, int row)
+{
+    return isnan(r->table->unit_s[row]) ? 1 : r->table->unit_s[row];
+}
+
+static bool new_tuner(struct round *r, struct rb_err *err)
+{
+    if (r->state)
+        r->tuner->destroy(r->state);
+    r->state = NULL;
+    r->first_trial = r->n_trials;
+    return r->tuner->create(&r->job, &r->state, err);
+}
+
+static void set_job(struct round *r, uint64_t seed)
+{
+    const int64_t top = rung_top(r->table);
+    r->job = (struct rb_job){
+        .name = r->table->name,
+        .seed = seed,
+        .metric_name = "score",
+        .space = r->table->space,
+        .scheduler = {.type = r->game->scheduler,
+                      .sampler = r->game->sampler,
+                      .num_trials = r->game->num_trials,
+                      .min_resource = least_resource(r->table),
+                      .max_resource = strcmp(r->game->scheduler, "random") == 0 ? r->table->R : top,
+                      .eta = 3,
+                      .unit = "unit",
+                      .brackets = 1},
+    };
+    if (strcmp(r->game->scheduler, "hyperband") == 0)
+        for (int64_t k = r->job.scheduler.min_resource; k < top; k *= 3)
+            r->job.scheduler.brackets++;
+}
+
+// ---- trials
+
+static double budget_of(const struct round *r)
+{
+    return r->game->budgets[N_BUDGETS - 1];
+}
+
+static void suggest(struct round *r, int trial, int64_t resource)
+{
+    struct rb_ask ask = {.trial = trial, .resource = resource};
+    struct rb_suggestion s;
+    struct timespec from, to;
+    if (r->game->in_seconds) {
+        ask.budget = budget_of(r);
+        ask.spent = r->spent;
+    }
+    rb_arena_reset(&r->arena);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    rb_search_suggest(r->search, &ask, &r->arena, &s);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+    r->out->suggest_s[r->out->n_suggest++] = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    double *u = rb_arena_array(&r->arena, (size_t)r->table->coordinates.n, sizeof *u);
+    rb_coordinates_of(&r->table->coordinates, s.values, u);
+    const int row = table_nearest(r->table, u, r->used);
+    r->used[row] = true;
+    r->row_of[trial] = row;
+    rb_search_began(r->search, trial, r->table->values + (size_t)row * (size_t)r->table->space.n_params, resource);
+}
+
+static void start(struct round *r, struct worker *w, int trial, int64_t from, int64_t to)
+{
+    *w = (struct worker){.trial = trial, .start = from, .end = trained_to(r->table, to)};
+    if (from > 0)
+        rb_search_changed(r->search, trial, RB_SEEN_TRAINS, to);
+    else if (r->row_of[trial] < 0)
+        suggest(r, trial, to);
+    const int64_t units = r->table->resumable ? w->end - from : w->end;
+    w->until = r->now + (double)units * unit_s(r, r->row_of[trial]);
+}
+
+// The next trial of a group, or of the next group. false: none now.
+static bool next_trial(struct round *r, struct worker *w)
+{
+    while (r->at_waiting == r->n_waiting) {
+        struct rb_group g;
+        switch (r->tuner->next(r->state, &g)) {
+        case RB_TUNER_WAIT:
+            return false;
+        case RB_TUNER_DONE:
+            if (!new_tuner(r, NULL))
+                return false;
+            continue;
+        case RB_TUNER_GROUP:
+            break;
+        }
+        r->n_waiting = r->at_waiting = 0;
+        for (int i = 0; i < g.n_trials; i++) {
+            const int trial = r->first_trial + g.trials[i];
+            r->waiting[r->n_waiting].trial = trial;
+            r->waiting[r->n_waiting].start = g.resource_start;
+            r->waiting[r->n_waiting++].end = g.resource_end;
+            if (trial >= r->n_trials)
+                r->n_trials = trial + 1;
+        }
+    }
+    const int i = r->at_waiting++;
+    if (r->waiting[i].trial >= r->table->n)
+        return false;
+    start(r, w, r->waiting[i].trial, r->waiting[i].start, r->waiting[i].end);
+    return true;
+}
+
+static double regret(const struct round *r)
+{
+    const double x = (r->table->best - r->best) / (r->table->best - r->table->median);
+    return x > 1 || isnan(x) ? 1 : x < 0 ? 0 : x;
+}
+
+static void finish(struct round *r, struct worker *w)
+{
+    const int row = r->row_of[w->trial];
+    const double score = score_at(r->table, row, w->end);
+    const double units = (double)(r->table->resumable ? w->end - w->start : w->end);
+    const bool ends = w->end == r->table->R || !(score > -INFINITY);
+    r->now = w->until;
+    const double before = r->spent;
+    r->spent += r->game->in_seconds ? units * unit_s(r, row) / r->mean_unit_s : units;
+    for (int b = 0; b < N_BUDGETS; b++)
+        if (before <= r->game->budgets[b] && r->spent > r->game->budgets[b])
+            r->out->regret[b] = regret(r);
+    if (score > r->best)
+        r->best = score;
+    const int64_t resource = w->end == r->table->R ? r->job.scheduler.max_resource : w->end;
+    rb_search_reported(r->search, w->trial, resource, score, r->table->unit_s[row]);
+    rb_search_changed(r->search, w->trial, ends ? RB_SEEN_ENDED : RB_SEEN_PAUSED, 0);
+    r->tuner->ended(r->state, w->trial - r->first_trial, resource, score);
+    w->trial = -1;
+}
+
+static struct worker *first_to_finish(struct round *r)
+{
+    struct worker *first = NULL;
+    for (int i = 0; i < r->game->workers; i++) {
+        struct worker *w = &r->workers[i];
+        if (w->trial >= 0 && (!first || w->until < first->until))
+            first = w;
+    }
+    return first;
+}
+
+static void run(struct round *r)
+{
+    for (int i = 0; i < r->game->workers; i++)
+        r->workers[i].trial = -1;
+    while (r->spent <= budget_of(r)) {
+        for (int i = 0; i < r->game->workers; i++)
+            if (r->workers[i].trial < 0 && !next_trial(r, &r->workers[i]))
+                break;
+        struct worker *w = first_to_finish(r);
+        if (!w)
+            break;
+        finish(r, w);
+    }
+    for (int b = 0; b < N_BUDGETS; b++)
+        if (r->spent <= r->game->budgets[b])
+            r->out->regret[b] = regret(r);
+}
+
+static double mean_seconds(const struct table *t)
+{
+    double sum = 0;
+    for (int i = 0; i < t->n; i++)
+        sum += isnan(t->unit_s[i]) ? 1 : t->unit_s[i];
+    return sum / t->n;
+}
+
+bool play(const struct game *g, const struct table *t, uint64_t seed, struct outcome *out, struct rb_err *err)
+{
+    struct round *r = rb_xcalloc(1, sizeof *r);
+    *r = (struct round){.game = g, .table = t, .tuner = rb_tuner_find(g->scheduler), .best = -INFINITY, .out = out};
+    assert(r->tuner && g->workers <= MAX_WORKERS);
+    r->mean_unit_s = mean_seconds(t);
+    set_job(r, seed);
+    rb_arena_init(&r->arena);
+    r->used = rb_xcalloc((size_t)t->n, sizeof *r->used);
+    r->row_of = rb_xcalloc((size_t)t->n, sizeof *r->row_of);
+    for (int i = 0; i < t->n; i++)
+        r->row_of[i] = -1;
+    *out = (struct outcome){.suggest_s = rb_xcalloc((size_t)t->n, sizeof *out->suggest_s)};
+    const bool ok = rb_search_create(&r->job, &r->search, err) && new_tuner(r, err);
+    if (ok)
+        run(r);
+    rb_search_destroy(r->search);
+    if (r->state)
+        r->tuner->destroy(r->state);
+    rb_arena_finish(&r->arena);
+    free(r->used);
+    free(r->row_of);
+    free(r);
+    return ok;
+}

@@ -1,0 +1,26 @@
+// Plays a search on a table: a scheduler of the engine, a sampler, some workers, in virtual time.
+#ifndef RB_BENCH_SEARCH_PLAY_H
+#define RB_BENCH_SEARCH_PLAY_H
+
+#include "bench/search/tables.h"
+
+#define N_BUDGETS 3
+
+struct game {
+    const char *scheduler;        // a tuner's name
+    struct rb_sampler_spec sampler;
+    int workers;
+    int num_trials;               // of sha
+    bool in_seconds;              // budgets are seconds, in units of the table's mean seconds a unit
+    double budgets[N_BUDGETS];    // ascending
+};
+
+struct outcome {
+    double regret[N_BUDGETS];     // (best reported - best) / (median final - best), at most 1
+    double *suggest_s;            // processor time of each suggestion, [n_suggest], malloc'd
+    int n_suggest;
+};
+
+bool play(const struct game *g, const struct table *t, uint64_t seed, struct outcome *out, struct rb_err *err);
+
+#endif
