@@ -46,7 +46,7 @@ struct rb_sampler {
                     struct rb_proposal *out);
 };
 
-const struct rb_sampler *rb_sampler_find(const char *name); // NULL: unknown
+const struct rb_sampler *rb_sampler_find(const char *name); // NULL: unknown, or name is NULL
 extern const struct rb_sampler *const rb_samplers[];        // sorted by name, NULL-terminated
 
 #endif

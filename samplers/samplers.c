@@ -8,7 +8,7 @@ const struct rb_sampler *const rb_samplers[] = {&rb_sampler_bohb,   &rb_sampler_
 
 const struct rb_sampler *rb_sampler_find(const char *name)
 {
-    for (int i = 0; rb_samplers[i]; i++)
+    for (int i = 0; name && rb_samplers[i]; i++)
         if (strcmp(rb_samplers[i]->name, name) == 0)
             return rb_samplers[i];
     return NULL;

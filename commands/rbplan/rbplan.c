@@ -13,6 +13,7 @@
 #include "profiles/job/job_lint.h"
 #include "providers/wire/digest.h"
 #include "views/live/waiting_line.h"
+#include "samplers/check.h"
 #include "views/tables/job_check.h"
 
 #include <errno.h>
@@ -336,6 +337,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return false;
     const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
+        !rb_sampler_check(&in->job, err) ||
         !rb_args_find_inputs(args, in, err))
         return false;
     rb_plan_inputs_warn_stale(in, rb_digest_sha256);
@@ -372,7 +374,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);
     if (rb_args_flag(args, "check"))
-        return check(&in, rb_args_flag(args, "json"), rb_args_flag(args, "strict"), err);
+        return rb_sampler_check(&in.job, err) && check(&in, rb_args_flag(args, "json"), rb_args_flag(args, "strict"), err);
     return plan_job(args, &in, err);
 }
 

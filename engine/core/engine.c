@@ -77,7 +77,7 @@ bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct
     e->tuner_state = tuner_state;
     e->policy = policy;
     e->policy_state = policy_state;
-    e->suggests = plan->job->scheduler.sampler.type != NULL;
+    e->suggests = plan->job->scheduler.sampler.type != NULL && plan->job->space.n_params > 0;
     e->batching = rb_batching_create(plan);
     e->stage = -1;
     for (int i = 0; i < RB_LIMIT_STAGES; i++) {

@@ -14,6 +14,7 @@
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/transport.h"
 #include "providers/wire/http.h"
+#include "samplers/follow.h"
 #include "simulator/forecast/forecast.h"
 
 #include <errno.h>
@@ -55,6 +56,7 @@ struct rb_session {
     struct rb_birth birth;            // of its nodes
     struct rb_scenario scenario;      // of the forecasts
     struct rb_forecaster forecaster;  // scenario NULL: its policy asks for no forecasts
+    struct rb_follower *follower;     // proposes configurations; NULL: the job names no sampler of ours
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     int events_fd;               // events.jsonl
@@ -354,6 +356,7 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .permit_ctx = s,
         .advise = s->forecaster.scenario ? rb_forecast : NULL,
         .advise_ctx = &s->forecaster,
+        .suggester = s->follower ? rb_follower_suggester(s->follower) : NULL,
         .observe = observe,
         .talk = talk,
         .finished = finished,
@@ -361,12 +364,19 @@ static struct rb_controller_config controller_config(struct rb_session *s)
     };
 }
 
+static bool open_search(struct rb_session *s, struct rb_err *err)
+{
+    const struct rb_sampler_spec *sampler = &s->files->plan.job->scheduler.sampler;
+    return !sampler->type || sampler->command || rb_follower_create(&s->files->plan, &s->follower, err);
+}
+
 static bool start(struct rb_session *s, struct rb_err *err)
 {
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
     if (!open_providers(s, err) || !open_events(s, err) ||
-        (s->transport->prepare && !s->transport->prepare(&s->birth, err)) || !open_forecaster(s, err))
+        (s->transport->prepare && !s->transport->prepare(&s->birth, err)) || !open_forecaster(s, err) ||
+        !open_search(s, err))
         return false;
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
@@ -388,6 +398,7 @@ static void finish(struct rb_session *s)
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
     rb_controller_destroy(s->controller);
+    rb_follower_destroy(s->follower);
     rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)
         rb_scenario_finish(&s->scenario);

@@ -17,6 +17,7 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int
         .deadline_us = plan->deadline_us,
         .stop_at_deadline = sim->stop_at_deadline,
         .budget_uusd = plan->budget_uusd,
+        .searched = true,
         .curve = rb_curves_metric,
         .curve_ctx = &sim->curves,
     };

@@ -107,7 +107,7 @@ static void expect_next(struct world *w, int trial)
 static void begin_progress(struct world *w, struct running_trial *t, int attempt)
 {
     const struct rb_scenario *s = w->scenario;
-    t->kept = attempt == 0 && w->opt->n_history == 0 && !rb_scenario_starts_over(s)
+    t->kept = attempt == 0 && w->opt->n_history == 0 && !w->opt->unit_s && !rb_scenario_starts_over(s)
                   ? rb_kept_trials_get(s->kept_trials, t->stage, t->position, w->opt->replicate, t->resource_start,
                                        t->resource_end)
                   : NULL;
@@ -119,6 +119,21 @@ static void begin_progress(struct world *w, struct running_trial *t, int attempt
     for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
          u++) // trained once more, but not reported to anyone
         rb_trial_progress_next_us(&t->progress);
+}
+
+// A trial with seconds of its own is as much faster on several GPUs as the profile's are.
+static bool scale_unit(struct world *w, const struct rb_action *a, int offer, double *unit_s)
+{
+    const double own_s = w->opt->unit_s ? w->opt->unit_s(w->opt->unit_s_ctx, a->trial) : 0;
+    double on_one_s;
+    if (own_s <= 0)
+        return true;
+    if (!rb_scenario_width_unit_s(w->scenario, offer, (struct rb_width){1, 1}, &on_one_s, w->err)) {
+        w->failed = true;
+        return false;
+    }
+    *unit_s *= own_s / on_one_s;
+    return true;
 }
 
 static void start_trial(struct world *w, const struct rb_action *a)
@@ -134,6 +149,8 @@ static void start_trial(struct world *w, const struct rb_action *a)
         w->failed = true;
         return;
     }
+    if (!scale_unit(w, a, offer, &unit_s))
+        return;
     unit_s = rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
     *t = (struct running_trial){
         .attempt = a->attempt,

@@ -2,6 +2,7 @@
 
 #include "engine/core/policy.h"
 #include "engine/core/rungs.h"
+#include "samplers/follow.h"
 #include "simulator/forecast/forecast.h"
 #include "simulator/model/spending.h"
 #include "simulator/stage/pieces.h"
@@ -42,13 +43,37 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
     w->phase = rb_engine_stage(e);
 }
 
+// ---- who proposes configurations
+
+static bool prepare(const struct rb_plan *plan, const struct rb_world_runs *runs, struct rb_world_options *opt,
+                    struct rb_follower **out, struct rb_err *err)
+{
+    *out = NULL;
+    if (runs->prepare)
+        return runs->prepare(runs->prepare_ctx, plan, opt->replicate, opt, err);
+    if (!runs->searched || !rb_sampler_find(plan->job->scheduler.sampler.type))
+        return true;
+    if (!rb_follower_create(plan, out, err))
+        return false;
+    opt->suggester = rb_follower_suggester(*out);
+    return true;
+}
+
+static void finish(const struct rb_world_runs *runs, struct rb_world_options *opt, struct rb_follower *follower)
+{
+    rb_follower_destroy(follower);
+    if (runs->prepare && runs->finish)
+        runs->finish(runs->prepare_ctx, opt);
+}
+
 static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
                     uint32_t replicate, struct rb_world_result *out, struct rb_world_phase *phases, struct rb_err *err)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     struct rb_forecaster forecaster = {.scenario = s, .plan = plan};
     struct watch w = {.scenario = s, .runs = runs, .replicate = replicate, .phases = phases, .phase = -1};
-    const struct rb_world_options opt = {
+    struct rb_follower *follower;
+    struct rb_world_options opt = {
         .replicate = replicate,
         .curve = runs->curve,
         .curve_ctx = runs->curve_ctx,
@@ -61,7 +86,11 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
     };
     if (phases)
         memset(phases, 0, (size_t)plan->n_stages * sizeof *phases);
-    if (!rb_world_run(s, plan, &opt, out, err))
+    if (!prepare(plan, runs, &opt, &follower, err))
+        return false;
+    const bool ok = rb_world_run(s, plan, &opt, out, err);
+    finish(runs, &opt, follower);
+    if (!ok)
         return rb_err_prefix(err, "replicate %u", replicate);
     if (phases)
         close_phase(&w, out->time_us, out->cost_uusd);

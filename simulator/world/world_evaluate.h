@@ -20,6 +20,12 @@ struct rb_world_runs {
     bool unadvised;                   // a policy that asks for forecasts (rb_policy.on_advice) gets none
     rb_curve_fn *curve;               // as in world.h; called by several threads
     void *curve_ctx;
+    // The job's sampler proposes configurations. false: they have no values, which is enough where only times count.
+    bool searched;
+    // Prepares a run: its suggester, curve and unit_s (world.h); NULL: as above. `finish` frees what it made. Several threads may call them.
+    bool (*prepare)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
+    void (*finish)(void *ctx, struct rb_world_options *opt);
+    void *prepare_ctx;
     // Called after every event of every run, as in world.h, with the run's number. Several threads may call it, but a
     // single run is on one thread. NULL: no observer.
     void (*observe)(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
