@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import weakref
 from datetime import timedelta
 from decimal import Decimal
 from typing import IO, Union
@@ -69,6 +70,8 @@ class _Process:
 
     def __init__(self, words: list[str]) -> None:
         self._out, self._log = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        for file in (self._out, self._log):
+            weakref.finalize(self, file.close)
         self._child = subprocess.Popen([_native.program("rbrun"), *words, "--json"], stdin=subprocess.DEVNULL,
                                        stdout=self._out, stderr=self._log, start_new_session=True)
 
