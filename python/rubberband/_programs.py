@@ -21,9 +21,11 @@ class Record(Mapping[str, Any]):
     `x`, a timedelta, or a datetime where it is an instant. What is unknown is None. to_dict() has it as it was printed."""
 
     def __init__(self, document: Mapping[str, Any], unit: str = "") -> None:
-        self._document, self._values = document, dict(document)
+        self._document, self._values = dict(document), dict(document)
         for key, value in document.items():
             name, suffix = _unit_of(key)
+            if name != key and name in document:
+                continue  # a parameter of the job may have any name
             self._values[name] = _converted(value, "_at_us" if key in INSTANTS else suffix or unit)
 
     def __getitem__(self, key: str) -> Any:
@@ -42,7 +44,7 @@ class Record(Mapping[str, Any]):
             raise AttributeError(f"no {name!r} in this document; it has {', '.join(self._document)}") from None
 
     def __repr__(self) -> str:
-        return f"<{self._document.get('format', 'part of a document')}: {dict(self._document)}>"
+        return f"<{self._document['format']}: {self._document}>" if "format" in self._document else repr(self._document)
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self._document)
