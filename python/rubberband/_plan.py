@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
+from ._errors import Error
 from ._estimate import Estimate, Figures, Stage, read_estimate
 from ._programs import ask
 from ._values import duration_text, money, money_text
@@ -114,7 +115,7 @@ class Plan:
         try:
             picture = base64.b64encode(self.to_svg().encode()).decode()
             image = f'<img alt="the stages of the plan in time" src="data:image/svg+xml;base64,{picture}">'
-        except FileNotFoundError as problem:  # the library alone is installed
+        except (FileNotFoundError, Error) as problem:  # the library alone is installed, or a build without pictures
             image = f"<p><i>no picture: {html.escape(str(problem))}</i></p>"
         rows = "".join(_html_row("td", _cells(stage)) for stage in self.stages)
         notes = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)

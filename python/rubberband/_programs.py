@@ -38,10 +38,10 @@ class Record(Mapping[str, Any]):
         return len(self._document)
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["_values"][name]
-        except KeyError:
-            raise AttributeError(f"no {name!r} in this document; it has {', '.join(self._document)}") from None
+        if name.startswith("__") or name == "_values" or name not in self._values:
+            known = ", ".join(self.__dict__.get("_document", ()))
+            raise AttributeError(f"no {name!r} in this document; it has {known}")
+        return self._values[name]
 
     def __repr__(self) -> str:
         return f"<{self._document['format']}: {self._document}>" if "format" in self._document else repr(self._document)

@@ -49,6 +49,7 @@ class Run:
         ended badly, and subprocess.TimeoutExpired after `timeout` seconds. An interrupt (Ctrl-C) ends the waiting, not the run.
         """
         if self._process is None:
+            self.status()  # raises where there is no such run
             subprocess.run([_native.program("rbrun"), "status", "--watch", "--json", *self._state, self.id],
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=timeout, check=True)
             return self.report()

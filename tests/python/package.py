@@ -145,6 +145,7 @@ class Records(unittest.TestCase):
         self.assertEqual((record.nodes[0].ready, record.ok), (timedelta(microseconds=2), True))
         self.assertEqual((record.params.lag, record.params.lag_us, repr(record.params)), (3, 4, "{'lag': 3, 'lag_us': 4}"))
         self.assertEqual((list(record)[:2], len(record), record.to_dict()["cost_uusd"]["actual"]), (["format", "cost_uusd"], 7, 1500000))
+        self.assertEqual(copy.deepcopy(record).cost.actual, record.cost.actual)
         self.assertTrue(repr(record).startswith("<rb-x/1: {'format'"))
 
 
@@ -289,14 +290,15 @@ class Threads(unittest.TestCase):
         self.assertGreater(after - before, 100)
 
     def test_nothing_is_left(self):
-        """Structs are freed with their last reference: planning 12 times takes no more memory than planning 3 times."""
+        """Structs are freed with their last reference: the same once more takes no more memory."""
         code = ("import resource, rubberband, sys\n"
                 "def plan():\n"
                 "    rubberband.load(sys.argv[1]).plan(profile=sys.argv[2], prices=sys.argv[3], planner='static', samples=64)\n"
                 "def used(times):\n"
-                "    for _ in range(times): plan()\n"
+                "    for _ in range(times): rubberband.load(sys.argv[1]), rubberband.Prices(sys.argv[3])\n"
+                "    for _ in range(times // 10): plan()\n"
                 "    return int(open('/proc/self/statm').read().split()[1])\n"
-                "used(3); before = used(3); print(used(12) - before)")
+                "used(20); before = used(20); print(used(200) - before)")
         done = subprocess.run([sys.executable, "-c", code, example("bert/job.yaml"), inputs()["profile"], inputs()["prices"][0]],
                               capture_output=True, text=True, check=True,
                               env=dict(os.environ, PYTHONPATH=os.path.join(BIN, "python"), RB_BIN=BIN))

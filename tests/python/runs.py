@@ -131,7 +131,7 @@ class OnThisMachine(Case):
         plan = self.plan_here()
         for begin, number in ((lambda: rubberband.run(plan, approval="none.json"), "RB1101"),
                               (lambda: rubberband.run("none.json"), "RB1101"), (lambda: rubberband.resume("none"), "RB4001"),
-                              (lambda: rubberband.Run("none").status(), "RB4001"),
+                              (lambda: rubberband.Run("none").status(), "RB4001"), (lambda: rubberband.Run("none").wait(), "RB4001"),
                               (lambda: rubberband.run(plan, budget="much"), "RB1119")):
             with self.assertRaises(rubberband.Error) as failed:
                 begin()

@@ -71,7 +71,7 @@ class Helper(Case):
     def test_lines_are_flushed(self):
         code = "import os, rubberband_trial as trial; trial.report(1, loss=0.5); os._exit(0)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                              env=dict(os.environ, PYTHONPATH=os.path.join(BIN, "python")))
+                              env={"PYTHONPATH": os.path.join(BIN, "python")})
         self.assertEqual(done.stdout, "epoch=1 loss=0.5\n")
 
     def test_within_a_run(self):
