@@ -96,7 +96,8 @@ def _is_over(counts: Mapping[str, float], unit: str) -> bool:
 
 
 def hf_callback(unit: str = "epoch") -> Any:
-    """For transformers.Trainer(callbacks=[...]) with output_dir=trial.checkpoint_dir() or "out". unit: the job's, epoch or step."""
+    """For transformers.Trainer(callbacks=[...]) with output_dir=trial.checkpoint_dir() or "out". unit: the job's, "epoch" or
+    "step"."""
     from transformers import TrainerCallback
 
     class RubberbandCallback(TrainerCallback):  # type: ignore[misc]

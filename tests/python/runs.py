@@ -14,8 +14,10 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from unittest import mock
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, "..", "cli"), os.path.join(here, "..", "mcp")]
 from mock_cloud import MockCloud  # noqa: E402
+from person import type_at  # noqa: E402
 from real_run import RealRun, profile  # noqa: E402
 
 BIN = ROOT = rubberband = None
@@ -48,6 +50,20 @@ for epoch in range(trial.start + 1, trial.end + 1):
         trial.give_way()
 """
 
+# The stand-in for Hugging Face's Trainer, with the callback; a step takes a while, so that it gives way in the middle of an epoch.
+TRAINER = """import glob, time
+import rubberband_trial as trial
+from transformers import Trainer, TrainerCallback
+
+class Slow(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        time.sleep(0.03)
+
+saved = glob.glob(trial.resume_dir() + "/checkpoint-*") if trial.resume_dir() else []
+trainer = Trainer(trial.checkpoint_dir() or "out", 3, 8, [Slow(), trial.hf_callback()], learning_rate=trial.params()["lr"])
+trainer.train(max(saved, key=lambda path: int(path.split("-")[-1])) if saved else None)
+"""
+
 
 class Case(unittest.TestCase):
     """A folder with a profile, an environment for rbrun."""
@@ -63,9 +79,14 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.addCleanup(patch.stop)
 
-    def plan_here(self, run=SHELL, scheduler=HALVING):
+    def refused(self, number, begin):
+        with self.assertRaises(rubberband.Error) as failed:
+            begin()
+        self.assertEqual(failed.exception.number, number, failed.exception)
+
+    def plan_here(self, run=SHELL, scheduler=HALVING, changes=None):
         job = self.here.write("job.yaml", JOB % (scheduler, json.dumps(run), "infra: [local]"))
-        return rubberband.load(job).plan(profile=os.path.join(self.folder, "CPU.yaml"), planner="static",
+        return rubberband.load(job, changes).plan(profile=os.path.join(self.folder, "CPU.yaml"), planner="static",
                                          prices=rubberband.Prices(local_slots=2))
 
 
@@ -78,14 +99,26 @@ class OnThisMachine(Case):
         best = report.best
         self.assertAlmostEqual(best.metric, 8 * best.params.lr / 10)
         self.assertEqual(best.params.lr, max(t.params.lr for t in report.trials))
-        log = os.path.join(self.folder, "state", "rubberband", "runs", run.id, "events.jsonl")
-        with open(log) as f:
-            outcomes = [json.loads(line).get("outcome") for line in f]
-        self.assertIn("yielded", outcomes)  # some gave way, ...
-        self.assertNotIn("failed", outcomes)
+        self.check_that_some_gave_way(run)
         self.here.say("rbrun", "fetch", run.id, "--best", "best")
         with open(os.path.join(self.folder, "best", "state.json")) as f:
             self.assertEqual(json.load(f)["epoch"], 8)
+
+    def check_that_some_gave_way(self, run):
+        with open(os.path.join(self.folder, "state", "rubberband", "runs", run.id, "events.jsonl")) as f:
+            outcomes = [json.loads(line).get("outcome") for line in f]
+        self.assertIn("yielded", outcomes)
+        self.assertNotIn("failed", outcomes)
+
+    def test_a_run_with_the_callback_of_a_trainer(self):
+        self.here.write("train.py", TRAINER)
+        os.environ["PYTHONPATH"] += ":" + os.path.join(here, "frameworks")
+        run = rubberband.run(self.plan_here("%s train.py" % sys.executable, PAUSING, {"metric": {"name": "eval_loss", "goal": "minimize"}}))
+        report = run.wait(timeout=90)
+        self.assertEqual((report.outcome, report.best.metric), ("complete", report.best.params.lr / 8))
+        self.check_that_some_gave_way(run)
+        self.here.say("rbrun", "fetch", run.id, "--best", "best")
+        self.assertIn("checkpoint-24", os.listdir(os.path.join(self.folder, "best")))
 
     def test_stopped_and_resumed(self):
         slow = self.plan_here(SHELL.replace("0.05", "0.6"))
@@ -133,9 +166,7 @@ class OnThisMachine(Case):
                               (lambda: rubberband.run("none.json"), "RB1101"), (lambda: rubberband.resume("none"), "RB4001"),
                               (lambda: rubberband.Run("none").status(), "RB4001"), (lambda: rubberband.Run("none").wait(), "RB4001"),
                               (lambda: rubberband.run(plan, budget="much"), "RB1119")):
-            with self.assertRaises(rubberband.Error) as failed:
-                begin()
-            self.assertEqual(failed.exception.number, number, failed.exception)
+            self.refused(number, begin)
         with open(os.path.join(self.folder, "job.yaml")) as f:
             parsed = rubberband.parse(f.read())
         with self.assertRaisesRegex(ValueError, "plan.save"):
@@ -151,13 +182,19 @@ class OnACloud(Case):
         self.here.on(self.cloud)
         os.environ.update(self.here.env)
 
-    def plan_there(self, infra, prices):
-        job = self.here.write("job.yaml", JOB % (HALVING, json.dumps(SHELL), "infra: [%s], instance_types: [two.gpus]" % infra))
-        return rubberband.load(job, budget="$5").plan(profile=os.path.join(self.folder, "T4.yaml"), prices=prices)
+    def plan_there(self, infra, prices, approval="none"):
+        job = self.here.write("work/job.yaml", JOB % (HALVING, json.dumps(SHELL), "infra: [%s], instance_types: [two.gpus]" % infra))
+        return rubberband.load(job, {"approval": approval}, budget="$5").plan(profile=os.path.join(self.folder, "T4.yaml"), prices=prices)
 
-    def test_a_run_on_a_mock_cloud(self):
-        plan = self.plan_there("mock/us-east-1", self.cloud.prices)
-        run = rubberband.run(plan)
+    def test_an_approved_run_on_a_mock_cloud(self):
+        plan = self.plan_there("mock/us-east-1", self.cloud.prices, approval="required")
+        plan.save(os.path.join(self.folder, "plan.json"))
+        approval = os.path.join(self.folder, "approval.json")
+        code, shown = type_at([os.path.join(BIN, "rbplan"), "approve", "plan.json", "--max-cost", "5", "--for", "1h", "-o", approval], "5",
+                              self.here.env, self.folder)
+        self.assertEqual(code, 0, shown)
+        self.refused("RB4031", lambda: rubberband.run(plan, yes=True))
+        run = rubberband.run(plan, approval=approval)
         report = run.wait(timeout=90)
         self.assertEqual((report.outcome, report.leak_check.instances_left), ("complete", 0))
         self.assertEqual(report.cost.predicted.mean, plan.cost.mean)
@@ -166,6 +203,7 @@ class OnACloud(Case):
         self.assertGreater(report.cost.actual, 0)
         self.assertEqual(report.cost.actual, sum((node.cost for node in report.nodes), Decimal(0)))
         self.assertEqual(run.status().spent, report.cost.actual)
+        self.refused("RB4038", lambda: rubberband.run(plan, approval=approval))
 
     def test_nothing_is_rented_without_a_yes(self):
         with open(self.cloud.prices) as f:

@@ -23,8 +23,9 @@ class TrainerCallback:
 
 
 class Trainer:
-    def __init__(self, output_dir, steps_per_epoch, num_train_epochs, callbacks, save_strategy="no"):
-        self.args = SimpleNamespace(output_dir=output_dir, num_train_epochs=num_train_epochs, save_strategy=save_strategy)
+    def __init__(self, output_dir, steps_per_epoch, num_train_epochs, callbacks, save_strategy="no", learning_rate=1):
+        self.args = SimpleNamespace(output_dir=output_dir, num_train_epochs=num_train_epochs, save_strategy=save_strategy,
+                                    learning_rate=learning_rate)
         self.steps_per_epoch, self.callbacks = steps_per_epoch, callbacks
         self.state = SimpleNamespace(epoch=None, global_step=0, is_world_process_zero=True)
         self.control = SimpleNamespace(should_save=False, should_training_stop=False)
@@ -51,7 +52,7 @@ class Trainer:
         self.call("on_train_end")
 
     def evaluate(self):
-        metrics = {"eval_loss": 1 / self.state.epoch, "eval_name": "glue", "epoch": self.state.epoch}
+        metrics = {"eval_loss": self.args.learning_rate / self.state.epoch, "eval_name": "glue", "epoch": self.state.epoch}
         self.call("on_evaluate", metrics=metrics)
 
     def save(self):
