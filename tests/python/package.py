@@ -2,6 +2,7 @@
 """The Python package over librubberband: the plans are those of `rbplan --json`, byte for byte; errors, types, threads; every
 function of the header is called. Usage: package.py --bin BUILD --root SOURCE [TEST]..."""
 import argparse
+import ast
 import base64
 import copy
 import dataclasses
@@ -357,6 +358,15 @@ class Header(unittest.TestCase):
                       "int rubberband_f(struct rubberband_unknown *x);", "int rubberband_f(int);", "union x;"):
             with self.assertRaises(generator.Unknown):
                 generator.generate(header % wrong)
+
+    def test_the_syntax_is_that_of_the_oldest_python(self):
+        package = os.path.dirname(rubberband.__file__)
+        with open(os.path.join(ROOT, "python", "pyproject.toml")) as f:
+            oldest = tuple(map(int, re.search(r'requires-python = ">=(\d+)\.(\d+)"', f.read()).groups()))
+        paths = [os.path.join(package, name) for name in os.listdir(package) if name.endswith(".py")]
+        for path in paths + [os.path.join(package, "..", "rubberband_trial.py")]:
+            with open(path) as f:
+                ast.parse(f.read(), path, feature_version=oldest)
 
 
 if __name__ == "__main__":
