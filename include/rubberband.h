@@ -58,6 +58,7 @@ int rubberband_error_status(const struct rubberband_error *error);          /* R
 const char *rubberband_error_message(const struct rubberband_error *error); /* one sentence, no newline; "" while empty */
 const char *rubberband_error_name(const struct rubberband_error *error);    /* kind of error: "invalid", "io", ... */
 int rubberband_error_number(const struct rubberband_error *error); /* permanent: 1112 is RB1112 (docs/errors); 0 while empty */
+const char *rubberband_error_remedy(const struct rubberband_error *error);  /* for all errors of the number; "" while empty */
 const char *rubberband_error_file(const struct rubberband_error *error);    /* "": no place is known */
 int rubberband_error_line(const struct rubberband_error *error);            /* from 1; 0: unknown */
 int rubberband_error_column(const struct rubberband_error *error);
@@ -93,6 +94,11 @@ int rubberband_profile_parse(const char *name, const char *bytes, size_t n_bytes
                              struct rubberband_profile **out_profile, struct rubberband_error *error);
 void rubberband_profile_free(struct rubberband_profile *profile);
 const char *rubberband_profile_name(const struct rubberband_profile *profile);
+
+/* A profile from the job's `guess`, for the machines of `prices`: nothing in it is measured, and its spread says so. The
+ * job and the prices must outlive it. Errors: the job has no guess; none of the machines has a GPU of known speed. */
+int rubberband_profile_guess(const struct rubberband_job *job, const struct rubberband_prices *prices,
+                             struct rubberband_profile **out_profile, struct rubberband_error *error);
 
 /* Price lists as CSV (man rb-prices), added one after the other; a price that is already there stays. While a request
  * with these prices exists, none may be added. */

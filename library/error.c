@@ -1,6 +1,8 @@
 // Errors for callers of the library.
 #include "library/handles.h"
 
+#include "base/errors/err_catalog.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,6 +61,11 @@ const char *rubberband_error_name(const struct rubberband_error *error)
 int rubberband_error_number(const struct rubberband_error *error)
 {
     return error->err.code == RB_ERR_NONE ? 0 : rb_err_number(&error->err);
+}
+
+const char *rubberband_error_remedy(const struct rubberband_error *error)
+{
+    return error->err.code == RB_ERR_NONE ? "" : rb_err_entry(rb_err_number(&error->err))->remedy;
 }
 
 const char *rubberband_error_file(const struct rubberband_error *error)

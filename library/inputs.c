@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/document/csv.h"
 #include "base/limits.h"
+#include "profiles/guess/guess.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -132,6 +133,27 @@ int rubberband_profile_parse(const char *name, const char *bytes, size_t n_bytes
     const int status = make_profile(&doc, name, out_profile, error);
     rb_doc_finish(&doc);
     return status;
+}
+
+int rubberband_profile_guess(const struct rubberband_job *job, const struct rubberband_prices *prices,
+                             struct rubberband_profile **out_profile, struct rubberband_error *error)
+{
+    struct rb_err err = {0};
+    assert(job && prices && out_profile);
+    const struct rb_job *j = &job->job;
+    struct rubberband_profile *p = rb_xcalloc(1, sizeof *p);
+    rb_arena_init(&p->arena);
+    const bool ok =
+        j->guess
+            ? rb_guess_profile(j->guess, j->profile, j->scheduler.unit, &prices->catalog, &p->arena, &p->profile, &err)
+            : rb_err_set(&err, RB_E_PROFILE_MISSING,
+                         "the job %s has no guess: load a profile, or add guess: {unit: 4m, on: A10G}", j->name);
+    if (!ok) {
+        rubberband_profile_free(p);
+        return rb_library_fail(error, &err);
+    }
+    *out_profile = p;
+    return RUBBERBAND_OK;
 }
 
 void rubberband_profile_free(struct rubberband_profile *profile)

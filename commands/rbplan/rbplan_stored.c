@@ -1,8 +1,10 @@
 // rbplan explain, rbplan diff: show plans from files.
 #include "commands/rbplan/rbplan.h"
 
+#include "base/file.h"
 #include "providers/wire/digest.h"
 #include "views/pages/error_catalog.h"
+#include "views/pages/plan_document.h"
 #include "views/tables/plan_table.h"
 
 #include <string.h>
@@ -17,6 +19,7 @@ static const struct rb_option options[] = {DB_OPTION, {0}};
 
 static const struct rb_option explain_options[] = {
     {"all-errors", 0, RB_OPT_FLAG, false, NULL, "print every error, as docs/errors/README.md", 0, 0},
+    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "draw the plan's stages in time", 0, 0},
     DB_OPTION,
     {0},
 };
@@ -60,6 +63,15 @@ static bool explain_error(const struct rb_args *args, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
+// The picture that rbplan --gantt drew of the same plan: its file has all inputs.
+static bool draw(const struct rb_plan *plan, const char *path, struct rb_err *err)
+{
+    struct rb_plan_document x = {.plan = plan};
+    if (!rb_has_ending(path, ".svg"))
+        return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: expected a name that ends with .svg", path);
+    return rb_plan_document_simulate(&x, 1, false, err) && rb_plan_document_save_gantt(&x, path, err);
+}
+
 static bool run_explain(const struct rb_args *args, struct rb_err *err)
 {
     const bool all_errors = rb_args_flag(args, "all-errors");
@@ -71,7 +83,8 @@ static bool run_explain(const struct rb_args *args, struct rb_err *err)
         return explain_error(args, err);
     RB_AUTO(finish_stored) struct stored s = {0};
     struct rb_buf out = RB_BUF_INIT;
-    if (!read_stored(args->args[0], &s, err))
+    const char *gantt = rb_args_string(args, "gantt", NULL);
+    if (!read_stored(args->args[0], &s, err) || (gantt && !draw(&s.plan, gantt, err)))
         return false;
     struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     rb_plan_explain_write(&s.plan, &style, &out);
@@ -82,10 +95,11 @@ int rb_plan_explain(int argc, char **argv)
 {
     static const struct rb_command command = {
         .name = "rbplan explain",
-        .usage = "plan.json | RB1112 | --all-errors",
+        .usage = "[--gantt FILE.svg] plan.json | RB1112 | --all-errors",
         .summary = "Explains a plan stage by stage, and what the other planners would have needed; or an error and "
                    "its remedy.",
         .examples = "  rbplan explain plan.json\n"
+                    "  rbplan explain plan.json --gantt plan.svg\n"
                     "  rbplan explain RB1112\n",
         .options = explain_options,
         .min_args = 0,

@@ -88,9 +88,10 @@ static bool has_role(const struct rb_drafting *w, const struct rb_script_option 
            (o == w->horizon && w->length);
 }
 
+// Itself, or through rubberband_trial.
 static bool reads(const struct rb_drafting *w, const char *variable)
 {
-    return strstr(w->source, variable) != NULL;
+    return strstr(w->source, variable) || rb_script_imports(&w->s, "rubberband_trial");
 }
 
 // A name with the number of the epoch in it, and a look whether such a file is there: it finds its own.
@@ -463,7 +464,7 @@ static void set_run(struct rb_drafting *w, const char *command)
 
 static void draft_without_options(struct rb_drafting *w)
 {
-    if (w->s.style == RB_SCRIPT_CONSTANTS)
+    if (w->s.style == RB_SCRIPT_CONSTANTS && !reads(w, "RB_PARAM"))
         remark(w, RB_DRAFT_RUN,
                rb_arena_printf(
                    w->arena,

@@ -301,7 +301,7 @@ static bool run_uses_parameters(const struct lint *l)
 
 static bool reads_parameters(const char *source)
 {
-    return strstr(source, "RB_ARGS") || strstr(source, "RB_PARAM");
+    return strstr(source, "RB_ARGS") || strstr(source, "RB_PARAM") || strstr(source, "rubberband_trial");
 }
 
 // May a file beside the script read them? Packages are not searched.

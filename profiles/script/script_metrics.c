@@ -363,7 +363,10 @@ static void read_print(struct reader *r, int i, bool is_logging)
     const int n = rb_py_arguments(r->text, i + 1, r->arena, &a);
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     const bool one_only = is_logging && n > 1 && token(r, a[0].value.first)->kind == RB_PY_STRING;
-    for (int k = 0; k < n && !a[k].name && (k == 0 || !one_only); k++) {
+    const bool is_report = is(r, i, "report"); // of rubberband_trial: report(epoch, val_acc=x)
+    for (int k = 0; k < n && is_report; k++)
+        rb_buf_printf(&text, "%.*s=%c ", a[k].name ? (int)a[k].name->n : 5, a[k].name ? a[k].name->at : "epoch", MARK);
+    for (int k = 0; k < n && !is_report && !a[k].name && (k == 0 || !one_only); k++) {
         if (k > 0)
             rb_buf_putc(&text, ' ');
         if (!put_json(r, a[k].value, &text))
@@ -470,12 +473,13 @@ void rb_script_read_metrics(struct rb_script *s, struct rb_arena *arena)
     static const char *const libraries[] = {"log",      "log_metric", "log_metrics", "add_scalar",
                                             "log_dict", "report",     NULL};
     struct reader r = {.text = &s->text, .arena = arena, .s = s};
+    const bool has_helper = rb_script_imports(s, "rubberband_trial");
     for (int i = 0; i < s->text.n; i++) {
         const struct rb_py_token *t = token(&r, i);
         if (t->kind != RB_PY_NAME || t->n > 20 || !is(&r, i + 1, "(") || is(&r, i - 1, "def"))
             continue;
         const char *name = rb_arena_strndup(arena, t->at, t->n);
-        if (rb_is_one_of(name, printing) || rb_is_one_of(name, logging))
+        if (rb_is_one_of(name, printing) || rb_is_one_of(name, logging) || (has_helper && strcmp(name, "report") == 0))
             read_print(&r, i, rb_is_one_of(name, logging));
         else if (is(&r, i - 1, ".") &&
                  (strcmp(name, "add_scalar") == 0 || (strcmp(name, "scalar") == 0 && is(&r, i - 2, "summary"))))

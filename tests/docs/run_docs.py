@@ -69,7 +69,7 @@ def clone(home, args, ports):
     for path in pathlib.Path(folder, "examples").glob("*/*.yaml"):
         path.write_text(with_ports(path.read_text(encoding="utf-8"), ports), encoding="utf-8")
     os.mkdir(os.path.join(folder, "build"))
-    for program in pages.PROGRAMS:
+    for program in pages.PROGRAMS + ("python",):
         os.symlink(os.path.join(build, program), os.path.join(folder, "build", program))
     return folder
 

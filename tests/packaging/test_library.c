@@ -199,6 +199,7 @@ static void errors_say_what_and_where(void **state)
     assert_int_equal(rubberband_error_status(error), RUBBERBAND_OK);
     assert_string_equal(rubberband_error_message(error), "");
     assert_int_equal(rubberband_error_number(error), 0);
+    assert_string_equal(rubberband_error_remedy(error), "");
     assert_int_equal(rubberband_job_parse("inline", text, strlen(text), NULL, 0, &job, error), RUBBERBAND_INVALID);
     assert_null(job);
     assert_string_equal(rubberband_error_file(error), "inline");
@@ -206,6 +207,7 @@ static void errors_say_what_and_where(void **state)
     assert_true(rubberband_error_column(error) > 1);
     assert_string_equal(rubberband_error_key(error), "metric.goal");
     assert_non_null(strstr(rubberband_error_message(error), "maximize"));
+    assert_non_null(strstr(rubberband_error_remedy(error), "."));
     assert_int_equal(rubberband_job_load("/nowhere/job.yaml", NULL, 0, &job, error), RUBBERBAND_FAILED);
     assert_non_null(strstr(rubberband_error_message(error), "/nowhere/job.yaml"));
     assert_int_equal(rubberband_prices_parse(prices, "p.csv", csv, strlen(csv), error), RUBBERBAND_INVALID);
@@ -265,6 +267,31 @@ static void settings_have_ranges(void **state)
     assert_non_null(strstr(rubberband_estimate_json(rubberband_plan_estimate(plan)), "\"samples\":256"));
     rubberband_plan_free(plan);
     put_back(&a);
+}
+
+static void a_guess_replaces_a_profile(void **state)
+{
+    (void)state;
+    static const char *const guess[] = {"guess={unit: 4m, on: A10G}", "deadline=12h"};
+    struct asked with, without;
+    struct rubberband_profile *guessed = NULL;
+    ask(&with, guess, 2);
+    ask(&without, NULL, 0);
+    assert_int_equal(rubberband_profile_guess(without.job, without.prices, &guessed, without.error), RUBBERBAND_FAILED);
+    assert_int_equal(rubberband_error_number(without.error), 1301);
+    assert_null(guessed);
+    assert_int_equal(rubberband_profile_guess(with.job, with.prices, &guessed, with.error), RUBBERBAND_OK);
+    struct rubberband_request *request = rubberband_request_new(with.job, guessed, with.prices);
+    struct rubberband_plan *plan = NULL;
+    if (rubberband_find_plan(request, &plan, with.error) != RUBBERBAND_OK)
+        fail_msg("%s", rubberband_error_message(with.error));
+    assert_non_null(strstr(rubberband_plan_json(plan), "\"from\":\"a feeling\""));
+    assert_non_null(strstr(rubberband_plan_json(plan), "\"proved\":false"));
+    rubberband_plan_free(plan);
+    rubberband_request_free(request);
+    rubberband_profile_free(guessed);
+    put_back(&with);
+    put_back(&without);
 }
 
 static void *plan_on_a_thread(void *ctx)
@@ -332,6 +359,7 @@ int main(void)
         cmocka_unit_test(errors_say_what_and_where),
         cmocka_unit_test(allocations_that_cannot_be_are_refused),
         cmocka_unit_test(settings_have_ranges),
+        cmocka_unit_test(a_guess_replaces_a_profile),
         cmocka_unit_test(threads_share_inputs),
         cmocka_unit_test(this_machine_is_free),
     };
