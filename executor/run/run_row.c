@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "engine/core/policy.h"
 #include "executor/run/infras.h"
+#include "executor/run/progress.h"
 #include "profiles/job/job_names.h"
 
 #include <math.h>
@@ -52,11 +53,10 @@ static double promised(double p, int64_t planned_us, bool is_instant, int64_t de
     return deadline_us >= 0 && same ? p : NAN;
 }
 
-static bool pays_nothing(const char *policy, bool *out_is_lent)
+static bool is_on_lent_gpus(const char *policy)
 {
     const struct rb_policy *found = rb_policy_find(policy);
-    *out_is_lent = found && found->on_lent_gpus;
-    return *out_is_lent;
+    return found && found->on_lent_gpus;
 }
 
 struct infras {
@@ -86,19 +86,12 @@ static void keep_infras(struct rb_run_row *row, const struct infras *from, struc
 
 // ---- from the journal
 
-static bool has_price(const struct rb_plan *plan)
-{
-    for (int i = 0; i < plan->n_offers; i++)
-        if (plan->offers[i].rate.uusd_per_hour != 0)
-            return true;
-    return false;
-}
-
 static void take_plan(const struct rb_report *report, struct rb_run_row *row)
 {
     const struct rb_plan *plan = report->plan;
     const struct rb_estimate *e = &plan->estimate;
-    row->is_free = pays_nothing(plan->policy, &row->is_lent) || !has_price(plan);
+    row->is_lent = is_on_lent_gpus(plan->policy);
+    row->is_free = !rb_progress_has_price(plan);
     row->deadline_us = report->meta.deadline_us;
     row->budget_uusd = report->meta.budget_uusd;
     if (plan->unpredicted)
@@ -243,13 +236,13 @@ static bool read_prices(const struct rb_node *d, struct rb_run_row *row, struct 
     int64_t rate;
     if (!prices || !rb_node_list(prices, err) || !rb_node_string(at(d, "plan.policy"), &policy, err))
         return false;
+    row->is_lent = is_on_lent_gpus(policy);
     row->is_free = true;
     for (const struct rb_node *p = prices->first; p; p = p->next) {
         if (!need_int(p, "uusd_per_hour", INT64_MAX, &rate, err))
             return false;
         row->is_free = row->is_free && rate == 0;
     }
-    row->is_free = pays_nothing(policy, &row->is_lent) || row->is_free;
     return true;
 }
 
@@ -288,9 +281,12 @@ bool rb_run_row_read(const struct rb_node *document, struct rb_arena *arena, str
 
 struct rb_run_row rb_run_row_unreadable(const char *run, const struct rb_err *why, struct rb_arena *arena)
 {
+    RB_AUTO(rb_buf_finish) struct rb_buf placed = RB_BUF_INIT;
     struct rb_run_row row = unknown;
+    if (why->file[0])
+        rb_err_write(why, &placed);
     row.run = rb_arena_strdup(arena, run);
-    row.error = rb_arena_strdup(arena, why->message);
+    row.error = rb_arena_strdup(arena, why->file[0] ? rb_buf_str(&placed) : why->message);
     row.is_damaged = rb_err_number(why) == RB_E_JOURNAL_DAMAGED;
     return row;
 }

@@ -18,8 +18,8 @@ struct rb_run_row {
     int64_t started_at_us; // unix
     int64_t time_us, time_predicted_us;
     int64_t cost_uusd, cost_predicted_uusd;
-    bool is_free;                    // nothing it uses has a price
-    bool is_lent;                    // a pool lends it GPUs, and pays
+    bool is_free;                    // nothing that it may use has a price
+    bool is_lent;                    // a pool lends it GPUs, and has their bill
     int trials, trials_failed;
     const char *metric_name, *goal;  // goal: "maximize" or "minimize"
     int best_trial;                  // -1: none yet

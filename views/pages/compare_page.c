@@ -56,6 +56,11 @@ static bool same(const struct rb_node *a, const struct rb_node *b, const char *k
     return strcmp(rb_document_text(a, key), rb_document_text(b, key)) == 0;
 }
 
+static bool pays(const struct rb_node *run)
+{
+    return !rb_document_flag(run, "is_free") && !rb_document_flag(run, "is_lent");
+}
+
 static bool has_curve(const struct rb_node *document)
 {
     for (const struct rb_node *c = rb_document_items(document, "curves"); c; c = c->next)
@@ -79,7 +84,7 @@ static void curves(struct rb_page *p, const struct rb_node *document)
     }
     rb_page_paragraph(p, "%s (%s) of the best report of any trial so far. A diamond is the end of a rung.",
                       rb_document_text(a, "metric_name"), rb_document_text(a, "goal"));
-    if (!rb_document_flag(a, "is_free") || !rb_document_flag(b, "is_free"))
+    if (pays(a) || pays(b))
         rb_page_chart(p, "compare-dollars", "The best result so far of both runs, against the dollars that each had spent.");
     rb_page_chart(p, "compare-time", "The best result so far of both runs, against the time since each began.");
 }

@@ -16,10 +16,10 @@ char *rb_runs_cost(const struct rb_run_row *row, int64_t uusd, char out[static 3
 {
     if (uusd < 0)
         snprintf(out, 32, "-");
-    else if (row->is_lent)
-        snprintf(out, 32, "by the pool");
     else if (uusd == 0 && row->is_free)
         snprintf(out, 32, "free");
+    else if (row->is_lent)
+        snprintf(out, 32, "by the pool");
     else
         rb_format_money(uusd, out);
     return out;
