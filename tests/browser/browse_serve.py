@@ -195,6 +195,7 @@ class Browse(unittest.TestCase):
             self.assertIn(words, rows[name]["error"], name)
             self.assertTrue(all(rows[name][key] is None for key in ("time_us", "cost_uusd", "trials", "best_metric")))
         self.assertIn("report.time_us.actual", self.many.fails(2, "compare", self.many.runs[0], team + "/wrong"))
+        self.assertIn("RB7006", self.many.fails(2, "compare", self.many.runs[0], team + "/pipe"))
         self.assertIn("/nowhere", self.many.fails(1, "browse", "--from", "/nowhere"))
         self.assertIn("--from DIR", self.many.fails(2, "browse", "--shared-only"))
         self.assertIn("this machine only", self.many.fails(2, "browse", "--serve", "0.0.0.0:80"))
