@@ -74,8 +74,9 @@ static void curves(struct rb_page *p, const struct rb_node *document)
     const struct rb_node *a = rb_document_items(document, "runs"), *b = a->next;
     rb_page_section(p, "curves", "The best result so far", NULL);
     if (!same(a, b, "metric_name") || !same(a, b, "goal")) {
-        rb_page_paragraph(p, "The two have different metrics, %s and %s: their curves cannot be compared.",
-                          rb_document_text(a, "metric_name"), rb_document_text(b, "metric_name"));
+        rb_page_paragraph(p, "The two have different metrics, %s (%s) and %s (%s): their curves cannot be compared.",
+                          rb_document_text(a, "metric_name"), rb_document_text(a, "goal"),
+                          rb_document_text(b, "metric_name"), rb_document_text(b, "goal"));
         return;
     }
     if (!has_curve(document)) {
