@@ -1,4 +1,5 @@
-// A plan's time of change says until when it counts as new: when it was kept, or, once a person is asked, two days later.
+// A plan's time of change says until when it counts as new: when it was kept, or, once a person is asked, two days
+// later.
 #include "commands/rbmcp/kept_plans.h"
 
 #include "base/arena.h"

@@ -1,5 +1,6 @@
-// Plans that `estimate` has kept, DIR/SHA256.json: where approve and run find them. The newest RB_LIMIT_MCP_PLANS stay, and
-// with them each one that a person has been asked to approve, for two days: one until it is approved, one until it is used.
+// Plans that `estimate` has kept, DIR/SHA256.json: where approve and run find them. The newest RB_LIMIT_MCP_PLANS
+// stay, and with them each one that a person has been asked to approve, for two days: one until it is approved, one
+// until it is used.
 #ifndef RB_COMMANDS_RBMCP_KEPT_PLANS_H
 #define RB_COMMANDS_RBMCP_KEPT_PLANS_H
 

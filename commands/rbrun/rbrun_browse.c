@@ -11,10 +11,11 @@
 // --- browse
 
 static const struct rb_option browse_options[] = {
-    {"from", 0, RB_OPT_STRING, true, "DIR", "show the reports in a shared folder, too (rbrun export --to folder:DIR)", 0,
-     0},
+    {"from", 0, RB_OPT_STRING, true, "DIR", "show the reports in a shared folder, too (rbrun export --to folder:DIR)",
+     0, 0},
     {"shared-only", 0, RB_OPT_FLAG, false, NULL, "only the reports of --from, and no run of this machine", 0, 0},
-    {"serve", 0, RB_OPT_STRING, false, "127.0.0.1:PORT", "where to serve the page (default: any port that is free)", 0, 0},
+    {"serve", 0, RB_OPT_STRING, false, "127.0.0.1:PORT", "where to serve the page (default: any port that is free)", 0,
+     0},
     {"html", 0, RB_OPT_STRING, false, "FILE.html", "write the list as a page, and serve nothing", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -23,8 +24,9 @@ static const struct rb_option browse_options[] = {
 static const struct rb_command browse_command = {
     .name = "rbrun browse",
     .usage = "[options]",
-    .summary = "Shows many runs as a page for a browser on this machine: states, dollars, deadlines, results; each leads "
-               "to its own page, live while it runs, and two can be compared. Ends with Ctrl-C.",
+    .summary =
+        "Shows many runs as a page for a browser on this machine: states, dollars, deadlines, results; each leads "
+        "to its own page, live while it runs, and two can be compared. Ends with Ctrl-C.",
     .examples = "  rbrun browse\n"
                 "  rbrun browse --from /mnt/team/reports\n"
                 "  rbrun browse --from /mnt/team/reports --shared-only --html /mnt/team/reports/index.html\n"
@@ -92,9 +94,10 @@ static const struct rb_option compare_options[] = {
 static const struct rb_command compare_command = {
     .name = "rbrun compare",
     .usage = "[options] RUN RUN",
-    .summary = "Shows two runs side by side: what their jobs differ in, dollars and times expected and actual, the best "
-               "configurations, rung by rung. RUN: its id, its job's name, or the beginning of either; DIR/RUN: a report "
-               "in a shared folder.",
+    .summary =
+        "Shows two runs side by side: what their jobs differ in, dollars and times expected and actual, the best "
+        "configurations, rung by rung. RUN: its id, its job's name, or the beginning of either; DIR/RUN: a report "
+        "in a shared folder.",
     .examples = "  rbrun compare digits-20261123-200159-nylxdb digits-20261124\n"
                 "  rbrun compare digits-20261124 /mnt/team/reports/digits-20261123-200159-nylxdb\n"
                 "  rbrun compare digits-20261123 digits-20261124 --html compare.html\n",

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 static const struct rb_option export_options[] = {
-    {"to", 0, RB_OPT_STRING, true, "SINK", "mlflow, tensorboard, optuna, csv or prometheus (default: the job's sinks); folder:DIR: the report, for others",
-     0, 0},
+    {"to", 0, RB_OPT_STRING, true, "SINK",
+     "mlflow, tensorboard, optuna, csv or prometheus (default: the job's sinks); folder:DIR: the report, for others", 0,
+     0},
     {"uri", 0, RB_OPT_STRING, false, "URL",
      "mlflow: the tracking server (default: the job's, else MLFLOW_TRACKING_URI)", 0, 0},
     {"experiment", 0, RB_OPT_STRING, false, "NAME", "mlflow: the experiment (default: the job's, else the job's name)",
@@ -34,7 +35,8 @@ static const struct rb_command export_command = {
     .usage = "[options] [RUN]",
     .summary =
         "Sends the results of a run to MLflow, or writes them for TensorBoard, Optuna, spreadsheets or Prometheus; or "
-        "shares its report in a folder. What is there already is not sent again. RUN: its id, its job's name, or the beginning of either; the newest.",
+        "shares its report in a folder. What is there already is not sent again. RUN: its id, its job's name, or the "
+        "beginning of either; the newest.",
     .examples = "  rbrun export digits-2026 --to tensorboard --dir tb\n"
                 "  rbrun export --to mlflow --uri http://127.0.0.1:5000\n"
                 "  rbrun export --to optuna --file study.db --schema 3.0\n"
@@ -52,8 +54,9 @@ static bool find_kind(const char *name, int *out, struct rb_err *err)
         if (strcmp(rb_sink_names[*out], name) == 0)
             return true;
     const char *meant = rb_closest(name, rb_sink_names, *out);
-    return rb_err_set(err, RB_E_SINK_CHOICE, "--to %.60s: expected mlflow, tensorboard, optuna, csv, prometheus or folder:DIR%s%s",
-                      name, meant ? "; did you mean " : "", meant ? meant : "");
+    return rb_err_set(err, RB_E_SINK_CHOICE,
+                      "--to %.60s: expected mlflow, tensorboard, optuna, csv, prometheus or folder:DIR%s%s", name,
+                      meant ? "; did you mean " : "", meant ? meant : "");
 }
 
 // The folder of "folder:DIR"; NULL: another sink.
@@ -243,7 +246,8 @@ static bool share_all(const struct rb_args *args, const struct rb_run_files *f, 
     for (int i = 0; (name = rb_args_nth(args, "to", i)); i++) {
         const char *folder = folder_of(name);
         if (folder && rb_args_flag(args, "follow"))
-            return rb_err_set(err, RB_E_SINK_CHOICE, "--follow sends to a sink; export to a folder again when it is over");
+            return rb_err_set(err, RB_E_SINK_CHOICE,
+                              "--follow sends to a sink; export to a folder again when it is over");
         if (folder && !rb_run_share(f, folder, &events, err))
             return false;
         if (folder)
@@ -260,8 +264,8 @@ static bool export_run(const struct rb_args *args, int *out_code, struct rb_err 
     (void)out_code;
     rb_arena_init(&f.arena);
     return rb_run_files_open_newest(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) &&
-           choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) &&
-           share_all(args, &f, err) && send_all(args, &f, specs, n, err);
+           choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) && share_all(args, &f, err) &&
+           send_all(args, &f, specs, n, err);
 }
 
 int rb_run_export(int argc, char **argv)

@@ -103,8 +103,8 @@ bool rb_run_files_open_listed(struct rb_run_files *f, const char *root, const ch
     *out = NULL;
     rb_arena_init(&f->arena);
     if (strlen(root) >= sizeof f->root || strlen(run_id) >= sizeof f->run_id)
-        return rb_err_set(err, RB_E_PATH_TOO_LONG, "this path is too long; name a shorter one with --state-dir: %.80s...",
-                          root);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG,
+                          "this path is too long; name a shorter one with --state-dir: %.80s...", root);
     strcpy(f->root, root);
     strcpy(f->run_id, run_id);
     snprintf(f->dir, sizeof f->dir, "%s/%s", root, run_id);

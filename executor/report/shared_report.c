@@ -24,10 +24,11 @@ bool rb_shared_report_is_name(const char *run)
 static bool check_name(const char *folder, const char *run, struct rb_err *err)
 {
     return rb_shared_report_is_name(run) ||
-           rb_err_set(err, RB_E_SHARED_REPORT,
-                      "%s/%.130s: expected the name of a run (letters, digits, \"-\", \"_\" and \".\", at most %d): rename "
-                      "or remove it",
-                      folder, run, MOST_NAME);
+           rb_err_set(
+               err, RB_E_SHARED_REPORT,
+               "%s/%.130s: expected the name of a run (letters, digits, \"-\", \"_\" and \".\", at most %d): rename "
+               "or remove it",
+               folder, run, MOST_NAME);
 }
 
 // ---- writing
@@ -36,7 +37,8 @@ static bool make_readable_directory(const char *path, struct rb_err *err)
 {
     if (mkdir(path, 0755) == 0)
         return chmod(path, 0755) == 0 || rb_err_set(err, RB_E_DIRECTORY, "%s: %s", path, strerror(errno));
-    return errno == EEXIST || rb_err_set(err, RB_E_DIRECTORY, "%s: cannot create the directory: %s", path, strerror(errno));
+    return errno == EEXIST ||
+           rb_err_set(err, RB_E_DIRECTORY, "%s: cannot create the directory: %s", path, strerror(errno));
 }
 
 static bool write_readable(const char *dir, const char *name, const struct rb_buf *bytes, struct rb_err *err)
@@ -49,15 +51,16 @@ static bool write_readable(const char *dir, const char *name, const struct rb_bu
     return ok;
 }
 
-bool rb_shared_report_write(const char *folder, const char *run, const struct rb_buf *document, const struct rb_buf *page,
-                            struct rb_err *err)
+bool rb_shared_report_write(const char *folder, const char *run, const struct rb_buf *document,
+                            const struct rb_buf *page, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf dir = RB_BUF_INIT;
     if (document->len > RB_LIMIT_SHARED_REPORT)
-        return rb_err_set(err, RB_E_SHARED_REPORT,
-                          "the report of %s has %zu bytes, and `rbrun browse` reads at most %d: share the page alone, by "
-                          "rbrun report --html",
-                          run, document->len, RB_LIMIT_SHARED_REPORT);
+        return rb_err_set(
+            err, RB_E_SHARED_REPORT,
+            "the report of %s has %zu bytes, and `rbrun browse` reads at most %d: share the page alone, by "
+            "rbrun report --html",
+            run, document->len, RB_LIMIT_SHARED_REPORT);
     rb_buf_printf(&dir, "%s/%s", folder, run);
     return check_name(folder, run, err) && make_readable_directory(folder, err) &&
            make_readable_directory(rb_buf_str(&dir), err) &&
@@ -84,8 +87,8 @@ static int open_report(const char *folder, const char *run)
 static bool cannot_open(const char *folder, const char *run, struct rb_err *err)
 {
     if (errno == ELOOP)
-        return rb_err_set(err, RB_E_SHARED_REPORT, "%s/%s: expected a file report.json in a folder, got a link: copy it",
-                          folder, run);
+        return rb_err_set(err, RB_E_SHARED_REPORT,
+                          "%s/%s: expected a file report.json in a folder, got a link: copy it", folder, run);
     return rb_err_set(err, errno == ENOENT || errno == ENOTDIR ? RB_E_FILE_MISSING : RB_E_FILE_READ,
                       "cannot read %s/%s/report.json: %s", folder, run, strerror(errno));
 }
@@ -95,11 +98,11 @@ static bool check_file(int fd, const char *folder, const char *run, struct stat 
     if (fstat(fd, st) != 0)
         return cannot_open(folder, run, err);
     if (!S_ISREG(st->st_mode))
-        return rb_err_set(err, RB_E_SHARED_REPORT, "%s/%s/report.json: expected a file, got another kind: remove it", folder,
-                          run);
+        return rb_err_set(err, RB_E_SHARED_REPORT, "%s/%s/report.json: expected a file, got another kind: remove it",
+                          folder, run);
     return st->st_size <= RB_LIMIT_SHARED_REPORT ||
-           rb_err_set(err, RB_E_SHARED_REPORT, "%s/%s/report.json has %jd bytes, expected at most %d: remove it", folder,
-                      run, (intmax_t)st->st_size, RB_LIMIT_SHARED_REPORT);
+           rb_err_set(err, RB_E_SHARED_REPORT, "%s/%s/report.json has %jd bytes, expected at most %d: remove it",
+                      folder, run, (intmax_t)st->st_size, RB_LIMIT_SHARED_REPORT);
 }
 
 bool rb_shared_report_read(const char *folder, const char *run, char **out_bytes, size_t *out_n, struct rb_err *err)

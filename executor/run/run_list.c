@@ -193,8 +193,8 @@ bool rb_run_list_read(const struct rb_run_sources *sources, const struct rb_run_
     *out = (struct rb_run_list){0};
     rb_arena_init(&out->arena);
     struct reader r = {.before = before, .to = out, .root = root};
-    if (!sources->without_own && (!rb_run_dir_root(sources->state_dir, root, sizeof root, err) ||
-                                  !rb_run_dir_each(root, take_own, &r, err)))
+    if (!sources->without_own &&
+        (!rb_run_dir_root(sources->state_dir, root, sizeof root, err) || !rb_run_dir_each(root, take_own, &r, err)))
         return false;
     for (int i = 0; i < sources->n_folders; i++) {
         r.folder = sources->folders[i];

@@ -18,9 +18,9 @@ struct rb_run_list {
     int n;
 };
 
-// Reads all of them, newest first. A run that cannot be read is one of the rows, and says why. before: an earlier list of
-// the same sources: rows whose files have not changed since are taken over from it; NULL: none. Finish *out with
-// rb_run_list_finish, also after a failure; a zeroed list may be finished.
+// Reads all of them, newest first. A run that cannot be read is one of the rows, and says why. before: an earlier
+// list of the same sources: rows whose files have not changed since are taken over from it; NULL: none. Finish *out
+// with rb_run_list_finish, also after a failure; a zeroed list may be finished.
 bool rb_run_list_read(const struct rb_run_sources *sources, const struct rb_run_list *before, struct rb_run_list *out,
                       struct rb_err *err);
 void rb_run_list_finish(struct rb_run_list *l);

@@ -45,8 +45,8 @@ static enum rb_run_promise promise_of(const struct rb_run_row *row, bool ended_a
     return is(row, "running") || is(row, "interrupted") ? RB_RUN_PROMISE_OPEN : RB_RUN_PROMISE_NONE;
 }
 
-// The plan's probability is about the plan's deadline: a run with a later one was promised nothing. Of a deadline that is
-// an instant, less is left when the run begins.
+// The plan's probability is about the plan's deadline: a run with a later one was promised nothing. Of a deadline
+// that is an instant, less is left when the run begins.
 static double promised(double p, int64_t planned_us, bool is_instant, int64_t deadline_us)
 {
     const bool same = deadline_us == planned_us || (is_instant && deadline_us < planned_us);
@@ -266,14 +266,16 @@ bool rb_run_row_read(const struct rb_node *document, struct rb_arena *arena, str
     row.run = out->run;
     row.from = out->from;
     if (!rb_node_string(at(document, "format"), &format, NULL) || strcmp(format, "rb-run-page/1") != 0)
-        return rb_node_refuse(document, err, RB_E_REPORT_FORMAT,
-                              "expected a document of format rb-run-page/1, as `rbrun export --to folder:DIR` writes it");
+        return rb_node_refuse(
+            document, err, RB_E_REPORT_FORMAT,
+            "expected a document of format rb-run-page/1, as `rbrun export --to folder:DIR` writes it");
     if (!need_text(document, "report.outcome", arena, &row.outcome, err) ||
         !need_text(document, "plan.job.config.name", arena, &row.job, err) ||
         !need_text(document, "plan.job.config.metric.name", arena, &row.metric_name, err) ||
-        !need_text(document, "plan.job.config.metric.goal", arena, &row.goal, err) || !read_figures(document, &row, err) ||
-        !read_trials(document, &row, err) || !read_infras(document, arena, &row, err) ||
-        !read_prices(document, &row, err) || !read_promise(document, &row, err))
+        !need_text(document, "plan.job.config.metric.goal", arena, &row.goal, err) ||
+        !read_figures(document, &row, err) || !read_trials(document, &row, err) ||
+        !read_infras(document, arena, &row, err) || !read_prices(document, &row, err) ||
+        !read_promise(document, &row, err))
         return false;
     *out = row;
     return true;

@@ -33,9 +33,10 @@ struct rb_run_row {
 
 // Strings are copied into the arena. at_work: some process executes the run.
 void rb_run_row_of_report(const struct rb_report *report, bool at_work, struct rb_arena *arena, struct rb_run_row *out);
-// From an rb-run-page/1 that someone else wrote: every value is checked, and an error names its place. run and from are
-// left alone.
-bool rb_run_row_read(const struct rb_node *document, struct rb_arena *arena, struct rb_run_row *out, struct rb_err *err);
+// From an rb-run-page/1 that someone else wrote: every value is checked, and an error names its place. run and from
+// are left alone.
+bool rb_run_row_read(const struct rb_node *document, struct rb_arena *arena, struct rb_run_row *out,
+                     struct rb_err *err);
 struct rb_run_row rb_run_row_unreadable(const char *run, const struct rb_err *why, struct rb_arena *arena);
 void rb_run_row_copy(const struct rb_run_row *row, struct rb_arena *arena, struct rb_run_row *out);
 

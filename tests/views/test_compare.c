@@ -1,5 +1,5 @@
-// Two runs side by side: dollars between instants, the best result so far, what jobs differ in, and whether a deadline was
-// kept. All from documents, as others may have written them.
+// Two runs side by side: dollars between instants, the best result so far, what jobs differ in, and whether a
+// deadline was kept. All from documents, as others may have written them.
 #include "views/pages/compare_document.h"
 #include "views/pages/compare_page.h"
 #include "views/pages/document.h"
@@ -22,8 +22,8 @@ struct run {
     bool ended_at_deadline;
 };
 
-static const struct run plain = {"complete", "maximize", "", "\"deadline_us\":100,\"estimate\":{\"p_deadline\":0.97},", 50,
-                                 "100", false};
+static const struct run plain = {
+    "complete", "maximize", "", "\"deadline_us\":100,\"estimate\":{\"p_deadline\":0.97},", 50, "100", false};
 
 static struct rb_doc document_of(const struct run *r)
 {
@@ -35,17 +35,21 @@ static struct rb_doc document_of(const struct run *r)
         "{\"format\":\"rb-run-page/1\",\"report\":{\"outcome\":\"%s\",\"started_at_us\":7,\"ended_at_deadline\":%s,"
         "\"best\":{\"trial\":1,\"metric\":0.5,\"params\":{\"lr\":0.1,\"opt\":\"sgd\"}},"
         "\"time_us\":{\"predicted\":null,\"actual\":%jd},\"cost_uusd\":{\"predicted\":{\"mean\":900},\"actual\":1000},"
-        "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":1,\"gpus_per_trial\":1,\"end_us\":25,\"cost_uusd\":400},"
+        "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":1,\"gpus_per_trial\":1,\"end_us\":25,\"cost_uusd\":400}"
+        ","
         "{\"stage\":1,\"trials\":1,\"resource_end\":3,\"gpus_per_trial\":1,\"end_us\":null,\"cost_uusd\":600}],"
         "\"trials\":[{\"state\":\"completed\"},{\"state\":\"failed\"}],"
         "\"nodes\":[{\"infra\":\"aws/us-east-1/us-east-1a\"},{\"infra\":\"aws/us-east-1\"},{\"infra\":\"local\"}]},"
-        "\"plan\":{%s\"policy\":\"elastic\",\"planner\":\"optimal\",\"prices\":[{\"uusd_per_hour\":0},{\"uusd_per_hour\":5}],"
+        "\"plan\":{%s\"policy\":\"elastic\",\"planner\":\"optimal\",\"prices\":[{\"uusd_per_hour\":0},{\"uusd_per_"
+        "hour\":5}],"
         "\"job\":{\"config\":{%s\"name\":\"j\",\"metric\":{\"name\":\"m\",\"goal\":\"%s\"}}}},"
         "\"history\":{\"limits\":{\"deadline_us\":%s,\"budget_uusd\":null},"
         "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[[10,100],[20,300],[\"x\"],[40,1000]]},"
         "\"reports\":{\"columns\":[\"at_us\",\"resource\",\"metric\"],\"trials\":["
-        "{\"trial\":1,\"rows\":[[30,2,0.5],[12,1,0.2],[15,1,null]]},{\"trial\":0,\"rows\":[[15,1,0.3],[35,2,0.4],7]}]}}}",
-        r->outcome, r->ended_at_deadline ? "true" : "false", (intmax_t)r->time_us, r->plan, r->job, r->goal, r->deadline);
+        "{\"trial\":1,\"rows\":[[30,2,0.5],[12,1,0.2],[15,1,null]]},{\"trial\":0,\"rows\":[[15,1,0.3],[35,2,0.4],7]}]}}"
+        "}",
+        r->outcome, r->ended_at_deadline ? "true" : "false", (intmax_t)r->time_us, r->plan, r->job, r->goal,
+        r->deadline);
     if (!rb_doc_parse_json(&doc, "run", rb_buf_str(&text), text.len, &err))
         fail_msg("%s", err.message);
     rb_buf_finish(&text);
@@ -176,7 +180,8 @@ static void differences_are_found_in_both(void **state)
     a.job = "\"only_a\":{\"x\":1,\"y\":null},\"list\":[1,2],\"mixed\":{\"k\":1},\"same\":{\"z\":[{}]},";
     b.job = "\"list\":[1,3],\"mixed\":7,\"same\":{\"z\":[{}]},\"only_b\":true,";
     compare(&a, &b, &out);
-    holds(&out, "\"differences\":[{\"key\":\"only_a.x\",\"values\":[\"1\",null]},{\"key\":\"only_a.y\",\"values\":[\"null\",null]},"
+    holds(&out, "\"differences\":[{\"key\":\"only_a.x\",\"values\":[\"1\",null]},{\"key\":\"only_a.y\",\"values\":["
+                "\"null\",null]},"
                 "{\"key\":\"list\",\"values\":[\"[1,2]\",\"[1,3]\"]},{\"key\":\"mixed\",\"values\":[null,\"7\"]},"
                 "{\"key\":\"mixed.k\",\"values\":[\"1\",null]},{\"key\":\"only_b\",\"values\":[null,\"true\"]}]");
     rb_buf_finish(&out);
@@ -209,7 +214,7 @@ static void the_page_compares_only_what_can_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_has_what_the_report_says),        cmocka_unit_test(deadlines_are_kept_or_not),
+        cmocka_unit_test(a_row_has_what_the_report_says),         cmocka_unit_test(deadlines_are_kept_or_not),
         cmocka_unit_test(only_the_planned_deadline_was_promised), cmocka_unit_test(curves_and_rungs),
         cmocka_unit_test(differences_are_found_in_both),          cmocka_unit_test(the_page_compares_only_what_can_be),
     };

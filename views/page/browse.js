@@ -1,5 +1,5 @@
-// The page of many runs: filters the rows by words, and chooses two of them to compare. What was chosen stays when a newer
-// list replaces the table. Without this script the list is whole, and each row still leads to its run.
+// The page of many runs: filters the rows by words, and chooses two of them to compare. What was chosen stays when a
+// newer list replaces the table. Without this script the list is whole, and each row still leads to its run.
 "use strict";
 (function () {
     var section = document.getElementById("runs");

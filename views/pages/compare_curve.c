@@ -92,8 +92,7 @@ static void take_spent(struct rb_compare_curve *c, const struct rb_node *spent)
     c->spent = rb_xcalloc((size_t)n + 1, sizeof *c->spent);
     for (const struct rb_node *row = n ? rows->first : NULL; row; row = row->next) {
         struct rb_compare_spent *s = &c->spent[c->n_spent];
-        if (whole(row, at, &s->at_us) && whole(row, uusd, &s->uusd) &&
-            (c->n_spent == 0 || s->at_us >= s[-1].at_us))
+        if (whole(row, at, &s->at_us) && whole(row, uusd, &s->uusd) && (c->n_spent == 0 || s->at_us >= s[-1].at_us))
             c->n_spent++;
     }
 }
@@ -127,7 +126,8 @@ void rb_compare_curve_make(struct rb_compare_curve *out, const struct rb_node *d
 {
     const struct rb_node *history = rb_document_member(document, "history");
     *out = (struct rb_compare_curve){0};
-    out->minimize = strcmp(rb_document_text(rb_document_at(document, "plan.job.config.metric"), "goal"), "minimize") == 0;
+    out->minimize =
+        strcmp(rb_document_text(rb_document_at(document, "plan.job.config.metric"), "goal"), "minimize") == 0;
     take_reports(out, rb_document_member(history, "reports"));
     keep_improvements(out);
     take_spent(out, rb_document_member(history, "spent"));

@@ -86,7 +86,8 @@ static void curves(struct rb_page *p, const struct rb_node *document)
     rb_page_paragraph(p, "%s (%s) of the best report of any trial so far. A diamond is the end of a rung.",
                       rb_document_text(a, "metric_name"), rb_document_text(a, "goal"));
     if (pays(a) || pays(b))
-        rb_page_chart(p, "compare-dollars", "The best result so far of both runs, against the dollars that each had spent.");
+        rb_page_chart(p, "compare-dollars",
+                      "The best result so far of both runs, against the dollars that each had spent.");
     rb_page_chart(p, "compare-time", "The best result so far of both runs, against the time since each began.");
 }
 

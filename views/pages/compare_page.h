@@ -1,5 +1,5 @@
-// Two runs side by side as a page, from their rb-compare/1: figures, what their jobs differ in, best configurations, and
-// the best metric so far against dollars and against time on one chart each, with the ends of rungs.
+// Two runs side by side as a page, from their rb-compare/1: figures, what their jobs differ in, best configurations,
+// and the best metric so far against dollars and against time on one chart each, with the ends of rungs.
 #ifndef RB_VIEWS_COMPARE_PAGE_H
 #define RB_VIEWS_COMPARE_PAGE_H
 

@@ -8,7 +8,7 @@
 
 struct totals {
     int runs, running, ended, unreadable;
-    int kept, judged;              // deadlines of runs that are over
+    int kept, judged;                 // deadlines of runs that are over
     int64_t cost_uusd, expected_uusd; // expected: of runs that are over and had a prediction,
     int64_t beside_uusd;              // which cost this
     bool has_price, has_folder;
@@ -127,7 +127,8 @@ static void write_document(const struct rb_run_list *list, struct rb_buf *out)
     rb_run_list_write(list, &j);
 }
 
-void rb_runs_page_write(const struct rb_run_list *list, const char *const *addresses, bool live, struct rb_buf *out_page)
+void rb_runs_page_write(const struct rb_run_list *list, const char *const *addresses, bool live,
+                        struct rb_buf *out_page)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT, document = RB_BUF_INIT;
     const struct totals totals = totals_of(list);

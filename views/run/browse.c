@@ -1,5 +1,6 @@
-// Addresses behind the token: "/" the list; "/run/PLACE/RUN/" the page of a run, with "data.json" beside it while the run
-// goes on; "/compare/PLACE/RUN/PLACE/RUN/". PLACE is 0 for this machine's own runs, and k for the k-th shared folder.
+// Addresses behind the token: "/" the list; "/run/PLACE/RUN/" the page of a run, with "data.json" beside it while the
+// run goes on; "/compare/PLACE/RUN/PLACE/RUN/". PLACE is 0 for this machine's own runs, and k for the k-th shared
+// folder.
 #include "views/run/browse.h"
 
 #include "base/clock.h"
@@ -231,8 +232,8 @@ static bool make_comparison(struct browse *b, const struct rb_run_ref two[static
         snprintf(addresses[i], sizeof addresses[i], "../../../../../run/%d/%s/", place_of(b->sources, two[i].from),
                  two[i].run);
     return rb_run_refs_compare(b->sources->state_dir, two, &document, err) &&
-           rb_compare_page_write(rb_buf_str(&document), document.len,
-                                 (const char *const[]){addresses[0], addresses[1]}, out, err);
+           rb_compare_page_write(rb_buf_str(&document), document.len, (const char *const[]){addresses[0], addresses[1]},
+                                 out, err);
 }
 
 static bool show_comparison(struct browse *b, const char *path, struct rb_buf *out)

@@ -1,5 +1,6 @@
-// rbrun browse: serves a page over many runs, the pages of the runs, and comparisons of two, on this machine's loopback to
-// those who have the address (views/live/live_server.h). It reads journals and shared reports; nothing waits for it.
+// rbrun browse: serves a page over many runs, the pages of the runs, and comparisons of two, on this machine's
+// loopback to those who have the address (views/live/live_server.h). It reads journals and shared reports; nothing
+// waits for it.
 #ifndef RB_VIEWS_RUN_BROWSE_H
 #define RB_VIEWS_RUN_BROWSE_H
 

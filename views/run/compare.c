@@ -29,8 +29,8 @@ static bool own_document(const char *state_dir, const char *run, char out_id[sta
     return ok;
 }
 
-static bool document_of(const char *state_dir, const struct rb_run_ref *ref, char out_id[static 128], struct rb_buf *out,
-                        struct rb_err *err)
+static bool document_of(const char *state_dir, const struct rb_run_ref *ref, char out_id[static 128],
+                        struct rb_buf *out, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *bytes = NULL;
     size_t n;

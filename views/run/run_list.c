@@ -51,8 +51,7 @@ bool rb_run_list_print(const struct rb_run_sources *sources, bool json, struct r
     RB_AUTO(rb_run_list_finish) struct rb_run_list list = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
-    if (!rb_run_list_read(sources, NULL, &list, err) ||
-        (!json && list.n == 0 && !say_none(sources->state_dir, err)))
+    if (!rb_run_list_read(sources, NULL, &list, err) || (!json && list.n == 0 && !say_none(sources->state_dir, err)))
         return false;
     rb_json_init(&j, &out, false);
     if (json)

@@ -141,8 +141,9 @@ static void probability_figure(struct rb_text_table *t, const struct rb_node *ru
 static void on_time_figure(struct rb_text_table *t, const struct rb_node *run, const char *key)
 {
     const struct rb_node *kept = rb_document_member(run, key);
-    const bool is_open = rb_document_member(run, "deadline_us") && (strcmp(rb_document_text(run, "outcome"), "running") == 0 ||
-                                                                    strcmp(rb_document_text(run, "outcome"), "interrupted") == 0);
+    const bool is_open =
+        rb_document_member(run, "deadline_us") && (strcmp(rb_document_text(run, "outcome"), "running") == 0 ||
+                                                   strcmp(rb_document_text(run, "outcome"), "interrupted") == 0);
     rb_text_table_cell(t, "%s", kept ? (kept->boolean ? "kept" : "missed") : is_open ? "open" : UNKNOWN);
     if (kept && !kept->boolean)
         rb_text_table_mark_failed(t);
@@ -228,7 +229,8 @@ static void fill_best(struct rb_text_table *t, const struct rb_node *document)
 
 // ---- rungs
 
-static void rung_row(struct rb_text_table *t, const char *name, const struct rb_run_row *run, const struct rb_node *rung)
+static void rung_row(struct rb_text_table *t, const char *name, const struct rb_run_row *run,
+                     const struct rb_node *rung)
 {
     integer_cell(t, rb_document_int(rung, "stage"));
     text_cell(t, name);
@@ -268,8 +270,8 @@ static void set_names(struct rb_compare_tables *out, const struct rb_node *docum
     const bool same = strcmp(rb_document_text(runs[0], "run"), rb_document_text(runs[1], "run")) == 0;
     for (int k = 0; k < 2; k++) {
         const char *from = rb_document_text(runs[k], "from");
-        snprintf(out->names[k], sizeof out->names[k], same ? "%.127s (%.60s)" : "%.127s", rb_document_text(runs[k], "run"),
-                 from[0] ? from : "this machine");
+        snprintf(out->names[k], sizeof out->names[k], same ? "%.127s (%.60s)" : "%.127s",
+                 rb_document_text(runs[k], "run"), from[0] ? from : "this machine");
     }
 }
 

@@ -14,7 +14,8 @@ struct rb_compare_table {
     struct rb_text_table table;
 };
 
-// The names of the two runs in headings, borrowed from the document: their ids, with the folder where both are the same.
+// The names of the two runs in headings, borrowed from the document: their ids, with the folder where both are the
+// same.
 struct rb_compare_tables {
     char names[2][192];
     struct rb_compare_table items[RB_COMPARE_TABLES];

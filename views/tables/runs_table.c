@@ -109,9 +109,9 @@ static void fill_row(struct rb_text_table *t, const struct rb_run_row *row, bool
 void rb_runs_table(const struct rb_run_row *rows, int n, bool with_from, struct rb_text_table *out)
 {
     static const struct rb_text_column columns[] = {
-        {"run", false, 0},    {"state", false, 0},      {"started (UTC)", false, 0}, {"cost", true, 0},
-        {"expected", true, 0}, {"time", true, 0},       {"expected", true, 0},       {"P(on time)", true, 0},
-        {"on time", false, 0}, {"trials", true, 0},     {"best", true, 0},           {"metric", false, 0},
+        {"run", false, 0},     {"state", false, 0}, {"started (UTC)", false, 0}, {"cost", true, 0},
+        {"expected", true, 0}, {"time", true, 0},   {"expected", true, 0},       {"P(on time)", true, 0},
+        {"on time", false, 0}, {"trials", true, 0}, {"best", true, 0},           {"metric", false, 0},
         {"where", false, 0},   {"from", false, 0},
     };
     rb_text_table_init(out, columns, (int)(sizeof columns / sizeof *columns) - !with_from);
