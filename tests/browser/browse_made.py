@@ -90,7 +90,7 @@ class Many:
         run = subprocess.Popen(self.made.command("rbrun", "browse", "--state-dir", "state", *args), cwd=self.folder,
                                env=self.made.env, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         for line in run.stderr:
-            told = re.search(r"look at it: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)$", line.strip())
-            if told:
-                return run, told.group(1)
-        raise AssertionError("rbrun browse told no address")
+            found = re.search(r"look at it: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)$", line.strip())
+            if found:
+                return run, found.group(1)
+        raise AssertionError("rbrun browse printed no address")
