@@ -31,7 +31,10 @@
 #define RB_LIMIT_MCP_LINE       (4 << 20)   // a message names files, it does not hold them
 #define RB_LIMIT_MCP_OUTPUT     (16 << 20)  // what one tool returns; a plan of 64 stages is 100 KiB
 #define RB_LIMIT_MCP_TEXT       4096        // one string of a tool's result: names and commands come from strangers
+#define RB_LIMIT_MCP_PLANS      100         // that estimate keeps: an agent estimates all day
 #define RB_LIMIT_MCP_CALLS      8           // tools at work at once
+#define RB_LIMIT_SHARED_REPORT  (16 << 20)  // 1000 trials with 400 reports each are 9 MiB; it was written by others
+#define RB_LIMIT_SHARED_REPORTS 10000       // of one folder: more belong into several
 #define RB_LIMIT_USER_DATA      16384       // EC2: 16 KiB before base64
 
 #endif

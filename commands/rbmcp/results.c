@@ -1,6 +1,7 @@
 #include "commands/rbmcp/results.h"
 
 #include "commands/rbmcp/clean.h"
+#include "commands/rbmcp/kept_plans.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>
@@ -78,15 +79,13 @@ static bool is_format(const struct rb_doc *doc, const char *format)
 static void keep_plan(struct rb_mcp_setting *s, struct rb_mcp_call *call, struct rb_buf *out_more)
 {
     RB_AUTO(rb_auto_free) char *bytes = NULL;
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     char digest[65];
     size_t n;
     struct rb_json j;
     if (!rb_read_file(call->work.keep, RB_LIMIT_PLAN_BYTES, &bytes, &n, NULL))
         return;
     rb_digest_sha256(bytes, n, digest);
-    rb_buf_printf(&path, "%s/%s.json", s->sandbox.plans, digest);
-    if (rename(call->work.keep, rb_buf_str(&path)) != 0)
+    if (!rb_mcp_plans_keep(s->sandbox.plans, call->work.keep, digest))
         return;
     rb_json_init(&j, out_more, false);
     rb_json_put(&j, "{plan: 'rb://plans/%s' plan_sha256: %s}", digest, digest);

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/text/units.h"
 #include "commands/mcp_schemas.h" // generated: rb_schema_*
+#include "commands/rbmcp/kept_plans.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>
@@ -168,7 +169,7 @@ static bool digest_file(const char *path, char out_hex[65], struct rb_err *err)
     return true;
 }
 
-// Files nothing but a request: what counts is what a person types.
+// Files nothing: what counts is what a person types. The plan stays for that long.
 static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
                             struct rb_err *err)
 {
@@ -179,6 +180,7 @@ static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args
     if (!rb_mcp_sandbox_plan(&s->sandbox, text_of(args, "plan"), plan, err) ||
         !rb_node_money(rb_node_member(args, "max_cost"), &uusd, err) || !digest_file(plan, digest, err))
         return false;
+    rb_mcp_plans_hold(s->sandbox.plans, plan);
     rb_buf_printf(&approval, "%s/approval-%.12s.json", s->sandbox.root, digest);
     rb_buf_puts(&command, "rbplan approve ");
     rb_buf_shell_quote(&command, plan);

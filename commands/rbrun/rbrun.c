@@ -26,6 +26,8 @@ static void keep_private(void)
 }
 
 const struct rb_subcommand rb_run_subcommands[] = {
+    {"browse", "shows many runs as a page, and compares two", rb_run_browse},
+    {"compare", "shows two runs side by side", rb_run_compare},
     {"doctor", "checks everything a run needs, and launches nothing", rb_run_doctor},
     {"explain", "explains the number of an error", rb_run_explain},
     {"export", "sends results to MLflow, TensorBoard, Optuna, CSV or Prometheus", rb_run_export},

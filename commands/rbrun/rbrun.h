@@ -37,6 +37,8 @@ int rb_run_replay(int argc, char **argv);
 int rb_run_logs(int argc, char **argv);
 int rb_run_fetch(int argc, char **argv);
 int rb_run_export(int argc, char **argv);
+int rb_run_browse(int argc, char **argv);
+int rb_run_compare(int argc, char **argv);
 int rb_run_gc(int argc, char **argv);
 int rb_run_doctor(int argc, char **argv);
 int rb_run_explain(int argc, char **argv);

@@ -5,6 +5,7 @@
 #include "executor/sinks/export.h"
 #include "executor/sinks/sink_place.h"
 #include "profiles/job/job_sinks.h"
+#include "views/run/share.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -14,8 +15,9 @@
 #include <unistd.h>
 
 static const struct rb_option export_options[] = {
-    {"to", 0, RB_OPT_STRING, true, "SINK", "mlflow, tensorboard, optuna, csv or prometheus (default: the job's sinks)",
-     0, 0},
+    {"to", 0, RB_OPT_STRING, true, "SINK",
+     "mlflow, tensorboard, optuna, csv or prometheus (default: the job's sinks); folder:DIR: the report, for others", 0,
+     0},
     {"uri", 0, RB_OPT_STRING, false, "URL",
      "mlflow: the tracking server (default: the job's, else MLFLOW_TRACKING_URI)", 0, 0},
     {"experiment", 0, RB_OPT_STRING, false, "NAME", "mlflow: the experiment (default: the job's, else the job's name)",
@@ -32,11 +34,13 @@ static const struct rb_command export_command = {
     .name = "rbrun export",
     .usage = "[options] [RUN]",
     .summary =
-        "Sends the results of a run to MLflow, or writes them for TensorBoard, Optuna, spreadsheets or Prometheus. "
-        "What is there already is not sent again. RUN: its id, its job's name, or the beginning of either; the newest.",
+        "Sends the results of a run to MLflow, or writes them for TensorBoard, Optuna, spreadsheets or Prometheus; or "
+        "shares its report in a folder. What is there already is not sent again. RUN: its id, its job's name, or the "
+        "beginning of either; the newest.",
     .examples = "  rbrun export digits-2026 --to tensorboard --dir tb\n"
                 "  rbrun export --to mlflow --uri http://127.0.0.1:5000\n"
                 "  rbrun export --to optuna --file study.db --schema 3.0\n"
+                "  rbrun export digits-2026 --to folder:/mnt/team/reports\n"
                 "  rbrun export digits-2026\n",
     .options = export_options,
     .max_args = 1,
@@ -50,8 +54,15 @@ static bool find_kind(const char *name, int *out, struct rb_err *err)
         if (strcmp(rb_sink_names[*out], name) == 0)
             return true;
     const char *meant = rb_closest(name, rb_sink_names, *out);
-    return rb_err_set(err, RB_E_SINK_CHOICE, "--to %.60s: expected mlflow, tensorboard, optuna, csv or prometheus%s%s",
-                      name, meant ? "; did you mean " : "", meant ? meant : "");
+    return rb_err_set(err, RB_E_SINK_CHOICE,
+                      "--to %.60s: expected mlflow, tensorboard, optuna, csv, prometheus or folder:DIR%s%s", name,
+                      meant ? "; did you mean " : "", meant ? meant : "");
+}
+
+// The folder of "folder:DIR"; NULL: another sink.
+static const char *folder_of(const char *name)
+{
+    return strncmp(name, "folder:", 7) == 0 && name[7] ? name + 7 : NULL;
 }
 
 static struct rb_sink_spec of_job(const struct rb_sink_list *sinks, int kind)
@@ -67,8 +78,11 @@ static bool choose(const struct rb_args *args, const struct rb_run_files *f, str
 {
     const struct rb_sink_list *sinks = &f->plan.job->sinks;
     const char *name;
-    int n = 0, kind;
+    int n = 0, kind, n_folders = 0;
     for (int i = 0; (name = rb_args_nth(args, "to", i)); i++) {
+        n_folders += folder_of(name) != NULL;
+        if (folder_of(name))
+            continue;
         if (!find_kind(name, &kind, err))
             return false;
         bool again = false;
@@ -77,13 +91,13 @@ static bool choose(const struct rb_args *args, const struct rb_run_files *f, str
         if (!again)
             specs[n++] = of_job(sinks, kind);
     }
-    for (int i = 0; n == 0 && i < sinks->n; i++)
-        specs[n + i] = sinks->items[i];
-    *out_n = n ? n : sinks->n;
-    return *out_n > 0 ||
+    for (int i = 0; n == 0 && n_folders == 0 && i < sinks->n; i++)
+        specs[i] = sinks->items[i];
+    *out_n = n || n_folders ? n : sinks->n;
+    return *out_n > 0 || n_folders > 0 ||
            rb_err_set(err, RB_E_SINK_CHOICE,
-                      "where to? The job of %s names no sinks: say --to mlflow, tensorboard, optuna, csv or "
-                      "prometheus",
+                      "where to? The job of %s names no sinks: say --to mlflow, tensorboard, optuna, csv, "
+                      "prometheus or folder:DIR",
                       f->run_id);
 }
 
@@ -117,7 +131,8 @@ static bool apply_one(const struct setting *s, const struct rb_args *args, const
         used = true;
     }
     return !text || used ||
-           rb_err_set(err, RB_E_SINK_CHOICE, "--%s: %s has no such setting", s->option, rb_sink_names[specs[0].kind]);
+           rb_err_set(err, RB_E_SINK_CHOICE, "--%s: %s has no such setting", s->option,
+                      n ? rb_sink_names[specs[0].kind] : "folder:DIR");
 }
 
 static bool apply(const struct rb_args *args, struct rb_arena *arena, struct rb_sink_spec *specs, int n,
@@ -211,6 +226,36 @@ static bool send_all(const struct rb_args *args, struct rb_run_files *f, struct 
     return ok;
 }
 
+static void print_shared(const char *folder, const char *run_id, int64_t events, bool json)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    if (!json) {
+        printf("folder: %s/%s\n", folder, run_id);
+        return;
+    }
+    rb_json_init(&j, &text, false);
+    rb_json_put(&j, "{format: 'rb-export/1', sink: 'folder', target: '%s/%s', events: %jd}", folder, run_id, events);
+    printf("%s\n", rb_buf_str(&text));
+}
+
+static bool share_all(const struct rb_args *args, const struct rb_run_files *f, struct rb_err *err)
+{
+    const char *name;
+    int64_t events;
+    for (int i = 0; (name = rb_args_nth(args, "to", i)); i++) {
+        const char *folder = folder_of(name);
+        if (folder && rb_args_flag(args, "follow"))
+            return rb_err_set(err, RB_E_SINK_CHOICE,
+                              "--follow sends to a sink; export to a folder again when it is over");
+        if (folder && !rb_run_share(f, folder, &events, err))
+            return false;
+        if (folder)
+            print_shared(folder, f->run_id, events, rb_args_flag(args, "json"));
+    }
+    return true;
+}
+
 static bool export_run(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
@@ -219,7 +264,7 @@ static bool export_run(const struct rb_args *args, int *out_code, struct rb_err 
     (void)out_code;
     rb_arena_init(&f.arena);
     return rb_run_files_open_newest(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) &&
-           choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) &&
+           choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) && share_all(args, &f, err) &&
            send_all(args, &f, specs, n, err);
 }
 

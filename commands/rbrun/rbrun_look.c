@@ -20,7 +20,8 @@ static const struct rb_command list_command = {
 static bool list(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     (void)out_code;
-    return rb_run_list_print(rb_run_state_dir(args), rb_args_flag(args, "json"), err);
+    const struct rb_run_sources own = {.state_dir = rb_run_state_dir(args)};
+    return rb_run_list_print(&own, rb_args_flag(args, "json"), err);
 }
 
 int rb_run_list(int argc, char **argv)

@@ -43,7 +43,8 @@ static const struct rb_option run_options[] = {
 
 static const struct rb_command run_command = {
     .name = "rbrun",
-    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | export | stop | gc | "
+    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | browse | compare | logs | fetch | "
+             "export | stop | gc | "
              "doctor | "
              "replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",

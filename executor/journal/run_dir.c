@@ -121,11 +121,16 @@ static const char *stamp_of(const char *name)
     return stamp[15] == '-' ? stamp : NULL;
 }
 
+int rb_run_dir_newest_first(const char *a, const char *b)
+{
+    const char *x = stamp_of(a), *y = stamp_of(b);
+    const int by_time = strcmp(y ? y : "", x ? x : "");
+    return by_time ? by_time : strcmp(a, b);
+}
+
 static int newest_first(const void *a, const void *b)
 {
-    const char *const *x = a, *const *y = b;
-    const int by_time = strcmp(stamp_of(*y), stamp_of(*x));
-    return by_time ? by_time : strcmp(*x, *y);
+    return rb_run_dir_newest_first(*(const char *const *)a, *(const char *const *)b);
 }
 
 struct names {

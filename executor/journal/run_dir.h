@@ -17,6 +17,8 @@ bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id,
 // its newest run is taken, and *out_n_others is the number of its others.
 bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
                      size_t dir_size, int *out_n_others, struct rb_err *err);
+// Orders names for qsort: newest first, then those that are no run ids.
+int rb_run_dir_newest_first(const char *a, const char *b);
 // Calls fn for every run, newest first.
 bool rb_run_dir_each(const char *root, void (*fn)(void *ctx, const char *run_id, const char *dir), void *ctx,
                      struct rb_err *err);

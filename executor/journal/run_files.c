@@ -52,14 +52,11 @@ static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
 }
 
 // Before the plan: if the journal is not whole, that error matters more.
-static bool check_journal(const struct rb_run_files *f, struct rb_err *err)
+static bool open_journal(const struct rb_run_files *f, struct rb_journal **out, struct rb_err *err)
 {
-    struct rb_journal *journal;
     struct rb_err why = {0};
-    if (rb_journal_open_reader(f->journal, &journal, &why)) {
-        rb_journal_close(journal);
+    if (rb_journal_open_reader(f->journal, out, &why))
         return true;
-    }
     if (rb_err_number(&why) == RB_E_JOURNAL_MISSING)
         return rb_err_set(err, RB_E_JOURNAL_MISSING, "run %s has no journal: it ended before anything was launched",
                           f->run_id);
@@ -67,22 +64,51 @@ static bool check_journal(const struct rb_run_files *f, struct rb_err *err)
     return rb_err_prefix(err, "run %s", f->run_id);
 }
 
+// f->root, run_id and dir are known.
+static bool open_found(struct rb_run_files *f, struct rb_journal **out, struct rb_err *err)
+{
+    char plan[4400];
+    struct rb_journal *journal;
+    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
+    snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
+    if (!open_journal(f, &journal, err))
+        return false;
+    if (!rb_run_read_plan(f, plan, err) || !read_workdir(f, err)) {
+        rb_journal_close(journal);
+        return rb_err_prefix(err, "run %s cannot be read; `rbrun gc --older-than 0s` finds and ends what it launched",
+                             f->run_id);
+    }
+    *out = journal;
+    return true;
+}
+
 static bool open_files(struct rb_run_files *f, const char *state_dir, const char *run, int *out_n_others,
                        struct rb_err *err)
 {
-    char plan[4400];
+    struct rb_journal *journal;
     *f = (struct rb_run_files){0};
     rb_arena_init(&f->arena);
     if (!rb_run_dir_root(state_dir, f->root, sizeof f->root, err) ||
-        !rb_run_dir_find(f->root, run, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, out_n_others, err))
+        !rb_run_dir_find(f->root, run, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, out_n_others, err) ||
+        !open_found(f, &journal, err))
         return false;
-    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
-    snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
-    if (!check_journal(f, err))
-        return false;
-    return (rb_run_read_plan(f, plan, err) && read_workdir(f, err)) ||
-           rb_err_prefix(err, "run %s cannot be read; `rbrun gc --older-than 0s` finds and ends what it launched",
-                         f->run_id);
+    rb_journal_close(journal);
+    return true;
+}
+
+bool rb_run_files_open_listed(struct rb_run_files *f, const char *root, const char *run_id, struct rb_journal **out,
+                              struct rb_err *err)
+{
+    *f = (struct rb_run_files){0};
+    *out = NULL;
+    rb_arena_init(&f->arena);
+    if (strlen(root) >= sizeof f->root || strlen(run_id) >= sizeof f->run_id)
+        return rb_err_set(err, RB_E_PATH_TOO_LONG,
+                          "this path is too long; name a shorter one with --state-dir: %.80s...", root);
+    strcpy(f->root, root);
+    strcpy(f->run_id, run_id);
+    snprintf(f->dir, sizeof f->dir, "%s/%s", root, run_id);
+    return open_found(f, out, err);
 }
 
 bool rb_run_files_open(struct rb_run_files *f, const char *state_dir, const char *run, struct rb_err *err)

@@ -19,6 +19,9 @@ bool rb_run_files_open(struct rb_run_files *f, const char *state_dir, const char
 // The same, but takes the newest of several runs of the named job, and reports that on stderr. For commands that only
 // read.
 bool rb_run_files_open_newest(struct rb_run_files *f, const char *state_dir, const char *run, struct rb_err *err);
+// A run of a list, by its whole id below root, and its journal for reading. *out stays NULL on failure.
+bool rb_run_files_open_listed(struct rb_run_files *f, const char *root, const char *run_id, struct rb_journal **out,
+                              struct rb_err *err);
 void rb_run_files_finish(struct rb_run_files *f);
 // plan.json into the arena: parsed, checked, with the digest of its bytes.
 bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err);

@@ -19,6 +19,7 @@ struct rb_pool_report_job {
 struct rb_pool_report {
     const char *run_id, *policy, *outcome;
     int64_t time_us, cost_uusd;
+    bool is_free;                // its nodes have no price
     int instances_left;          // -1: unknown
     const struct rb_pool_report_job *jobs;
     int n_jobs;

@@ -335,6 +335,7 @@ bool rb_pool_run_report(struct rb_pool_run *p, struct rb_pool_report *out, struc
         return false;
     *out = (struct rb_pool_report){.run_id = p->files.run_id,
                                    .policy = p->file.policy,
+                                   .is_free = !rb_progress_has_price(&p->files.plan),
                                    .instances_left = meta.leak_checked_at_us >= 0 ? meta.instances_left : -1,
                                    .jobs = jobs,
                                    .n_jobs = p->n};

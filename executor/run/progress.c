@@ -11,7 +11,7 @@ bool rb_progress_has_ended(const struct rb_trial *t, int64_t resource_end)
                                        : t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
 }
 
-static bool has_price(const struct rb_plan *plan)
+bool rb_progress_has_price(const struct rb_plan *plan)
 {
     for (int i = 0; i < plan->n_offers; i++)
         if (plan->offers[i].rate.uusd_per_hour != 0)
@@ -28,7 +28,7 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
         .stage = rb_engine_stage(e),
         .n_stages = plan->n_stages,
         .on_demand = tuner && tuner->on_demand,
-        .is_free = !has_price(plan),
+        .is_free = !rb_progress_has_price(plan),
         .is_lent = policy && policy->on_lent_gpus,
         .foreseen_if = policy ? policy->foreseen_if : NULL,
         .metric_name = plan->job->metric_name,

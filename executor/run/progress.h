@@ -30,6 +30,7 @@ struct rb_progress {
     const char *why_unknown;               // NULL: known
 };
 
+bool rb_progress_has_price(const struct rb_plan *plan); // does anything that it may rent cost money?
 // Fills in what the engine knows. Money, time and limits become -1 and the end unknown: the caller fills them in.
 void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out);
 // Has the trial reached the end of its stage, or failed? A trial that was paused midway, as at the end of a run, has

@@ -114,7 +114,9 @@ class Served(unittest.TestCase):
         self.assertEqual((status, body), (200, b""))
 
     def test_origin_is_not_let_in(self):
-        _, headers, _ = self.ask(self.path + "data.json", headers=[("Origin", "http://evil.example")])
+        for origin in ("http://evil.example", "null", "https://localhost", "http://localhost.evil.example"):
+            self.refused(self.path + "data.json", headers=[("Origin", origin)])
+        _, headers, _ = self.ask(self.path + "data.json", headers=[("Origin", "http://localhost:8000")])
         self.assertNotIn("Access-Control-Allow-Origin", headers)
         self.assertEqual(headers["Cross-Origin-Resource-Policy"], "same-origin")
 

@@ -175,6 +175,25 @@ class Protocol(unittest.TestCase):
             self.assertEqual(c.error_of("run", plan=plan["plan"], plan_sha256=plan["plan_sha256"], approval="job.yaml")["code"], "invalid")
             self.assertEqual(glob.glob(os.path.join(self.home, ".local/state/rubberband/runs/*")), [])
 
+    def test_old_plans_go_unless_a_person_was_asked(self):
+        plans = os.path.join(self.home, ".local/state/rubberband/plans")
+        with self.client() as c:
+            asked = json.loads(c.tool("estimate", job="job.yaml")["content"][1]["text"])["plan_sha256"]
+            c.tool("approve", plan="rb://plans/" + asked, max_cost=5)
+            begun = time.time()
+            others = ["%064x" % i for i in range(200)]
+            for age, name in [(i, sha + ".json") for i, sha in enumerate(others)] + [(90000, "new-1-0.json"), (5, "new-1-1.json")]:
+                with open(os.path.join(plans, name), "w", encoding="utf-8"):
+                    pass
+                os.utime(os.path.join(plans, name), (begun - age, begun - age))
+            newest = json.loads(c.tool("estimate", job="job.yaml", set=["deadline=4m"])["content"][1]["text"])["plan_sha256"]
+            left = {name.split(".")[0] for name in os.listdir(plans)}
+            self.assertEqual(left, {asked, newest, "new-1-1"} | set(others[:98]))
+            # The same plan again is held for as long as before: a person has two days, whatever an agent estimates.
+            c.tool("estimate", job="job.yaml")
+            self.assertGreater(os.stat(os.path.join(plans, asked + ".json")).st_mtime, begun + 47 * 3600)
+            self.assertTrue(c.tool("approve", plan="rb://plans/" + newest, max_cost=5)["structuredContent"]["pending"])
+
     # --- files
 
     def test_files_outside(self):

@@ -187,6 +187,9 @@ def ran(p, bin_dir):
         assert document["report"] == report, "the page tells of another report"
         yield "run-page", "rbrun report --html", document
         yield "runs", "rbrun list", p.json("rbrun list --json")
+        yield "compare", "rbrun compare", p.json("rbrun compare tiny tiny --json")
+        yield from (("export", "to a folder", line) for line in p.lines("rbrun export tiny --to folder:shared --json"))
+        yield "runs", "rbrun browse", p.json("rbrun browse --from shared --json")
         yield from (("log", "rbrun logs", line) for line in p.lines("rbrun logs tiny --json"))
         yield "fetch", "rbrun fetch", p.json("rbrun fetch tiny --best fetched --json")
         yield from (("export", "rbrun export", line) for line in p.lines("rbrun export tiny --to csv --to optuna --json"))

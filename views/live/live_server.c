@@ -11,8 +11,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -100,27 +102,35 @@ static const char *behind_token(const struct rb_live_server *s, const char *path
 struct hosts {
     int n;
     bool loopback; // the last one is
+    bool foreign;  // a page of another site asks
 };
+
+static bool is_loopback(const char *host)
+{
+    int port;
+    const char *rest = host ? behind_loopback(host) : NULL;
+    return rest && (rest[0] == '\0' || (rest[0] == ':' && parse_port(rest + 1, &port)));
+}
 
 static enum MHD_Result take_host(void *ctx, enum MHD_ValueKind kind, const char *key, const char *value)
 {
     struct hosts *hosts = ctx;
-    int port;
     (void)kind;
-    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) != 0)
-        return MHD_YES;
-    const char *rest = value ? behind_loopback(value) : NULL;
-    hosts->n++;
-    hosts->loopback = rest && (rest[0] == '\0' || (rest[0] == ':' && parse_port(rest + 1, &port)));
+    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0) {
+        hosts->n++;
+        hosts->loopback = is_loopback(value);
+    } else if (strcasecmp(key, MHD_HTTP_HEADER_ORIGIN) == 0) {
+        hosts->foreign = hosts->foreign || !value || !take_prefix(&value, "http://") || !is_loopback(value);
+    }
     return MHD_YES;
 }
 
-// Any port: behind a tunnel it is the tunnel's.
+// Any port: behind a tunnel it is the tunnel's. A browser names the Origin where a page of another site asks.
 static bool says_loopback(struct MHD_Connection *connection)
 {
     struct hosts hosts = {0};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, take_host, &hosts);
-    return hosts.n == 1 && hosts.loopback;
+    return hosts.n == 1 && hosts.loopback && !hosts.foreign;
 }
 
 // --- answers
@@ -173,6 +183,15 @@ static int page_of(const struct rb_live_server *s, const char *path, const char 
     return is_canonical && number < s->config.n_pages ? number : -1;
 }
 
+static struct MHD_Response *make_other(struct rb_live_server *s, const char *path)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf bytes = RB_BUF_INIT;
+    bool is_json = false;
+    return s->config.other && s->config.other(s->config.ctx, path, &bytes, &is_json)
+               ? make_response(rb_buf_str(&bytes), bytes.len, is_json ? "application/json" : "text/html; charset=utf-8")
+               : NULL;
+}
+
 static enum MHD_Result answer(struct rb_live_server *s, struct MHD_Connection *connection, unsigned status,
                               struct MHD_Response *with)
 {
@@ -192,7 +211,7 @@ static void note_sent(void *ctx, struct MHD_Connection *connection, void **reque
 {
     struct rb_live_server *s = ctx;
     (void)connection;
-    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK || !*request)
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK || !*request || !s->config.sent)
         return;
     for (int i = 0; i < s->config.n_pages; i++) {
         if (s->pages[i].page == *request || s->pages[i].data == *request)
@@ -207,8 +226,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     (void)version;
     (void)body;
     (void)body_n;
-    const char *file = behind_token(s, url);
-    if (!file || !says_loopback(connection))
+    const char *path = behind_token(s, url), *file = path;
+    if (!path || !says_loopback(connection))
         return answer(s, connection, MHD_HTTP_FORBIDDEN, s->nothing);
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return answer(s, connection, MHD_HTTP_METHOD_NOT_ALLOWED, s->nothing);
@@ -220,10 +239,26 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
         atomic_store(&s->watched, true);
         return answer_with(s, connection, refresh(s, number)->data, sent);
     }
-    return answer(s, connection, MHD_HTTP_NOT_FOUND, s->nothing);
+    struct MHD_Response *other = make_other(s, path);
+    if (!other)
+        return answer(s, connection, MHD_HTTP_NOT_FOUND, s->nothing);
+    const enum MHD_Result queued = answer(s, connection, MHD_HTTP_OK, other);
+    MHD_destroy_response(other);
+    return queued;
 }
 
 // --- the server
+
+bool rb_live_make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *err)
+{
+    unsigned char bytes[RB_LIVE_TOKEN_HEX / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return rb_err_set(err, RB_E_SYSTEM, "the operating system has no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    explicit_bzero(bytes, sizeof bytes);
+    return true;
+}
 
 // The socket is closed in every program that is started from here.
 static int listen_on_loopback(int port, int *out_port, struct rb_err *err)

@@ -8,6 +8,7 @@
 #include "base/errors/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define RB_LIVE_TOKEN_HEX 32 // 128 bits: cannot be guessed over a socket
 
@@ -18,10 +19,16 @@ struct rb_live_config {
     // Called by the server's thread before an answer. True: *page and *data, which are passed in empty, are the content
     // from now on. False: the last content still holds; if there was none, the page does not exist yet.
     bool (*refresh)(void *ctx, int number, struct rb_buf *page, struct rb_buf *data);
-    // Called by the server's thread when the last content has been sent completely to a client.
+    // Called by the server's thread when the last content has been sent completely to a client; may be NULL.
     void (*sent)(void *ctx, int number);
+    // Called by the server's thread for every other path behind the token, "/run/...", decoded. False: there is no such
+    // page. True: *out, which is passed in empty, is the answer; *out_is_json: it is no page. NULL: there are no others.
+    bool (*other)(void *ctx, const char *path, struct rb_buf *out, bool *out_is_json);
     void *ctx;
 };
+
+// Makes a token from the operating system's random numbers. The caller overwrites it when the server has it.
+bool rb_live_make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *err);
 
 struct rb_live_server;
 

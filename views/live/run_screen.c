@@ -202,7 +202,18 @@ static void trials(const struct rb_run_screen *r, const struct rb_text_style *st
 
 // ---- jobs of a pool
 
-static void job_row(const struct rb_run_screen_job *job, struct rb_text_table *t)
+static void job_cost_cell(const struct rb_run_screen *r, const struct rb_run_screen_job *job, struct rb_text_table *t)
+{
+    char text[32];
+    if (job->spent_uusd < 0)
+        rb_text_table_cell(t, "-");
+    else if (job->spent_uusd == 0 && r->pool->is_free)
+        rb_text_table_cell(t, "free");
+    else
+        rb_text_table_cell(t, "%s", rb_format_money(job->spent_uusd, text));
+}
+
+static void job_row(const struct rb_run_screen *r, const struct rb_run_screen_job *job, struct rb_text_table *t)
 {
     char text[32];
     const char *folder = job->progress ? NULL : strrchr(job->job, '/'); // named by its file until it has begun
@@ -220,7 +231,7 @@ static void job_row(const struct rb_run_screen_job *job, struct rb_text_table *t
             rb_text_table_cell(t, "-");
     }
     rb_text_table_cell(t, "%s", job->deadline_us >= 0 ? rb_format_duration(job->deadline_us, text) : "-");
-    rb_text_table_cell(t, "%s", job->spent_uusd >= 0 ? rb_format_money(job->spent_uusd, text) : "-");
+    job_cost_cell(r, job, t);
     if (job->progress && job->progress->best_trial >= 0)
         rb_text_table_cell(t, "%s %.4g", job->progress->metric_name, job->progress->best_metric);
     else
@@ -238,7 +249,7 @@ static void jobs(const struct rb_run_screen *r, const struct rb_text_style *styl
         return;
     rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
     for (int i = 0; i < r->n_jobs; i++)
-        job_row(&r->jobs[i], &t);
+        job_row(r, &r->jobs[i], &t);
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
 }

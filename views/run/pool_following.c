@@ -155,6 +155,7 @@ struct rb_pool_report rb_pool_following_report(struct rb_pool_following *p)
                                    .outcome = p->owner.screen.state,
                                    .time_us = p->owner.screen.progress.elapsed_us,
                                    .cost_uusd = p->owner.screen.progress.spent_uusd,
+                                   .is_free = !rb_progress_has_price(&p->owner.files.plan),
                                    .instances_left = -1,
                                    .jobs = jobs,
                                    .n_jobs = p->n};

@@ -9,12 +9,9 @@
 #include "views/pages/run_page.h"
 #include "views/run/run_document.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 enum {
@@ -123,24 +120,13 @@ bool rb_run_serve_check(const char *address, struct rb_err *err)
     return !address || rb_live_parse_address(address, &port, err) || rb_err_prefix(err, "--serve");
 }
 
-static bool make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *err)
-{
-    unsigned char bytes[RB_LIVE_TOKEN_HEX / 2];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return rb_err_set(err, RB_E_SYSTEM, "the operating system has no random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    explicit_bzero(bytes, sizeof bytes);
-    return true;
-}
-
 static bool begin(struct rb_run_serve *s, const char *address, struct rb_err *err)
 {
     char token[RB_LIVE_TOKEN_HEX + 1];
     struct rb_live_config config = {
         .token = token, .n_pages = s->source.n_pages, .refresh = refresh, .sent = sent, .ctx = s};
     s->pages = rb_xcalloc((size_t)s->source.n_pages, sizeof *s->pages);
-    const bool ok = rb_live_parse_address(address, &config.port, err) && make_token(token, err) &&
+    const bool ok = rb_live_parse_address(address, &config.port, err) && rb_live_make_token(token, err) &&
                     rb_live_server_start(&config, &s->server, err);
     explicit_bzero(token, sizeof token);
     return ok;

@@ -3,6 +3,11 @@
 #include "base/text/units.h"
 #include "views/tables/report_table.h"
 
+static const char *cost_words(const struct rb_pool_report *r, int64_t uusd, char out[static 32])
+{
+    return r->is_free && uusd == 0 ? "free" : rb_format_money(uusd, out);
+}
+
 static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_job *job, struct rb_text_table *t)
 {
     char text[32];
@@ -13,7 +18,7 @@ static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_
     rb_text_table_cell(t, "%s", job->jct_us >= 0 ? rb_format_duration(job->jct_us, text) : "-");
     rb_text_table_cell(t, "%s", job->alone_us >= 0 ? rb_format_duration(job->alone_us, text) : "-");
     rb_text_table_cell(t, "%s", rb_format_duration((int64_t)(job->use.gpu_s * RB_US_PER_S), text));
-    rb_text_table_cell(t, "%s", share >= 0 ? rb_format_money(share, text) : "-");
+    rb_text_table_cell(t, "%s", share >= 0 ? cost_words(r, share, text) : "-");
     if (job->best_trial >= 0)
         rb_text_table_cell(t, "%s %.4g (trial %d)", job->metric_name, job->best_metric, job->best_trial);
     else
@@ -30,7 +35,7 @@ void rb_pool_report_table(const struct rb_pool_report *r, const struct rb_text_s
     char time[32], cost[32];
     struct rb_text_table t;
     rb_buf_printf(out, "pool %s: %s after %s, %s, policy %s\n\n", r->run_id, r->outcome,
-                  rb_format_duration(r->time_us, time), rb_format_money(r->cost_uusd, cost), r->policy);
+                  rb_format_duration(r->time_us, time), cost_words(r, r->cost_uusd, cost), r->policy);
     rb_text_table_init(&t, columns, 9);
     for (int i = 0; i < r->n_jobs; i++)
         job_row(r, &r->jobs[i], &t);
