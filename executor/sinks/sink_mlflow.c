@@ -357,9 +357,7 @@ static bool post(struct mlflow *m, const char *path, const struct rb_buf *body, 
 
 static void put_tag(struct rb_json *j, const char *key, const char *value)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "key", key);
-    rb_json_key(j, "value");
+    rb_json_put(j, "{key: %s|null value:", key);
     rb_mlflow_text(j, value, RB_MLFLOW_TAG_BYTES);
     rb_json_end_object(j);
 }

@@ -7,13 +7,9 @@
 static void write_layouts(const struct rb_training *t, struct rb_json *j)
 {
     rb_json_karray(j, "layouts");
-    for (int i = 0; i < t->n_layouts; i++) {
-        rb_json_begin_object(j);
-        rb_json_kint(j, "gpus", t->layouts[i].gpus);
-        rb_json_kint(j, "nodes", t->layouts[i].nodes);
-        rb_json_kdouble(j, "speedup", t->layouts[i].speedup);
-        rb_json_end_object(j);
-    }
+    for (int i = 0; i < t->n_layouts; i++)
+        rb_json_put(j, "{gpus: %d nodes: %d speedup: %g}", t->layouts[i].gpus, t->layouts[i].nodes,
+                    t->layouts[i].speedup);
     rb_json_end_array(j);
 }
 
@@ -21,30 +17,21 @@ static void write_throughput(const struct rb_training *t, struct rb_json *j)
 {
     rb_json_kobject(j, "throughput");
     rb_throughput_write(&t->throughput, j);
-    rb_json_kdouble(j, "batch", t->batch);
-    rb_json_kdouble(j, "units_per_epoch", t->units_per_epoch);
-    rb_json_kint(j, "max_gpus", t->max_gpus);
-    rb_json_kint(j, "max_nodes", t->max_nodes);
-    rb_json_end_object(j);
+    rb_json_put(j, "batch: %g units_per_epoch: %g max_gpus: %d max_nodes: %d}", t->batch, t->units_per_epoch,
+                t->max_gpus, t->max_nodes);
 }
 
 static void write_sharing(const struct rb_training *t, struct rb_json *j)
 {
     rb_json_karray(j, "sharing");
-    for (int i = 0; i < t->n_sharing; i++) {
-        rb_json_begin_object(j);
-        rb_json_kint(j, "trials", t->sharing[i].trials);
-        rb_json_kdouble(j, "slowdown", t->sharing[i].slowdown);
-        rb_json_end_object(j);
-    }
+    for (int i = 0; i < t->n_sharing; i++)
+        rb_json_put(j, "{trials: %d slowdown: %g}", t->sharing[i].trials, t->sharing[i].slowdown);
     rb_json_end_array(j);
 }
 
 static void write_training(const struct rb_training *t, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "accelerator", t->accelerator);
-    rb_json_kdouble(j, "base_s", t->base_s);
+    rb_json_put(j, "{accelerator: %s|null base_s: %g", t->accelerator, t->base_s);
     if (t->relative_error > 0)
         rb_json_kdouble(j, "relative_error", t->relative_error);
     if (t->has_throughput)
@@ -68,14 +55,10 @@ static void write_dist(struct rb_json *j, const char *key, const struct rb_dist 
 
 static void write_provisioning(const struct rb_provisioning *p, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "infra", p->infra);
-    rb_json_kstring(j, "instance_type", p->instance_type);
-    rb_json_kstring(j, "market", p->market);
+    rb_json_put(j, "{infra: %s instance_type: %s market: %s", p->infra, p->instance_type, p->market);
     write_dist(j, "queue_s", &p->queue_s);
     write_dist(j, "init_s", &p->init_s);
-    rb_json_kdouble(j, "capacity_failure", p->capacity_failure);
-    rb_json_key(j, "preemption_per_hour");
+    rb_json_put(j, "capacity_failure: %g preemption_per_hour:", p->capacity_failure);
     if (p->has_preemption)
         rb_json_double(j, p->preemption_per_hour);
     else
@@ -91,28 +74,18 @@ static const char *source_or_null(const struct rb_profile *p)
 static void write_basis_list(const struct rb_profile *p, struct rb_json *j)
 {
     rb_json_begin_array(j);
-    for (int i = 0; i < p->n_basis; i++) {
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "what", p->basis[i].what);
-        rb_json_kstring(j, "from", p->basis[i].from);
-        rb_json_kdouble(j, "log_sd", p->basis[i].log_sd);
-        rb_json_end_object(j);
-    }
+    for (int i = 0; i < p->n_basis; i++)
+        rb_json_put(j, "{what: %s from: %s log_sd: %g}", p->basis[i].what, p->basis[i].from, p->basis[i].log_sd);
     rb_json_end_array(j);
 }
 
 void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "format", "rb-profile/1");
-    rb_json_kstring(j, "name", p->name);
-    rb_json_kstring(j, "unit", p->unit);
-    rb_json_kstring(j, "source", source_or_null(p));
-    rb_json_karray(j, "training");
+    rb_json_put(j, "{format: 'rb-profile/1' name: %s|null unit: %s source: %s|null training: [", p->name, p->unit,
+                source_or_null(p));
     for (int i = 0; i < p->n_training; i++)
         write_training(&p->training[i], j);
-    rb_json_end_array(j);
-    rb_json_kobject(j, "noise");
+    rb_json_put(j, "] noise: {");
     write_dist(j, "between", &p->between);
     write_dist(j, "within", &p->within);
     rb_json_end_object(j);
