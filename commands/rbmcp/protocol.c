@@ -91,16 +91,14 @@ const char *rb_mcp_agree(const char *asked)
 void rb_mcp_write_self(struct rb_json *j, enum rb_mcp_era era, const char *version, const char *instructions)
 {
     if (era == RB_MCP_ERA_MODERN) {
-        rb_json_karray(j, "supportedVersions");
-        rb_json_string(j, RB_MCP_MODERN);
-        rb_json_end_array(j);
+        rb_json_put(j, "supportedVersions: [%s]", RB_MCP_MODERN);
     } else {
         rb_json_kstring(j, "protocolVersion", version);
     }
     rb_json_put(j, "capabilities: {tools: {listChanged: false} resources: {subscribe: false listChanged: false} "
                    "prompts: {listChanged: false}}");
-    rb_json_put(j, "serverInfo: {name: 'rbmcp' title: 'Rubberband' version: %s}", RB_VERSION);
-    rb_json_kstring(j, "instructions", instructions);
+    rb_json_put(j, "serverInfo: {name: 'rbmcp' title: 'Rubberband' version: %s} instructions: %s|null", RB_VERSION,
+                instructions);
 }
 
 // --- reading

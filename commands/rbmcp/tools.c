@@ -185,12 +185,8 @@ static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args
     rb_buf_printf(&command, " --max-cost %s --for 24h -o ", rb_format_money_exact(uusd, dollars));
     rb_buf_shell_quote(&command, rb_buf_str(&approval));
     rb_json_init(&j, &w->result, false);
-    rb_json_begin_object(&j);
-    rb_json_kbool(&j, "pending", true);
-    rb_json_kstring(&j, "command", rb_buf_str(&command));
-    rb_json_kstring(&j, "plan_sha256", digest);
-    rb_json_kstring(&j, "approval", rb_buf_str(&approval));
-    rb_json_end_object(&j);
+    rb_json_put(&j, "{pending: true command: %s plan_sha256: %s approval: %s}", rb_buf_str(&command), digest,
+                rb_buf_str(&approval));
     return true;
 }
 
@@ -403,8 +399,7 @@ static int n_args(const struct rb_mcp_tool *tool)
 
 static void write_arg(const struct rb_mcp_arg *arg, struct rb_json *j)
 {
-    rb_json_kobject(j, arg->name);
-    rb_json_kstring(j, "description", arg->description);
+    rb_json_put(j, "%s: {description: %s|null", arg->name, arg->description);
     if (arg->type == RB_MCP_TEXT)
         rb_json_put(j, "type: 'string' minLength: 1");
     else if (arg->type == RB_MCP_TEXTS)
@@ -416,34 +411,24 @@ static void write_arg(const struct rb_mcp_arg *arg, struct rb_json *j)
 
 static void write_input(const struct rb_mcp_tool *tool, struct rb_json *j)
 {
-    rb_json_kobject(j, "inputSchema");
-    rb_json_put(j, "type: 'object' additionalProperties: false");
-    rb_json_karray(j, "required");
+    rb_json_put(j, "inputSchema: {type: 'object' additionalProperties: false required: [");
     for (int i = 0; i < n_args(tool); i++)
         if (tool->args[i].required)
             rb_json_string(j, tool->args[i].name);
-    rb_json_end_array(j);
-    rb_json_kobject(j, "properties");
+    rb_json_put(j, "] properties: {");
     for (int i = 0; i < n_args(tool); i++)
         write_arg(&tool->args[i], j);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "}}");
 }
 
 static void write_tool(const struct rb_mcp_tool *tool, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_put(j, "name: %s title: %s description: %s", tool->name, tool->title, tool->description);
+    rb_json_put(j, "{name: %s title: %s description: %s", tool->name, tool->title, tool->description);
     write_input(tool, j);
     rb_buf_puts(j->out, ",\"outputSchema\":");
     rb_buf_puts(j->out, tool->output_schema);
-    rb_json_kobject(j, "annotations");
-    rb_json_kbool(j, "readOnlyHint", tool->read_only);
-    rb_json_kbool(j, "destructiveHint", tool->destructive);
-    rb_json_kbool(j, "idempotentHint", tool->idempotent);
-    rb_json_kbool(j, "openWorldHint", !tool->read_only);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "annotations: {readOnlyHint: %i destructiveHint: %i idempotentHint: %i openWorldHint: %i}}",
+                tool->read_only, tool->destructive, tool->idempotent, !tool->read_only);
 }
 
 void rb_mcp_tools_write(struct rb_json *j)

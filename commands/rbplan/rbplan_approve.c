@@ -33,20 +33,6 @@ static const struct rb_option options[] = {
     {0},
 };
 
-static const struct rb_command command = {
-    .name = "rbplan approve",
-    .usage = "[options] plan.json",
-    .summary =
-        "Lets a person permit one run of a plan: shows what it costs and where, and asks for the amount. Needs a "
-        "terminal.",
-    .examples = "  rbplan approve plan.json --max-cost 5 --for 24h\n"
-                "  rbplan approve plan.json --max-cost 5 --for 24h --ssh-key ~/.ssh/id_ed25519.pub --by ann\n"
-                "  rbrun plan.json --approval approval.json\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-};
-
 struct subject {
     struct rb_arena arena;
     struct rb_plan plan;
@@ -192,7 +178,17 @@ static bool approve(const struct rb_args *args, struct rb_err *err)
     return true;
 }
 
-int rb_plan_approve(int argc, char **argv)
-{
-    return rb_plan_carry_out(&command, approve, argc, argv);
-}
+const struct rb_command rb_plan_approve = {
+    .name = "rbplan approve",
+    .usage = "[options] plan.json",
+    .summary =
+        "Lets a person permit one run of a plan: shows what it costs and where, and asks for the amount. Needs a "
+        "terminal.",
+    .examples = "  rbplan approve plan.json --max-cost 5 --for 24h\n"
+                "  rbplan approve plan.json --max-cost 5 --for 24h --ssh-key ~/.ssh/id_ed25519.pub --by ann\n"
+                "  rbrun plan.json --approval approval.json\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = approve,
+};

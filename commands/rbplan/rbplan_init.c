@@ -71,17 +71,14 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
     return ok;
 }
 
-int rb_plan_init(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbplan init",
-        .usage = "[SCRIPT] [-o job.yaml]",
-        .summary = "Prints a first job file; from a Python script it reads the options and the output.",
-        .examples = "  rbplan init train.py > job.yaml\n"
-                    "  rbplan init src/train.sh -o job.yaml\n",
-        .options = options,
-        .min_args = 0,
-        .max_args = 1,
-    };
-    return rb_plan_carry_out(&command, run_init, argc, argv);
-}
+const struct rb_command rb_plan_init = {
+    .name = "rbplan init",
+    .usage = "[SCRIPT] [-o job.yaml]",
+    .summary = "Prints a first job file; from a Python script it reads the options and the output.",
+    .examples = "  rbplan init train.py > job.yaml\n"
+                "  rbplan init src/train.sh -o job.yaml\n",
+    .options = options,
+    .min_args = 0,
+    .max_args = 1,
+    .run = run_init,
+};

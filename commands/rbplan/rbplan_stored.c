@@ -78,21 +78,18 @@ static bool run_explain(const struct rb_args *args, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-int rb_plan_explain(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbplan explain",
-        .usage = "plan.json | RB1112 | --all-errors",
-        .summary = "Explains a plan stage by stage, and what the other planners would have needed; or an error and "
-                   "its remedy.",
-        .examples = "  rbplan explain plan.json\n"
-                    "  rbplan explain RB1112\n",
-        .options = explain_options,
-        .min_args = 0,
-        .max_args = 1,
-    };
-    return rb_plan_carry_out(&command, run_explain, argc, argv);
-}
+const struct rb_command rb_plan_explain = {
+    .name = "rbplan explain",
+    .usage = "plan.json | RB1112 | --all-errors",
+    .summary = "Explains a plan stage by stage, and what the other planners would have needed; or an error and "
+               "its remedy.",
+    .examples = "  rbplan explain plan.json\n"
+                "  rbplan explain RB1112\n",
+    .options = explain_options,
+    .min_args = 0,
+    .max_args = 1,
+    .run = run_explain,
+};
 
 static const char *base_name(const char *path)
 {
@@ -114,16 +111,13 @@ static bool run_diff(const struct rb_args *args, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-int rb_plan_diff(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbplan diff",
-        .usage = "A.json B.json",
-        .summary = "Puts two plans side by side: their stages, then what differs in their estimates.",
-        .examples = "  rbplan diff tight.json loose.json\n",
-        .options = options,
-        .min_args = 2,
-        .max_args = 2,
-    };
-    return rb_plan_carry_out(&command, run_diff, argc, argv);
-}
+const struct rb_command rb_plan_diff = {
+    .name = "rbplan diff",
+    .usage = "A.json B.json",
+    .summary = "Puts two plans side by side: their stages, then what differs in their estimates.",
+    .examples = "  rbplan diff tight.json loose.json\n",
+    .options = options,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run_diff,
+};

@@ -70,18 +70,6 @@ static const struct rb_option pool_options[] = {
     {0},
 };
 
-static const struct rb_command pool_command = {
-    .name = "rbrun --pool",
-    .usage = "pool.yaml [options] [JOB.yaml ...]",
-    .summary =
-        "Carries out several jobs on nodes that they share. Jobs named here arrive at once, beside those of the file.",
-    .examples = "  rbrun --pool examples/pool/pool.yaml\n"
-                "  rbrun --pool pool.yaml a.yaml b.yaml --json\n",
-    .options = pool_options,
-    .min_args = 0,
-    .max_args = -1,
-};
-
 static bool find_inputs(struct pool *p, int job, struct rb_err *err)
 {
     struct rb_plan_inputs *in = &p->inputs[job];
@@ -192,13 +180,13 @@ static bool work(struct pool *p, int *out_code, struct rb_err *err)
     return false;
 }
 
-static bool carry_out(struct pool *p, const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool carry_out(struct pool *p, const struct rb_args *args, struct rb_err *err)
 {
     rb_info("pool %s", p->run.files.run_id);
     struct rb_run_serve *serve = rb_run_serve_begin_with(rb_args_string(args, "serve", NULL), rb_run_state_dir(args),
                                                          p->run.files.run_id, rb_pool_serve_open);
-    const bool ok = work(p, out_code, err);
-    rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
+    const bool ok = work(p, args->out_code, err);
+    rb_run_serve_end(serve, ok && *args->out_code != 1); // 1: left before the end
     return ok;
 }
 
@@ -212,21 +200,29 @@ static void init(struct pool *p, const struct rb_args *args)
     rb_pool_line_init(&p->line, &p->run, p->json);
 }
 
-static bool run_pool(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool run_pool(const struct rb_args *args, struct rb_err *err)
 {
     struct pool p;
     struct rb_err why;
     init(&p, args);
     if (prepare(&p, args, err))
-        return carry_out(&p, args, out_code, err);
-    close_pool(&p, out_code, &why);
+        return carry_out(&p, args, err);
+    close_pool(&p, args->out_code, &why);
     return false;
 }
 
-int rb_run_pool(int argc, char **argv)
-{
-    return rb_run_carry_out(&pool_command, run_pool, argc, argv);
-}
+const struct rb_command rb_run_pool = {
+    .name = "rbrun --pool",
+    .usage = "pool.yaml [options] [JOB.yaml ...]",
+    .summary =
+        "Carries out several jobs on nodes that they share. Jobs named here arrive at once, beside those of the file.",
+    .examples = "  rbrun --pool examples/pool/pool.yaml\n"
+                "  rbrun --pool pool.yaml a.yaml b.yaml --json\n",
+    .options = pool_options,
+    .min_args = 0,
+    .max_args = -1,
+    .run = run_pool,
+};
 
 // ---- rbrun resume
 
@@ -239,7 +235,7 @@ static bool reopen(struct pool *p, const struct rb_args *args, struct rb_err *er
     return find_all_inputs(p, err);
 }
 
-bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
+bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args,
                     struct rb_err *err)
 {
     struct pool p;
@@ -253,8 +249,8 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
     if (reopen(&p, args, err) && rb_pool_is_complete(&p.run, &complete, err) &&
         (complete || rb_run_check_open_files(&p.run.files.plan, p.run.n, err))) {
         p.run.options.go_on = !complete;
-        return carry_out(&p, args, out_code, err);
+        return carry_out(&p, args, err);
     }
-    close_pool(&p, out_code, &why);
+    close_pool(&p, args->out_code, &why);
     return false;
 }

@@ -5,6 +5,7 @@
 
 #include "check.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static void write_sample(struct rb_json *j)
