@@ -12,7 +12,7 @@ struct rb_arena {
     size_t used_bytes;             // sum of the requested sizes
 };
 
-void rb_arena_init(struct rb_arena *a);
+void rb_arena_init(struct rb_arena *a); // a zeroed struct is an empty arena already
 void rb_arena_finish(struct rb_arena *a); // frees everything; a is as after init
 
 // Empties the arena but keeps its memory, for work that is repeated.

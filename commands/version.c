@@ -27,8 +27,7 @@ static const char *const formats[] = {
 static void print_json(const char *program)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
+    struct rb_json j = {.out = &out};
     rb_json_put(&j, "{format: 'rb-version/1' program: %s version: %s build: %s compiler: %s formats: [", program,
                 RB_VERSION, RB_BUILD, COMPILER);
     for (size_t i = 0; i < N_FORMATS; i++)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// Begins as {.out = &buf} or {.out = &buf, .pretty = true}.
 struct rb_json {
     struct rb_buf *out; // borrowed
     bool pretty;        // two-space indent, one member a line

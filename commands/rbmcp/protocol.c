@@ -38,10 +38,9 @@ void rb_mcp_not_found(struct rb_buf *out, enum rb_mcp_era era, const char *id, c
 
 static void unsupported(struct rb_buf *out, const char *id, const char *asked)
 {
-    struct rb_json j;
     begin_error(out, id, RB_MCP_VERSION_UNSUPPORTED, "unsupported protocol version");
     rb_buf_puts(out, ",\"data\":{\"supported\":[\"" RB_MCP_MODERN "\"],\"requested\":");
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_string(&j, asked);
     rb_buf_puts(out, "}}}\n");
 }
@@ -68,12 +67,11 @@ void rb_mcp_end_result(struct rb_json *j)
 
 void rb_mcp_progress(struct rb_buf *out, const char *token, int progress, const char *message)
 {
-    struct rb_json j;
     rb_buf_printf(out,
                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,"
                   "\"progress\":%d,\"message\":",
                   token, progress);
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_string(&j, message);
     rb_buf_puts(out, "}}\n");
 }
@@ -112,8 +110,7 @@ static bool is_id(const struct rb_node *node)
 static bool copy_id(const struct rb_node *node, char out[static RB_MCP_ID_BYTES])
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_json_node(&j, node);
     if (text.len >= RB_MCP_ID_BYTES)
         return false;

@@ -175,7 +175,6 @@ static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args
     char plan[PATH_MAX], digest[65], dollars[32];
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, approval = RB_BUF_INIT;
     int64_t uusd;
-    struct rb_json j;
     if (!rb_mcp_sandbox_plan(&s->sandbox, text_of(args, "plan"), plan, err) ||
         !rb_node_money(rb_node_member(args, "max_cost"), &uusd, err) || !digest_file(plan, digest, err))
         return false;
@@ -184,7 +183,7 @@ static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args
     rb_buf_shell_quote(&command, plan);
     rb_buf_printf(&command, " --max-cost %s --for 24h -o ", rb_format_money_exact(uusd, dollars));
     rb_buf_shell_quote(&command, rb_buf_str(&approval));
-    rb_json_init(&j, &w->result, false);
+    struct rb_json j = {.out = &w->result};
     rb_json_put(&j, "{pending: true command: %s plan_sha256: %s approval: %s}", rb_buf_str(&command), digest,
                 rb_buf_str(&approval));
     return true;

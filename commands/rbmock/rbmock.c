@@ -93,9 +93,8 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
 
 static bool serve(const struct rb_args *args, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_mock_server_config config = {0};
-    rb_arena_init(&arena);
     const bool ok = configure(args, &arena, &config, err) && rb_mock_server_run(&config, err);
     rb_mock_gcp_account_destroy(config.account);
     return ok;

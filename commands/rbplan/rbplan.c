@@ -127,8 +127,7 @@ bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
 static bool print_config(const struct rb_job *job, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, true);
+    struct rb_json j = {.out = &out, .pretty = true};
     rb_job_write(job, &j);
     rb_buf_putc(&out, '\n');
     return rb_plan_print(&out, err);

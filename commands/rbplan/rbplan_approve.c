@@ -159,7 +159,6 @@ static bool approve(const struct rb_args *args, struct rb_err *err)
     RB_AUTO(finish_subject) struct subject s = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     const char *output = rb_args_string(args, "output", "approval.json");
-    rb_arena_init(&s.arena);
     if (rb_args_money_uusd(args, "max-cost", 0) <= 0 || rb_args_duration_us(args, "for", 0) < RB_US_PER_S)
         return rb_err_set(err, RB_E_OPERANDS, "--max-cost USD and --for D are needed, e.g. --max-cost 5 --for 24h");
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))

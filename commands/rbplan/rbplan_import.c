@@ -41,8 +41,7 @@ static void warn(const struct rb_job_import *im)
 static bool print_json(const struct rb_job_import *im, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
+    struct rb_json j = {.out = &out};
     rb_job_import_write(im, &j);
     rb_buf_putc(&out, '\n');
     return rb_plan_print(&out, err);

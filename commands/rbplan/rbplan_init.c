@@ -57,10 +57,9 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
                           script);
     if (path && access(path, F_OK) == 0)
         return rb_err_set(err, RB_E_FILE_EXISTS, "%s is there already: give another --output, or remove it", path);
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_job_draft draft;
     struct rb_buf out = RB_BUF_INIT;
-    rb_arena_init(&arena);
     rb_draft_job(script, &arena, &draft);
     write_schema_line(&arena, &out);
     rb_job_draft_write(&draft, &out);

@@ -30,7 +30,6 @@ struct stored {
 static bool read_stored(const char *path, struct stored *out, struct rb_err *err)
 {
     struct stored s = {0};
-    rb_arena_init(&s.arena);
     if (rb_doc_read(&s.doc, path, err)) {
         if (rb_plan_read(s.doc.root, rb_digest_sha256, &s.arena, &s.plan, err)) {
             *out = s;

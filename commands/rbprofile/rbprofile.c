@@ -18,9 +18,8 @@ static const struct rb_option read_options[] = {RB_DB_OPTION, RB_JSON_OPTION, RB
 static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_fit_report report;
-    rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err))
         return false;
     struct rb_buf out = RB_BUF_INIT;
@@ -69,10 +68,9 @@ static const struct rb_command fit_command = {
 static bool run_list(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_profile_name *names;
     int n;
-    rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) || !rb_store_list(store, &arena, &names, &n, err))
         return false;
     struct rb_buf out = RB_BUF_INIT;
@@ -101,8 +99,7 @@ static const struct rb_option export_options[] = {
 static void write_profile(const struct rb_profile *p, bool as_json, struct rb_buf *out)
 {
     if (as_json) {
-        struct rb_json j;
-        rb_json_init(&j, out, true);
+        struct rb_json j = {.out = out, .pretty = true};
         rb_profile_write(p, &j);
         rb_buf_putc(out, '\n');
     } else {
@@ -113,11 +110,10 @@ static void write_profile(const struct rb_profile *p, bool as_json, struct rb_bu
 static bool run_export(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_profile profile;
     const char *path = rb_args_string(args, "output", "-");
-    rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) ||
         !rb_store_profile(store, args->args[0], &arena, &profile, err))
         return false;

@@ -23,8 +23,7 @@ static bool print_imports(const struct rb_import *imports, int n, const char *co
                           const struct rb_store *store, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, true);
+    struct rb_json j = {.out = &out, .pretty = true};
     rb_json_put(&j, "{format: 'rb-import/1' db: %s files: [", rb_store_path(store));
     for (int i = 0; i < n; i++)
         rb_json_put(&j, "{file: %s|null format: %s profile: %s|null rows: %d}", paths[i],

@@ -126,7 +126,6 @@ static bool measure(const struct rb_args *args, measure_fn *with, const struct r
 {
     struct rb_measurement *m = rb_xcalloc(1, sizeof *m);
     m->options = *options;
-    rb_arena_init(&m->arena);
     rb_run_owner(m->owner, sizeof m->owner);
     bool ok = with(args, m, err), interrupted = m->interrupted;
     rb_measurement_finish(m);

@@ -145,7 +145,6 @@ static bool ask_cloud(const struct rb_args *args, const char *infra, struct rb_e
     struct update u = {.args = args, .infra = infra};
     if (!rb_infra_check(infra, err))
         return rb_err_prefix(err, "--infra");
-    rb_arena_init(&u.arena);
     const bool ok = choose_types(&u, err) && rb_prices_fetch(infra, u.types, u.n_types, keep, &u, err);
     rb_arena_finish(&u.arena);
     return ok;

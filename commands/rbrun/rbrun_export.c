@@ -156,13 +156,12 @@ static bool follow(const struct rb_export *e, struct rb_err *err)
 static void print_one(const struct rb_sink_target *t, int64_t events, bool json)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, text = RB_BUF_INIT;
-    struct rb_json j;
     rb_sink_target_name(t, &name);
     if (!json) {
         printf("%s: %s\n", rb_sink_names[t->spec->kind], rb_buf_str(&name));
         return;
     }
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_json_put(&j, "{format: 'rb-export/1', sink: %s, target: %s, events: %jd}", rb_sink_names[t->spec->kind],
                 rb_buf_str(&name), events);
     printf("%s\n", rb_buf_str(&text));
@@ -202,7 +201,6 @@ static bool export_run(const struct rb_args *args, struct rb_err *err)
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_sink_spec specs[8];
     int n;
-    rb_arena_init(&f.arena);
     return rb_run_files_open_newest(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) &&
            choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) &&
            send_all(args, &f, specs, n, err);

@@ -42,8 +42,7 @@ static bool which_trial(const struct rb_args *args, struct rb_journal *journal, 
 static bool print_json(const char *run_id, int trial, const char *checkpoint, const char *dir, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
+    struct rb_json j = {.out = &out};
     rb_json_put(&j, "{format: 'rb-fetch/1' run: %s trial: %d checkpoint: %s|null directory: %s}", run_id, trial,
                 checkpoint, dir);
     rb_buf_putc(&out, '\n');

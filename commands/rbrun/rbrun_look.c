@@ -27,8 +27,7 @@ const struct rb_command rb_run_list = {
 
 static void write_json(const struct rb_replay *r, const char *run_id, const char *outcome, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_put(&j, "{format: 'rb-replay/1' run: %s events: %d orders: %d orders_differing: %d outcome: %s", run_id,
                 r->n_events, r->n_orders, r->n_missing, outcome);
     rb_json_put(&j, "launches_open: %d}", r->n_open);

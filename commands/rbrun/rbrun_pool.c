@@ -32,9 +32,8 @@ struct pool {
 static bool print_report(struct pool *p, const struct rb_pool_report *r, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, kept = RB_BUF_INIT;
-    struct rb_json j;
     struct rb_err why;
-    rb_json_init(&j, &kept, true);
+    struct rb_json j = {.out = &kept, .pretty = true};
     rb_pool_report_write(r, &j);
     rb_buf_putc(&kept, '\n');
     const bool is_kept = rb_pool_keep(&p->run, "pool-report.json", rb_buf_str(&kept), &why);
@@ -193,8 +192,6 @@ static bool carry_out(struct pool *p, const struct rb_args *args, struct rb_err 
 static void init(struct pool *p, const struct rb_args *args)
 {
     *p = (struct pool){.run = {.options = {.quiet = true}}, .json = rb_args_flag(args, "json")};
-    rb_arena_init(&p->run.arena);
-    rb_arena_init(&p->run.files.arena);
     p->run.plan_job = plan_job;
     p->run.plan_ctx = p;
     rb_pool_line_init(&p->line, &p->run, p->json);
@@ -245,7 +242,6 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
     p.run.files = *files;
     p.run.journal = journal;
     *files = (struct rb_run_files){0}; // ownership has passed on
-    rb_arena_init(&files->arena);
     if (reopen(&p, args, err) && rb_pool_is_complete(&p.run, &complete, err) &&
         (complete || rb_run_check_open_files(&p.run.files.plan, p.run.n, err))) {
         p.run.options.go_on = !complete;

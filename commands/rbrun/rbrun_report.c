@@ -51,10 +51,9 @@ static bool check_name(const struct rb_args *args, const char *option, const cha
 // For people; a program asks the trackers themselves.
 static bool print_behind(struct rb_journal *j, const struct rb_run_files *f, bool at_work, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
     struct rb_report report;
-    rb_arena_init(&arena);
     if (!rb_report_make(j, &f->plan, &arena, &report, err))
         return false;
     rb_sinks_behind(f, report.n_events, at_work, &lines);
@@ -80,7 +79,6 @@ static bool report(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
-    rb_arena_init(&f.arena);
     if (!check_name(args, "html", ".html", err) || !check_name(args, "gantt", ".svg", err) ||
         !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
         !rb_journal_open_reader(f.journal, &journal, err))

@@ -147,7 +147,6 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
 static bool run_plan(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
-    rb_arena_init(&f.arena);
     if (!rb_run_read_plan(&f, args->args[0], err))
         return false;
     if (rb_args_flag(args, "dry-run"))
@@ -193,7 +192,6 @@ static bool resume(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
-    rb_arena_init(&f.arena);
     if (!rb_run_serve_check(rb_args_string(args, "serve", NULL), err) ||
         !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
         !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))

@@ -96,8 +96,7 @@ bool rb_sim_name_variants(struct rb_sim_command *c, struct rb_err *err)
 
 static void write_config(const struct rb_job *job, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_job_write(job, &j);
 }
 

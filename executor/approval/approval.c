@@ -152,9 +152,8 @@ static void write_members(const struct rb_approval *a, struct rb_json *j)
 
 void rb_approval_signed_bytes(const struct rb_approval *a, struct rb_buf *out)
 {
-    struct rb_json j;
     rb_buf_puts(out, DOMAIN);
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_begin_object(&j);
     write_members(a, &j);
     rb_json_end_object(&j);
@@ -162,8 +161,7 @@ void rb_approval_signed_bytes(const struct rb_approval *a, struct rb_buf *out)
 
 void rb_approval_write(const struct rb_approval *a, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
+    struct rb_json j = {.out = out, .pretty = true};
     rb_json_begin_object(&j);
     write_members(a, &j);
     rb_json_put(&j, "signature: {kind: %s value: %s}}", kinds[a->kind], a->signature);

@@ -234,8 +234,7 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
             continue;
         rb_launcher_drop_tasks_on(l, node);
         if (l->transport->leave) {
-            struct rb_arena arena;
-            rb_arena_init(&arena);
+            struct rb_arena arena = {0};
             struct rb_process_options o = rb_process_defaults();
             o.argv = l->transport->leave(&l->config, &node->spec, &arena);
             struct rb_process *ignored;

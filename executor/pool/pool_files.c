@@ -115,9 +115,8 @@ static bool open_run(struct rb_run_files *f, const char *root, const char *name,
                      const struct rb_plan *plan, struct rb_journal **out, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
     char path[4400];
-    rb_json_init(&j, &text, true);
+    struct rb_json j = {.out = &text, .pretty = true};
     rb_plan_write(plan, &j);
     rb_buf_putc(&text, '\n');
     rb_arena_init(&f->arena);
@@ -202,8 +201,7 @@ static void write_member(const struct rb_pool_member *m, struct rb_json *j)
 bool rb_pool_remember(const struct rb_pool_run *p, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, true);
+    struct rb_json j = {.out = &text, .pretty = true};
     rb_json_put(&j, "{format: 'rb-pool-run/1' policy: %s|null fairness_p: %g|null interval_us: %jd restart_us: %jd",
                 p->file.policy, p->file.fairness_p, p->file.interval_us, p->file.restart_us);
     rb_json_put(&j, "seed: %jd db: %s|null prices: %s|null profile_file: %s|null jobs: [", (int64_t)p->file.seed,

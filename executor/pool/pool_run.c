@@ -105,10 +105,9 @@ static void member_finished(void *ctx)
 
 static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_launch_row *rows;
     int n;
-    rb_arena_init(&arena);
     if (!rb_journal_launches(m->journal, &arena, &rows, &n, err))
         return false;
     rb_lender_open(m->pool->lender, rows, n, &m->lent);

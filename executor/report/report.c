@@ -440,14 +440,12 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
 bool rb_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
                     struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_report report;
-    struct rb_json json;
-    rb_arena_init(&arena);
     if (!rb_report_make(j, plan, &arena, &report, err))
         return false;
     report.at_work = at_work;
-    rb_json_init(&json, out, pretty);
+    struct rb_json json = {.out = out, .pretty = pretty};
     rb_report_write(&report, &json);
     rb_buf_putc(out, '\n');
     return true;

@@ -206,8 +206,7 @@ void rb_session_progress(struct rb_session *s, struct rb_progress *out)
 static void write_event(struct rb_session *s, const struct rb_event *event)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    struct rb_json json;
-    rb_json_init(&json, &line, false);
+    struct rb_json json = {.out = &line};
     rb_event_write(event, &json);
     rb_buf_putc(&line, '\n');
     if (s->events_fd >= 0 && write(s->events_fd, rb_buf_str(&line), line.len) != (ssize_t)line.len)
@@ -505,9 +504,8 @@ static bool begin_standing(struct rb_session *s, struct rb_err *err)
 
 static bool read_limits(struct rb_session *s, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_journal_meta meta;
-    rb_arena_init(&arena);
     if (!rb_journal_meta(s->journal, &arena, &meta, err))
         return false;
     s->deadline_us = meta.deadline_us;

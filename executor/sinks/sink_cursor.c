@@ -19,9 +19,8 @@ enum { MOST_BYTES = 16384 };
 bool rb_sink_cursor_write(const char *run_dir, const char *sink, const struct rb_sink_cursor *c, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
-    struct rb_json j;
     rb_buf_printf(&path, "%s/sinks/%s.cursor", run_dir, sink);
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_json_put(&j, "{format: 'rb-sink/1' sink: %s target: %s events: %jd error: %s|null}", sink, c->target, c->events,
                 c->error[0] ? c->error : NULL);
     rb_buf_putc(&text, '\n');

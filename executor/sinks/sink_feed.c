@@ -37,7 +37,6 @@ bool rb_sink_feed_open(const struct rb_run_files *files, bool foresees, struct r
     struct rb_sink_feed *f = rb_xcalloc(1, sizeof *f);
     struct rb_journal_meta meta;
     f->files = files;
-    rb_arena_init(&f->arena);
     if (!rb_journal_open_reader(files->journal, &f->journal, err) ||
         !rb_journal_meta(f->journal, &f->arena, &meta, err) || !rb_engine_create(&files->plan, &f->engine, err)) {
         rb_sink_feed_close(f);

@@ -128,7 +128,6 @@ bool rb_job_import_read(const struct rb_doc *doc, const struct rb_job_import_opt
                         struct rb_job_import *out, struct rb_err *err)
 {
     struct rb_importer im = {.options = options};
-    rb_arena_init(&im.made.arena);
     rb_job_draft_init(&im.draft, &im.made.arena);
     im.made.file = rb_arena_strdup(&im.made.arena, doc->file);
     if (!read_format(&im, doc->root, err)) {

@@ -329,8 +329,7 @@ bool rb_import_choice(struct rb_importer *im, const char *name, const struct rb_
 void rb_import_put_float(double value, struct rb_buf *out)
 {
     const struct rb_value v = {.kind = RB_VALUE_FLOAT, .number = value};
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_value_json(&v, &j);
 }
 

@@ -431,10 +431,9 @@ void rb_shell_read(const char *command, struct rb_arena *arena, struct rb_shell_
 
 void rb_shell_replace(const char *command, const char *variable, const char *words, struct rb_buf *out)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_shell_text text;
     size_t done = 0;
-    rb_arena_init(&arena);
     rb_shell_read(command, &arena, &text);
     for (int i = 0; i < text.n_uses && text.is_whole; i++) {
         const struct rb_shell_use *use = &text.uses[i];

@@ -32,8 +32,7 @@ static const char *digest_of_command(const struct rb_job *job, rb_digest_fn *dig
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     rb_buf_printf(&text, "%s\n%s", job->setup ? job->setup : "", job->run);
     if (job->trial.args.given) {
-        struct rb_json j;
-        rb_json_init(&j, &text, false);
+        struct rb_json j = {.out = &text};
         rb_trial_args_write(&job->trial.args, &j);
     }
     return digest_of(rb_buf_str(&text), text.len, digest, arena);
@@ -42,8 +41,7 @@ static const char *digest_of_command(const struct rb_job *job, rb_digest_fn *dig
 static const char *digest_of_space(const struct rb_job *job, rb_digest_fn *digest, struct rb_arena *arena)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_space_write(&job->space, &j);
     return digest_of(rb_buf_str(&text), text.len, digest, arena);
 }

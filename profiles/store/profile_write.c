@@ -115,18 +115,16 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
 // JSON's strings and numbers are YAML's.
 static void put_text(struct rb_buf *out, const char *key, const char *text)
 {
-    struct rb_json j;
     rb_buf_puts(out, key);
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_string(&j, text);
     rb_buf_putc(out, '\n');
 }
 
 static void put_number(struct rb_buf *out, const char *key, double v)
 {
-    struct rb_json j;
     rb_buf_puts(out, key);
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_double(&j, v);
 }
 
@@ -198,9 +196,8 @@ static void put_training(struct rb_buf *out, const struct rb_training *t)
     if (t->n_sharing > 0)
         put_sharing(out, t);
     if (t->has_goodput) {
-        struct rb_json j;
         rb_buf_puts(out, "    goodput: ");
-        rb_json_init(&j, out, false);
+        struct rb_json j = {.out = out};
         rb_training_goodput_write(&t->goodput, &j); // on one line JSON is YAML
         rb_buf_putc(out, '\n');
     }
@@ -242,15 +239,13 @@ void rb_profile_write_yaml(const struct rb_profile *p, struct rb_buf *out)
     if (p->exact)
         rb_buf_puts(out, "exact: true\n");
     if (p->has_measured) {
-        struct rb_json j;
         rb_buf_puts(out, "measured: ");
-        rb_json_init(&j, out, false);
+        struct rb_json j = {.out = out};
         rb_measured_write(&p->measured, &j); // on one line JSON is YAML
         rb_buf_putc(out, '\n');
     }
     if (p->n_basis > 0) {
-        struct rb_json j;
-        rb_json_init(&j, out, false);
+        struct rb_json j = {.out = out};
         rb_buf_puts(out, "basis: ");
         write_basis_list(p, &j);
         rb_buf_putc(out, '\n');

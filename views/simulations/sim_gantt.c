@@ -262,9 +262,8 @@ bool rb_sim_gantt_save(const struct rb_simulation *sim, const char *path, struct
     if (!html && n > 1)
         return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: several pictures need a page: FILE.html", path);
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_auto_free) struct drawing *drawings = rb_xcalloc((size_t)n, sizeof *drawings);
-    rb_arena_init(&arena);
     struct rb_gantt *pictures = rb_arena_array(&arena, (size_t)n, sizeof *pictures);
     bool ok = true;
     for (int i = 0; i < n && ok; i++) {

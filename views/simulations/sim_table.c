@@ -79,8 +79,7 @@ static void write_best_metric(const struct rb_simulation *sim, const struct rb_s
 static void write_one(const struct rb_simulation *sim, const struct distributions *d, struct rb_buf *out)
 {
     const struct rb_sim_variant *v = &sim->variants[0];
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_put(&j, "{format: 'rb-sim/1' tuner: %s policy: %s replicates: %d time_us:", v->plan.job->scheduler.type,
                 v->plan.policy, sim->n);
     rb_quantiles_write(&d->time_us, &j);
@@ -197,8 +196,7 @@ static void write_difference(const struct rb_simulation *sim, int of, enum rb_si
 static void write_comparison(const struct rb_simulation *sim, struct rb_buf *out)
 {
     const struct rb_plan *plan = &sim->variants[0].plan;
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_put(&j, "{format: 'rb-sim-compare/1' job: %s goal: %s replicates: %d curves: %s", plan->job->name,
                 plan->job->goal == RB_GOAL_MAXIMIZE ? "maximize" : "minimize", sim->n, sim->curves.says);
     rb_json_put(&j, "stopped_at_us:");

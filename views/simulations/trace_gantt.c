@@ -161,8 +161,7 @@ bool rb_trace_gantt_save(struct rb_trace_gantt *d, const char *path, struct rb_e
 {
     const struct rb_trace_run *run = d->run;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    rb_arena_init(&arena);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     find_lanes(d, run->nodes.n_leases);
     const struct rb_gantt g = {
         .title = rb_arena_printf(&arena, "%d jobs under %s", run->trace->n, run->options.policy->name),

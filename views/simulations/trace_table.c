@@ -84,8 +84,7 @@ void rb_trace_json_write(const struct rb_trace_run *run, int64_t wall_us, struct
     RB_AUTO(rb_auto_free) double *fairness = rb_xcalloc((size_t)run->trace->n, sizeof *fairness);
     rb_trace_fairness(run, fairness);
     const struct rb_trace_summary s = rb_trace_summarise(run, fairness);
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_put(&j, "{format: 'rb-sim-trace/1' policy: %s rules: %s between: %s jct_s: {", run->options.policy->name,
                 rules_name(run), run->trace->apps->apps[0].between ? "triangulation" : "grid");
     rb_json_put(&j, "mean: %g p50: %g p99: %g} makespan_s: %g wait_s: %g", s.jct_mean_s, s.jct_p50_s, s.jct_p99_s,

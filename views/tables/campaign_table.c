@@ -138,8 +138,7 @@ static void write_script(const struct rb_measurement *m, struct rb_json *j)
 
 void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
+    struct rb_json j = {.out = out, .pretty = true};
     rb_json_put(&j, "{format: 'rb-campaign/1' infra: %s instance_type: %s runs: [", m->infra, m->offer->instance_type);
     for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
         write_run(&j, rb_campaign_run(m->campaign, i));

@@ -8,8 +8,7 @@ static const char *const verdicts[] = {"ok", "warn", "fail"};
 static bool print_json(const struct rb_doctor *d, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
+    struct rb_json j = {.out = &out};
     rb_json_put(&j, "{format: 'rb-doctor/1' ok: %i checks: [", rb_doctor_exit_code(d) == 0);
     for (int i = 0; i < d->n_findings; i++) {
         const struct rb_finding *f = &d->findings[i];

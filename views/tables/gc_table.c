@@ -110,8 +110,7 @@ static void write_instances(const struct rb_gc *gc, bool in_use, struct rb_json 
 static bool print_json(const struct rb_gc *gc, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_json_put(&j, "{format: 'rb-gc/1' ended: %d certain: %i left_over:", count_ended(gc), rb_gc_is_certain(gc));
     write_instances(gc, false, &j);
     rb_json_key(&j, "in_use_elsewhere");

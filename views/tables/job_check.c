@@ -19,8 +19,7 @@ static void write_warning(const struct rb_err *w, struct rb_json *j)
 void rb_job_check_write_json(const char *path, const char *name, const struct rb_job_warnings *warnings,
                              struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_put(&j, "{format: 'rb-check/1' path: %s name: %s warnings: [", path, name);
     for (int i = 0; i < warnings->n; i++)
         write_warning(&warnings->items[i], &j);

@@ -301,8 +301,7 @@ static void put_dominant(struct rb_json *j, const struct rb_fit_report *r)
 
 void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
+    struct rb_json j = {.out = out, .pretty = true};
     rb_json_put(&j, "{format: 'rb-fit/1' name: %s imported: %i", r->profile.name, r->imported);
     put_cells(&j, r);
     rb_json_kdouble_or_null(&j, "throughput_error", r->throughput_error >= 0 ? r->throughput_error : NAN);
@@ -347,8 +346,7 @@ static void put_instant(struct rb_json *j, const char *key, int64_t unix_us)
 
 void rb_show_names_json(const struct rb_profile_name *names, int n, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
+    struct rb_json j = {.out = out, .pretty = true};
     rb_json_put(&j, "{format: 'rb-profiles/1' profiles: [");
     for (int i = 0; i < n; i++) {
         rb_json_put(&j, "{name: %s imported: %i runs: %d units: %d iterations: %d", names[i].name, names[i].imported,
@@ -421,8 +419,7 @@ static void put_offer(struct rb_json *j, const struct rb_offer *o)
 
 void rb_show_prices_json(const struct rb_catalog *c, const char *infra, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
+    struct rb_json j = {.out = out, .pretty = true};
     rb_json_put(&j, "{format: 'rb-prices/1' prices: [");
     for (int i = 0; i < c->n_offers; i++)
         if (wanted(c->offers[i].infra, infra))
