@@ -34,9 +34,9 @@ struct history {
     int *first_task;      // by trial, [n_trials + 1]: tasks are in their order
     bool *lost;           // by node of the report, [n_nodes]
     struct mark *marks;
-    int n_marks, cap_marks;
+    int n_marks;
     struct rb_lent_change *lent;
-    int n_lent, cap_lent;
+    int n_lent;
 };
 
 static void take_report(struct history *h, const struct rb_event *e)
@@ -82,19 +82,13 @@ static void take_loss(struct history *h, const struct rb_event *e)
 
 static void take_lent(struct history *h, const struct rb_event *e)
 {
-    if (h->n_lent == h->cap_lent) {
-        h->cap_lent = h->cap_lent ? 2 * h->cap_lent : 16;
-        h->lent = rb_xrealloc(h->lent, (size_t)h->cap_lent, sizeof *h->lent);
-    }
+    h->lent = rb_grow(h->lent, h->n_lent, sizeof *h->lent);
     h->lent[h->n_lent++] = (struct rb_lent_change){e->time_us, e->node, e->gpus};
 }
 
 static void take_mark(struct history *h, const struct rb_event *e)
 {
-    if (h->n_marks == h->cap_marks) {
-        h->cap_marks = h->cap_marks ? 2 * h->cap_marks : 16;
-        h->marks = rb_xrealloc(h->marks, (size_t)h->cap_marks, sizeof *h->marks);
-    }
+    h->marks = rb_grow(h->marks, h->n_marks, sizeof *h->marks);
     h->marks[h->n_marks++] = (struct mark){
         .at_us = e->time_us,
         .kind = e->kind == RB_EVENT_ADVICE ? "replan" : rb_event_kind_name(e->kind),

@@ -35,7 +35,7 @@ struct change {
 struct sweep {
     const struct rb_report *r;
     struct change *changes;
-    int n, cap;
+    int n;
     // By node of the run, [n_nodes]:
     int n_nodes;
     uint64_t *usable;                        // GPUs that count as owned; 0 while nothing is paid
@@ -48,10 +48,7 @@ static void add(struct sweep *s, struct change change)
 {
     if (change.at_us < 0)
         return;
-    if (s->n == s->cap) {
-        s->cap = s->cap ? 2 * s->cap : 256;
-        s->changes = rb_xrealloc(s->changes, (size_t)s->cap, sizeof *s->changes);
-    }
+    s->changes = rb_grow(s->changes, s->n, sizeof *s->changes);
     s->changes[s->n++] = change;
 }
 

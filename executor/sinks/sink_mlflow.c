@@ -104,8 +104,7 @@ static bool mlflow_trial_started(void *sink, const struct rb_sink_trial *t, stru
 
 static void add_point(struct points *p, struct point point)
 {
-    if ((p->n & (p->n - 1)) == 0) // 0, 1, 2, 4, ...: full
-        p->items = rb_xrealloc(p->items, p->n ? 2 * (size_t)p->n : 1, sizeof *p->items);
+    p->items = rb_grow(p->items, p->n, sizeof *p->items);
     p->items[p->n++] = point;
 }
 

@@ -12,21 +12,10 @@
 
 // --- keys
 
-static void *grown(struct rb_arena *arena, void *items, int n, int *capacity, size_t size)
-{
-    if (n < *capacity)
-        return items;
-    *capacity = *capacity ? 2 * *capacity : 16;
-    void *more = rb_arena_array(arena, (size_t)*capacity, size);
-    if (n > 0)
-        memcpy(more, items, (size_t)n * size);
-    return more;
-}
-
 static void ignore_key(struct rb_importer *im, const struct rb_node *node)
 {
     char path[PATH_BYTES];
-    im->ignored = grown(&im->made.arena, im->ignored, im->made.n_ignored, &im->ignored_capacity, sizeof *im->ignored);
+    im->ignored = rb_arena_grow(&im->made.arena, im->ignored, im->made.n_ignored, sizeof *im->ignored);
     im->ignored[im->made.n_ignored++] = rb_arena_strdup(&im->made.arena, rb_node_path(node, path, sizeof path));
 }
 
@@ -119,7 +108,7 @@ void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const
     rb_buf_vprintf(&text, fmt, ap);
     va_end(ap);
     rb_node_path(node, path, sizeof path);
-    im->warnings = grown(arena, im->warnings, im->made.n_warnings, &im->warning_capacity, sizeof *im->warnings);
+    im->warnings = rb_arena_grow(arena, im->warnings, im->made.n_warnings, sizeof *im->warnings);
     im->warnings[im->made.n_warnings++] = (struct rb_job_warning){
         .line = node->key_line ? node->key_line : node->line,
         .column = node->key_line ? node->key_column : node->column,

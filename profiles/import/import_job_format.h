@@ -12,7 +12,6 @@ struct rb_importer {
     struct rb_job_draft draft;
     struct rb_job_warning *warnings;
     const char **ignored;
-    int warning_capacity, ignored_capacity;
 };
 
 struct rb_job_format {

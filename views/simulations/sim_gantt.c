@@ -14,7 +14,7 @@
 
 struct drawing {
     struct rb_gantt_bar *bars;
-    int n_bars, bars_cap;
+    int n_bars;
     int *open; // by trial: its first bar that has not ended, -1: it does not train
     int n_trials;
     struct rb_gantt_line lines[RB_LIMIT_STAGES + 1];
@@ -50,10 +50,7 @@ static void add_bar(struct drawing *d, const struct rb_gantt_bar *bar)
 {
     if (d->n_bars == MOST_BARS)
         return;
-    if (d->n_bars == d->bars_cap) {
-        d->bars_cap = d->bars_cap ? 2 * d->bars_cap : 256;
-        d->bars = rb_xrealloc(d->bars, (size_t)d->bars_cap, sizeof *d->bars);
-    }
+    d->bars = rb_grow(d->bars, d->n_bars, sizeof *d->bars);
     d->bars[d->n_bars++] = *bar;
 }
 
