@@ -1,6 +1,7 @@
 #include "profiles/import/import_job_format.h"
 
 #include "base/text/closest.h"
+#include "base/text/number.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -91,6 +92,36 @@ bool rb_import_need(const struct rb_node *map, const char *key, const char *hint
     if (!node)
         return rb_node_refuse(map, err, RB_E_KEY_MISSING, "`%s` is required and missing; %s", key, hint);
     *out = node;
+    return true;
+}
+
+bool rb_import_is(const struct rb_node *node, const char *text)
+{
+    return node && node->kind == RB_NODE_STRING && strcmp(node->text, text) == 0;
+}
+
+bool rb_import_end(const struct rb_node *map, const char *key, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    if (!rb_import_need(map, key, "give both ends of the range", &node, err))
+        return false;
+    if (node->kind != RB_NODE_STRING)
+        return rb_node_double(node, -1e300, 1e300, out, err);
+    return rb_parse_double(node->text, out) ||
+           rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, got \"%.40s\"", node->text);
+}
+
+bool rb_import_words(const struct rb_node *list, struct rb_buf *out, struct rb_err *err)
+{
+    if (list && !rb_node_list(list, err))
+        return false;
+    for (const struct rb_node *word = list ? list->first : NULL; word; word = word->next) {
+        const char *text;
+        if (!rb_node_string(word, &text, err))
+            return false;
+        rb_buf_puts(out, out->len ? " " : "");
+        rb_import_put_word(text, out);
+    }
     return true;
 }
 
@@ -188,6 +219,20 @@ void rb_import_set_metric(struct rb_importer *im, const struct rb_node *name, co
 {
     rb_import_set_text(im, RB_DRAFT_METRIC, "name", name->text, name);
     rb_import_set(im, RB_DRAFT_METRIC, "goal", goal, name);
+}
+
+bool rb_import_objective(struct rb_importer *im, const struct rb_node *map, const char *name_key, const char *goal_key,
+                         const char *maximize, const char *minimize, struct rb_err *err)
+{
+    const struct rb_node *name, *goal;
+    const char *hint = rb_arena_printf(&im->made.arena, "%s or %s", maximize, minimize);
+    if (!rb_import_need(map, name_key, "give the metric", &name, err) ||
+        !rb_import_need(map, goal_key, hint, &goal, err))
+        return false;
+    if (name->kind != RB_NODE_STRING || (!rb_import_is(goal, maximize) && !rb_import_is(goal, minimize)))
+        return rb_node_refuse(map, err, RB_E_JOB_FOREIGN, "expected the name of a metric, and %s %s", goal_key, hint);
+    rb_import_set_metric(im, name, rb_import_is(goal, maximize) ? "maximize" : "minimize");
+    return true;
 }
 
 bool rb_import_set_trials(struct rb_importer *im, const struct rb_node *given, const struct rb_node *at,
@@ -343,6 +388,20 @@ bool rb_import_law(struct rb_importer *im, const char *name, const char *distrib
     }
     rb_buf_putc(&value, '}');
     return rb_import_param(im, name, rb_buf_str(&value), source, err);
+}
+
+bool rb_import_scaled(struct rb_importer *im, const char *name, double min, double max, bool whole,
+                      const struct rb_node *scaling, const char *logarithm, const char *reverse,
+                      const struct rb_node *source, struct rb_err *err)
+{
+    const struct rb_law_number numbers[] = {{"min", NULL, min, whole}, {"max", NULL, max, whole}};
+    const bool is_log = rb_import_is(scaling, logarithm);
+    if (rb_import_is(scaling, reverse))
+        rb_import_warn(im, RB_DRAFT_PARAMETERS, scaling, "there is no reverse logarithm here; it is uniform");
+    if (is_log && whole)
+        rb_import_warn(im, RB_DRAFT_PARAMETERS, scaling, "whole numbers have no logarithmic range here; it is uniform");
+    const char *law = whole ? "int_uniform" : is_log ? "log_uniform" : "uniform";
+    return rb_import_law(im, name, law, numbers, 2, source, err);
 }
 
 bool rb_import_number(const struct rb_node *map, const char *key, double fallback, double *out, struct rb_err *err)
