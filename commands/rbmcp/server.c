@@ -102,7 +102,7 @@ static void call_tool(struct server *s, const struct rb_mcp_message *m)
         return;
     }
     struct rb_mcp_call *call = new_call(m, RB_MCP_FOR_TOOL);
-    if (!tool->prepare(s->setting, args, &call->work, &err)) {
+    if (!rb_mcp_tool_prepare(tool, s->setting, args, &call->work, &err)) {
         rb_mcp_answer_error(call, &err, &s->out);
         discard(call);
     } else if (!call->work.argv[0]) {
