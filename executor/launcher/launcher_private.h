@@ -26,7 +26,7 @@ struct rb_launcher_node {
     struct rb_process *process;    // preparing
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed
-    bool prepared, setting_up, met;
+    bool prepared, met;
     int tries;
     uint64_t timer;
 };

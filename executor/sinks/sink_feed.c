@@ -75,11 +75,6 @@ int64_t rb_sink_feed_events(const struct rb_sink_feed *f)
     return f->last_event;
 }
 
-bool rb_sink_feed_is_over(const struct rb_sink_feed *f)
-{
-    return f->state != RB_SINK_RUNNING;
-}
-
 static struct known_trial *known(struct rb_sink_feed *f, int trial)
 {
     if (trial >= f->n_trials) {
