@@ -148,15 +148,11 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
         .run_dir = s->files->dir,
         .workdir = s->files->workdir,
         .reconnects = s->near ? NEAR_RECONNECTS : 0,
+        .find_machine = s->host.find_machine,
+        .machine_ctx = s->host.ctx,
         .events = *events,
     };
-    struct rb_launcher *launcher;
-    if (!s->transport->create_launcher(&config, &launcher, err))
-        return false;
-    if (s->host.reach)
-        return s->host.reach(s->host.ctx, launcher, out, err);
-    *out = launcher;
-    return true;
+    return s->transport->create_launcher(&config, out, err);
 }
 
 static bool make_user_data(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
