@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <stdalign.h>
+#include <stdlib.h>
 
 static void memory_is_zeroed_aligned_and_separate(void **state)
 {
