@@ -2,6 +2,8 @@
 // equal.
 #include "profiles/store/profile.h"
 
+#include <string.h>
+
 // --- JSON ---
 
 static void write_layouts(const struct rb_training *t, struct rb_json *j)
@@ -112,142 +114,72 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
 
 // --- YAML ---
 
-// JSON's strings and numbers are YAML's.
-static void put_text(struct rb_buf *out, const char *key, const char *text)
+static bool is_scalar(const struct rb_node *node)
 {
-    rb_buf_puts(out, key);
+    return node->kind != RB_NODE_MAP && node->kind != RB_NODE_LIST;
+}
+
+// Fits on one line: a scalar, a list of scalars, or a map of either.
+static bool is_flat(const struct rb_node *node)
+{
+    for (const struct rb_node *child = node->first; child; child = child->next)
+        if (!is_scalar(child) && (node->kind == RB_NODE_LIST || child->kind == RB_NODE_MAP || !is_flat(child)))
+            return false;
+    return true;
+}
+
+// JSON's strings and numbers are YAML's. The words of this format stand without quotes.
+static void put_scalar(const struct rb_node *node, struct rb_buf *out)
+{
     struct rb_json j = {.out = out};
-    rb_json_string(&j, text);
-    rb_buf_putc(out, '\n');
-}
-
-static void put_number(struct rb_buf *out, const char *key, double v)
-{
-    rb_buf_puts(out, key);
-    struct rb_json j = {.out = out};
-    rb_json_double(&j, v);
-}
-
-static void put_dist(struct rb_buf *out, const char *key, const struct rb_dist *d)
-{
-    rb_buf_printf(out, "%s{distribution: %s", key, rb_dist_kind_name(d->kind));
-    if (d->kind == RB_DIST_EMPIRICAL) {
-        rb_buf_puts(out, ", values: [");
-        for (int i = 0; i < d->n_values; i++)
-            put_number(out, i > 0 ? ", " : "", d->values[i]);
-        rb_buf_puts(out, "]");
-    } else {
-        put_number(out, ", mean: ", d->mean);
-        if (d->kind != RB_DIST_CONSTANT && d->kind != RB_DIST_EXPONENTIAL)
-            put_number(out, ", cv: ", d->cv);
-    }
-    if (d->relative_error > 0)
-        put_number(out, ", relative_error: ", d->relative_error);
-    rb_buf_puts(out, "}\n");
-}
-
-static void put_throughput(struct rb_buf *out, const struct rb_training *t)
-{
-    put_number(out, "    throughput: {alpha_c: ", t->throughput.alpha_c);
-    put_number(out, ", beta_c: ", t->throughput.beta_c);
-    put_number(out, ", alpha_n: ", t->throughput.alpha_n);
-    put_number(out, ", beta_n: ", t->throughput.beta_n);
-    put_number(out, ", alpha_r: ", t->throughput.alpha_r);
-    put_number(out, ", beta_r: ", t->throughput.beta_r);
-    put_number(out, ", gamma: ", t->throughput.gamma);
-    put_number(out, ",\n                 batch: ", t->batch);
-    put_number(out, ", units_per_epoch: ", t->units_per_epoch);
-    rb_buf_printf(out, ", max_gpus: %d, max_nodes: %d}\n", t->max_gpus, t->max_nodes);
-}
-
-static void put_layouts(struct rb_buf *out, const struct rb_training *t)
-{
-    rb_buf_puts(out, "    layouts:\n");
-    for (int i = 0; i < t->n_layouts; i++) {
-        rb_buf_printf(out, "      - {gpus: %d, nodes: %d", t->layouts[i].gpus, t->layouts[i].nodes);
-        put_number(out, ", speedup: ", t->layouts[i].speedup);
-        rb_buf_puts(out, "}\n");
-    }
-}
-
-static void put_sharing(struct rb_buf *out, const struct rb_training *t)
-{
-    rb_buf_puts(out, "    sharing:\n");
-    for (int i = 0; i < t->n_sharing; i++) {
-        rb_buf_printf(out, "      - {trials: %d", t->sharing[i].trials);
-        put_number(out, ", slowdown: ", t->sharing[i].slowdown);
-        rb_buf_puts(out, "}\n");
-    }
-}
-
-static void put_training(struct rb_buf *out, const struct rb_training *t)
-{
-    put_text(out, "  - accelerator: ", t->accelerator);
-    put_number(out, "    base_s: ", t->base_s);
-    rb_buf_putc(out, '\n');
-    if (t->relative_error > 0) {
-        put_number(out, "    relative_error: ", t->relative_error);
-        rb_buf_putc(out, '\n');
-    }
-    if (t->has_throughput)
-        put_throughput(out, t);
+    if (node->key && (strcmp(node->key, "format") == 0 || strcmp(node->key, "distribution") == 0))
+        rb_buf_puts(out, node->text);
     else
-        put_layouts(out, t);
-    if (t->n_sharing > 0)
-        put_sharing(out, t);
-    if (t->has_goodput) {
-        rb_buf_puts(out, "    goodput: ");
-        struct rb_json j = {.out = out};
-        rb_training_goodput_write(&t->goodput, &j); // on one line JSON is YAML
-        rb_buf_putc(out, '\n');
-    }
+        rb_json_node(&j, node);
 }
 
-static void put_provisioning(struct rb_buf *out, const struct rb_provisioning *p)
+static void put_flat(const struct rb_node *node, struct rb_buf *out)
 {
-    put_text(out, "  - infra: ", p->infra);
-    put_text(out, "    instance_type: ", p->instance_type);
-    put_text(out, "    market: ", p->market);
-    put_dist(out, "    queue_s: ", &p->queue_s);
-    put_dist(out, "    init_s: ", &p->init_s);
-    put_number(out, "    capacity_failure: ", p->capacity_failure);
-    if (p->has_preemption)
-        put_number(out, "\n    preemption_per_hour: ", p->preemption_per_hour);
-    rb_buf_putc(out, '\n');
+    if (is_scalar(node)) {
+        put_scalar(node, out);
+        return;
+    }
+    rb_buf_putc(out, node->kind == RB_NODE_MAP ? '{' : '[');
+    for (const struct rb_node *child = node->first; child; child = child->next) {
+        rb_buf_printf(out, "%s%s%s", child == node->first ? "" : ", ", child->key ? child->key : "",
+                      child->key ? ": " : "");
+        put_flat(child, out);
+    }
+    rb_buf_putc(out, node->kind == RB_NODE_MAP ? '}' : ']');
+}
+
+// A null is left out. begun: the first member stands behind the dash of its list.
+static void put_block(const struct rb_node *node, int indent, bool begun, struct rb_buf *out)
+{
+    for (const struct rb_node *child = node->first; child; child = child->next) {
+        if (child->kind == RB_NODE_NULL)
+            continue;
+        rb_buf_printf(out, "%*s%s%s", begun ? 0 : indent, "", child->key ? child->key : "-", child->key ? ":" : "");
+        begun = false;
+        if (is_flat(child)) {
+            rb_buf_putc(out, ' ');
+            put_flat(child, out);
+            rb_buf_putc(out, '\n');
+        } else {
+            rb_buf_putc(out, child->key ? '\n' : ' ');
+            put_block(child, indent + 2, !child->key, out);
+        }
+    }
 }
 
 void rb_profile_write_yaml(const struct rb_profile *p, struct rb_buf *out)
 {
-    rb_buf_puts(out, "format: rb-profile/1\n");
-    put_text(out, "name: ", p->name);
-    put_text(out, "unit: ", p->unit);
-    if (source_or_null(p))
-        put_text(out, "source: ", p->source);
-    rb_buf_puts(out, "training:\n");
-    for (int i = 0; i < p->n_training; i++)
-        put_training(out, &p->training[i]);
-    rb_buf_puts(out, "noise:\n");
-    put_dist(out, "  between: ", &p->between);
-    put_dist(out, "  within: ", &p->within);
-    put_dist(out, "startup_s: ", &p->startup_s);
-    put_dist(out, "checkpoint_s: ", &p->checkpoint_s);
-    rb_buf_puts(out, p->n_provisioning > 0 ? "provisioning:\n" : "provisioning: []\n");
-    for (int i = 0; i < p->n_provisioning; i++)
-        put_provisioning(out, &p->provisioning[i]);
-    if (p->restarts)
-        rb_buf_puts(out, "resumes: false\n");
-    if (p->exact)
-        rb_buf_puts(out, "exact: true\n");
-    if (p->has_measured) {
-        rb_buf_puts(out, "measured: ");
-        struct rb_json j = {.out = out};
-        rb_measured_write(&p->measured, &j); // on one line JSON is YAML
-        rb_buf_putc(out, '\n');
-    }
-    if (p->n_basis > 0) {
-        struct rb_json j = {.out = out};
-        rb_buf_puts(out, "basis: ");
-        write_basis_list(p, &j);
-        rb_buf_putc(out, '\n');
-    }
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    struct rb_json j = {.out = &text};
+    rb_profile_write(p, &j);
+    if (rb_doc_parse_json(&doc, "profile", rb_buf_str(&text), text.len, NULL))
+        put_block(doc.root, 0, false, out);
+    else
+        rb_buf_append(out, text.data, text.len); // too long to be parsed again; JSON is YAML
 }
