@@ -176,6 +176,30 @@ char *rb_xstrdup(const char *s)
     return copy;
 }
 
+// Sizes are powers of two, so that the number of items says whether there is room.
+static int grown_size(int n)
+{
+    const int first = 8;
+    return n == 0 ? first : n >= first && (n & (n - 1)) == 0 ? 2 * n : 0;
+}
+
+void *rb_grow(void *items, int n, size_t size)
+{
+    const int most = grown_size(n);
+    return most > 0 ? rb_xrealloc(items, (size_t)most, size) : items;
+}
+
+void *rb_arena_grow(struct rb_arena *a, void *items, int n, size_t size)
+{
+    const int most = grown_size(n);
+    if (most == 0)
+        return items;
+    void *more = rb_arena_array(a, (size_t)most, size);
+    if (n > 0)
+        memcpy(more, items, (size_t)n * size);
+    return more;
+}
+
 void rb_auto_free(void *pp)
 {
     void *p;

@@ -12,7 +12,7 @@ struct rb_arena {
     size_t used_bytes;             // sum of the requested sizes
 };
 
-void rb_arena_init(struct rb_arena *a);
+void rb_arena_init(struct rb_arena *a); // a zeroed struct is an empty arena already
 void rb_arena_finish(struct rb_arena *a); // frees everything; a is as after init
 
 // Empties the arena but keeps its memory, for work that is repeated.
@@ -29,6 +29,11 @@ char *rb_arena_printf(struct rb_arena *a, const char *fmt, ...) __attribute__((f
 void *rb_xcalloc(size_t n, size_t size);
 void *rb_xrealloc(void *p, size_t n, size_t size);
 char *rb_xstrdup(const char *s);
+
+// The array of n items with room for one more: as it is, or a copy of about twice the size. Appends amortised:
+// a->items = rb_grow(a->items, a->n, sizeof *a->items); a->items[a->n++] = item;
+void *rb_grow(void *items, int n, size_t size);                           // freed with free()
+void *rb_arena_grow(struct rb_arena *a, void *items, int n, size_t size); // what was added is zeroed
 
 // RB_AUTO(free_fn): run free_fn(&var) when var leaves its scope.
 #define RB_AUTO(fn) __attribute__((cleanup(fn)))

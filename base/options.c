@@ -283,14 +283,11 @@ static const char *const type_names[] = {
 static void option_as_json(const struct rb_option *o, struct rb_json *j)
 {
     const char letter[2] = {o->letter, '\0'};
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "name", o->name);
+    const char *metavar = o->type == RB_OPT_FLAG ? NULL : o->metavar ? o->metavar : "VALUE";
+    rb_json_put(j, "{name: %s", o->name);
     rb_json_kstring(j, "letter", o->letter ? letter : NULL);
-    rb_json_kstring(j, "type", type_names[o->type]);
-    rb_json_kbool(j, "repeatable", o->repeatable);
-    rb_json_kstring(j, "metavar", o->type == RB_OPT_FLAG ? NULL : o->metavar ? o->metavar : "VALUE");
-    rb_json_kstring(j, "help", o->help ? o->help : "");
-    rb_json_end_object(j);
+    rb_json_put(j, "type: %s repeatable: %i metavar: %s|null help: %s}", type_names[o->type], o->repeatable, metavar,
+                o->help ? o->help : "");
 }
 
 static void exit_codes_as_json(const struct rb_command *command, struct rb_json *j)
@@ -299,10 +296,7 @@ static void exit_codes_as_json(const struct rb_command *command, struct rb_json 
         return;
     rb_json_karray(j, "exit_codes");
     for (const struct rb_exit_meaning *m = rb_exit_meanings; m->meaning; m++) {
-        rb_json_begin_object(j);
-        rb_json_kint(j, "code", m->code);
-        rb_json_kstring(j, "meaning", m->meaning);
-        rb_json_end_object(j);
+        rb_json_put(j, "{code: %d meaning: %s}", m->code, m->meaning);
     }
     rb_json_end_array(j);
 }
@@ -311,21 +305,13 @@ static void help_as_json(const struct rb_command *command, struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "name", command->name);
-    rb_json_kstring(&j, "usage", command->usage);
-    rb_json_kstring(&j, "summary", command->summary);
-    rb_json_kstring(&j, "examples", command->examples);
-    rb_json_karray(&j, "options");
+    rb_json_put(&j, "{name: %s usage: %s summary: %s examples: %s|null options: [", command->name,
+                command->usage, command->summary, command->examples);
     for (const struct rb_option *o = command->options; o && o->name; o++)
         option_as_json(o, &j);
-    rb_json_end_array(&j);
-    rb_json_karray(&j, "subcommands");
+    rb_json_put(&j, "] subcommands: [");
     for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++) {
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "name", s->name);
-        rb_json_kstring(&j, "summary", s->summary);
-        rb_json_end_object(&j);
+        rb_json_put(&j, "{name: %s summary: %s}", s->name, s->summary);
     }
     rb_json_end_array(&j);
     exit_codes_as_json(command, &j);

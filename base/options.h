@@ -21,10 +21,13 @@ struct rb_option {
     double min, max;          // INT and DOUBLE: range (both 0: any)
 };
 
+struct rb_args;
+struct rb_command;
+
 // Commands that the first word selects. A name that begins with "--" is an option that selects another command.
 struct rb_subcommand {
     const char *name, *summary; // summary: for --help, a few words. name NULL ends the table
-    int (*run)(int argc, char **argv); // argv[0]: the subcommand; returns the exit code
+    const struct rb_command *command;
 };
 
 struct rb_command {
@@ -35,6 +38,7 @@ struct rb_command {
     const struct rb_option *options;
     int min_args, max_args;   // positionals; max -1: any number
     const struct rb_subcommand *subcommands; // NULL: none
+    bool (*run)(const struct rb_args *args, struct rb_err *err); // NULL: a subcommand has to be selected
 };
 
 struct rb_args {
@@ -45,6 +49,7 @@ struct rb_args {
     struct { const struct rb_option *option; const char *text; } *given;
     bool help;                // --help was given: print it (rb_args_help) and exit 0
     bool help_as_json;        // --help=json, the source of man pages and completions
+    int *out_code;            // for `run`: the exit code of a command that succeeds, 0 unless it is set
 };
 
 // argv[0] is skipped. `--` ends options. Owns: finish with rb_args_finish.

@@ -27,20 +27,12 @@ static const char *const formats[] = {
 static void print_json(const char *program)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-version/1");
-    rb_json_kstring(&j, "program", program);
-    rb_json_kstring(&j, "version", RB_VERSION);
-    rb_json_kstring(&j, "build", RB_BUILD);
-    rb_json_kstring(&j, "compiler", COMPILER);
-    rb_json_key(&j, "formats");
-    rb_json_begin_array(&j);
+    struct rb_json j = {.out = &out};
+    rb_json_put(&j, "{format: 'rb-version/1' program: %s version: %s build: %s compiler: %s formats: [", program,
+                RB_VERSION, RB_BUILD, COMPILER);
     for (size_t i = 0; i < N_FORMATS; i++)
         rb_json_string(&j, formats[i]);
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     puts(rb_buf_str(&out));
 }
 

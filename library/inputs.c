@@ -26,8 +26,7 @@ static bool parse(const char *name, const char *bytes, size_t n, struct rb_doc *
 
 static void write_resolved(struct rubberband_job *j)
 {
-    struct rb_json json;
-    rb_json_init(&json, &j->json, false);
+    struct rb_json json = {.out = &j->json};
     rb_job_write(&j->job, &json);
 }
 
@@ -37,7 +36,6 @@ static int make_job(const struct rb_doc *doc, const char *path, const char *cons
     struct rb_err err = {0};
     char absolute[PATH_MAX];
     struct rubberband_job *j = rb_xcalloc(1, sizeof *j);
-    rb_arena_init(&j->arena);
     if (!rb_job_read(doc->root, overrides, n, &j->arena, &j->job, &err) ||
         !rb_job_settle_deadline(&j->job, rb_clock_unix_us(), &err)) {
         rubberband_job_free(j);
@@ -101,7 +99,6 @@ static int make_profile(const struct rb_doc *doc, const char *name, struct rubbe
 {
     struct rb_err err = {0};
     struct rubberband_profile *p = rb_xcalloc(1, sizeof *p);
-    rb_arena_init(&p->arena);
     if (!rb_profile_read(doc->root, NULL, rb_profile_stem(name, &p->arena), &p->arena, &p->profile, &err)) {
         rubberband_profile_free(p);
         return rb_library_fail(error, &err);
@@ -174,7 +171,6 @@ const char *rubberband_profile_name(const struct rubberband_profile *profile)
 struct rubberband_prices *rubberband_prices_new(void)
 {
     struct rubberband_prices *p = rb_xcalloc(1, sizeof *p);
-    rb_arena_init(&p->arena);
     return p;
 }
 

@@ -95,10 +95,9 @@ int rubberband_estimate_plan(const struct rubberband_request *request, const str
     struct rb_time_limit limit;
     struct rb_estimate estimate;
     struct rb_plan_stage stages[RB_LIMIT_STAGES] = {0};
-    struct rb_arena arena;
+    struct rb_arena arena = {0};
     assert(request && allocation && out_estimate);
     const struct rb_plan_request req = begin(request, &limit);
-    rb_arena_init(&arena);
     const bool ok = check(request, &err) &&
                     rb_estimate_given(&req, allocation->stages, allocation->n_stages, &arena, &estimate, stages, &err);
     if (ok)
@@ -127,8 +126,6 @@ static struct rubberband_allocation *allocation_of(const struct rb_plan *plan)
 static struct rubberband_plan *plan_of(const struct rb_plan *plan)
 {
     struct rubberband_plan *p = rb_xcalloc(1, sizeof *p);
-    struct rb_json json;
-    rb_arena_init(&p->arena);
     p->allocation = allocation_of(plan);
     p->estimate = rb_library_estimate(&plan->estimate, plan->stages, plan->n_stages);
     p->bound_uusd = plan->bound.present ? plan->bound.cost_uusd : -1;
@@ -136,7 +133,7 @@ static struct rubberband_plan *plan_of(const struct rb_plan *plan)
     p->warnings = rb_arena_array(&p->arena, (size_t)plan->n_warnings + 1, sizeof *p->warnings);
     for (int i = 0; i < plan->n_warnings; i++)
         p->warnings[i] = rb_arena_strdup(&p->arena, plan->warnings[i]);
-    rb_json_init(&json, &p->json, false);
+    struct rb_json json = {.out = &p->json};
     rb_plan_write(plan, &json);
     return p;
 }
@@ -148,12 +145,11 @@ int rubberband_find_plan(const struct rubberband_request *request, struct rubber
     struct rb_time_limit limit;
     struct rb_plan plan;
     struct rb_plan_result result;
-    struct rb_arena arena;
+    struct rb_arena arena = {0};
     assert(request && out_plan);
     if (!check(request, &err))
         return rb_library_fail(error, &err);
     const struct rb_plan_request req = begin(request, &limit);
-    rb_arena_init(&arena);
     const bool ok = rb_make_plan(&req, request->planner, &arena, &plan, &result, &err);
     if (ok) {
         plan.tool = "librubberband " RB_VERSION;

@@ -10,7 +10,6 @@
 struct rubberband_allocation *rubberband_allocation_new(void)
 {
     struct rubberband_allocation *a = rb_xcalloc(1, sizeof *a);
-    rb_arena_init(&a->arena);
     return a;
 }
 
@@ -82,7 +81,6 @@ struct rubberband_estimate *rb_library_estimate(const struct rb_estimate *estima
                                                 int n_stages)
 {
     struct rubberband_estimate *e = rb_xcalloc(1, sizeof *e);
-    struct rb_json json;
     e->estimate = *estimate;
     e->n_stages = n_stages;
     for (int i = 0; i < n_stages; i++) {
@@ -90,7 +88,7 @@ struct rubberband_estimate *rb_library_estimate(const struct rb_estimate *estima
         e->stages[i].nodes = NULL;
         e->stages[i].early = NULL;
     }
-    rb_json_init(&json, &e->json, false);
+    struct rb_json json = {.out = &e->json};
     rb_estimate_write(estimate, &json);
     return e;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// Begins as {.out = &buf} or {.out = &buf, .pretty = true}.
 struct rb_json {
     struct rb_buf *out; // borrowed
     bool pretty;        // two-space indent, one member a line
@@ -35,7 +36,8 @@ void rb_json_node(struct rb_json *j, const struct rb_node *node); // a parsed va
 //   'text %s'    a string with %s, %d, %jd, %ju and %.*s replaced; it holds no single quote
 //   %s           a string; where it is NULL, neither it nor the key before it is written
 //   %d %jd %g    an int, an int64_t, a double; %i is a bool
-//   12 true false   literals
+//   %s|null %jd|null %g|null   null in place of NULL, of a negative number, of one that is not finite
+//   12 true false null   literals
 // Spaces and commas mean nothing. Example: rb_json_put(j, "{kind: 'instance', id: '%ju', name: %s, tags: [%s]}", ...)
 void rb_json_put(struct rb_json *j, const char *template, ...) __attribute__((format(printf, 2, 3)));
 

@@ -2,6 +2,7 @@
 #include "base/document/json.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,8 @@ static void put_key(struct reader *r, const char *key)
         return;
     }
     const char *value = va_arg(r->args, const char *);
-    if (value)
+    const bool or_null = take(r, "|null");
+    if (value || or_null)
         rb_json_kstring(r->json, key, value);
 }
 
@@ -76,25 +78,41 @@ static void put_text(struct reader *r)
     rb_buf_finish(&text);
 }
 
+static void put_int(struct reader *r, int64_t value)
+{
+    if (take(r, "|null") && value < 0)
+        rb_json_null(r->json);
+    else
+        rb_json_int(r->json, value);
+}
+
+static void put_double(struct reader *r, double value)
+{
+    if (take(r, "|null") && !isfinite(value))
+        rb_json_null(r->json);
+    else
+        rb_json_double(r->json, value);
+}
+
 static void put_conversion(struct reader *r)
 {
     if (take(r, "%s")) {
         const char *text = va_arg(r->args, const char *);
         if (*r->at == ':')
             put_key(r, text);
-        else if (text)
+        else if (take(r, "|null") || text)
             rb_json_string(r->json, text);
     } else if (take(r, "%i")) {
         rb_json_bool(r->json, va_arg(r->args, int));
     } else if (take(r, "%d")) {
-        rb_json_int(r->json, va_arg(r->args, int));
+        put_int(r, va_arg(r->args, int));
     } else if (take(r, "%jd")) {
-        rb_json_int(r->json, va_arg(r->args, intmax_t));
+        put_int(r, va_arg(r->args, intmax_t));
     } else {
         const bool is_double = take(r, "%g");
         assert(is_double);
         (void)is_double;
-        rb_json_double(r->json, va_arg(r->args, double));
+        put_double(r, va_arg(r->args, double));
     }
 }
 
@@ -108,6 +126,8 @@ static void put_word(struct reader *r)
     r->at += n;
     if (*r->at == ':')
         put_key(r, word);
+    else if (strcmp(word, "null") == 0)
+        rb_json_null(r->json);
     else if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0)
         rb_json_bool(r->json, *word == 't');
     else

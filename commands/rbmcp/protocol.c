@@ -38,10 +38,9 @@ void rb_mcp_not_found(struct rb_buf *out, enum rb_mcp_era era, const char *id, c
 
 static void unsupported(struct rb_buf *out, const char *id, const char *asked)
 {
-    struct rb_json j;
     begin_error(out, id, RB_MCP_VERSION_UNSUPPORTED, "unsupported protocol version");
     rb_buf_puts(out, ",\"data\":{\"supported\":[\"" RB_MCP_MODERN "\"],\"requested\":");
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_string(&j, asked);
     rb_buf_puts(out, "}}}\n");
 }
@@ -68,12 +67,11 @@ void rb_mcp_end_result(struct rb_json *j)
 
 void rb_mcp_progress(struct rb_buf *out, const char *token, int progress, const char *message)
 {
-    struct rb_json j;
     rb_buf_printf(out,
                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,"
                   "\"progress\":%d,\"message\":",
                   token, progress);
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_string(&j, message);
     rb_buf_puts(out, "}}\n");
 }
@@ -91,16 +89,14 @@ const char *rb_mcp_agree(const char *asked)
 void rb_mcp_write_self(struct rb_json *j, enum rb_mcp_era era, const char *version, const char *instructions)
 {
     if (era == RB_MCP_ERA_MODERN) {
-        rb_json_karray(j, "supportedVersions");
-        rb_json_string(j, RB_MCP_MODERN);
-        rb_json_end_array(j);
+        rb_json_put(j, "supportedVersions: [%s]", RB_MCP_MODERN);
     } else {
         rb_json_kstring(j, "protocolVersion", version);
     }
     rb_json_put(j, "capabilities: {tools: {listChanged: false} resources: {subscribe: false listChanged: false} "
                    "prompts: {listChanged: false}}");
-    rb_json_put(j, "serverInfo: {name: 'rbmcp' title: 'Rubberband' version: %s}", RB_VERSION);
-    rb_json_kstring(j, "instructions", instructions);
+    rb_json_put(j, "serverInfo: {name: 'rbmcp' title: 'Rubberband' version: %s} instructions: %s|null", RB_VERSION,
+                instructions);
 }
 
 // --- reading
@@ -114,8 +110,7 @@ static bool is_id(const struct rb_node *node)
 static bool copy_id(const struct rb_node *node, char out[static RB_MCP_ID_BYTES])
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_json_node(&j, node);
     if (text.len >= RB_MCP_ID_BYTES)
         return false;

@@ -4,7 +4,7 @@
 #include "base/open_files.h"
 #include "base/options.h"
 #include "commands/rbmcp/server.h"
-#include "commands/version.h"
+#include "commands/program.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,16 +22,6 @@ static const struct rb_option options[] = {
     {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where runs live (default: the user's state directory)", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
-};
-
-static const struct rb_command command = {
-    .name = "rbmcp",
-    .usage = "[options]",
-    .summary =
-        "Lets an agent plan tuning jobs and carry approved plans out: a server of the Model Context Protocol on\n"
-        "stdin and stdout. It begins no run that no person has approved with `rbplan approve`.",
-    .examples = "  rbmcp --root ~/jobs\n",
-    .options = options,
 };
 
 static volatile int stop_asked;
@@ -98,25 +88,23 @@ static bool serve(const struct rb_args *args, struct rb_err *err)
     return ok || rb_err_set(err, RB_E_STDOUT, "the client does not read any more");
 }
 
+static const struct rb_command command = {
+    .name = "rbmcp",
+    .usage = "[options]",
+    .summary =
+        "Lets an agent plan tuning jobs and carry approved plans out: a server of the Model Context Protocol on\n"
+        "stdin and stdout. It begins no run that no person has approved with `rbplan approve`.",
+    .examples = "  rbmcp --root ~/jobs\n",
+    .options = options,
+    .run = serve,
+};
+
 int main(int argc, char **argv)
 {
-    struct rb_args args = {0};
-    struct rb_err err = {0};
-    rb_keep_standard_streams();
-    rb_args_help_word(argc, argv);
-    if (rb_version_asked("rbmcp", argc, argv))
-        return 0;
-    const int refused = rb_open_files_begin("rbmcp", RB_OPEN_FILES_TO_TALK);
-    if (refused)
-        return refused;
-    keep_private();
-    bool ok = rb_args_parse(&args, &command, argc, argv, &err);
-    if (ok && args.help)
-        rb_args_help(&args);
-    else
-        ok = ok && serve(&args, &err);
-    if (!ok)
-        rb_err_print(&err, command.name, false);
-    rb_args_finish(&args);
-    return ok ? 0 : rb_err_exit_code(&err);
+    static const struct rb_program program = {
+        .command = &command,
+        .open_files = RB_OPEN_FILES_TO_TALK,
+        .prepare = keep_private,
+    };
+    return rb_program_run(&program, argc, argv);
 }

@@ -44,13 +44,12 @@ void rb_mcp_answer_error(const struct rb_mcp_call *call, const struct rb_err *er
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, clean = RB_BUF_INIT;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    struct rb_json j;
     rb_err_write_json(err, &text);
     if (!rb_doc_parse_json(&doc, "error", rb_buf_str(&text), text.len, NULL)) {
         rb_mcp_error(out, call->id, RB_MCP_INTERNAL_ERROR, "the error cannot be written");
         return;
     }
-    rb_json_init(&j, &clean, false);
+    struct rb_json j = {.out = &clean};
     rb_mcp_write_clean(&j, doc.root);
     answer(call, rb_buf_str(&clean), "", true, out);
 }
@@ -81,13 +80,12 @@ static void keep_plan(struct rb_mcp_setting *s, struct rb_mcp_call *call, struct
     RB_AUTO(rb_auto_free) char *bytes = NULL;
     char digest[65];
     size_t n;
-    struct rb_json j;
     if (!rb_read_file(call->work.keep, RB_LIMIT_PLAN_BYTES, &bytes, &n, NULL))
         return;
     rb_digest_sha256(bytes, n, digest);
     if (!rb_mcp_plans_keep(s->sandbox.plans, call->work.keep, digest))
         return;
-    rb_json_init(&j, out_more, false);
+    struct rb_json j = {.out = out_more};
     rb_json_put(&j, "{plan: 'rb://plans/%s' plan_sha256: %s}", digest, digest);
 }
 
@@ -98,7 +96,6 @@ static void answer_tool(struct rb_mcp_setting *s, struct rb_mcp_call *call, int 
     const char *program = strrchr(call->work.argv[0], '/') + 1;
     const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     struct rb_err err;
-    struct rb_json j;
     if (call->too_long || !parse(call, &doc)) {
         if (call->too_long)
             rb_err_set(&err, RB_E_MCP_OUTPUT, "%s printed more than %d bytes; run it in a terminal", program,
@@ -112,7 +109,7 @@ static void answer_tool(struct rb_mcp_setting *s, struct rb_mcp_call *call, int 
     }
     const bool failed =
         is_format(&doc, "rb-error/1") || is_format(&doc, "rb-infeasible/1") || (!ended_well && !call->work.last_line);
-    rb_json_init(&j, &clean, false);
+    struct rb_json j = {.out = &clean};
     rb_mcp_write_clean(&j, doc.root);
     if (!failed && call->work.keep)
         keep_plan(s, call, &more);

@@ -65,7 +65,6 @@ static struct rb_mcp_call *new_call(const struct rb_mcp_message *m, enum rb_mcp_
     strcpy(call->id, m->id);
     strcpy(call->token, m->token);
     call->out_fd = call->err_fd = -1;
-    rb_arena_init(&call->work.arena);
     return call;
 }
 
@@ -103,7 +102,7 @@ static void call_tool(struct server *s, const struct rb_mcp_message *m)
         return;
     }
     struct rb_mcp_call *call = new_call(m, RB_MCP_FOR_TOOL);
-    if (!tool->prepare(s->setting, args, &call->work, &err)) {
+    if (!rb_mcp_tool_prepare(tool, s->setting, args, &call->work, &err)) {
         rb_mcp_answer_error(call, &err, &s->out);
         discard(call);
     } else if (!call->work.argv[0]) {
@@ -284,10 +283,9 @@ static void cancel(struct server *s, const struct rb_mcp_message *m)
 {
     const struct rb_node *id = rb_node_member(m->params, "requestId");
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
     if (!id)
         return;
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_json_node(&j, id);
     for (int i = 0; i < s->n_calls; i++) {
         if (strcmp(s->calls[i]->id, rb_buf_str(&text)) != 0)

@@ -64,71 +64,20 @@ static bool take_run(const struct rb_node *args, const char **out, struct rb_err
 
 // --- questions about a job
 
-static bool take_job(struct rb_mcp_setting *s, const struct rb_node *args, char out[static PATH_MAX],
-                     struct rb_err *err)
-{
-    return rb_mcp_sandbox_job(&s->sandbox, text_of(args, "job"), out, err);
-}
-
-// --option=VALUE for each: a value can be no option of its own.
-static void add_each(struct rb_mcp_work *w, const char *option, const struct rb_node *list)
-{
-    for (const struct rb_node *item = list ? list->first : NULL; item; item = item->next)
-        rb_mcp_word(w, "--%s=%s", option, item->text);
-}
-
-static bool prepare_check(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
-                          struct rb_err *err)
-{
-    char job[PATH_MAX];
-    if (!take_job(s, args, job, err))
-        return false;
-    rb_mcp_program(s, w, "rbplan");
-    rb_mcp_word(w, "--check");
-    rb_mcp_word(w, "--json");
-    rb_mcp_word(w, "%s", job);
-    return true;
-}
-
 static bool prepare_estimate(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
                              struct rb_err *err)
 {
-    char job[PATH_MAX];
-    if (!take_job(s, args, job, err))
-        return false;
+    (void)args, (void)err;
     w->keep = rb_arena_printf(&w->arena, "%s/new-%d-%d.json", s->sandbox.plans, (int)getpid(), s->n_scratch++);
-    rb_mcp_program(s, w, "rbplan");
-    rb_mcp_word(w, "--json");
     rb_mcp_word(w, "--output=%s", w->keep);
-    add_each(w, "set", rb_node_member(args, "set"));
-    rb_mcp_word(w, "%s", job);
     return true;
 }
 
 static bool prepare_explain(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
                             struct rb_err *err)
 {
-    char job[PATH_MAX];
-    if (!take_job(s, args, job, err))
-        return false;
+    (void)s, (void)args, (void)err;
     w->explains = true;
-    rb_mcp_program(s, w, "rbplan");
-    rb_mcp_word(w, "--json");
-    rb_mcp_word(w, "--explain");
-    rb_mcp_word(w, "%s", job);
-    return true;
-}
-
-static bool prepare_what_if(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
-                            struct rb_err *err)
-{
-    char job[PATH_MAX];
-    if (!take_job(s, args, job, err))
-        return false;
-    rb_mcp_program(s, w, "rbplan");
-    rb_mcp_word(w, "--json");
-    add_each(w, "what-if", rb_node_member(args, "changes"));
-    rb_mcp_word(w, "%s", job);
     return true;
 }
 
@@ -147,13 +96,10 @@ static bool make_scratch(struct rb_mcp_setting *s, struct rb_err *err)
 static bool prepare_pareto(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
                            struct rb_err *err)
 {
-    char job[PATH_MAX];
-    if (!take_job(s, args, job, err) || !make_scratch(s, err))
+    (void)args;
+    if (!make_scratch(s, err))
         return false;
-    rb_mcp_program(s, w, "rbplan");
-    rb_mcp_word(w, "--json");
     rb_mcp_word(w, "--pareto=%s/pareto.json", s->scratch);
-    rb_mcp_word(w, "%s", job);
     return true;
 }
 
@@ -176,7 +122,6 @@ static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args
     char plan[PATH_MAX], digest[65], dollars[32];
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, approval = RB_BUF_INIT;
     int64_t uusd;
-    struct rb_json j;
     if (!rb_mcp_sandbox_plan(&s->sandbox, text_of(args, "plan"), plan, err) ||
         !rb_node_money(rb_node_member(args, "max_cost"), &uusd, err) || !digest_file(plan, digest, err))
         return false;
@@ -186,13 +131,9 @@ static bool prepare_approve(struct rb_mcp_setting *s, const struct rb_node *args
     rb_buf_shell_quote(&command, plan);
     rb_buf_printf(&command, " --max-cost %s --for 24h -o ", rb_format_money_exact(uusd, dollars));
     rb_buf_shell_quote(&command, rb_buf_str(&approval));
-    rb_json_init(&j, &w->result, false);
-    rb_json_begin_object(&j);
-    rb_json_kbool(&j, "pending", true);
-    rb_json_kstring(&j, "command", rb_buf_str(&command));
-    rb_json_kstring(&j, "plan_sha256", digest);
-    rb_json_kstring(&j, "approval", rb_buf_str(&approval));
-    rb_json_end_object(&j);
+    struct rb_json j = {.out = &w->result};
+    rb_json_put(&j, "{pending: true command: %s plan_sha256: %s approval: %s}", rb_buf_str(&command), digest,
+                rb_buf_str(&approval));
     return true;
 }
 
@@ -230,38 +171,13 @@ static bool prepare_run(struct rb_mcp_setting *s, const struct rb_node *args, st
     return true;
 }
 
-static bool prepare_look(struct rb_mcp_setting *s, const struct rb_node *args, const char *verb, struct rb_mcp_work *w,
-                         struct rb_err *err)
-{
-    const char *run;
-    if (!take_run(args, &run, err))
-        return false;
-    rb_mcp_program(s, w, "rbrun");
-    rb_mcp_word(w, "%s", verb);
-    rb_mcp_word(w, "--json");
-    rb_mcp_state_words(s, w);
-    rb_mcp_word(w, "%s", run);
-    return true;
-}
-
-static bool prepare_status(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
-                           struct rb_err *err)
-{
-    return prepare_look(s, args, "status", w, err);
-}
-
-static bool prepare_report(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
-                           struct rb_err *err)
-{
-    return prepare_look(s, args, "report", w, err);
-}
-
 // Ending what costs money is always allowed, and nothing but itself ends it.
 static bool prepare_stop(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w,
                          struct rb_err *err)
 {
+    (void)s, (void)args, (void)err;
     w->goes_on = w->last_line = true;
-    return prepare_look(s, args, "stop", w, err);
+    return true;
 }
 
 // --- the table
@@ -291,60 +207,57 @@ static const struct rb_mcp_tool tools[] = {
      "Check a job file",
      "Checks a job file and lists probable mistakes. Launches nothing and costs nothing.",
      {JOB},
-     rb_schema_check,
-     true,
-     false,
-     true,
-     prepare_check},
+     .output_schema = rb_schema_check,
+     .read_only = true,
+     .idempotent = true,
+     .words = "rbplan --check"},
     {"estimate",
      "Plan a job and estimate its cost",
      "Finds the cheapest plan of a job that keeps its deadline and budget. Returns the plan with its cost and time, "
      "and "
      "keeps it under the digest that `approve` and `run` take. Launches nothing. Where no plan keeps the limits, the "
      "error lists the nearest limits that one does.",
-     {JOB, {"set", RB_MCP_TEXTS, false, "Keys of the job to change, e.g. [\"deadline=2h\", \"budget=40\"]."}},
-     rb_schema_plan,
-     true,
-     false,
-     true,
-     prepare_estimate},
+     {JOB, {"set", RB_MCP_TEXTS, false, "Keys of the job to change, e.g. [\"deadline=2h\", \"budget=40\"].", "set"}},
+     .output_schema = rb_schema_plan,
+     .read_only = true,
+     .idempotent = true,
+     .words = "rbplan",
+     .prepare = prepare_estimate},
     {"explain",
      "Plan a job and say why",
      "As estimate, with the reasons why other candidates lost. Launches nothing.",
      {JOB},
-     rb_schema_plan,
-     true,
-     false,
-     true,
-     prepare_explain},
+     .output_schema = rb_schema_plan,
+     .read_only = true,
+     .idempotent = true,
+     .words = "rbplan --explain",
+     .prepare = prepare_explain},
     {"what_if",
      "Compare changes of a job",
      "Plans a job as it is and with each of the changes, and compares cost and time. Launches nothing.",
-     {JOB, {"changes", RB_MCP_TEXTS, true, "Each a change, e.g. [\"price=-20%\", \"deadline=3h,spot=allow\"]."}},
-     rb_schema_what_if,
-     true,
-     false,
-     true,
-     prepare_what_if},
+     {JOB,
+      {"changes", RB_MCP_TEXTS, true, "Each a change, e.g. [\"price=-20%\", \"deadline=3h,spot=allow\"].", "what-if"}},
+     .output_schema = rb_schema_what_if,
+     .read_only = true,
+     .idempotent = true,
+     .words = "rbplan"},
     {"pareto",
      "Cost against deadline",
      "The cheapest cost at each of a range of deadlines. Launches nothing.",
      {JOB},
-     rb_schema_pareto,
-     true,
-     false,
-     true,
-     prepare_pareto},
+     .output_schema = rb_schema_pareto,
+     .read_only = true,
+     .idempotent = true,
+     .words = "rbplan",
+     .prepare = prepare_pareto},
     {"approve",
      "Ask a person for approval",
      "Returns the command with which a person approves one run of a plan. It approves nothing by itself: a person has "
      "to type the command and the amount on a terminal. Show the command to the user and wait.",
      {PLAN, {"max_cost", RB_MCP_DOLLARS, true, "Most that the run may cost, in US dollars."}},
-     approve_schema,
-     false,
-     false,
-     true,
-     prepare_approve},
+     .output_schema = approve_schema,
+     .idempotent = true,
+     .prepare = prepare_approve},
     {"run",
      "Carry an approved plan out",
      "Begins a run of a plan that a person has approved. It rents machines and costs money, at most the approved "
@@ -352,38 +265,34 @@ static const struct rb_mcp_tool tools[] = {
      {PLAN,
       {"plan_sha256", RB_MCP_TEXT, true, "Digest of the plan, as `approve` returned it."},
       {"approval", RB_MCP_TEXT, true, "Path of the approval, as `approve` returned it, once the person has made it."}},
-     run_schema,
-     false,
-     true,
-     false,
-     prepare_run},
+     .output_schema = run_schema,
+     .destructive = true,
+     .prepare = prepare_run},
     {"status",
      "State of a run",
      "Progress, cost so far and probable end of a run.",
      {RUN},
-     rb_schema_status,
-     true,
-     false,
-     true,
-     prepare_status},
+     .output_schema = rb_schema_status,
+     .read_only = true,
+     .idempotent = true,
+     .words = "rbrun status"},
     {"report",
      "Report of a run",
      "What a run did and cost, beside what was predicted.",
      {RUN},
-     rb_schema_report,
-     true,
-     false,
-     true,
-     prepare_report},
+     .output_schema = rb_schema_report,
+     .read_only = true,
+     .idempotent = true,
+     .words = "rbrun report"},
     {"stop",
      "End a run",
      "Ends a run and its machines, and lists the cloud to show that none is left. Always allowed.",
      {RUN},
-     rb_schema_report,
-     false,
-     true,
-     true,
-     prepare_stop},
+     .output_schema = rb_schema_report,
+     .destructive = true,
+     .idempotent = true,
+     .words = "rbrun stop",
+     .prepare = prepare_stop},
 };
 enum { N_TOOLS = sizeof tools / sizeof *tools };
 
@@ -403,10 +312,43 @@ static int n_args(const struct rb_mcp_tool *tool)
     return n;
 }
 
+// --option=VALUE for each: a value can be no option of its own.
+static void add_each(struct rb_mcp_work *w, const char *option, const struct rb_node *list)
+{
+    for (const struct rb_node *item = list ? list->first : NULL; item; item = item->next)
+        rb_mcp_word(w, "--%s=%s", option, item->text);
+}
+
+bool rb_mcp_tool_prepare(const struct rb_mcp_tool *tool, struct rb_mcp_setting *s, const struct rb_node *args,
+                         struct rb_mcp_work *w, struct rb_err *err)
+{
+    char path[PATH_MAX];
+    const char *operand = path;
+    if (!tool->words)
+        return tool->prepare(s, args, w, err);
+    char *rest = rb_arena_strdup(&w->arena, tool->words), *program = strsep(&rest, " ");
+    const bool is_run = strcmp(program, "rbrun") == 0;
+    if (is_run ? !take_run(args, &operand, err)
+               : !rb_mcp_sandbox_job(&s->sandbox, text_of(args, "job"), path, err))
+        return false;
+    rb_mcp_program(s, w, program);
+    if (rest)
+        rb_mcp_word(w, "%s", rest);
+    rb_mcp_word(w, "--json");
+    if (is_run)
+        rb_mcp_state_words(s, w);
+    for (int i = 0; i < n_args(tool); i++)
+        if (tool->args[i].option)
+            add_each(w, tool->args[i].option, rb_node_member(args, tool->args[i].name));
+    if (tool->prepare && !tool->prepare(s, args, w, err))
+        return false;
+    rb_mcp_word(w, "%s", operand);
+    return true;
+}
+
 static void write_arg(const struct rb_mcp_arg *arg, struct rb_json *j)
 {
-    rb_json_kobject(j, arg->name);
-    rb_json_kstring(j, "description", arg->description);
+    rb_json_put(j, "%s: {description: %s|null", arg->name, arg->description);
     if (arg->type == RB_MCP_TEXT)
         rb_json_put(j, "type: 'string' minLength: 1");
     else if (arg->type == RB_MCP_TEXTS)
@@ -418,34 +360,24 @@ static void write_arg(const struct rb_mcp_arg *arg, struct rb_json *j)
 
 static void write_input(const struct rb_mcp_tool *tool, struct rb_json *j)
 {
-    rb_json_kobject(j, "inputSchema");
-    rb_json_put(j, "type: 'object' additionalProperties: false");
-    rb_json_karray(j, "required");
+    rb_json_put(j, "inputSchema: {type: 'object' additionalProperties: false required: [");
     for (int i = 0; i < n_args(tool); i++)
         if (tool->args[i].required)
             rb_json_string(j, tool->args[i].name);
-    rb_json_end_array(j);
-    rb_json_kobject(j, "properties");
+    rb_json_put(j, "] properties: {");
     for (int i = 0; i < n_args(tool); i++)
         write_arg(&tool->args[i], j);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "}}");
 }
 
 static void write_tool(const struct rb_mcp_tool *tool, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_put(j, "name: %s title: %s description: %s", tool->name, tool->title, tool->description);
+    rb_json_put(j, "{name: %s title: %s description: %s", tool->name, tool->title, tool->description);
     write_input(tool, j);
     rb_buf_puts(j->out, ",\"outputSchema\":");
     rb_buf_puts(j->out, tool->output_schema);
-    rb_json_kobject(j, "annotations");
-    rb_json_kbool(j, "readOnlyHint", tool->read_only);
-    rb_json_kbool(j, "destructiveHint", tool->destructive);
-    rb_json_kbool(j, "idempotentHint", tool->idempotent);
-    rb_json_kbool(j, "openWorldHint", !tool->read_only);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "annotations: {readOnlyHint: %i destructiveHint: %i idempotentHint: %i openWorldHint: %i}}",
+                tool->read_only, tool->destructive, tool->idempotent, !tool->read_only);
 }
 
 void rb_mcp_tools_write(struct rb_json *j)

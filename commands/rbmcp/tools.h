@@ -40,6 +40,7 @@ struct rb_mcp_arg {
     enum rb_mcp_type type;
     bool required;
     const char *description;
+    const char *option; // TEXTS: each becomes --option=TEXT; NULL: `prepare` uses it
 };
 
 struct rb_mcp_tool {
@@ -47,7 +48,9 @@ struct rb_mcp_tool {
     struct rb_mcp_arg args[RB_MCP_ARGS];       // name NULL ends them
     const char *output_schema;                 // JSON
     bool read_only, destructive, idempotent;
-    // args have their types. False: the tool fails with that error.
+    // "rbplan --check": the program, and a word for it; --json and its job or run are added. NULL: `prepare` does it all.
+    const char *words;
+    // What this tool does beyond that; NULL: nothing. False: the tool fails with that error.
     bool (*prepare)(struct rb_mcp_setting *s, const struct rb_node *args, struct rb_mcp_work *w, struct rb_err *err);
 };
 
@@ -55,6 +58,9 @@ const struct rb_mcp_tool *rb_mcp_tool_find(const char *name); // NULL: none
 void rb_mcp_tools_write(struct rb_json *j);                   // "tools": [...]
 // Are these arguments what the tool takes? out_why gets a sentence where not. args NULL: none were given.
 bool rb_mcp_tool_takes(const struct rb_mcp_tool *tool, const struct rb_node *args, struct rb_buf *out_why);
+// args have their types.
+bool rb_mcp_tool_prepare(const struct rb_mcp_tool *tool, struct rb_mcp_setting *s, const struct rb_node *args,
+                         struct rb_mcp_work *w, struct rb_err *err);
 
 bool rb_mcp_is_run_id(const char *text);
 void rb_mcp_word(struct rb_mcp_work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -3,7 +3,7 @@
 #include "base/errors/log.h"
 #include "base/open_files.h"
 #include "base/options.h"
-#include "commands/version.h"
+#include "commands/program.h"
 #include "providers/mock/server/server.h"
 
 #include <stdio.h>
@@ -34,20 +34,6 @@ static const struct rb_option options[] = {
     {"chaos", 0, RB_OPT_STRING, false, "FILE", "inject the faults in this file: rb-chaos/1", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store; accepted everywhere, rbmock needs none", 0, 0},
     {0},
-};
-
-static const struct rb_command command = {
-    .name = "rbmock",
-    .usage = "[options]",
-    .summary = "A cloud on loopback: it has EC2's Query API and Compute Engine's REST API, boots every instance as\n"
-               "an sshd of its own, bills, and misbehaves on request. It runs the user data and the ssh\n"
-               "commands of its clients as you: it listens on loopback only and makes new keys at each start.",
-    .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
-                "  rbmock --ec2 8900 --state cloud &\n"
-                "  . cloud/env; aws ec2 describe-instances\n"
-                "  rbmock --gcp 8901 --credentials-out account.json --chaos chaos.yaml\n"
-                "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
-    .options = options,
 };
 
 // A fixed token opens Compute Engine only if no account is given.
@@ -105,34 +91,32 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
     return configure_account(args, out, err);
 }
 
+static bool serve(const struct rb_args *args, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_mock_server_config config = {0};
+    const bool ok = configure(args, &arena, &config, err) && rb_mock_server_run(&config, err);
+    rb_mock_gcp_account_destroy(config.account);
+    return ok;
+}
+
+static const struct rb_command command = {
+    .name = "rbmock",
+    .usage = "[options]",
+    .summary = "A cloud on loopback: it has EC2's Query API and Compute Engine's REST API, boots every instance as\n"
+               "an sshd of its own, bills, and misbehaves on request. It runs the user data and the ssh\n"
+               "commands of its clients as you: it listens on loopback only and makes new keys at each start.",
+    .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
+                "  rbmock --ec2 8900 --state cloud &\n"
+                "  . cloud/env; aws ec2 describe-instances\n"
+                "  rbmock --gcp 8901 --credentials-out account.json --chaos chaos.yaml\n"
+                "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
+    .options = options,
+    .run = serve,
+};
+
 int main(int argc, char **argv)
 {
-    struct rb_args args;
-    struct rb_arena arena;
-    struct rb_mock_server_config config = {0};
-    struct rb_err err = {0};
-    rb_keep_standard_streams();
-    rb_args_help_word(argc, argv);
-    if (rb_version_asked("rbmock", argc, argv))
-        return 0;
-    const int refused = rb_open_files_begin("rbmock", RB_OPEN_FILES_TO_TALK);
-    if (refused)
-        return refused;
-    if (!rb_args_parse(&args, &command, argc, argv, &err)) {
-        rb_err_print(&err, "rbmock", false);
-        return rb_err_exit_code(&err);
-    }
-    if (args.help) {
-        rb_args_help(&args);
-        rb_args_finish(&args);
-        return 0;
-    }
-    rb_arena_init(&arena);
-    bool ok = configure(&args, &arena, &config, &err) && rb_mock_server_run(&config, &err);
-    if (!ok)
-        rb_err_print(&err, "rbmock", false);
-    rb_mock_gcp_account_destroy(config.account);
-    rb_args_finish(&args);
-    rb_arena_finish(&arena);
-    return ok ? 0 : rb_err_exit_code(&err);
+    static const struct rb_program program = {.command = &command, .open_files = RB_OPEN_FILES_TO_TALK};
+    return rb_program_run(&program, argc, argv);
 }

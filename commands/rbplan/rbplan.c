@@ -1,4 +1,5 @@
 // rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
+#include "commands/program.h"
 #include "commands/rbplan/rbplan.h"
 
 #include "base/file.h"
@@ -6,7 +7,6 @@
 #include "base/errors/log.h"
 #include "base/open_files.h"
 #include "commands/rbplan/rbplan_infeasible.h"
-#include "commands/version.h"
 #include "library/time_limit.h"
 #include "planner/request/memory.h"
 #include "planner/scores/sharing.h"
@@ -70,35 +70,12 @@ static const struct rb_option plan_options[] = {
 };
 
 static const struct rb_subcommand subcommands[] = {
-    {"approve", "lets a person permit one run of a plan", rb_plan_approve},
-    {"diff", "puts two plans side by side", rb_plan_diff},
-    {"explain", "explains a plan stage by stage", rb_plan_explain},
-    {"import", "makes a job file of a W&B sweep, a Determined experiment or a Ray Tune experiment", rb_plan_import},
-    {"init", "prints a job file to begin with", rb_plan_init},
+    {"approve", "lets a person permit one run of a plan", &rb_plan_approve},
+    {"diff", "puts two plans side by side", &rb_plan_diff},
+    {"explain", "explains a plan stage by stage", &rb_plan_explain},
+    {"import", "makes a job file of a W&B sweep, a Determined experiment or a Ray Tune experiment", &rb_plan_import},
+    {"init", "prints a job file to begin with", &rb_plan_init},
     {0},
-};
-
-static const struct rb_command plan_command = {
-    .name = "rbplan",
-    .usage =
-        "[options] JOB.yaml | approve plan.json | diff A.json B.json | explain plan.json|RB1112 | import FILE | init [SCRIPT]",
-    .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
-    .examples = "  rbplan --deadline 2h job.yaml\n"
-                "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
-                "  rbplan --planner greedy --explain job.yaml\n"
-                "  rbplan --html plan.html job.yaml\n"
-                "  rbplan --pareto frontier.json job.yaml\n"
-                "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
-                "  rbplan --sensitivity job.yaml\n"
-                "  rbplan --check job.yaml\n"
-                "  rbplan explain plan.json\n"
-                "  rbplan explain RB1112\n"
-                "  rbplan init train.py > job.yaml\n"
-                "  rbplan import sweep.yaml > job.yaml\n",
-    .options = plan_options,
-    .min_args = 1,
-    .max_args = 1,
-    .subcommands = subcommands,
 };
 
 // --- the line that says that planning goes on
@@ -134,20 +111,10 @@ static bool has_own_document(const struct rb_err *err)
     return err->code == RB_ERR_INFEASIBLE || number == RB_E_LINT_TO_DO || number == RB_E_LINT_STRICT;
 }
 
-int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv)
+static bool conclude(struct rb_err *err, bool json)
 {
-    struct rb_args args = {0};
-    struct rb_err err = {0};
-    bool ok = rb_args_parse(&args, command, argc, argv, &err), json = rb_args_ask_for_json(argc, argv);
-    if (ok && args.help)
-        rb_args_help(&args);
-    else
-        ok = ok && run(&args, &err);
     end_line();
-    if (!ok && !(json && has_own_document(&err)))
-        rb_err_print(&err, command->name, json);
-    rb_args_finish(&args);
-    return ok ? 0 : rb_err_exit_code(&err);
+    return err && json && has_own_document(err);
 }
 
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
@@ -161,8 +128,7 @@ bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
 static bool print_config(const struct rb_job *job, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, true);
+    struct rb_json j = {.out = &out, .pretty = true};
     rb_job_write(job, &j);
     rb_buf_putc(&out, '\n');
     return rb_plan_print(&out, err);
@@ -378,15 +344,36 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     return plan_job(args, &in, err);
 }
 
+static const struct rb_command plan_command = {
+    .name = "rbplan",
+    .usage =
+        "[options] JOB.yaml | approve plan.json | diff A.json B.json | explain plan.json|RB1112 | import FILE | init [SCRIPT]",
+    .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
+    .examples = "  rbplan --deadline 2h job.yaml\n"
+                "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
+                "  rbplan --planner greedy --explain job.yaml\n"
+                "  rbplan --html plan.html job.yaml\n"
+                "  rbplan --pareto frontier.json job.yaml\n"
+                "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
+                "  rbplan --sensitivity job.yaml\n"
+                "  rbplan --check job.yaml\n"
+                "  rbplan explain plan.json\n"
+                "  rbplan explain RB1112\n"
+                "  rbplan init train.py > job.yaml\n"
+                "  rbplan import sweep.yaml > job.yaml\n",
+    .options = plan_options,
+    .min_args = 1,
+    .max_args = 1,
+    .subcommands = subcommands,
+    .run = run,
+};
+
 int main(int argc, char **argv)
 {
-    rb_keep_standard_streams();
-    rb_args_help_word(argc, argv);
-    if (rb_version_asked("rbplan", argc, argv))
-        return 0;
-    const int refused = rb_open_files_begin("rbplan", RB_OPEN_FILES_TO_COMPUTE);
-    if (refused)
-        return refused;
-    const struct rb_subcommand *sub = argc > 1 ? rb_subcommand_find(&plan_command, argv[1]) : NULL;
-    return sub ? sub->run(argc - 1, argv + 1) : rb_plan_carry_out(&plan_command, run, argc, argv);
+    static const struct rb_program program = {
+        .command = &plan_command,
+        .open_files = RB_OPEN_FILES_TO_COMPUTE,
+        .conclude = conclude,
+    };
+    return rb_program_run(&program, argc, argv);
 }

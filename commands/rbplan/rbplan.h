@@ -1,4 +1,4 @@
-// Parts of rbplan: each subcommand takes its own command line and returns the exit code.
+// Parts of rbplan.
 #ifndef RB_COMMANDS_RBPLAN_H
 #define RB_COMMANDS_RBPLAN_H
 
@@ -7,15 +7,7 @@
 #include "planner/search/planner.h"
 #include "views/tables/text_table.h"
 
-// Parses argv, prints help or runs; prints the error if there is one. Returns the exit code.
-typedef bool rb_plan_run_fn(const struct rb_args *args, struct rb_err *err);
-int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv);
-
-int rb_plan_approve(int argc, char **argv);
-int rb_plan_diff(int argc, char **argv);
-int rb_plan_explain(int argc, char **argv);
-int rb_plan_import(int argc, char **argv);
-int rb_plan_init(int argc, char **argv);
+extern const struct rb_command rb_plan_approve, rb_plan_diff, rb_plan_explain, rb_plan_import, rb_plan_init;
 
 // Fills in what the planner cannot know: the tool, the job's path as seen from `output` (NULL: from here), the digests.
 void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output);

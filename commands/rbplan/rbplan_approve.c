@@ -33,20 +33,6 @@ static const struct rb_option options[] = {
     {0},
 };
 
-static const struct rb_command command = {
-    .name = "rbplan approve",
-    .usage = "[options] plan.json",
-    .summary =
-        "Lets a person permit one run of a plan: shows what it costs and where, and asks for the amount. Needs a "
-        "terminal.",
-    .examples = "  rbplan approve plan.json --max-cost 5 --for 24h\n"
-                "  rbplan approve plan.json --max-cost 5 --for 24h --ssh-key ~/.ssh/id_ed25519.pub --by ann\n"
-                "  rbrun plan.json --approval approval.json\n",
-    .options = options,
-    .min_args = 1,
-    .max_args = 1,
-};
-
 struct subject {
     struct rb_arena arena;
     struct rb_plan plan;
@@ -173,7 +159,6 @@ static bool approve(const struct rb_args *args, struct rb_err *err)
     RB_AUTO(finish_subject) struct subject s = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     const char *output = rb_args_string(args, "output", "approval.json");
-    rb_arena_init(&s.arena);
     if (rb_args_money_uusd(args, "max-cost", 0) <= 0 || rb_args_duration_us(args, "for", 0) < RB_US_PER_S)
         return rb_err_set(err, RB_E_OPERANDS, "--max-cost USD and --for D are needed, e.g. --max-cost 5 --for 24h");
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
@@ -192,7 +177,17 @@ static bool approve(const struct rb_args *args, struct rb_err *err)
     return true;
 }
 
-int rb_plan_approve(int argc, char **argv)
-{
-    return rb_plan_carry_out(&command, approve, argc, argv);
-}
+const struct rb_command rb_plan_approve = {
+    .name = "rbplan approve",
+    .usage = "[options] plan.json",
+    .summary =
+        "Lets a person permit one run of a plan: shows what it costs and where, and asks for the amount. Needs a "
+        "terminal.",
+    .examples = "  rbplan approve plan.json --max-cost 5 --for 24h\n"
+                "  rbplan approve plan.json --max-cost 5 --for 24h --ssh-key ~/.ssh/id_ed25519.pub --by ann\n"
+                "  rbrun plan.json --approval approval.json\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = approve,
+};

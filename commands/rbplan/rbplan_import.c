@@ -41,8 +41,7 @@ static void warn(const struct rb_job_import *im)
 static bool print_json(const struct rb_job_import *im, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
+    struct rb_json j = {.out = &out};
     rb_job_import_write(im, &j);
     rb_buf_putc(&out, '\n');
     return rb_plan_print(&out, err);
@@ -102,19 +101,16 @@ static bool run_import(const struct rb_args *args, struct rb_err *err)
            rb_job_import_read(&doc, &given, &im, err) && deliver(args, &im, err);
 }
 
-int rb_plan_import(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbplan import",
-        .usage = "[options] FILE",
-        .summary = "Turns a W&B sweep, a Determined or Katib experiment, a SageMaker or Vertex AI tuning "
-                   "job, or Ray Tune's JSON into a job.yaml.",
-        .examples = "  rbplan import sweep.yaml -o job.yaml\n"
-                    "  rbplan import sweep.yaml --num-trials 64 --max-resource 50 > job.yaml\n"
-                    "  rbplan import experiment.json --from ray --run 'python train.py $RB_ARGS'\n",
-        .options = options,
-        .min_args = 1,
-        .max_args = 1,
-    };
-    return rb_plan_carry_out(&command, run_import, argc, argv);
-}
+const struct rb_command rb_plan_import = {
+    .name = "rbplan import",
+    .usage = "[options] FILE",
+    .summary = "Turns a W&B sweep, a Determined or Katib experiment, a SageMaker or Vertex AI tuning "
+               "job, or Ray Tune's JSON into a job.yaml.",
+    .examples = "  rbplan import sweep.yaml -o job.yaml\n"
+                "  rbplan import sweep.yaml --num-trials 64 --max-resource 50 > job.yaml\n"
+                "  rbplan import experiment.json --from ray --run 'python train.py $RB_ARGS'\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_import,
+};

@@ -13,10 +13,8 @@
 static bool print(const struct rb_plan_result *result, const struct rb_way_out *way_out, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-infeasible/1");
+    struct rb_json j = {.out = &out};
+    rb_json_put(&j, "{format: 'rb-infeasible/1'");
     rb_nearest_write(result, &j);
     rb_way_out_write(way_out, &j);
     rb_json_key(&j, "best");

@@ -57,10 +57,9 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
                           script);
     if (path && access(path, F_OK) == 0)
         return rb_err_set(err, RB_E_FILE_EXISTS, "%s is there already: give another --output, or remove it", path);
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_job_draft draft;
     struct rb_buf out = RB_BUF_INIT;
-    rb_arena_init(&arena);
     rb_draft_job(script, &arena, &draft);
     write_schema_line(&arena, &out);
     rb_job_draft_write(&draft, &out);
@@ -71,17 +70,14 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
     return ok;
 }
 
-int rb_plan_init(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbplan init",
-        .usage = "[SCRIPT] [-o job.yaml]",
-        .summary = "Prints a first job file; from a Python script it reads the options and the output.",
-        .examples = "  rbplan init train.py > job.yaml\n"
-                    "  rbplan init src/train.sh -o job.yaml\n",
-        .options = options,
-        .min_args = 0,
-        .max_args = 1,
-    };
-    return rb_plan_carry_out(&command, run_init, argc, argv);
-}
+const struct rb_command rb_plan_init = {
+    .name = "rbplan init",
+    .usage = "[SCRIPT] [-o job.yaml]",
+    .summary = "Prints a first job file; from a Python script it reads the options and the output.",
+    .examples = "  rbplan init train.py > job.yaml\n"
+                "  rbplan init src/train.sh -o job.yaml\n",
+    .options = options,
+    .min_args = 0,
+    .max_args = 1,
+    .run = run_init,
+};

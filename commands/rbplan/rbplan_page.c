@@ -42,9 +42,8 @@ bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req,
                   const struct rb_plan_result *result, struct rb_err *err)
 {
     const char *gantt = rb_args_string(args, "gantt", NULL), *html = rb_args_string(args, "html", NULL);
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_plan_document x = {.plan = plan, .written_at_us = rb_clock_unix_us()};
-    rb_arena_init(&arena);
     if (!gantt && !html)
         return true;
     if (!rb_plan_document_simulate(&x, req->threads, html, err) ||

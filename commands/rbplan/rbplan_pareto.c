@@ -10,8 +10,7 @@
 
 static void write_json(const struct rb_pareto *pareto, bool pretty, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, pretty);
+    struct rb_json j = {.out = out, .pretty = pretty};
     rb_pareto_write(pareto, &j);
     rb_buf_putc(out, '\n');
 }
@@ -35,10 +34,9 @@ static bool save(const struct rb_pareto *pareto, const char *path, struct rb_err
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
 {
     const char *path = rb_args_string(args, "pareto", NULL);
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_pareto pareto;
-    rb_arena_init(&arena);
     if (!rb_pareto_find(req, &arena, &pareto, err) || !save(&pareto, path, err))
         return false;
     rb_plan_wipe_line();

@@ -42,8 +42,7 @@ void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *o
 
 static void write_json(const struct rb_plan *plan, bool pretty, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, pretty);
+    struct rb_json j = {.out = out, .pretty = pretty};
     rb_plan_write(plan, &j);
     rb_buf_putc(out, '\n');
 }

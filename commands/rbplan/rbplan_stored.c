@@ -33,7 +33,6 @@ struct stored {
 static bool read_stored(const char *path, struct stored *out, struct rb_err *err)
 {
     struct stored s = {0};
-    rb_arena_init(&s.arena);
     if (rb_doc_read(&s.doc, path, err)) {
         if (rb_plan_read(s.doc.root, rb_digest_sha256, &s.arena, &s.plan, err)) {
             *out = s;
@@ -91,22 +90,19 @@ static bool run_explain(const struct rb_args *args, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-int rb_plan_explain(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbplan explain",
-        .usage = "[--gantt FILE.svg] plan.json | RB1112 | --all-errors",
-        .summary = "Explains a plan stage by stage, and what the other planners would have needed; or an error and "
-                   "its remedy.",
-        .examples = "  rbplan explain plan.json\n"
-                    "  rbplan explain plan.json --gantt plan.svg\n"
-                    "  rbplan explain RB1112\n",
-        .options = explain_options,
-        .min_args = 0,
-        .max_args = 1,
-    };
-    return rb_plan_carry_out(&command, run_explain, argc, argv);
-}
+const struct rb_command rb_plan_explain = {
+    .name = "rbplan explain",
+    .usage = "[--gantt FILE.svg] plan.json | RB1112 | --all-errors",
+    .summary = "Explains a plan stage by stage, and what the other planners would have needed; or an error and "
+               "its remedy.",
+    .examples = "  rbplan explain plan.json\n"
+                "  rbplan explain plan.json --gantt plan.svg\n"
+                "  rbplan explain RB1112\n",
+    .options = explain_options,
+    .min_args = 0,
+    .max_args = 1,
+    .run = run_explain,
+};
 
 static const char *base_name(const char *path)
 {
@@ -128,16 +124,13 @@ static bool run_diff(const struct rb_args *args, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-int rb_plan_diff(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbplan diff",
-        .usage = "A.json B.json",
-        .summary = "Puts two plans side by side: their stages, then what differs in their estimates.",
-        .examples = "  rbplan diff tight.json loose.json\n",
-        .options = options,
-        .min_args = 2,
-        .max_args = 2,
-    };
-    return rb_plan_carry_out(&command, run_diff, argc, argv);
-}
+const struct rb_command rb_plan_diff = {
+    .name = "rbplan diff",
+    .usage = "A.json B.json",
+    .summary = "Puts two plans side by side: their stages, then what differs in their estimates.",
+    .examples = "  rbplan diff tight.json loose.json\n",
+    .options = options,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run_diff,
+};

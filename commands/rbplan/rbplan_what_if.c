@@ -23,10 +23,9 @@ static bool print_table(const struct rb_args *args, struct rb_buf *out, struct r
 bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
 {
     const char *planner = rb_args_string(args, "planner", rb_planner_default(req->job));
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_what_if_table table;
     int n = 0;
-    rb_arena_init(&arena);
     while (rb_args_nth(args, "what-if", n))
         n++;
     const char **texts = rb_arena_array(&arena, (size_t)n, sizeof *texts);
@@ -35,8 +34,7 @@ bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *r
     if (!rb_what_if_plan(req, planner, texts, n, &arena, &table, err))
         return false;
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
+    struct rb_json j = {.out = &out};
     if (rb_args_flag(args, "json"))
         rb_what_if_write(&table, &j);
     else
@@ -47,14 +45,12 @@ bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *r
 bool rb_plan_sensitivity(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
 {
     const char *planner = rb_args_string(args, "planner", rb_planner_default(req->job));
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_sensitivities s;
-    rb_arena_init(&arena);
     if (!rb_sensitivity_plan(req, planner, &arena, &s, err))
         return false;
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
+    struct rb_json j = {.out = &out};
     if (rb_args_flag(args, "json"))
         rb_sensitivity_write(&s, &j);
     else

@@ -3,9 +3,8 @@
 #include "base/file.h"
 #include "base/document/json.h"
 #include "base/open_files.h"
+#include "commands/program.h"
 #include "commands/rbprofile/rbprofile_command.h"
-#include "commands/rbprofile/rbprofile_measure.h"
-#include "commands/version.h"
 #include "views/tables/profile_table.h"
 
 #include <stdio.h>
@@ -19,9 +18,8 @@ static const struct rb_option read_options[] = {RB_DB_OPTION, RB_JSON_OPTION, RB
 static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_fit_report report;
-    rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err))
         return false;
     struct rb_buf out = RB_BUF_INIT;
@@ -30,6 +28,11 @@ static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *er
     else
         rb_show_fit(&report, &out);
     return rb_print(&out, err);
+}
+
+static bool run_show(const struct rb_args *args, struct rb_err *err)
+{
+    return print_fit(args, rb_store_fit, err);
 }
 
 static const struct rb_command show_command = {
@@ -41,16 +44,13 @@ static const struct rb_command show_command = {
     .examples = "  rbprofile show cifar\n  rbprofile show cifar --json\n",
     .options = read_options,
     .min_args = 1,
-    .max_args = 1};
+    .max_args = 1,
+    .run = run_show,
+};
 
-static bool run_show(const struct rb_args *args, struct rb_err *err)
+static bool run_fit(const struct rb_args *args, struct rb_err *err)
 {
-    return print_fit(args, rb_store_fit, err);
-}
-
-static int show(int argc, char **argv)
-{
-    return rb_profile_carry_out(&show_command, run_show, argc, argv);
+    return print_fit(args, rb_store_fit_samples, err);
 }
 
 static const struct rb_command fit_command = {
@@ -61,31 +61,16 @@ static const struct rb_command fit_command = {
     .examples = "  rbprofile fit cifar\n  rbprofile fit cifar --json\n",
     .options = read_options,
     .min_args = 1,
-    .max_args = 1};
-
-static bool run_fit(const struct rb_args *args, struct rb_err *err)
-{
-    return print_fit(args, rb_store_fit_samples, err);
-}
-
-static int fit(int argc, char **argv)
-{
-    return rb_profile_carry_out(&fit_command, run_fit, argc, argv);
-}
-
-static const struct rb_command list_command = {.name = "rbprofile list",
-                                               .usage = "[options]",
-                                               .summary = "Lists the profiles in the store and their sources.",
-                                               .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
-                                               .options = read_options};
+    .max_args = 1,
+    .run = run_fit,
+};
 
 static bool run_list(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_profile_name *names;
     int n;
-    rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) || !rb_store_list(store, &arena, &names, &n, err))
         return false;
     struct rb_buf out = RB_BUF_INIT;
@@ -96,10 +81,14 @@ static bool run_list(const struct rb_args *args, struct rb_err *err)
     return rb_print(&out, err);
 }
 
-static int list(int argc, char **argv)
-{
-    return rb_profile_carry_out(&list_command, run_list, argc, argv);
-}
+static const struct rb_command list_command = {
+    .name = "rbprofile list",
+    .usage = "[options]",
+    .summary = "Lists the profiles in the store and their sources.",
+    .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
+    .options = read_options,
+    .run = run_list,
+};
 
 static const struct rb_option export_options[] = {
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write there instead of stdout", 0, 0},
@@ -107,20 +96,10 @@ static const struct rb_option export_options[] = {
     {"json", 0, RB_OPT_FLAG, false, NULL, "write JSON instead of YAML", 0, 0},
     RB_END_OPTIONS};
 
-static const struct rb_command export_command = {
-    .name = "rbprofile export",
-    .usage = "NAME [options]",
-    .summary = "Writes what would be planned with as rb-profile/1, to edit, to share or to import elsewhere.",
-    .examples = "  rbprofile export cifar -o cifar.yaml\n  rbprofile export cifar --json\n",
-    .options = export_options,
-    .min_args = 1,
-    .max_args = 1};
-
 static void write_profile(const struct rb_profile *p, bool as_json, struct rb_buf *out)
 {
     if (as_json) {
-        struct rb_json j;
-        rb_json_init(&j, out, true);
+        struct rb_json j = {.out = out, .pretty = true};
         rb_profile_write(p, &j);
         rb_buf_putc(out, '\n');
     } else {
@@ -131,11 +110,10 @@ static void write_profile(const struct rb_profile *p, bool as_json, struct rb_bu
 static bool run_export(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_profile profile;
     const char *path = rb_args_string(args, "output", "-");
-    rb_arena_init(&arena);
     if (!rb_profile_open_store(args, true, &store, err) ||
         !rb_store_profile(store, args->args[0], &arena, &profile, err))
         return false;
@@ -143,20 +121,26 @@ static bool run_export(const struct rb_args *args, struct rb_err *err)
     return rb_write_file(path, rb_buf_str(&out), out.len, err);
 }
 
-static int export(int argc, char **argv)
-{
-    return rb_profile_carry_out(&export_command, run_export, argc, argv);
-}
+static const struct rb_command export_command = {
+    .name = "rbprofile export",
+    .usage = "NAME [options]",
+    .summary = "Writes what would be planned with as rb-profile/1, to edit, to share or to import elsewhere.",
+    .examples = "  rbprofile export cifar -o cifar.yaml\n  rbprofile export cifar --json\n",
+    .options = export_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_export,
+};
 
 static const struct rb_subcommand subcommands[] = {
-    {"export", "write a profile as rb-profile/1", export},
-    {"fit", "fit the raw samples of a profile", fit},
-    {"import", "bring in profiles, measurements and prices", rb_profile_import},
-    {"list", "name the profiles", list},
-    {"prices", "show or update prices", rb_profile_prices},
-    {"provision", "measure how long nodes take to arrive", rb_profile_provision},
-    {"show", "show a profile and how good its fit is", show},
-    {"train", "measure the training command at several sizes", rb_profile_train},
+    {"export", "write a profile as rb-profile/1", &export_command},
+    {"fit", "fit the raw samples of a profile", &fit_command},
+    {"import", "bring in profiles, measurements and prices", &rb_profile_import},
+    {"list", "name the profiles", &list_command},
+    {"prices", "show or update prices", &rb_profile_prices},
+    {"provision", "measure how long nodes take to arrive", &rb_profile_provision},
+    {"show", "show a profile and how good its fit is", &show_command},
+    {"train", "measure the training command at several sizes", &rb_profile_train},
     {0},
 };
 
@@ -173,12 +157,6 @@ static const struct rb_command rbprofile_command = {
 
 int main(int argc, char **argv)
 {
-    rb_keep_standard_streams();
-    rb_args_help_word(argc, argv);
-    if (rb_version_asked("rbprofile", argc, argv))
-        return 0;
-    const int refused = rb_open_files_begin("rbprofile", RB_OPEN_FILES_TO_TALK);
-    if (refused)
-        return refused;
-    return rb_profile_dispatch(&rbprofile_command, argc, argv);
+    static const struct rb_program program = {.command = &rbprofile_command, .open_files = RB_OPEN_FILES_TO_TALK};
+    return rb_program_run(&program, argc, argv);
 }

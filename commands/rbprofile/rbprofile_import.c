@@ -19,37 +19,16 @@ static const struct rb_option import_options[] = {
     RB_JSON_OPTION,
     RB_END_OPTIONS};
 
-static const struct rb_command import_command = {
-    .name = "rbprofile import",
-    .usage = "FILE... [options]",
-    .summary = "Imports hand-written profiles, measurements and prices into the profile store, all files or none.",
-    .examples = "  rbprofile import resnet50.yaml prices.csv\n"
-                "  rbprofile import placements.csv --name bert --accelerator T4 --batch 12 --units-per-epoch 7387\n",
-    .options = import_options,
-    .min_args = 1,
-    .max_args = -1};
-
 static bool print_imports(const struct rb_import *imports, int n, const char *const *paths,
                           const struct rb_store *store, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-import/1");
-    rb_json_kstring(&j, "db", rb_store_path(store));
-    rb_json_key(&j, "files");
-    rb_json_begin_array(&j);
-    for (int i = 0; i < n; i++) {
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "file", paths[i]);
-        rb_json_kstring(&j, "format", rb_import_format_name(imports[i].format));
-        rb_json_kstring(&j, "profile", imports[i].profile_name);
-        rb_json_kint(&j, "rows", imports[i].n_rows);
-        rb_json_end_object(&j);
-    }
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    struct rb_json j = {.out = &out, .pretty = true};
+    rb_json_put(&j, "{format: 'rb-import/1' db: %s files: [", rb_store_path(store));
+    for (int i = 0; i < n; i++)
+        rb_json_put(&j, "{file: %s|null format: %s profile: %s|null rows: %d}", paths[i],
+                    rb_import_format_name(imports[i].format), imports[i].profile_name, imports[i].n_rows);
+    rb_json_put(&j, "]}");
     rb_buf_putc(&out, '\n');
     return rb_print(&out, err);
 }
@@ -132,7 +111,14 @@ static bool run_import(const struct rb_args *args, struct rb_err *err)
     return rb_profile_import_files(args, args->args, args->n_args, &options, err);
 }
 
-int rb_profile_import(int argc, char **argv)
-{
-    return rb_profile_carry_out(&import_command, run_import, argc, argv);
-}
+const struct rb_command rb_profile_import = {
+    .name = "rbprofile import",
+    .usage = "FILE... [options]",
+    .summary = "Imports hand-written profiles, measurements and prices into the profile store, all files or none.",
+    .examples = "  rbprofile import resnet50.yaml prices.csv\n"
+                "  rbprofile import placements.csv --name bert --accelerator T4 --batch 12 --units-per-epoch 7387\n",
+    .options = import_options,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_import,
+};

@@ -1,7 +1,5 @@
 // rbprofile train and rbprofile provision: campaigns that run the user's command, or only launch nodes, and record the
 // times in the profile store.
-#include "commands/rbprofile/rbprofile_measure.h"
-
 #include "base/errors/exit_codes.h"
 #include "base/errors/log.h"
 #include "commands/rbprofile/rbprofile_command.h"
@@ -128,7 +126,6 @@ static bool measure(const struct rb_args *args, measure_fn *with, const struct r
 {
     struct rb_measurement *m = rb_xcalloc(1, sizeof *m);
     m->options = *options;
-    rb_arena_init(&m->arena);
     rb_run_owner(m->owner, sizeof m->owner);
     bool ok = with(args, m, err), interrupted = m->interrupted;
     rb_measurement_finish(m);
@@ -183,60 +180,56 @@ static bool run_provision(const struct rb_args *args, struct rb_err *err)
         "yes", 0, RB_OPT_FLAG, false, NULL, "rent real machines without asking", 0, 0                                  \
     }
 
-int rb_profile_train(int argc, char **argv)
-{
-    static const struct rb_option options[] = {
-        {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
-        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
-         1000},
-        {"share", 0, RB_OPT_STRING, false, "N,N..", "also measure this many trials at once on one GPU (default: none)",
-         0, 0},
-        {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
-        {"batches", 0, RB_OPT_INT, false, "N",
-         "larger batches to time at each size, where trial.batch lets it be tuned (default: 2)", 0, 10},
-        {"nodes", 0, RB_OPT_INT, false, "N", "nodes to measure on at the same time (default: 1)", 1, 64},
-        {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},
-        {"fresh", 0, RB_OPT_FLAG, false, NULL, "forget earlier measurements for this profile", 0, 0},
-        {"exclusive", 0, RB_OPT_FLAG, false, NULL, "one run per node at a time (always so on real machines)", 0, 0},
-        {"set", 0, RB_OPT_STRING, true, "K=V", "change a key of the job", 0, 0},
-        WHERE_OPTIONS,
-        RB_DB_OPTION,
-        RB_JSON_OPTION,
-        RB_END_OPTIONS,
-    };
-    static const struct rb_command command = {
-        "rbprofile train",
-        "[options] JOB.yaml",
-        "Runs the job's real command at several sizes and records each unit's time.",
-        "  rbprofile train job.yaml --gpus 1,2,4,8 --resource 3\n  rbprofile train job.yaml --infra local --gpus 1,2\n",
-        options,
-        1,
-        1,
-    };
-    return rb_profile_carry_out(&command, run_train, argc, argv);
-}
+static const struct rb_option train_options[] = {
+    {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
+    {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
+     1000},
+    {"share", 0, RB_OPT_STRING, false, "N,N..", "also measure this many trials at once on one GPU (default: none)",
+     0, 0},
+    {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
+    {"batches", 0, RB_OPT_INT, false, "N",
+     "larger batches to time at each size, where trial.batch lets it be tuned (default: 2)", 0, 10},
+    {"nodes", 0, RB_OPT_INT, false, "N", "nodes to measure on at the same time (default: 1)", 1, 64},
+    {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},
+    {"fresh", 0, RB_OPT_FLAG, false, NULL, "forget earlier measurements for this profile", 0, 0},
+    {"exclusive", 0, RB_OPT_FLAG, false, NULL, "one run per node at a time (always so on real machines)", 0, 0},
+    {"set", 0, RB_OPT_STRING, true, "K=V", "change a key of the job", 0, 0},
+    WHERE_OPTIONS,
+    RB_DB_OPTION,
+    RB_JSON_OPTION,
+    RB_END_OPTIONS,
+};
 
-int rb_profile_provision(int argc, char **argv)
-{
-    static const struct rb_option options[] = {
-        {"n", 'n', RB_OPT_INT, false, "N", "nodes to launch, all at once (default: 5)", 1, 100},
-        {"shared-dir", 0, RB_OPT_STRING, false, "DIR", "slurm: a directory that this machine and the nodes share", 0,
-         0},
-        WHERE_OPTIONS,
-        RB_DB_OPTION,
-        RB_JSON_OPTION,
-        RB_END_OPTIONS,
-    };
-    static const struct rb_command command = {
-        "rbprofile provision",
-        "[options] JOB.yaml | --infra I --instance-type T",
-        "Launches nodes, records how long they take to come up, and ends them. Uses only `resources` of a job: image, "
-        "network, ...",
-        "  rbprofile provision job.yaml -n 5\n"
-        "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n",
-        options,
-        0,
-        1,
-    };
-    return rb_profile_carry_out(&command, run_provision, argc, argv);
-}
+const struct rb_command rb_profile_train = {
+    .name = "rbprofile train",
+    .usage = "[options] JOB.yaml",
+    .summary = "Runs the job's real command at several sizes and records each unit's time.",
+    .examples =
+        "  rbprofile train job.yaml --gpus 1,2,4,8 --resource 3\n  rbprofile train job.yaml --infra local --gpus 1,2\n",
+    .options = train_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_train,
+};
+
+static const struct rb_option provision_options[] = {
+    {"n", 'n', RB_OPT_INT, false, "N", "nodes to launch, all at once (default: 5)", 1, 100},
+    {"shared-dir", 0, RB_OPT_STRING, false, "DIR", "slurm: a directory that this machine and the nodes share", 0,
+     0},
+    WHERE_OPTIONS,
+    RB_DB_OPTION,
+    RB_JSON_OPTION,
+    RB_END_OPTIONS,
+};
+
+const struct rb_command rb_profile_provision = {
+    .name = "rbprofile provision",
+    .usage = "[options] JOB.yaml | --infra I --instance-type T",
+    .summary = "Launches nodes, records how long they take to come up, and ends them. Uses only `resources` of a job: "
+               "image, network, ...",
+    .examples = "  rbprofile provision job.yaml -n 5\n"
+                "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n",
+    .options = provision_options,
+    .max_args = 1,
+    .run = run_provision,
+};

@@ -20,13 +20,6 @@ static const struct rb_option show_options[] = {
     RB_JSON_OPTION,
     RB_END_OPTIONS};
 
-static const struct rb_command show_command = {
-    .name = "rbprofile prices show",
-    .usage = "[options]",
-    .summary = "Lists the prices in the profile store, with their age and source.",
-    .examples = "  rbprofile prices show\n  rbprofile prices show --infra aws/us-east-1 --json\n",
-    .options = show_options};
-
 static bool print_prices(const struct rb_args *args, const struct rb_catalog *prices, const char *infra,
                          struct rb_err *err)
 {
@@ -64,10 +57,14 @@ static bool run_show(const struct rb_args *args, struct rb_err *err)
     return print_prices(args, &prices, infra, err);
 }
 
-static int show(int argc, char **argv)
-{
-    return rb_profile_carry_out(&show_command, run_show, argc, argv);
-}
+static const struct rb_command show_command = {
+    .name = "rbprofile prices show",
+    .usage = "[options]",
+    .summary = "Lists the prices in the profile store, with their age and source.",
+    .examples = "  rbprofile prices show\n  rbprofile prices show --infra aws/us-east-1 --json\n",
+    .options = show_options,
+    .run = run_show,
+};
 
 // --- update ---
 
@@ -80,16 +77,6 @@ static const struct rb_option update_options[] = {
     RB_DB_OPTION,
     RB_JSON_OPTION,
     RB_END_OPTIONS};
-
-static const struct rb_command update_command = {
-    .name = "rbprofile prices update",
-    .usage = "--from FILE | --infra INFRA [options]",
-    .summary = "Puts prices into the profile store, from a file or from the cloud itself.",
-    .examples =
-        "  rbprofile prices update --from prices.csv\n"
-        "  rbprofile prices update --infra aws/us-east-1 --instance-type g5.xlarge --instance-type p4d.24xlarge\n"
-        "  rbprofile prices update --infra gcp/us-central1\n",
-    .options = update_options};
 
 // One cloud's prices, on their way into the store.
 struct update {
@@ -158,7 +145,6 @@ static bool ask_cloud(const struct rb_args *args, const char *infra, struct rb_e
     struct update u = {.args = args, .infra = infra};
     if (!rb_infra_check(infra, err))
         return rb_err_prefix(err, "--infra");
-    rb_arena_init(&u.arena);
     const bool ok = choose_types(&u, err) && rb_prices_fetch(infra, u.types, u.n_types, keep, &u, err);
     rb_arena_finish(&u.arena);
     return ok;
@@ -177,28 +163,31 @@ static bool run_update(const struct rb_args *args, struct rb_err *err)
     return infra ? ask_cloud(args, infra, err) : rb_profile_import_files(args, &from, 1, &options, err);
 }
 
-static int update(int argc, char **argv)
-{
-    return rb_profile_carry_out(&update_command, run_update, argc, argv);
-}
+static const struct rb_command update_command = {
+    .name = "rbprofile prices update",
+    .usage = "--from FILE | --infra INFRA [options]",
+    .summary = "Puts prices into the profile store, from a file or from the cloud itself.",
+    .examples =
+        "  rbprofile prices update --from prices.csv\n"
+        "  rbprofile prices update --infra aws/us-east-1 --instance-type g5.xlarge --instance-type p4d.24xlarge\n"
+        "  rbprofile prices update --infra gcp/us-central1\n",
+    .options = update_options,
+    .run = run_update,
+};
 
 static const struct rb_option prices_options[] = {RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
 
 static const struct rb_subcommand subcommands[] = {
-    {"show", "list prices with their age", show},
-    {"update", "update prices from a file or from a cloud", update},
+    {"show", "list prices with their age", &show_command},
+    {"update", "update prices from a file or from a cloud", &update_command},
     {0},
 };
 
-static const struct rb_command prices_command = {
+const struct rb_command rb_profile_prices = {
     .name = "rbprofile prices",
     .usage = "show|update [options]",
     .summary = "Prices of machines and disks.",
     .examples = "  rbprofile prices update --infra aws/us-east-1\n  rbprofile prices show --infra aws\n",
     .options = prices_options,
-    .subcommands = subcommands};
-
-int rb_profile_prices(int argc, char **argv)
-{
-    return rb_profile_dispatch(&prices_command, argc, argv);
-}
+    .subcommands = subcommands,
+};

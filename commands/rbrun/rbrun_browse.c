@@ -21,19 +21,6 @@ static const struct rb_option browse_options[] = {
     {0},
 };
 
-static const struct rb_command browse_command = {
-    .name = "rbrun browse",
-    .usage = "[options]",
-    .summary =
-        "Shows many runs as a page for a browser on this machine: states, dollars, deadlines, results; each leads "
-        "to its own page, live while it runs, and two can be compared. Ends with Ctrl-C.",
-    .examples = "  rbrun browse\n"
-                "  rbrun browse --from /mnt/team/reports\n"
-                "  rbrun browse --from /mnt/team/reports --shared-only --html /mnt/team/reports/index.html\n"
-                "  rbrun browse --json\n",
-    .options = browse_options,
-};
-
 // Without a "/" at its end, so that one folder has one name.
 static const char *folder_named(const char *text, struct rb_arena *arena)
 {
@@ -59,14 +46,12 @@ static bool collect(const struct rb_args *args, struct rb_arena *arena, struct r
            rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--shared-only shows the reports of --from DIR: name a folder");
 }
 
-static bool browse(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool browse(const struct rb_args *args, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_run_sources sources;
     const char *html = rb_args_string(args, "html", NULL), *serve = rb_args_string(args, "serve", NULL);
     const bool json = rb_args_flag(args, "json");
-    (void)out_code;
-    rb_arena_init(&arena);
     if (!collect(args, &arena, &sources, err))
         return false;
     if (serve && (json || html))
@@ -78,10 +63,19 @@ static bool browse(const struct rb_args *args, int *out_code, struct rb_err *err
     return (!html || rb_browse_save(&sources, html, err)) && (!json || rb_run_list_print(&sources, true, err));
 }
 
-int rb_run_browse(int argc, char **argv)
-{
-    return rb_run_carry_out(&browse_command, browse, argc, argv);
-}
+const struct rb_command rb_run_browse = {
+    .name = "rbrun browse",
+    .usage = "[options]",
+    .summary =
+        "Shows many runs as a page for a browser on this machine: states, dollars, deadlines, results; each leads "
+        "to its own page, live while it runs, and two can be compared. Ends with Ctrl-C.",
+    .examples = "  rbrun browse\n"
+                "  rbrun browse --from /mnt/team/reports\n"
+                "  rbrun browse --from /mnt/team/reports --shared-only --html /mnt/team/reports/index.html\n"
+                "  rbrun browse --json\n",
+    .options = browse_options,
+    .run = browse,
+};
 
 // --- compare
 
@@ -89,21 +83,6 @@ static const struct rb_option compare_options[] = {
     {"html", 0, RB_OPT_STRING, false, "FILE.html", "write the comparison as a page, too", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
-};
-
-static const struct rb_command compare_command = {
-    .name = "rbrun compare",
-    .usage = "[options] RUN RUN",
-    .summary =
-        "Shows two runs side by side: what their jobs differ in, dollars and times expected and actual, the best "
-        "configurations, rung by rung. RUN: its id, its job's name, or the beginning of either; DIR/RUN: a report "
-        "in a shared folder.",
-    .examples = "  rbrun compare digits-20261123-200159-nylxdb digits-20261124\n"
-                "  rbrun compare digits-20261124 /mnt/team/reports/digits-20261123-200159-nylxdb\n"
-                "  rbrun compare digits-20261123 digits-20261124 --html compare.html\n",
-    .options = compare_options,
-    .min_args = 2,
-    .max_args = 2,
 };
 
 // "reports/bert-1" is a report in the folder reports.
@@ -116,19 +95,28 @@ static struct rb_run_ref ref_of(const char *text, struct rb_arena *arena)
     return (struct rb_run_ref){folder, slash + 1};
 }
 
-static bool compare(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool compare(const struct rb_args *args, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const char *html = rb_args_string(args, "html", NULL);
-    (void)out_code;
-    rb_arena_init(&arena);
     if (html && !rb_has_ending(html, ".html"))
         return rb_err_set(err, RB_E_PICTURE_NAME, "--html %s: expected a name that ends with .html", html);
     const struct rb_run_ref two[2] = {ref_of(args->args[0], &arena), ref_of(args->args[1], &arena)};
     return rb_run_refs_print(rb_run_state_dir(args), two, rb_args_flag(args, "json"), html, err);
 }
 
-int rb_run_compare(int argc, char **argv)
-{
-    return rb_run_carry_out(&compare_command, compare, argc, argv);
-}
+const struct rb_command rb_run_compare = {
+    .name = "rbrun compare",
+    .usage = "[options] RUN RUN",
+    .summary =
+        "Shows two runs side by side: what their jobs differ in, dollars and times expected and actual, the best "
+        "configurations, rung by rung. RUN: its id, its job's name, or the beginning of either; DIR/RUN: a report "
+        "in a shared folder.",
+    .examples = "  rbrun compare digits-20261123-200159-nylxdb digits-20261124\n"
+                "  rbrun compare digits-20261124 /mnt/team/reports/digits-20261123-200159-nylxdb\n"
+                "  rbrun compare digits-20261123 digits-20261124 --html compare.html\n",
+    .options = compare_options,
+    .min_args = 2,
+    .max_args = 2,
+    .run = compare,
+};

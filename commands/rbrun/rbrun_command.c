@@ -13,24 +13,6 @@ const char *rb_run_state_dir(const struct rb_args *args)
     return rb_args_string(args, "state-dir", NULL);
 }
 
-int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv)
-{
-    struct rb_args args = {0};
-    struct rb_err err = {0};
-    int code = 0;
-    bool ok = rb_args_parse(&args, command, argc, argv, &err);
-    if (ok && args.help)
-        rb_args_help(&args);
-    else
-        ok = ok && run(&args, &code, &err);
-    if (!ok) {
-        rb_run_say_what_helps(&err);
-        rb_err_print(&err, command->name, rb_args_ask_for_json(argc, argv));
-    }
-    rb_args_finish(&args);
-    return ok ? code : rb_err_exit_code(&err);
-}
-
 bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err)
 {
     int64_t trial;

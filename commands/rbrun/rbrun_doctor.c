@@ -10,20 +10,7 @@ static const struct rb_option options[] = {
     {0},
 };
 
-static const struct rb_command command = {
-    .name = "rbrun doctor",
-    .usage = "[options] [plan.json | job.yaml]",
-    .summary = "Checks everything a run needs: ssh, credentials, permissions, images, quotas, clock, prices, left-over "
-               "instances. Launches nothing.",
-    .examples = "  rbrun doctor plan.json\n"
-                "  rbrun doctor job.yaml          # before there is a plan: all but quotas and prices\n"
-                "  rbrun doctor --infra aws/us-east-1\n"
-                "  rbrun doctor plan.json --json\n",
-    .options = options,
-    .max_args = 1,
-};
-
-static bool examine(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool examine(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_doctor_finish) struct rb_doctor d;
     const char *infra;
@@ -34,11 +21,20 @@ static bool examine(const struct rb_args *args, int *out_code, struct rb_err *er
         if (!rb_doctor_add_infra(&d, infra, err))
             return false;
     rb_doctor_examine(&d);
-    *out_code = rb_doctor_exit_code(&d);
+    *args->out_code = rb_doctor_exit_code(&d);
     return rb_doctor_show(&d, rb_args_flag(args, "json"), err);
 }
 
-int rb_run_doctor(int argc, char **argv)
-{
-    return rb_run_carry_out(&command, examine, argc, argv);
-}
+const struct rb_command rb_run_doctor = {
+    .name = "rbrun doctor",
+    .usage = "[options] [plan.json | job.yaml]",
+    .summary = "Checks everything a run needs: ssh, credentials, permissions, images, quotas, clock, prices, left-over "
+               "instances. Launches nothing.",
+    .examples = "  rbrun doctor plan.json\n"
+                "  rbrun doctor job.yaml          # before there is a plan: all but quotas and prices\n"
+                "  rbrun doctor --infra aws/us-east-1\n"
+                "  rbrun doctor plan.json --json\n",
+    .options = options,
+    .max_args = 1,
+    .run = examine,
+};

@@ -3,9 +3,8 @@
 
 #include "views/pages/error_catalog.h"
 
-static bool explain(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool explain(const struct rb_args *args, struct rb_err *err)
 {
-    (void)out_code;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     return rb_error_explain_write(args->args[0], &out, err) && rb_print(&out, err);
 }
@@ -15,16 +14,13 @@ static const struct rb_option options[] = {
     {0},
 };
 
-int rb_run_explain(int argc, char **argv)
-{
-    static const struct rb_command command = {
-        .name = "rbrun explain",
-        .usage = "RB4011",
-        .summary = "Says what the number behind an error means and what to do. docs/errors has them all.",
-        .examples = "  rbrun explain RB4011\n",
-        .options = options,
-        .min_args = 1,
-        .max_args = 1,
-    };
-    return rb_run_carry_out(&command, explain, argc, argv);
-}
+const struct rb_command rb_run_explain = {
+    .name = "rbrun explain",
+    .usage = "RB4011",
+    .summary = "Says what the number behind an error means and what to do. docs/errors has them all.",
+    .examples = "  rbrun explain RB4011\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = explain,
+};

@@ -30,22 +30,6 @@ static const struct rb_option export_options[] = {
     {0},
 };
 
-static const struct rb_command export_command = {
-    .name = "rbrun export",
-    .usage = "[options] [RUN]",
-    .summary =
-        "Sends the results of a run to MLflow, or writes them for TensorBoard, Optuna, spreadsheets or Prometheus; or "
-        "shares its report in a folder. What is there already is not sent again. RUN: its id, its job's name, or the "
-        "beginning of either; the newest.",
-    .examples = "  rbrun export digits-2026 --to tensorboard --dir tb\n"
-                "  rbrun export --to mlflow --uri http://127.0.0.1:5000\n"
-                "  rbrun export --to optuna --file study.db --schema 3.0\n"
-                "  rbrun export digits-2026 --to folder:/mnt/team/reports\n"
-                "  rbrun export digits-2026\n",
-    .options = export_options,
-    .max_args = 1,
-};
-
 // --- which sinks
 
 static bool find_kind(const char *name, int *out, struct rb_err *err)
@@ -185,13 +169,12 @@ static bool follow(const struct rb_export *e, struct rb_err *err)
 static void print_one(const struct rb_sink_target *t, int64_t events, bool json)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, text = RB_BUF_INIT;
-    struct rb_json j;
     rb_sink_target_name(t, &name);
     if (!json) {
         printf("%s: %s\n", rb_sink_names[t->spec->kind], rb_buf_str(&name));
         return;
     }
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_json_put(&j, "{format: 'rb-export/1', sink: %s, target: %s, events: %jd}", rb_sink_names[t->spec->kind],
                 rb_buf_str(&name), events);
     printf("%s\n", rb_buf_str(&text));
@@ -256,19 +239,29 @@ static bool share_all(const struct rb_args *args, const struct rb_run_files *f, 
     return true;
 }
 
-static bool export_run(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool export_run(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_sink_spec specs[8];
     int n;
-    (void)out_code;
-    rb_arena_init(&f.arena);
     return rb_run_files_open_newest(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) &&
            choose(args, &f, specs, &n, err) && apply(args, &f.arena, specs, n, err) && share_all(args, &f, err) &&
            send_all(args, &f, specs, n, err);
 }
 
-int rb_run_export(int argc, char **argv)
-{
-    return rb_run_carry_out(&export_command, export_run, argc, argv);
-}
+const struct rb_command rb_run_export = {
+    .name = "rbrun export",
+    .usage = "[options] [RUN]",
+    .summary =
+        "Sends the results of a run to MLflow, or writes them for TensorBoard, Optuna, spreadsheets or Prometheus; or "
+        "shares its report in a folder. What is there already is not sent again. RUN: its id, its job's name, or the "
+        "beginning of either; the newest.",
+    .examples = "  rbrun export digits-2026 --to tensorboard --dir tb\n"
+                "  rbrun export --to mlflow --uri http://127.0.0.1:5000\n"
+                "  rbrun export --to optuna --file study.db --schema 3.0\n"
+                "  rbrun export digits-2026 --to folder:/mnt/team/reports\n"
+                "  rbrun export digits-2026\n",
+    .options = export_options,
+    .max_args = 1,
+    .run = export_run,
+};

@@ -14,16 +14,6 @@ static const struct rb_option fetch_options[] = {
     {0},
 };
 
-static const struct rb_command fetch_command = {
-    .name = "rbrun fetch",
-    .usage = "[options] RUN|JOB [TRIAL] DIR",
-    .summary = "Unpacks a trial's last checkpoint into a new directory. Of several runs of a job the newest is taken.",
-    .examples = "  rbrun fetch digits-2026 --best model/\n  rbrun fetch digits-2026 12 trial-12/\n",
-    .options = fetch_options,
-    .min_args = 2,
-    .max_args = 3,
-};
-
 static const char *last_checkpoint(const struct rb_task_row *tasks, int n, int trial)
 {
     const char *found = NULL;
@@ -52,15 +42,9 @@ static bool which_trial(const struct rb_args *args, struct rb_journal *journal, 
 static bool print_json(const char *run_id, int trial, const char *checkpoint, const char *dir, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-fetch/1");
-    rb_json_kstring(&j, "run", run_id);
-    rb_json_kint(&j, "trial", trial);
-    rb_json_kstring(&j, "checkpoint", checkpoint);
-    rb_json_kstring(&j, "directory", dir);
-    rb_json_end_object(&j);
+    struct rb_json j = {.out = &out};
+    rb_json_put(&j, "{format: 'rb-fetch/1' run: %s trial: %d checkpoint: %s|null directory: %s}", run_id, trial,
+                checkpoint, dir);
     rb_buf_putc(&out, '\n');
     return rb_print(&out, err);
 }
@@ -89,11 +73,10 @@ static bool fetch_from(const struct rb_args *args, struct rb_journal *journal, s
     return true;
 }
 
-static bool fetch(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool fetch(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f;
     struct rb_journal *journal;
-    (void)out_code;
     if (!rb_run_files_open_newest(&f, rb_run_state_dir(args), args->args[0], err) ||
         !rb_journal_open_reader(f.journal, &journal, err))
         return false;
@@ -102,7 +85,13 @@ static bool fetch(const struct rb_args *args, int *out_code, struct rb_err *err)
     return ok;
 }
 
-int rb_run_fetch(int argc, char **argv)
-{
-    return rb_run_carry_out(&fetch_command, fetch, argc, argv);
-}
+const struct rb_command rb_run_fetch = {
+    .name = "rbrun fetch",
+    .usage = "[options] RUN|JOB [TRIAL] DIR",
+    .summary = "Unpacks a trial's last checkpoint into a new directory. Of several runs of a job the newest is taken.",
+    .examples = "  rbrun fetch digits-2026 --best model/\n  rbrun fetch digits-2026 12 trial-12/\n",
+    .options = fetch_options,
+    .min_args = 2,
+    .max_args = 3,
+    .run = fetch,
+};

@@ -24,20 +24,6 @@ static const struct rb_option gc_options[] = {
     {0},
 };
 
-static const struct rb_command gc_command = {
-    .name = "rbrun gc",
-    .usage = "[options]",
-    .summary = "Finds instances that carry your owner tag but whose run no process executes, and ends them. "
-               "Instances "
-               "of runs on other machines or in other containers are recognised by their leases, and left alone.",
-    .examples = "  rbrun gc --dry-run\n"
-                "  rbrun gc --infra aws/eu-west-1\n"
-                "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n"
-                "  rbrun gc --infra aws/us-east-1 --owner ann@old-laptop --dry-run\n"
-                "  rbrun gc --infra aws/us-east-1 --end-in-use i-0abc1234def567890\n",
-    .options = gc_options,
-};
-
 static bool confirm(const struct rb_gc *gc, bool yes, int n, int n_in_use, struct rb_err *err)
 {
     char what[512];
@@ -81,7 +67,7 @@ static bool add_infras(struct rb_gc *gc, const struct rb_args *args, struct rb_e
     return true;
 }
 
-static bool collect(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool collect(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) const char **named = rb_xcalloc((size_t)args->n_given + 1, sizeof *named);
     RB_AUTO(rb_gc_finish)
@@ -97,10 +83,20 @@ static bool collect(const struct rb_args *args, int *out_code, struct rb_err *er
     rb_gc_end_groups(&gc, dry);
     if (!dry && !rb_gc_leave_control_dirs(&gc, err))
         return false;
-    return rb_gc_show(&gc, rb_args_flag(args, "json"), out_code, err);
+    return rb_gc_show(&gc, rb_args_flag(args, "json"), args->out_code, err);
 }
 
-int rb_run_gc(int argc, char **argv)
-{
-    return rb_run_carry_out(&gc_command, collect, argc, argv);
-}
+const struct rb_command rb_run_gc = {
+    .name = "rbrun gc",
+    .usage = "[options]",
+    .summary = "Finds instances that carry your owner tag but whose run no process executes, and ends them. "
+               "Instances "
+               "of runs on other machines or in other containers are recognised by their leases, and left alone.",
+    .examples = "  rbrun gc --dry-run\n"
+                "  rbrun gc --infra aws/eu-west-1\n"
+                "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n"
+                "  rbrun gc --infra aws/us-east-1 --owner ann@old-laptop --dry-run\n"
+                "  rbrun gc --infra aws/us-east-1 --end-in-use i-0abc1234def567890\n",
+    .options = gc_options,
+    .run = collect,
+};

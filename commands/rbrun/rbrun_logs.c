@@ -9,7 +9,16 @@ static const struct rb_option logs_options[] = {
     {0},
 };
 
-static const struct rb_command logs_command = {
+static bool logs(const struct rb_args *args, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f;
+    int trial = -1;
+    return rb_run_files_open(&f, rb_run_state_dir(args), args->args[0], err) &&
+           (args->n_args < 2 || rb_run_parse_trial(args->args[1], &trial, err)) &&
+           rb_trial_logs_print(f.dir, f.run_id, trial, rb_args_flag(args, "follow"), rb_args_flag(args, "json"), err);
+}
+
+const struct rb_command rb_run_logs = {
     .name = "rbrun logs",
     .usage = "[options] RUN [TRIAL]",
     .summary = "Prints the output of the trials, in order of their starts. RUN: its id, its job's name, or the "
@@ -18,19 +27,5 @@ static const struct rb_command logs_command = {
     .options = logs_options,
     .min_args = 1,
     .max_args = 2,
+    .run = logs,
 };
-
-static bool logs(const struct rb_args *args, int *out_code, struct rb_err *err)
-{
-    RB_AUTO(rb_run_files_finish) struct rb_run_files f;
-    int trial = -1;
-    (void)out_code;
-    return rb_run_files_open(&f, rb_run_state_dir(args), args->args[0], err) &&
-           (args->n_args < 2 || rb_run_parse_trial(args->args[1], &trial, err)) &&
-           rb_trial_logs_print(f.dir, f.run_id, trial, rb_args_flag(args, "follow"), rb_args_flag(args, "json"), err);
-}
-
-int rb_run_logs(int argc, char **argv)
-{
-    return rb_run_carry_out(&logs_command, logs, argc, argv);
-}

@@ -32,9 +32,8 @@ struct pool {
 static bool print_report(struct pool *p, const struct rb_pool_report *r, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, kept = RB_BUF_INIT;
-    struct rb_json j;
     struct rb_err why;
-    rb_json_init(&j, &kept, true);
+    struct rb_json j = {.out = &kept, .pretty = true};
     rb_pool_report_write(r, &j);
     rb_buf_putc(&kept, '\n');
     const bool is_kept = rb_pool_keep(&p->run, "pool-report.json", rb_buf_str(&kept), &why);
@@ -68,18 +67,6 @@ static const struct rb_option pool_options[] = {
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
-};
-
-static const struct rb_command pool_command = {
-    .name = "rbrun --pool",
-    .usage = "pool.yaml [options] [JOB.yaml ...]",
-    .summary =
-        "Carries out several jobs on nodes that they share. Jobs named here arrive at once, beside those of the file.",
-    .examples = "  rbrun --pool examples/pool/pool.yaml\n"
-                "  rbrun --pool pool.yaml a.yaml b.yaml --json\n",
-    .options = pool_options,
-    .min_args = 0,
-    .max_args = -1,
 };
 
 static bool find_inputs(struct pool *p, int job, struct rb_err *err)
@@ -192,41 +179,47 @@ static bool work(struct pool *p, int *out_code, struct rb_err *err)
     return false;
 }
 
-static bool carry_out(struct pool *p, const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool carry_out(struct pool *p, const struct rb_args *args, struct rb_err *err)
 {
     rb_info("pool %s", p->run.files.run_id);
     struct rb_run_serve *serve = rb_run_serve_begin_with(rb_args_string(args, "serve", NULL), rb_run_state_dir(args),
                                                          p->run.files.run_id, rb_pool_serve_open);
-    const bool ok = work(p, out_code, err);
-    rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
+    const bool ok = work(p, args->out_code, err);
+    rb_run_serve_end(serve, ok && *args->out_code != 1); // 1: left before the end
     return ok;
 }
 
 static void init(struct pool *p, const struct rb_args *args)
 {
     *p = (struct pool){.run = {.options = {.quiet = true}}, .json = rb_args_flag(args, "json")};
-    rb_arena_init(&p->run.arena);
-    rb_arena_init(&p->run.files.arena);
     p->run.plan_job = plan_job;
     p->run.plan_ctx = p;
     rb_pool_line_init(&p->line, &p->run, p->json);
 }
 
-static bool run_pool(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool run_pool(const struct rb_args *args, struct rb_err *err)
 {
     struct pool p;
     struct rb_err why;
     init(&p, args);
     if (prepare(&p, args, err))
-        return carry_out(&p, args, out_code, err);
-    close_pool(&p, out_code, &why);
+        return carry_out(&p, args, err);
+    close_pool(&p, args->out_code, &why);
     return false;
 }
 
-int rb_run_pool(int argc, char **argv)
-{
-    return rb_run_carry_out(&pool_command, run_pool, argc, argv);
-}
+const struct rb_command rb_run_pool = {
+    .name = "rbrun --pool",
+    .usage = "pool.yaml [options] [JOB.yaml ...]",
+    .summary =
+        "Carries out several jobs on nodes that they share. Jobs named here arrive at once, beside those of the file.",
+    .examples = "  rbrun --pool examples/pool/pool.yaml\n"
+                "  rbrun --pool pool.yaml a.yaml b.yaml --json\n",
+    .options = pool_options,
+    .min_args = 0,
+    .max_args = -1,
+    .run = run_pool,
+};
 
 // ---- rbrun resume
 
@@ -239,7 +232,7 @@ static bool reopen(struct pool *p, const struct rb_args *args, struct rb_err *er
     return find_all_inputs(p, err);
 }
 
-bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
+bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args,
                     struct rb_err *err)
 {
     struct pool p;
@@ -249,12 +242,11 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
     p.run.files = *files;
     p.run.journal = journal;
     *files = (struct rb_run_files){0}; // ownership has passed on
-    rb_arena_init(&files->arena);
     if (reopen(&p, args, err) && rb_pool_is_complete(&p.run, &complete, err) &&
         (complete || rb_run_check_open_files(&p.run.files.plan, p.run.n, err))) {
         p.run.options.go_on = !complete;
-        return carry_out(&p, args, out_code, err);
+        return carry_out(&p, args, err);
     }
-    close_pool(&p, out_code, &why);
+    close_pool(&p, args->out_code, &why);
     return false;
 }

@@ -4,10 +4,8 @@
 
 #include "commands/rbrun/rbrun.h"
 
-int rb_run_pool(int argc, char **argv); // rbrun --pool pool.yaml [JOB.yaml ...]
-
 // Takes ownership of files and journal.
-bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
+bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args,
                     struct rb_err *err);
 
 #endif

@@ -15,19 +15,6 @@ static const struct rb_option report_options[] = {
     {0},
 };
 
-static const struct rb_command report_command = {
-    .name = "rbrun report",
-    .usage = "[options] [RUN]",
-    .summary = "Shows what a run did and cost, beside the prediction. RUN: its id, its job's name, or the beginning of "
-               "either; the newest.",
-    .examples = "  rbrun report\n"
-                "  rbrun report digits-2026 --json > report.json\n"
-                "  rbrun report digits-2026 --csv trials > trials.csv\n"
-                "  rbrun report digits-2026 --html report.html\n",
-    .options = report_options,
-    .max_args = 1,
-};
-
 typedef bool save_fn(struct rb_journal *j, const struct rb_plan *plan, bool at_work, const char *path,
                      struct rb_err *err);
 
@@ -64,10 +51,9 @@ static bool check_name(const struct rb_args *args, const char *option, const cha
 // For people; a program asks the trackers themselves.
 static bool print_behind(struct rb_journal *j, const struct rb_run_files *f, bool at_work, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
     struct rb_report report;
-    rb_arena_init(&arena);
     if (!rb_report_make(j, &f->plan, &arena, &report, err))
         return false;
     rb_sinks_behind(f, report.n_events, at_work, &lines);
@@ -89,12 +75,10 @@ static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const 
            (table || rb_args_flag(args, "json") || print_behind(j, f, at_work, err));
 }
 
-static bool report(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool report(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
-    (void)out_code;
-    rb_arena_init(&f.arena);
     if (!check_name(args, "html", ".html", err) || !check_name(args, "gantt", ".svg", err) ||
         !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
         !rb_journal_open_reader(f.journal, &journal, err))
@@ -104,7 +88,16 @@ static bool report(const struct rb_args *args, int *out_code, struct rb_err *err
     return ok;
 }
 
-int rb_run_report(int argc, char **argv)
-{
-    return rb_run_carry_out(&report_command, report, argc, argv);
-}
+const struct rb_command rb_run_report = {
+    .name = "rbrun report",
+    .usage = "[options] [RUN]",
+    .summary = "Shows what a run did and cost, beside the prediction. RUN: its id, its job's name, or the beginning of "
+               "either; the newest.",
+    .examples = "  rbrun report\n"
+                "  rbrun report digits-2026 --json > report.json\n"
+                "  rbrun report digits-2026 --csv trials > trials.csv\n"
+                "  rbrun report digits-2026 --html report.html\n",
+    .options = report_options,
+    .max_args = 1,
+    .run = report,
+};

@@ -41,26 +41,6 @@ static const struct rb_option run_options[] = {
     {0},
 };
 
-static const struct rb_command run_command = {
-    .name = "rbrun",
-    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | browse | compare | logs | fetch | "
-             "export | stop | gc | "
-             "doctor | "
-             "replay | report",
-    .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
-    .examples = "  rbrun plan.json\n"
-                "  rbrun plan.json --dry-run\n"
-                "  rbrun plan.json --yes --json > events.jsonl\n"
-                "  rbrun --pool examples/pool/pool.yaml\n"
-                "  rbrun resume digits-2026 --deadline +1h\n"
-                "  rbrun status\n"
-                "  rbrun fetch digits-2026 --best model/\n",
-    .options = run_options,
-    .min_args = 1,
-    .max_args = 1,
-    .subcommands = rb_run_subcommands,
-};
-
 static int most_nodes(const struct rb_plan *plan)
 {
     int most = 0;
@@ -123,14 +103,14 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
 }
 
 static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const struct rb_args *args,
-                      const struct rb_session_options *options, int *out_code, struct rb_err *err)
+                      const struct rb_session_options *options, struct rb_err *err)
 {
     struct rb_run_serve *serve =
         rb_run_serve_begin(rb_args_string(args, "serve", NULL), rb_run_state_dir(args), f->run_id);
     struct rb_sinks_live *sinks = rb_sinks_live_begin(f);
-    const bool ok = rb_terminal_run(f, journal, options, out_code, err);
-    rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
-    rb_sinks_live_end(sinks, ok && *out_code == 1);
+    const bool ok = rb_terminal_run(f, journal, options, args->out_code, err);
+    rb_run_serve_end(serve, ok && *args->out_code != 1); // 1: left before the end
+    rb_sinks_live_end(sinks, ok && *args->out_code == 1);
     return ok;
 }
 
@@ -139,7 +119,7 @@ static int64_t lesser_of_given(int64_t a_uusd, int64_t b_uusd)
     return a_uusd < 0 || (b_uusd >= 0 && b_uusd < a_uusd) ? b_uusd : a_uusd;
 }
 
-static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const struct rb_args *args, int *out_code,
+static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const struct rb_args *args,
                     struct rb_err *err)
 {
     int64_t deadline_us, budget_uusd;
@@ -159,15 +139,14 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
         return false;
     rb_info("run %s", f->run_id);
     const struct rb_session_options options = {.json = rb_args_flag(args, "json"), .permit = permit};
-    const bool ok = carry_out(f, journal, args, &options, out_code, err);
+    const bool ok = carry_out(f, journal, args, &options, err);
     rb_journal_close(journal);
     return ok;
 }
 
-static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool run_plan(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
-    rb_arena_init(&f.arena);
     if (!rb_run_read_plan(&f, args->args[0], err))
         return false;
     if (rb_args_flag(args, "dry-run"))
@@ -175,13 +154,29 @@ static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *e
     struct rb_permit permit; // before anything is asked of a cloud
     return rb_permit_check(&f, args->args[0], rb_args_string(args, "approval", NULL), &permit, err) &&
            rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
-           run_new(&f, &permit, args, out_code, err);
+           run_new(&f, &permit, args, err);
 }
 
-int rb_run_main(int argc, char **argv)
-{
-    return rb_run_carry_out(&run_command, run_plan, argc, argv);
-}
+const struct rb_command rb_run_main = {
+    .name = "rbrun",
+    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | browse | compare | logs | fetch | "
+             "export | stop | gc | "
+             "doctor | "
+             "replay | report",
+    .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
+    .examples = "  rbrun plan.json\n"
+                "  rbrun plan.json --dry-run\n"
+                "  rbrun plan.json --yes --json > events.jsonl\n"
+                "  rbrun --pool examples/pool/pool.yaml\n"
+                "  rbrun resume digits-2026 --deadline +1h\n"
+                "  rbrun status\n"
+                "  rbrun fetch digits-2026 --best model/\n",
+    .options = run_options,
+    .min_args = 1,
+    .max_args = 1,
+    .subcommands = rb_run_subcommands,
+    .run = run_plan,
+};
 
 // --- rbrun resume
 
@@ -194,22 +189,10 @@ static const struct rb_option resume_options[] = {
     {0},
 };
 
-static const struct rb_command resume_command = {
-    .name = "rbrun resume",
-    .usage = "[options] [RUN]",
-    .summary = "Resumes a run that was interrupted, stopped or killed. RUN: its id, its job's name, or the "
-               "beginning of either.",
-    .examples = "  rbrun resume\n"
-                "  rbrun resume digits-2026 --deadline +1h --budget +10\n",
-    .options = resume_options,
-    .max_args = 1,
-};
-
-static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool resume(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
-    rb_arena_init(&f.arena);
     if (!rb_run_serve_check(rb_args_string(args, "serve", NULL), err) ||
         !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
         !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
@@ -217,7 +200,7 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
     if (rb_pool_is_one(f.dir))
         return rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
                                    rb_args_string(args, "budget", NULL), -1, err)
-                   ? rb_pool_resume(&f, journal, args, out_code, err)
+                   ? rb_pool_resume(&f, journal, args, err)
                    : (rb_journal_close(journal), false);
     if (!rb_run_check_open_files(&f.plan, 1, err)) {
         rb_journal_close(journal);
@@ -229,12 +212,19 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
     const bool ok = rb_permit_of_run(&f, journal, &permit, err) &&
                     rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
                                         rb_args_string(args, "budget", NULL), rb_permit_most_uusd(&permit), err) &&
-                    carry_out(&f, journal, args, &options, out_code, err);
+                    carry_out(&f, journal, args, &options, err);
     rb_journal_close(journal);
     return ok;
 }
 
-int rb_run_resume(int argc, char **argv)
-{
-    return rb_run_carry_out(&resume_command, resume, argc, argv);
-}
+const struct rb_command rb_run_resume = {
+    .name = "rbrun resume",
+    .usage = "[options] [RUN]",
+    .summary = "Resumes a run that was interrupted, stopped or killed. RUN: its id, its job's name, or the "
+               "beginning of either.",
+    .examples = "  rbrun resume\n"
+                "  rbrun resume digits-2026 --deadline +1h --budget +10\n",
+    .options = resume_options,
+    .max_args = 1,
+    .run = resume,
+};

@@ -13,21 +13,6 @@ static const struct rb_option status_options[] = {
     {0},
 };
 
-static const struct rb_command status_command = {
-    .name = "rbrun status",
-    .usage = "[options] [RUN]",
-    .summary =
-        "Shows the state of a run: stage, trials, nodes, dollars so far of expected, when it will end and how likely "
-        "that is in "
-        "time; of a pool, its jobs. RUN: its id, its job's name, or the beginning of either; the newest.",
-    .examples = "  rbrun status\n"
-                "  rbrun status --watch\n"
-                "  rbrun status lab-2026\n"
-                "  rbrun status digits-2026 --json\n",
-    .options = status_options,
-    .max_args = 1,
-};
-
 static bool print_once(struct rb_following *f, bool json, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
@@ -46,11 +31,10 @@ static bool print_once(struct rb_following *f, bool json, struct rb_err *err)
     return rb_print(&out, err);
 }
 
-static bool status(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool status(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_pool_following_finish) struct rb_pool_following p;
     const bool json = rb_args_flag(args, "json");
-    (void)out_code;
     if (!rb_pool_following_open(&p, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err))
         return false;
     if (!rb_args_flag(args, "watch"))
@@ -60,7 +44,18 @@ static bool status(const struct rb_args *args, int *out_code, struct rb_err *err
     return rb_watch_lines(&p.owner, json, err);
 }
 
-int rb_run_status(int argc, char **argv)
-{
-    return rb_run_carry_out(&status_command, status, argc, argv);
-}
+const struct rb_command rb_run_status = {
+    .name = "rbrun status",
+    .usage = "[options] [RUN]",
+    .summary =
+        "Shows the state of a run: stage, trials, nodes, dollars so far of expected, when it will end and how likely "
+        "that is in "
+        "time; of a pool, its jobs. RUN: its id, its job's name, or the beginning of either; the newest.",
+    .examples = "  rbrun status\n"
+                "  rbrun status --watch\n"
+                "  rbrun status lab-2026\n"
+                "  rbrun status digits-2026 --json\n",
+    .options = status_options,
+    .max_args = 1,
+    .run = status,
+};

@@ -8,16 +8,6 @@
 
 static const struct rb_option stop_options[] = {RB_RUN_COMMON_OPTIONS, {0}};
 
-static const struct rb_command stop_command = {
-    .name = "rbrun stop",
-    .usage = "[options] RUN",
-    .summary = "Ends a run: its trials, its instances, and proves that none is left. It can be resumed later.",
-    .examples = "  rbrun stop digits-2026\n",
-    .options = stop_options,
-    .min_args = 1,
-    .max_args = 1,
-};
-
 static bool end_by_process(const struct rb_run_files *f, int pid, bool json, struct rb_err *err)
 {
     struct rb_journal *journal;
@@ -28,7 +18,7 @@ static bool end_by_process(const struct rb_run_files *f, int pid, bool json, str
     return ok;
 }
 
-static bool stop(const struct rb_args *args, int *out_code, struct rb_err *err)
+static bool stop(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f;
     const bool json = rb_args_flag(args, "json");
@@ -42,12 +32,18 @@ static bool stop(const struct rb_args *args, int *out_code, struct rb_err *err)
     if (!rb_journal_open(f.journal, &journal, err))
         return false;
     const struct rb_session_options options = {.end_it = true, .json = json};
-    const bool ok = rb_terminal_run(&f, journal, &options, out_code, err);
+    const bool ok = rb_terminal_run(&f, journal, &options, args->out_code, err);
     rb_journal_close(journal);
     return ok;
 }
 
-int rb_run_stop(int argc, char **argv)
-{
-    return rb_run_carry_out(&stop_command, stop, argc, argv);
-}
+const struct rb_command rb_run_stop = {
+    .name = "rbrun stop",
+    .usage = "[options] RUN",
+    .summary = "Ends a run: its trials, its instances, and proves that none is left. It can be resumed later.",
+    .examples = "  rbrun stop digits-2026\n",
+    .options = stop_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = stop,
+};

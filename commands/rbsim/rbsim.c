@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/errors/log.h"
 #include "base/open_files.h"
-#include "commands/version.h"
+#include "commands/program.h"
 #include "engine/core/policy.h"
 #include "views/live/waiting_line.h"
 #include "views/simulations/sim_gantt.h"
@@ -75,20 +75,6 @@ static const struct rb_option options[] = {
      "with --autoscale: from a request to a node that is ready (default 2m)", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
-};
-
-static const struct rb_command command = {
-    .name = "rbsim",
-    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
-    .summary = "Runs a tuning job in virtual time, many times over, and reports time, cost and results.",
-    .examples = "  rbsim job.yaml\n"
-                "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
-                "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"
-                "  rbsim --nodes 1 --deadline 30m --compare asha:static,asha:hypersched --curves measured/ job.yaml\n"
-                "  rbsim --trace jobs.csv --apps measured/ --policy pollux --gantt cluster.svg\n",
-    .options = options,
-    .min_args = 0, // with --trace there is no job
-    .max_args = 1,
 };
 
 // ---- the command
@@ -200,7 +186,7 @@ static void finish(struct rb_sim_command *c)
     rb_plan_inputs_finish(&c->in);
 }
 
-static bool run(const struct rb_args *args, bool *out_printed, struct rb_err *err)
+static bool run(const struct rb_args *args, struct rb_err *err)
 {
     if (rb_args_nth(args, "trace", 0))
         return rb_sim_trace(args, err);
@@ -212,29 +198,37 @@ static bool run(const struct rb_args *args, bool *out_printed, struct rb_err *er
         .sim = {.n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
                 .stop_at_deadline = rb_args_flag(args, "stop-at-deadline")},
         .json = rb_args_flag(args, "json"),
-        .out_printed = out_printed,
     };
     return load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
 }
 
+static const struct rb_command command = {
+    .name = "rbsim",
+    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
+    .summary = "Runs a tuning job in virtual time, many times over, and reports time, cost and results.",
+    .examples = "  rbsim job.yaml\n"
+                "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
+                "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"
+                "  rbsim --nodes 1 --deadline 30m --compare asha:static,asha:hypersched --curves measured/ job.yaml\n"
+                "  rbsim --trace jobs.csv --apps measured/ --policy pollux --gantt cluster.svg\n",
+    .options = options,
+    .min_args = 0, // with --trace there is no job
+    .max_args = 1,
+    .run = run,
+};
+
+// With --json an infeasible request has printed its own document.
+static bool conclude(struct rb_err *err, bool json)
+{
+    return err && json && err->code == RB_ERR_INFEASIBLE && rb_err_number(err) != RB_E_SIM_ENDLESS;
+}
+
 int main(int argc, char **argv)
 {
-    struct rb_args args = {0};
-    struct rb_err err = {0};
-    rb_keep_standard_streams();
-    rb_args_help_word(argc, argv);
-    if (rb_version_asked("rbsim", argc, argv))
-        return 0;
-    const int refused = rb_open_files_begin("rbsim", RB_OPEN_FILES_TO_COMPUTE);
-    if (refused)
-        return refused;
-    bool printed = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
-    if (ok && args.help)
-        rb_args_help(&args);
-    else
-        ok = ok && run(&args, &printed, &err);
-    if (!ok && !printed)
-        rb_err_print(&err, command.name, rb_args_ask_for_json(argc, argv));
-    rb_args_finish(&args);
-    return ok ? 0 : rb_err_exit_code(&err);
+    static const struct rb_program program = {
+        .command = &command,
+        .open_files = RB_OPEN_FILES_TO_COMPUTE,
+        .conclude = conclude,
+    };
+    return rb_program_run(&program, argc, argv);
 }

@@ -20,7 +20,6 @@ struct rb_sim_command {
     struct rb_simulation sim;
     struct rb_sim_overrides *overrides; // [sim.n_variants]
     bool json;
-    bool *out_printed;                     // an infeasible request with --json has printed its own document
 };
 
 // Reads the variants: --tuner and --policy, or --compare TUNER:POLICY[:KEY=VALUE]...,...

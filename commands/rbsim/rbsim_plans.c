@@ -96,8 +96,7 @@ bool rb_sim_name_variants(struct rb_sim_command *c, struct rb_err *err)
 
 static void write_config(const struct rb_job *job, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_job_write(job, &j);
 }
 
@@ -229,10 +228,8 @@ static bool planned(struct rb_sim_command *c, const struct rb_job *job, struct r
     request.alone = true;
     struct rb_waiting_line *waiting = rb_waiting_line_begin("planning", "a plan of yours comes with --plan FILE");
     const bool ok = rb_make_plan(&request, rb_planner_default(job), &c->in.arena, out, &result, err);
-    if (!ok && err->code == RB_ERR_INFEASIBLE) {
+    if (!ok && err->code == RB_ERR_INFEASIBLE)
         rb_infeasible_explain(&request, rb_planner_default(job), &result, c->json, &c->in.arena, err);
-        *c->out_printed = c->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
-    }
     rb_waiting_line_end(waiting);
     return ok;
 }

@@ -99,7 +99,6 @@ static bool read_counts(struct rb_sim_trace *t, struct kind *kinds, int n, struc
 static bool read_list(struct rb_sim_trace *t, const char *path, struct kind *kinds, int n, struct rb_err *err)
 {
     RB_AUTO(finish_list) struct price_list list = {0};
-    rb_arena_init(&list.arena);
     if (!rb_csv_read(&list.csv, path, err) || !rb_catalog_from_csv(&list.csv, &list.arena, &list.catalog, err))
         return false;
     bool known = rb_args_nth(t->args, "gpus-per-node", 0);

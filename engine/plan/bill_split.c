@@ -160,12 +160,6 @@ void rb_bill_split(const struct rb_bill *bill, const struct rb_node_life *life, 
 
 void rb_bill_parts_write(const struct rb_bill_parts *p, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kint(j, "train", p->train_uusd);
-    rb_json_kint(j, "boot", p->boot_uusd);
-    rb_json_kint(j, "idle_barrier", p->idle_barrier_uusd);
-    rb_json_kint(j, "minimum", p->minimum_uusd);
-    rb_json_kint(j, "lost", p->lost_uusd);
-    rb_json_kint(j, "checkpoint", p->checkpoint_uusd);
-    rb_json_end_object(j);
+    rb_json_put(j, "{train: %jd boot: %jd idle_barrier: %jd minimum: %jd lost: %jd checkpoint: %jd}", p->train_uusd,
+                p->boot_uusd, p->idle_barrier_uusd, p->minimum_uusd, p->lost_uusd, p->checkpoint_uusd);
 }

@@ -35,13 +35,8 @@ void rb_quantiles_write(const struct rb_quantiles *q, struct rb_json *j)
 
 static void write_margin(struct rb_json *j, const char *key, const struct rb_estimate_margin *m)
 {
-    rb_json_kobject(j, key);
-    rb_json_kint(j, "time_mean_us", m->time_mean_us);
-    rb_json_kint(j, "cost_mean_uusd", m->cost_mean_uusd);
-    rb_json_kdouble(j, "p_deadline", m->p_deadline);
-    rb_json_kdouble(j, "p_budget", m->p_budget);
-    rb_json_kdouble(j, "p_both", m->p_both);
-    rb_json_end_object(j);
+    rb_json_put(j, "%s: {time_mean_us: %jd cost_mean_uusd: %jd p_deadline: %g p_budget: %g p_both: %g}", key,
+                m->time_mean_us, m->cost_mean_uusd, m->p_deadline, m->p_budget, m->p_both);
 }
 
 static void write_probability(struct rb_json *j, const char *key, const struct rb_estimate *e, double p)
@@ -55,8 +50,7 @@ static void write_probability(struct rb_json *j, const char *key, const struct r
 
 void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_key(j, "time_us");
+    rb_json_put(j, "{time_us:");
     rb_quantiles_write(&e->time_us, j);
     rb_json_key(j, "cost_uusd");
     rb_quantiles_write(&e->cost_uusd, j);
@@ -65,10 +59,7 @@ void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
     write_probability(j, "p_both", e, e->p_both);
     rb_json_kint(j, "samples", e->samples);
     write_margin(j, "stderr", &e->stderr_);
-    rb_json_kobject(j, "method");
-    rb_json_kstring(j, "time", method_name(e->time_method));
-    rb_json_kstring(j, "cost", method_name(e->cost_method));
-    rb_json_end_object(j);
+    rb_json_put(j, "method: {time: %s|null cost: %s|null}", method_name(e->time_method), method_name(e->cost_method));
     write_margin(j, "error", &e->error);
     rb_json_end_object(j);
 }

@@ -17,27 +17,18 @@ static void write_strings(struct rb_json *j, const char *key, const char *const 
 
 static void write_offer_name(struct rb_json *j, const struct rb_offer *offer)
 {
-    rb_json_kstring(j, "infra", offer->infra);
-    rb_json_kstring(j, "instance_type", offer->instance_type);
-    rb_json_kstring(j, "market", rb_market_name(offer->market));
+    rb_json_put(j, "infra: %s instance_type: %s market: %s", offer->infra, offer->instance_type,
+                rb_market_name(offer->market));
 }
 
 static void write_origin(const struct rb_plan *plan, struct rb_json *j)
 {
-    rb_json_kobject(j, "job");
-    rb_json_kstring(j, "name", plan->job->name);
-    rb_json_kstring(j, "path", plan->job_path);
-    rb_json_kstring(j, "sha256", plan->job_sha256);
-    rb_json_key(j, "config");
+    rb_json_put(j, "job: {name: %s path: %s|null sha256: %s config:", plan->job->name, plan->job_path,
+                plan->job_sha256);
     rb_job_write(plan->job, j);
-    rb_json_end_object(j);
-    rb_json_kobject(j, "profile");
-    rb_json_kstring(j, "name", plan->profile->name);
-    rb_json_kstring(j, "sha256", plan->profile_sha256);
-    rb_json_key(j, "model");
+    rb_json_put(j, "} profile: {name: %s|null sha256: %s model:", plan->profile->name, plan->profile_sha256);
     rb_profile_write(plan->profile, j);
-    rb_json_end_object(j);
-    rb_json_kobject(j, "images");
+    rb_json_put(j, "} images: {");
     for (int i = 0; i < plan->n_images; i++)
         rb_json_kstring(j, plan->images[i].key, plan->images[i].value);
     rb_json_end_object(j);
@@ -66,16 +57,14 @@ static void write_double_or_null(struct rb_json *j, const char *key, bool is_kno
 // Without a bound both figures are null; a bound of 0 has no relative gap.
 static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
 {
-    rb_json_kobject(j, "bound");
-    rb_json_kint_or_null(j, "cost_uusd", b->present ? b->cost_uusd : -1);
+    rb_json_put(j, "bound: {cost_uusd: %jd|null", b->present ? b->cost_uusd : -1);
     write_double_or_null(j, "gap", b->present && isfinite(b->gap), b->gap);
     rb_json_kbool(j, "proved", b->proved);
     write_double_or_null(j, "tolerance", b->tolerance > 0, b->tolerance);
     write_double_or_null(j, "risk", b->tolerance > 0, b->risk);
     rb_json_kint(j, "nodes_explored", b->nodes_explored);
     write_strings(j, "relaxations", b->relaxations, b->n_relaxations);
-    rb_json_kstring(j, "why_not", b->why_not);
-    rb_json_end_object(j);
+    rb_json_put(j, "why_not: %s|null}", b->why_not);
 }
 
 static void write_stage_quantiles(const struct rb_plan *plan, struct rb_json *j, const char *key,
@@ -86,11 +75,7 @@ static void write_stage_quantiles(const struct rb_plan *plan, struct rb_json *j,
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "mean", q->mean);
-    rb_json_kint(j, "p50", q->p50);
-    rb_json_kint(j, "p95", q->p95);
-    rb_json_end_object(j);
+    rb_json_put(j, "{mean: %jd p50: %jd p95: %jd}", q->mean, q->p50, q->p95);
 }
 
 static void write_stage_nodes(const struct rb_plan *plan, const struct rb_plan_stage *s, struct rb_json *j)
@@ -99,17 +84,13 @@ static void write_stage_nodes(const struct rb_plan *plan, const struct rb_plan_s
     for (int i = 0; i < s->n_early; i++) {
         rb_json_begin_object(j);
         write_offer_name(j, &plan->offers[s->early[i].offer]);
-        rb_json_kint(j, "count", s->early[i].count);
-        rb_json_kint(j, "at_us", s->early[i].at_us);
-        rb_json_end_object(j);
+        rb_json_put(j, "count: %d at_us: %jd}", s->early[i].count, s->early[i].at_us);
     }
-    rb_json_end_array(j);
-    rb_json_karray(j, "nodes");
+    rb_json_put(j, "] nodes: [");
     for (int i = 0; i < s->n_nodes; i++) {
         rb_json_begin_object(j);
         write_offer_name(j, &plan->offers[s->nodes[i].offer]);
-        rb_json_kint(j, "count", s->nodes[i].count);
-        rb_json_end_object(j);
+        rb_json_put(j, "count: %d}", s->nodes[i].count);
     }
     rb_json_end_array(j);
 }
@@ -119,14 +100,9 @@ static void write_stages(const struct rb_plan *plan, struct rb_json *j)
     rb_json_karray(j, "stages");
     for (int i = 0; i < plan->n_stages; i++) {
         const struct rb_plan_stage *s = &plan->stages[i];
-        rb_json_begin_object(j);
-        rb_json_kint(j, "stage", i);
-        rb_json_kint(j, "trials", s->trials);
-        rb_json_kint(j, "resource_start", s->resource_start);
-        rb_json_kint(j, "resource_end", s->resource_end);
-        rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
-        rb_json_kint(j, "trials_per_gpu", s->trials_per_gpu);
-        rb_json_kint(j, "waves", s->waves);
+        rb_json_put(j, "{stage: %d trials: %d resource_start: %jd resource_end: %jd gpus_per_trial: %d", i,
+                    s->trials, s->resource_start, s->resource_end, s->gpus_per_trial);
+        rb_json_put(j, "trials_per_gpu: %d waves: %d", s->trials_per_gpu, s->waves);
         write_stage_nodes(plan, s, j);
         write_stage_quantiles(plan, j, "time_us", &s->time_us);
         write_stage_quantiles(plan, j, "cost_uusd", &s->cost_uusd);
@@ -154,10 +130,8 @@ static void write_prices(const struct rb_plan *plan, struct rb_json *j)
         const struct rb_offer *offer = &plan->offers[i];
         rb_json_begin_object(j);
         write_offer_name(j, offer);
-        rb_json_kstring(j, "accelerator", offer->accelerator);
-        rb_json_kint(j, "gpus", offer->gpus);
-        rb_json_kint(j, "uusd_per_hour", offer->rate.uusd_per_hour);
-        rb_json_kstring(j, "source", offer->source ? offer->source : "");
+        rb_json_put(j, "accelerator: %s|null gpus: %d uusd_per_hour: %jd source: %s|null", offer->accelerator,
+                    offer->gpus, offer->rate.uusd_per_hour, offer->source ? offer->source : "");
         write_instant(j, "fetched_at", offer->fetched_at_us);
         rb_json_end_object(j);
     }
@@ -183,10 +157,7 @@ static void write_disks(const struct rb_plan *plan, struct rb_json *j)
         struct rb_rate rate;
         if (infra_seen_before(plan, i) || !rb_catalog_disk_rate(plan->catalog, plan->offers[i].infra, &rate, NULL))
             continue;
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "infra", plan->offers[i].infra);
-        rb_json_kint(j, "uusd_per_gb_hour", rate.uusd_per_hour);
-        rb_json_end_object(j);
+        rb_json_put(j, "{infra: %s uusd_per_gb_hour: %jd}", plan->offers[i].infra, rate.uusd_per_hour);
     }
     rb_json_end_array(j);
 }
@@ -204,13 +175,9 @@ static void write_fallbacks(const struct rb_plan *plan, struct rb_json *j)
 
 void rb_plan_write(const struct rb_plan *plan, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "format", "rb-plan/1");
-    rb_json_kstring(j, "tool", plan->tool);
-    rb_json_kint(j, "seed", (int64_t)plan->seed);
+    rb_json_put(j, "{format: 'rb-plan/1' tool: %s|null seed: %jd", plan->tool, (int64_t)plan->seed);
     write_origin(plan, j);
-    rb_json_kstring(j, "policy", plan->policy);
-    rb_json_kstring(j, "planner", plan->planner);
+    rb_json_put(j, "policy: %s|null planner: %s|null", plan->policy, plan->planner);
     write_constraints(plan, j);
     rb_json_key(j, "estimate");
     if (plan->unpredicted)

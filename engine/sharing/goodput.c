@@ -25,7 +25,6 @@ bool rb_goodput_create(const struct rb_sharing_options *options, const struct rb
     struct goodput *g = rb_xcalloc(1, sizeof *g);
     g->options = *options;
     g->rules = *rules;
-    rb_arena_init(&g->arena);
     *out_state = g;
     return true;
 }

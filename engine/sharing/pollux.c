@@ -24,7 +24,6 @@ static bool create(const struct rb_sharing_options *options, void **out_state, s
     (void)err;
     struct pollux *p = rb_xcalloc(1, sizeof *p);
     p->options = *options;
-    rb_arena_init(&p->arena);
     *out_state = p;
     return true;
 }

@@ -142,27 +142,18 @@ bool rb_approval_read(const char *path, struct rb_approval *out, struct rb_err *
 static void write_members(const struct rb_approval *a, struct rb_json *j)
 {
     char instant[32];
-    rb_json_kstring(j, "format", FORMAT);
-    rb_json_kstring(j, "plan_sha256", a->plan_sha256);
-    rb_json_kstring(j, "job_sha256", a->job_sha256);
-    rb_json_kstring(j, "workdir_sha256", a->workdir_sha256);
-    rb_json_kint(j, "max_cost_uusd", a->max_cost_uusd);
-    rb_json_karray(j, "infra");
+    rb_json_put(j, "format: %s plan_sha256: %s job_sha256: %s workdir_sha256: %s max_cost_uusd: %jd infra: [", FORMAT,
+                a->plan_sha256, a->job_sha256, a->workdir_sha256, a->max_cost_uusd);
     for (int i = 0; i < a->n_infra; i++)
         rb_json_string(j, a->infra[i]);
-    rb_json_end_array(j);
-    rb_json_kstring(j, "controller", a->controller);
-    rb_json_kstring(j, "not_before", rb_format_instant(a->not_before_us, instant));
-    rb_json_kstring(j, "not_after", rb_format_instant(a->not_after_us, instant));
-    rb_json_kstring(j, "nonce", a->nonce);
-    rb_json_kstring(j, "by", a->by);
+    rb_json_put(j, "] controller: %s not_before: %s", a->controller, rb_format_instant(a->not_before_us, instant));
+    rb_json_put(j, "not_after: %s nonce: %s by: %s", rb_format_instant(a->not_after_us, instant), a->nonce, a->by);
 }
 
 void rb_approval_signed_bytes(const struct rb_approval *a, struct rb_buf *out)
 {
-    struct rb_json j;
     rb_buf_puts(out, DOMAIN);
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_json_begin_object(&j);
     write_members(a, &j);
     rb_json_end_object(&j);
@@ -170,15 +161,10 @@ void rb_approval_signed_bytes(const struct rb_approval *a, struct rb_buf *out)
 
 void rb_approval_write(const struct rb_approval *a, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
+    struct rb_json j = {.out = out, .pretty = true};
     rb_json_begin_object(&j);
     write_members(a, &j);
-    rb_json_kobject(&j, "signature");
-    rb_json_kstring(&j, "kind", kinds[a->kind]);
-    rb_json_kstring(&j, "value", a->signature);
-    rb_json_end_object(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "signature: {kind: %s value: %s}}", kinds[a->kind], a->signature);
     rb_buf_putc(out, '\n');
 }
 

@@ -145,8 +145,7 @@ static void begin_output(struct run *r)
 
 static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
 {
-    struct rb_arena arena;
-    rb_arena_init(&arena);
+    struct rb_arena arena = {0};
     const char *ip = rb_pool_node(c->pool, slot.node)->address;
     struct rb_trial_order order = {
         .job = c->config.pool.job,

@@ -79,9 +79,8 @@ static bool store_runs(struct rb_measurement *m, const char *profile, int64_t no
             continue;
         struct rb_value values[RB_LIMIT_PARAMETERS];
         struct rb_buf params RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-        struct rb_json j;
         rb_space_sample(&m->job.space, m->job.seed, (uint32_t)r->config, values);
-        rb_json_init(&j, &params, false);
+        struct rb_json j = {.out = &params};
         rb_space_json(&m->job.space, values, &j);
         if (r->sharers > 1) {
             if (!store_shared(m, profile, r, params.data, machine, now, err))

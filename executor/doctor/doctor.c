@@ -215,7 +215,6 @@ bool rb_doctor_add_infra(struct rb_doctor *d, const char *infra, struct rb_err *
 void rb_doctor_init(struct rb_doctor *d, const char *state_dir)
 {
     *d = (struct rb_doctor){.state_dir = state_dir};
-    rb_arena_init(&d->files.arena);
 }
 
 void rb_doctor_examine(struct rb_doctor *d)

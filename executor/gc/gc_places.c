@@ -60,11 +60,10 @@ static void add_unknown(struct rb_gc *gc, const char *run_id, const struct rb_bu
 // The rows of a whole journal.
 static bool add_launches(struct rb_gc *gc, const char *journal_path, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_journal *journal;
     struct rb_launch_row *rows;
     int n;
-    rb_arena_init(&arena);
     if (!rb_journal_open_reader(journal_path, &journal, err))
         return false;
     const bool ok = rb_journal_launches(journal, &arena, &rows, &n, err);
@@ -97,7 +96,6 @@ static bool add_offers(struct rb_gc *gc, const char *dir, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    rb_arena_init(&f.arena);
     rb_buf_printf(&path, "%s/plan.json", dir);
     if (!rb_run_read_plan(&f, rb_buf_str(&path), err))
         return false;

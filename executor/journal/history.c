@@ -34,9 +34,9 @@ struct history {
     int *first_task;      // by trial, [n_trials + 1]: tasks are in their order
     bool *lost;           // by node of the report, [n_nodes]
     struct mark *marks;
-    int n_marks, cap_marks;
+    int n_marks;
     struct rb_lent_change *lent;
-    int n_lent, cap_lent;
+    int n_lent;
 };
 
 static void take_report(struct history *h, const struct rb_event *e)
@@ -82,19 +82,13 @@ static void take_loss(struct history *h, const struct rb_event *e)
 
 static void take_lent(struct history *h, const struct rb_event *e)
 {
-    if (h->n_lent == h->cap_lent) {
-        h->cap_lent = h->cap_lent ? 2 * h->cap_lent : 16;
-        h->lent = rb_xrealloc(h->lent, (size_t)h->cap_lent, sizeof *h->lent);
-    }
+    h->lent = rb_grow(h->lent, h->n_lent, sizeof *h->lent);
     h->lent[h->n_lent++] = (struct rb_lent_change){e->time_us, e->node, e->gpus};
 }
 
 static void take_mark(struct history *h, const struct rb_event *e)
 {
-    if (h->n_marks == h->cap_marks) {
-        h->cap_marks = h->cap_marks ? 2 * h->cap_marks : 16;
-        h->marks = rb_xrealloc(h->marks, (size_t)h->cap_marks, sizeof *h->marks);
-    }
+    h->marks = rb_grow(h->marks, h->n_marks, sizeof *h->marks);
     h->marks[h->n_marks++] = (struct mark){
         .at_us = e->time_us,
         .kind = e->kind == RB_EVENT_ADVICE ? "replan" : rb_event_kind_name(e->kind),
@@ -169,30 +163,18 @@ static void history_finish(struct history *h)
 
 static void write_limits(const struct rb_journal_meta *meta, struct rb_json *j)
 {
-    rb_json_key(j, "limits");
-    rb_json_begin_object(j);
-    rb_json_kint_or_null(j, "deadline_us", meta->deadline_us);
-    rb_json_kint_or_null(j, "budget_uusd", meta->budget_uusd);
-    rb_json_end_object(j);
+    rb_json_put(j, "limits: {deadline_us: %jd|null budget_uusd: %jd|null}", meta->deadline_us, meta->budget_uusd);
 }
 
 static void write_node(const struct history *h, int i, struct rb_json *j)
 {
     const struct rb_report_node *n = &h->r->nodes[i];
     const struct rb_offer *offer = &h->r->plan->offers[n->offer];
-    rb_json_begin_object(j);
-    rb_json_kint(j, "node", n->node);
-    rb_json_kint(j, "attempt", n->attempt);
-    rb_json_kstring(j, "accelerator", offer->accelerator);
-    rb_json_kint(j, "gpus", offer->gpus);
-    rb_json_kint(j, "requested_us", n->requested_us);
-    rb_json_kint_or_null(j, "running_us", n->running_us);
-    rb_json_kint_or_null(j, "ready_us", n->ready_us);
-    rb_json_kint_or_null(j, "release_us", n->release_us);
-    rb_json_kint_or_null(j, "ended_us", n->terminated_us >= 0 ? n->terminated_us : n->gone_us);
-    rb_json_kbool(j, "lost", h->lost[i]);
-    rb_json_kint(j, "cost_uusd", n->cost_uusd);
-    rb_json_key(j, "by");
+    rb_json_put(j, "{node: %d attempt: %d accelerator: %s|null gpus: %d requested_us: %jd running_us: %jd|null",
+                n->node, n->attempt, offer->accelerator, offer->gpus, n->requested_us, n->running_us);
+    rb_json_put(j, "ready_us: %jd|null release_us: %jd|null ended_us: %jd|null lost: %i", n->ready_us, n->release_us,
+                n->terminated_us >= 0 ? n->terminated_us : n->gone_us, h->lost[i]);
+    rb_json_put(j, "cost_uusd: %jd by:", n->cost_uusd);
     rb_bill_parts_write(&n->by, j);
     rb_json_key(j, "node_time_us");
     rb_node_time_write(&n->time, j);
@@ -226,42 +208,27 @@ static const char *end_of(const struct history *h, int i)
 
 static void write_slot(const struct rb_slot *slot, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kint(j, "node", slot->node);
-    rb_json_key(j, "gpus");
-    rb_json_begin_array(j);
+    rb_json_put(j, "{node: %d gpus: [", slot->node);
     for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE; g++)
         if (slot->gpus >> g & 1)
             rb_json_int(j, g);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "]}");
 }
 
 static void write_start(const struct history *h, int i, struct rb_json *j)
 {
     const struct rb_task_row *t = &h->r->tasks[i];
-    rb_json_begin_object(j);
-    rb_json_kint(j, "trial", t->trial);
-    rb_json_kint(j, "stage", t->stage);
-    rb_json_key(j, "slots");
-    rb_json_begin_array(j);
+    rb_json_put(j, "{trial: %d stage: %d slots: [", t->trial, t->stage);
     for (int k = 0; k < t->n_slots; k++)
         write_slot(&t->slots[k], j);
-    rb_json_end_array(j);
-    rb_json_kint(j, "resource_start", t->resource_start);
-    rb_json_kint(j, "resource_end", t->resource_end);
-    rb_json_kint(j, "start_us", t->started_us);
-    rb_json_kint_or_null(j, "exited_us", t->exited_us);
-    rb_json_kint_or_null(j, "end_us", t->ended_us);
-    rb_json_kstring(j, "end", end_of(h, i));
-    rb_json_end_object(j);
+    rb_json_put(j, "] resource_start: %jd resource_end: %jd start_us: %jd exited_us: %jd|null end_us: %jd|null",
+                t->resource_start, t->resource_end, t->started_us, t->exited_us, t->ended_us);
+    rb_json_put(j, "end: %s|null}", end_of(h, i));
 }
 
 static void write_point(const struct point *p, struct rb_json *j)
 {
-    rb_json_begin_array(j);
-    rb_json_int(j, p->at_us);
-    rb_json_int(j, p->resource);
+    rb_json_put(j, "[%jd %jd", p->at_us, p->resource);
     if (isfinite(p->metric))
         rb_json_double(j, p->metric);
     else
@@ -271,59 +238,43 @@ static void write_point(const struct point *p, struct rb_json *j)
 
 static void write_curve(const struct curve *c, int trial, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kint(j, "trial", trial);
-    rb_json_kint(j, "n_reports", c->n_seen);
-    rb_json_key(j, "rows");
-    rb_json_begin_array(j);
+    rb_json_put(j, "{trial: %d n_reports: %jd rows: [", trial, c->n_seen);
     for (int i = 0; i < c->n; i++)
         write_point(&c->points[i], j);
     if (c->n > 0 && c->points[c->n - 1].at_us != c->last.at_us)
         write_point(&c->last, j);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "]}");
 }
 
 static void write_curves(const struct history *h, struct rb_json *j)
 {
     static const char *const columns[] = {"at_us", "resource", "metric"};
-    rb_json_key(j, "reports");
-    rb_json_begin_object(j);
+    rb_json_put(j, "reports: {");
     rb_history_columns_write(columns, 3, j);
-    rb_json_key(j, "trials");
-    rb_json_begin_array(j);
+    rb_json_put(j, "trials: [");
     for (int i = 0; i < h->r->n_trials; i++)
         if (h->curves[i].n_seen > 0)
             write_curve(&h->curves[i], i, j);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "]}");
 }
 
 static void write_mark(const struct mark *m, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kint(j, "at_us", m->at_us);
-    rb_json_kstring(j, "kind", m->kind);
-    rb_json_kstring(j, "reason", m->reason);
-    rb_json_kint_or_null(j, "stage", m->stage);
-    rb_json_end_object(j);
+    rb_json_put(j, "{at_us: %jd kind: %s|null reason: %s|null stage: %d|null}", m->at_us, m->kind, m->reason,
+                m->stage);
 }
 
 static void write_lists(const struct history *h, struct rb_json *j)
 {
-    rb_json_key(j, "nodes");
-    rb_json_begin_array(j);
+    rb_json_put(j, "nodes: [");
     for (int i = 0; i < h->r->n_nodes; i++)
         write_node(h, i, j);
-    rb_json_end_array(j);
-    rb_json_key(j, "starts");
-    rb_json_begin_array(j);
+    rb_json_put(j, "] starts: [");
     for (int i = 0; i < h->r->n_tasks; i++)
         write_start(h, i, j);
     rb_json_end_array(j);
     write_curves(h, j);
-    rb_json_key(j, "marks");
-    rb_json_begin_array(j);
+    rb_json_put(j, "marks: [");
     for (int i = 0; i < h->n_marks; i++)
         write_mark(&h->marks[i], j);
     rb_json_end_array(j);
@@ -335,8 +286,7 @@ bool rb_history_write(struct rb_journal *journal, const struct rb_report *r, str
     history_init(&h, r);
     bool ok = rb_journal_each_event(journal, take_event, &h, err);
     if (ok) {
-        rb_json_begin_object(out);
-        rb_json_kint(out, "now_us", r->now_us);
+        rb_json_put(out, "{now_us: %jd", r->now_us);
         write_limits(&r->meta, out);
         write_lists(&h, out);
         rb_history_gpus_write(r, h.lent, h.n_lent, out);

@@ -10,8 +10,7 @@
 
 void rb_history_columns_write(const char *const *names, int n, struct rb_json *j)
 {
-    rb_json_key(j, "columns");
-    rb_json_begin_array(j);
+    rb_json_put(j, "columns: [");
     for (int i = 0; i < n; i++)
         rb_json_string(j, names[i]);
     rb_json_end_array(j);
@@ -36,7 +35,7 @@ struct change {
 struct sweep {
     const struct rb_report *r;
     struct change *changes;
-    int n, cap;
+    int n;
     // By node of the run, [n_nodes]:
     int n_nodes;
     uint64_t *usable;                        // GPUs that count as owned; 0 while nothing is paid
@@ -49,10 +48,7 @@ static void add(struct sweep *s, struct change change)
 {
     if (change.at_us < 0)
         return;
-    if (s->n == s->cap) {
-        s->cap = s->cap ? 2 * s->cap : 256;
-        s->changes = rb_xrealloc(s->changes, (size_t)s->cap, sizeof *s->changes);
-    }
+    s->changes = rb_grow(s->changes, s->n, sizeof *s->changes);
     s->changes[s->n++] = change;
 }
 
@@ -160,12 +156,7 @@ static void apply(struct sweep *s, const struct change *c)
 
 static void write_gpus_row(int64_t at_us, const struct sweep *s, struct rb_json *j)
 {
-    rb_json_begin_array(j);
-    rb_json_int(j, at_us);
-    rb_json_int(j, s->owned);
-    rb_json_int(j, s->used);
-    rb_json_int(j, s->uusd_per_hour);
-    rb_json_end_array(j);
+    rb_json_put(j, "[%jd %d %d %jd]", at_us, s->owned, s->used, s->uusd_per_hour);
 }
 
 static void sweep_init(struct sweep *s, const struct rb_report *r)
@@ -183,18 +174,15 @@ void rb_history_gpus_write(const struct rb_report *r, const struct rb_lent_chang
     struct sweep s;
     sweep_init(&s, r);
     list_changes(&s, lent, n_lent);
-    rb_json_key(j, "gpus");
-    rb_json_begin_object(j);
+    rb_json_put(j, "gpus: {");
     rb_history_columns_write(columns, 4, j);
-    rb_json_key(j, "rows");
-    rb_json_begin_array(j);
+    rb_json_put(j, "rows: [");
     for (int i = 0; i < s.n; i++) {
         apply(&s, &s.changes[i]);
         if (i + 1 == s.n || s.changes[i + 1].at_us != s.changes[i].at_us)
             write_gpus_row(s.changes[i].at_us, &s, j);
     }
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "]}");
     free(s.changes);
     free(s.usable);
     free(s.users);
@@ -246,10 +234,7 @@ static void write_spent_row(const struct rb_report *r, const struct rb_billing *
     int64_t uusd = 0;
     for (int i = 0; i < r->n_nodes; i++)
         uusd += spent_on(&r->nodes[i], &billings[r->nodes[i].offer], at_us, r->now_us);
-    rb_json_begin_array(j);
-    rb_json_int(j, at_us);
-    rb_json_int(j, uusd);
-    rb_json_end_array(j);
+    rb_json_put(j, "[%jd %jd]", at_us, uusd);
 }
 
 static bool price_nodes(const struct rb_report *r, struct rb_billing *out, struct rb_err *err)
@@ -269,14 +254,11 @@ bool rb_history_spent_write(const struct rb_report *r, struct rb_json *j, struct
     if (!price_nodes(r, billings, err))
         return false;
     const int n = list_instants(r, instants);
-    rb_json_key(j, "spent");
-    rb_json_begin_object(j);
+    rb_json_put(j, "spent: {");
     rb_history_columns_write(columns, 2, j);
-    rb_json_key(j, "rows");
-    rb_json_begin_array(j);
+    rb_json_put(j, "rows: [");
     for (int i = 0; i < n; i++)
         write_spent_row(r, billings, instants[i], j);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "]}");
     return true;
 }

@@ -338,8 +338,7 @@ bool rb_journal_leak_check(struct rb_journal *j, int64_t at_us, int instances_le
 bool rb_journal_event(struct rb_journal *j, const struct rb_event *e, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json json;
-    rb_json_init(&json, &text, false);
+    struct rb_json json = {.out = &text};
     rb_event_write(e, &json);
     return write_row(j, err, "INSERT INTO event(json) VALUES (?)", "t", rb_buf_str(&text));
 }

@@ -214,15 +214,12 @@ bool rb_journal_each_event(struct rb_journal *j, bool (*fn)(void *ctx, const str
 struct collected {
     struct rb_arena *arena;
     void *rows;
-    int n, cap;
+    int n;
 };
 
 static void *next_row(struct collected *c, size_t size)
 {
-    if (c->n == c->cap) {
-        c->cap = c->cap ? 2 * c->cap : 64;
-        c->rows = rb_xrealloc(c->rows, (size_t)c->cap, size);
-    }
+    c->rows = rb_grow(c->rows, c->n, size);
     void *row = (char *)c->rows + (size_t)c->n++ * size;
     memset(row, 0, size);
     return row;

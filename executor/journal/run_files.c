@@ -87,7 +87,6 @@ static bool open_files(struct rb_run_files *f, const char *state_dir, const char
 {
     struct rb_journal *journal;
     *f = (struct rb_run_files){0};
-    rb_arena_init(&f->arena);
     if (!rb_run_dir_root(state_dir, f->root, sizeof f->root, err) ||
         !rb_run_dir_find(f->root, run, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, out_n_others, err) ||
         !open_found(f, &journal, err))

@@ -31,8 +31,7 @@ struct rb_launcher_task *rb_launcher_find_task(struct rb_launcher_impl *l, int t
 bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *remote,
                         struct rb_process_options *options, struct rb_process **out, struct rb_err *err)
 {
-    struct rb_arena arena;
-    rb_arena_init(&arena);
+    struct rb_arena arena = {0};
     const struct rb_string_list *secrets = &l->config.job->secrets;
     options->argv = l->transport->argv(&l->config, &node->spec, remote, &arena);
     options->env = l->transport->is_users_shell ? rb_child_command_env(secrets->items, secrets->n, &arena) : NULL;

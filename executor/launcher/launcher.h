@@ -74,6 +74,9 @@ struct rb_launcher_config {
     const char *run_dir;          // controller side: keys/, logs/, checkpoints/
     const char *workdir;          // absolute
     int reconnects;               // tries to reconnect to a node before it is given up; 0: 8, about 30 s
+    // Replaces a node that is lent by the machine behind it: its id, address and host key. NULL: no nodes are lent.
+    void (*find_machine)(void *ctx, struct rb_launch_node *node);
+    void *machine_ctx;
     struct rb_launcher_events events;
 };
 

@@ -203,23 +203,27 @@ static void connect_node(void *arg)
         report_prepared(node, &err);
 }
 
-void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec)
+static char *copy_or_empty(const char *text)
+{
+    return rb_xstrdup(text ? text : "");
+}
+
+void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *wanted)
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     const struct rb_loop *loop = l->config.loop;
-    if (rb_launcher_find_node(l, spec->node))
+    struct rb_launch_node spec = *wanted;
+    if (rb_launcher_find_node(l, spec.node))
         return; // under way or prepared: a repeated call
+    if (l->config.find_machine)
+        l->config.find_machine(l->config.machine_ctx, &spec);
     struct rb_launcher_node *node = rb_xcalloc(1, sizeof *node);
     node->l = l;
-    node->spec = *spec;
-    node->names[0] = rb_xstrdup(spec->instance_id);
-    node->names[1] = rb_xstrdup(spec->address ? spec->address : "");
-    node->names[2] = rb_xstrdup(spec->user ? spec->user : "");
-    node->names[3] = rb_xstrdup(spec->host_key ? spec->host_key : "");
-    node->spec.instance_id = node->names[0];
-    node->spec.address = node->names[1];
-    node->spec.user = node->names[2];
-    node->spec.host_key = node->names[3];
+    node->spec = spec;
+    node->spec.instance_id = node->names[0] = copy_or_empty(spec.instance_id);
+    node->spec.address = node->names[1] = copy_or_empty(spec.address);
+    node->spec.user = node->names[2] = copy_or_empty(spec.user);
+    node->spec.host_key = node->names[3] = copy_or_empty(spec.host_key);
     node->next = l->nodes;
     l->nodes = node;
     node->timer = loop->timer_start(loop->ctx, 0, connect_node, node);
@@ -234,8 +238,7 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
             continue;
         rb_launcher_drop_tasks_on(l, node);
         if (l->transport->leave) {
-            struct rb_arena arena;
-            rb_arena_init(&arena);
+            struct rb_arena arena = {0};
             struct rb_process_options o = rb_process_defaults();
             o.argv = l->transport->leave(&l->config, &node->spec, &arena);
             struct rb_process *ignored;

@@ -22,11 +22,11 @@ struct rb_launcher_node {
     struct rb_launcher_node *next;
     struct rb_launcher_impl *l;
     struct rb_launch_node spec;    // strings owned
-    char *names[5];                // the strings of spec
+    char *names[4];                // the strings of spec
     struct rb_process *process;    // preparing
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed
-    bool prepared, setting_up, met;
+    bool prepared, met;
     int tries;
     uint64_t timer;
 };
@@ -87,7 +87,6 @@ struct rb_launcher_pending {
 
 struct rb_launcher_impl {
     struct rb_launcher base;
-    struct rb_launcher_ops ops; // of this one
     struct rb_launcher_config config; // strings owned
     const struct rb_transport *transport;
     char *bundle_path;             // work directory and node script, made once

@@ -97,11 +97,10 @@ static const char *with_words(const struct rb_job *job, int trial, const struct 
 
 void rb_trial_command_write(const struct rb_job *job, int trial, const struct rb_value *suggested, struct rb_buf *out)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
     struct rb_shell_text text;
     int n;
-    rb_arena_init(&arena);
     const struct rb_key_value *env = variables_of(job, trial, suggested, &arena, &n);
     const char *run = with_words(job, trial, suggested, &arena);
     rb_shell_read(run, &arena, &text);

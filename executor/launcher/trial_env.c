@@ -49,8 +49,7 @@ const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, cons
 
 void rb_trial_params_write(const struct rb_job *job, int trial, const struct rb_value *suggested, struct rb_json *j)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    rb_arena_init(&arena);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     rb_space_json(&job->space, rb_trial_values(job, trial, suggested, &arena), j);
 }
 
@@ -66,8 +65,7 @@ static void put_configuration(struct env *env, const struct rb_trial_order *o)
         put(env, rb_param_variable(space->params[i].name, env->arena), rb_buf_str(&text));
     }
     RB_AUTO(rb_buf_finish) struct rb_buf args = RB_BUF_INIT, params = RB_BUF_INIT;
-    struct rb_json json;
-    rb_json_init(&json, &params, false);
+    struct rb_json json = {.out = &params};
     rb_space_json(space, values, &json);
     rb_space_args(space, values, &args);
     put(env, "RB_ARGS", rb_buf_str(&args));

@@ -61,9 +61,8 @@ static void put_words(const struct rb_args_order *order, struct rb_buf *out)
 void rb_trial_words(const struct rb_trial_order *o, bool resumes, struct rb_buf *out)
 {
     const struct rb_job *job = o->job;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf file = RB_BUF_INIT, names = RB_BUF_INIT;
-    rb_arena_init(&arena);
     const struct rb_args_order order = {
         .job = job,
         .values = rb_trial_values(job, o->trial, o->suggested, &arena),

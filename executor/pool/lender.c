@@ -343,95 +343,14 @@ int rb_lender_node(const struct rb_provider *borrower, const char *instance_id)
     return n && n->ended_unix_us < 0 ? n->node : -1;
 }
 
-// ---- reaching lent nodes
-
-struct reaching {
-    struct rb_launcher base;
-    const struct borrower *borrower;
-    struct rb_launcher *over;
-};
-
-static struct rb_launcher *over(struct rb_launcher *l)
+void rb_lender_find_machine(const struct rb_provider *borrower, struct rb_launch_node *node)
 {
-    return ((struct reaching *)l)->over;
-}
-
-static void reach_prepare(struct rb_launcher *l, const struct rb_launch_node *node)
-{
-    const struct borrower *b = ((struct reaching *)l)->borrower;
-    struct rb_launch_node owners = *node;
+    const struct borrower *b = borrower->state;
     const struct lent *n = with_id(b, node->instance_id);
     const struct rb_launch_row *row = n && n->node >= 0 ? find(b, (struct search){.node = n->node}) : NULL;
-    if (row) {
-        owners.instance_id = row->instance_id;
-        owners.address = row->address;
-        owners.host_key = row->host_key;
-    } // else it is gone, no answer will come, and the next listing shows it
-    over(l)->ops->prepare(over(l), &owners);
-}
-
-static void reach_start(struct rb_launcher *l, const struct rb_task *task)
-{
-    over(l)->ops->start(over(l), task);
-}
-
-static void reach_save(struct rb_launcher *l, int trial, int attempt, const char *dest)
-{
-    over(l)->ops->save(over(l), trial, attempt, dest);
-}
-
-static void reach_yield(struct rb_launcher *l, int trial, int attempt)
-{
-    over(l)->ops->yield(over(l), trial, attempt);
-}
-
-static void reach_stop(struct rb_launcher *l, int trial, int attempt, int exit_code, double rest_s)
-{
-    over(l)->ops->stop(over(l), trial, attempt, exit_code, rest_s);
-}
-
-static void reach_end(struct rb_launcher *l, int trial, int attempt)
-{
-    over(l)->ops->end(over(l), trial, attempt);
-}
-
-static void reach_kill(struct rb_launcher *l, int trial, int attempt)
-{
-    over(l)->ops->kill(over(l), trial, attempt);
-}
-
-static void reach_forget(struct rb_launcher *l, int node)
-{
-    over(l)->ops->forget(over(l), node);
-}
-
-static void reach_heartbeat(struct rb_launcher *l, int node, int64_t shutdown_in_s)
-{
-    over(l)->ops->heartbeat(over(l), node, shutdown_in_s);
-}
-
-static void reach_destroy(struct rb_launcher *l)
-{
-    over(l)->ops->destroy(over(l));
-    free(l);
-}
-
-static const struct rb_launcher_ops reach_ops = {
-    .prepare = reach_prepare,
-    .start = reach_start,
-    .save = reach_save,
-    .yield = reach_yield,
-    .stop = reach_stop,
-    .end = reach_end,
-    .kill = reach_kill,
-    .forget = reach_forget,
-    .heartbeat = reach_heartbeat,
-    .destroy = reach_destroy,
-};
-
-struct rb_launcher *rb_lender_reach(const struct rb_provider *borrower, struct rb_launcher *over)
-{
-    struct reaching *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct reaching){.base = {.ops = &reach_ops}, .borrower = borrower->state, .over = over};
-    return &r->base;
+    if (!row)
+        return;
+    node->instance_id = row->instance_id;
+    node->address = row->address;
+    node->host_key = row->host_key;
 }

@@ -16,7 +16,8 @@ void rb_lender_own(struct rb_lender *l, const struct rb_controller *owner);
 void rb_lender_open(struct rb_lender *l, const struct rb_launch_row *rows, int n, struct rb_provider *out);
 // The owner's number of the node that was lent as `instance_id`, -1: none yet, or the loan is over.
 int rb_lender_node(const struct rb_provider *borrower, const char *instance_id);
-// Makes a launcher that accepts lent nodes and reaches the owner's. Takes ownership of `over`.
-struct rb_launcher *rb_lender_reach(const struct rb_provider *borrower, struct rb_launcher *over);
+// Replaces a lent node by the owner's: its id, address and host key. Nothing is changed where the loan is over: no
+// answer will come from there, and the next listing shows it.
+void rb_lender_find_machine(const struct rb_provider *borrower, struct rb_launch_node *node);
 
 #endif

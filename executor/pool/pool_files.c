@@ -115,9 +115,8 @@ static bool open_run(struct rb_run_files *f, const char *root, const char *name,
                      const struct rb_plan *plan, struct rb_journal **out, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
     char path[4400];
-    rb_json_init(&j, &text, true);
+    struct rb_json j = {.out = &text, .pretty = true};
     rb_plan_write(plan, &j);
     rb_buf_putc(&text, '\n');
     rb_arena_init(&f->arena);
@@ -179,7 +178,8 @@ bool rb_pool_open_member(struct rb_pool_member *m, struct rb_err *err)
     if (rb_pool_plan_member(m, &plan, err) && rb_run_places(&plan, "plan.json", job_path, workdir, err) &&
         open_run(&m->files, m->pool->files.root, plan.job->name, workdir, &plan, &m->journal, err) &&
         rb_sinks_check(&m->files, job_path, "plan.json", err) &&
-        rb_sinks_keep_places(&m->files, job_path, "plan.json", err) && copy_keys(m->pool, m, err) && write_text(m->files.dir, RB_POOL_OF_RUN, m->pool->files.run_id, err))
+        rb_sinks_keep_places(&m->files, job_path, "plan.json", err) && copy_keys(m->pool, m, err) &&
+        write_text(m->files.dir, RB_POOL_OF_RUN, m->pool->files.run_id, err))
         return true;
     m->files.run_id[0] = '\0'; // half a run: pool.json must not name it
     return false;
@@ -194,36 +194,21 @@ bool rb_pool_keep(const struct rb_pool_run *p, const char *name, const char *tex
 
 static void write_member(const struct rb_pool_member *m, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "job", m->spec->path);
-    rb_json_kint(j, "arrives_us", m->spec->arrives_us);
-    rb_json_kint(j, "deadline_us", m->spec->deadline_us);
-    rb_json_kdouble(j, "weight", m->spec->weight);
-    rb_json_kstring(j, "run", m->files.run_id);
-    rb_json_end_object(j);
+    rb_json_put(j, "{job: %s arrives_us: %jd deadline_us: %jd weight: %g run: %s}", m->spec->path, m->spec->arrives_us,
+                m->spec->deadline_us, m->spec->weight, m->files.run_id);
 }
 
 bool rb_pool_remember(const struct rb_pool_run *p, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-pool-run/1");
-    rb_json_kstring(&j, "policy", p->file.policy);
-    rb_json_kdouble_or_null(&j, "fairness_p", p->file.fairness_p);
-    rb_json_kint(&j, "interval_us", p->file.interval_us);
-    rb_json_kint(&j, "restart_us", p->file.restart_us);
-    rb_json_kint(&j, "seed", (int64_t)p->file.seed);
-    rb_json_kstring(&j, "db", p->sources.db);
-    rb_json_kstring(&j, "prices", p->sources.prices);
-    rb_json_kstring(&j, "profile_file", p->sources.profile_file);
-    rb_json_key(&j, "jobs");
-    rb_json_begin_array(&j);
+    struct rb_json j = {.out = &text, .pretty = true};
+    rb_json_put(&j, "{format: 'rb-pool-run/1' policy: %s|null fairness_p: %g|null interval_us: %jd restart_us: %jd",
+                p->file.policy, p->file.fairness_p, p->file.interval_us, p->file.restart_us);
+    rb_json_put(&j, "seed: %jd db: %s|null prices: %s|null profile_file: %s|null jobs: [", (int64_t)p->file.seed,
+                p->sources.db, p->sources.prices, p->sources.profile_file);
     for (int i = 0; i < p->n; i++)
         write_member(&p->members[i], &j);
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     rb_buf_putc(&text, '\n');
     return rb_pool_keep(p, "pool.json", rb_buf_str(&text), err);
 }

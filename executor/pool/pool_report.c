@@ -23,40 +23,23 @@ static void write_best(const struct rb_pool_report_job *job, struct rb_json *j)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "trial", job->best_trial);
-    rb_json_kdouble(j, "metric", job->best_metric);
-    rb_json_kstring(j, "metric_name", job->metric_name);
-    rb_json_end_object(j);
+    rb_json_put(j, "{trial: %d metric: %g metric_name: %s|null}", job->best_trial, job->best_metric, job->metric_name);
 }
 
 void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "format", "rb-pool-report/1");
-    rb_json_kstring(j, "run", r->run_id);
-    rb_json_kstring(j, "policy", r->policy);
-    rb_json_kstring(j, "outcome", r->outcome);
-    rb_json_kint(j, "time_us", r->time_us);
-    rb_json_kint(j, "cost_uusd", r->cost_uusd);
-    rb_json_kint_or_null(j, "instances_left", r->instances_left);
-    rb_json_key(j, "jobs");
-    rb_json_begin_array(j);
+    rb_json_put(j, "{format: 'rb-pool-report/1' run: %s policy: %s|null outcome: %s|null time_us: %jd cost_uusd: %jd",
+                r->run_id, r->policy, r->outcome, r->time_us, r->cost_uusd);
+    rb_json_put(j, "instances_left: %d|null jobs: [", r->instances_left);
     for (int i = 0; i < r->n_jobs; i++) {
         const struct rb_pool_report_job *job = &r->jobs[i];
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "job", job->job);
-        rb_json_kstring(j, "run", job->run_id);
-        rb_json_kstring(j, "outcome", job->outcome);
-        rb_json_kint_or_null(j, "arrived_us", job->arrived_us);
-        rb_json_kint_or_null(j, "jct_us", job->jct_us);
-        rb_json_kint_or_null(j, "alone_us", job->alone_us);
-        rb_json_kdouble(j, "gpu_s", job->use.gpu_s);
-        rb_json_kint(j, "times_lent", job->use.changes);
-        rb_json_kint_or_null(j, "share_uusd", rb_pool_report_share_uusd(r, job));
+        rb_json_put(j,
+                    "{job: %s run: %s|null outcome: %s|null arrived_us: %jd|null jct_us: %jd|null alone_us: %jd|null",
+                    job->job, job->run_id, job->outcome, job->arrived_us, job->jct_us, job->alone_us);
+        rb_json_put(j, "gpu_s: %g times_lent: %d share_uusd: %jd|null", job->use.gpu_s, job->use.changes,
+                    rb_pool_report_share_uusd(r, job));
         write_best(job, j);
         rb_json_end_object(j);
     }
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "]}");
 }

@@ -47,12 +47,10 @@ static bool begin_owner(struct rb_pool_run *p, struct rb_err *err)
 
 // ---- the jobs
 
-static bool reach(void *ctx, struct rb_launcher *over_nodes, struct rb_launcher **out, struct rb_err *err)
+static void find_machine(void *ctx, struct rb_launch_node *node)
 {
-    struct rb_pool_member *m = ctx;
-    (void)err;
-    *out = rb_lender_reach(&m->lent, over_nodes);
-    return true;
+    const struct rb_pool_member *m = ctx;
+    rb_lender_find_machine(&m->lent, node);
 }
 
 struct lost {
@@ -105,10 +103,9 @@ static void member_finished(void *ctx)
 
 static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_launch_row *rows;
     int n;
-    rb_arena_init(&arena);
     if (!rb_journal_launches(m->journal, &arena, &rows, &n, err))
         return false;
     rb_lender_open(m->pool->lender, rows, n, &m->lent);
@@ -119,7 +116,7 @@ static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
         .resume_as = m->pool->files.run_id,
         .lender = m->lent,
         .transport = m->pool->transport,
-        .reach = reach,
+        .find_machine = find_machine,
         .observe = member_observed,
         .finished = member_finished,
         .ctx = m,

@@ -317,9 +317,7 @@ int64_t rb_node_time_sum(const struct rb_node_time *t)
 // The keys of a bill's parts, so that both are read alike.
 void rb_node_time_write(const struct rb_node_time *t, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kint(j, "actual", rb_node_time_sum(t));
-    rb_json_key(j, "by");
+    rb_json_put(j, "{actual: %jd by:", rb_node_time_sum(t));
     rb_bill_parts_write(&(struct rb_bill_parts){.train_uusd = t->train_us,
                                                 .boot_uusd = t->boot_us,
                                                 .idle_barrier_uusd = t->idle_barrier_us,
@@ -337,18 +335,13 @@ static void write_best(const struct rb_report *r, struct rb_json *j)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "trial", r->best_trial);
-    rb_json_kstring(j, "metric_name", r->plan->job->metric_name);
-    rb_json_kdouble_or_null(j, "metric", r->best_metric);
-    rb_json_key(j, "params");
+    rb_json_put(j, "{trial: %d metric_name: %s metric: %g|null params:", r->best_trial, r->plan->job->metric_name,
+                r->best_metric);
     const struct rb_value *suggested = r->trials[r->best_trial].suggested;
     rb_trial_params_write(r->plan->job, r->best_trial, suggested, j);
     rb_trial_command_write(r->plan->job, r->best_trial, suggested, &command);
-    rb_json_kstring(j, "command", rb_buf_str(&command));
-    rb_json_kstring(j, "checkpoint", r->best_checkpoint);
-    rb_json_kstring(j, "remark", r->best_remark);
-    rb_json_end_object(j);
+    rb_json_put(j, "command: %s checkpoint: %s|null remark: %s|null}", rb_buf_str(&command), r->best_checkpoint,
+                r->best_remark);
 }
 
 static void write_predicted(const struct rb_plan *plan, const struct rb_quantiles *q, struct rb_json *j)
@@ -361,12 +354,9 @@ static void write_predicted(const struct rb_plan *plan, const struct rb_quantile
 
 static void write_cost(const struct rb_report *r, struct rb_json *j)
 {
-    rb_json_key(j, "cost_uusd");
-    rb_json_begin_object(j);
-    rb_json_key(j, "predicted");
+    rb_json_put(j, "cost_uusd: {predicted:");
     write_predicted(r->plan, &r->plan->estimate.cost_uusd, j);
-    rb_json_kint(j, "actual", r->cost_uusd);
-    rb_json_key(j, "by");
+    rb_json_put(j, "actual: %jd by:", r->cost_uusd);
     rb_bill_parts_write(&r->by, j);
     rb_json_end_object(j);
 }
@@ -374,51 +364,27 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
 static void write_stage(const struct rb_report_stage *s, const struct rb_plan *plan, struct rb_json *j)
 {
     const struct rb_plan_stage *planned = &plan->stages[s->stage];
-    rb_json_begin_object(j);
-    rb_json_kint(j, "stage", s->stage);
-    rb_json_kint(j, "trials", s->trials);
-    rb_json_kint(j, "resource_end", s->resource_end);
-    rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
-    rb_json_kint(j, "nodes", s->nodes);
-    rb_json_kint_or_null(j, "start_us", s->start_us);
-    rb_json_kint_or_null(j, "end_us", s->end_us);
-    rb_json_kint_or_null(j, "predicted_time_us", plan->unpredicted ? -1 : planned->time_us.mean);
-    rb_json_kint_or_null(j, "predicted_cost_uusd", plan->unpredicted ? -1 : planned->cost_uusd.mean);
-    rb_json_kint(j, "cost_uusd", s->cost_uusd);
-    rb_json_end_object(j);
+    rb_json_put(j, "{stage: %d trials: %d resource_end: %jd gpus_per_trial: %d nodes: %d start_us: %jd|null",
+                s->stage, s->trials, s->resource_end, s->gpus_per_trial, s->nodes, s->start_us);
+    rb_json_put(j, "end_us: %jd|null predicted_time_us: %jd|null predicted_cost_uusd: %jd|null", s->end_us,
+                plan->unpredicted ? -1 : planned->time_us.mean, plan->unpredicted ? -1 : planned->cost_uusd.mean);
+    rb_json_put(j, "cost_uusd: %jd}", s->cost_uusd);
 }
 
 static void write_trial(const struct rb_report *r, const struct rb_report_trial *t, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kint(j, "trial", t->trial);
-    rb_json_kstring(j, "state", t->state);
-    rb_json_kint(j, "resource", t->resource);
-    rb_json_kdouble_or_null(j, "metric", t->metric);
-    rb_json_key(j, "params");
+    rb_json_put(j, "{trial: %d state: %s resource: %jd metric: %g|null params:", t->trial, t->state, t->resource,
+                t->metric);
     rb_trial_params_write(r->plan->job, t->trial, t->suggested, j);
-    rb_json_kint(j, "restarts", t->restarts);
-    if (t->origin)
-        rb_json_kstring(j, "origin", t->origin);
-    if (t->because)
-        rb_json_kstring(j, "because", t->because);
-    rb_json_end_object(j);
+    rb_json_put(j, "restarts: %d origin: %s because: %s}", t->restarts, t->origin, t->because);
 }
 
 static void write_node(const struct rb_report_node *n, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "id", n->id);
-    rb_json_kstring(j, "infra", n->infra);
-    rb_json_kstring(j, "instance_type", n->instance_type);
-    rb_json_kstring(j, "market", n->market);
-    rb_json_kstring(j, "state", n->state);
-    rb_json_kint(j, "requested_us", n->requested_us);
-    rb_json_kint_or_null(j, "running_us", n->running_us);
-    rb_json_kint_or_null(j, "ready_us", n->ready_us);
-    rb_json_kint_or_null(j, "terminated_us", n->terminated_us);
-    rb_json_kint(j, "cost_uusd", n->cost_uusd);
-    rb_json_end_object(j);
+    rb_json_put(j, "{id: %s|null infra: %s instance_type: %s market: %s state: %s requested_us: %jd", n->id, n->infra,
+                n->instance_type, n->market, n->state, n->requested_us);
+    rb_json_put(j, "running_us: %jd|null ready_us: %jd|null terminated_us: %jd|null cost_uusd: %jd}", n->running_us,
+                n->ready_us, n->terminated_us, n->cost_uusd);
 }
 
 static void write_leak_check(const struct rb_report *r, struct rb_json *j)
@@ -428,23 +394,18 @@ static void write_leak_check(const struct rb_report *r, struct rb_json *j)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "at_us", r->leak_checked_at_us);
+    rb_json_put(j, "{at_us: %jd", r->leak_checked_at_us);
     rb_json_kint_or_null(j, "instances_left", r->instances_left); // unknown is not zero
     rb_json_end_object(j);
 }
 
 static void write_notes(const struct rb_report *r, const char *key, const char *kind, struct rb_json *j)
 {
-    rb_json_key(j, key);
-    rb_json_begin_array(j);
+    rb_json_put(j, "%s: [", key);
     for (int i = 0; i < r->n_notes; i++) {
         if (strcmp(r->notes[i].kind, kind) != 0)
             continue;
-        rb_json_begin_object(j);
-        rb_json_kint(j, "at_us", r->notes[i].time_us);
-        rb_json_kstring(j, "text", r->notes[i].text);
-        rb_json_end_object(j);
+        rb_json_put(j, "{at_us: %jd text: %s}", r->notes[i].time_us, r->notes[i].text);
     }
     rb_json_end_array(j);
 }
@@ -452,36 +413,24 @@ static void write_notes(const struct rb_report *r, const char *key, const char *
 void rb_report_write(const struct rb_report *r, struct rb_json *j)
 {
     char outcome[64];
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "format", "rb-report/1");
-    rb_json_kstring(j, "run", r->run_id);
-    rb_json_kstring(j, "plan_sha256", r->plan_sha256);
-    rb_json_kstring(j, "outcome", rb_report_outcome(r->outcome, r->reason, r->at_work, outcome));
-    rb_json_kbool(j, "ended_at_deadline", r->ended_at_deadline);
-    rb_json_kint(j, "started_at_us", r->started_unix_us);
-    rb_json_kbool(j, "paced_accelerator", r->paced_accelerator);
+    rb_json_put(j, "{format: 'rb-report/1' run: %s plan_sha256: %s outcome: %s|null", r->run_id, r->plan_sha256,
+                rb_report_outcome(r->outcome, r->reason, r->at_work, outcome));
+    rb_json_put(j, "ended_at_deadline: %i started_at_us: %jd paced_accelerator: %i", r->ended_at_deadline,
+                r->started_unix_us, r->paced_accelerator);
     write_best(r, j);
-    rb_json_key(j, "time_us");
-    rb_json_begin_object(j);
-    rb_json_key(j, "predicted");
+    rb_json_put(j, "time_us: {predicted:");
     write_predicted(r->plan, &r->plan->estimate.time_us, j);
-    rb_json_kint(j, "actual", r->time_us);
-    rb_json_end_object(j);
+    rb_json_put(j, "actual: %jd}", r->time_us);
     write_cost(r, j);
     rb_json_key(j, "node_time_us");
     rb_node_time_write(&r->node_time, j);
-    rb_json_key(j, "stages");
-    rb_json_begin_array(j);
+    rb_json_put(j, "stages: [");
     for (int i = 0; i < r->n_stages; i++)
         write_stage(&r->stages[i], r->plan, j);
-    rb_json_end_array(j);
-    rb_json_key(j, "trials");
-    rb_json_begin_array(j);
+    rb_json_put(j, "] trials: [");
     for (int i = 0; i < r->n_trials; i++)
         write_trial(r, &r->trials[i], j);
-    rb_json_end_array(j);
-    rb_json_key(j, "nodes");
-    rb_json_begin_array(j);
+    rb_json_put(j, "] nodes: [");
     for (int i = 0; i < r->n_nodes; i++)
         write_node(&r->nodes[i], j);
     rb_json_end_array(j);
@@ -495,14 +444,12 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
 bool rb_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
                     struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_report report;
-    struct rb_json json;
-    rb_arena_init(&arena);
     if (!rb_report_make(j, plan, &arena, &report, err))
         return false;
     report.at_work = at_work;
-    rb_json_init(&json, out, pretty);
+    struct rb_json json = {.out = out, .pretty = pretty};
     rb_report_write(&report, &json);
     rb_buf_putc(out, '\n');
     return true;

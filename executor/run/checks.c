@@ -19,10 +19,9 @@
 // The plan is executed as it stands; its file may have been overridden by flags when it was planned.
 static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_job job;
     char digest[65];
-    rb_arena_init(&arena);
     if (!job_path[0])
         return;
     if (rb_job_load(job_path, NULL, 0, &arena, &job, NULL))

@@ -105,9 +105,8 @@ static bool check_approved(int64_t budget_uusd, int64_t approved_uusd, struct rb
 bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, int64_t approved_uusd,
                          struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_journal_meta meta;
-    rb_arena_init(&arena);
     if (!rb_journal_meta(journal, &arena, &meta, err))
         return false;
     const int64_t now_us = rb_clock_unix_us() - meta.started_unix_us;

@@ -239,8 +239,7 @@ static void judge_preflight(void *ctx, const char *infra, const char *instance_t
 // The run's plan names the images that it will boot: a resumed run boots the same.
 static void write_pinned(struct rb_run_files *f, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
+    struct rb_json j = {.out = out, .pretty = true};
     rb_plan_write(&f->plan, &j);
     rb_buf_putc(out, '\n');
     rb_digest_sha256(rb_buf_str(out), out->len, f->plan_sha256);

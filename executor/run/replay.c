@@ -98,10 +98,9 @@ static bool replay_all(struct rb_journal *journal, struct replay *r, struct rb_a
 bool rb_replay_journal(struct rb_journal *journal, const struct rb_plan *plan, struct rb_replay *out,
                        struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct replay r = {.plan = plan, .result = out};
     *out = (struct rb_replay){0};
-    rb_arena_init(&arena);
     if (!rb_engine_create(plan, &r.engine, err))
         return false;
     const bool ok = replay_all(journal, &r, &arena, err);

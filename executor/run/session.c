@@ -150,15 +150,11 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
         .run_dir = s->files->dir,
         .workdir = s->files->workdir,
         .reconnects = s->near ? NEAR_RECONNECTS : 0,
+        .find_machine = s->host.find_machine,
+        .machine_ctx = s->host.ctx,
         .events = *events,
     };
-    struct rb_launcher *launcher;
-    if (!s->transport->create_launcher(&config, &launcher, err))
-        return false;
-    if (s->host.reach)
-        return s->host.reach(s->host.ctx, launcher, out, err);
-    *out = launcher;
-    return true;
+    return s->transport->create_launcher(&config, out, err);
 }
 
 static bool make_user_data(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
@@ -208,8 +204,7 @@ void rb_session_progress(struct rb_session *s, struct rb_progress *out)
 static void write_event(struct rb_session *s, const struct rb_event *event)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    struct rb_json json;
-    rb_json_init(&json, &line, false);
+    struct rb_json json = {.out = &line};
     rb_event_write(event, &json);
     rb_buf_putc(&line, '\n');
     if (s->events_fd >= 0 && write(s->events_fd, rb_buf_str(&line), line.len) != (ssize_t)line.len)
@@ -516,9 +511,8 @@ static bool begin_standing(struct rb_session *s, struct rb_err *err)
 
 static bool read_limits(struct rb_session *s, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_journal_meta meta;
-    rb_arena_init(&arena);
     if (!rb_journal_meta(s->journal, &arena, &meta, err))
         return false;
     s->deadline_us = meta.deadline_us;

@@ -38,11 +38,11 @@ struct rb_session_host {
     struct rb_loop_uv *uv;
     const char *label;          // before each line; NULL: none
     const char *resume_as;      // the run that `rbrun resume` resumes; NULL: this one
-    // Lent nodes: the only provider, which is taken over, and the function that makes a launcher reach them. ops NULL:
+    // Lent nodes: the only provider, which is taken over, and the function that finds the machine behind one. ops NULL:
     // the clouds that the plan names.
     struct rb_provider lender;
     const struct rb_transport *transport; // how the lent nodes are reached
-    bool (*reach)(void *ctx, struct rb_launcher *over_nodes, struct rb_launcher **out, struct rb_err *err);
+    void (*find_machine)(void *ctx, struct rb_launch_node *node);
     void (*observe)(void *ctx, const struct rb_event *event); // after every turn
     void (*finished)(void *ctx);                              // the run is over; close the session later, from outside
     void *ctx;

@@ -21,11 +21,10 @@ enum {
 // The controller reports to its own terminal, which may be another one.
 static void report_waiting(const struct rb_run_files *f, int pid)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_journal *journal = NULL;
     struct rb_note *notes;
     int n = 0;
-    rb_arena_init(&arena);
     const bool spoke = rb_journal_open_reader(f->journal, &journal, NULL) &&
                        rb_journal_notes(journal, &arena, &notes, &n, NULL) && n > 0;
     rb_info("process %d has not ended yet%s%s (Ctrl-C ends this waiting, not the stop)", pid,

@@ -73,10 +73,9 @@ static bool open_both(struct delivery *d, struct rb_err *err)
 
 static bool flush(struct delivery *d, bool at_work, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_sink_now now;
     const int64_t began_us = rb_clock_monotonic_us();
-    rb_arena_init(&arena);
     if (!rb_sink_feed_now(d->feed, at_work, &arena, &now, err) || !d->ops->flush(d->sink, &now, err))
         return false;
     d->delivered_us = rb_clock_monotonic_us();

@@ -74,9 +74,8 @@ static int open_log(const struct rb_run_files *f)
 // errno, or 0.
 static int start_program(const struct rb_run_files *f, const char *sink, const int fds[3], pid_t *out)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     char self[PATH_MAX];
-    rb_arena_init(&arena);
     const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0)
         return errno;

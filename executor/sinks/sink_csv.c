@@ -33,8 +33,7 @@ static void put_text(const char *text, struct rb_buf *out)
 // nan and inf are what most readers take for such; a number that is not known is an empty cell.
 static void put_number(double v, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     if (isfinite(v))
         rb_json_double(&j, v);
     else
@@ -91,8 +90,7 @@ static bool csv_reported(void *sink, const struct rb_sink_report *r, struct rb_e
 
 static void put_trial(const struct rb_report_trial *t, const struct rb_job *job, struct rb_buf *out)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    rb_arena_init(&arena);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_value *values = rb_trial_values(job, t->trial, t->suggested, &arena);
     rb_buf_printf(out, "%d,\"%s\",%" PRId64 ",", t->trial, t->state, t->resource);
     if (!isnan(t->metric))

@@ -19,16 +19,10 @@ enum { MOST_BYTES = 16384 };
 bool rb_sink_cursor_write(const char *run_dir, const char *sink, const struct rb_sink_cursor *c, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
-    struct rb_json j;
     rb_buf_printf(&path, "%s/sinks/%s.cursor", run_dir, sink);
-    rb_json_init(&j, &text, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-sink/1");
-    rb_json_kstring(&j, "sink", sink);
-    rb_json_kstring(&j, "target", c->target);
-    rb_json_kint(&j, "events", c->events);
-    rb_json_kstring(&j, "error", c->error[0] ? c->error : NULL);
-    rb_json_end_object(&j);
+    struct rb_json j = {.out = &text};
+    rb_json_put(&j, "{format: 'rb-sink/1' sink: %s target: %s events: %jd error: %s|null}", sink, c->target, c->events,
+                c->error[0] ? c->error : NULL);
     rb_buf_putc(&text, '\n');
     return rb_write_file(rb_buf_str(&path), text.data, text.len, err);
 }

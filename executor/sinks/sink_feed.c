@@ -37,7 +37,6 @@ bool rb_sink_feed_open(const struct rb_run_files *files, bool foresees, struct r
     struct rb_sink_feed *f = rb_xcalloc(1, sizeof *f);
     struct rb_journal_meta meta;
     f->files = files;
-    rb_arena_init(&f->arena);
     if (!rb_journal_open_reader(files->journal, &f->journal, err) ||
         !rb_journal_meta(f->journal, &f->arena, &meta, err) || !rb_engine_create(&files->plan, &f->engine, err)) {
         rb_sink_feed_close(f);
@@ -74,11 +73,6 @@ const struct rb_sink_run *rb_sink_feed_run(const struct rb_sink_feed *f)
 int64_t rb_sink_feed_events(const struct rb_sink_feed *f)
 {
     return f->last_event;
-}
-
-bool rb_sink_feed_is_over(const struct rb_sink_feed *f)
-{
-    return f->state != RB_SINK_RUNNING;
 }
 
 static struct known_trial *known(struct rb_sink_feed *f, int trial)

@@ -18,7 +18,6 @@ const struct rb_sink_run *rb_sink_feed_run(const struct rb_sink_feed *f);
 bool rb_sink_feed_play(struct rb_sink_feed *f, const struct rb_sink_ops *ops, void *sink, bool *out_any,
                        struct rb_err *err);
 int64_t rb_sink_feed_events(const struct rb_sink_feed *f); // number of the last event that was played
-bool rb_sink_feed_is_over(const struct rb_sink_feed *f);   // the run has ended, as of the last event
 // The report as of now, which the arena keeps; at_work: some process carries the run on.
 bool rb_sink_feed_now(struct rb_sink_feed *f, bool at_work, struct rb_arena *arena, struct rb_sink_now *out,
                       struct rb_err *err);

@@ -104,8 +104,7 @@ static bool mlflow_trial_started(void *sink, const struct rb_sink_trial *t, stru
 
 static void add_point(struct points *p, struct point point)
 {
-    if ((p->n & (p->n - 1)) == 0) // 0, 1, 2, 4, ...: full
-        p->items = rb_xrealloc(p->items, p->n ? 2 * (size_t)p->n : 1, sizeof *p->items);
+    p->items = rb_grow(p->items, p->n, sizeof *p->items);
     p->items[p->n++] = point;
 }
 
@@ -199,9 +198,8 @@ static bool make_experiment(struct mlflow *m, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    struct rb_json j;
     bool exists;
-    rb_json_init(&j, &body, false);
+    struct rb_json j = {.out = &body};
     rb_json_put(&j, "{name: %s}", m->target->experiment);
     if (!rb_mlflow_call(m->api, "POST", "experiments/create", &body, &exists, &doc, err))
         return false;
@@ -250,8 +248,7 @@ static bool find_page(struct mlflow *m, struct rb_buf *token, struct rb_err *err
 {
     RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    struct rb_json j;
-    rb_json_init(&j, &body, false);
+    struct rb_json j = {.out = &body};
     rb_json_put(&j, "{experiment_ids: [%s], filter: 'tags.rubberband_run = \"%s\"', max_results: %d, page_token: %s}",
                 m->experiment_id, m->run->run_id, PAGE, token->len ? rb_buf_str(token) : NULL);
     if (!rb_mlflow_call(m->api, "POST", "runs/search", &body, NULL, &doc, err))
@@ -357,9 +354,7 @@ static bool post(struct mlflow *m, const char *path, const struct rb_buf *body, 
 
 static void put_tag(struct rb_json *j, const char *key, const char *value)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "key", key);
-    rb_json_key(j, "value");
+    rb_json_put(j, "{key: %s|null value:", key);
     rb_mlflow_text(j, value, RB_MLFLOW_TAG_BYTES);
     rb_json_end_object(j);
 }
@@ -368,10 +363,9 @@ static bool create(struct mlflow *m, struct mlflow_run *r, int trial, struct rb_
 {
     RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    struct rb_json j;
     char number[32];
     snprintf(number, sizeof number, "%d", trial);
-    rb_json_init(&j, &body, false);
+    struct rb_json j = {.out = &body};
     rb_json_put(&j, "{experiment_id: %s, start_time: %jd, run_name: ", m->experiment_id, r->started_ms);
     if (trial < 0)
         rb_json_put(&j, "%s, tags: [", m->run->run_id);
@@ -396,8 +390,7 @@ static bool send_params(struct mlflow *m, struct mlflow_run *r, struct rb_err *e
     const struct rb_space *space = &m->run->plan->job->space;
     for (int i = r->n_params < space->n_params ? 0 : space->n_params; i < space->n_params;) {
         RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
-        struct rb_json j;
-        rb_json_init(&j, &body, false);
+        struct rb_json j = {.out = &body};
         rb_json_put(&j, "{run_id: %s, params: [", r->id);
         // A value grows sixfold at most where all of it must be escaped.
         for (int n = 0; i < space->n_params && n < RB_MLFLOW_PARAMS &&
@@ -429,9 +422,8 @@ static bool send_points(struct mlflow *m, struct mlflow_run *r, struct rb_err *e
 {
     while (r->n_sent < r->points.n) {
         RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
-        struct rb_json j;
         const int left = r->points.n - r->n_sent, n = left < RB_MLFLOW_METRICS ? left : RB_MLFLOW_METRICS;
-        rb_json_init(&j, &body, false);
+        struct rb_json j = {.out = &body};
         rb_json_put(&j, "{run_id: %s, metrics: [", r->id);
         for (int i = 0; i < n; i++)
             put_point(&j, m->key, &r->points.items[r->n_sent + i]);
@@ -446,10 +438,9 @@ static bool send_points(struct mlflow *m, struct mlflow_run *r, struct rb_err *e
 static bool send_not_finite(struct mlflow *m, struct mlflow_run *r, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
-    struct rb_json j;
     if (!r->not_finite[0] || r->not_finite_sent)
         return true;
-    rb_json_init(&j, &body, false);
+    struct rb_json j = {.out = &body};
     rb_json_put(&j, "{run_id: %s, tags: [", r->id);
     put_tag(&j, "rubberband_not_finite", r->not_finite);
     rb_json_put(&j, "]}");
@@ -460,10 +451,9 @@ static bool send_not_finite(struct mlflow *m, struct mlflow_run *r, struct rb_er
 static bool send_state(struct mlflow *m, struct mlflow_run *r, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
-    struct rb_json j;
     if (r->state == r->sent_state)
         return true;
-    rb_json_init(&j, &body, false);
+    struct rb_json j = {.out = &body};
     rb_json_put(&j, "{run_id: %s, status: %s", r->id, statuses[r->state]);
     if (r->state != RB_SINK_RUNNING)
         rb_json_put(&j, "end_time: %jd", r->ended_ms);
@@ -488,7 +478,6 @@ static bool send_parent_tags(struct mlflow *m, const struct rb_sink_now *now, st
 {
     RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
     char outcome[64], cost[32], best[32] = "none", tags[256];
-    struct rb_json j;
     rb_report_outcome(now->report->outcome, now->report->reason, now->report->at_work, outcome);
     snprintf(cost, sizeof cost, "%.6f", (double)now->report->cost_uusd / 1e6);
     if (now->report->best_trial >= 0)
@@ -496,7 +485,7 @@ static bool send_parent_tags(struct mlflow *m, const struct rb_sink_now *now, st
     snprintf(tags, sizeof tags, "%s|%s|%s", outcome, cost, best);
     if (strcmp(tags, m->tags) == 0)
         return true;
-    rb_json_init(&j, &body, false);
+    struct rb_json j = {.out = &body};
     rb_json_put(&j, "{run_id: %s, tags: [", m->parent.id);
     put_tag(&j, "rubberband_outcome", outcome);
     put_tag(&j, "rubberband_cost_dollars", cost);
@@ -513,7 +502,6 @@ static bool send_result(struct mlflow *m, const char *key, double value, struct 
 {
     RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
     struct points there = {0};
-    struct rb_json j;
     const struct point end = {m->parent.ended_ms, 0, value};
     bool has = false;
     if (!isfinite(value))
@@ -524,7 +512,7 @@ static bool send_result(struct mlflow *m, const char *key, double value, struct 
     free(there.items);
     if (!ok || has)
         return ok;
-    rb_json_init(&j, &body, false);
+    struct rb_json j = {.out = &body};
     rb_json_put(&j, "{run_id: %s, metrics: [", m->parent.id);
     put_point(&j, key, &end);
     rb_json_put(&j, "]}");

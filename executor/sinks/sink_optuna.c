@@ -137,8 +137,7 @@ static bool set_attribute(struct optuna *o, const char *key, const char *json, s
 static bool set_text(struct optuna *o, const char *key, const char *text, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf json = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &json, false);
+    struct rb_json j = {.out = &json};
     rb_json_string(&j, text);
     return set_attribute(o, key, rb_buf_str(&json), err);
 }
@@ -271,10 +270,9 @@ static bool put_params(struct optuna *o, const struct rb_sink_trial *t, int64_t 
     const struct rb_space *space = &o->run->plan->job->space;
     for (int i = 0; i < space->n_params; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf json = RB_BUF_INIT;
-        struct rb_json j;
+        struct rb_json j = {.out = &json};
         if (t->values[i].kind == RB_VALUE_ABSENT)
             continue;
-        rb_json_init(&j, &json, false);
         write_distribution(&space->params[i], &j);
         if (!run_sql(
                 o, NULL, err,

@@ -137,8 +137,7 @@ static const char *within(const char *workdir, const char *path)
 
 bool rb_sinks_check(const struct rb_run_files *f, const char *job_path, const char *plan_path, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    rb_arena_init(&arena);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_sink_list *sinks = &f->plan.job->sinks;
     const char *base = base_of(job_path, plan_path, &arena);
     for (int i = 0; i < sinks->n; i++) {
@@ -176,10 +175,9 @@ static bool keep(const struct rb_run_files *f, const char *name, const struct rb
 
 bool rb_sinks_keep_places(const struct rb_run_files *f, const char *job_path, const char *plan_path, struct rb_err *err)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf directory = RB_BUF_INIT, patterns = RB_BUF_INIT;
     const struct rb_sink_list *sinks = &f->plan.job->sinks;
-    rb_arena_init(&arena);
     if (sinks->n == 0)
         return true;
     const char *base = base_of(job_path, plan_path, &arena);

@@ -29,12 +29,11 @@ static bool prometheus_open(const struct rb_sink_run *run, const struct rb_sink_
 static void put_metric(const struct prometheus *p, const char *name, const char *type, const char *help, double value,
                        struct rb_buf *out)
 {
-    struct rb_json number;
     if (!isfinite(value))
         return;
     rb_buf_printf(out, "# HELP rubberband_run_%s %s\n# TYPE rubberband_run_%s %s\n", name, help, name, type);
     rb_buf_printf(out, "rubberband_run_%s{job=\"%s\",run=\"%s\"} ", name, p->run->plan->job->name, p->run->run_id);
-    rb_json_init(&number, out, false);
+    struct rb_json number = {.out = out};
     rb_json_double(&number, value);
     rb_buf_putc(out, '\n');
 }

@@ -174,8 +174,7 @@ bool rb_dist_read_measured(const struct rb_node *node, struct rb_arena *arena, s
 
 void rb_dist_write(const struct rb_dist *d, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "distribution", kind_names[d->kind]);
+    rb_json_put(j, "{distribution: %s", kind_names[d->kind]);
     if (d->kind == RB_DIST_EMPIRICAL) {
         rb_json_karray(j, "values");
         for (int i = 0; i < d->n_values; i++)

@@ -65,23 +65,15 @@ struct rb_grad_noise rb_training_goodput_noise(const struct rb_training_goodput 
 
 void rb_throughput_write(const struct rb_throughput *t, struct rb_json *j)
 {
-    rb_json_kdouble(j, "alpha_c", t->alpha_c);
-    rb_json_kdouble(j, "beta_c", t->beta_c);
-    rb_json_kdouble(j, "alpha_n", t->alpha_n);
-    rb_json_kdouble(j, "beta_n", t->beta_n);
-    rb_json_kdouble(j, "alpha_r", t->alpha_r);
-    rb_json_kdouble(j, "beta_r", t->beta_r);
-    rb_json_kdouble(j, "gamma", t->gamma);
+    rb_json_put(j, "alpha_c: %g beta_c: %g alpha_n: %g beta_n: %g alpha_r: %g beta_r: %g gamma: %g", t->alpha_c,
+                t->beta_c, t->alpha_n, t->beta_n, t->alpha_r, t->beta_r, t->gamma);
 }
 
 void rb_training_goodput_write(const struct rb_training_goodput *g, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kdouble(j, "batch", g->batch);
-    if (g->has_noise) {
-        rb_json_kdouble(j, "grad_sqr", g->noise.sqr);
-        rb_json_kdouble(j, "grad_var", g->noise.var);
-    }
+    rb_json_put(j, "{batch: %g", g->batch);
+    if (g->has_noise)
+        rb_json_put(j, "grad_sqr: %g grad_var: %g", g->noise.sqr, g->noise.var);
     if (g->has_steps) {
         rb_json_kobject(j, "steps");
         rb_throughput_write(&g->steps, j);

@@ -54,11 +54,8 @@ static void count_in(struct rb_throughput_log *log, int i, const struct rb_throu
 
 static void append(struct rb_throughput_log *log, const struct rb_throughput_sample *s)
 {
-    if (log->n == log->cap) {
-        log->cap = log->cap ? 2 * log->cap : 8;
-        log->samples = rb_xrealloc(log->samples, (size_t)log->cap, sizeof(*log->samples));
-        log->n_reports = rb_xrealloc(log->n_reports, (size_t)log->cap, sizeof(*log->n_reports));
-    }
+    log->samples = rb_grow(log->samples, log->n, sizeof(*log->samples));
+    log->n_reports = rb_grow(log->n_reports, log->n, sizeof(*log->n_reports));
     log->samples[log->n] = *s;
     log->n_reports[log->n++] = 1;
     log->max_gpus = s->gpus > log->max_gpus ? s->gpus : log->max_gpus;

@@ -9,7 +9,7 @@
 struct rb_throughput_log {
     struct rb_throughput_sample *samples; // each (nodes, gpus, local_batch, accumulation) once, times are means, [n]
     int *n_reports;                       // of each sample, [n]
-    int n, cap;
+    int n;
     int max_gpus;                         // largest number trained on so far; do not ask the model far beyond it
     double min_local_batch, max_local_batch; // seen so far
     struct rb_throughput fit;             // n > 0: of the samples as of the last new one

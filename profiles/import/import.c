@@ -336,7 +336,6 @@ bool rb_import_read(const char *path, const struct rb_import_options *options, s
                     struct rb_err *err)
 {
     struct rb_import import = {0};
-    rb_arena_init(&import.arena);
     RB_AUTO(rb_auto_free) char *absolute = realpath(path, NULL);
     import.source = rb_arena_strdup(&import.arena, absolute ? absolute : path);
     const bool is_csv = (options->format != RB_IMPORT_DETECT && options->format != RB_IMPORT_PROFILE) ||

@@ -12,11 +12,6 @@
 #define DEFAULT_RUNGS    5
 #define DEFAULT_RESTARTS "5"
 
-static bool is(const struct rb_node *node, const char *text)
-{
-    return node && node->kind == RB_NODE_STRING && strcmp(node->text, text) == 0;
-}
-
 // --- hyperparameters
 
 // A range. Bounds of `log` are exponents of `base`.
@@ -101,17 +96,17 @@ static bool read_typed(struct rb_importer *im, const char *name, const struct rb
     };
     const struct rb_node *value;
     struct range range;
-    if (is(type, "object"))
+    if (rb_import_is(type, "object"))
         return rb_import_need(node, "vals", "give what the object holds", &value, err) &&
                read_hyperparameters(im, name, value, grid, err);
     if (!rb_import_keys(im, node, rules, RB_DRAFT_PARAMETERS, err))
         return false;
-    if (is(type, "const"))
+    if (rb_import_is(type, "const"))
         return rb_import_need(node, "val", "give the value", &value, err) && rb_import_constant(im, name, value, err);
-    if (is(type, "categorical"))
+    if (rb_import_is(type, "categorical"))
         return rb_import_need(node, "vals", "give the values", &value, err) &&
                rb_import_choice(im, name, value, NULL, err);
-    if (!is(type, "int") && !is(type, "double") && !is(type, "log"))
+    if (!rb_import_is(type, "int") && !rb_import_is(type, "double") && !rb_import_is(type, "log"))
         return rb_node_refuse(type, err, RB_E_JOB_FOREIGN,
                               "there is no type \"%.40s\" of hyperparameters here; known are const, categorical, "
                               "int, double, log and object",
@@ -264,15 +259,15 @@ static bool read_searcher(struct rb_importer *im, const struct rb_node *searcher
     if (!rb_import_need(searcher, "name", "give adaptive_asha, grid, random or single", &name, err) ||
         !read_length(searcher, &length, err))
         return false;
-    if (is(name, "grid")) {
+    if (rb_import_is(name, "grid")) {
         rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "grid", name);
-    } else if (is(name, "random") || is(name, "single")) {
+    } else if (rb_import_is(name, "random") || rb_import_is(name, "single")) {
         rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "random", name);
-        if (is(name, "single"))
+        if (rb_import_is(name, "single"))
             rb_import_set_int(im, RB_DRAFT_SCHEDULER, "num_trials", 1, name);
         else if (!rb_import_set_trials(im, trials, searcher, err))
             return false;
-    } else if (is(name, "adaptive_asha")) {
+    } else if (rb_import_is(name, "adaptive_asha")) {
         rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "asha", name);
         if (!rb_import_set_trials(im, trials, searcher, err) || !read_asha(im, searcher, &length, err))
             return false;
@@ -315,7 +310,7 @@ static bool read_search(struct rb_importer *im, const struct rb_node *root, stru
     if (!rb_import_need(root, "searcher", "give how to search", &searcher, err) ||
         !rb_import_keys(im, searcher, rules, RB_DRAFT_SCHEDULER, err) || !read_metric(im, searcher, err))
         return false;
-    const bool grid = is(rb_import_given(searcher, "name"), "grid");
+    const bool grid = rb_import_is(rb_import_given(searcher, "name"), "grid");
     return (!space || read_hyperparameters(im, "", space, grid, err)) && read_searcher(im, searcher, err);
 }
 
@@ -415,7 +410,7 @@ static bool read_storage(struct rb_importer *im, const struct rb_node *root, str
     const char *name, *path = "";
     if (!storage)
         return true;
-    if (!is(type, "s3") && !is(type, "gcs")) {
+    if (!rb_import_is(type, "s3") && !rb_import_is(type, "gcs")) {
         rb_import_warn(im, RB_DRAFT_CHECKPOINT, storage,
                        "only s3 and gcs can be kept; the controller keeps checkpoints");
         return true;
@@ -425,7 +420,7 @@ static bool read_storage(struct rb_importer *im, const struct rb_node *root, str
         (prefix && !rb_node_string(prefix, &path, err)))
         return false;
     rb_import_set_text(im, RB_DRAFT_CHECKPOINT, "uri",
-                       rb_arena_printf(&im->made.arena, "%s://%s%s%s", is(type, "s3") ? "s3" : "gs", name,
+                       rb_arena_printf(&im->made.arena, "%s://%s%s%s", rb_import_is(type, "s3") ? "s3" : "gs", name,
                                        path[0] && path[0] != '/' ? "/" : "", path),
                        storage);
     return true;
@@ -459,25 +454,6 @@ static bool is_trial_class(const char *text)
     return (strchr(text, ':') && !strchr(text, ' ') && !strchr(text, '/')) || strstr(text, "--trial");
 }
 
-static bool join_words(const struct rb_node *entry, struct rb_buf *out, struct rb_err *err)
-{
-    if (entry->kind != RB_NODE_LIST) {
-        const char *text;
-        if (!rb_node_string(entry, &text, err))
-            return false;
-        rb_buf_puts(out, text);
-        return true;
-    }
-    for (const struct rb_node *word = entry->first; word; word = word->next) {
-        const char *text;
-        if (!rb_node_string(word, &text, err))
-            return false;
-        rb_buf_puts(out, out->len ? " " : "");
-        rb_import_put_word(text, out);
-    }
-    return true;
-}
-
 // The launcher starts `python3 SCRIPT` once a GPU; torchrun takes the script.
 static const char *without_launcher(struct rb_importer *im, const struct rb_node *entry, const char *command)
 {
@@ -496,11 +472,15 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
 {
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
     const struct rb_node *entry;
+    const char *command;
     if (im->options->run)
         return true;
-    if (!rb_import_need(root, "entrypoint", "or give --run COMMAND", &entry, err) || !join_words(entry, &words, err))
+    if (!rb_import_need(root, "entrypoint", "or give --run COMMAND", &entry, err))
         return false;
-    const char *command = rb_buf_str(&words);
+    const bool is_list = entry->kind == RB_NODE_LIST;
+    if (is_list ? !rb_import_words(entry, &words, err) : !rb_node_string(entry, &command, err))
+        return false;
+    command = is_list ? rb_buf_str(&words) : command;
     if (is_trial_class(command))
         return rb_node_refuse(entry, err, RB_E_JOB_LACKS,
                               "a trial class runs only within Determined: write a script around it, and give "

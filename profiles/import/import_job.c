@@ -128,7 +128,6 @@ bool rb_job_import_read(const struct rb_doc *doc, const struct rb_job_import_opt
                         struct rb_job_import *out, struct rb_err *err)
 {
     struct rb_importer im = {.options = options};
-    rb_arena_init(&im.made.arena);
     rb_job_draft_init(&im.draft, &im.made.arena);
     im.made.file = rb_arena_strdup(&im.made.arena, doc->file);
     if (!read_format(&im, doc->root, err)) {
@@ -147,21 +146,12 @@ void rb_job_import_finish(struct rb_job_import *im)
 
 void rb_job_import_write(const struct rb_job_import *im, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "format", "rb-job-import/1");
-    rb_json_kstring(j, "file", im->file);
-    rb_json_kstring(j, "from", im->from);
-    rb_json_key(j, "config");
+    rb_json_put(j, "{format: 'rb-job-import/1' file: %s|null from: %s config:", im->file, im->from);
     rb_job_write(&im->job, j);
     rb_json_karray(j, "warnings");
-    for (int i = 0; i < im->n_warnings; i++) {
-        rb_json_begin_object(j);
-        rb_json_kint(j, "line", im->warnings[i].line);
-        rb_json_kint(j, "column", im->warnings[i].column);
-        rb_json_kstring(j, "key", im->warnings[i].key);
-        rb_json_kstring(j, "text", im->warnings[i].text);
-        rb_json_end_object(j);
-    }
+    for (int i = 0; i < im->n_warnings; i++)
+        rb_json_put(j, "{line: %d column: %d key: %s text: %s}", im->warnings[i].line, im->warnings[i].column,
+                    im->warnings[i].key, im->warnings[i].text);
     rb_json_end_array(j);
     rb_json_kstrings(j, "ignored", im->ignored, im->n_ignored);
     rb_json_end_object(j);

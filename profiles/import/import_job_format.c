@@ -1,6 +1,7 @@
 #include "profiles/import/import_job_format.h"
 
 #include "base/text/closest.h"
+#include "base/text/number.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -12,21 +13,10 @@
 
 // --- keys
 
-static void *grown(struct rb_arena *arena, void *items, int n, int *capacity, size_t size)
-{
-    if (n < *capacity)
-        return items;
-    *capacity = *capacity ? 2 * *capacity : 16;
-    void *more = rb_arena_array(arena, (size_t)*capacity, size);
-    if (n > 0)
-        memcpy(more, items, (size_t)n * size);
-    return more;
-}
-
 static void ignore_key(struct rb_importer *im, const struct rb_node *node)
 {
     char path[PATH_BYTES];
-    im->ignored = grown(&im->made.arena, im->ignored, im->made.n_ignored, &im->ignored_capacity, sizeof *im->ignored);
+    im->ignored = rb_arena_grow(&im->made.arena, im->ignored, im->made.n_ignored, sizeof *im->ignored);
     im->ignored[im->made.n_ignored++] = rb_arena_strdup(&im->made.arena, rb_node_path(node, path, sizeof path));
 }
 
@@ -105,6 +95,36 @@ bool rb_import_need(const struct rb_node *map, const char *key, const char *hint
     return true;
 }
 
+bool rb_import_is(const struct rb_node *node, const char *text)
+{
+    return node && node->kind == RB_NODE_STRING && strcmp(node->text, text) == 0;
+}
+
+bool rb_import_end(const struct rb_node *map, const char *key, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    if (!rb_import_need(map, key, "give both ends of the range", &node, err))
+        return false;
+    if (node->kind != RB_NODE_STRING)
+        return rb_node_double(node, -1e300, 1e300, out, err);
+    return rb_parse_double(node->text, out) ||
+           rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, got \"%.40s\"", node->text);
+}
+
+bool rb_import_words(const struct rb_node *list, struct rb_buf *out, struct rb_err *err)
+{
+    if (list && !rb_node_list(list, err))
+        return false;
+    for (const struct rb_node *word = list ? list->first : NULL; word; word = word->next) {
+        const char *text;
+        if (!rb_node_string(word, &text, err))
+            return false;
+        rb_buf_puts(out, out->len ? " " : "");
+        rb_import_put_word(text, out);
+    }
+    return true;
+}
+
 // --- remarks
 
 // "method", "early_terminate.min_iter": a remark must name its key.
@@ -119,7 +139,7 @@ void rb_import_warn(struct rb_importer *im, enum rb_draft_section section, const
     rb_buf_vprintf(&text, fmt, ap);
     va_end(ap);
     rb_node_path(node, path, sizeof path);
-    im->warnings = grown(arena, im->warnings, im->made.n_warnings, &im->warning_capacity, sizeof *im->warnings);
+    im->warnings = rb_arena_grow(arena, im->warnings, im->made.n_warnings, sizeof *im->warnings);
     im->warnings[im->made.n_warnings++] = (struct rb_job_warning){
         .line = node->key_line ? node->key_line : node->line,
         .column = node->key_line ? node->key_column : node->column,
@@ -199,6 +219,20 @@ void rb_import_set_metric(struct rb_importer *im, const struct rb_node *name, co
 {
     rb_import_set_text(im, RB_DRAFT_METRIC, "name", name->text, name);
     rb_import_set(im, RB_DRAFT_METRIC, "goal", goal, name);
+}
+
+bool rb_import_objective(struct rb_importer *im, const struct rb_node *map, const char *name_key, const char *goal_key,
+                         const char *maximize, const char *minimize, struct rb_err *err)
+{
+    const struct rb_node *name, *goal;
+    const char *hint = rb_arena_printf(&im->made.arena, "%s or %s", maximize, minimize);
+    if (!rb_import_need(map, name_key, "give the metric", &name, err) ||
+        !rb_import_need(map, goal_key, hint, &goal, err))
+        return false;
+    if (name->kind != RB_NODE_STRING || (!rb_import_is(goal, maximize) && !rb_import_is(goal, minimize)))
+        return rb_node_refuse(map, err, RB_E_JOB_FOREIGN, "expected the name of a metric, and %s %s", goal_key, hint);
+    rb_import_set_metric(im, name, rb_import_is(goal, maximize) ? "maximize" : "minimize");
+    return true;
 }
 
 bool rb_import_set_trials(struct rb_importer *im, const struct rb_node *given, const struct rb_node *at,
@@ -329,8 +363,7 @@ bool rb_import_choice(struct rb_importer *im, const char *name, const struct rb_
 void rb_import_put_float(double value, struct rb_buf *out)
 {
     const struct rb_value v = {.kind = RB_VALUE_FLOAT, .number = value};
-    struct rb_json j;
-    rb_json_init(&j, out, false);
+    struct rb_json j = {.out = out};
     rb_value_json(&v, &j);
 }
 
@@ -355,6 +388,20 @@ bool rb_import_law(struct rb_importer *im, const char *name, const char *distrib
     }
     rb_buf_putc(&value, '}');
     return rb_import_param(im, name, rb_buf_str(&value), source, err);
+}
+
+bool rb_import_scaled(struct rb_importer *im, const char *name, double min, double max, bool whole,
+                      const struct rb_node *scaling, const char *logarithm, const char *reverse,
+                      const struct rb_node *source, struct rb_err *err)
+{
+    const struct rb_law_number numbers[] = {{"min", NULL, min, whole}, {"max", NULL, max, whole}};
+    const bool is_log = rb_import_is(scaling, logarithm);
+    if (rb_import_is(scaling, reverse))
+        rb_import_warn(im, RB_DRAFT_PARAMETERS, scaling, "there is no reverse logarithm here; it is uniform");
+    if (is_log && whole)
+        rb_import_warn(im, RB_DRAFT_PARAMETERS, scaling, "whole numbers have no logarithmic range here; it is uniform");
+    const char *law = whole ? "int_uniform" : is_log ? "log_uniform" : "uniform";
+    return rb_import_law(im, name, law, numbers, 2, source, err);
 }
 
 bool rb_import_number(const struct rb_node *map, const char *key, double fallback, double *out, struct rb_err *err)

@@ -12,7 +12,6 @@ struct rb_importer {
     struct rb_job_draft draft;
     struct rb_job_warning *warnings;
     const char **ignored;
-    int warning_capacity, ignored_capacity;
 };
 
 struct rb_job_format {
@@ -46,6 +45,11 @@ bool rb_import_keys(struct rb_importer *im, const struct rb_node *map, const str
 const struct rb_node *rb_import_given(const struct rb_node *map, const char *key);
 bool rb_import_need(const struct rb_node *map, const char *key, const char *hint, const struct rb_node **out,
                     struct rb_err *err);
+bool rb_import_is(const struct rb_node *node, const char *text); // is the node that text? NULL: no
+// Reads an end of a range, a number or its text: whole numbers of 64 bits are text in JSON.
+bool rb_import_end(const struct rb_node *map, const char *key, double *out, struct rb_err *err);
+// Appends the words of a command to `out`, quoted for a shell; a NULL list adds nothing.
+bool rb_import_words(const struct rb_node *list, struct rb_buf *out, struct rb_err *err);
 
 // --- remarks
 
@@ -69,6 +73,9 @@ void rb_import_add_secret(struct rb_importer *im, const char *name, const struct
 // Names the job: the text of `node`; NULL: the file's name.
 void rb_import_set_name(struct rb_importer *im, const struct rb_node *node);
 void rb_import_set_metric(struct rb_importer *im, const struct rb_node *name, const char *goal);
+// The same of a map with the name of a metric and its goal, which is one of two words.
+bool rb_import_objective(struct rb_importer *im, const struct rb_node *map, const char *name_key, const char *goal_key,
+                         const char *maximize, const char *minimize, struct rb_err *err);
 // The option wins over the node; if both are missing, the error at `at` names the option.
 bool rb_import_set_trials(struct rb_importer *im, const struct rb_node *given, const struct rb_node *at, struct rb_err *err);
 // The resource of a fully trained trial: the option, or the given value; 0: one unit that is a whole run, with a
@@ -97,6 +104,11 @@ struct rb_law_number {
 };
 bool rb_import_law(struct rb_importer *im, const char *name, const char *distribution, const struct rb_law_number *numbers,
                    int n, const struct rb_node *source, struct rb_err *err);
+// A uniform range of values, whole or not, on the scale that `scaling` names. There is no reverse logarithm, and none
+// of whole numbers: warns of either.
+bool rb_import_scaled(struct rb_importer *im, const char *name, double min, double max, bool whole,
+                      const struct rb_node *scaling, const char *logarithm, const char *reverse,
+                      const struct rb_node *source, struct rb_err *err);
 void rb_import_put_float(double value, struct rb_buf *out); // never without a point or an exponent
 // Reads a number of a distribution as a double; NULL node: `fallback`, NAN: required.
 bool rb_import_number(const struct rb_node *map, const char *key, double fallback, double *out, struct rb_err *err);

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static bool is(const struct rb_node *node, const char *text)
-{
-    return node && node->kind == RB_NODE_STRING && strcmp(node->text, text) == 0;
-}
-
 static bool text_of(const struct rb_node *map, const char *key, const char *hint, const char **out, struct rb_err *err)
 {
     const struct rb_node *node;
@@ -20,30 +15,18 @@ static bool text_of(const struct rb_node *map, const char *key, const char *hint
 
 // --- parameters
 
-// Katib writes numbers as text.
-static bool read_bound(const struct rb_node *space, const char *key, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    if (!rb_import_need(space, key, "give both ends of the range", &node, err))
-        return false;
-    if (node->kind != RB_NODE_STRING)
-        return rb_node_double(node, -1e300, 1e300, out, err);
-    return rb_parse_double(node->text, out) ||
-           rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, got \"%.40s\"", node->text);
-}
-
 // {min, max, step, distribution} of a double or an int.
 static bool read_range(struct rb_importer *im, const char *name, const struct rb_node *space, bool whole,
                        struct rb_err *err)
 {
     const struct rb_node *law = rb_import_given(space, "distribution"), *step = rb_import_given(space, "step");
     double min, max, q;
-    if (!read_bound(space, "min", &min, err) || !read_bound(space, "max", &max, err))
+    if (!rb_import_end(space, "min", &min, err) || !rb_import_end(space, "max", &max, err))
         return false;
     if (step)
-        return read_bound(space, "step", &q, err) && rb_import_steps(im, name, min, max, q, whole, space, err);
-    const bool is_log = is(law, "logUniform");
-    if (law && !is_log && !is(law, "uniform"))
+        return rb_import_end(space, "step", &q, err) && rb_import_steps(im, name, min, max, q, whole, space, err);
+    const bool is_log = rb_import_is(law, "logUniform");
+    if (law && !is_log && !rb_import_is(law, "uniform"))
         rb_import_warn(im, RB_DRAFT_PARAMETERS, law, "there is no range of this distribution here; it is uniform");
     const struct rb_law_number numbers[] = {{"min", NULL, min, whole && !is_log}, {"max", NULL, max, whole && !is_log}};
     return rb_import_law(im, name, is_log ? "log_uniform" : whole ? "int_uniform" : "uniform", numbers, 2, space, err);
@@ -88,7 +71,7 @@ static const char *setting(const struct rb_node *algorithm, const char *name)
     for (const struct rb_node *child = list && list->kind == RB_NODE_LIST ? list->first : NULL; child;
          child = child->next) {
         const struct rb_node *value = rb_import_given(child, "value");
-        if (is(rb_import_given(child, "name"), name) && value && value->kind != RB_NODE_LIST &&
+        if (rb_import_is(rb_import_given(child, "name"), name) && value && value->kind != RB_NODE_LIST &&
             value->kind != RB_NODE_MAP)
             return value->text;
     }
@@ -146,16 +129,11 @@ static bool read_objective(struct rb_importer *im, const struct rb_node *spec, s
         {"additionalMetricNames metricStrategies", RB_KEY_IGNORED, NULL},
         {0},
     };
-    const struct rb_node *objective, *name, *type, *goal;
+    const struct rb_node *objective, *goal;
     if (!rb_import_need(spec, "objective", "give the metric", &objective, err) ||
         !rb_import_keys(im, objective, rules, RB_DRAFT_METRIC, err) ||
-        !rb_import_need(objective, "objectiveMetricName", "give the metric", &name, err) ||
-        !rb_import_need(objective, "type", "maximize or minimize", &type, err))
+        !rb_import_objective(im, objective, "objectiveMetricName", "type", "maximize", "minimize", err))
         return false;
-    if (name->kind != RB_NODE_STRING || (!is(type, "maximize") && !is(type, "minimize")))
-        return rb_node_refuse(objective, err, RB_E_JOB_FOREIGN,
-                              "expected the name of a metric, and type maximize or minimize");
-    rb_import_set_metric(im, name, type->text);
     goal = rb_import_given(objective, "goal");
     if (goal) {
         const char *value;
@@ -301,7 +279,7 @@ static bool read_experiment(struct rb_importer *im, const struct rb_node *root, 
         !rb_import_need(root, "spec", "give the experiment", &spec, err) ||
         !rb_import_keys(im, spec, rules, RB_DRAFT_RUN, err))
         return false;
-    if (!is(rb_import_given(root, "kind"), "Experiment"))
+    if (!rb_import_is(rb_import_given(root, "kind"), "Experiment"))
         return rb_node_refuse(root, err, RB_E_JOB_FOREIGN, "expected kind Experiment");
     rb_import_set_name(im, rb_import_given(metadata, "name"));
     return read_objective(im, spec, err) && read_parameters(im, spec, err) && read_search(im, spec, err) &&

@@ -2,29 +2,9 @@
 // Source: botocore's service model of sagemaker 2017-07-24, shapes CreateHyperParameterTuningJobRequest and below.
 #include "profiles/import/import_job_format.h"
 
-#include "base/text/number.h"
-
 #include <string.h>
 
-static bool is(const struct rb_node *node, const char *text)
-{
-    return node && node->kind == RB_NODE_STRING && strcmp(node->text, text) == 0;
-}
-
 // --- parameters
-
-static bool read_bound(const struct rb_node *range, const char *key, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    const char *text;
-    if (!rb_import_need(range, key, "give both ends of the range", &node, err))
-        return false;
-    if (node->kind != RB_NODE_STRING)
-        return rb_node_double(node, -1e300, 1e300, out, err);
-    return rb_node_string(node, &text, err) &&
-           (rb_parse_double(text, out) ||
-            rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, got \"%.40s\"", text));
-}
 
 static bool read_range(struct rb_importer *im, const struct rb_node *range, bool whole, struct rb_err *err)
 {
@@ -32,20 +12,11 @@ static bool read_range(struct rb_importer *im, const struct rb_node *range, bool
     const struct rb_node *name, *scaling = rb_import_given(range, "ScalingType");
     double min, max;
     if (!rb_import_keys(im, range, rules, RB_DRAFT_PARAMETERS, err) ||
-        !rb_import_need(range, "Name", "name it", &name, err) || !read_bound(range, "MinValue", &min, err) ||
-        !read_bound(range, "MaxValue", &max, err))
+        !rb_import_need(range, "Name", "name it", &name, err) || !rb_import_end(range, "MinValue", &min, err) ||
+        !rb_import_end(range, "MaxValue", &max, err))
         return false;
-    const bool is_log = is(scaling, "Logarithmic");
-    if (is(scaling, "ReverseLogarithmic"))
-        rb_import_warn(im, RB_DRAFT_PARAMETERS, scaling, "there is no reverse logarithm here; it is uniform");
-    if (is_log && whole)
-        rb_import_warn(im, RB_DRAFT_PARAMETERS, scaling, "whole numbers have no logarithmic range here; it is uniform");
-    const struct rb_law_number numbers[] = {{"min", NULL, min, whole}, {"max", NULL, max, whole}};
-    return rb_import_law(im, name->text ? name->text : "",
-                         whole    ? "int_uniform"
-                         : is_log ? "log_uniform"
-                                  : "uniform",
-                         numbers, 2, range, err);
+    return rb_import_scaled(im, name->text ? name->text : "", min, max, whole, scaling, "Logarithmic",
+                            "ReverseLogarithmic", range, err);
 }
 
 static bool read_category(struct rb_importer *im, const struct rb_node *range, struct rb_err *err)
@@ -101,24 +72,24 @@ static bool read_strategy(struct rb_importer *im, const struct rb_node *config, 
         (least && !rb_node_int(least, 1, 1000000, &first, err)) ||
         (longest && !rb_node_int(longest, 1, 1000000, &length, err)))
         return false;
-    if (is(strategy, "Hyperband")) {
+    if (rb_import_is(strategy, "Hyperband")) {
         rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "asha", strategy);
         rb_import_warn(im, RB_DRAFT_SCHEDULER, strategy,
                        "SageMaker's Hyperband is asynchronous; here asha with rule stop takes its place, eta 3");
         rb_import_set(im, RB_DRAFT_SCHEDULER, "rule", "stop", strategy);
         rb_import_set_int(im, RB_DRAFT_SCHEDULER, "min_resource", first, strategy);
     } else {
-        rb_import_set(im, RB_DRAFT_SCHEDULER, "type", is(strategy, "Grid") ? "grid" : "random", strategy);
-        if (is(strategy, "Bayesian"))
+        rb_import_set(im, RB_DRAFT_SCHEDULER, "type", rb_import_is(strategy, "Grid") ? "grid" : "random", strategy);
+        if (rb_import_is(strategy, "Bayesian"))
             rb_import_warn(im, RB_DRAFT_SCHEDULER, strategy, "sampled at random, as there is no Bayesian search here");
-        else if (!is(strategy, "Grid") && !is(strategy, "Random"))
+        else if (!rb_import_is(strategy, "Grid") && !rb_import_is(strategy, "Random"))
             return rb_node_refuse(strategy, err, RB_E_JOB_FOREIGN, "expected Bayesian, Random, Grid or Hyperband");
     }
-    if (is(stopping, "Auto"))
+    if (rb_import_is(stopping, "Auto"))
         rb_import_warn(
             im, RB_DRAFT_SCHEDULER, stopping,
             "no trial is stopped early by the median; type asha with rule stop does the like, with --max-resource N");
-    if (!is(strategy, "Grid") && !rb_import_set_trials(im, most, config, err))
+    if (!rb_import_is(strategy, "Grid") && !rb_import_set_trials(im, most, config, err))
         return false;
     rb_import_set_length(im, length, "epoch", strategy);
     return true;
@@ -126,16 +97,9 @@ static bool read_strategy(struct rb_importer *im, const struct rb_node *config, 
 
 static bool read_objective(struct rb_importer *im, const struct rb_node *config, struct rb_err *err)
 {
-    const struct rb_node *objective, *name, *type;
-    if (!rb_import_need(config, "HyperParameterTuningJobObjective", "give the metric", &objective, err) ||
-        !rb_import_need(objective, "MetricName", "give the metric", &name, err) ||
-        !rb_import_need(objective, "Type", "Maximize or Minimize", &type, err))
-        return false;
-    if (name->kind != RB_NODE_STRING || (!is(type, "Maximize") && !is(type, "Minimize")))
-        return rb_node_refuse(objective, err, RB_E_JOB_FOREIGN,
-                              "expected the name of a metric, and Type Maximize or Minimize");
-    rb_import_set_metric(im, name, is(type, "Maximize") ? "maximize" : "minimize");
-    return true;
+    const struct rb_node *objective;
+    return rb_import_need(config, "HyperParameterTuningJobObjective", "give the metric", &objective, err) &&
+           rb_import_objective(im, objective, "MetricName", "Type", "Maximize", "Minimize", err);
 }
 
 // --- trials
@@ -170,7 +134,7 @@ static void read_machine(struct rb_importer *im, const struct rb_node *definitio
     if (count && count->kind == RB_NODE_INT && count->integer > 1)
         rb_import_warn(im, RB_DRAFT_TRIAL, count,
                        "a trial has as many GPUs as trial.gpus says; for several nodes, trial.max_nodes");
-    if (is(rb_import_given(definition, "EnableManagedSpotTraining"), "true"))
+    if (rb_import_is(rb_import_given(definition, "EnableManagedSpotTraining"), "true"))
         rb_import_set(im, RB_DRAFT_RESOURCES, "spot", "allow", definition);
 }
 

@@ -2,42 +2,16 @@
 // Source: google/cloud/aiplatform/v1/hyperparameter_tuning_job.proto, study.proto and custom_job.proto of googleapis.
 #include "profiles/import/import_job_format.h"
 
-#include "base/text/number.h"
-
 #include <string.h>
 
-static bool is(const struct rb_node *node, const char *text)
-{
-    return node && node->kind == RB_NODE_STRING && strcmp(node->text, text) == 0;
-}
-
 // --- parameters
-
-// Whole numbers of 64 bits are text in JSON.
-static bool read_bound(const struct rb_node *spec, const char *key, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    if (!rb_import_need(spec, key, "give both ends of the range", &node, err))
-        return false;
-    if (node->kind != RB_NODE_STRING)
-        return rb_node_double(node, -1e300, 1e300, out, err);
-    return rb_parse_double(node->text, out) ||
-           rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, got \"%.40s\"", node->text);
-}
 
 static bool read_range(struct rb_importer *im, const char *name, const struct rb_node *spec,
                        const struct rb_node *scale, bool whole, struct rb_err *err)
 {
     double min, max;
-    const bool is_log = is(scale, "UNIT_LOG_SCALE");
-    if (!read_bound(spec, "minValue", &min, err) || !read_bound(spec, "maxValue", &max, err))
-        return false;
-    if (is(scale, "UNIT_REVERSE_LOG_SCALE"))
-        rb_import_warn(im, RB_DRAFT_PARAMETERS, scale, "there is no reverse logarithm here; it is uniform");
-    if (is_log && whole)
-        rb_import_warn(im, RB_DRAFT_PARAMETERS, scale, "whole numbers have no logarithmic range here; it is uniform");
-    const struct rb_law_number numbers[] = {{"min", NULL, min, whole}, {"max", NULL, max, whole}};
-    return rb_import_law(im, name, whole ? "int_uniform" : is_log ? "log_uniform" : "uniform", numbers, 2, spec, err);
+    return rb_import_end(spec, "minValue", &min, err) && rb_import_end(spec, "maxValue", &max, err) &&
+           rb_import_scaled(im, name, min, max, whole, scale, "UNIT_LOG_SCALE", "UNIT_REVERSE_LOG_SCALE", spec, err);
 }
 
 static bool read_parameter(struct rb_importer *im, const struct rb_node *node, struct rb_err *err)
@@ -70,28 +44,21 @@ static bool read_parameter(struct rb_importer *im, const struct rb_node *node, s
 
 static bool read_metric(struct rb_importer *im, const struct rb_node *study, struct rb_err *err)
 {
-    const struct rb_node *list, *name, *goal;
+    const struct rb_node *list;
     if (!rb_import_need(study, "metrics", "give the metric", &list, err) || !rb_node_list(list, err))
         return false;
     if (list->n_children != 1)
         return rb_node_refuse(list, err, RB_E_JOB_FOREIGN, "expected one metric, got %d: a search has one here",
                               list->n_children);
-    if (!rb_import_need(list->first, "metricId", "name it", &name, err) ||
-        !rb_import_need(list->first, "goal", "MAXIMIZE or MINIMIZE", &goal, err))
-        return false;
-    if (name->kind != RB_NODE_STRING || (!is(goal, "MAXIMIZE") && !is(goal, "MINIMIZE")))
-        return rb_node_refuse(list->first, err, RB_E_JOB_FOREIGN,
-                              "expected the name of a metric, and goal MAXIMIZE or MINIMIZE");
-    rb_import_set_metric(im, name, is(goal, "MAXIMIZE") ? "maximize" : "minimize");
-    return true;
+    return rb_import_objective(im, list->first, "metricId", "goal", "MAXIMIZE", "MINIMIZE", err);
 }
 
 static bool read_algorithm(struct rb_importer *im, const struct rb_node *root, const struct rb_node *study,
                            struct rb_err *err)
 {
     const struct rb_node *algorithm = rb_import_given(study, "algorithm");
-    const bool is_grid = is(algorithm, "GRID_SEARCH");
-    if (!is_grid && !is(algorithm, "RANDOM_SEARCH"))
+    const bool is_grid = rb_import_is(algorithm, "GRID_SEARCH");
+    if (!is_grid && !rb_import_is(algorithm, "RANDOM_SEARCH"))
         rb_import_warn(im, RB_DRAFT_SCHEDULER, algorithm ? algorithm : study,
                        "sampled at random, as there is no Bayesian search here");
     rb_import_set(im, RB_DRAFT_SCHEDULER, "type", is_grid ? "grid" : "random", study);
@@ -128,22 +95,6 @@ static bool read_study(struct rb_importer *im, const struct rb_node *root, struc
 
 // --- trials
 
-static bool put_words(const struct rb_node *list, struct rb_buf *out, struct rb_err *err)
-{
-    if (!list)
-        return true;
-    if (!rb_node_list(list, err))
-        return false;
-    for (const struct rb_node *word = list->first; word; word = word->next) {
-        const char *text;
-        if (!rb_node_string(word, &text, err))
-            return false;
-        rb_buf_puts(out, out->len > 0 ? " " : "");
-        rb_import_put_word(text, out);
-    }
-    return true;
-}
-
 static bool read_machine(struct rb_importer *im, const struct rb_node *pool, struct rb_err *err)
 {
     const struct rb_node *machine = rb_import_given(pool, "machineSpec"),
@@ -167,8 +118,8 @@ static bool read_command(struct rb_importer *im, const struct rb_node *pool, str
                          *module = rb_import_given(package, "pythonModule");
     if (module && module->kind == RB_NODE_STRING)
         rb_buf_printf(&command, "python3 -m %s", module->text);
-    if (!put_words(rb_import_given(container, "command"), &command, err) ||
-        !put_words(rb_import_given(container ? container : package, "args"), &command, err))
+    if (!rb_import_words(rb_import_given(container, "command"), &command, err) ||
+        !rb_import_words(rb_import_given(container ? container : package, "args"), &command, err))
         return false;
     if (command.len == 0)
         return rb_node_refuse(pool, err, RB_E_JOB_LACKS, "the image holds the command: give --run COMMAND");

@@ -18,7 +18,6 @@
 void rb_plan_inputs_init(struct rb_plan_inputs *in, const char *job_path)
 {
     *in = (struct rb_plan_inputs){.job_path = job_path};
-    rb_arena_init(&in->arena);
     in->imports = rb_xcalloc(RB_PLAN_INPUTS_FILES + 1, sizeof *in->imports);
 }
 

@@ -11,20 +11,13 @@ struct reader {
     const char *p;
     struct rb_arena *arena;
     struct rb_py_token *tokens;
-    int n, most, line, indent;
+    int n, line, indent;
     int open[MAX_OPEN], n_open;
 };
 
 static void add(struct reader *r, enum rb_py_kind kind, size_t n)
 {
-    if (r->n + 1 >= r->most) {
-        const int most = r->most ? 2 * r->most : 256;
-        struct rb_py_token *tokens = rb_arena_array(r->arena, (size_t)most, sizeof *tokens);
-        if (r->n > 0)
-            memcpy(tokens, r->tokens, (size_t)r->n * sizeof *tokens);
-        r->tokens = tokens;
-        r->most = most;
-    }
+    r->tokens = rb_arena_grow(r->arena, r->tokens, r->n, sizeof *r->tokens);
     r->tokens[r->n++] = (struct rb_py_token){kind, r->p, n, r->line, r->indent, -1};
 }
 

@@ -16,7 +16,6 @@ struct reader {
     struct rb_arena *arena;
     struct rb_script *s;
     struct rb_script_metric *metrics;
-    int most;
     const char *call; // the source of the call that is looked at
 };
 
@@ -32,14 +31,7 @@ static bool is(const struct reader *r, int i, const char *text)
 
 static void add(struct reader *r, struct rb_script_metric m)
 {
-    if (r->s->n_metrics == r->most) {
-        const int most = r->most ? 2 * r->most : 16;
-        struct rb_script_metric *metrics = rb_arena_array(r->arena, (size_t)most, sizeof *metrics);
-        if (r->s->n_metrics > 0)
-            memcpy(metrics, r->metrics, (size_t)r->s->n_metrics * sizeof *metrics);
-        r->s->metrics = r->metrics = metrics;
-        r->most = most;
-    }
+    r->s->metrics = r->metrics = rb_arena_grow(r->arena, r->metrics, r->s->n_metrics, sizeof m);
     r->metrics[r->s->n_metrics++] = m;
 }
 

@@ -10,7 +10,6 @@ struct reader {
     struct rb_arena *arena;
     struct rb_script *s;
     struct rb_script_option *options;
-    int most;
     bool unsure; // an option may be missing from the list
 };
 
@@ -60,14 +59,7 @@ static void add(struct reader *r, struct rb_script_option o)
         r->unsure = true;
         return;
     }
-    if (r->s->n_options == r->most) {
-        const int most = r->most ? 2 * r->most : 32;
-        struct rb_script_option *options = rb_arena_array(r->arena, (size_t)most, sizeof *options);
-        if (r->s->n_options > 0)
-            memcpy(options, r->options, (size_t)r->s->n_options * sizeof *options);
-        r->s->options = r->options = options;
-        r->most = most;
-    }
+    r->s->options = r->options = rb_arena_grow(r->arena, r->options, r->s->n_options, sizeof o);
     r->options[r->s->n_options++] = o;
 }
 

@@ -13,7 +13,7 @@ struct reader {
     struct rb_shell_text *out;
     struct rb_shell_use *uses;
     struct rb_shell_word *words;
-    int most_uses, most_words, depth;
+    int depth;
     struct {
         const char *end;
         bool indented;
@@ -54,28 +54,14 @@ static size_t name_length(const char *s)
 
 static void add_use(struct reader *r, size_t at, const char *name, size_t name_len, bool is_default)
 {
-    if (r->out->n_uses == r->most_uses) {
-        const int most = r->most_uses ? 2 * r->most_uses : 16;
-        struct rb_shell_use *uses = rb_arena_array(r->arena, (size_t)most, sizeof *uses);
-        if (r->out->n_uses > 0)
-            memcpy(uses, r->uses, (size_t)r->out->n_uses * sizeof *uses);
-        r->out->uses = r->uses = uses;
-        r->most_uses = most;
-    }
+    r->out->uses = r->uses = rb_arena_grow(r->arena, r->uses, r->out->n_uses, sizeof *r->uses);
     r->uses[r->out->n_uses++] = (struct rb_shell_use){
         .name = rb_arena_strndup(r->arena, name, name_len), .at = at, .n = r->i - at, .is_default = is_default};
 }
 
 static void add_word(struct reader *r, size_t at, size_t n, bool is_first)
 {
-    if (r->out->n_words == r->most_words) {
-        const int most = r->most_words ? 2 * r->most_words : 32;
-        struct rb_shell_word *words = rb_arena_array(r->arena, (size_t)most, sizeof *words);
-        if (r->out->n_words > 0)
-            memcpy(words, r->words, (size_t)r->out->n_words * sizeof *words);
-        r->out->words = r->words = words;
-        r->most_words = most;
-    }
+    r->out->words = r->words = rb_arena_grow(r->arena, r->words, r->out->n_words, sizeof *r->words);
     r->words[r->out->n_words++] = (struct rb_shell_word){at, n, is_first};
 }
 
@@ -431,10 +417,9 @@ void rb_shell_read(const char *command, struct rb_arena *arena, struct rb_shell_
 
 void rb_shell_replace(const char *command, const char *variable, const char *words, struct rb_buf *out)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_shell_text text;
     size_t done = 0;
-    rb_arena_init(&arena);
     rb_shell_read(command, &arena, &text);
     for (int i = 0; i < text.n_uses && text.is_whole; i++) {
         const struct rb_shell_use *use = &text.uses[i];

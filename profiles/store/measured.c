@@ -32,8 +32,7 @@ static const char *digest_of_command(const struct rb_job *job, rb_digest_fn *dig
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     rb_buf_printf(&text, "%s\n%s", job->setup ? job->setup : "", job->run);
     if (job->trial.args.given) {
-        struct rb_json j;
-        rb_json_init(&j, &text, false);
+        struct rb_json j = {.out = &text};
         rb_trial_args_write(&job->trial.args, &j);
     }
     return digest_of(rb_buf_str(&text), text.len, digest, arena);
@@ -42,8 +41,7 @@ static const char *digest_of_command(const struct rb_job *job, rb_digest_fn *dig
 static const char *digest_of_space(const struct rb_job *job, rb_digest_fn *digest, struct rb_arena *arena)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
+    struct rb_json j = {.out = &text};
     rb_space_write(&job->space, &j);
     return digest_of(rb_buf_str(&text), text.len, digest, arena);
 }
@@ -248,31 +246,19 @@ bool rb_measured_read(const struct rb_node *node, struct rb_arena *arena, struct
 
 void rb_measured_of_write(const struct rb_measured_of *of, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "command", of->command);
-    rb_json_kstring(j, "parameters", of->space);
-    rb_json_karray(j, "files");
-    for (int i = 0; i < of->n_files; i++) {
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "path", of->files[i].path);
-        rb_json_kstring(j, "sha256", of->files[i].sha256);
-        rb_json_end_object(j);
-    }
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "{command: %s|null parameters: %s|null files: [", of->command, of->space);
+    for (int i = 0; i < of->n_files; i++)
+        rb_json_put(j, "{path: %s sha256: %s|null}", of->files[i].path, of->files[i].sha256);
+    rb_json_put(j, "]}");
 }
 
 void rb_measured_write(const struct rb_measured *m, struct rb_json *j)
 {
     char at[32];
-    rb_json_begin_object(j);
-    rb_json_kint(j, "configurations", m->configurations);
-    rb_json_kint(j, "units", m->units);
-    rb_json_kstring(j, "at", rb_format_instant(m->at_us, at));
-    if (m->load >= 0) {
-        rb_json_kdouble(j, "load", m->load);
-        rb_json_kint(j, "cpus", m->cpus);
-    }
+    rb_json_put(j, "{configurations: %d units: %d at: %s", m->configurations, m->units,
+                rb_format_instant(m->at_us, at));
+    if (m->load >= 0)
+        rb_json_put(j, "load: %g cpus: %d", m->load, m->cpus);
     if (m->of.command) {
         rb_json_key(j, "of");
         rb_measured_of_write(&m->of, j);

@@ -43,10 +43,9 @@ static bool insert_steps(struct rb_store *s, int64_t id, const struct rb_run_sam
 static bool insert_conditions(struct rb_store *s, int64_t id, const struct rb_run_sample *run, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf of = RB_BUF_INIT;
-    struct rb_json j;
     if (run->cpus <= 0 && !run->restarts && !run->of.command)
         return true;
-    rb_json_init(&j, &of, false);
+    struct rb_json j = {.out = &of};
     if (run->of.command)
         rb_measured_of_write(&run->of, &j);
     return rb_store_run(s, err,
@@ -153,8 +152,7 @@ bool rb_store_forget(struct rb_store *s, const char *profile, const char *source
 bool rb_store_put_profile(struct rb_store *s, const struct rb_profile *p, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf document = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &document, false);
+    struct rb_json j = {.out = &document};
     rb_profile_write(p, &j);
     return rb_store_run(s, err, "INSERT OR REPLACE INTO profile(name, document, source, changed_at_us) VALUES(?,?,?,?)",
                         "sssI", p->name, rb_buf_str(&document), s->source, s->now_us);

@@ -104,7 +104,7 @@ bool rb_store_run(struct rb_store *s, struct rb_err *err, const char *sql, const
 static bool gather(struct rb_store *s, sqlite3_stmt *stmt, rb_store_row_fn *read, size_t row_size,
                    struct rb_arena *arena, char **rows, int *out_n, struct rb_err *err)
 {
-    int n = 0, capacity = 0;
+    int n = 0;
     bool row;
     while (rb_store_step(s, stmt, &row, err)) {
         if (!row) {
@@ -115,10 +115,7 @@ static bool gather(struct rb_store *s, sqlite3_stmt *stmt, rb_store_row_fn *read
             return rb_err_set_at(err, RB_E_STORE_FULL, (struct rb_place){.file = s->path}, NULL,
                                  "more than %d samples of one kind: use another --db", MAX_ROWS);
         }
-        if (n == capacity) {
-            capacity = capacity ? 2 * capacity : 64;
-            *rows = rb_xrealloc(*rows, (size_t)capacity, row_size);
-        }
+        *rows = rb_grow(*rows, n, row_size);
         if (!read(stmt, arena, *rows + (size_t)n * row_size, err))
             return false;
         n++;

@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <stdalign.h>
+#include <stdlib.h>
 
 static void memory_is_zeroed_aligned_and_separate(void **state)
 {
@@ -93,6 +94,25 @@ static void strings_are_copied(void **state)
     rb_arena_finish(&a);
 }
 
+static void arrays_grow_and_keep_their_items(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_arena_finish) struct rb_arena a = {0};
+    int *on_heap = NULL, *in_arena = NULL;
+    for (int n = 0; n < 1000; n++) {
+        on_heap = rb_grow(on_heap, n, sizeof *on_heap);
+        in_arena = rb_arena_grow(&a, in_arena, n, sizeof *in_arena);
+        assert_int_equal(in_arena[n], 0);
+        on_heap[n] = in_arena[n] = n + 1;
+    }
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(on_heap[i], i + 1);
+        assert_int_equal(in_arena[i], i + 1);
+    }
+    assert_true(a.used_bytes < 3 * 1024 * sizeof(int)); // each copy is twice as large as the one before
+    free(on_heap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +120,7 @@ int main(void)
         cmocka_unit_test(a_reset_arena_keeps_its_memory_and_zeroes_it),
         cmocka_unit_test(memory_is_zeroed_again_after_a_reset),
         cmocka_unit_test(strings_are_copied),
+        cmocka_unit_test(arrays_grow_and_keep_their_items),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "check.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static void write_sample(struct rb_json *j)
@@ -212,10 +213,13 @@ static void a_template_writes_what_it_shows(void **state)
     rb_json_put(&j, "{name: %s, 'at %d': 'a \"%s\" %ju %.*s', left_out: %s, %s: %jd, list: [%s, %s, {}, -3", "x\n", 7, "q",
                 UINTMAX_MAX, 2, "abc", nothing, "key", INTMAX_MIN, nothing, "y");
     rb_json_int(&j, 4); // other calls may stand between two templates
-    rb_json_put(&j, "], yes: %i, no: false, d: %g}", true, 0.1);
+    rb_json_put(&j, "], yes: %i, no: false, d: %g", true, 0.1);
+    rb_json_put(&j, "absent: [%s|null, %d|null, %jd|null, %g|null, null], s: %s|null, n: %jd|null}", nothing, -1,
+                INTMAX_MIN, NAN, nothing, INTMAX_MIN);
     assert_string_equal(out.data, "{\"name\":\"x\\n\",\"at 7\":\"a \\\"q\\\" 18446744073709551615 ab\","
                                   "\"key\":-9223372036854775808,\"list\":[\"y\",{},-3,4],"
-                                  "\"yes\":true,\"no\":false,\"d\":0.1}");
+                                  "\"yes\":true,\"no\":false,\"d\":0.1,"
+                                  "\"absent\":[null,null,null,null,null],\"s\":null,\"n\":null}");
 }
 
 int main(void)

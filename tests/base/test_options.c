@@ -23,16 +23,9 @@ static const struct rb_option options[] = {
     {0},
 };
 
-static int not_run(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    return 1;
-}
-
 static const struct rb_subcommand subcommands[] = {
-    {"diff", "compares \"two\"", not_run},
-    {"--many", "several at once", not_run},
+    {"diff", "compares \"two\"", NULL},
+    {"--many", "several at once", NULL},
     {0},
 };
 

@@ -110,7 +110,7 @@ static void nonsense_is_dropped_and_so_is_what_is_too_much(void **state)
     rb_throughput_log_add(&log, &s);
     log.samples = rb_xrealloc(log.samples, RB_LIMIT_THROUGHPUT_SAMPLES, sizeof(*log.samples));
     log.n_reports = rb_xrealloc(log.n_reports, RB_LIMIT_THROUGHPUT_SAMPLES, sizeof(*log.n_reports));
-    log.n = log.cap = RB_LIMIT_THROUGHPUT_SAMPLES;
+    log.n = RB_LIMIT_THROUGHPUT_SAMPLES;
     for (int i = 0; i < log.n; i++) {
         log.samples[i] = report(1, 1, i + 1, 0, true);
         log.n_reports[i] = 1;

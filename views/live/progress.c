@@ -10,42 +10,28 @@
 
 static void trials_members(const struct rb_progress *p, struct rb_json *j)
 {
-    rb_json_key(j, "trials");
-    rb_json_begin_object(j);
+    rb_json_put(j, "trials: {");
     for (int i = RB_TRIAL_WAITING; i <= RB_TRIAL_COMPLETED; i++)
         rb_json_kint(j, rb_trial_state_name(i), p->n_by_state[i]);
-    rb_json_end_object(j);
-    rb_json_key(j, "best");
+    rb_json_put(j, "} best:");
     if (p->best_trial < 0) {
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "trial", p->best_trial);
-    rb_json_kdouble_or_null(j, "metric", p->best_metric);
-    rb_json_end_object(j);
+    rb_json_put(j, "{trial: %d metric: %g|null}", p->best_trial, p->best_metric);
 }
 
 void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
 {
-    rb_json_kint_or_null(j, "stage", p->stage);
-    rb_json_kint(j, "n_stages", p->n_stages);
-    rb_json_kint_or_null(j, "stage_trials", p->on_demand ? -1 : p->trials);
-    rb_json_kint_or_null(j, "stage_trials_ended", p->on_demand ? -1 : p->trials_ended);
+    rb_json_put(j, "stage: %d|null n_stages: %d stage_trials: %d|null stage_trials_ended: %d|null", p->stage,
+                p->n_stages, p->on_demand ? -1 : p->trials, p->on_demand ? -1 : p->trials_ended);
     trials_members(p, j);
-    rb_json_kint(j, "nodes", p->nodes);
-    rb_json_kint(j, "nodes_ready", p->nodes_ready);
-    rb_json_kint_or_null(j, "elapsed_us", p->elapsed_us);
-    rb_json_kint_or_null(j, "deadline_us", p->deadline_us);
-    rb_json_kint_or_null(j, "end_p50_us", p->end_p50_us);
-    rb_json_kint_or_null(j, "end_p95_us", p->end_p95_us);
-    rb_json_kdouble_or_null(j, "p_on_time", p->p_on_time);
-    rb_json_kint_or_null(j, "spent_uusd", p->spent_uusd);
-    rb_json_kint_or_null(j, "budget_uusd", p->budget_uusd);
-    rb_json_kint_or_null(j, "cost_mean_uusd", p->cost_mean_uusd);
-    rb_json_kint_or_null(j, "cost_p95_uusd", p->cost_p95_uusd);
-    rb_json_kdouble_or_null(j, "p_in_budget", p->p_in_budget);
-    rb_json_kdouble_or_null(j, "pace", p->pace);
+    rb_json_put(j, "nodes: %d nodes_ready: %d elapsed_us: %jd|null deadline_us: %jd|null end_p50_us: %jd|null",
+                p->nodes, p->nodes_ready, p->elapsed_us, p->deadline_us, p->end_p50_us);
+    rb_json_put(j, "end_p95_us: %jd|null p_on_time: %g|null spent_uusd: %jd|null budget_uusd: %jd|null", p->end_p95_us,
+                p->p_on_time, p->spent_uusd, p->budget_uusd);
+    rb_json_put(j, "cost_mean_uusd: %jd|null cost_p95_uusd: %jd|null p_in_budget: %g|null pace: %g|null",
+                p->cost_mean_uusd, p->cost_p95_uusd, p->p_in_budget, p->pace);
     rb_json_kstring(j, "why_unknown", p->why_unknown);
     rb_json_kstring(j, "forecast", p->why_unknown ? NULL : p->is_planned ? "plan" : "run");
 }

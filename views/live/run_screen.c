@@ -463,86 +463,60 @@ void rb_run_screen_write(const struct rb_run_screen *r, const struct rb_text_sty
 
 static void json_stages(const struct rb_run_screen *r, struct rb_json *j)
 {
-    rb_json_key(j, "stages");
-    rb_json_begin_array(j);
+    rb_json_put(j, "stages: [");
     for (int i = 0; i < r->plan->n_stages; i++) {
-        rb_json_begin_object(j);
-        rb_json_kint(j, "stage", i);
-        rb_json_kint_or_null(j, "trials", r->progress.on_demand ? -1 : r->plan->stages[i].trials);
-        rb_json_kint(j, "trained_to_end",
-                     r->progress.on_demand ? trained_to(r, r->plan->stages[i].resource_end) : stage_trials_ended(r, i));
-        rb_json_kint(j, "resource_end", r->plan->stages[i].resource_end);
-        rb_json_kint_or_null(j, "time_us", stage_time_us(r, i));
-        rb_json_end_object(j);
+        rb_json_put(j, "{stage: %d trials: %d|null", i, r->progress.on_demand ? -1 : r->plan->stages[i].trials);
+        rb_json_put(j, "trained_to_end: %d resource_end: %jd",
+                    r->progress.on_demand ? trained_to(r, r->plan->stages[i].resource_end) : stage_trials_ended(r, i),
+                    r->plan->stages[i].resource_end);
+        rb_json_put(j, "time_us: %jd|null}", stage_time_us(r, i));
     }
     rb_json_end_array(j);
 }
 
 static void json_trials(const struct rb_run_screen *r, struct rb_json *j)
 {
-    rb_json_key(j, "trial_list");
-    rb_json_begin_array(j);
+    rb_json_put(j, "trial_list: [");
     for (int i = 0; i < rb_engine_n_trials(r->engine); i++) {
         const struct rb_trial *t = rb_engine_trial(r->engine, i);
-        rb_json_begin_object(j);
-        rb_json_kint(j, "trial", i);
-        rb_json_kstring(j, "state", rb_trial_state_name(t->state));
-        rb_json_kint(j, "resource", t->resource);
-        rb_json_kdouble_or_null(j, "metric", t->metric);
-        rb_json_kint(j, "restarts", t->failures);
-        rb_json_end_object(j);
+        rb_json_put(j, "{trial: %d state: %s resource: %jd metric: %g|null restarts: %d}", i,
+                    rb_trial_state_name(t->state), t->resource, t->metric, t->failures);
     }
     rb_json_end_array(j);
 }
 
 static void json_nodes(const struct rb_run_screen *r, struct rb_json *j)
 {
-    rb_json_key(j, "node_list");
-    rb_json_begin_array(j);
+    rb_json_put(j, "node_list: [");
     for (int i = 0; i < r->n_nodes; i++) {
         const struct rb_run_screen_node *n = &r->nodes[i];
-        rb_json_begin_object(j);
-        rb_json_kint(j, "node", n->node);
+        rb_json_put(j, "{node: %d", n->node);
         rb_json_kstring(j, "id", n->id[0] ? n->id : NULL);
-        rb_json_kstring(j, "infra", n->infra);
-        rb_json_kstring(j, "instance_type", n->instance_type);
-        rb_json_kstring(j, "market", n->market);
-        rb_json_kstring(j, "state", n->state);
-        rb_json_kint(j, "cost_uusd", n->cost_uusd);
-        rb_json_end_object(j);
+        rb_json_put(j, "infra: %s instance_type: %s market: %s state: %s cost_uusd: %jd}", n->infra, n->instance_type,
+                    n->market, n->state, n->cost_uusd);
     }
     rb_json_end_array(j);
 }
 
 static void json_jobs(const struct rb_run_screen *r, struct rb_json *j)
 {
-    rb_json_key(j, "jobs");
-    rb_json_begin_array(j);
+    rb_json_put(j, "jobs: [");
     for (int i = 0; i < r->n_jobs; i++) {
         const struct rb_run_screen_job *job = &r->jobs[i];
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "job", job->job);
-        rb_json_kstring(j, "run", job->run_id);
-        rb_json_kstring(j, "state", job->state);
-        rb_json_kint(j, "arrives_us", job->arrives_us);
-        rb_json_kint(j, "nodes", job->progress ? job->progress->nodes : 0);
-        rb_json_kint(j, "gpus", job->gpus);
-        rb_json_kint_or_null(j, "elapsed_us", job->progress ? job->progress->elapsed_us : -1);
-        rb_json_kint_or_null(j, "deadline_us", job->deadline_us);
-        rb_json_kint_or_null(j, "end_p50_us", job->progress ? job->progress->end_p50_us : -1);
-        rb_json_kint_or_null(j, "spent_uusd", job->spent_uusd);
-        rb_json_end_object(j);
+        rb_json_put(j, "{job: %s run: %s|null state: %s arrives_us: %jd nodes: %d gpus: %d", job->job, job->run_id,
+                    job->state, job->arrives_us, job->progress ? job->progress->nodes : 0, job->gpus);
+        rb_json_put(j, "elapsed_us: %jd|null deadline_us: %jd|null end_p50_us: %jd|null",
+                    job->progress ? job->progress->elapsed_us : -1, job->deadline_us,
+                    job->progress ? job->progress->end_p50_us : -1);
+        rb_json_put(j, "spent_uusd: %jd|null}", job->spent_uusd);
     }
     rb_json_end_array(j);
 }
 
 void rb_run_screen_json(const struct rb_run_screen *r, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "format", "rb-status/1");
-    rb_json_kstring(j, "run", r->run_id);
-    rb_json_kstring(j, "state", r->state);
-    rb_json_kint_or_null(j, "process", r->pid > 0 ? r->pid : -1);
+    rb_json_put(j, "{format: 'rb-status/1' run: %s state: %s process: %d|null", r->run_id, r->state,
+                r->pid > 0 ? r->pid : -1);
     rb_progress_members(&r->progress, j);
     json_stages(r, j);
     json_trials(r, j);

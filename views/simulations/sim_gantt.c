@@ -14,7 +14,7 @@
 
 struct drawing {
     struct rb_gantt_bar *bars;
-    int n_bars, bars_cap;
+    int n_bars;
     int *open; // by trial: its first bar that has not ended, -1: it does not train
     int n_trials;
     struct rb_gantt_line lines[RB_LIMIT_STAGES + 1];
@@ -50,10 +50,7 @@ static void add_bar(struct drawing *d, const struct rb_gantt_bar *bar)
 {
     if (d->n_bars == MOST_BARS)
         return;
-    if (d->n_bars == d->bars_cap) {
-        d->bars_cap = d->bars_cap ? 2 * d->bars_cap : 256;
-        d->bars = rb_xrealloc(d->bars, (size_t)d->bars_cap, sizeof *d->bars);
-    }
+    d->bars = rb_grow(d->bars, d->n_bars, sizeof *d->bars);
     d->bars[d->n_bars++] = *bar;
 }
 
@@ -262,9 +259,8 @@ bool rb_sim_gantt_save(const struct rb_simulation *sim, const char *path, struct
     if (!html && n > 1)
         return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: several pictures need a page: FILE.html", path);
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_auto_free) struct drawing *drawings = rb_xcalloc((size_t)n, sizeof *drawings);
-    rb_arena_init(&arena);
     struct rb_gantt *pictures = rb_arena_array(&arena, (size_t)n, sizeof *pictures);
     bool ok = true;
     for (int i = 0; i < n && ok; i++) {

@@ -45,16 +45,12 @@ static struct distributions distributions_of(const struct rb_simulation *sim, co
 
 static void write_mean_members(struct rb_json *j, const struct rb_mean *m)
 {
-    rb_json_kdouble(j, "mean", m->mean);
-    rb_json_kdouble(j, "sd", m->sd);
-    rb_json_kdouble(j, "low", m->low);
-    rb_json_kdouble(j, "high", m->high);
+    rb_json_put(j, "mean: %g sd: %g low: %g high: %g", m->mean, m->sd, m->low, m->high);
 }
 
 static void write_means(const struct rb_simulation *sim, const struct rb_sim_variant *v, struct rb_json *j)
 {
-    rb_json_key(j, "means");
-    rb_json_begin_object(j);
+    rb_json_put(j, "means: {");
     for (int i = 0; i < RB_SIM_MEASURES; i++) {
         const struct rb_mean m = rb_sim_mean(sim, v, (enum rb_sim_measure)i);
         rb_json_key(j, measure_keys[i]);
@@ -62,8 +58,7 @@ static void write_means(const struct rb_simulation *sim, const struct rb_sim_var
             rb_json_null(j);
             continue;
         }
-        rb_json_begin_object(j);
-        rb_json_kint(j, "runs", m.n);
+        rb_json_put(j, "{runs: %d", m.n);
         write_mean_members(j, &m);
         rb_json_end_object(j);
     }
@@ -78,23 +73,15 @@ static void write_best_metric(const struct rb_simulation *sim, const struct rb_s
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kdouble(j, "mean", m.mean);
-    rb_json_kdouble(j, "sd", m.sd);
-    rb_json_end_object(j);
+    rb_json_put(j, "{mean: %g sd: %g}", m.mean, m.sd);
 }
 
 static void write_one(const struct rb_simulation *sim, const struct distributions *d, struct rb_buf *out)
 {
     const struct rb_sim_variant *v = &sim->variants[0];
-    struct rb_json j;
-    rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-sim/1");
-    rb_json_kstring(&j, "tuner", v->plan.job->scheduler.type);
-    rb_json_kstring(&j, "policy", v->plan.policy);
-    rb_json_kint(&j, "replicates", sim->n);
-    rb_json_key(&j, "time_us");
+    struct rb_json j = {.out = out};
+    rb_json_put(&j, "{format: 'rb-sim/1' tuner: %s policy: %s replicates: %d time_us:", v->plan.job->scheduler.type,
+                v->plan.policy, sim->n);
     rb_quantiles_write(&d->time_us, &j);
     rb_json_key(&j, "cost_uusd");
     rb_quantiles_write(&d->cost_uusd, &j);
@@ -106,8 +93,7 @@ static void write_one(const struct rb_simulation *sim, const struct distribution
     rb_json_kint(&j, "cut", d->n_cut);
     write_best_metric(sim, v, &j);
     write_means(sim, v, &j);
-    rb_json_kstring(&j, "curves", sim->curves.says);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "curves: %s}", sim->curves.says);
     rb_buf_putc(out, '\n');
 }
 
@@ -191,10 +177,7 @@ void rb_sim_show(const struct rb_simulation *sim, bool json, struct rb_buf *out)
 
 static void write_variant(const struct rb_simulation *sim, const struct rb_sim_variant *v, struct rb_json *j)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "label", v->label);
-    rb_json_kstring(j, "tuner", v->plan.job->scheduler.type);
-    rb_json_kstring(j, "policy", v->plan.policy);
+    rb_json_put(j, "{label: %s|null tuner: %s policy: %s", v->label, v->plan.job->scheduler.type, v->plan.policy);
     write_means(sim, v, j);
     rb_json_end_object(j);
 }
@@ -204,48 +187,32 @@ static void write_difference(const struct rb_simulation *sim, int of, enum rb_si
     struct rb_paired p;
     if (!rb_sim_paired(sim, of, 0, measure, &p))
         return;
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "of", sim->variants[of].label);
-    rb_json_kstring(j, "less", sim->variants[0].label);
-    rb_json_kstring(j, "measure", measure_keys[measure]);
-    rb_json_kint(j, "pairs", p.difference.n);
+    rb_json_put(j, "{of: %s|null less: %s|null measure: %s pairs: %d", sim->variants[of].label, sim->variants[0].label,
+                measure_keys[measure], p.difference.n);
     write_mean_members(j, &p.difference);
-    rb_json_kint(j, "above", p.n_above);
-    rb_json_kint(j, "below", p.n_below);
-    rb_json_kdouble(j, "p_t", p.p_t);
-    rb_json_kdouble(j, "p_sign", p.p_sign);
-    rb_json_end_object(j);
+    rb_json_put(j, "above: %d below: %d p_t: %g p_sign: %g}", p.n_above, p.n_below, p.p_t, p.p_sign);
 }
 
 static void write_comparison(const struct rb_simulation *sim, struct rb_buf *out)
 {
     const struct rb_plan *plan = &sim->variants[0].plan;
-    struct rb_json j;
-    rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-sim-compare/1");
-    rb_json_kstring(&j, "job", plan->job->name);
-    rb_json_kstring(&j, "goal", plan->job->goal == RB_GOAL_MAXIMIZE ? "maximize" : "minimize");
-    rb_json_kint(&j, "replicates", sim->n);
-    rb_json_kstring(&j, "curves", sim->curves.says);
-    rb_json_key(&j, "stopped_at_us");
+    struct rb_json j = {.out = out};
+    rb_json_put(&j, "{format: 'rb-sim-compare/1' job: %s goal: %s replicates: %d curves: %s", plan->job->name,
+                plan->job->goal == RB_GOAL_MAXIMIZE ? "maximize" : "minimize", sim->n, sim->curves.says);
+    rb_json_put(&j, "stopped_at_us:");
     if (sim->stop_at_deadline)
         rb_json_int(&j, plan->deadline_us);
     else
         rb_json_null(&j);
-    rb_json_key(&j, "variants");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "variants: [");
     for (int i = 0; i < sim->n_variants; i++)
         write_variant(sim, &sim->variants[i], &j);
-    rb_json_end_array(&j);
-    rb_json_key(&j, "differences");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "] differences: [");
     for (int i = 1; i < sim->n_variants; i++) {
         for (int m = 0; m < RB_SIM_MEASURES; m++)
             write_difference(sim, i, (enum rb_sim_measure)m, &j);
     }
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     rb_buf_putc(out, '\n');
 }
 

@@ -14,7 +14,7 @@
 struct rb_trace_gantt {
     const struct rb_trace_run *run;
     struct rb_gantt_bar *bars; // in the order they start; lanes are found afterwards
-    int n_bars, cap;
+    int n_bars;
     struct rb_trace_watcher watcher;
     int *open; // of each job: its first bar that has not ended, -1: it waits
     bool cut;
@@ -43,10 +43,7 @@ static void end_bars(struct rb_trace_gantt *d, int job, int64_t now_us, enum rb_
 
 static struct rb_gantt_bar *add_bar(struct rb_trace_gantt *d)
 {
-    if (d->n_bars == d->cap) {
-        d->cap = d->cap ? 2 * d->cap : 1024;
-        d->bars = rb_xrealloc(d->bars, (size_t)d->cap, sizeof *d->bars);
-    }
+    d->bars = rb_grow(d->bars, d->n_bars, sizeof *d->bars);
     return &d->bars[d->n_bars++];
 }
 
@@ -161,8 +158,7 @@ bool rb_trace_gantt_save(struct rb_trace_gantt *d, const char *path, struct rb_e
 {
     const struct rb_trace_run *run = d->run;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    rb_arena_init(&arena);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     find_lanes(d, run->nodes.n_leases);
     const struct rb_gantt g = {
         .title = rb_arena_printf(&arena, "%d jobs under %s", run->trace->n, run->options.policy->name),

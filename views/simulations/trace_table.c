@@ -21,12 +21,8 @@ static void write_fairness(const struct rb_trace_summary *s, struct rb_json *j)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "jobs", s->n_fairness);
-    rb_json_kdouble(j, "mean", s->fairness_mean);
-    rb_json_kdouble(j, "max", s->fairness_max);
-    rb_json_kdouble(j, "unfair", s->unfair);
-    rb_json_end_object(j);
+    rb_json_put(j, "{jobs: %d mean: %g max: %g unfair: %g}", s->n_fairness, s->fairness_mean, s->fairness_max,
+                s->unfair);
 }
 
 static void write_deadlines(const struct rb_trace_summary *s, struct rb_json *j)
@@ -36,75 +32,49 @@ static void write_deadlines(const struct rb_trace_summary *s, struct rb_json *j)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "jobs", s->deadlines);
-    rb_json_kint(j, "met", s->deadlines_met);
-    rb_json_end_object(j);
+    rb_json_put(j, "{jobs: %d met: %d}", s->deadlines, s->deadlines_met);
 }
 
 static void write_prices(const struct rb_trace_run *run, struct rb_json *j)
 {
     RB_AUTO(rb_auto_free) struct rb_trace_price *prices = rb_xcalloc((size_t)run->n_prices + 1, sizeof *prices);
     rb_trace_prices(run, prices);
-    rb_json_key(j, "prices");
-    rb_json_begin_array(j);
-    for (int i = 0; i < run->n_prices; i++) {
-        rb_json_begin_object(j);
-        rb_json_kint(j, "uusd_per_hour", prices[i].rate.uusd_per_hour);
-        rb_json_kint(j, "nodes", prices[i].n_nodes);
-        rb_json_kdouble(j, "node_hours", prices[i].node_hours);
-        rb_json_kint(j, "cost_uusd", prices[i].cost_uusd);
-        rb_json_end_object(j);
-    }
+    rb_json_put(j, "prices: [");
+    for (int i = 0; i < run->n_prices; i++)
+        rb_json_put(j, "{uusd_per_hour: %jd nodes: %d node_hours: %g cost_uusd: %jd}", prices[i].rate.uusd_per_hour,
+                    prices[i].n_nodes, prices[i].node_hours, prices[i].cost_uusd);
     rb_json_end_array(j);
 }
 
 static void write_cluster(const struct rb_trace_run *run, const struct rb_trace_summary *s, struct rb_json *j)
 {
-    rb_json_key(j, "cluster");
-    rb_json_begin_object(j);
-    rb_json_kint(j, "nodes", run->options.n_nodes);
-    rb_json_kint(j, "gpus_per_node", run->options.gpus_per_node);
-    rb_json_end_object(j);
-    rb_json_kdouble(j, "gpu_hours", s->gpu_hours);
-    rb_json_kdouble(j, "node_hours", s->node_hours);
-    rb_json_kint_or_null(j, "cost_uusd", s->cost_uusd);
-    rb_json_kint_or_null(j, "idle_uusd", s->idle_uusd);
+    rb_json_put(j, "cluster: {nodes: %d gpus_per_node: %d} gpu_hours: %g node_hours: %g cost_uusd: %jd|null",
+                run->options.n_nodes, run->options.gpus_per_node, s->gpu_hours, s->node_hours, s->cost_uusd);
+    rb_json_put(j, "idle_uusd: %jd|null", s->idle_uusd);
     write_prices(run, j);
 }
 
 static void write_jobs(const struct rb_trace_run *run, const double *fairness, struct rb_json *j)
 {
-    rb_json_key(j, "jobs");
-    rb_json_begin_array(j);
+    rb_json_put(j, "jobs: [");
     for (int i = 0; i < run->trace->n; i++) {
         const struct rb_trace_training *job = &run->jobs[i];
         if (job->skipped)
             continue;
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "name", job->job->name);
-        rb_json_kdouble(j, "jct_s", rb_trace_jct_s(job));
-        rb_json_kdouble(j, "wait_s", rb_trace_wait_s(job));
-        rb_json_kdouble(j, "gpu_s", (double)job->gpu_us / (double)RB_US_PER_S);
-        rb_json_kint(j, "restarts", job->restarts - 1);
-        rb_json_kdouble_or_null(j, "fairness", fairness[i]);
-        rb_json_kint_or_null(j, "cost_uusd", rb_trace_job_uusd(run, i));
-        rb_json_end_object(j);
+        rb_json_put(j, "{name: %s jct_s: %g wait_s: %g gpu_s: %g restarts: %d", job->job->name, rb_trace_jct_s(job),
+                    rb_trace_wait_s(job), (double)job->gpu_us / (double)RB_US_PER_S, job->restarts - 1);
+        rb_json_put(j, "fairness: %g|null cost_uusd: %jd|null}", fairness[i], rb_trace_job_uusd(run, i));
     }
     rb_json_end_array(j);
 }
 
 static void write_skipped(const struct rb_trace_run *run, struct rb_json *j)
 {
-    rb_json_key(j, "skipped");
-    rb_json_begin_array(j);
+    rb_json_put(j, "skipped: [");
     for (int i = 0; i < run->trace->n; i++) {
         if (!run->jobs[i].skipped)
             continue;
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "name", run->jobs[i].job->name);
-        rb_json_kstring(j, "why", run->jobs[i].skipped);
-        rb_json_end_object(j);
+        rb_json_put(j, "{name: %s|null why: %s|null}", run->jobs[i].job->name, run->jobs[i].skipped);
     }
     rb_json_end_array(j);
 }
@@ -114,21 +84,11 @@ void rb_trace_json_write(const struct rb_trace_run *run, int64_t wall_us, struct
     RB_AUTO(rb_auto_free) double *fairness = rb_xcalloc((size_t)run->trace->n, sizeof *fairness);
     rb_trace_fairness(run, fairness);
     const struct rb_trace_summary s = rb_trace_summarise(run, fairness);
-    struct rb_json j;
-    rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-sim-trace/1");
-    rb_json_kstring(&j, "policy", run->options.policy->name);
-    rb_json_kstring(&j, "rules", rules_name(run));
-    rb_json_kstring(&j, "between", run->trace->apps->apps[0].between ? "triangulation" : "grid");
-    rb_json_key(&j, "jct_s");
-    rb_json_begin_object(&j);
-    rb_json_kdouble(&j, "mean", s.jct_mean_s);
-    rb_json_kdouble(&j, "p50", s.jct_p50_s);
-    rb_json_kdouble(&j, "p99", s.jct_p99_s);
-    rb_json_end_object(&j);
-    rb_json_kdouble(&j, "makespan_s", s.makespan_s);
-    rb_json_kdouble(&j, "wait_s", s.wait_mean_s);
+    struct rb_json j = {.out = out};
+    rb_json_put(&j, "{format: 'rb-sim-trace/1' policy: %s rules: %s between: %s jct_s: {", run->options.policy->name,
+                rules_name(run), run->trace->apps->apps[0].between ? "triangulation" : "grid");
+    rb_json_put(&j, "mean: %g p50: %g p99: %g} makespan_s: %g wait_s: %g", s.jct_mean_s, s.jct_p50_s, s.jct_p99_s,
+                s.makespan_s, s.wait_mean_s);
     write_fairness(&s, &j);
     write_deadlines(&s, &j);
     rb_json_kdouble(&j, "restarts", s.restarts_mean);
@@ -136,8 +96,7 @@ void rb_trace_json_write(const struct rb_trace_run *run, int64_t wall_us, struct
     rb_json_kint(&j, "rounds", run->n_rounds);
     write_jobs(run, fairness, &j);
     write_skipped(run, &j);
-    rb_json_kdouble(&j, "wall_s", (double)wall_us / (double)RB_US_PER_S);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "wall_s: %g}", (double)wall_us / (double)RB_US_PER_S);
     rb_buf_putc(out, '\n');
 }
 

@@ -90,10 +90,8 @@ static void write_steps(struct rb_json *j, const struct rb_campaign_run *r)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "per_gpu", r->with.batch.per_gpu);
-    rb_json_kint(j, "accumulation", r->with.batch.accumulation);
-    rb_json_kbool(j, "probe", r->probe);
+    rb_json_put(j, "{per_gpu: %d accumulation: %d probe: %i", r->with.batch.per_gpu, r->with.batch.accumulation,
+                r->probe);
     write_number(j, "step_s", steps->step_s > 0, steps->step_s);
     write_number(j, "sync_s", steps->has_sync, steps->sync_s);
     write_number(j, "grad_sqr", steps->has_noise, steps->noise.sqr);
@@ -103,33 +101,26 @@ static void write_steps(struct rb_json *j, const struct rb_campaign_run *r)
 
 static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
 {
-    rb_json_begin_object(j);
-    rb_json_kint(j, "gpus", r->gpus);
+    rb_json_put(j, "{gpus: %d", r->gpus);
     if (r->sharers > 1)
         rb_json_kint(j, "sharers", r->sharers);
-    rb_json_kint(j, "config", r->config);
-    rb_json_kbool(j, "ok", r->ok);
+    rb_json_put(j, "config: %d ok: %i", r->config, r->ok);
     rb_json_kstring(j, "error", r->ok ? NULL : r->error);
     write_steps(j, r);
     write_number(j, "startup_s", r->ok, r->startup_s);
     write_number(j, "checkpoint_s", r->ok && r->checkpoint_s >= 0, r->checkpoint_s);
-    rb_json_key(j, "unit_s");
-    rb_json_begin_array(j);
+    rb_json_put(j, "unit_s: [");
     for (int k = 0; k < r->n_units; k++)
         rb_json_double(j, r->unit_s[k]);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
+    rb_json_put(j, "]}");
 }
 
 static void write_node(struct rb_json *j, const struct rb_pool_node *n)
 {
     rb_json_begin_object(j);
     rb_json_kstring(j, "instance", n->instance_id[0] ? n->instance_id : NULL);
-    rb_json_kstring(j, "outcome", outcome_name(n->outcome));
-    rb_json_kint_or_null(j, "requested_us", n->requested_us);
-    rb_json_kint_or_null(j, "running_us", n->running_us);
-    rb_json_kint_or_null(j, "ready_us", n->prepared_us);
-    rb_json_end_object(j);
+    rb_json_put(j, "outcome: %s requested_us: %jd|null running_us: %jd|null ready_us: %jd|null}",
+                outcome_name(n->outcome), n->requested_us, n->running_us, n->prepared_us);
 }
 
 // null: unknown, or nothing was trained.
@@ -147,23 +138,15 @@ static void write_script(const struct rb_measurement *m, struct rb_json *j)
 
 void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-campaign/1");
-    rb_json_kstring(&j, "infra", m->infra);
-    rb_json_kstring(&j, "instance_type", m->offer->instance_type);
-    rb_json_key(&j, "runs");
-    rb_json_begin_array(&j);
+    struct rb_json j = {.out = out, .pretty = true};
+    rb_json_put(&j, "{format: 'rb-campaign/1' infra: %s instance_type: %s runs: [", m->infra, m->offer->instance_type);
     for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
         write_run(&j, rb_campaign_run(m->campaign, i));
     rb_json_end_array(&j);
     write_script(m, &j);
-    rb_json_key(&j, "nodes");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "nodes: [");
     for (int i = 0; i < n_nodes; i++)
         write_node(&j, rb_campaign_node(m->campaign, i));
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     rb_buf_putc(out, '\n');
 }

@@ -8,25 +8,17 @@ static const char *const verdicts[] = {"ok", "warn", "fail"};
 static bool print_json(const struct rb_doctor *d, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-doctor/1");
-    rb_json_kbool(&j, "ok", rb_doctor_exit_code(d) == 0);
-    rb_json_key(&j, "checks");
-    rb_json_begin_array(&j);
+    struct rb_json j = {.out = &out};
+    rb_json_put(&j, "{format: 'rb-doctor/1' ok: %i checks: [", rb_doctor_exit_code(d) == 0);
     for (int i = 0; i < d->n_findings; i++) {
         const struct rb_finding *f = &d->findings[i];
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "check", f->check);
+        rb_json_put(&j, "{check: %s", f->check);
         rb_json_kstring(&j, "subject", f->subject[0] ? f->subject : NULL);
-        rb_json_kstring(&j, "verdict", verdicts[f->verdict]);
-        rb_json_kstring(&j, "detail", f->detail);
+        rb_json_put(&j, "verdict: %s detail: %s", verdicts[f->verdict], f->detail);
         rb_json_kstring(&j, "remedy", f->remedy[0] ? f->remedy : NULL);
         rb_json_end_object(&j);
     }
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     rb_buf_putc(&out, '\n');
     return rb_print(&out, err);
 }

@@ -99,14 +99,10 @@ static void write_instances(const struct rb_gc *gc, bool in_use, struct rb_json 
         const struct rb_gc_instance *f = &gc->found[i];
         if (f->in_use != in_use)
             continue;
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "id", f->id);
-        rb_json_kstring(j, "infra", gc->infras[f->infra]);
-        rb_json_kstring(j, "run", f->run_id);
+        rb_json_put(j, "{id: %s|null infra: %s|null run: %s", f->id, gc->infras[f->infra], f->run_id);
         if (in_use)
             rb_json_kstring(j, "lease_expires_at", f->expires_at[0] ? f->expires_at : NULL);
-        rb_json_kbool(j, "ended", f->ended);
-        rb_json_end_object(j);
+        rb_json_put(j, "ended: %i}", f->ended);
     }
     rb_json_end_array(j);
 }
@@ -114,26 +110,15 @@ static void write_instances(const struct rb_gc *gc, bool in_use, struct rb_json 
 static bool print_json(const struct rb_gc *gc, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-gc/1");
-    rb_json_kint(&j, "ended", count_ended(gc));
-    rb_json_kbool(&j, "certain", rb_gc_is_certain(gc));
-    rb_json_key(&j, "left_over");
+    struct rb_json j = {.out = &text};
+    rb_json_put(&j, "{format: 'rb-gc/1' ended: %d certain: %i left_over:", count_ended(gc), rb_gc_is_certain(gc));
     write_instances(gc, false, &j);
     rb_json_key(&j, "in_use_elsewhere");
     write_instances(gc, true, &j);
-    rb_json_key(&j, "unknown");
-    rb_json_begin_array(&j);
-    for (int i = 0; i < gc->n_unknown; i++) {
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "run", gc->unknown[i].run_id);
-        rb_json_kstring(&j, "error", gc->unknown[i].why);
-        rb_json_end_object(&j);
-    }
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "unknown: [");
+    for (int i = 0; i < gc->n_unknown; i++)
+        rb_json_put(&j, "{run: %s error: %s}", gc->unknown[i].run_id, gc->unknown[i].why);
+    rb_json_put(&j, "]}");
     rb_buf_putc(&text, '\n');
     return rb_print(&text, err);
 }

@@ -9,12 +9,9 @@ static void write_warning(const struct rb_err *w, struct rb_json *j)
 {
     char number[8];
     snprintf(number, sizeof number, "RB%04d", rb_err_number(w));
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "number", number);
-    rb_json_kstring(j, "message", w->message);
+    rb_json_put(j, "{number: %s message: %s", number, w->message);
     rb_json_kstring(j, "file", w->file[0] ? w->file : NULL);
-    rb_json_kint_or_null(j, "line", w->line > 0 ? w->line : -1);
-    rb_json_kint_or_null(j, "column", w->column > 0 ? w->column : -1);
+    rb_json_put(j, "line: %d|null column: %d|null", w->line > 0 ? w->line : -1, w->column > 0 ? w->column : -1);
     rb_json_kstring(j, "key", w->key[0] ? w->key : NULL);
     rb_json_end_object(j);
 }
@@ -22,18 +19,11 @@ static void write_warning(const struct rb_err *w, struct rb_json *j)
 void rb_job_check_write_json(const char *path, const char *name, const struct rb_job_warnings *warnings,
                              struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-check/1");
-    rb_json_kstring(&j, "path", path);
-    rb_json_kstring(&j, "name", name);
-    rb_json_key(&j, "warnings");
-    rb_json_begin_array(&j);
+    struct rb_json j = {.out = out};
+    rb_json_put(&j, "{format: 'rb-check/1' path: %s name: %s warnings: [", path, name);
     for (int i = 0; i < warnings->n; i++)
         write_warning(&warnings->items[i], &j);
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     rb_buf_putc(out, '\n');
 }
 

@@ -220,8 +220,7 @@ static void put_dist_fit(struct rb_json *j, const char *key, const struct rb_dis
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_key(j, "fit");
+    rb_json_put(j, "{fit:");
     rb_dist_write(&f->dist, j);
     rb_json_kint(j, "n", f->n);
     const struct {
@@ -231,42 +230,28 @@ static void put_dist_fit(struct rb_json *j, const char *key, const struct rb_dis
     for (int i = 0; i < 4; i++) {
         rb_json_kdouble_or_null(j, goodness[i].key, has_likelihood(f) ? goodness[i].value : NAN);
     }
-    rb_json_kbool(j, "poor", f->poor);
-    rb_json_end_object(j);
+    rb_json_put(j, "poor: %i}", f->poor);
 }
 
 static void put_cells(struct rb_json *j, const struct rb_fit_report *r)
 {
-    rb_json_key(j, "cells");
-    rb_json_begin_array(j);
+    rb_json_put(j, "cells: [");
     for (int i = 0; i < r->n_cells; i++) {
         const struct rb_fit_cell *c = &r->cells[i];
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "accelerator", c->accelerator);
-        rb_json_kint(j, "gpus", c->gpus);
-        rb_json_kint(j, "nodes", c->nodes);
-        rb_json_kint(j, "runs", c->n_runs);
-        rb_json_kint(j, "units", c->n_units);
-        rb_json_kdouble(j, "mean_s", c->mean_s);
-        rb_json_kdouble(j, "se_s", c->se_s);
-        rb_json_end_object(j);
+        rb_json_put(j, "{accelerator: %s|null gpus: %d nodes: %d runs: %d units: %d mean_s: %g se_s: %g}",
+                    c->accelerator, c->gpus, c->nodes, c->n_runs, c->n_units, c->mean_s, c->se_s);
     }
     rb_json_end_array(j);
 }
 
 static void put_goodputs(struct rb_json *j, const struct rb_fit_report *r)
 {
-    rb_json_key(j, "goodput");
-    rb_json_begin_array(j);
+    rb_json_put(j, "goodput: [");
     for (int i = 0; i < r->n_goodputs; i++) {
         const struct rb_fit_goodput *f = &r->goodputs[i];
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "accelerator", f->accelerator);
-        rb_json_kint(j, "placements", f->n_placements);
-        rb_json_kdouble_or_null(j, "step_error", f->n_placements > 0 ? f->step_error : NAN);
-        rb_json_kbool(j, "several_batches", f->several_batches);
-        rb_json_kint(j, "noises", f->n_noises);
-        rb_json_end_object(j);
+        rb_json_put(j, "{accelerator: %s|null placements: %d step_error: %g|null several_batches: %i", f->accelerator,
+                    f->n_placements, f->n_placements > 0 ? f->step_error : NAN, f->several_batches);
+        rb_json_put(j, "noises: %d}", f->n_noises);
     }
     rb_json_end_array(j);
 }
@@ -278,41 +263,27 @@ static void put_noise(struct rb_json *j, const struct rb_noise_fit *n)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kdouble(j, "between_cv", n->between_cv);
-    rb_json_kdouble_or_null(j, "between_se", n->between_se);
-    rb_json_kdouble(j, "within_cv", n->within_cv);
-    rb_json_kint(j, "runs", n->n_runs);
-    rb_json_kint(j, "units", n->n_units);
-    rb_json_end_object(j);
+    rb_json_put(j, "{between_cv: %g between_se: %g|null within_cv: %g runs: %d units: %d}", n->between_cv,
+                n->between_se, n->within_cv, n->n_runs, n->n_units);
 }
 
 static void put_provisions(struct rb_json *j, const struct rb_fit_report *r)
 {
-    rb_json_key(j, "provisioning");
-    rb_json_begin_array(j);
+    rb_json_put(j, "provisioning: [");
     for (int i = 0; i < r->n_provisions; i++) {
         const struct rb_fit_provision *p = &r->provisions[i];
-        rb_json_begin_object(j);
-        rb_json_kstring(j, "infra", p->infra);
-        rb_json_kstring(j, "instance_type", p->instance_type);
-        rb_json_kstring(j, "market", p->market);
+        rb_json_put(j, "{infra: %s instance_type: %s market: %s", p->infra, p->instance_type, p->market);
         put_dist_fit(j, "queue_s", &p->queue);
         put_dist_fit(j, "init_s", &p->init);
-        rb_json_kint(j, "ok", p->queue.n);
-        rb_json_kint(j, "capacity", p->n_capacity);
-        rb_json_kint(j, "timeout", p->n_timeout);
-        rb_json_kdouble(j, "watched_hours", p->exposure_h);
-        rb_json_kint(j, "preempted", p->n_preempted);
-        rb_json_end_object(j);
+        rb_json_put(j, "ok: %d capacity: %d timeout: %d watched_hours: %g preempted: %d}", p->queue.n,
+                    p->n_capacity, p->n_timeout, p->exposure_h, p->n_preempted);
     }
     rb_json_end_array(j);
 }
 
 static void put_texts(struct rb_json *j, const char *key, const char *const *texts, int n)
 {
-    rb_json_key(j, key);
-    rb_json_begin_array(j);
+    rb_json_put(j, "%s: [", key);
     for (int i = 0; i < n; i++)
         rb_json_string(j, texts[i]);
     rb_json_end_array(j);
@@ -325,20 +296,13 @@ static void put_dominant(struct rb_json *j, const struct rb_fit_report *r)
         rb_json_null(j);
         return;
     }
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "name", r->dominant_param);
-    rb_json_kdouble(j, "share", r->dominant_share);
-    rb_json_end_object(j);
+    rb_json_put(j, "{name: %s|null share: %g}", r->dominant_param, r->dominant_share);
 }
 
 void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-fit/1");
-    rb_json_kstring(&j, "name", r->profile.name);
-    rb_json_kbool(&j, "imported", r->imported);
+    struct rb_json j = {.out = out, .pretty = true};
+    rb_json_put(&j, "{format: 'rb-fit/1' name: %s imported: %i", r->profile.name, r->imported);
     put_cells(&j, r);
     rb_json_kdouble_or_null(&j, "throughput_error", r->throughput_error >= 0 ? r->throughput_error : NAN);
     put_goodputs(&j, r);
@@ -382,24 +346,15 @@ static void put_instant(struct rb_json *j, const char *key, int64_t unix_us)
 
 void rb_show_names_json(const struct rb_profile_name *names, int n, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-profiles/1");
-    rb_json_key(&j, "profiles");
-    rb_json_begin_array(&j);
+    struct rb_json j = {.out = out, .pretty = true};
+    rb_json_put(&j, "{format: 'rb-profiles/1' profiles: [");
     for (int i = 0; i < n; i++) {
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "name", names[i].name);
-        rb_json_kbool(&j, "imported", names[i].imported);
-        rb_json_kint(&j, "runs", names[i].n_runs);
-        rb_json_kint(&j, "units", names[i].n_units);
-        rb_json_kint(&j, "iterations", names[i].n_throughput);
+        rb_json_put(&j, "{name: %s imported: %i runs: %d units: %d iterations: %d", names[i].name, names[i].imported,
+                    names[i].n_runs, names[i].n_units, names[i].n_throughput);
         put_instant(&j, "changed_at", names[i].changed_at_us);
         rb_json_end_object(&j);
     }
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     rb_buf_putc(out, '\n');
 }
 
@@ -454,44 +409,26 @@ void rb_show_prices(const struct rb_catalog *c, const char *infra, int64_t now_u
 
 static void put_offer(struct rb_json *j, const struct rb_offer *o)
 {
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "infra", o->infra);
-    rb_json_kstring(j, "instance_type", o->instance_type);
-    rb_json_kstring(j, "market", rb_market_name(o->market));
-    rb_json_kstring(j, "accelerator", o->accelerator);
-    rb_json_kint(j, "gpus", o->gpus);
-    rb_json_kdouble(j, "gpu_memory_gb", o->gpu_memory_gb);
-    rb_json_kdouble(j, "vcpus", o->vcpus);
-    rb_json_kdouble(j, "memory_gb", o->memory_gb);
-    rb_json_kint(j, "uusd_per_hour", o->rate.uusd_per_hour);
-    rb_json_kstring(j, "source", o->source);
+    rb_json_put(j, "{infra: %s instance_type: %s market: %s accelerator: %s|null gpus: %d gpu_memory_gb: %g", o->infra,
+                o->instance_type, rb_market_name(o->market), o->accelerator, o->gpus, o->gpu_memory_gb);
+    rb_json_put(j, "vcpus: %g memory_gb: %g uusd_per_hour: %jd source: %s|null", o->vcpus, o->memory_gb,
+                o->rate.uusd_per_hour, o->source);
     put_instant(j, "fetched_at", o->fetched_at_us);
     rb_json_end_object(j);
 }
 
 void rb_show_prices_json(const struct rb_catalog *c, const char *infra, struct rb_buf *out)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-prices/1");
-    rb_json_key(&j, "prices");
-    rb_json_begin_array(&j);
+    struct rb_json j = {.out = out, .pretty = true};
+    rb_json_put(&j, "{format: 'rb-prices/1' prices: [");
     for (int i = 0; i < c->n_offers; i++)
         if (wanted(c->offers[i].infra, infra))
             put_offer(&j, &c->offers[i]);
-    rb_json_end_array(&j);
-    rb_json_key(&j, "disks");
-    rb_json_begin_array(&j);
+    rb_json_put(&j, "] disks: [");
     for (int i = 0; i < c->n_disks; i++) {
-        if (wanted(c->disks[i].infra, infra)) {
-            rb_json_begin_object(&j);
-            rb_json_kstring(&j, "infra", c->disks[i].infra);
-            rb_json_kint(&j, "uusd_per_gb_hour", c->disks[i].per_gb.uusd_per_hour);
-            rb_json_end_object(&j);
-        }
+        if (wanted(c->disks[i].infra, infra))
+            rb_json_put(&j, "{infra: %s uusd_per_gb_hour: %jd}", c->disks[i].infra, c->disks[i].per_gb.uusd_per_hour);
     }
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
+    rb_json_put(&j, "]}");
     rb_buf_putc(out, '\n');
 }

@@ -33,10 +33,7 @@ void rb_text_table_cell(struct rb_text_table *t, const char *fmt, ...)
     va_start(ap, fmt);
     rb_buf_vprintf(&text, fmt, ap);
     va_end(ap);
-    if (t->n_cells == t->cap_cells) {
-        t->cap_cells = t->cap_cells ? 2 * t->cap_cells : 64;
-        t->cells = rb_xrealloc(t->cells, (size_t)t->cap_cells, sizeof *t->cells);
-    }
+    t->cells = rb_grow(t->cells, t->n_cells, sizeof *t->cells);
     t->cells[t->n_cells++] = rb_xstrdup(rb_buf_str(&text));
     rb_buf_finish(&text);
 }

@@ -19,7 +19,7 @@ struct rb_text_table {
     char **cells;    // in reading order
     int *failed;     // indices of cells that report a failure, ascending, [n_failed]
     int n_failed;
-    int n_cells, cap_cells;
+    int n_cells;
 };
 
 // How to write for the destination of the text.

@@ -1,0 +1,18 @@
+// How each of the six programs begins, finds the command that its command line selects, and carries it out.
+#ifndef RB_COMMANDS_PROGRAM_H
+#define RB_COMMANDS_PROGRAM_H
+
+#include "base/options.h"
+
+struct rb_program {
+    const struct rb_command *command; // its name is the program's
+    int open_files;                   // least number of open files, see base/open_files.h
+    void (*prepare)(void);            // called before any command; NULL: nothing to prepare
+    // Called after a command; err is its error, NULL where it succeeded. True: the error has been printed already.
+    bool (*conclude)(struct rb_err *err, bool json);
+};
+
+// Returns the exit code. Prints the version, help or the error.
+int rb_program_run(const struct rb_program *program, int argc, char **argv);
+
+#endif
