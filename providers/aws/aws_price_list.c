@@ -4,13 +4,9 @@
 
 #include "base/document/doc.h"
 #include "base/document/json.h"
-#include "providers/aws/aws_json_errors.h"
 #include "providers/wire/untrusted.h"
 
 #include <string.h>
-
-// The list is served in few regions and is the same in each.
-static const char list_region[] = "us-east-1";
 
 // The attributes of a product, also used as the filter.
 static const struct {
@@ -22,22 +18,16 @@ static const struct {
     {"preInstalledSw", "NA"},
 };
 
-bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,
-                                     struct rb_err *err)
+bool rb_aws_price_list_check(const char *region, struct rb_err *err)
 {
-    struct rb_aws_client_config list = *config;
     static const char *const elsewhere[] = {"cn-", "us-gov-", "eusc-"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
-        if (strncmp(config->region, elsewhere[i], strlen(elsewhere[i])) == 0)
+        if (strncmp(region, elsewhere[i], strlen(elsewhere[i])) == 0)
             return rb_err_set(err, RB_E_CLOUD_PRICES,
                               "aws/%s: its price list is another partition's and is not read here; import a price list "
                               "of your own (rbprofile import prices.csv)",
-                              config->region);
-    list.service = "pricing";
-    list.region = list_region;
-    list.target_prefix = "AWSPriceListService.";
-    list.judge = rb_aws_json_judge;
-    return rb_aws_client_create(&list, out, err);
+                              region);
+    return true;
 }
 
 static void put_filter(struct rb_json *j, const char *field, const char *value)

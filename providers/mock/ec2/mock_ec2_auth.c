@@ -2,6 +2,7 @@
 // the client sends along (x-amz-content-sha256) must be true.
 #include "providers/mock/ec2/mock_ec2_auth.h"
 #include "providers/wire/digest.h"
+#include "providers/wire/percent.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -101,7 +102,7 @@ static const char *recode(const char *text, size_t n, struct rb_arena *arena)
         } else if (c == '+') {
             c = ' ';
         }
-        rb_sigv4_encode(&c, 1, &out);
+        rb_percent_encode(&c, 1, &out);
     }
     return rb_arena_strdup(arena, rb_buf_str(&out));
 }
