@@ -5,9 +5,8 @@
 #include "base/errors/log.h"
 #include "base/text/units.h"
 #include "providers/aws/aws_endpoint.h"
-#include "providers/aws/aws_json_errors.h"
+#include "providers/aws/aws_errors.h"
 #include "providers/aws/aws_sign.h"
-#include "providers/ec2/ec2_errors.h"
 #include "providers/wire/percent.h"
 #include "providers/wire/private_file.h"
 #include "providers/wire/xml.h"
@@ -266,9 +265,10 @@ static const struct step {
     [RB_AWS_STEP_CONTAINER] = {"keys of the container", "GET", NULL, rb_aws_json_judge, with_container_token,
                                ask_container, decode_keys},
     [RB_AWS_STEP_SSO] = {"GetRoleCredentials", "GET", "sso", rb_aws_json_judge, with_bearer, ask_sso, decode_sso},
-    [RB_AWS_STEP_WEB_IDENTITY] = {"AssumeRoleWithWebIdentity", "POST", "sts", rb_ec2_judge, NULL, ask_web_identity,
-                                  decode_sts},
-    [RB_AWS_STEP_ROLE] = {"AssumeRole", "POST", "sts", rb_ec2_judge, signed_by_what_was_found, ask_role, decode_sts},
+    [RB_AWS_STEP_WEB_IDENTITY] = {"AssumeRoleWithWebIdentity", "POST", "sts", rb_aws_query_judge, NULL,
+                                  ask_web_identity, decode_sts},
+    [RB_AWS_STEP_ROLE] = {"AssumeRole", "POST", "sts", rb_aws_query_judge, signed_by_what_was_found, ask_role,
+                          decode_sts},
 };
 
 bool rb_aws_step_begin(struct rb_aws_session *s, char endpoint[static 512], struct rb_api_config *config,

@@ -5,10 +5,9 @@
 #include "base/clock.h"
 #include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_identity.h"
-#include "providers/aws/aws_json_errors.h"
+#include "providers/aws/aws_errors.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
-#include "providers/ec2/ec2_errors.h"
 #include "providers/ec2/ec2_verbs.h"
 #include "providers/wire/http.h"
 
@@ -343,7 +342,7 @@ static bool create(const struct rb_provider_config *config, const struct rb_prov
         .service = "ec2",
         .region = config->region,
         .loopback_only = loopback_only || config->loopback_only,
-        .judge = rb_ec2_judge,
+        .judge = rb_aws_query_judge,
     };
     struct rb_ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
     ec2->loop = config->loop;

@@ -1,7 +1,7 @@
 // Any bytes as Systems Manager's answer to GetParameter: refused, or a value that fits.
 #include "providers/ec2/ssm.c" // NOLINT: decode is nobody else's business
 
-#include "providers/aws/aws_json_errors.h"
+#include "providers/aws/aws_errors.h"
 
 #include "fuzz.h"
 #include "require.h"
