@@ -81,10 +81,10 @@ static bool act(struct rb_mock_json_call *call, const struct action *action)
     if (call->chaos.by[RB_CHAOS_THROTTLE])
         return rb_mock_json_refuse(call, 400, "ThrottlingException", "Rate exceeded");
     if (error && !error->after_effect)
-        return rb_mock_json_refuse(call, error->status, error->code, "%s", error->message);
+        return rb_mock_json_refuse(call, (int)error->status, error->code, "%s", error->message);
     if (!action->fn(call))
         return false;
-    return !error || rb_mock_json_refuse(call, error->status, error->code, "%s", error->message);
+    return !error || rb_mock_json_refuse(call, (int)error->status, error->code, "%s", error->message);
 }
 
 static bool serve(struct rb_mock_json_call *call, const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *r,

@@ -124,10 +124,10 @@ static bool act(struct rb_mock_call *call, const struct action *action)
 {
     const struct rb_chaos_rule *error = call->chaos.by[RB_CHAOS_ERROR];
     if (error && !error->after_effect)
-        return rb_mock_refuse(call, error->status, error->code, "%s", error->message);
+        return rb_mock_refuse(call, (int)error->status, error->code, "%s", error->message);
     if (!action->fn(call))
         return false;
-    return !error || rb_mock_refuse(call, error->status, error->code, "%s", error->message);
+    return !error || rb_mock_refuse(call, (int)error->status, error->code, "%s", error->message);
 }
 
 static const struct action *serve(struct rb_mock_call *call, const struct rb_mock_ec2 *ec2,

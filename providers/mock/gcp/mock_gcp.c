@@ -204,11 +204,11 @@ static bool act(struct rb_mock_gcp_call *call, const struct route *route)
 {
     const struct rb_chaos_rule *error = call->chaos.by[RB_CHAOS_ERROR];
     if (error && !error->after_effect)
-        return rb_gcp_refuse(call, error->status, error->code, "%s", error->message);
+        return rb_gcp_refuse(call, (int)error->status, error->code, "%s", error->message);
     call->collection = route->collection;
     if (!route->fn(call))
         return false;
-    return !error || rb_gcp_refuse(call, error->status, error->code, "%s", error->message);
+    return !error || rb_gcp_refuse(call, (int)error->status, error->code, "%s", error->message);
 }
 
 static bool read_fields(struct rb_mock_gcp_call *call, struct rb_mock_gcp_fields **out)
