@@ -35,6 +35,13 @@ bool rb_mock_json_refuse(struct rb_mock_json_call *call, int status, const char 
     return false;
 }
 
+bool rb_mock_json_read(struct rb_mock_json_call *call, const struct rb_member *members, void *out, const char *code)
+{
+    struct rb_err err;
+    return rb_members_read(call->body, members, NULL, out, &err) ||
+           rb_mock_json_refuse(call, 400, code, "%s: %s", err.key, err.message);
+}
+
 static const struct action *find_action(const char *target)
 {
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
