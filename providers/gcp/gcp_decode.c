@@ -1,6 +1,7 @@
 #include "providers/gcp/gcp_decode.h"
 
 #include "base/document/doc.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_errors.h"
 #include "providers/gcp/gcp_names.h"
 #include "providers/wire/untrusted.h"
@@ -88,7 +89,7 @@ bool rb_gcp_decode_operation(const char *body, size_t n, struct rb_arena *arena,
 // under repair lost what ran on it.
 static bool read_state(const char *status, enum rb_instance_state *out, struct rb_err *err)
 {
-    static const struct {
+    static const struct row {
         const char *status;
         enum rb_instance_state state;
     } states[] = {
@@ -99,12 +100,11 @@ static bool read_state(const char *status, enum rb_instance_state *out, struct r
         {"STOPPED", RB_INSTANCE_STOPPED},       {"TERMINATED", RB_INSTANCE_STOPPED},
         {"SUSPENDED", RB_INSTANCE_STOPPED},     {"REPAIRING", RB_INSTANCE_STOPPED},
     };
-    for (size_t i = 0; status && i < sizeof states / sizeof states[0]; i++)
-        if (strcmp(states[i].status, status) == 0) {
-            *out = states[i].state;
-            return true;
-        }
-    return missing("status", "a state of an instance", err);
+    const struct row *row = RB_ROW_OF(states, status);
+    if (!row)
+        return missing("status", "a state of an instance", err);
+    *out = row->state;
+    return true;
 }
 
 static bool read_instant(const struct rb_node *map, const char *key, int64_t *out_us, struct rb_err *err)
@@ -233,10 +233,7 @@ static bool ends_instance(const char *type)
                                        "compute.instances.preempted",
                                        "compute.instances.deleteByMaxRunDuration",
                                        "compute.instances.stopByMaxRunDuration"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (strcmp(type, ends[i]) == 0)
-            return true;
-    return false;
+    return RB_ROW_OF(ends, type) != NULL;
 }
 
 // It is billed from the end of its insert to the beginning of the first operation that ends it.

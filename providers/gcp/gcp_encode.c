@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/text/number.h"
 #include "base/text/pattern.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_names.h"
 #include "providers/wire/percent.h"
 
@@ -169,10 +170,7 @@ static const char *disk_type_of(const char *machine_type)
 {
     static const char *const hyperdisk_only[] = {"a3-ultragpu-", "a4-", "a4x-", "c4-", "c4a-",
                                                  "c4d-",         "g4-", "h4d-", "n4-", "n4d-"};
-    for (size_t i = 0; i < sizeof hyperdisk_only / sizeof hyperdisk_only[0]; i++)
-        if (strncmp(machine_type, hyperdisk_only[i], strlen(hyperdisk_only[i])) == 0)
-            return "hyperdisk-balanced";
-    return "pd-balanced";
+    return RB_ROW_STARTING(hyperdisk_only, machine_type) ? "hyperdisk-balanced" : "pd-balanced";
 }
 
 static void put_labels(struct rb_json *j, const struct rb_gcp_label *labels, int n)
@@ -210,10 +208,7 @@ static bool needs_gvnic(const char *machine_type)
 {
     static const char *const families[] = {"a3-",  "a4-",  "a4x-", "c3-", "c3d-", "c4-",
                                            "c4a-", "c4d-", "g4-",  "n4-", "n4d-"};
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        if (strncmp(machine_type, families[i], strlen(families[i])) == 0)
-            return true;
-    return false;
+    return RB_ROW_STARTING(families, machine_type) != NULL;
 }
 
 // The address is public because ssh comes from outside.

@@ -4,6 +4,7 @@
 // v1).
 #include "base/document/doc.h"
 #include "base/document/json.h"
+#include "base/text/closest.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_verbs.h"
 #include "providers/wire/percent.h"
@@ -123,14 +124,6 @@ static bool is_among(const char *permission, const struct rb_node *list)
     return false;
 }
 
-static bool is_dispensable(const char *permission)
-{
-    for (const char *const *p = dispensable; *p; p++)
-        if (strcmp(*p, permission) == 0)
-            return true;
-    return false;
-}
-
 // The answer is {} if none of them is granted.
 static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_err *err)
 {
@@ -142,7 +135,7 @@ static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_
     const bool ok = doc.root->kind == RB_NODE_MAP && (!held || rb_node_list(held, err));
     rb_buf_clear(&p->missing);
     for (const char *const *name = rb_gcp_permissions; ok && *name; name++)
-        if (!is_among(*name, held) && !is_dispensable(*name))
+        if (!is_among(*name, held) && !rb_is_one_of(*name, dispensable))
             rb_buf_printf(&p->missing, "%s%s", p->missing.len ? ", " : "", *name);
     return ok || rb_err_set(err, RB_E_ANSWER, "answer: expected {\"permissions\": [...]}");
 }

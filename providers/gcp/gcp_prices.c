@@ -1,6 +1,7 @@
 #include "providers/gcp/gcp_prices.h"
 
 #include "base/text/number.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_encode.h"
 
 #include <inttypes.h>
@@ -41,29 +42,13 @@ static bool no_rule(const char *instance_type, struct rb_err *err)
                       instance_type);
 }
 
-static const struct family *family_of(const char *machine_type)
-{
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        if (strncmp(machine_type, families[i].prefix, strlen(families[i].prefix)) == 0)
-            return &families[i];
-    return NULL;
-}
-
-static const struct attached *attached_of(const char *accelerator)
-{
-    for (size_t i = 0; i < sizeof attached / sizeof attached[0]; i++)
-        if (strcmp(accelerator, attached[i].type) == 0)
-            return &attached[i];
-    return NULL;
-}
-
 bool rb_gcp_priced_begin(const char *instance_type, struct rb_gcp_priced *out, struct rb_err *err)
 {
     struct rb_gcp_machine_type type;
     if (!rb_gcp_machine_type_parse(instance_type, &type, err))
         return false;
-    const struct family *f = family_of(type.name);
-    const struct attached *a = type.n_accelerators > 0 ? attached_of(type.accelerator) : NULL;
+    const struct family *f = RB_ROW_STARTING(families, type.name);
+    const struct attached *a = type.n_accelerators > 0 ? RB_ROW_OF(attached, type.accelerator) : NULL;
     if (!f || (type.n_accelerators > 0 && !a))
         return no_rule(instance_type, err);
     *out = (struct rb_gcp_priced){

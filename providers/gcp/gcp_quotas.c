@@ -5,6 +5,7 @@
 // ever granted, else against the ordinary one. NOT_FOUND: a type that no zone of the region sells.
 // Source: "Allocation quotas" (Compute Engine documentation) and the metrics of Quota in its API (compute v1).
 #include "base/document/doc.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_verbs.h"
 #include "providers/wire/percent.h"
@@ -84,17 +85,15 @@ struct count {
 
 static const char *gpu_metric(const char *accelerator)
 {
-    static const struct {
+    static const struct row {
         const char *accelerator, *metric;
     } rows[] = {
         {"T4", "NVIDIA_T4_GPUS"},     {"P4", "NVIDIA_P4_GPUS"},     {"P100", "NVIDIA_P100_GPUS"},
         {"V100", "NVIDIA_V100_GPUS"}, {"L4", "NVIDIA_L4_GPUS"},     {"A100", "NVIDIA_A100_GPUS"},
         {"K80", "NVIDIA_K80_GPUS"},   {"H100", "NVIDIA_H100_GPUS"}, {"A100-80GB", "NVIDIA_A100_80GB_GPUS"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].accelerator, accelerator) == 0)
-            return rows[i].metric;
-    return NULL;
+    const struct row *row = RB_ROW_OF(rows, accelerator);
+    return row ? row->metric : NULL;
 }
 
 static bool has_gpus(const struct rb_demand *d)

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/errors/log.h"
 #include "base/text/units.h"
+#include "base/text/table.h"
 #include "providers/gcp/google_credentials.h"
 #include "providers/gcp/google_jwt.h"
 #include "providers/wire/api_call.h"
@@ -94,10 +95,7 @@ static const char *member_text(const struct rb_doc *doc, const char *key)
 static bool is_transient(long status, const char *error)
 {
     static const char *const transient[] = {"internal_failure", "server_error", "temporarily_unavailable"};
-    for (size_t i = 0; i < sizeof transient / sizeof transient[0]; i++)
-        if (strcmp(error, transient[i]) == 0)
-            return true;
-    return status == 408 || status >= 500;
+    return RB_ROW_OF(transient, error) || status == 408 || status >= 500;
 }
 
 // {"error": "invalid_grant", "error_description": "Invalid JWT: ..."}

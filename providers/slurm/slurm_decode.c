@@ -1,6 +1,7 @@
 #include "providers/slurm/slurm_decode.h"
 
 #include "base/text/units.h"
+#include "base/text/table.h"
 #include "providers/wire/untrusted.h"
 
 #include <inttypes.h>
@@ -86,14 +87,6 @@ static const struct state {
     {"UPDATE_DB", RB_INSTANCE_TERMINATED, true},
 };
 
-static const struct state *find_state(const char *name)
-{
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
-        if (strcmp(states[i].name, name) == 0)
-            return &states[i];
-    return NULL;
-}
-
 // A flag is more specific than the base state beside it; of several flags the most final one counts.
 static void add_state(const struct state *s, const struct state **out)
 {
@@ -109,7 +102,7 @@ static bool read_state(const struct rb_node *job, const char **out_name, enum rb
     const struct state *found = NULL, *base = NULL;
     const struct rb_node *word = n && n->kind == RB_NODE_LIST ? n->first : n;
     for (; word; word = n->kind == RB_NODE_LIST ? word->next : NULL) {
-        const struct state *s = word->kind == RB_NODE_STRING ? find_state(word->text) : NULL;
+        const struct state *s = word->kind == RB_NODE_STRING ? RB_ROW_OF(states, word->text) : NULL;
         if (!s)
             return rb_err_set(err, RB_E_ANSWER, "answer: job_state: expected a state of a job, got \"%.40s\"",
                               word->kind == RB_NODE_STRING ? word->text : "");

@@ -2,6 +2,7 @@
 // entries that a careless client takes for it: the same under Windows, and as capacity that was reserved before, at no
 // price.
 #include "providers/mock/ec2/mock_aws_json.h"
+#include "base/text/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static bool invalid(struct rb_mock_json_call *call, const char *what)
 
 static const char *attribute(const struct product *p, const char *field)
 {
-    const struct {
+    const struct row {
         const char *field, *value;
     } attributes[] = {
         {"servicecode", "AmazonEC2"},
@@ -50,10 +51,8 @@ static const char *attribute(const struct product *p, const char *field)
         {"operatingSystem", p->variant == WINDOWS ? "Windows" : "Linux"},
         {"capacitystatus", p->variant == RESERVED ? "AllocatedCapacityReservation" : "Used"},
     };
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        if (strcmp(attributes[i].field, field) == 0)
-            return attributes[i].value;
-    return NULL;
+    const struct row *row = RB_ROW_OF(attributes, field);
+    return row ? row->value : NULL;
 }
 
 static bool check_filter(struct rb_mock_json_call *call, const struct rb_node *filter)
@@ -179,18 +178,10 @@ static void write_page(struct rb_mock_json_call *call, struct question *q)
     }
 }
 
-static bool is_list_region(const char *region)
-{
-    for (size_t i = 0; i < sizeof list_regions / sizeof *list_regions; i++)
-        if (strcmp(list_regions[i], region) == 0)
-            return true;
-    return false;
-}
-
 bool rb_mock_get_products(struct rb_mock_json_call *call)
 {
     struct question q;
-    if (!is_list_region(call->region))
+    if (!RB_ROW_OF(list_regions, call->region))
         return rb_mock_json_refuse(call, 400, "InvalidSignatureException",
                                    "Credential should be scoped to a region that serves the price list, not %.40s",
                                    call->region);

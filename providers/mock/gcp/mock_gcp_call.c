@@ -1,5 +1,6 @@
 // Refusals, queries, pages and the small parts of resources.
 #include "providers/mock/gcp/mock_gcp_call.h"
+#include "base/text/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,10 +93,8 @@ const char *rb_gcp_without_host(struct rb_mock_gcp_call *call, const char *link)
     const char *host = rb_exchange_header(call->request, "Host");
     const char *const hosts[] = {RB_GCP_LINK, "https://compute.googleapis.com/compute/v1/",
                                  rb_arena_printf(call->arena, "http://%s/compute/v1/", host ? host : "")};
-    for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++)
-        if (strncmp(link, hosts[k], strlen(hosts[k])) == 0)
-            return link + strlen(hosts[k]);
-    return link;
+    const char *const *own = RB_ROW_STARTING(hosts, link);
+    return own ? link + strlen(*own) : link;
 }
 
 bool rb_gcp_read_link(struct rb_mock_gcp_call *call, const char *field, const char *link, const char *collection,
