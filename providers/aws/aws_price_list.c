@@ -50,12 +50,6 @@ void rb_aws_price_list_encode(const char *region, const char *instance_type, con
 
 // --- the answer ---
 
-static const char *text(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *n = rb_node_member(map, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
-
 static const struct rb_node *children_of(const struct rb_node *n)
 {
     return n && n->kind == RB_NODE_MAP ? n->first : NULL;
@@ -63,7 +57,7 @@ static const struct rb_node *children_of(const struct rb_node *n)
 
 static bool is_absent_or(const struct rb_node *attributes, const char *attribute, const char *value)
 {
-    const char *found = text(attributes, attribute);
+    const char *found = rb_node_member_text(attributes, attribute);
     return !*found || strcmp(found, value) == 0;
 }
 
@@ -72,9 +66,9 @@ static bool is_absent_or(const struct rb_node *attributes, const char *attribute
 static bool is_wanted(const struct rb_node *attributes, const char *region)
 {
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        if (strcmp(text(attributes, wanted[i].attribute), wanted[i].value) != 0)
+        if (strcmp(rb_node_member_text(attributes, wanted[i].attribute), wanted[i].value) != 0)
             return false;
-    return strcmp(text(attributes, "regionCode"), region) == 0 &&
+    return strcmp(rb_node_member_text(attributes, "regionCode"), region) == 0 &&
            is_absent_or(attributes, "marketoption", "OnDemand") &&
            is_absent_or(attributes, "locationType", "AWS Region");
 }
@@ -92,9 +86,9 @@ static bool odd(const char *instance_type, const char *what, struct rb_err *err)
 static bool read_dimension(const struct rb_node *dimension, const char *instance_type, struct rb_rate *rate,
                            struct rb_err *err)
 {
-    const char *usd = text(rb_node_member(dimension, "pricePerUnit"), "USD");
+    const char *usd = rb_node_member_text(rb_node_member(dimension, "pricePerUnit"), "USD");
     struct rb_rate found;
-    if (strcmp(text(dimension, "unit"), "Hrs") != 0 || !*usd)
+    if (strcmp(rb_node_member_text(dimension, "unit"), "Hrs") != 0 || !*usd)
         return odd(instance_type, "expected a price in USD by the hour (Hrs)", err);
     if (is_zero(usd))
         return true;
@@ -131,7 +125,7 @@ static bool read_product(const struct rb_node *root, const char *region, struct 
                          struct rb_aws_prices *page, struct rb_err *err)
 {
     const struct rb_node *attributes = rb_node_member(rb_node_member(root, "product"), "attributes");
-    const char *instance_type = text(attributes, "instanceType");
+    const char *instance_type = rb_node_member_text(attributes, "instanceType");
     struct rb_rate rate = {0};
     if (!is_wanted(attributes, region))
         return true;
@@ -158,7 +152,7 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
                       struct rb_aws_prices *page, struct rb_err *err)
 {
     const struct rb_node *list = rb_node_member(root, "PriceList");
-    const char *next = text(root, "NextToken");
+    const char *next = rb_node_member_text(root, "NextToken");
     if (!list || list->kind != RB_NODE_LIST)
         return rb_err_set(err, RB_E_ANSWER, "answer: PriceList: expected a list");
     page->prices = rb_arena_array(arena, (size_t)list->n_children, sizeof *page->prices);

@@ -279,13 +279,6 @@ static void put_service_account(struct rb_json *j, const char *email)
                     email);
 }
 
-static void put_description(struct rb_json *j, const struct rb_launch *l)
-{
-    for (int i = 0; i < l->n_tags; i++)
-        if (strcmp(l->tags[i].key, "Name") == 0)
-            rb_json_kstring(j, "description", l->tags[i].value);
-}
-
 // The common properties of every machine of the launch.
 struct properties {
     struct rb_gcp_machine_type type;
@@ -301,7 +294,7 @@ static bool read_properties(const struct rb_launch *l, struct properties *out, s
 
 static void put_properties(struct rb_json *j, const struct rb_launch *l, const char *zone, const struct properties *p)
 {
-    put_description(j, l);
+    rb_json_put(j, "description: %s", rb_launch_tag(l, "Name"));
     put_zonal(j, l, "machineType", zone, "machineTypes", p->type.name);
     put_labels(j, p->labels, p->n_labels);
     put_disk(j, l, zone, &p->type, p->labels, p->n_labels);

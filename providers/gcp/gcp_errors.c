@@ -75,7 +75,7 @@ static const char *text_of(const struct rb_node *map, const char *key)
 // The first element of a list that has that member; NULL if none.
 static const struct rb_node *first_with(const struct rb_node *list, const char *key)
 {
-    const struct rb_node *n = list && list->kind == RB_NODE_LIST ? list->first : NULL;
+    const struct rb_node *n = rb_node_first(list);
     while (n && !rb_node_member(n, key))
         n = n->next;
     return n;

@@ -417,14 +417,6 @@ static void rotate_zones(struct launch *l, const char *key)
     l->zones.zones = zones;
 }
 
-static const char *tag(const struct rb_launch *what, const char *key)
-{
-    for (int i = 0; i < what->n_tags; i++)
-        if (strcmp(what->tags[i].key, key) == 0)
-            return what->tags[i].value;
-    return NULL;
-}
-
 static bool decode_sold(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct launch *l = arg;
@@ -438,7 +430,7 @@ static void zones_known(void *arg, const struct rb_err *err)
     if (err) {
         finish(l, err);
     } else if (l->zones.n > 0) {
-        const char *run_id = tag(&l->what, "rb:run-id");
+        const char *run_id = rb_launch_tag(&l->what, "rb:run-id");
         rotate_zones(l, run_id ? run_id : l->what.token);
         find(l);
     } else {
@@ -472,7 +464,7 @@ void rb_gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_launc
     struct rb_err err;
     l->gcp = p->state;
     rb_launch_copy(&l->arena, what, &l->what);
-    l->launch_id = tag(&l->what, "rb:launch-id");
+    l->launch_id = rb_launch_tag(&l->what, "rb:launch-id");
     l->count = rb_launch_count(&l->what);
     l->names = rb_arena_array(&l->arena, (size_t)l->count, sizeof *l->names);
     l->fn = fn;

@@ -245,11 +245,6 @@ static void region_known(void *arg, const struct rb_err *err)
 
 // --- the machines
 
-static const struct rb_node *first_of(const struct rb_node *list)
-{
-    return list && list->kind == RB_NODE_LIST ? list->first : NULL;
-}
-
 // A machine type is the same in all zones that have it.
 static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err *err)
 {
@@ -261,7 +256,7 @@ static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err 
     const struct rb_node *scopes = rb_node_member(doc.root, "items");
     bool ok = true;
     for (const struct rb_node *z = scopes && scopes->kind == RB_NODE_MAP ? scopes->first : NULL; z && ok; z = z->next) {
-        const struct rb_node *machine = first_of(rb_node_member(z, "machineTypes"));
+        const struct rb_node *machine = rb_node_first(rb_node_member(z, "machineTypes"));
         if (machine && strncmp(z->key, "zones/", 6) == 0 &&
             strncmp(z->key + 6, s->gcp->region, strlen(s->gcp->region)) == 0)
             ok = rb_node_double(rb_node_member(machine, "guestCpus"), 1, 1e5, &cpus, err);

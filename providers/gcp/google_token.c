@@ -86,12 +86,6 @@ static bool decode_token(void *arg, const char *body, size_t n, struct rb_err *e
     return rb_doc_parse_json(&doc, "answer", body, n, err) && read_token(arg, doc.root, err);
 }
 
-static const char *member_text(const struct rb_doc *doc, const char *key)
-{
-    const struct rb_node *n = rb_node_member(doc->root, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
-
 static bool is_transient(long status, const char *error)
 {
     static const char *const transient[] = {"internal_failure", "server_error", "temporarily_unavailable"};
@@ -104,7 +98,7 @@ static enum rb_api_reaction judge_refusal(long status, const char *body, size_t 
     RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     char error[64] = "", description[400] = "";
     if (rb_doc_parse_json(&doc, "answer", body, n, NULL)) {
-        const char *e = member_text(&doc, "error"), *d = member_text(&doc, "error_description");
+        const char *e = rb_node_member_text(doc.root, "error"), *d = rb_node_member_text(doc.root, "error_description");
         rb_log_sanitise(e, strlen(e), error, sizeof error);
         rb_log_sanitise(d, strlen(d), description, sizeof description);
     }
