@@ -60,12 +60,8 @@ static void page_known(void *arg, const struct rb_err *failed)
 
 static void ask(struct listing *l)
 {
-    struct rb_api_call call = {.name = l->source->call_name,
-                               .max_tries = LIST_TRIES,
-                               .arg = l,
-                               .decode = decode,
-                               .done = page_known,
-                               .drop = destroy};
+    struct rb_api_call call = rb_api_call_new(l->source->call_name, LIST_TRIES, l, decode, page_known);
+    call.drop = destroy;
     l->source->send(l->cloud, l->run_id, l->page.next_page, &call);
 }
 

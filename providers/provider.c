@@ -72,3 +72,11 @@ int rb_launch_count(const struct rb_launch *launch)
 {
     return launch->count > 1 ? launch->count : 1;
 }
+
+const char *rb_launch_tag(const struct rb_launch *launch, const char *key)
+{
+    for (int i = 0; i < launch->n_tags; i++)
+        if (strcmp(launch->tags[i].key, key) == 0)
+            return launch->tags[i].value;
+    return NULL;
+}

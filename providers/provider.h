@@ -46,6 +46,7 @@ struct rb_launch {
 // Copies the launch and every text in it.
 void rb_launch_copy(struct rb_arena *arena, const struct rb_launch *from, struct rb_launch *out);
 int rb_launch_count(const struct rb_launch *launch); // how many machines it requests
+const char *rb_launch_tag(const struct rb_launch *launch, const char *key); // its value, NULL: no such tag
 
 enum rb_instance_state {
     RB_INSTANCE_PENDING,

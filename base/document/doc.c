@@ -82,6 +82,17 @@ const struct rb_node *rb_node_member(const struct rb_node *node, const char *key
     return n;
 }
 
+const char *rb_node_member_text(const struct rb_node *node, const char *key)
+{
+    const struct rb_node *n = rb_node_member(node, key);
+    return n && n->kind == RB_NODE_STRING ? n->text : "";
+}
+
+const struct rb_node *rb_node_first(const struct rb_node *list)
+{
+    return list && list->kind == RB_NODE_LIST ? list->first : NULL;
+}
+
 // Describes the node, for "got ...".
 static const char *describe(const struct rb_node *node, char out[static 64])
 {

@@ -57,6 +57,9 @@ bool rb_node_refuse(const struct rb_node *node, struct rb_err *err, int number, 
 // Member of a map; NULL if absent, or if node is NULL or no map. For documents of other programs, whose unknown keys
 // are no error.
 const struct rb_node *rb_node_member(const struct rb_node *node, const char *key);
+// The text of a member that is a string; "": there is none.
+const char *rb_node_member_text(const struct rb_node *node, const char *key);
+const struct rb_node *rb_node_first(const struct rb_node *list); // NULL: it is empty, or no list
 
 // Typed reads of one node. NULL node or wrong kind: error naming the path and what was expected.
 bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err *err); // borrowed from the doc

@@ -59,6 +59,8 @@ static void authorise(void *authority, struct rb_api_try *t)
 void rb_aws_send(struct rb_aws_client *c, struct rb_api_call *call)
 {
     call->method = "POST";
+    call->content_type =
+        c->target_prefix[0] ? "application/x-amz-json-1.1" : "application/x-www-form-urlencoded; charset=utf-8";
     rb_api_send(c->api, call);
 }
 

@@ -4,13 +4,9 @@
 
 #include "base/document/doc.h"
 #include "base/document/json.h"
-#include "providers/aws/aws_json_errors.h"
 #include "providers/wire/untrusted.h"
 
 #include <string.h>
-
-// The list is served in few regions and is the same in each.
-static const char list_region[] = "us-east-1";
 
 // The attributes of a product, also used as the filter.
 static const struct {
@@ -22,22 +18,16 @@ static const struct {
     {"preInstalledSw", "NA"},
 };
 
-bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,
-                                     struct rb_err *err)
+bool rb_aws_price_list_check(const char *region, struct rb_err *err)
 {
-    struct rb_aws_client_config list = *config;
     static const char *const elsewhere[] = {"cn-", "us-gov-", "eusc-"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
-        if (strncmp(config->region, elsewhere[i], strlen(elsewhere[i])) == 0)
+        if (strncmp(region, elsewhere[i], strlen(elsewhere[i])) == 0)
             return rb_err_set(err, RB_E_CLOUD_PRICES,
                               "aws/%s: its price list is another partition's and is not read here; import a price list "
                               "of your own (rbprofile import prices.csv)",
-                              config->region);
-    list.service = "pricing";
-    list.region = list_region;
-    list.target_prefix = "AWSPriceListService.";
-    list.judge = rb_aws_json_judge;
-    return rb_aws_client_create(&list, out, err);
+                              region);
+    return true;
 }
 
 static void put_filter(struct rb_json *j, const char *field, const char *value)
@@ -60,12 +50,6 @@ void rb_aws_price_list_encode(const char *region, const char *instance_type, con
 
 // --- the answer ---
 
-static const char *text(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *n = rb_node_member(map, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
-
 static const struct rb_node *children_of(const struct rb_node *n)
 {
     return n && n->kind == RB_NODE_MAP ? n->first : NULL;
@@ -73,7 +57,7 @@ static const struct rb_node *children_of(const struct rb_node *n)
 
 static bool is_absent_or(const struct rb_node *attributes, const char *attribute, const char *value)
 {
-    const char *found = text(attributes, attribute);
+    const char *found = rb_node_member_text(attributes, attribute);
     return !*found || strcmp(found, value) == 0;
 }
 
@@ -82,9 +66,9 @@ static bool is_absent_or(const struct rb_node *attributes, const char *attribute
 static bool is_wanted(const struct rb_node *attributes, const char *region)
 {
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        if (strcmp(text(attributes, wanted[i].attribute), wanted[i].value) != 0)
+        if (strcmp(rb_node_member_text(attributes, wanted[i].attribute), wanted[i].value) != 0)
             return false;
-    return strcmp(text(attributes, "regionCode"), region) == 0 &&
+    return strcmp(rb_node_member_text(attributes, "regionCode"), region) == 0 &&
            is_absent_or(attributes, "marketoption", "OnDemand") &&
            is_absent_or(attributes, "locationType", "AWS Region");
 }
@@ -102,9 +86,9 @@ static bool odd(const char *instance_type, const char *what, struct rb_err *err)
 static bool read_dimension(const struct rb_node *dimension, const char *instance_type, struct rb_rate *rate,
                            struct rb_err *err)
 {
-    const char *usd = text(rb_node_member(dimension, "pricePerUnit"), "USD");
+    const char *usd = rb_node_member_text(rb_node_member(dimension, "pricePerUnit"), "USD");
     struct rb_rate found;
-    if (strcmp(text(dimension, "unit"), "Hrs") != 0 || !*usd)
+    if (strcmp(rb_node_member_text(dimension, "unit"), "Hrs") != 0 || !*usd)
         return odd(instance_type, "expected a price in USD by the hour (Hrs)", err);
     if (is_zero(usd))
         return true;
@@ -141,7 +125,7 @@ static bool read_product(const struct rb_node *root, const char *region, struct 
                          struct rb_aws_prices *page, struct rb_err *err)
 {
     const struct rb_node *attributes = rb_node_member(rb_node_member(root, "product"), "attributes");
-    const char *instance_type = text(attributes, "instanceType");
+    const char *instance_type = rb_node_member_text(attributes, "instanceType");
     struct rb_rate rate = {0};
     if (!is_wanted(attributes, region))
         return true;
@@ -168,7 +152,7 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
                       struct rb_aws_prices *page, struct rb_err *err)
 {
     const struct rb_node *list = rb_node_member(root, "PriceList");
-    const char *next = text(root, "NextToken");
+    const char *next = rb_node_member_text(root, "NextToken");
     if (!list || list->kind != RB_NODE_LIST)
         return rb_err_set(err, RB_E_ANSWER, "answer: PriceList: expected a list");
     page->prices = rb_arena_array(arena, (size_t)list->n_children, sizeof *page->prices);

@@ -5,13 +5,10 @@
 
 #include "base/arena.h"
 #include "profiles/catalog/catalog.h"
-#include "providers/aws/aws_client.h"
+#include "base/text/buf.h"
 
-// A client for GetProducts about that region: rb_aws_client_create with service, target and the list's own region
-// filled in. Errors, besides those: PRICE, a partition whose list is not sold in USD or not to be had with its
-// credentials.
-bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,
-                                     struct rb_err *err);
+// Can the region's prices be read? PRICE: a partition whose list is not sold in USD or not to be had with its credentials.
+bool rb_aws_price_list_check(const char *region, struct rb_err *err);
 
 // Linux on shared hardware, nothing preinstalled. instance_type NULL: all types; page NULL: the first.
 void rb_aws_price_list_encode(const char *region, const char *instance_type, const char *page, struct rb_buf *out);

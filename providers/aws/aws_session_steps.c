@@ -5,17 +5,16 @@
 #include "base/errors/log.h"
 #include "base/text/units.h"
 #include "providers/aws/aws_endpoint.h"
-#include "providers/aws/aws_json_errors.h"
+#include "providers/aws/aws_errors.h"
 #include "providers/aws/aws_sign.h"
-#include "providers/aws/sigv4.h"
-#include "providers/ec2/ec2_errors.h"
+#include "providers/wire/percent.h"
 #include "providers/wire/private_file.h"
 #include "providers/wire/xml.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char instance_path[] = "/latest/meta-data/iam/security-credentials/";
+#define INSTANCE_PATH "/latest/meta-data/iam/security-credentials/"
 static const int64_t near_timeout_us = 2 * RB_US_PER_S; // of what is on this machine's own link
 static const char form[] = "application/x-www-form-urlencoded; charset=utf-8";
 enum { TRIES = 3 };
@@ -94,23 +93,13 @@ static void signed_by_what_was_found(void *authority, struct rb_api_try *t)
 
 // --- what is asked ---
 
-static void put(struct rb_buf *out, const char *name, const char *value)
-{
-    rb_buf_printf(out, "&%s=", name);
-    rb_sigv4_encode(value, strlen(value), out);
-}
-
 static void put_role(const struct rb_aws_role *role, const char *action, struct rb_buf *out)
 {
     char duration[32];
-    rb_buf_printf(out, "Action=%s&Version=2011-06-15", action);
-    put(out, "RoleArn", role->arn);
-    put(out, "RoleSessionName", role->session_name);
-    if (role->external_id[0])
-        put(out, "ExternalId", role->external_id);
     snprintf(duration, sizeof duration, "%lld", (long long)role->duration_s);
-    if (role->duration_s > 0)
-        put(out, "DurationSeconds", duration);
+    rb_percent_put(out, "Action=%s&Version=2011-06-15&RoleArn=%s&RoleSessionName=%s&ExternalId=%s&DurationSeconds=%s",
+                   action, role->arn, role->session_name, role->external_id[0] ? role->external_id : NULL,
+                   role->duration_s > 0 ? duration : NULL);
 }
 
 static void ask_role(const struct rb_aws_session *s, struct rb_api_call *call)
@@ -121,15 +110,13 @@ static void ask_role(const struct rb_aws_session *s, struct rb_api_call *call)
 static void ask_web_identity(const struct rb_aws_session *s, struct rb_api_call *call)
 {
     put_role(&s->identity.web_role, "AssumeRoleWithWebIdentity", &call->body);
-    put(&call->body, "WebIdentityToken", s->identity.token);
+    rb_percent_put(&call->body, "&WebIdentityToken=%s", s->identity.token);
 }
 
 static void ask_sso(const struct rb_aws_session *s, struct rb_api_call *call)
 {
-    rb_buf_puts(&call->target, "/federation/credentials?role_name=");
-    rb_sigv4_encode(s->identity.sso_role, strlen(s->identity.sso_role), &call->target);
-    rb_buf_puts(&call->target, "&account_id=");
-    rb_sigv4_encode(s->identity.account, strlen(s->identity.account), &call->target);
+    rb_percent_put(&call->target, "/federation/credentials?role_name=%s&account_id=%s", s->identity.sso_role,
+                   s->identity.account);
 }
 
 static void ask_instance_token(const struct rb_aws_session *s, struct rb_api_call *call)
@@ -141,13 +128,12 @@ static void ask_instance_token(const struct rb_aws_session *s, struct rb_api_cal
 static void ask_instance_role(const struct rb_aws_session *s, struct rb_api_call *call)
 {
     (void)s;
-    rb_buf_puts(&call->target, instance_path);
+    rb_buf_puts(&call->target, INSTANCE_PATH);
 }
 
 static void ask_instance_keys(const struct rb_aws_session *s, struct rb_api_call *call)
 {
-    rb_buf_puts(&call->target, instance_path);
-    rb_sigv4_encode(s->instance_role, strlen(s->instance_role), &call->target);
+    rb_percent_put(&call->target, INSTANCE_PATH "%s", s->instance_role);
 }
 
 static void ask_container(const struct rb_aws_session *s, struct rb_api_call *call)
@@ -279,9 +265,10 @@ static const struct step {
     [RB_AWS_STEP_CONTAINER] = {"keys of the container", "GET", NULL, rb_aws_json_judge, with_container_token,
                                ask_container, decode_keys},
     [RB_AWS_STEP_SSO] = {"GetRoleCredentials", "GET", "sso", rb_aws_json_judge, with_bearer, ask_sso, decode_sso},
-    [RB_AWS_STEP_WEB_IDENTITY] = {"AssumeRoleWithWebIdentity", "POST", "sts", rb_ec2_judge, NULL, ask_web_identity,
-                                  decode_sts},
-    [RB_AWS_STEP_ROLE] = {"AssumeRole", "POST", "sts", rb_ec2_judge, signed_by_what_was_found, ask_role, decode_sts},
+    [RB_AWS_STEP_WEB_IDENTITY] = {"AssumeRoleWithWebIdentity", "POST", "sts", rb_aws_query_judge, NULL,
+                                  ask_web_identity, decode_sts},
+    [RB_AWS_STEP_ROLE] = {"AssumeRole", "POST", "sts", rb_aws_query_judge, signed_by_what_was_found, ask_role,
+                          decode_sts},
 };
 
 bool rb_aws_step_begin(struct rb_aws_session *s, char endpoint[static 512], struct rb_api_config *config,

@@ -146,16 +146,3 @@ void rb_sigv4_authorization(const struct rb_sigv4_request *r, const char *access
     append_signed_names(out, sorted, r->n_headers);
     rb_buf_printf(out, ", Signature=%s", signature);
 }
-
-void rb_sigv4_encode(const char *s, size_t n, struct rb_buf *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)s[i];
-        const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                                c == '-' || c == '_' || c == '.' || c == '~';
-        if (unreserved)
-            rb_buf_putc(out, (char)c);
-        else
-            rb_buf_printf(out, "%%%02X", c);
-    }
-}

@@ -27,7 +27,5 @@ void rb_sigv4_signature(const struct rb_sigv4_request *r, const char *secret_key
 // "AWS4-HMAC-SHA256 Credential=..., SignedHeaders=..., Signature=..."
 void rb_sigv4_authorization(const struct rb_sigv4_request *r, const char *access_key, const char *secret_key,
                             struct rb_buf *out);
-// Percent-encoding of RFC 3986 with unreserved A-Za-z0-9-_.~; space is %20.
-void rb_sigv4_encode(const char *s, size_t n, struct rb_buf *out);
 
 #endif

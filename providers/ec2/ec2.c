@@ -3,22 +3,12 @@
 #include "providers/ec2/ec2.h"
 
 #include "base/clock.h"
-#include "providers/aws/aws_client.h"
 #include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_identity.h"
-#include "providers/aws/aws_price_list.h"
+#include "providers/aws/aws_errors.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
-#include "providers/ec2/ec2_errors.h"
-#include "providers/ec2/ec2_lease.h"
-#include "providers/ec2/ec2_offers.h"
-#include "providers/ec2/ec2_placement.h"
-#include "providers/ec2/ec2_preflight.h"
-#include "providers/ec2/ec2_quotas.h"
-#include "providers/ec2/ec2_regions.h"
-#include "providers/ec2/ssm.h"
-#include "providers/listing.h"
-#include "providers/refusal.h"
+#include "providers/ec2/ec2_verbs.h"
 #include "providers/wire/http.h"
 
 #include <stdio.h>
@@ -29,20 +19,9 @@ enum { CHANGE_TRIES = 5, DESCRIBE_TRIES = 3 };
 
 static const char loopback_image[] = "ami-00000000000000000"; // a mock cloud does not boot it anyway
 
-struct ec2 {
-    const struct rb_loop *loop;
-    struct rb_aws_client *client;
-    struct rb_aws_client_config config;              // of the clients of other services; its region is ours
-    struct rb_aws_client *ssm, *price_list, *quotas; // NULL: not needed so far
-    char infra[80], region[64];
-    char group[256];       // placement group known to be there; "": none
-    char (*never_ran)[32]; // [n_never_ran] instances that were pending when they were ended: nothing is billed for them
-    int n_never_ran;
-};
-
 struct launch {
     struct rb_arena arena;
-    struct ec2 *ec2;
+    struct rb_ec2 *ec2;
     struct rb_launch what;              // deep copy
     const char *image_id, *root_device; // root_device: only if a disk size is requested
     struct rb_instance *instances;      // [rb_launch_count(&what)]
@@ -52,7 +31,7 @@ struct launch {
 
 struct look {
     struct rb_arena arena;
-    struct ec2 *ec2;
+    struct rb_ec2 *ec2;
     const char *id;
     struct rb_instance_page found; // that one
     rb_launch_fn *fn;
@@ -61,22 +40,44 @@ struct look {
 
 struct ending {
     struct rb_arena arena;
-    struct ec2 *ec2;
+    struct rb_ec2 *ec2;
     const char *id;
     rb_terminate_fn *fn;
     void *arg;
 };
 
-static struct rb_api_call new_call(const char *name, bool mutating, void *arg)
+// --- what the verbs share ---
+
+struct rb_aws_client *rb_ec2_service(struct rb_ec2 *ec2, enum rb_ec2_service service, struct rb_err *err)
 {
-    return (struct rb_api_call){
-        .name = name,
-        .content_type = RB_EC2_CONTENT_TYPE,
-        .mutating = mutating,
-        .max_tries = mutating ? CHANGE_TRIES : DESCRIBE_TRIES,
-        .arg = arg,
+    static const struct {
+        const char *name, *target_prefix;
+        const char *region; // that serves it for all; NULL: each its own
+    } services[RB_EC2_N_SERVICES] = {
+        [RB_EC2_SSM] = {"ssm", "AmazonSSM.", NULL},
+        [RB_EC2_PRICE_LIST] = {"pricing", "AWSPriceListService.", "us-east-1"},
+        [RB_EC2_SERVICE_QUOTAS] = {"servicequotas", "ServiceQuotasV20190624.", NULL},
     };
+    struct rb_aws_client_config config = ec2->config;
+    config.service = services[service].name;
+    config.target_prefix = services[service].target_prefix;
+    config.region = services[service].region ? services[service].region : ec2->region;
+    config.judge = rb_aws_json_judge;
+    if (!ec2->services[service] && !rb_aws_client_create(&config, &ec2->services[service], err))
+        return NULL;
+    return ec2->services[service];
 }
+
+const char *rb_ec2_image_of(const struct rb_ec2 *ec2, const struct rb_launch *what, struct rb_err *err)
+{
+    if (what->image_id || rb_aws_client_is_loopback(ec2->client))
+        return what->image_id ? what->image_id : loopback_image;
+    rb_err_set(err, RB_E_IMAGE, "%s: no image; give resources.image_id an entry such as {%s: ami-...}", ec2->infra,
+               ec2->infra);
+    return NULL;
+}
+
+// --- launch ---
 
 static void launch_destroy(void *arg)
 {
@@ -104,10 +105,9 @@ static bool decode_launch(void *arg, const char *body, size_t n, struct rb_err *
 
 static void run_instances(struct launch *l)
 {
-    struct rb_api_call call = new_call("RunInstances", true, l);
+    struct rb_api_call call = rb_api_call_new("RunInstances", CHANGE_TRIES, l, decode_launch, launch_done);
     rb_ec2_encode_run(&l->what, l->image_id, l->root_device, &call.body);
-    call.decode = decode_launch;
-    call.done = launch_done;
+    call.mutating = true;
     call.drop = launch_destroy;
     rb_aws_send(l->ec2->client, &call);
 }
@@ -130,10 +130,8 @@ static void image_known(void *arg, const struct rb_err *err)
 // Only the image knows under which name its root disk is attached; another name would add a disk instead of sizing it.
 static void describe_image(struct launch *l)
 {
-    struct rb_api_call call = new_call("DescribeImages", false, l);
+    struct rb_api_call call = rb_api_call_new("DescribeImages", DESCRIBE_TRIES, l, decode_image, image_known);
     rb_ec2_encode_image(l->image_id, &call.body);
-    call.decode = decode_image;
-    call.done = image_known;
     call.drop = launch_destroy;
     rb_aws_send(l->ec2->client, &call);
 }
@@ -157,18 +155,10 @@ static void group_made(void *arg, const struct rb_err *err)
     continue_launch(l);
 }
 
-static bool no_image(const struct ec2 *ec2, struct rb_err *err)
+static bool check_launch(struct launch *l, struct rb_err *err)
 {
-    return rb_err_set(err, RB_E_IMAGE, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
-                      ec2->infra, ec2->infra);
-}
-
-static bool check_launch(const struct launch *l, struct rb_err *err)
-{
-    if (!rb_ec2_check_launch(&l->what, err))
+    if (!rb_ec2_check_launch(&l->what, err) || !(l->image_id = rb_ec2_image_of(l->ec2, &l->what, err)))
         return false;
-    if (!l->image_id)
-        return no_image(l->ec2, err);
     if (rb_ssm_parameter_of(l->image_id))
         return rb_err_set(err, RB_E_LAUNCH, "%s: image %s was not looked up before the launch", l->ec2->infra,
                           l->image_id); // its image may change between two tries
@@ -177,40 +167,32 @@ static bool check_launch(const struct launch *l, struct rb_err *err)
     return true;
 }
 
-static void refuse(struct ec2 *ec2, struct rb_api_call *call, const struct rb_err *err,
-                   void (*done)(void *, const struct rb_err *), void (*drop)(void *))
-{
-    call->done = done;
-    call->drop = drop;
-    rb_aws_refuse(ec2->client, call, err);
-}
-
 static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
 {
-    struct ec2 *ec2 = p->state;
+    struct rb_ec2 *ec2 = p->state;
     struct launch *l = rb_api_state_create(sizeof *l);
     l->ec2 = ec2;
     l->fn = fn;
     l->arg = arg;
     rb_launch_copy(&l->arena, what, &l->what);
     l->instances = rb_arena_array(&l->arena, (size_t)rb_launch_count(what), sizeof *l->instances);
-    l->image_id = l->what.image_id;
-    if (!l->image_id && rb_aws_client_is_loopback(ec2->client))
-        l->image_id = loopback_image;
     struct rb_err err = {0};
     if (!check_launch(l, &err)) {
-        struct rb_api_call call = new_call("RunInstances", false, l);
-        refuse(ec2, &call, &err, launch_done, launch_destroy);
+        struct rb_api_call call = rb_api_call_new("RunInstances", 1, l, NULL, launch_done);
+        call.drop = launch_destroy;
+        rb_aws_refuse(ec2->client, &call, &err);
     } else if (l->what.placement_group && strcmp(l->what.placement_group, ec2->group) != 0) {
-        rb_ec2_make_group(ec2->client, &l->what, group_made, launch_destroy, l);
+        rb_ec2_make_group(ec2, &l->what, group_made, launch_destroy, l);
     } else {
         continue_launch(l);
     }
 }
 
+// --- list and look ---
+
 // EC2 gives every instance a launchTime. Those of which its answer to TerminateInstances said that they were pending
 // have none for us; where that answer was lost, an instance counts as having run: unknown is never free.
-static void forget_launch_times(const struct ec2 *ec2, struct rb_instance_page *page)
+static void forget_launch_times(const struct rb_ec2 *ec2, struct rb_instance_page *page)
 {
     for (int i = 0; i < page->n; i++)
         for (int k = 0; k < ec2->n_never_ran; k++)
@@ -222,7 +204,7 @@ static bool decode_page(void *cloud, const char *run_id, const char *body, size_
                         struct rb_instance_page *out, struct rb_err *err)
 {
     (void)run_id; // the filter is exact
-    const struct ec2 *ec2 = cloud;
+    const struct rb_ec2 *ec2 = cloud;
     if (!rb_ec2_decode_list(body, n, ec2->region, arena, out, err))
         return false;
     forget_launch_times(ec2, out);
@@ -231,8 +213,7 @@ static bool decode_page(void *cloud, const char *run_id, const char *body, size_
 
 static void send_page(void *cloud, const char *run_id, const char *page, struct rb_api_call *call)
 {
-    const struct ec2 *ec2 = cloud;
-    call->content_type = RB_EC2_CONTENT_TYPE;
+    const struct rb_ec2 *ec2 = cloud;
     rb_ec2_encode_list(run_id, page, &call->body);
     rb_aws_send(ec2->client, call);
 }
@@ -263,19 +244,18 @@ static void look_done(void *arg, const struct rb_err *err)
 static void ec2_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
 {
     struct look *l = rb_api_state_create(sizeof *l);
+    struct rb_api_call call = rb_api_call_new("DescribeInstances", DESCRIBE_TRIES, l, decode_look, look_done);
     l->ec2 = p->state;
     l->id = rb_arena_strdup(&l->arena, id);
     l->fn = fn;
     l->arg = arg;
-    struct rb_api_call call = new_call("DescribeInstances", false, l);
     rb_ec2_encode_look(id, &call.body);
-    call.decode = decode_look;
-    call.done = look_done;
-    call.drop = rb_api_state_free;
     rb_aws_send(l->ec2->client, &call);
 }
 
-static void remember_never_ran(struct ec2 *ec2, const char *id)
+// --- terminate ---
+
+static void remember_never_ran(struct rb_ec2 *ec2, const char *id)
 {
     ec2->never_ran = rb_xrealloc(ec2->never_ran, (size_t)ec2->n_never_ran + 1, sizeof *ec2->never_ran);
     snprintf(ec2->never_ran[ec2->n_never_ran++], sizeof *ec2->never_ran, "%s", id);
@@ -302,112 +282,33 @@ static void ending_done(void *arg, const struct rb_err *err)
 // One id per call: a single bad id in a longer list would save all the others.
 static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
-    struct ec2 *ec2 = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    e->ec2 = ec2;
+    struct rb_api_call call = rb_api_call_new("TerminateInstances", CHANGE_TRIES, e, decode_ending, ending_done);
+    e->ec2 = p->state;
     e->id = rb_arena_strdup(&e->arena, id);
     e->fn = fn;
     e->arg = arg;
-    struct rb_api_call call = new_call("TerminateInstances", true, e);
     rb_ec2_encode_terminate(id, &call.body);
-    call.decode = decode_ending;
-    call.done = ending_done;
-    call.drop = rb_api_state_free;
-    rb_aws_send(ec2->client, &call);
+    call.mutating = true;
+    rb_aws_send(e->ec2->client, &call);
 }
 
-static void refuse_question(struct ec2 *ec2, const struct rb_refusal *refusal)
-{
-    struct rb_api_call call = rb_refusal_call(refusal);
-    rb_aws_refuse(ec2->client, &call, &refusal->err);
-}
-
-static bool can_look_up(struct ec2 *ec2, const char *image, struct rb_err *err)
-{
-    return !rb_ssm_parameter_of(image) || ec2->ssm || rb_ssm_client_create(&ec2->config, &ec2->ssm, err);
-}
-
-static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
-{
-    struct ec2 *ec2 = p->state;
-    struct rb_launch launch = *what;
-    struct rb_err err = {0};
-    launch.token = "preflight";
-    launch.user_data = NULL;
-    launch.placement_group = NULL; // there is none yet, and a dry run makes none
-    if (!launch.image_id && rb_aws_client_is_loopback(ec2->client))
-        launch.image_id = loopback_image;
-    bool ok = rb_ec2_check_launch(&launch, &err);
-    if (ok && !launch.image_id)
-        ok = no_image(ec2, &err);
-    if (ok && can_look_up(ec2, launch.image_id, &err))
-        rb_ec2_preflight(ec2->client, ec2->ssm, &launch, fn, arg);
-    else
-        refuse_question(ec2,
-                        &(struct rb_refusal){.err = err, .of = RB_REFUSED_PREFLIGHT, .fn.preflight = fn, .arg = arg});
-}
-
-static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
-{
-    struct ec2 *ec2 = p->state;
-    struct rb_err err;
-    if (ec2->quotas || rb_service_quotas_client_create(&ec2->config, &ec2->quotas, &err))
-        rb_ec2_quotas(ec2->client, ec2->quotas, demands, n, fn, arg);
-    else
-        refuse_question(ec2, &(struct rb_refusal){.err = err, .of = RB_REFUSED_QUOTAS, .fn.quotas = fn, .arg = arg});
-}
-
-static void ec2_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
-{
-    const struct ec2 *ec2 = p->state;
-    rb_ec2_groups(ec2->client, run_id, fn, arg);
-}
-
-static void ec2_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg)
-{
-    struct ec2 *ec2 = p->state;
-    ec2->group[0] = '\0';
-    rb_ec2_end_group(ec2->client, name, fn, arg);
-}
-
-static void ec2_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease,
-                      rb_terminate_fn *fn, void *arg)
-{
-    const struct ec2 *ec2 = p->state;
-    rb_ec2_renew(ec2->client, ids, n, lease, fn, arg);
-}
+// --- life ---
 
 static int64_t ec2_clock_us(const struct rb_provider *p)
 {
-    const struct ec2 *ec2 = p->state;
+    const struct rb_ec2 *ec2 = p->state;
     return rb_aws_client_clock_us(ec2->client);
-}
-
-static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
-{
-    const struct ec2 *ec2 = p->state;
-    rb_ec2_regions(ec2->client, fn, arg);
-}
-
-static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
-{
-    struct ec2 *ec2 = p->state;
-    struct rb_err err;
-    if (ec2->price_list || rb_aws_price_list_client_create(&ec2->config, &ec2->price_list, &err))
-        rb_ec2_offers(ec2->client, ec2->price_list, ec2->loop, ec2->infra, types, n_types, fn, arg);
-    else
-        refuse_question(ec2, &(struct rb_refusal){.err = err, .of = RB_REFUSED_OFFERS, .fn.offers = fn, .arg = arg});
 }
 
 static void ec2_destroy(struct rb_provider *p)
 {
-    struct ec2 *ec2 = p->state;
+    struct rb_ec2 *ec2 = p->state;
     if (!ec2)
         return;
     rb_aws_client_destroy(ec2->client);
-    rb_aws_client_destroy(ec2->ssm);
-    rb_aws_client_destroy(ec2->quotas);
-    rb_aws_client_destroy(ec2->price_list);
+    for (int i = 0; i < RB_EC2_N_SERVICES; i++)
+        rb_aws_client_destroy(ec2->services[i]);
     free(ec2->never_ran);
     free(ec2);
     p->state = NULL;
@@ -441,9 +342,9 @@ static bool create(const struct rb_provider_config *config, const struct rb_prov
         .service = "ec2",
         .region = config->region,
         .loopback_only = loopback_only || config->loopback_only,
-        .judge = rb_ec2_judge,
+        .judge = rb_aws_query_judge,
     };
-    struct ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
+    struct rb_ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
     ec2->loop = config->loop;
     snprintf(ec2->region, sizeof ec2->region, "%s", config->region);
     ec2->config = client;
@@ -488,11 +389,11 @@ static bool find_credentials(char out_source[static 128], struct rb_err *err)
 }
 
 // The common part of both.
-#define EC2_OPS                                                                                               \
-    .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = ec2_preflight,         \
-    .quotas = ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = ec2_renew, \
-    .clock_us = ec2_clock_us, .groups = ec2_groups, .end_group = ec2_end_group, .regions = ec2_regions,       \
-    .offers = ec2_offers, .find_credentials = find_credentials
+#define EC2_OPS                                                                                                     \
+    .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = rb_ec2_preflight,            \
+    .quotas = rb_ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = rb_ec2_renew, \
+    .clock_us = ec2_clock_us, .groups = rb_ec2_groups, .end_group = rb_ec2_end_group, .regions = rb_ec2_regions,    \
+    .offers = rb_ec2_offers, .find_credentials = find_credentials
 
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",

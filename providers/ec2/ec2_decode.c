@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/text/number.h"
+#include "base/text/table.h"
 #include "providers/wire/untrusted.h"
 #include "providers/wire/xml.h"
 
@@ -106,10 +107,7 @@ static bool failed_to_start(const char *reason_code)
 {
     static const char *const codes[] = {"Server.InsufficientInstanceCapacity", "Client.VolumeLimitExceeded",
                                         "Client.InvalidSnapshot.NotFound", "Client.InternalError"};
-    for (size_t i = 0; reason_code && i < sizeof codes / sizeof codes[0]; i++)
-        if (strcmp(codes[i], reason_code) == 0)
-            return true;
-    return false;
+    return RB_ROW_OF(codes, reason_code) != NULL;
 }
 
 // The cloud's clock says when it was launched, in whole seconds; billing counts from running, which follows soon. What
@@ -313,14 +311,6 @@ static const struct override {
     {"p5en.48xlarge", "H200", 8, 141},
 };
 
-static const struct override *override_of(const char *instance_type)
-{
-    for (size_t i = 0; i < sizeof overrides / sizeof overrides[0]; i++)
-        if (strncmp(instance_type, overrides[i].prefix, strlen(overrides[i].prefix)) == 0)
-            return &overrides[i];
-    return NULL;
-}
-
 static bool read_count(const struct rb_xml *gpu, const struct override *o, int *out)
 {
     const char *text = rb_xml_text(gpu, "count");
@@ -347,7 +337,7 @@ static bool read_gpu_memory(const struct rb_xml *gpu, const struct override *o, 
 static bool decode_gpus(const struct rb_xml *item, struct rb_ec2_machine *m)
 {
     const struct rb_xml *info = rb_xml_child(item, "gpuInfo"), *gpu = first_item(info, "gpus");
-    const struct override *o = override_of(m->instance_type);
+    const struct override *o = RB_ROW_STARTING(overrides, m->instance_type);
     m->accelerator = "CPU";
     m->gpus = 1;
     if (!info)

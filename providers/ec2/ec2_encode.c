@@ -3,38 +3,16 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "providers/aws/sigv4.h"
 #include "providers/wire/digest.h"
+#include "providers/wire/percent.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_TOKEN_LEN = 64 };
 
-static void begin(struct rb_buf *out, const char *action)
-{
-    rb_buf_printf(out, "Action=%s&Version=2016-11-15", action);
-}
-
-// Names are ours: letters, digits and dots, nothing to encode.
-__attribute__((format(printf, 3, 4))) static void put(struct rb_buf *out, const char *value, const char *name_fmt, ...)
-{
-    va_list ap;
-    rb_buf_putc(out, '&');
-    va_start(ap, name_fmt);
-    rb_buf_vprintf(out, name_fmt, ap);
-    va_end(ap);
-    rb_buf_putc(out, '=');
-    rb_sigv4_encode(value, strlen(value), out);
-}
-
-static void put_if(struct rb_buf *out, const char *value, const char *name)
-{
-    if (value)
-        put(out, value, "%s", name);
-}
+#define ACTION(name) "Action=" name "&Version=2016-11-15"
 
 static bool is_printable_ascii(const char *s)
 {
@@ -64,11 +42,10 @@ bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err)
 
 static void put_tags(const struct rb_launch *l, const char *resource, int i, struct rb_buf *out)
 {
-    put(out, resource, "TagSpecification.%d.ResourceType", i);
-    for (int t = 0; t < l->n_tags; t++) {
-        put(out, l->tags[t].key, "TagSpecification.%d.Tag.%d.Key", i, t + 1);
-        put(out, l->tags[t].value, "TagSpecification.%d.Tag.%d.Value", i, t + 1);
-    }
+    rb_percent_put(out, "&TagSpecification.%d.ResourceType=%s", i, resource);
+    for (int t = 0; t < l->n_tags; t++)
+        rb_percent_put(out, "&TagSpecification.%d.Tag.%d.Key=%s&TagSpecification.%d.Tag.%d.Value=%s", i, t + 1,
+                       l->tags[t].key, i, t + 1, l->tags[t].value);
 }
 
 // Tags are part of the launch itself: tagging afterwards would leave a moment in which a crash orphans the machine.
@@ -89,160 +66,116 @@ static void put_user_data(const char *user_data, struct rb_buf *out)
     const size_t n = strlen(user_data), size = 4 * ((n + 2) / 3) + 1;
     RB_AUTO(rb_auto_free) char *encoded = rb_xcalloc(size, 1);
     rb_base64_encode(user_data, n, encoded);
-    put(out, encoded, "UserData");
+    rb_percent_put(out, "&UserData=%s", encoded);
     explicit_bzero(encoded, size); // may hold the run's host key
 }
 
-static void put_disk(int64_t disk_gb, const char *root_device, struct rb_buf *out)
-{
-    char size[32];
-    snprintf(size, sizeof size, "%lld", (long long)disk_gb);
-    put(out, root_device, "BlockDeviceMapping.1.DeviceName");
-    put(out, size, "BlockDeviceMapping.1.Ebs.VolumeSize");
-    put(out, "gp3", "BlockDeviceMapping.1.Ebs.VolumeType");
-    put(out, "true", "BlockDeviceMapping.1.Ebs.DeleteOnTermination");
-}
-
-static void put_network(const struct rb_launch *l, struct rb_buf *out)
-{
-    put_if(out, l->zone, "Placement.AvailabilityZone");
-    put_if(out, l->placement_group, "Placement.GroupName");
-    put_if(out, l->subnet, "SubnetId");
-    for (int i = 0; i < l->n_security_groups; i++)
-        put(out, l->security_groups[i], "SecurityGroupId.%d", i + 1);
-}
-
-static void put_market(enum rb_market market, struct rb_buf *out)
-{
-    if (market != RB_MARKET_SPOT)
-        return;
-    put(out, "spot", "InstanceMarketOptions.MarketType");
-    put(out, "one-time", "InstanceMarketOptions.SpotOptions.SpotInstanceType");
-    put(out, "terminate", "InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior");
-}
-
+// Shutdown terminates: the default, stop, would keep billing the disk.
 void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const char *root_device, struct rb_buf *out)
 {
-    char count[16];
-    snprintf(count, sizeof count, "%d", rb_launch_count(l));
-    begin(out, "RunInstances");
-    put(out, l->token, "ClientToken");
-    put(out, image_id, "ImageId");
-    put(out, l->instance_type, "InstanceType");
-    put(out, count, "MinCount");
-    put(out, count, "MaxCount");
-    put(out, "terminate", "InstanceInitiatedShutdownBehavior"); // the default, stop, would keep billing the disk
-    put(out, "required", "MetadataOptions.HttpTokens");
-    put(out, "enabled", "MetadataOptions.HttpEndpoint");
-    put(out, "1", "MetadataOptions.HttpPutResponseHopLimit");
-    put_market(l->market, out);
-    put_network(l, out);
-    if (l->instance_profile)
-        put(out, l->instance_profile, "IamInstanceProfile.%s",
-            strncmp(l->instance_profile, "arn:", 4) == 0 ? "Arn" : "Name");
+    const bool by_arn = l->instance_profile && strncmp(l->instance_profile, "arn:", 4) == 0;
+    rb_percent_put(out,
+                   ACTION("RunInstances") "&ClientToken=%s&ImageId=%s&InstanceType=%s&MinCount=%d&MaxCount=%d"
+                                          "&InstanceInitiatedShutdownBehavior=terminate"
+                                          "&MetadataOptions.HttpTokens=required&MetadataOptions.HttpEndpoint=enabled"
+                                          "&MetadataOptions.HttpPutResponseHopLimit=1",
+                   l->token, image_id, l->instance_type, rb_launch_count(l), rb_launch_count(l));
+    if (l->market == RB_MARKET_SPOT)
+        rb_buf_puts(out, "&InstanceMarketOptions.MarketType=spot"
+                         "&InstanceMarketOptions.SpotOptions.SpotInstanceType=one-time"
+                         "&InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior=terminate");
+    rb_percent_put(out, "&Placement.AvailabilityZone=%s&Placement.GroupName=%s&SubnetId=%s", l->zone,
+                   l->placement_group, l->subnet);
+    for (int i = 0; i < l->n_security_groups; i++)
+        rb_percent_put(out, "&SecurityGroupId.%d=%s", i + 1, l->security_groups[i]);
+    rb_percent_put(out, by_arn ? "&IamInstanceProfile.Arn=%s" : "&IamInstanceProfile.Name=%s", l->instance_profile);
     if (l->disk_gb > 0)
-        put_disk(l->disk_gb, root_device, out);
+        rb_percent_put(out,
+                       "&BlockDeviceMapping.1.DeviceName=%s&BlockDeviceMapping.1.Ebs.VolumeSize=%jd"
+                       "&BlockDeviceMapping.1.Ebs.VolumeType=gp3&BlockDeviceMapping.1.Ebs.DeleteOnTermination=true",
+                       root_device, l->disk_gb);
     put_all_tags(l, out);
     put_user_data(l->user_data, out);
 }
 
-static void put_page(struct rb_buf *out, const char *page)
-{
-    put_if(out, page, "NextToken");
-}
-
 static void put_run_filter(const char *run_id, struct rb_buf *out)
 {
-    put(out, run_id ? "tag:rb:run-id" : "tag-key", "Filter.1.Name");
-    put(out, run_id ? run_id : "rb:owner", "Filter.1.Value.1");
+    rb_percent_put(out, "&Filter.1.Name=%s&Filter.1.Value.1=%s", run_id ? "tag:rb:run-id" : "tag-key",
+                   run_id ? run_id : "rb:owner");
 }
 
 void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out)
 {
-    begin(out, "DescribeInstances");
+    rb_buf_puts(out, ACTION("DescribeInstances"));
     put_run_filter(run_id, out);
-    put(out, "1000", "MaxResults");
-    put_page(out, page);
+    rb_percent_put(out, "&MaxResults=1000&NextToken=%s", page);
 }
 
 void rb_ec2_encode_look(const char *id, struct rb_buf *out)
 {
-    begin(out, "DescribeInstances");
-    put(out, id, "InstanceId.1");
+    rb_percent_put(out, ACTION("DescribeInstances") "&InstanceId.1=%s", id);
 }
 
 void rb_ec2_encode_terminate(const char *id, struct rb_buf *out)
 {
-    begin(out, "TerminateInstances");
-    put(out, id, "InstanceId.1");
+    rb_percent_put(out, ACTION("TerminateInstances") "&InstanceId.1=%s", id);
 }
 
 void rb_ec2_encode_tag(const char *const *ids, int n, const struct rb_tag *tag, struct rb_buf *out)
 {
-    begin(out, "CreateTags");
+    rb_buf_puts(out, ACTION("CreateTags"));
     for (int i = 0; i < n; i++)
-        put(out, ids[i], "ResourceId.%d", i + 1);
-    put(out, tag->key, "Tag.1.Key");
-    put(out, tag->value, "Tag.1.Value");
+        rb_percent_put(out, "&ResourceId.%d=%s", i + 1, ids[i]);
+    rb_percent_put(out, "&Tag.1.Key=%s&Tag.1.Value=%s", tag->key, tag->value);
 }
 
 void rb_ec2_encode_create_group(const struct rb_launch *l, struct rb_buf *out)
 {
-    static const char *const of_the_run[] = {"rb:run-id", "rb:owner"};
-    int n = 0;
-    begin(out, "CreatePlacementGroup");
-    put(out, l->placement_group, "GroupName");
-    put(out, "cluster", "Strategy");
-    for (int t = 0; t < l->n_tags; t++)
-        for (size_t k = 0; k < sizeof of_the_run / sizeof of_the_run[0]; k++)
-            if (strcmp(l->tags[t].key, of_the_run[k]) == 0) {
-                if (n++ == 0)
-                    put(out, "placement-group", "TagSpecification.1.ResourceType");
-                put(out, l->tags[t].key, "TagSpecification.1.Tag.%d.Key", n);
-                put(out, l->tags[t].value, "TagSpecification.1.Tag.%d.Value", n);
-            }
+    struct rb_tag of_the_run[2];
+    struct rb_launch tagged = {.tags = of_the_run};
+    rb_percent_put(out, ACTION("CreatePlacementGroup") "&GroupName=%s&Strategy=cluster", l->placement_group);
+    for (int t = 0; t < l->n_tags && tagged.n_tags < 2; t++)
+        if (strcmp(l->tags[t].key, "rb:run-id") == 0 || strcmp(l->tags[t].key, "rb:owner") == 0)
+            of_the_run[tagged.n_tags++] = l->tags[t];
+    if (tagged.n_tags > 0)
+        put_tags(&tagged, "placement-group", 1, out);
 }
 
 void rb_ec2_encode_groups(const char *run_id, struct rb_buf *out)
 {
-    begin(out, "DescribePlacementGroups");
+    rb_buf_puts(out, ACTION("DescribePlacementGroups"));
     put_run_filter(run_id, out);
 }
 
 void rb_ec2_encode_delete_group(const char *name, struct rb_buf *out)
 {
-    begin(out, "DeletePlacementGroup");
-    put(out, name, "GroupName");
+    rb_percent_put(out, ACTION("DeletePlacementGroup") "&GroupName=%s", name);
 }
 
 void rb_ec2_encode_image(const char *image_id, struct rb_buf *out)
 {
-    begin(out, "DescribeImages");
-    put(out, image_id, "ImageId.1");
+    rb_percent_put(out, ACTION("DescribeImages") "&ImageId.1=%s", image_id);
 }
 
 static void put_types(const char *const *types, int n, struct rb_buf *out)
 {
     for (int i = 0; i < n; i++)
-        put(out, types[i], "InstanceType.%d", i + 1);
+        rb_percent_put(out, "&InstanceType.%d=%s", i + 1, types[i]);
 }
 
 void rb_ec2_encode_machines(const char *const *types, int n, const char *page, struct rb_buf *out)
 {
-    begin(out, "DescribeInstanceTypes");
+    rb_buf_puts(out, ACTION("DescribeInstanceTypes"));
     put_types(types, n, out);
-    if (n == 0)
-        put(out, "100", "MaxResults"); // named types come in one answer
-    put_page(out, page);
+    rb_percent_put(out, "&MaxResults=%s&NextToken=%s", n == 0 ? "100" : NULL, page); // named types come in one answer
 }
 
+// From now on: the last change before it, per pool.
 void rb_ec2_encode_spot_prices(const char *const *types, int n, int64_t unix_us, const char *page, struct rb_buf *out)
 {
     char now[32];
-    begin(out, "DescribeSpotPriceHistory");
+    rb_buf_puts(out, ACTION("DescribeSpotPriceHistory"));
     put_types(types, n, out);
-    put(out, "Linux/UNIX", "ProductDescription.1");
-    put(out, rb_format_instant(unix_us, now), "StartTime"); // from now on: the last change before it, per pool
-    put(out, "1000", "MaxResults");
-    put_page(out, page);
+    rb_percent_put(out, "&ProductDescription.1=%s&StartTime=%s&MaxResults=1000&NextToken=%s", "Linux/UNIX",
+                   rb_format_instant(unix_us, now), page);
 }

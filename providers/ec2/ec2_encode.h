@@ -5,9 +5,8 @@
 #include "base/text/buf.h"
 #include "providers/provider.h"
 
-#define RB_EC2_CONTENT_TYPE "application/x-www-form-urlencoded; charset=utf-8"
-#define RB_EC2_MAX_TYPES    100 // instance types in one request, EC2's limit
-#define RB_EC2_MAX_TAGGED   1000 // resources in one CreateTags, likewise
+#define RB_EC2_MAX_TYPES  100 // instance types in one request, EC2's limit
+#define RB_EC2_MAX_TAGGED 1000 // resources in one CreateTags, likewise
 
 // Can EC2 be asked for this at all? INVALID: token, user-data, missing image, ...
 bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err);

@@ -1,11 +1,13 @@
+// Lists EC2's present offers: machine types joined with their prices, on demand (Price List) and on the spot market. One
+// offer per type on demand, and one per type and zone on the spot market. No type named: all types; those without a price
+// have no offer. A named type that is sold on demand but has no price there is an error (PRICE), as is one whose GPUs the
+// API does not describe.
 // Paged listings, one after the other: machines, on-demand prices (per type that was named, else of all), spot prices; then
 // a join. Asked rarely (rbprofile prices update), so it may take seconds.
-#include "providers/ec2/ec2_offers.h"
-
-#include "base/arena.h"
 #include "providers/aws/aws_price_list.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
+#include "providers/ec2/ec2_verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +15,9 @@
 enum { TRIES = 3, MAX_PAGES = 1000 };
 
 struct survey {
-    struct rb_aws_client *client, *price_list;
     struct rb_arena arena;
-    const char *infra, *region;
+    struct rb_ec2 *ec2;
+    struct rb_aws_client *price_list;
     const char **types;
     int n_types;
     int64_t asked_unix_us;
@@ -35,14 +37,14 @@ struct survey {
 static void survey_destroy(void *arg)
 {
     struct survey *s = arg;
-    rb_arena_finish(&s->arena);
     free(s->machines);
     free(s->offers);
-    free(s);
+    rb_api_state_free(s);
 }
 
-static void survey_failed(struct survey *s, const struct rb_err *err)
+static void survey_failed(void *arg, const struct rb_err *err)
 {
+    struct survey *s = arg;
     s->fn(s->arg, err, NULL);
     survey_destroy(s);
 }
@@ -74,10 +76,11 @@ static bool too_many_pages(struct survey *s, const char *name)
     return true;
 }
 
-static struct rb_api_call new_call(const char *name, struct survey *s)
+static struct rb_api_call new_call(const char *name, struct survey *s, rb_api_decode_fn *decode, rb_api_done_fn *done)
 {
-    return (struct rb_api_call){
-        .name = name, .content_type = RB_EC2_CONTENT_TYPE, .max_tries = TRIES, .arg = s, .drop = survey_destroy};
+    struct rb_api_call call = rb_api_call_new(name, TRIES, s, decode, done);
+    call.drop = survey_destroy;
+    return call;
 }
 
 static const struct rb_ec2_machine *find_machine(const struct survey *s, const char *type)
@@ -121,7 +124,7 @@ static void add_offer(struct survey *s, const char *infra, const struct rb_ec2_m
 static void add_spot_offer(struct survey *s, const struct rb_ec2_spot_price *price)
 {
     const struct rb_ec2_machine *m = find_machine(s, price->instance_type);
-    const char *infra = rb_arena_printf(&s->arena, "%s/%s", s->infra, price->zone);
+    const char *infra = rb_arena_printf(&s->arena, "%s/%s", s->ec2->infra, price->zone);
     if (m && m->spot && !is_known(s, infra, price->instance_type))
         add_offer(s, infra, m, RB_MARKET_SPOT, price->rate, "DescribeSpotPriceHistory");
 }
@@ -151,11 +154,9 @@ static void spot_done(void *arg, const struct rb_err *err)
 
 static void ask_spot(struct survey *s, const char *page)
 {
-    struct rb_api_call call = new_call("DescribeSpotPriceHistory", s);
+    struct rb_api_call call = new_call("DescribeSpotPriceHistory", s, decode_spot, spot_done);
     rb_ec2_encode_spot_prices(s->types, s->n_types, s->asked_unix_us, page, &call.body);
-    call.decode = decode_spot;
-    call.done = spot_done;
-    rb_aws_send(s->client, &call);
+    rb_aws_send(s->ec2->client, &call);
 }
 
 // --- on-demand prices ---
@@ -166,7 +167,7 @@ static bool decode_on_demand(void *arg, const char *body, size_t n, struct rb_er
     struct survey *s = arg;
     struct rb_err why = {0};
     s->price_err = (struct rb_err){0};
-    if (rb_aws_price_list_decode(body, n, s->region, &s->arena, &s->on_demand_page, &why))
+    if (rb_aws_price_list_decode(body, n, s->ec2->region, &s->arena, &s->on_demand_page, &why))
         return true;
     *(why.code == RB_ERR_PRICE ? &s->price_err : err) = why;
     return why.code == RB_ERR_PRICE;
@@ -177,8 +178,8 @@ static void add_on_demand_offer(struct survey *s, const struct rb_aws_price *pri
     const struct rb_ec2_machine *m = find_machine(s, price->instance_type);
     if (!m || !m->on_demand)
         return;
-    if (!is_known(s, s->infra, price->instance_type))
-        add_offer(s, s->infra, m, RB_MARKET_ON_DEMAND, price->rate, "AWS Price List");
+    if (!is_known(s, s->ec2->infra, price->instance_type))
+        add_offer(s, s->ec2->infra, m, RB_MARKET_ON_DEMAND, price->rate, "AWS Price List");
 }
 
 static void ask_on_demand(struct survey *s, const char *page);
@@ -196,12 +197,12 @@ static void next_on_demand(struct survey *s)
 
 static bool has_price(struct survey *s, const struct rb_ec2_machine *m)
 {
-    if (is_known(s, s->infra, m->instance_type))
+    if (is_known(s, s->ec2->infra, m->instance_type))
         return true;
     return rb_err_set(&s->price_err, RB_E_CLOUD_PRICES,
                       "%s: %s is sold on demand but AWS's price list has no price for it; import one (rbprofile import "
                       "prices.csv)",
-                      s->infra, m->instance_type);
+                      s->ec2->infra, m->instance_type);
 }
 
 static void on_demand_done(void *arg, const struct rb_err *err)
@@ -228,11 +229,9 @@ static void on_demand_done(void *arg, const struct rb_err *err)
 
 static void ask_on_demand(struct survey *s, const char *page)
 {
-    struct rb_api_call call = new_call("GetProducts", s);
-    call.content_type = "application/x-amz-json-1.1";
-    rb_aws_price_list_encode(s->region, s->n_types > 0 ? s->machines[s->at].instance_type : NULL, page, &call.body);
-    call.decode = decode_on_demand;
-    call.done = on_demand_done;
+    struct rb_api_call call = new_call("GetProducts", s, decode_on_demand, on_demand_done);
+    rb_aws_price_list_encode(s->ec2->region, s->n_types > 0 ? s->machines[s->at].instance_type : NULL, page,
+                             &call.body);
     rb_aws_send(s->price_list, &call);
 }
 
@@ -255,7 +254,7 @@ static void machines_known(struct survey *s)
             rb_err_set(&err, RB_E_CLOUD_PRICES,
                        "%s: EC2 does not describe the GPUs of a %s; import a price list that does (rbprofile import "
                        "prices.csv)",
-                       s->infra, s->types[i]);
+                       s->ec2->infra, s->types[i]);
             survey_failed(s, &err);
             return;
         }
@@ -286,45 +285,36 @@ static void machines_done(void *arg, const struct rb_err *err)
 
 static void ask_machines(struct survey *s, const char *page)
 {
-    struct rb_api_call call = new_call("DescribeInstanceTypes", s);
+    struct rb_api_call call = new_call("DescribeInstanceTypes", s, decode_machines, machines_done);
     rb_ec2_encode_machines(s->types, s->n_types, page, &call.body);
-    call.decode = decode_machines;
-    call.done = machines_done;
-    rb_aws_send(s->client, &call);
+    rb_aws_send(s->ec2->client, &call);
 }
 
-static void refuse_done(void *arg, const struct rb_err *err)
+static bool begin(struct survey *s, const char *const *types, int n_types, struct rb_err *err)
 {
-    survey_failed(arg, err);
-}
-
-static void refuse(struct survey *s, int n_types)
-{
-    struct rb_err err;
-    rb_err_set(&err, RB_E_EC2_TYPES, "%s: %d instance types in one question, expected at most %d", s->infra, n_types,
-               RB_EC2_MAX_TYPES);
-    struct rb_api_call call = new_call("DescribeInstanceTypes", s);
-    call.done = refuse_done;
-    rb_aws_refuse(s->client, &call, &err);
-}
-
-void rb_ec2_offers(struct rb_aws_client *client, struct rb_aws_client *price_list, const struct rb_loop *loop,
-                   const char *infra, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
-{
-    struct survey *s = rb_xcalloc(1, sizeof *s);
-    s->client = client;
-    s->price_list = price_list;
-    s->infra = rb_arena_strdup(&s->arena, infra);
-    s->region = strchr(s->infra, '/') + 1;
-    s->asked_unix_us = loop->unix_us(loop->ctx);
-    s->fn = fn;
-    s->arg = arg;
-    if (n_types > RB_EC2_MAX_TYPES) {
-        refuse(s, n_types);
-        return;
-    }
+    if (n_types > RB_EC2_MAX_TYPES)
+        return rb_err_set(err, RB_E_EC2_TYPES, "%s: %d instance types in one question, expected at most %d",
+                          s->ec2->infra, n_types, RB_EC2_MAX_TYPES);
     s->types = rb_arena_array(&s->arena, (size_t)n_types, sizeof *s->types);
     for (s->n_types = 0; s->n_types < n_types; s->n_types++)
         s->types[s->n_types] = rb_arena_strdup(&s->arena, types[s->n_types]);
-    ask_machines(s, NULL);
+    s->price_list = rb_ec2_service(s->ec2, RB_EC2_PRICE_LIST, err);
+    return s->price_list != NULL;
+}
+
+void rb_ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+{
+    struct rb_ec2 *ec2 = p->state;
+    struct survey *s = rb_api_state_create(sizeof *s);
+    struct rb_err err;
+    s->ec2 = ec2;
+    s->asked_unix_us = ec2->loop->unix_us(ec2->loop->ctx);
+    s->fn = fn;
+    s->arg = arg;
+    if (rb_aws_price_list_check(ec2->region, &err) && begin(s, types, n_types, &err)) {
+        ask_machines(s, NULL);
+        return;
+    }
+    struct rb_api_call call = new_call(NULL, s, NULL, survey_failed);
+    rb_aws_refuse(ec2->client, &call, &err);
 }

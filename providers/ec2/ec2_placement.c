@@ -1,9 +1,10 @@
+// Manages cluster placement groups of EC2: creates them before the first launch that needs one, finds them by the run's
+// tags and deletes them when their instances are gone. They cost nothing, but an account may have only 500 in a region.
 // None of these is a mutating call in the sense of api_call.h: a repetition changes nothing, so a request is repeated
 // when its answer is lost.
-#include "providers/ec2/ec2_placement.h"
-
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
+#include "providers/ec2/ec2_verbs.h"
 
 #include <stdlib.h>
 
@@ -23,11 +24,6 @@ struct listing {
     rb_groups_fn *fn;
     void *arg;
 };
-
-static struct rb_api_call new_call(const char *name, void *arg)
-{
-    return (struct rb_api_call){.name = name, .content_type = RB_EC2_CONTENT_TYPE, .max_tries = TRIES, .arg = arg};
-}
 
 // --- make and end ---
 
@@ -55,30 +51,30 @@ static void dropped(void *arg)
 static struct rb_api_call new_change(const char *name, const struct change *change)
 {
     struct change *c = rb_xcalloc(1, sizeof *c);
+    struct rb_api_call call = rb_api_call_new(name, TRIES, c, decode_nothing, changed);
     *c = *change;
-    struct rb_api_call call = new_call(name, c);
-    call.decode = decode_nothing;
-    call.done = changed;
     call.drop = dropped;
     return call;
 }
 
 // Code NONE: a group of this name exists, and it is ours: the name holds the run's random id.
-void rb_ec2_make_group(struct rb_aws_client *client, const struct rb_launch *launch, rb_ec2_group_fn *fn,
-                       rb_loop_fn *drop, void *arg)
+void rb_ec2_make_group(struct rb_ec2 *ec2, const struct rb_launch *launch, rb_terminate_fn *fn, rb_loop_fn *drop,
+                       void *arg)
 {
     const struct change making = {.as_good = RB_ERR_NONE, .fn = fn, .drop = drop, .arg = arg};
     struct rb_api_call call = new_change("CreatePlacementGroup", &making);
     rb_ec2_encode_create_group(launch, &call.body);
-    rb_aws_send(client, &call);
+    rb_aws_send(ec2->client, &call);
 }
 
-void rb_ec2_end_group(struct rb_aws_client *client, const char *name, rb_terminate_fn *fn, void *arg)
+void rb_ec2_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg)
 {
+    struct rb_ec2 *ec2 = p->state;
     const struct change ending = {.as_good = RB_ERR_NOT_FOUND, .fn = fn, .arg = arg};
     struct rb_api_call call = new_change("DeletePlacementGroup", &ending);
+    ec2->group[0] = '\0';
     rb_ec2_encode_delete_group(name, &call.body);
-    rb_aws_send(client, &call);
+    rb_aws_send(ec2->client, &call);
 }
 
 // --- list ---
@@ -96,15 +92,13 @@ static void listed(void *arg, const struct rb_err *err)
     rb_api_state_free(l);
 }
 
-void rb_ec2_groups(struct rb_aws_client *client, const char *run_id, rb_groups_fn *fn, void *arg)
+void rb_ec2_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
 {
+    const struct rb_ec2 *ec2 = p->state;
     struct listing *l = rb_api_state_create(sizeof *l);
+    struct rb_api_call call = rb_api_call_new("DescribePlacementGroups", TRIES, l, decode_groups, listed);
     l->fn = fn;
     l->arg = arg;
-    struct rb_api_call call = new_call("DescribePlacementGroups", l);
     rb_ec2_encode_groups(run_id, &call.body);
-    call.decode = decode_groups;
-    call.done = listed;
-    call.drop = rb_api_state_free;
-    rb_aws_send(client, &call);
+    rb_aws_send(ec2->client, &call);
 }

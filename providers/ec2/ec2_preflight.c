@@ -1,10 +1,9 @@
+// Dry run before the first launch: does the image exist, and may we launch instances and terminate them?
 // Sends GetParameter, RunInstances and TerminateInstances, the last two with DryRun. There is nothing to terminate yet,
 // so the last request names an instance that cannot exist: a policy that only allows to terminate what carries our tag
 // has to name this instance as well (docs/policies/aws.json).
-#include "providers/ec2/ec2_preflight.h"
-
 #include "providers/ec2/ec2_encode.h"
-#include "providers/ec2/ssm.h"
+#include "providers/ec2/ec2_verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +15,15 @@ static const char no_instance[] = "i-00000000000000000";
 
 struct preflight {
     struct rb_arena arena;
-    struct rb_aws_client *ec2, *ssm;
+    struct rb_ec2 *ec2;
     struct rb_launch what;
     rb_preflight_fn *fn;
     void *arg;
 };
 
-static void end(struct preflight *p, const struct rb_err *err)
+static void end(void *arg, const struct rb_err *err)
 {
+    struct preflight *p = arg;
     p->fn(p->arg, err, err ? NULL : p->what.image_id);
     rb_api_state_free(p);
 }
@@ -34,20 +34,12 @@ static bool cannot_succeed(void *arg, const char *body, size_t n, struct rb_err 
     return rb_err_set(err, RB_E_EC2_DRY_RUN, "a dry run was answered like a real one");
 }
 
-static void ask(struct preflight *p, const char *name, struct rb_buf *body, void (*done)(void *, const struct rb_err *))
+static void ask(struct preflight *p, const char *name, struct rb_buf *body, rb_api_done_fn *done)
 {
-    struct rb_api_call call = {
-        .name = name,
-        .content_type = RB_EC2_CONTENT_TYPE,
-        .body = *body,
-        .max_tries = TRIES,
-        .arg = p,
-        .decode = cannot_succeed,
-        .done = done,
-        .drop = rb_api_state_free,
-    };
+    struct rb_api_call call = rb_api_call_new(name, TRIES, p, cannot_succeed, done);
+    call.body = *body;
     rb_buf_puts(&call.body, "&DryRun=true");
-    rb_aws_send(p->ec2, &call);
+    rb_aws_send(p->ec2->client, &call);
 }
 
 // "Not found" proves that we were allowed to ask.
@@ -122,18 +114,33 @@ static void image_known(void *arg, const struct rb_err *err, const char *value)
     end_for_image(p, &named);
 }
 
-void rb_ec2_preflight(struct rb_aws_client *ec2, struct rb_aws_client *ssm, const struct rb_launch *launch,
-                      rb_preflight_fn *fn, void *arg)
+// Checks what can be checked without a request. *out_ssm: who knows the image, where it is named by a parameter.
+static bool begin(struct preflight *p, struct rb_aws_client **out_ssm, struct rb_err *err)
+{
+    if (!rb_ec2_check_launch(&p->what, err) || !(p->what.image_id = rb_ec2_image_of(p->ec2, &p->what, err)))
+        return false;
+    return !rb_ssm_parameter_of(p->what.image_id) || (*out_ssm = rb_ec2_service(p->ec2, RB_EC2_SSM, err)) != NULL;
+}
+
+void rb_ec2_preflight(struct rb_provider *provider, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
 {
     struct preflight *p = rb_api_state_create(sizeof *p);
-    p->ec2 = ec2;
-    p->ssm = ssm;
+    struct rb_aws_client *ssm = NULL;
+    struct rb_launch launch = *what;
+    struct rb_err err = {0};
+    launch.token = "preflight";
+    launch.user_data = NULL;
+    launch.placement_group = NULL; // there is none yet, and a dry run makes none
+    p->ec2 = provider->state;
     p->fn = fn;
     p->arg = arg;
-    rb_launch_copy(&p->arena, launch, &p->what);
-    const char *parameter = rb_ssm_parameter_of(p->what.image_id);
-    if (parameter)
-        rb_ssm_get(ssm, parameter, image_known, p);
-    else
+    rb_launch_copy(&p->arena, &launch, &p->what);
+    if (!begin(p, &ssm, &err)) {
+        struct rb_api_call call = rb_api_call_new(NULL, 1, p, NULL, end);
+        rb_aws_refuse(p->ec2->client, &call, &err);
+    } else if (ssm) {
+        rb_ssm_get(ssm, rb_ssm_parameter_of(p->what.image_id), image_known, p);
+    } else {
         ask_launch(p);
+    }
 }

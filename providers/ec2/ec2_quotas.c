@@ -1,12 +1,14 @@
+// Reads the quotas of an EC2 account that a plan counts against: vCPUs by family and market, from Service Quotas. Asks
+// DescribeInstanceTypes for vCPUs that the demands lack, then ListServiceQuotas page by page, and
+// ListAWSDefaultServiceQuotas for a quota that was never changed. Service Quotas does not report use: -1. A quota that
+// neither lists, or of an unknown family, has a limit of -1. NOT_FOUND: a type that EC2 does not describe.
 // Source: "Amazon EC2 On-Demand Instance quotas" and "Spot Instance quotas" (EC2 User Guide), whose codes Service
 // Quotas lists; "ListServiceQuotas" (Service Quotas API reference), AWS JSON 1.1.
-#include "providers/ec2/ec2_quotas.h"
-
 #include "base/document/doc.h"
 #include "base/document/json.h"
-#include "providers/aws/aws_json_errors.h"
 #include "providers/ec2/ec2_decode.h"
 #include "providers/ec2/ec2_encode.h"
+#include "providers/ec2/ec2_verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +45,8 @@ enum { N_BUCKETS = sizeof buckets / sizeof *buckets };
 
 struct survey {
     struct rb_arena arena;
-    struct rb_aws_client *ec2, *quotas;
+    struct rb_ec2 *ec2;
+    struct rb_aws_client *quotas;
     struct rb_demand *demands; // [n_demands], copies
     int n_demands;
     double limits[N_BUCKETS]; // -1: not listed so far
@@ -150,8 +153,9 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 
 static void ask(struct survey *s);
 
-static void fail(struct survey *s, const struct rb_err *err)
+static void fail(void *arg, const struct rb_err *err)
 {
+    struct survey *s = arg;
     s->fn(s->arg, err, NULL, 0);
     rb_api_state_free(s);
 }
@@ -177,15 +181,8 @@ static void page_known(void *arg, const struct rb_err *failed)
 
 static void ask(struct survey *s)
 {
-    struct rb_api_call call = {
-        .name = s->of_defaults ? "ListAWSDefaultServiceQuotas" : "ListServiceQuotas",
-        .content_type = "application/x-amz-json-1.1",
-        .max_tries = TRIES,
-        .arg = s,
-        .decode = decode,
-        .done = page_known,
-        .drop = rb_api_state_free,
-    };
+    const char *name = s->of_defaults ? "ListAWSDefaultServiceQuotas" : "ListServiceQuotas";
+    struct rb_api_call call = rb_api_call_new(name, TRIES, s, decode, page_known);
     struct rb_json j;
     rb_json_init(&j, &call.body, false);
     rb_json_put(&j, "{ServiceCode: 'ec2', MaxResults: %d, NextToken: %s}", PAGE, s->next_page);
@@ -229,15 +226,7 @@ static void machines_known(void *arg, const struct rb_err *failed)
 
 static void ask_machines(struct survey *s)
 {
-    struct rb_api_call call = {
-        .name = "DescribeInstanceTypes",
-        .content_type = RB_EC2_CONTENT_TYPE,
-        .max_tries = TRIES,
-        .arg = s,
-        .decode = decode_machines,
-        .done = machines_known,
-        .drop = rb_api_state_free,
-    };
+    struct rb_api_call call = rb_api_call_new("DescribeInstanceTypes", TRIES, s, decode_machines, machines_known);
     const char *types[RB_EC2_MAX_TYPES];
     int n = 0;
     for (int i = 0; i < s->n_demands && n < RB_EC2_MAX_TYPES; i++) {
@@ -248,33 +237,27 @@ static void ask_machines(struct survey *s)
             types[n++] = s->demands[i].instance_type;
     }
     rb_ec2_encode_machines(types, n, NULL, &call.body);
-    rb_aws_send(s->ec2, &call);
+    rb_aws_send(s->ec2->client, &call);
 }
 
-void rb_ec2_quotas(struct rb_aws_client *ec2, struct rb_aws_client *quotas, const struct rb_demand *demands, int n,
-                   rb_quotas_fn *fn, void *arg)
+void rb_ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
 {
     struct survey *s = rb_api_state_create(sizeof *s);
-    s->ec2 = ec2;
-    s->quotas = quotas;
+    struct rb_err err;
+    s->ec2 = p->state;
+    s->quotas = rb_ec2_service(s->ec2, RB_EC2_SERVICE_QUOTAS, &err);
     s->demands = rb_demands_copy(demands, n, &s->arena);
     s->n_demands = n;
     s->fn = fn;
     s->arg = arg;
     for (int i = 0; i < N_BUCKETS; i++)
         s->limits[i] = -1;
-    if (knows_all(s, NULL))
+    if (!s->quotas) {
+        struct rb_api_call call = rb_api_call_new(NULL, 1, s, NULL, fail);
+        rb_aws_refuse(s->ec2->client, &call, &err);
+    } else if (knows_all(s, NULL)) {
         ask(s);
-    else
+    } else {
         ask_machines(s);
-}
-
-bool rb_service_quotas_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,
-                                     struct rb_err *err)
-{
-    struct rb_aws_client_config quotas = *config;
-    quotas.service = "servicequotas";
-    quotas.target_prefix = "ServiceQuotasV20190624.";
-    quotas.judge = rb_aws_json_judge;
-    return rb_aws_client_create(&quotas, out, err);
+    }
 }

@@ -1,6 +1,5 @@
-#include "providers/ec2/ec2_regions.h"
-
-#include "providers/ec2/ec2_encode.h"
+// Lists the regions that are enabled for this account.
+#include "providers/ec2/ec2_verbs.h"
 #include "providers/wire/xml.h"
 
 #include <stdlib.h>
@@ -46,20 +45,13 @@ static void done(void *arg, const struct rb_err *err)
     rb_api_state_free(q);
 }
 
-void rb_ec2_regions(struct rb_aws_client *client, rb_regions_fn *fn, void *arg)
+void rb_ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
 {
+    const struct rb_ec2 *ec2 = p->state;
     struct question *q = rb_api_state_create(sizeof *q);
-    struct rb_api_call call = {
-        .name = "DescribeRegions",
-        .content_type = RB_EC2_CONTENT_TYPE,
-        .max_tries = TRIES,
-        .arg = q,
-        .decode = decode,
-        .done = done,
-        .drop = rb_api_state_free,
-    };
+    struct rb_api_call call = rb_api_call_new("DescribeRegions", TRIES, q, decode, done);
     q->fn = fn;
     q->arg = arg;
     rb_buf_puts(&call.body, "Action=DescribeRegions&Version=2016-11-15");
-    rb_aws_send(client, &call);
+    rb_aws_send(ec2->client, &call);
 }

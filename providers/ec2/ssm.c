@@ -1,10 +1,7 @@
 // Source: "GetParameter" (Systems Manager API reference), AWS JSON 1.1.
-#include "providers/ec2/ssm.h"
-
-#include "base/arena.h"
 #include "base/document/doc.h"
 #include "base/document/json.h"
-#include "providers/aws/aws_json_errors.h"
+#include "providers/ec2/ec2_verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +10,7 @@
 enum { TRIES = 3 };
 
 struct question {
+    struct rb_arena arena;
     char value[256];
     rb_ssm_fn *fn;
     void *arg;
@@ -24,15 +22,6 @@ const char *rb_ssm_parameter_of(const char *image)
     if (strncmp(image, prefix, sizeof prefix - 1) == 0)
         return image + sizeof prefix - 1;
     return image[0] == '/' ? image : NULL;
-}
-
-bool rb_ssm_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out, struct rb_err *err)
-{
-    struct rb_aws_client_config ssm = *config;
-    ssm.service = "ssm";
-    ssm.target_prefix = "AmazonSSM.";
-    ssm.judge = rb_aws_json_judge;
-    return rb_aws_client_create(&ssm, out, err);
 }
 
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -54,21 +43,13 @@ static void done(void *arg, const struct rb_err *err)
 {
     struct question *q = arg;
     q->fn(q->arg, err, err ? NULL : q->value);
-    free(q);
+    rb_api_state_free(q);
 }
 
 void rb_ssm_get(struct rb_aws_client *ssm, const char *parameter, rb_ssm_fn *fn, void *arg)
 {
-    struct question *q = rb_xcalloc(1, sizeof *q);
-    struct rb_api_call call = {
-        .name = "GetParameter",
-        .content_type = "application/x-amz-json-1.1",
-        .max_tries = TRIES,
-        .arg = q,
-        .decode = decode,
-        .done = done,
-        .drop = free,
-    };
+    struct question *q = rb_api_state_create(sizeof *q);
+    struct rb_api_call call = rb_api_call_new("GetParameter", TRIES, q, decode, done);
     struct rb_json j;
     q->fn = fn;
     q->arg = arg;

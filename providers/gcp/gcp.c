@@ -4,29 +4,16 @@
 #include "providers/gcp/gcp_decode.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_errors.h"
-#include "providers/gcp/gcp_launch.h"
-#include "providers/gcp/gcp_lease.h"
-#include "providers/gcp/gcp_look.h"
 #include "providers/gcp/gcp_names.h"
-#include "providers/gcp/gcp_offers.h"
-#include "providers/gcp/gcp_preflight.h"
-#include "providers/gcp/gcp_quotas.h"
-#include "providers/gcp/google_client.h"
-#include "providers/listing.h"
-#include "providers/refusal.h"
+#include "providers/gcp/gcp_verbs.h"
 #include "providers/wire/http.h"
+#include "providers/wire/percent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { END_TRIES = 5 };
-
-struct gcp {
-    const struct rb_loop *loop;
-    struct rb_google_client *client;
-    char region[64];
-};
 
 struct ending {
     struct rb_arena arena;
@@ -35,12 +22,6 @@ struct ending {
     rb_terminate_fn *fn;
     void *arg;
 };
-
-static void gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
-{
-    struct gcp *gcp = p->state;
-    rb_gcp_launch(gcp->client, gcp->loop, gcp->region, what, fn, arg);
-}
 
 // --- list ---
 
@@ -57,7 +38,7 @@ static void keep_run(struct rb_instance_page *page, const char *run_id)
 static bool decode_page(void *cloud, const char *run_id, const char *body, size_t n, struct rb_arena *arena,
                         struct rb_instance_page *out, struct rb_err *err)
 {
-    const struct gcp *gcp = cloud;
+    const struct rb_gcp *gcp = cloud;
     if (!rb_gcp_decode_list(body, n, gcp->region, arena, out, err))
         return false;
     keep_run(out, run_id);
@@ -66,9 +47,8 @@ static bool decode_page(void *cloud, const char *run_id, const char *body, size_
 
 static void send_page(void *cloud, const char *run_id, const char *page, struct rb_api_call *call)
 {
-    const struct gcp *gcp = cloud;
-    call->method = "GET";
-    rb_gcp_target_list(rb_google_client_project(gcp->client), run_id, page, &call->target);
+    const struct rb_gcp *gcp = cloud;
+    rb_gcp_target_list(gcp->project, run_id ? "rb:run-id" : NULL, run_id, page, &call->target);
     rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, call);
 }
 
@@ -76,14 +56,6 @@ static void gcp_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
 {
     static const struct rb_list_source source = {"instances.aggregatedList", decode_page, send_page};
     rb_list_instances(&source, p->state, run_id, fn, arg);
-}
-
-// --- look ---
-
-static void gcp_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
-{
-    const struct gcp *gcp = p->state;
-    rb_gcp_look(gcp->client, gcp->region, id, fn, NULL, arg);
 }
 
 // --- terminate ---
@@ -112,18 +84,11 @@ static void ending_done(void *arg, const struct rb_err *err)
 // repetition changes nothing: when an answer is lost, the request is repeated.
 static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
-    struct gcp *gcp = p->state;
+    struct rb_gcp *gcp = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    struct rb_api_call call = {
-        .name = "instances.delete",
-        .method = "DELETE",
-        .max_tries = END_TRIES,
-        .arg = e,
-        .decode = decode_ending,
-        .done = ending_done,
-        .drop = rb_api_state_free,
-    };
+    struct rb_api_call call = rb_api_call_new("instances.delete", END_TRIES, e, decode_ending, ending_done);
     struct rb_err err;
+    call.method = "DELETE";
     e->fn = fn;
     e->arg = arg;
     if (!rb_gcp_instance_id_split(id, &e->arena, &e->name, &e->zone)) {
@@ -131,49 +96,14 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
         rb_google_refuse(gcp->client, &call, &err);
         return;
     }
-    rb_gcp_target_instance(rb_google_client_project(gcp->client), e->zone, e->name, &call.target);
+    rb_percent_put(&call.target, RB_GCP_INSTANCE, gcp->project, e->zone, e->name);
     rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
-}
-
-static void gcp_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease,
-                      rb_terminate_fn *fn, void *arg)
-{
-    const struct gcp *gcp = p->state;
-    rb_gcp_renew(gcp->client, ids, n, lease, fn, arg);
 }
 
 static int64_t gcp_clock_us(const struct rb_provider *p)
 {
-    const struct gcp *gcp = p->state;
+    const struct rb_gcp *gcp = p->state;
     return rb_google_client_clock_us(gcp->client);
-}
-
-// User data and names differ from launch to launch and decide nothing here.
-static void gcp_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
-{
-    struct gcp *gcp = p->state;
-    struct rb_launch launch = *what;
-    struct rb_err err = {0};
-    launch.user_data = NULL;
-    if (rb_gcp_check_launch(&launch, gcp->region, &err)) {
-        rb_gcp_preflight(gcp->client, &launch, fn, arg);
-        return;
-    }
-    struct rb_api_call call =
-        rb_refusal_call(&(struct rb_refusal){.err = err, .of = RB_REFUSED_PREFLIGHT, .fn.preflight = fn, .arg = arg});
-    rb_google_refuse(gcp->client, &call, &err);
-}
-
-static void gcp_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
-{
-    struct gcp *gcp = p->state;
-    rb_gcp_quotas(gcp->client, gcp->region, demands, n, fn, arg);
-}
-
-static void gcp_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
-{
-    struct gcp *gcp = p->state;
-    rb_gcp_offers(gcp->client, gcp->loop, gcp->region, types, n_types, fn, arg);
 }
 
 // --- life ---
@@ -187,7 +117,7 @@ static bool gcp_is_harmless(const char *region)
 
 static void gcp_destroy(struct rb_provider *p)
 {
-    struct gcp *gcp = p->state;
+    struct rb_gcp *gcp = p->state;
     if (!gcp)
         return;
     rb_google_client_destroy(gcp->client);
@@ -204,13 +134,14 @@ static bool gcp_create(const struct rb_provider_config *config, struct rb_provid
         .http = config->http,
         .judge = rb_gcp_judge,
     };
-    struct gcp *gcp = rb_xcalloc(1, sizeof *gcp);
+    struct rb_gcp *gcp = rb_xcalloc(1, sizeof *gcp);
     gcp->loop = config->loop;
     snprintf(gcp->region, sizeof gcp->region, "%s", config->region);
     if (!rb_google_client_create(&client, &gcp->client, err)) {
         free(gcp);
         return rb_err_prefix(err, "gcp");
     }
+    gcp->project = rb_google_client_project(gcp->client);
     *out = (struct rb_provider){.ops = &rb_provider_gcp, .state = gcp};
     return true;
 }
@@ -227,15 +158,15 @@ const struct rb_provider_ops rb_provider_gcp = {
     .launches_gangs = true,
     .create = gcp_create,
     .destroy = gcp_destroy,
-    .launch = gcp_launch,
+    .launch = rb_gcp_launch,
     .list = gcp_list,
-    .look = gcp_look,
-    .preflight = gcp_preflight,
-    .quotas = gcp_quotas,
+    .look = rb_gcp_look,
+    .preflight = rb_gcp_preflight,
+    .quotas = rb_gcp_quotas,
     .terminate = gcp_terminate,
-    .renew = gcp_renew,
+    .renew = rb_gcp_renew,
     .clock_us = gcp_clock_us,
     .endpoint = gcp_endpoint,
     .is_harmless = gcp_is_harmless,
-    .offers = gcp_offers,
+    .offers = rb_gcp_offers,
 };

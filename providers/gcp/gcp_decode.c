@@ -1,6 +1,7 @@
 #include "providers/gcp/gcp_decode.h"
 
 #include "base/document/doc.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_errors.h"
 #include "providers/gcp/gcp_names.h"
 #include "providers/wire/untrusted.h"
@@ -30,11 +31,6 @@ static const char *last_part(const char *url)
 {
     const char *slash = url ? strrchr(url, '/') : NULL;
     return slash ? slash + 1 : url;
-}
-
-static const struct rb_node *first_of(const struct rb_node *list)
-{
-    return list && list->kind == RB_NODE_LIST ? list->first : NULL;
 }
 
 // An empty object, or another machine's answer, must not pass for an empty listing.
@@ -88,7 +84,7 @@ bool rb_gcp_decode_operation(const char *body, size_t n, struct rb_arena *arena,
 // under repair lost what ran on it.
 static bool read_state(const char *status, enum rb_instance_state *out, struct rb_err *err)
 {
-    static const struct {
+    static const struct row {
         const char *status;
         enum rb_instance_state state;
     } states[] = {
@@ -99,12 +95,11 @@ static bool read_state(const char *status, enum rb_instance_state *out, struct r
         {"STOPPED", RB_INSTANCE_STOPPED},       {"TERMINATED", RB_INSTANCE_STOPPED},
         {"SUSPENDED", RB_INSTANCE_STOPPED},     {"REPAIRING", RB_INSTANCE_STOPPED},
     };
-    for (size_t i = 0; status && i < sizeof states / sizeof states[0]; i++)
-        if (strcmp(states[i].status, status) == 0) {
-            *out = states[i].state;
-            return true;
-        }
-    return missing("status", "a state of an instance", err);
+    const struct row *row = RB_ROW_OF(states, status);
+    if (!row)
+        return missing("status", "a state of an instance", err);
+    *out = row->state;
+    return true;
 }
 
 static bool read_instant(const struct rb_node *map, const char *key, int64_t *out_us, struct rb_err *err)
@@ -141,8 +136,8 @@ static bool read_address(const char *address, const char *field, struct rb_arena
 static bool read_addresses(const struct rb_node *item, struct rb_arena *arena, struct rb_instance *out,
                            struct rb_err *err)
 {
-    const struct rb_node *nic = first_of(rb_node_member(item, "networkInterfaces"));
-    const struct rb_node *access = first_of(rb_node_member(nic, "accessConfigs"));
+    const struct rb_node *nic = rb_node_first(rb_node_member(item, "networkInterfaces"));
+    const struct rb_node *access = rb_node_first(rb_node_member(nic, "accessConfigs"));
     const char *public_address = NULL;
     if (!read_address(text(nic, "networkIP"), "networkIP", arena, &out->private_address, err) ||
         !read_address(text(access, "natIP"), "natIP", arena, &public_address, err))
@@ -155,7 +150,7 @@ static bool read_addresses(const struct rb_node *item, struct rb_arena *arena, s
 static const char *read_type(const struct rb_node *item, struct rb_arena *arena)
 {
     const char *type = last_part(text(item, "machineType"));
-    const struct rb_node *attached = first_of(rb_node_member(item, "guestAccelerators"));
+    const struct rb_node *attached = rb_node_first(rb_node_member(item, "guestAccelerators"));
     const struct rb_node *count = rb_node_member(attached, "acceleratorCount");
     const char *accelerator = last_part(text(attached, "acceleratorType"));
     if (!type || strncmp(type, "n1-", 3) != 0 || !accelerator || !count || count->kind != RB_NODE_INT)
@@ -233,10 +228,7 @@ static bool ends_instance(const char *type)
                                        "compute.instances.preempted",
                                        "compute.instances.deleteByMaxRunDuration",
                                        "compute.instances.stopByMaxRunDuration"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (strcmp(type, ends[i]) == 0)
-            return true;
-    return false;
+    return RB_ROW_OF(ends, type) != NULL;
 }
 
 // It is billed from the end of its insert to the beginning of the first operation that ends it.
@@ -265,7 +257,7 @@ bool rb_gcp_decode_history(const char *body, size_t n, struct rb_arena *arena, s
     if (!open_answer(body, n, "compute#operationList", &doc, err))
         return false;
     bool ok = true;
-    for (const struct rb_node *item = first_of(rb_node_member(doc.root, "items")); ok && item; item = item->next)
+    for (const struct rb_node *item = rb_node_first(rb_node_member(doc.root, "items")); ok && item; item = item->next)
         ok = read_deed(item, &h, err);
     h.next_page = copy(arena, text(doc.root, "nextPageToken"));
     if (ok)
@@ -298,7 +290,7 @@ static bool is_harmless(const struct rb_node *warning)
 static bool all_answered(const struct rb_node *root, const char *region)
 {
     const struct rb_node *items = rb_node_member(root, "items");
-    for (const struct rb_node *u = first_of(rb_node_member(root, "unreachables")); u; u = u->next) {
+    for (const struct rb_node *u = rb_node_first(rb_node_member(root, "unreachables")); u; u = u->next) {
         const char *zone = u->kind == RB_NODE_STRING ? zone_of(u->text) : NULL;
         if (!zone || is_in(zone, region))
             return false;
@@ -345,7 +337,7 @@ static bool read_list(const struct rb_node *root, const char *region, struct rb_
         .next_page = copy(arena, text(root, "nextPageToken")),
     };
     for (struct scope s = {.region = region}; next_zone(&s, root);)
-        for (const struct rb_node *i = first_of(rb_node_member(s.at, "instances")); i; i = i->next)
+        for (const struct rb_node *i = rb_node_first(rb_node_member(s.at, "instances")); i; i = i->next)
             if (!read_instance(i, region, arena, &page.instances[page.n++], err))
                 return false;
     *out = page;
@@ -373,7 +365,8 @@ static void read_zones(const struct rb_node *root, const char *region, struct rb
         .complete = all_answered(root, region),
     };
     for (struct scope s = {.region = region}; next_zone(&s, root);)
-        if (first_of(rb_node_member(s.at, "machineTypes")) || first_of(rb_node_member(s.at, "acceleratorTypes")))
+        if (rb_node_first(rb_node_member(s.at, "machineTypes")) ||
+            rb_node_first(rb_node_member(s.at, "acceleratorTypes")))
             out->zones[out->n++] = copy(arena, zone_of(s.at->key));
     if (out->n > 0)
         qsort(out->zones, (size_t)out->n, sizeof *out->zones, by_name);

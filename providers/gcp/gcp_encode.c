@@ -6,15 +6,16 @@
 #include "base/limits.h"
 #include "base/text/number.h"
 #include "base/text/pattern.h"
-#include "providers/aws/sigv4.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_names.h"
+#include "providers/wire/percent.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TOKEN_LEN = 64, MAX_ACCELERATORS = 16, MAX_GANG = 1000, PAGE = 500 };
+enum { MAX_TOKEN_LEN = 64, MAX_ACCELERATORS = 16, MAX_GANG = 1000 };
 
 // The range of maxRunDuration: half a minute to 120 days.
 static const int64_t min_lifetime_s = 30, max_lifetime_s = INT64_C(120) * 86400;
@@ -120,64 +121,8 @@ bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct r
 
 // --- targets ---
 
-static void put_part(struct rb_buf *out, const char *name, const char *value)
-{
-    rb_buf_printf(out, "/%s/", name);
-    rb_sigv4_encode(value, strlen(value), out);
-}
-
-static void put_query(struct rb_buf *out, char separator, const char *name, const char *value)
-{
-    rb_buf_printf(out, "%c%s=", separator, name);
-    rb_sigv4_encode(value, strlen(value), out);
-}
-
-static void put_zone(struct rb_buf *out, const char *project, const char *zone)
-{
-    put_part(out, "projects", project);
-    put_part(out, "zones", zone);
-}
-
-void rb_gcp_target_instance(const char *project, const char *zone, const char *name, struct rb_buf *out)
-{
-    put_zone(out, project, zone);
-    put_part(out, "instances", name);
-}
-
-void rb_gcp_target_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out)
-{
-    put_zone(out, project, zone);
-    rb_buf_puts(out, "/instances");
-    put_query(out, '?', "requestId", request_id);
-}
-
-void rb_gcp_target_bulk_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out)
-{
-    put_zone(out, project, zone);
-    rb_buf_puts(out, "/instances/bulkInsert");
-    put_query(out, '?', "requestId", request_id);
-}
-
-void rb_gcp_target_wait(const char *project, const char *zone, const char *operation, struct rb_buf *out)
-{
-    put_zone(out, project, zone);
-    put_part(out, "operations", operation);
-    rb_buf_puts(out, "/wait");
-}
-
-static void put_aggregated(const char *project, const char *what, const char *filter, const char *page,
-                           struct rb_buf *out)
-{
-    char size[16];
-    put_part(out, "projects", project);
-    rb_buf_printf(out, "/aggregated/%s", what);
-    put_query(out, '?', "filter", filter);
-    snprintf(size, sizeof size, "%d", PAGE);
-    put_query(out, '&', "maxResults", size);
-    put_query(out, '&', "returnPartialSuccess", "true");
-    if (page)
-        put_query(out, '&', "pageToken", page);
-}
+// All zones of the project at once.
+#define AGGREGATED "/projects/%s/aggregated/%s?filter=%s&maxResults=500&returnPartialSuccess=true"
 
 // Partial answers: whole ones carry the user-data of every node, its host key included.
 #define INSTANCE_FIELDS                                                                                 \
@@ -186,20 +131,7 @@ static void put_aggregated(const char *project, const char *what, const char *fi
 
 void rb_gcp_target_look(const char *project, const char *zone, const char *name, struct rb_buf *out)
 {
-    rb_gcp_target_instance(project, zone, name, out);
-    put_query(out, '?', "fields", "kind," INSTANCE_FIELDS);
-}
-
-void rb_gcp_target_labelled(const char *project, const char *zone, const char *name, struct rb_buf *out)
-{
-    rb_gcp_target_instance(project, zone, name, out);
-    put_query(out, '?', "fields", "kind,labels,labelFingerprint");
-}
-
-void rb_gcp_target_labels(const char *project, const char *zone, const char *name, struct rb_buf *out)
-{
-    rb_gcp_target_instance(project, zone, name, out);
-    rb_buf_puts(out, "/setLabels");
+    rb_percent_put(out, RB_GCP_INSTANCE "?fields=%s", project, zone, name, "kind," INSTANCE_FIELDS);
 }
 
 // Operations name what they are about by the full URL, whatever endpoint was asked.
@@ -209,35 +141,18 @@ void rb_gcp_target_history(const char *project, const char *zone, const char *na
     RB_AUTO(rb_buf_finish) struct rb_buf filter = RB_BUF_INIT;
     rb_buf_printf(&filter, "targetLink=\"https://www.googleapis.com/compute/v1/projects/%s/zones/%s/instances/%s\"",
                   project, zone, name);
-    put_zone(out, project, zone);
-    rb_buf_puts(out, "/operations");
-    put_query(out, '?', "filter", rb_buf_str(&filter));
-    put_query(out, '&', "fields",
-              "kind,items(operationType,status,insertTime,endTime,httpErrorStatusCode),nextPageToken");
-    if (page)
-        put_query(out, '&', "pageToken", page);
+    rb_percent_put(out, "/projects/%s/zones/%s/operations?filter=%s&fields=%s&pageToken=%s", project, zone,
+                   rb_buf_str(&filter),
+                   "kind,items(operationType,status,insertTime,endTime,httpErrorStatusCode),nextPageToken", page);
 }
 
-static void put_instances(const char *project, const char *filter, const char *page, struct rb_buf *out)
-{
-    put_aggregated(project, "instances", filter, page, out);
-    put_query(out, '&', "fields",
-              "kind,items/*/instances(" INSTANCE_FIELDS
-              "),items/*/warning/code,warning/code,unreachables,nextPageToken");
-}
-
-void rb_gcp_target_list(const char *project, const char *run_id, const char *page, struct rb_buf *out)
+void rb_gcp_target_list(const char *project, const char *tag, const char *value, const char *page, struct rb_buf *out)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf filter = RB_BUF_INIT;
-    rb_gcp_filter(run_id ? "rb:run-id" : NULL, run_id, &filter);
-    put_instances(project, filter.data, page, out);
-}
-
-void rb_gcp_target_find(const char *project, const char *launch_id, struct rb_buf *out)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf filter = RB_BUF_INIT;
-    rb_gcp_filter("rb:launch-id", launch_id, &filter);
-    put_instances(project, filter.data, NULL, out);
+    rb_gcp_filter(tag, value, &filter);
+    rb_percent_put(out, AGGREGATED "&pageToken=%s&fields=%s", project, "instances", rb_buf_str(&filter), page,
+                   "kind,items/*/instances(" INSTANCE_FIELDS
+                   "),items/*/warning/code,warning/code,unreachables,nextPageToken");
 }
 
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out)
@@ -245,28 +160,7 @@ void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *t
     char filter[80];
     const bool attached = type->n_accelerators > 0;
     snprintf(filter, sizeof filter, "name=%s", attached ? type->accelerator : type->name);
-    put_aggregated(project, attached ? "acceleratorTypes" : "machineTypes", filter, NULL, out);
-}
-
-void rb_gcp_target_quotas(const char *project, const char *region, struct rb_buf *out)
-{
-    put_part(out, "projects", project);
-    if (region)
-        put_part(out, "regions", region);
-    put_query(out, '?', "fields", "quotas(metric,limit,usage)");
-}
-
-// Its parts need no escape: the launch was checked.
-void rb_gcp_target_image(const char *image_id, struct rb_buf *out)
-{
-    rb_buf_printf(out, "/%s", image_id);
-    put_query(out, '?', "fields", "name,status");
-}
-
-void rb_gcp_target_permissions(const char *project, struct rb_buf *out)
-{
-    put_part(out, "projects", project);
-    rb_buf_puts(out, ":testIamPermissions");
+    rb_percent_put(out, AGGREGATED, project, attached ? "acceleratorTypes" : "machineTypes", filter);
 }
 
 // --- the insert ---
@@ -276,10 +170,7 @@ static const char *disk_type_of(const char *machine_type)
 {
     static const char *const hyperdisk_only[] = {"a3-ultragpu-", "a4-", "a4x-", "c4-", "c4a-",
                                                  "c4d-",         "g4-", "h4d-", "n4-", "n4d-"};
-    for (size_t i = 0; i < sizeof hyperdisk_only / sizeof hyperdisk_only[0]; i++)
-        if (strncmp(machine_type, hyperdisk_only[i], strlen(hyperdisk_only[i])) == 0)
-            return "hyperdisk-balanced";
-    return "pd-balanced";
+    return RB_ROW_STARTING(hyperdisk_only, machine_type) ? "hyperdisk-balanced" : "pd-balanced";
 }
 
 static void put_labels(struct rb_json *j, const struct rb_gcp_label *labels, int n)
@@ -317,10 +208,7 @@ static bool needs_gvnic(const char *machine_type)
 {
     static const char *const families[] = {"a3-",  "a4-",  "a4x-", "c3-", "c3d-", "c4-",
                                            "c4a-", "c4d-", "g4-",  "n4-", "n4d-"};
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        if (strncmp(machine_type, families[i], strlen(families[i])) == 0)
-            return true;
-    return false;
+    return RB_ROW_STARTING(families, machine_type) != NULL;
 }
 
 // The address is public because ssh comes from outside.
@@ -391,13 +279,6 @@ static void put_service_account(struct rb_json *j, const char *email)
                     email);
 }
 
-static void put_description(struct rb_json *j, const struct rb_launch *l)
-{
-    for (int i = 0; i < l->n_tags; i++)
-        if (strcmp(l->tags[i].key, "Name") == 0)
-            rb_json_kstring(j, "description", l->tags[i].value);
-}
-
 // The common properties of every machine of the launch.
 struct properties {
     struct rb_gcp_machine_type type;
@@ -413,7 +294,7 @@ static bool read_properties(const struct rb_launch *l, struct properties *out, s
 
 static void put_properties(struct rb_json *j, const struct rb_launch *l, const char *zone, const struct properties *p)
 {
-    put_description(j, l);
+    rb_json_put(j, "description: %s", rb_launch_tag(l, "Name"));
     put_zonal(j, l, "machineType", zone, "machineTypes", p->type.name);
     put_labels(j, p->labels, p->n_labels);
     put_disk(j, l, zone, &p->type, p->labels, p->n_labels);

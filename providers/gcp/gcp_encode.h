@@ -17,28 +17,18 @@ bool rb_gcp_machine_type_parse(const char *instance_type, struct rb_gcp_machine_
 // Checks a launch as far as that is possible without a request: INVALID, with the key of the job file.
 bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct rb_err *err);
 
-// Every part of a path is percent-encoded.
-void rb_gcp_target_instance(const char *project, const char *zone, const char *name, struct rb_buf *out);
+// What follows an endpoint's path, for rb_percent_put: project, zone, name.
+#define RB_GCP_INSTANCE "/projects/%s/zones/%s/instances/%s"
+
+// An instance, in the fields that rb_gcp_decode_instance reads.
 void rb_gcp_target_look(const char *project, const char *zone, const char *name, struct rb_buf *out);
 // The operations on the instance of that name. page NULL: the first.
 void rb_gcp_target_history(const char *project, const char *zone, const char *name, const char *page,
                            struct rb_buf *out);
-void rb_gcp_target_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out);
-void rb_gcp_target_bulk_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out);
-void rb_gcp_target_wait(const char *project, const char *zone, const char *operation, struct rb_buf *out);
-// All zones of the project at once; run_id NULL: of any run. page NULL: the first.
-void rb_gcp_target_list(const char *project, const char *run_id, const char *page, struct rb_buf *out);
-// Instances of the launch of that id, likewise: as many as it asked for, if everything went well.
-void rb_gcp_target_find(const char *project, const char *launch_id, struct rb_buf *out);
+// The instances with that tag and value in all zones of the project; tag NULL: of any run. page NULL: the first.
+void rb_gcp_target_list(const char *project, const char *tag, const char *value, const char *page, struct rb_buf *out);
 // The zones that sell a machine type, or the GPUs attached to it where it has any.
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out);
-
-// The quotas of a region, or of the project (region NULL).
-void rb_gcp_target_quotas(const char *project, const char *region, struct rb_buf *out);
-// An image or the latest of a family, as launches name them.
-void rb_gcp_target_image(const char *image_id, struct rb_buf *out);
-// Which permissions of a list the caller has in the project. The Cloud Resource Manager answers, not Compute Engine.
-void rb_gcp_target_permissions(const char *project, struct rb_buf *out);
 
 // The body of an insert. The launch is checked. Everything that makes it safe is part of the insert itself: labels, the
 // end that the cloud brings about (DELETE after max_lifetime_s, and at preemption), disks that go with the machine.
@@ -50,10 +40,7 @@ bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const cha
 bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, const char *gang, struct rb_buf *out,
                                struct rb_err *err);
 
-// The labels of an instance, and their replacement: those it has, with the tag's in the place of older ones of that
-// tag.
-void rb_gcp_target_labelled(const char *project, const char *zone, const char *name, struct rb_buf *out);
-void rb_gcp_target_labels(const char *project, const char *zone, const char *name, struct rb_buf *out);
+// The labels that replace those of an instance: those it has, with the tag's in the place of older ones of that tag.
 bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag *tag, struct rb_buf *out,
                           struct rb_err *err);
 

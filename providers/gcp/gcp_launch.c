@@ -1,29 +1,37 @@
-// One call is under way at a time; whether it comes back or is dropped, the launch is freed exactly once.
-#include "providers/gcp/gcp_launch.h"
-
+// Launches instances of Compute Engine, and tries every zone that may have room for them.
+//
+//   zone given ------------------------------------------+
+//   zones that sell the type --> is it there already? ---+--> insert --> operation --> instances
+//                                                        ^      |            |
+//                                                        +------+------------+  no capacity: next zone
+//
+// The name of an instance is a function of token and zone, so an insert that is repeated, by this call or by a later
+// process, finds what the first one created (the request id, then HTTP status 409). A zone is left only when it is
+// certain that nothing is there: refused, or the operation failed. Any other error while we wait for the operation is
+// no answer about the machine: the instance itself is looked up, and if even that fails the outcome is unknown. A gang
+// uses bulkInsert in the same way, which creates all of it or ends what it created; a zone is left when nothing of it
+// exists there. One call is under way at a time; whether it comes back or is dropped, the launch is freed exactly once.
 #include "base/errors/log.h"
 #include "base/text/units.h"
 #include "providers/gcp/gcp_decode.h"
 #include "providers/gcp/gcp_encode.h"
-#include "providers/gcp/gcp_look.h"
-#include "providers/gcp/gcp_members.h"
 #include "providers/gcp/gcp_names.h"
+#include "providers/gcp/gcp_verbs.h"
 #include "providers/wire/digest.h"
+#include "providers/wire/percent.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGE_TRIES = 5, LOOK_TRIES = 5 };
+enum { TRIES = 5 };
 
 static const int64_t wait_timeout_us = 130 * RB_US_PER_S;   // an operation's wait answers within two minutes
 static const int64_t poll_pause_us = RB_US_PER_S;           // or at once, "best effort": then not in a tight loop
 static const int64_t give_up_after_us = 1200 * RB_US_PER_S; // operations take a minute; the caller may ask again
 
 struct launch {
-    struct rb_google_client *client;
-    const struct rb_loop *loop;
     struct rb_arena arena;
-    const char *region;
+    const struct rb_gcp *gcp;
     struct rb_launch what; // deep copy
     const char *launch_id;
     struct rb_gcp_zones zones; // to be tried in this order
@@ -52,12 +60,12 @@ static void destroy(void *arg)
     struct launch *l = arg;
     if (l->what.user_data)
         explicit_bzero((char *)l->what.user_data, strlen(l->what.user_data)); // our own copy; may hold a host key
-    rb_arena_finish(&l->arena);
-    free(l);
+    rb_api_state_free(l);
 }
 
-static void finish(struct launch *l, const struct rb_err *err)
+static void finish(void *arg, const struct rb_err *err)
 {
+    struct launch *l = arg;
     l->fn(l->arg, err, NULL);
     destroy(l);
 }
@@ -68,36 +76,26 @@ static void succeed(struct launch *l, const struct rb_instance *instances)
     destroy(l);
 }
 
-static void refused(void *arg, const struct rb_err *err)
-{
-    finish(arg, err);
-}
-
 static const char *zone(const struct launch *l)
 {
     return l->zones.zones[l->at];
 }
 
-static struct rb_api_call new_call(struct launch *l, const char *name, const char *method, bool mutating)
+static int64_t now_us(const struct launch *l)
 {
-    return (struct rb_api_call){
-        .name = name,
-        .method = method,
-        .mutating = mutating,
-        .max_tries = mutating ? CHANGE_TRIES : LOOK_TRIES,
-        .arg = l,
-        .drop = destroy,
-    };
+    return l->gcp->loop->now_us(l->gcp->loop->ctx);
+}
+
+static struct rb_api_call new_call(struct launch *l, const char *name, rb_api_decode_fn *decode, rb_api_done_fn *done)
+{
+    struct rb_api_call call = rb_api_call_new(name, TRIES, l, decode, done);
+    call.drop = destroy;
+    return call;
 }
 
 static void send(struct launch *l, struct rb_api_call *call)
 {
-    rb_google_send(l->client, RB_GOOGLE_COMPUTE, call);
-}
-
-static const char *project(const struct launch *l)
-{
-    return rb_google_client_project(l->client);
+    rb_google_send(l->gcp->client, RB_GOOGLE_COMPUTE, call);
 }
 
 // Nothing of ours is in this zone, and nothing will be.
@@ -106,7 +104,7 @@ static void leave_zone(struct launch *l, const struct rb_err *err)
     struct rb_err last = *err;
     if (last.code != RB_ERR_CAPACITY || ++l->at == l->zones.n) {
         if (last.code == RB_ERR_CAPACITY && l->zones.n > 1)
-            rb_err_prefix(&last, "none of the %d zones of gcp/%s has room; the last said", l->zones.n, l->region);
+            rb_err_prefix(&last, "none of the %d zones of gcp/%s has room; the last said", l->zones.n, l->gcp->region);
         finish(l, &last);
         return;
     }
@@ -141,7 +139,7 @@ static void report_ended(struct launch *l, const struct rb_gcp_members *m)
             m->instances[i] = (struct rb_instance){.id = rb_gcp_instance_id(&l->arena, l->names[i], zone(l)),
                                                    .state = RB_INSTANCE_TERMINATED,
                                                    .zone = zone(l),
-                                                   .region = l->region,
+                                                   .region = l->gcp->region,
                                                    .market_unknown = true,
                                                    .member = i,
                                                    .running_at_us = -1,
@@ -193,13 +191,9 @@ static void look(struct launch *l, const struct rb_err *doubt, bool over)
 {
     l->doubt = doubt ? *doubt : (struct rb_err){0};
     l->over = over;
-    const struct rb_gcp_members_question question = {.region = l->region,
-                                                     .zone = zone(l),
-                                                     .launch_id = l->launch_id,
-                                                     .names = l->names,
-                                                     .n = l->count,
-                                                     .over = over};
-    rb_gcp_members(l->client, &question, &l->arena, looked, destroy, l);
+    const struct rb_gcp_members_question question = {
+        .zone = zone(l), .launch_id = l->launch_id, .names = l->names, .n = l->count, .over = over};
+    rb_gcp_members(l->gcp, &question, &l->arena, looked, destroy, l);
 }
 
 // --- the operation ---
@@ -224,12 +218,12 @@ static void waited(void *arg, const struct rb_err *err)
 
 static void wait_for_operation(struct launch *l, int64_t pause_us)
 {
-    struct rb_api_call call = new_call(l, "zoneOperations.wait", "POST", false);
-    rb_gcp_target_wait(project(l), zone(l), l->operation.name, &call.target);
+    struct rb_api_call call = new_call(l, "zoneOperations.wait", decode_operation, waited);
+    call.method = "POST";
+    rb_percent_put(&call.target, "/projects/%s/zones/%s/operations/%s/wait", l->gcp->project, zone(l),
+                   l->operation.name);
     call.timeout_us = wait_timeout_us;
     call.delay_us = pause_us;
-    call.decode = decode_operation;
-    call.done = waited;
     send(l, &call);
 }
 
@@ -253,7 +247,7 @@ static void operation_known(struct launch *l, int64_t pause_us)
     case RB_GCP_UNDER_WAY:
         break;
     }
-    if (l->loop->now_us(l->loop->ctx) - l->inserted_us < give_up_after_us) {
+    if (now_us(l) - l->inserted_us < give_up_after_us) {
         wait_for_operation(l, pause_us);
         return;
     }
@@ -303,18 +297,21 @@ static void insert(struct launch *l)
     const bool gang = l->count > 1;
     name_machines(l);
     rb_gcp_request_id(l->name, request_id);
-    l->inserted_us = l->loop->now_us(l->loop->ctx);
+    l->inserted_us = now_us(l);
     l->refused = false;
-    struct rb_api_call call = new_call(l, gang ? "instances.bulkInsert" : "instances.insert", "POST", true);
-    (gang ? rb_gcp_target_bulk_insert : rb_gcp_target_insert)(project(l), zone(l), request_id, &call.target);
-    call.decode = decode_operation;
-    call.done = inserted;
+    struct rb_api_call call =
+        new_call(l, gang ? "instances.bulkInsert" : "instances.insert", decode_operation, inserted);
+    call.mutating = true;
+    rb_percent_put(&call.target,
+                   gang ? "/projects/%s/zones/%s/instances/bulkInsert?requestId=%s"
+                        : "/projects/%s/zones/%s/instances?requestId=%s",
+                   l->gcp->project, zone(l), request_id);
     if ((gang ? rb_gcp_encode_bulk_insert : rb_gcp_encode_insert)(&l->what, zone(l), l->name, &call.body, &err)) {
         send(l, &call);
         return;
     }
-    call.done = refused;
-    rb_google_refuse(l->client, &call, &err);
+    call.done = finish;
+    rb_google_refuse(l->gcp->client, &call, &err);
 }
 
 // --- which zone ---
@@ -322,7 +319,7 @@ static void insert(struct launch *l)
 static bool decode_found(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct launch *l = arg;
-    return rb_gcp_decode_list(body, n, l->region, &l->arena, &l->found, err);
+    return rb_gcp_decode_list(body, n, l->gcp->region, &l->arena, &l->found, err);
 }
 
 // An earlier call may have come further down the list of zones, and what it made there have ended since, which no list
@@ -353,8 +350,7 @@ static void earlier_known(void *arg, const struct rb_err *err, const struct rb_i
 static void ask_earlier(struct launch *l)
 {
     name_machines(l);
-    rb_gcp_look_back(l->client, l->region, rb_gcp_instance_id(&l->arena, l->names[0], zone(l)), earlier_known, destroy,
-                     l);
+    rb_gcp_look_back(l->gcp, rb_gcp_instance_id(&l->arena, l->names[0], zone(l)), earlier_known, destroy, l);
 }
 
 // The instance of this launch; NULL: the listing shows none.
@@ -391,7 +387,7 @@ static void found(void *arg, const struct rb_err *err)
         rb_err_set(&partial, RB_E_GCP_ZONES,
                    "gcp/%s: a zone does not answer, and this launch may be in it already; name a zone in "
                    "resources.infra to do without",
-                   l->region);
+                   l->gcp->region);
         finish(l, &partial);
     } else if (l->what.again) {
         l->at = l->zones.n - 1;
@@ -403,10 +399,8 @@ static void found(void *arg, const struct rb_err *err)
 
 static void find(struct launch *l)
 {
-    struct rb_api_call call = new_call(l, "instances.aggregatedList", "GET", false);
-    rb_gcp_target_find(project(l), l->launch_id, &call.target);
-    call.decode = decode_found;
-    call.done = found;
+    struct rb_api_call call = new_call(l, "instances.aggregatedList", decode_found, found);
+    rb_gcp_target_list(l->gcp->project, "rb:launch-id", l->launch_id, NULL, &call.target);
     send(l, &call);
 }
 
@@ -423,18 +417,10 @@ static void rotate_zones(struct launch *l, const char *key)
     l->zones.zones = zones;
 }
 
-static const char *tag(const struct rb_launch *what, const char *key)
-{
-    for (int i = 0; i < what->n_tags; i++)
-        if (strcmp(what->tags[i].key, key) == 0)
-            return what->tags[i].value;
-    return NULL;
-}
-
 static bool decode_sold(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct launch *l = arg;
-    return rb_gcp_decode_sold(body, n, l->region, &l->arena, &l->zones, err);
+    return rb_gcp_decode_sold(body, n, l->gcp->region, &l->arena, &l->zones, err);
 }
 
 static void zones_known(void *arg, const struct rb_err *err)
@@ -444,11 +430,11 @@ static void zones_known(void *arg, const struct rb_err *err)
     if (err) {
         finish(l, err);
     } else if (l->zones.n > 0) {
-        const char *run_id = tag(&l->what, "rb:run-id");
+        const char *run_id = rb_launch_tag(&l->what, "rb:run-id");
         rotate_zones(l, run_id ? run_id : l->what.token);
         find(l);
     } else {
-        rb_err_set(&nowhere, l->zones.complete ? RB_E_GCP_NO_ZONE : RB_E_GCP_ZONES, "gcp/%s: %s", l->region,
+        rb_err_set(&nowhere, l->zones.complete ? RB_E_GCP_NO_ZONE : RB_E_GCP_ZONES, "gcp/%s: %s", l->gcp->region,
                    l->zones.complete ? "no zone sells this machine type; choose another resources.instance_types"
                                      : "its zones do not answer");
         finish(l, &nowhere);
@@ -458,11 +444,9 @@ static void zones_known(void *arg, const struct rb_err *err)
 static void ask_zones(struct launch *l)
 {
     struct rb_gcp_machine_type type;
-    struct rb_api_call call = new_call(l, "machineTypes.aggregatedList", "GET", false);
+    struct rb_api_call call = new_call(l, "machineTypes.aggregatedList", decode_sold, zones_known);
     rb_gcp_machine_type_parse(l->what.instance_type, &type, NULL); // it was checked
-    rb_gcp_target_sold(project(l), &type, &call.target);
-    call.decode = decode_sold;
-    call.done = zones_known;
+    rb_gcp_target_sold(l->gcp->project, &type, &call.target);
     send(l, &call);
 }
 
@@ -470,28 +454,24 @@ static bool check(const struct launch *l, struct rb_err *err)
 {
     if (!l->launch_id)
         return rb_err_set(err, RB_E_LAUNCH, "gcp/%s: expected a tag rb:launch-id, by which the instance is known again",
-                          l->region);
-    return rb_gcp_check_launch(&l->what, l->region, err);
+                          l->gcp->region);
+    return rb_gcp_check_launch(&l->what, l->gcp->region, err);
 }
 
-void rb_gcp_launch(struct rb_google_client *client, const struct rb_loop *loop, const char *region,
-                   const struct rb_launch *what, rb_launch_fn *fn, void *arg)
+void rb_gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
 {
-    struct launch *l = rb_xcalloc(1, sizeof *l);
+    struct launch *l = rb_api_state_create(sizeof *l);
     struct rb_err err;
-    l->client = client;
-    l->loop = loop;
-    l->region = rb_arena_strdup(&l->arena, region);
+    l->gcp = p->state;
     rb_launch_copy(&l->arena, what, &l->what);
-    l->launch_id = tag(&l->what, "rb:launch-id");
+    l->launch_id = rb_launch_tag(&l->what, "rb:launch-id");
     l->count = rb_launch_count(&l->what);
     l->names = rb_arena_array(&l->arena, (size_t)l->count, sizeof *l->names);
     l->fn = fn;
     l->arg = arg;
     if (!check(l, &err)) {
-        struct rb_api_call call = new_call(l, "instances.insert", "POST", true);
-        call.done = refused;
-        rb_google_refuse(client, &call, &err);
+        struct rb_api_call call = new_call(l, "instances.insert", NULL, finish);
+        rb_google_refuse(l->gcp->client, &call, &err);
     } else if (l->what.zone) {
         l->zones.zones = rb_arena_array(&l->arena, 1, sizeof *l->zones.zones);
         l->zones.zones[l->zones.n++] = l->what.zone;

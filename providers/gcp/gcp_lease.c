@@ -1,19 +1,20 @@
+// Writes the lease of instances as labels (instances.get and instances.setLabels).
 // Compute Engine replaces all labels of an instance at once, and only if the request names the fingerprint of the
 // present labels: each instance is read and written, two requests. A listing would show the fingerprints of all at
 // once, but one that lags, and each of them costs a third request. If the labels change in between, they are read
 // again. A few instances are under way at a time.
-#include "providers/gcp/gcp_lease.h"
-
 #include "providers/gcp/gcp_decode.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_names.h"
+#include "providers/gcp/gcp_verbs.h"
+#include "providers/wire/percent.h"
 
 #include <stdlib.h>
 
 enum { TRIES = 5, WIDTH = 8, CONFLICTS = 5 };
 
 struct lanes {
-    struct rb_google_client *client;
+    const struct rb_gcp *gcp;
     struct rb_renewal *renewal;
     int next; // not begun yet
 };
@@ -43,12 +44,11 @@ static void dropped(void *arg)
     end_lane(arg, true);
 }
 
-static void send(struct lane *l, struct rb_api_call *call)
+static struct rb_api_call new_call(const char *name, struct lane *l, rb_api_decode_fn *decode, rb_api_done_fn *done)
 {
-    call->max_tries = TRIES;
-    call->arg = l;
-    call->drop = dropped;
-    rb_google_send(l->of->client, RB_GOOGLE_COMPUTE, call);
+    struct rb_api_call call = rb_api_call_new(name, TRIES, l, decode, done);
+    call.drop = dropped;
+    return call;
 }
 
 static void begin_next(struct lane *l);
@@ -85,11 +85,10 @@ static void labels_set(void *arg, const struct rb_err *err)
 static void set_labels(struct lane *l)
 {
     struct rb_err err;
-    struct rb_api_call call = {
-        .name = "instances.setLabels", .method = "POST", .decode = decode_operation, .done = labels_set};
-    rb_gcp_target_labels(rb_google_client_project(l->of->client), l->zone, l->name, &call.target);
+    struct rb_api_call call = new_call("instances.setLabels", l, decode_operation, labels_set);
+    rb_percent_put(&call.target, RB_GCP_INSTANCE "/setLabels", l->of->gcp->project, l->zone, l->name);
     if (rb_gcp_encode_labels(&l->labels, &l->of->renewal->lease, &call.body, &err)) {
-        send(l, &call);
+        rb_google_send(l->of->gcp->client, RB_GOOGLE_COMPUTE, &call);
         return;
     }
     rb_buf_finish(&call.target);
@@ -116,9 +115,10 @@ static void labels_known(void *arg, const struct rb_err *err)
 
 static void ask_labels(struct lane *l)
 {
-    struct rb_api_call call = {.name = "instances.get", .method = "GET", .decode = decode_labels, .done = labels_known};
-    rb_gcp_target_labelled(rb_google_client_project(l->of->client), l->zone, l->name, &call.target);
-    send(l, &call);
+    struct rb_api_call call = new_call("instances.get", l, decode_labels, labels_known);
+    rb_percent_put(&call.target, RB_GCP_INSTANCE "?fields=%s", l->of->gcp->project, l->zone, l->name,
+                   "kind,labels,labelFingerprint");
+    rb_google_send(l->of->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
 // --- one after the other
@@ -137,13 +137,13 @@ static void begin_next(struct lane *l)
     end_lane(l, false);
 }
 
-void rb_gcp_renew(struct rb_google_client *client, const char *const *ids, int n, const struct rb_tag *lease,
-                  rb_terminate_fn *fn, void *arg)
+void rb_gcp_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
+                  void *arg)
 {
     static const char right[] = "compute.instances.setLabels (docs/policies/gcp-role.yaml)";
     const int width = n < WIDTH ? n : WIDTH;
     struct lanes *all = rb_xcalloc(1, sizeof *all);
-    *all = (struct lanes){.client = client, .renewal = rb_renewal_create(ids, n, lease, right, fn, arg)};
+    *all = (struct lanes){.gcp = p->state, .renewal = rb_renewal_create(ids, n, lease, right, fn, arg)};
     all->renewal->n_open = width;
     for (int i = 0; i < width; i++) {
         struct lane *l = rb_api_state_create(sizeof *l);

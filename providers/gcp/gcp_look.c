@@ -1,9 +1,10 @@
+// Looks up one instance of Compute Engine by its name. An instance that has ended disappears at once, but the operations
+// that created and ended it are kept for days and show when it ran.
 // One call is under way at a time; whether it comes back or is dropped, the look is freed exactly once.
-#include "providers/gcp/gcp_look.h"
-
 #include "providers/gcp/gcp_decode.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_names.h"
+#include "providers/gcp/gcp_verbs.h"
 
 #include <stdlib.h>
 
@@ -11,13 +12,13 @@ enum { LOOK_TRIES = 3, MAX_PAGES = 100 };
 
 struct look {
     struct rb_arena arena;
-    struct rb_google_client *client;
-    const char *region, *id, *name, *zone;
+    const struct rb_gcp *gcp;
+    const char *id, *name, *zone;
     struct rb_instance instance;
     struct rb_gcp_history history;
     int n_pages;
     rb_launch_fn *fn;
-    void (*drop)(void *arg);
+    rb_loop_fn *drop; // NULL: no one is called
     void *arg;
 };
 
@@ -29,20 +30,18 @@ static void dropped(void *arg)
     rb_api_state_free(l);
 }
 
-static void finish(struct look *l, const struct rb_err *err)
+static void finish(void *arg, const struct rb_err *err)
 {
+    struct look *l = arg;
     l->fn(l->arg, err, err ? NULL : &l->instance);
     rb_api_state_free(l);
 }
 
-static void refused(void *arg, const struct rb_err *err)
+static struct rb_api_call new_call(struct look *l, const char *name, rb_api_decode_fn *decode, rb_api_done_fn *done)
 {
-    finish(arg, err);
-}
-
-static struct rb_api_call new_call(struct look *l, const char *name)
-{
-    return (struct rb_api_call){.name = name, .method = "GET", .max_tries = LOOK_TRIES, .arg = l, .drop = dropped};
+    struct rb_api_call call = rb_api_call_new(name, LOOK_TRIES, l, decode, done);
+    call.drop = dropped;
+    return call;
 }
 
 // --- what was done to it
@@ -73,7 +72,7 @@ static void history_known(void *arg, const struct rb_err *err)
         l->instance = (struct rb_instance){.id = l->id,
                                            .state = RB_INSTANCE_TERMINATED,
                                            .zone = l->zone,
-                                           .region = l->region,
+                                           .region = l->gcp->region,
                                            .market = RB_MARKET_SPOT,
                                            .market_unknown = !l->history.preempted,
                                            .running_at_us = l->history.running_at_us,
@@ -84,11 +83,9 @@ static void history_known(void *arg, const struct rb_err *err)
 
 static void ask_history(struct look *l)
 {
-    struct rb_api_call call = new_call(l, "zoneOperations.list");
-    rb_gcp_target_history(rb_google_client_project(l->client), l->zone, l->name, l->history.next_page, &call.target);
-    call.decode = decode_history;
-    call.done = history_known;
-    rb_google_send(l->client, RB_GOOGLE_COMPUTE, &call);
+    struct rb_api_call call = new_call(l, "zoneOperations.list", decode_history, history_known);
+    rb_gcp_target_history(l->gcp->project, l->zone, l->name, l->history.next_page, &call.target);
+    rb_google_send(l->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
 // --- the instance itself
@@ -96,7 +93,7 @@ static void ask_history(struct look *l)
 static bool decode_instance(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct look *l = arg;
-    return rb_gcp_decode_instance(body, n, l->region, &l->arena, &l->instance, err);
+    return rb_gcp_decode_instance(body, n, l->gcp->region, &l->arena, &l->instance, err);
 }
 
 static void looked(void *arg, const struct rb_err *err)
@@ -110,12 +107,10 @@ static void looked(void *arg, const struct rb_err *err)
 
 // --- from the beginning
 
-static struct look *create(struct rb_google_client *client, const char *region, const char *id, rb_launch_fn *fn,
-                           void (*drop)(void *arg), void *arg)
+static struct look *create(const struct rb_gcp *gcp, const char *id, rb_launch_fn *fn, rb_loop_fn *drop, void *arg)
 {
     struct look *l = rb_api_state_create(sizeof *l);
-    l->client = client;
-    l->region = rb_arena_strdup(&l->arena, region);
+    l->gcp = gcp;
     l->id = rb_arena_strdup(&l->arena, id);
     l->history = (struct rb_gcp_history){.running_at_us = -1, .ended_at_us = -1};
     l->fn = fn;
@@ -123,31 +118,27 @@ static struct look *create(struct rb_google_client *client, const char *region, 
     l->arg = arg;
     if (rb_gcp_instance_id_split(id, &l->arena, &l->name, &l->zone))
         return l;
-    struct rb_api_call call = new_call(l, "instances.get");
+    struct rb_api_call call = new_call(l, "instances.get", NULL, finish);
     struct rb_err err;
     rb_err_set(&err, RB_E_GCP_INSTANCE, "'%.100s': expected the id of an instance, NAME.ZONE", id);
-    call.done = refused;
-    rb_google_refuse(client, &call, &err);
+    rb_google_refuse(gcp->client, &call, &err);
     return NULL;
 }
 
-void rb_gcp_look(struct rb_google_client *client, const char *region, const char *id, rb_launch_fn *fn,
-                 void (*drop)(void *arg), void *arg)
+void rb_gcp_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
 {
-    struct look *l = create(client, region, id, fn, drop, arg);
+    const struct rb_gcp *gcp = p->state;
+    struct look *l = create(gcp, id, fn, NULL, arg);
     if (!l)
         return;
-    struct rb_api_call call = new_call(l, "instances.get");
-    rb_gcp_target_look(rb_google_client_project(client), l->zone, l->name, &call.target);
-    call.decode = decode_instance;
-    call.done = looked;
-    rb_google_send(client, RB_GOOGLE_COMPUTE, &call);
+    struct rb_api_call call = new_call(l, "instances.get", decode_instance, looked);
+    rb_gcp_target_look(gcp->project, l->zone, l->name, &call.target);
+    rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
-void rb_gcp_look_back(struct rb_google_client *client, const char *region, const char *id, rb_launch_fn *fn,
-                      void (*drop)(void *arg), void *arg)
+void rb_gcp_look_back(const struct rb_gcp *gcp, const char *id, rb_launch_fn *fn, rb_loop_fn *drop, void *arg)
 {
-    struct look *l = create(client, region, id, fn, drop, arg);
+    struct look *l = create(gcp, id, fn, drop, arg);
     if (l)
         ask_history(l);
 }

@@ -1,10 +1,8 @@
 // One call is under way at a time; whether it comes back or is dropped, the question is freed exactly once.
-#include "providers/gcp/gcp_members.h"
-
 #include "providers/gcp/gcp_decode.h"
 #include "providers/gcp/gcp_encode.h"
-#include "providers/gcp/gcp_look.h"
 #include "providers/gcp/gcp_names.h"
+#include "providers/gcp/gcp_verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +10,13 @@
 enum { LOOK_TRIES = 5 };
 
 struct asking {
-    struct rb_google_client *client;
+    const struct rb_gcp *gcp;
     struct rb_gcp_members_question question;
     struct rb_arena *arena;
     struct rb_gcp_members found;
     int at; // the member that is being looked up
     rb_gcp_members_fn *fn;
-    void (*drop)(void *arg);
+    rb_loop_fn *drop;
     void *arg;
 };
 
@@ -60,7 +58,7 @@ static void history_known(void *arg, const struct rb_err *err, const struct rb_i
         *member = *instance;
         member->id = rb_gcp_instance_id(a->arena, a->question.names[a->at], a->question.zone);
         member->zone = a->question.zone;
-        member->region = a->question.region;
+        member->region = a->gcp->region;
         member->member = a->at;
         a->found.n_ended++;
     }
@@ -70,7 +68,7 @@ static void history_known(void *arg, const struct rb_err *err, const struct rb_i
 static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct asking *a = arg;
-    return rb_gcp_decode_instance(body, n, a->question.region, a->arena, &a->found.instances[a->at], err);
+    return rb_gcp_decode_instance(body, n, a->gcp->region, a->arena, &a->found.instances[a->at], err);
 }
 
 static void looked(void *arg, const struct rb_err *err)
@@ -80,8 +78,7 @@ static void looked(void *arg, const struct rb_err *err)
     const struct rb_instance *member = &a->found.instances[a->at];
     struct rb_err foreign;
     if (err && err->code == RB_ERR_NOT_FOUND && q->over) {
-        rb_gcp_look_back(a->client, q->region, rb_gcp_instance_id(a->arena, q->names[a->at], q->zone), history_known,
-                         dropped, a);
+        rb_gcp_look_back(a->gcp, rb_gcp_instance_id(a->arena, q->names[a->at], q->zone), history_known, dropped, a);
     } else if (err) {
         finish(a, err);
     } else if (!member->launch_id || strcmp(member->launch_id, q->launch_id) != 0) {
@@ -98,24 +95,17 @@ static void looked(void *arg, const struct rb_err *err)
 static void ask(struct asking *a)
 {
     const struct rb_gcp_members_question *q = &a->question;
-    struct rb_api_call call = {
-        .name = "instances.get",
-        .method = "GET",
-        .max_tries = LOOK_TRIES,
-        .arg = a,
-        .decode = decode,
-        .done = looked,
-        .drop = dropped,
-    };
-    rb_gcp_target_look(rb_google_client_project(a->client), q->zone, q->names[a->at], &call.target);
-    rb_google_send(a->client, RB_GOOGLE_COMPUTE, &call);
+    struct rb_api_call call = rb_api_call_new("instances.get", LOOK_TRIES, a, decode, looked);
+    call.drop = dropped;
+    rb_gcp_target_look(a->gcp->project, q->zone, q->names[a->at], &call.target);
+    rb_google_send(a->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
-void rb_gcp_members(struct rb_google_client *client, const struct rb_gcp_members_question *question,
-                    struct rb_arena *arena, rb_gcp_members_fn *fn, void (*drop)(void *arg), void *arg)
+void rb_gcp_members(const struct rb_gcp *gcp, const struct rb_gcp_members_question *question, struct rb_arena *arena,
+                    rb_gcp_members_fn *fn, rb_loop_fn *drop, void *arg)
 {
     struct asking *a = rb_xcalloc(1, sizeof *a);
-    *a = (struct asking){.client = client, .question = *question, .arena = arena, .fn = fn, .drop = drop, .arg = arg};
+    *a = (struct asking){.gcp = gcp, .question = *question, .arena = arena, .fn = fn, .drop = drop, .arg = arg};
     a->found = (struct rb_gcp_members){
         .instances = rb_arena_array(arena, (size_t)question->n, sizeof(struct rb_instance)), .n = question->n};
     ask(a);

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/text/number.h"
+#include "base/text/table.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { MAX_VALUE_LEN = 63, MAX_PARTS = 4, GANG_NAME_LEN = 35 };
 static const uint8_t name_space[16] = {0x5d, 0x0e, 0x91, 0xb2, 0x7c, 0x3f, 0x4a, 0x66,
                                        0x9d, 0x14, 0xe8, 0x02, 0xc5, 0x7b, 0xa3, 0x39};
 
-static const struct {
+static const struct key {
     const char *tag, *label;
 } keys[] = {
     {"rb:run-id", "rb-run"}, {"rb:launch-id", "rb-launch"}, {"rb:owner", "rb-owner"}, {RB_LEASE_TAG, "rb-expires-at"}};
@@ -103,10 +104,8 @@ static bool decode(const char *text, struct rb_buf *out)
 
 static const char *label_of(const char *tag_key)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(keys[i].tag, tag_key) == 0)
-            return keys[i].label;
-    return NULL;
+    const struct key *key = RB_ROW_OF(keys, tag_key);
+    return key ? key->label : NULL;
 }
 
 // "rb-run", "rb-run_2", ...

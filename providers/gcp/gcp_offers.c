@@ -1,26 +1,28 @@
+// Finds the present prices of machine types, on demand and on the spot market: the machines from Compute Engine, the
+// prices of their parts from Cloud Billing's list. At least one type. A type without an on-demand price is an error; one
+// without a spot price has no spot offer.
 // One question per type, then the price list page by page (some ten, of megabytes), then the sums. Asked rarely, so it
 // may take a minute.
-#include "providers/gcp/gcp_offers.h"
-
-#include "base/arena.h"
-#include "providers/aws/sigv4.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_prices.h"
+#include "providers/gcp/gcp_verbs.h"
+#include "providers/wire/percent.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 3, MAX_PAGES = 100, MAX_PAGE_TOKEN = 512 };
+enum { TRIES = 3, MAX_PAGES = 100, MAX_PAGE_TOKEN = 512, MAX_TYPES = 64 };
 
-static const char price_list[] = "/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000"; // Compute Engine's
+// Compute Engine's.
+#define PRICE_LIST "/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000&pageToken=%s"
 static const int64_t page_timeout_us = INT64_C(120000000);
 
 struct survey {
     struct rb_arena arena;
-    struct rb_google_client *client;
-    const char *infra, *region;
+    const struct rb_gcp *gcp;
+    const char *infra;
     int64_t asked_unix_us;
-    struct rb_gcp_priced machines[RB_GCP_MAX_TYPES];
+    struct rb_gcp_priced machines[MAX_TYPES];
     int n_machines, at, n_pages;
     char next_page[MAX_PAGE_TOKEN];
     struct rb_err price_err; // an error in a page that a retry cannot fix; code NONE: none
@@ -61,7 +63,7 @@ static int by_type(const void *a, const void *b)
 
 static void all_priced(struct survey *s)
 {
-    struct rb_offer offers[2 * RB_GCP_MAX_TYPES];
+    struct rb_offer offers[2 * MAX_TYPES];
     struct rb_catalog catalog = {.offers = offers};
     struct rb_rate rate;
     struct rb_err err;
@@ -80,11 +82,6 @@ static void all_priced(struct survey *s)
     rb_api_state_free(s);
 }
 
-static struct rb_api_call new_call(struct survey *s, const char *name)
-{
-    return (struct rb_api_call){.name = name, .method = "GET", .max_tries = TRIES, .arg = s, .drop = rb_api_state_free};
-}
-
 // --- the price list ---
 
 // A price that makes no sense is still an answer: a retry would bring the same one.
@@ -93,7 +90,7 @@ static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *er
     struct survey *s = arg;
     struct rb_err why = {0};
     s->price_err = (struct rb_err){0};
-    if (rb_gcp_priced_page(body, n, s->region, s->machines, s->n_machines, s->next_page, &why))
+    if (rb_gcp_priced_page(body, n, s->gcp->region, s->machines, s->n_machines, s->next_page, &why))
         return true;
     *(why.code == RB_ERR_PRICE ? &s->price_err : err) = why;
     return why.code == RB_ERR_PRICE;
@@ -119,16 +116,10 @@ static void page_done(void *arg, const struct rb_err *err)
 
 static void ask_page(struct survey *s)
 {
-    struct rb_api_call call = new_call(s, "services.skus.list");
-    rb_buf_puts(&call.target, price_list);
-    if (s->next_page[0]) {
-        rb_buf_puts(&call.target, "&pageToken=");
-        rb_sigv4_encode(s->next_page, strlen(s->next_page), &call.target);
-    }
+    struct rb_api_call call = rb_api_call_new("services.skus.list", TRIES, s, decode_page, page_done);
+    rb_percent_put(&call.target, PRICE_LIST, s->next_page[0] ? s->next_page : NULL);
     call.timeout_us = page_timeout_us;
-    call.decode = decode_page;
-    call.done = page_done;
-    rb_google_send(s->client, RB_GOOGLE_BILLING, &call);
+    rb_google_send(s->gcp->client, RB_GOOGLE_BILLING, &call);
 }
 
 // --- the machines ---
@@ -138,7 +129,7 @@ static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err 
     struct survey *s = arg;
     struct rb_err why = {0};
     s->price_err = (struct rb_err){0};
-    if (rb_gcp_priced_machine(body, n, s->region, &s->machines[s->at], &why))
+    if (rb_gcp_priced_machine(body, n, s->gcp->region, &s->machines[s->at], &why))
         return true;
     const bool is_answer = why.code == RB_ERR_PRICE || why.code == RB_ERR_NOT_FOUND;
     *(is_answer ? &s->price_err : err) = why;
@@ -163,40 +154,36 @@ static void ask_machine(struct survey *s)
     struct rb_gcp_machine_type type;
     rb_gcp_machine_type_parse(s->machines[s->at].instance_type, &type, NULL); // it was parsed before
     type.n_accelerators = 0;                                                  // the machine itself
-    struct rb_api_call call = new_call(s, "machineTypes.aggregatedList");
-    rb_gcp_target_sold(rb_google_client_project(s->client), &type, &call.target);
-    call.decode = decode_machine;
-    call.done = machine_done;
-    rb_google_send(s->client, RB_GOOGLE_COMPUTE, &call);
+    struct rb_api_call call = rb_api_call_new("machineTypes.aggregatedList", TRIES, s, decode_machine, machine_done);
+    rb_gcp_target_sold(s->gcp->project, &type, &call.target);
+    rb_google_send(s->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
 static bool begin(struct survey *s, const char *const *types, int n_types, struct rb_err *err)
 {
-    if (n_types < 1 || n_types > RB_GCP_MAX_TYPES)
+    if (n_types < 1 || n_types > MAX_TYPES)
         return rb_err_set(err, RB_E_OPTION_VALUE, "%s: %d machine types named, expected 1..%d (--instance-type)",
-                          s->infra, n_types, RB_GCP_MAX_TYPES);
+                          s->infra, n_types, MAX_TYPES);
     for (int i = 0; i < n_types; i++)
         if (!rb_gcp_priced_begin(rb_arena_strdup(&s->arena, types[i]), &s->machines[s->n_machines++], err))
             return false;
     return true;
 }
 
-void rb_gcp_offers(struct rb_google_client *client, const struct rb_loop *loop, const char *region,
-                   const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+void rb_gcp_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
 {
+    const struct rb_gcp *gcp = p->state;
     struct survey *s = rb_api_state_create(sizeof *s);
     struct rb_err err;
-    s->client = client;
-    s->region = rb_arena_strdup(&s->arena, region);
-    s->infra = rb_arena_printf(&s->arena, "gcp/%s", region);
-    s->asked_unix_us = loop->unix_us(loop->ctx);
+    s->gcp = gcp;
+    s->infra = rb_arena_printf(&s->arena, "gcp/%s", gcp->region);
+    s->asked_unix_us = gcp->loop->unix_us(gcp->loop->ctx);
     s->fn = fn;
     s->arg = arg;
     if (begin(s, types, n_types, &err)) {
         ask_machine(s);
         return;
     }
-    struct rb_api_call call = new_call(s, "services.skus.list");
-    call.done = survey_failed;
-    rb_google_refuse(client, &call, &err);
+    struct rb_api_call call = rb_api_call_new("services.skus.list", TRIES, s, NULL, survey_failed);
+    rb_google_refuse(gcp->client, &call, &err);
 }

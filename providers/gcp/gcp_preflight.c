@@ -1,10 +1,13 @@
-// Source: projects.testIamPermissions (Cloud Resource Manager API v1), images.get and images.getFromFamily (compute
+// Dry run before the first launch: which permissions of docs/policies/gcp-role.yaml do we have in the project, and does the
+// image exist? Neither launches anything. DENIED names the missing permissions; those that a run can do without are not
+// required. Source: projects.testIamPermissions (Cloud Resource Manager API v1), images.get and images.getFromFamily (compute
 // v1).
-#include "providers/gcp/gcp_preflight.h"
-
 #include "base/document/doc.h"
 #include "base/document/json.h"
+#include "base/text/closest.h"
 #include "providers/gcp/gcp_encode.h"
+#include "providers/gcp/gcp_verbs.h"
+#include "providers/wire/percent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,8 +51,8 @@ static const char *const dispensable[] = {"compute.zoneOperations.list",  "compu
                                           "compute.regions.get",          NULL};
 
 struct preflight {
-    struct rb_google_client *client;
     struct rb_arena arena;
+    const struct rb_gcp *gcp;
     struct rb_launch what;
     struct rb_buf missing; // names with commas between
     rb_preflight_fn *fn;
@@ -60,22 +63,22 @@ static void destroy(void *arg)
 {
     struct preflight *p = arg;
     rb_buf_finish(&p->missing);
-    rb_arena_finish(&p->arena);
-    free(p);
+    rb_api_state_free(p);
 }
 
-static void end(struct preflight *p, const struct rb_err *err)
+static void end(void *arg, const struct rb_err *err)
 {
+    struct preflight *p = arg;
     p->fn(p->arg, err, err ? NULL : p->what.image_id);
     destroy(p);
 }
 
-static void send(struct preflight *p, struct rb_api_call *call, enum rb_google_service service)
+static struct rb_api_call new_call(const char *name, struct preflight *p, rb_api_decode_fn *decode,
+                                   rb_api_done_fn *done)
 {
-    call->max_tries = TRIES;
-    call->arg = p;
-    call->drop = destroy;
-    rb_google_send(p->client, service, call);
+    struct rb_api_call call = rb_api_call_new(name, TRIES, p, decode, done);
+    call.drop = destroy;
+    return call;
 }
 
 // --- the image
@@ -105,9 +108,10 @@ static void image_known(void *arg, const struct rb_err *err)
 
 static void ask_image(struct preflight *p)
 {
-    struct rb_api_call call = {.name = "images.get", .method = "GET", .decode = decode_image, .done = image_known};
-    rb_gcp_target_image(p->what.image_id, &call.target);
-    send(p, &call, RB_GOOGLE_COMPUTE);
+    struct rb_api_call call = new_call("images.get", p, decode_image, image_known);
+    rb_buf_printf(&call.target, "/%s", p->what.image_id); // needs no escape: the launch was checked
+    rb_percent_put(&call.target, "?fields=%s", "name,status");
+    rb_google_send(p->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
 // --- the permissions
@@ -116,14 +120,6 @@ static bool is_among(const char *permission, const struct rb_node *list)
 {
     for (const struct rb_node *n = list ? list->first : NULL; n; n = n->next)
         if (n->kind == RB_NODE_STRING && strcmp(n->text, permission) == 0)
-            return true;
-    return false;
-}
-
-static bool is_dispensable(const char *permission)
-{
-    for (const char *const *p = dispensable; *p; p++)
-        if (strcmp(*p, permission) == 0)
             return true;
     return false;
 }
@@ -139,7 +135,7 @@ static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_
     const bool ok = doc.root->kind == RB_NODE_MAP && (!held || rb_node_list(held, err));
     rb_buf_clear(&p->missing);
     for (const char *const *name = rb_gcp_permissions; ok && *name; name++)
-        if (!is_among(*name, held) && !is_dispensable(*name))
+        if (!is_among(*name, held) && !rb_is_one_of(*name, dispensable))
             rb_buf_printf(&p->missing, "%s%s", p->missing.len ? ", " : "", *name);
     return ok || rb_err_set(err, RB_E_ANSWER, "answer: expected {\"permissions\": [...]}");
 }
@@ -166,30 +162,41 @@ static void permissions_known(void *arg, const struct rb_err *err)
     } else if (p->missing.len > 0) {
         rb_err_set(&denied, RB_E_PERMISSION,
                    "permissions missing in project %s: %s; docs/policies/gcp-role.yaml is the role to grant",
-                   rb_google_client_project(p->client), rb_buf_str(&p->missing));
+                   p->gcp->project, rb_buf_str(&p->missing));
         end(p, &denied);
     } else {
         ask_image(p);
     }
 }
 
-void rb_gcp_preflight(struct rb_google_client *client, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg)
+static void ask_permissions(struct preflight *p)
 {
-    struct preflight *p = rb_xcalloc(1, sizeof *p);
-    struct rb_api_call call = {.name = "projects.testIamPermissions",
-                               .method = "POST",
-                               .decode = decode_permissions,
-                               .done = permissions_known};
+    struct rb_api_call call = new_call("projects.testIamPermissions", p, decode_permissions, permissions_known);
     struct rb_json j;
-    p->client = client;
-    p->fn = fn;
-    p->arg = arg;
-    rb_launch_copy(&p->arena, launch, &p->what);
-    rb_gcp_target_permissions(rb_google_client_project(client), &call.target);
+    rb_percent_put(&call.target, "/projects/%s:testIamPermissions", p->gcp->project);
     rb_json_init(&j, &call.body, false);
     rb_json_put(&j, "{permissions: [");
     for (const char *const *name = rb_gcp_permissions; *name; name++)
         rb_json_string(&j, *name);
     rb_json_put(&j, "]}");
-    send(p, &call, RB_GOOGLE_RESOURCES);
+    rb_google_send(p->gcp->client, RB_GOOGLE_RESOURCES, &call);
+}
+
+// User data and names differ from launch to launch and decide nothing here.
+void rb_gcp_preflight(struct rb_provider *provider, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
+{
+    struct preflight *p = rb_api_state_create(sizeof *p);
+    struct rb_launch launch = *what;
+    struct rb_err err = {0};
+    launch.user_data = NULL;
+    p->gcp = provider->state;
+    p->fn = fn;
+    p->arg = arg;
+    rb_launch_copy(&p->arena, &launch, &p->what);
+    if (rb_gcp_check_launch(&p->what, p->gcp->region, &err)) {
+        ask_permissions(p);
+        return;
+    }
+    struct rb_api_call call = new_call(NULL, p, NULL, end);
+    rb_google_refuse(p->gcp->client, &call, &err);
 }

@@ -1,6 +1,7 @@
 #include "providers/gcp/gcp_prices.h"
 
 #include "base/text/number.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_encode.h"
 
 #include <inttypes.h>
@@ -41,29 +42,13 @@ static bool no_rule(const char *instance_type, struct rb_err *err)
                       instance_type);
 }
 
-static const struct family *family_of(const char *machine_type)
-{
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        if (strncmp(machine_type, families[i].prefix, strlen(families[i].prefix)) == 0)
-            return &families[i];
-    return NULL;
-}
-
-static const struct attached *attached_of(const char *accelerator)
-{
-    for (size_t i = 0; i < sizeof attached / sizeof attached[0]; i++)
-        if (strcmp(accelerator, attached[i].type) == 0)
-            return &attached[i];
-    return NULL;
-}
-
 bool rb_gcp_priced_begin(const char *instance_type, struct rb_gcp_priced *out, struct rb_err *err)
 {
     struct rb_gcp_machine_type type;
     if (!rb_gcp_machine_type_parse(instance_type, &type, err))
         return false;
-    const struct family *f = family_of(type.name);
-    const struct attached *a = type.n_accelerators > 0 ? attached_of(type.accelerator) : NULL;
+    const struct family *f = RB_ROW_STARTING(families, type.name);
+    const struct attached *a = type.n_accelerators > 0 ? RB_ROW_OF(attached, type.accelerator) : NULL;
     if (!f || (type.n_accelerators > 0 && !a))
         return no_rule(instance_type, err);
     *out = (struct rb_gcp_priced){
@@ -82,8 +67,7 @@ bool rb_gcp_priced_begin(const char *instance_type, struct rb_gcp_priced *out, s
 static bool read_machine(const struct rb_node *machine, struct rb_gcp_priced *p, struct rb_err *err)
 {
     int64_t cpus, memory_mib, gpus = p->gpus;
-    const struct rb_node *list = rb_node_member(machine, "accelerators");
-    const struct rb_node *own = list && list->kind == RB_NODE_LIST ? list->first : NULL;
+    const struct rb_node *own = rb_node_first(rb_node_member(machine, "accelerators"));
     if (!rb_node_int(rb_node_member(machine, "guestCpus"), 1, 4096, &cpus, err) ||
         !rb_node_int(rb_node_member(machine, "memoryMb"), 1, 1 << 30, &memory_mib, err) ||
         (own && !rb_node_int(rb_node_member(own, "guestAcceleratorCount"), 1, 64, &gpus, err)))
@@ -124,12 +108,6 @@ bool rb_gcp_priced_machine(const char *body, size_t n, const char *region, struc
 
 // --- the price list ---
 
-static const char *text(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *n = rb_node_member(map, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
-
 static const struct rb_node *only(const struct rb_node *list)
 {
     return list && list->kind == RB_NODE_LIST && list->n_children == 1 ? list->first : NULL;
@@ -150,8 +128,7 @@ static bool is_called(const char *description, const char *part, enum rb_gcp_par
 
 static bool is_sold_in(const struct rb_node *sku, const char *region)
 {
-    const struct rb_node *regions = rb_node_member(sku, "serviceRegions");
-    for (const struct rb_node *r = regions && regions->kind == RB_NODE_LIST ? regions->first : NULL; r; r = r->next)
+    for (const struct rb_node *r = rb_node_first(rb_node_member(sku, "serviceRegions")); r; r = r->next)
         if (r->kind == RB_NODE_STRING && strcmp(r->text, region) == 0)
             return true;
     return false;
@@ -160,7 +137,7 @@ static bool is_sold_in(const struct rb_node *sku, const char *region)
 static bool odd_price(const struct rb_node *sku, struct rb_err *err)
 {
     return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: expected one price in USD per hour",
-                      text(sku, "description"));
+                      rb_node_member_text(sku, "description"));
 }
 
 // {"units": "2", "nanos": 933908000}, of one tier, by the hour.
@@ -169,11 +146,11 @@ static bool read_nanos(const struct rb_node *sku, enum rb_gcp_part kind, int64_t
     const struct rb_node *expression = rb_node_member(only(rb_node_member(sku, "pricingInfo")), "pricingExpression");
     const struct rb_node *price = rb_node_member(only(rb_node_member(expression, "tieredRates")), "unitPrice");
     const struct rb_node *nanos = rb_node_member(price, "nanos");
-    const char *units = text(price, "units");
+    const char *units = rb_node_member_text(price, "units");
     int64_t dollars = 0;
-    if (!price || strcmp(text(expression, "usageUnit"), kind == RB_GCP_MEMORY ? "GiBy.h" : "h") != 0 ||
-        strcmp(text(price, "currencyCode"), "USD") != 0 || (*units && !rb_parse_int(units, &dollars)) || dollars < 0 ||
-        dollars > 100000 ||
+    if (!price || strcmp(rb_node_member_text(expression, "usageUnit"), kind == RB_GCP_MEMORY ? "GiBy.h" : "h") != 0 ||
+        strcmp(rb_node_member_text(price, "currencyCode"), "USD") != 0 || (*units && !rb_parse_int(units, &dollars)) ||
+        dollars < 0 || dollars > 100000 ||
         (nanos && (nanos->kind != RB_NODE_INT || nanos->integer < 0 || nanos->integer >= NANOS_PER_USD)))
         return odd_price(sku, err);
     const int64_t total = dollars * NANOS_PER_USD + (nanos ? nanos->integer : 0);
@@ -187,13 +164,14 @@ static bool take_sku(const struct rb_node *sku, enum rb_market market, struct rb
 {
     for (int kind = 0; kind < RB_GCP_N_PARTS; kind++) {
         int64_t nanos = 0, *kept = &p->nanos[market][kind];
-        if (!p->names[kind] || !is_called(text(sku, "description"), p->names[kind], (enum rb_gcp_part)kind, market))
+        if (!p->names[kind] ||
+            !is_called(rb_node_member_text(sku, "description"), p->names[kind], (enum rb_gcp_part)kind, market))
             continue;
         if (!read_nanos(sku, (enum rb_gcp_part)kind, &nanos, err))
             return false;
         if (*kept >= 0 && *kept != nanos)
             return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: listed twice, at different prices",
-                              text(sku, "description"));
+                              rb_node_member_text(sku, "description"));
         *kept = nanos;
     }
     return true;
@@ -202,7 +180,7 @@ static bool take_sku(const struct rb_node *sku, enum rb_market market, struct rb
 static bool read_sku(const struct rb_node *sku, const char *region, struct rb_gcp_priced *machines, int n,
                      struct rb_err *err)
 {
-    const char *usage = text(rb_node_member(sku, "category"), "usageType");
+    const char *usage = rb_node_member_text(rb_node_member(sku, "category"), "usageType");
     const bool spot = strcmp(usage, "Preemptible") == 0;
     if ((!spot && strcmp(usage, "OnDemand") != 0) || !is_sold_in(sku, region))
         return true;
@@ -216,7 +194,7 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
                       char *out_next, struct rb_err *err)
 {
     const struct rb_node *skus = rb_node_member(root, "skus");
-    const char *next = text(root, "nextPageToken");
+    const char *next = rb_node_member_text(root, "nextPageToken");
     if (!skus || skus->kind != RB_NODE_LIST || strlen(next) >= MAX_PAGE_TOKEN)
         return rb_err_set(err, RB_E_ANSWER, "answer: skus: expected a list");
     for (const struct rb_node *sku = skus->first; sku; sku = sku->next)

@@ -1,8 +1,14 @@
+// Reads the quotas of a Compute Engine project that a plan counts against: those of its region and those of all regions.
+// Asks machineTypes.aggregatedList for vCPUs that the demands do not know, regions.get, then projects.get. Reports every
+// metric that Google lists and the demands count against; a kind of GPU whose metric Google does not list has a limit of
+// -1 (families from H100 on are counted elsewhere). Spot machines count against the preemptible metric where that was
+// ever granted, else against the ordinary one. NOT_FOUND: a type that no zone of the region sells.
 // Source: "Allocation quotas" (Compute Engine documentation) and the metrics of Quota in its API (compute v1).
-#include "providers/gcp/gcp_quotas.h"
-
 #include "base/document/doc.h"
+#include "base/text/table.h"
 #include "providers/gcp/gcp_encode.h"
+#include "providers/gcp/gcp_verbs.h"
+#include "providers/wire/percent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +28,7 @@ struct metrics {
 
 struct survey {
     struct rb_arena arena;
-    struct rb_google_client *client;
-    const char *region;
+    const struct rb_gcp *gcp;
     struct rb_demand *demands; // [n_demands], copies
     int n_demands, at;         // at: the demand whose vCPUs are being looked up
     double found_vcpus;        // -1: no zone sells it
@@ -80,17 +85,15 @@ struct count {
 
 static const char *gpu_metric(const char *accelerator)
 {
-    static const struct {
+    static const struct row {
         const char *accelerator, *metric;
     } rows[] = {
         {"T4", "NVIDIA_T4_GPUS"},     {"P4", "NVIDIA_P4_GPUS"},     {"P100", "NVIDIA_P100_GPUS"},
         {"V100", "NVIDIA_V100_GPUS"}, {"L4", "NVIDIA_L4_GPUS"},     {"A100", "NVIDIA_A100_GPUS"},
         {"K80", "NVIDIA_K80_GPUS"},   {"H100", "NVIDIA_H100_GPUS"}, {"A100-80GB", "NVIDIA_A100_80GB_GPUS"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].accelerator, accelerator) == 0)
-            return rows[i].metric;
-    return NULL;
+    const struct row *row = RB_ROW_OF(rows, accelerator);
+    return row ? row->metric : NULL;
 }
 
 static bool has_gpus(const struct rb_demand *d)
@@ -172,7 +175,7 @@ static void add(struct survey *s, const struct metrics *from, const char *metric
     const struct count count = {s, metric};
     const struct metric *m = find(from, metric);
     const double wanted = rb_demand_peak(s->demands, s->n_demands, units, &count);
-    const char *place = from == &s->of_project ? "all regions" : s->region;
+    const char *place = from == &s->of_project ? "all regions" : s->gcp->region;
     const char *name = rb_arena_printf(&s->arena, "%s of %s", metric, place);
     for (int i = 0; i < s->n_quotas; i++)
         if (strcmp(s->quotas[i].name, name) == 0)
@@ -221,21 +224,14 @@ static void project_known(void *arg, const struct rb_err *err)
     rb_api_state_free(s);
 }
 
-static void ask(struct survey *s, const char *name, const char *region,
-                bool (*decode)(void *, const char *, size_t, struct rb_err *),
-                void (*done)(void *, const struct rb_err *))
+static void ask(struct survey *s, const char *name, const char *region, rb_api_decode_fn *decode, rb_api_done_fn *done)
 {
-    struct rb_api_call call = {
-        .name = name,
-        .method = "GET",
-        .max_tries = TRIES,
-        .arg = s,
-        .decode = decode,
-        .done = done,
-        .drop = rb_api_state_free,
-    };
-    rb_gcp_target_quotas(rb_google_client_project(s->client), region, &call.target);
-    rb_google_send(s->client, RB_GOOGLE_COMPUTE, &call);
+    struct rb_api_call call = rb_api_call_new(name, TRIES, s, decode, done);
+    rb_percent_put(&call.target, "/projects/%s", s->gcp->project);
+    if (region)
+        rb_percent_put(&call.target, "/regions/%s", region);
+    rb_percent_put(&call.target, "?fields=%s", "quotas(metric,limit,usage)");
+    rb_google_send(s->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
 static void region_known(void *arg, const struct rb_err *err)
@@ -249,11 +245,6 @@ static void region_known(void *arg, const struct rb_err *err)
 
 // --- the machines
 
-static const struct rb_node *first_of(const struct rb_node *list)
-{
-    return list && list->kind == RB_NODE_LIST ? list->first : NULL;
-}
-
 // A machine type is the same in all zones that have it.
 static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err *err)
 {
@@ -265,8 +256,9 @@ static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err 
     const struct rb_node *scopes = rb_node_member(doc.root, "items");
     bool ok = true;
     for (const struct rb_node *z = scopes && scopes->kind == RB_NODE_MAP ? scopes->first : NULL; z && ok; z = z->next) {
-        const struct rb_node *machine = first_of(rb_node_member(z, "machineTypes"));
-        if (machine && strncmp(z->key, "zones/", 6) == 0 && strncmp(z->key + 6, s->region, strlen(s->region)) == 0)
+        const struct rb_node *machine = rb_node_first(rb_node_member(z, "machineTypes"));
+        if (machine && strncmp(z->key, "zones/", 6) == 0 &&
+            strncmp(z->key + 6, s->gcp->region, strlen(s->gcp->region)) == 0)
             ok = rb_node_double(rb_node_member(machine, "guestCpus"), 1, 1e5, &cpus, err);
     }
     s->found_vcpus = cpus;
@@ -282,7 +274,7 @@ static void machine_known(void *arg, const struct rb_err *failed)
     const char *type = s->demands[s->at].instance_type;
     struct rb_err err;
     if (!failed && s->found_vcpus < 0)
-        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "no zone of gcp/%s sells %s", s->region, type);
+        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "no zone of gcp/%s sells %s", s->gcp->region, type);
     if (failed || s->found_vcpus < 0) {
         project_known(s, failed ? failed : &err);
         return;
@@ -295,25 +287,17 @@ static void machine_known(void *arg, const struct rb_err *failed)
 
 static void ask_machine(struct survey *s)
 {
-    struct rb_api_call call = {
-        .name = "machineTypes.aggregatedList",
-        .method = "GET",
-        .max_tries = TRIES,
-        .arg = s,
-        .decode = decode_machine,
-        .done = machine_known,
-        .drop = rb_api_state_free,
-    };
+    struct rb_api_call call = rb_api_call_new("machineTypes.aggregatedList", TRIES, s, decode_machine, machine_known);
     struct rb_gcp_machine_type type;
     struct rb_err err;
     if (!rb_gcp_machine_type_parse(s->demands[s->at].instance_type, &type, &err)) {
         call.done = project_known;
-        rb_google_refuse(s->client, &call, &err);
+        rb_google_refuse(s->gcp->client, &call, &err);
         return;
     }
     type.n_accelerators = 0; // the machine itself
-    rb_gcp_target_sold(rb_google_client_project(s->client), &type, &call.target);
-    rb_google_send(s->client, RB_GOOGLE_COMPUTE, &call);
+    rb_gcp_target_sold(s->gcp->project, &type, &call.target);
+    rb_google_send(s->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
 static void ask_machines(struct survey *s)
@@ -323,15 +307,13 @@ static void ask_machines(struct survey *s)
             ask_machine(s);
             return;
         }
-    ask(s, "regions.get", s->region, decode_region, region_known);
+    ask(s, "regions.get", s->gcp->region, decode_region, region_known);
 }
 
-void rb_gcp_quotas(struct rb_google_client *client, const char *region, const struct rb_demand *demands, int n,
-                   rb_quotas_fn *fn, void *arg)
+void rb_gcp_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
 {
     struct survey *s = rb_api_state_create(sizeof *s);
-    s->client = client;
-    s->region = rb_arena_strdup(&s->arena, region);
+    s->gcp = p->state;
     s->demands = rb_demands_copy(demands, n, &s->arena);
     s->n_demands = n;
     s->fn = fn;

@@ -153,6 +153,8 @@ static bool renew(void *authority, const struct rb_http_response *response, stru
 
 void rb_google_send(struct rb_google_client *c, enum rb_google_service service, struct rb_api_call *call)
 {
+    if (!call->method)
+        call->method = call->body.len > 0 ? "POST" : "GET";
     if (call->body.len > 0)
         call->content_type = "application/json";
     rb_api_send(c->apis[service], call);

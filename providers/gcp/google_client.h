@@ -28,7 +28,8 @@ const char *rb_google_client_project(const struct rb_google_client *c);
 
 int64_t rb_google_client_clock_us(const struct rb_google_client *c); // rb_api_clock_us, of Compute Engine
 
-// As rb_api_send and rb_api_refuse. A call with a body says that it is JSON.
+// As rb_api_send and rb_api_refuse. A call with a body says that it is JSON, and is a POST unless it has a method; one
+// without is a GET.
 void rb_google_send(struct rb_google_client *c, enum rb_google_service service, struct rb_api_call *call);
 void rb_google_refuse(struct rb_google_client *c, struct rb_api_call *call, const struct rb_err *err);
 

@@ -4,11 +4,12 @@
 #include "base/arena.h"
 #include "base/errors/log.h"
 #include "base/text/units.h"
-#include "providers/aws/sigv4.h"
+#include "base/text/table.h"
 #include "providers/gcp/google_credentials.h"
 #include "providers/gcp/google_jwt.h"
 #include "providers/wire/api_call.h"
 #include "providers/wire/http.h"
+#include "providers/wire/percent.h"
 #include "providers/wire/private_file.h"
 
 #include <stdlib.h>
@@ -85,19 +86,10 @@ static bool decode_token(void *arg, const char *body, size_t n, struct rb_err *e
     return rb_doc_parse_json(&doc, "answer", body, n, err) && read_token(arg, doc.root, err);
 }
 
-static const char *member_text(const struct rb_doc *doc, const char *key)
-{
-    const struct rb_node *n = rb_node_member(doc->root, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
-
 static bool is_transient(long status, const char *error)
 {
     static const char *const transient[] = {"internal_failure", "server_error", "temporarily_unavailable"};
-    for (size_t i = 0; i < sizeof transient / sizeof transient[0]; i++)
-        if (strcmp(error, transient[i]) == 0)
-            return true;
-    return status == 408 || status >= 500;
+    return RB_ROW_OF(transient, error) || status == 408 || status >= 500;
 }
 
 // {"error": "invalid_grant", "error_description": "Invalid JWT: ..."}
@@ -106,7 +98,7 @@ static enum rb_api_reaction judge_refusal(long status, const char *body, size_t 
     RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     char error[64] = "", description[400] = "";
     if (rb_doc_parse_json(&doc, "answer", body, n, NULL)) {
-        const char *e = member_text(&doc, "error"), *d = member_text(&doc, "error_description");
+        const char *e = rb_node_member_text(doc.root, "error"), *d = rb_node_member_text(doc.root, "error_description");
         rb_log_sanitise(e, strlen(e), error, sizeof error);
         rb_log_sanitise(d, strlen(d), description, sizeof description);
     }
@@ -138,12 +130,6 @@ static bool learn_skew(void *authority, const struct rb_http_response *response,
 
 // --- the question ---
 
-static void put_field(struct rb_buf *out, const char *name, const char *value)
-{
-    rb_buf_printf(out, "%s%s=", out->len ? "&" : "", name);
-    rb_sigv4_encode(value, strlen(value), out);
-}
-
 static bool put_assertion(const struct rb_google_tokens *t, struct rb_buf *out, struct rb_err *err)
 {
     const struct rb_google_credentials *c = t->credentials;
@@ -157,18 +143,9 @@ static bool put_assertion(const struct rb_google_tokens *t, struct rb_buf *out, 
     RB_AUTO(rb_buf_finish) struct rb_buf assertion = RB_BUF_INIT;
     if (!rb_google_jwt_sign(&jwt, &assertion, err))
         return false;
-    put_field(out, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
-    put_field(out, "assertion", assertion.data);
+    rb_percent_put(out, "grant_type=%s&assertion=%s", "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion.data);
     explicit_bzero(assertion.data, assertion.len);
     return true;
-}
-
-static void put_refresh(const struct rb_google_credentials *c, struct rb_buf *out)
-{
-    put_field(out, "grant_type", "refresh_token");
-    put_field(out, "client_id", c->client_id);
-    put_field(out, "client_secret", c->client_secret);
-    put_field(out, "refresh_token", c->refresh_token);
 }
 
 static bool ask(const struct rb_google_tokens *t, struct rb_api_call *call, struct rb_err *err)
@@ -184,7 +161,8 @@ static bool ask(const struct rb_google_tokens *t, struct rb_api_call *call, stru
     call->content_type = "application/x-www-form-urlencoded";
     if (c->identity == RB_GOOGLE_SERVICE_ACCOUNT)
         return put_assertion(t, &call->body, err);
-    put_refresh(c, &call->body);
+    rb_percent_put(&call->body, "grant_type=refresh_token&client_id=%s&client_secret=%s&refresh_token=%s", c->client_id,
+                   c->client_secret, c->refresh_token);
     return true;
 }
 
@@ -238,15 +216,9 @@ static void dropped(void *arg)
 static void fetch(struct rb_google_tokens *t)
 {
     struct rb_err err = {0};
-    struct rb_api_call call = {
-        .name = "access token",
-        .max_tries = TRIES,
-        .arg = t,
-        .decode = decode_token,
-        .done = fetched,
-        .drop = dropped,
-    };
+    struct rb_api_call call = rb_api_call_new("access token", TRIES, t, decode_token, fetched);
     t->fetching = true;
+    call.drop = dropped;
     if (ask(t, &call, &err))
         rb_api_send(t->api, &call);
     else

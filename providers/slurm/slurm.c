@@ -86,14 +86,6 @@ static void launch_answer(struct launch *l, const struct rb_err *err, const stru
     rb_api_state_free(l);
 }
 
-static const char *tag(const struct rb_launch *l, const char *key)
-{
-    for (int i = 0; i < l->n_tags; i++)
-        if (strcmp(l->tags[i].key, key) == 0)
-            return l->tags[i].value;
-    return NULL;
-}
-
 static void write_end_of_launch(void *arg, int api, struct rb_buf *path, struct rb_buf *body)
 {
     (void)api, (void)body;
@@ -157,9 +149,9 @@ static void submitted(void *arg, const struct rb_err *err, int slurm_error)
         .region = l->what.region,
         .market = RB_MARKET_ON_DEMAND,
         .token = l->what.token,
-        .run_id = tag(&l->what, "rb:run-id"),
-        .launch_id = tag(&l->what, "rb:launch-id"),
-        .owner = tag(&l->what, "rb:owner"),
+        .run_id = rb_launch_tag(&l->what, "rb:run-id"),
+        .launch_id = rb_launch_tag(&l->what, "rb:launch-id"),
+        .owner = rb_launch_tag(&l->what, "rb:owner"),
         .running_at_us = -1,
         .terminated_at_us = -1,
     };

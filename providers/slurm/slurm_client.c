@@ -238,16 +238,10 @@ static void drop(void *arg)
 
 static void transmit(struct sending *s)
 {
-    struct rb_api_call call = {
-        .name = s->request.name,
-        .method = s->request.method,
-        .mutating = s->request.mutating,
-        .max_tries = s->request.max_tries,
-        .arg = s,
-        .decode = decode,
-        .done = done,
-        .drop = drop,
-    };
+    struct rb_api_call call = rb_api_call_new(s->request.name, s->request.max_tries, s, decode, done);
+    call.method = s->request.method;
+    call.mutating = s->request.mutating;
+    call.drop = drop;
     rb_buf_printf(&call.target, "/slurm/v0.0.%d", s->client->version);
     s->request.write(s->request.arg, s->client->version, &call.target, &call.body);
     if (call.body.len > 0)
@@ -311,15 +305,9 @@ static void ignore(void *arg)
 
 static void ping(struct rb_slurm_client *c)
 {
-    struct rb_api_call call = {
-        .name = "ping",
-        .method = "GET",
-        .max_tries = PING_TRIES,
-        .arg = c,
-        .decode = any_body,
-        .done = pong,
-        .drop = ignore,
-    };
+    struct rb_api_call call = rb_api_call_new("ping", PING_TRIES, c, any_body, pong);
+    call.method = "GET";
+    call.drop = ignore;
     rb_buf_printf(&call.target, "/slurm/v0.0.%d/ping", c->asking);
     rb_api_send(c->api, &call);
 }

@@ -1,16 +1,11 @@
 #include "providers/slurm/slurm_decode.h"
 
 #include "base/text/units.h"
+#include "base/text/table.h"
 #include "providers/wire/untrusted.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-static const char *text(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *n = rb_node_member(map, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
 
 // A plain number, or {"set":..,"infinite":..,"number":..} from v0.0.39 on; -1: not set, or more than a time can be.
 static int64_t number(const struct rb_node *map, const char *key)
@@ -42,7 +37,8 @@ static const char *pair(const char *comment, const char *key, struct rb_arena *a
 static bool is_ours(const struct rb_node *job, const char *user)
 {
     static const char mark[] = "rubberband ";
-    return strncmp(text(job, "comment"), mark, strlen(mark)) == 0 && strcmp(text(job, "user_name"), user) == 0;
+    return strncmp(rb_node_member_text(job, "comment"), mark, strlen(mark)) == 0 &&
+           strcmp(rb_node_member_text(job, "user_name"), user) == 0;
 }
 
 // --- the state
@@ -86,14 +82,6 @@ static const struct state {
     {"UPDATE_DB", RB_INSTANCE_TERMINATED, true},
 };
 
-static const struct state *find_state(const char *name)
-{
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
-        if (strcmp(states[i].name, name) == 0)
-            return &states[i];
-    return NULL;
-}
-
 // A flag is more specific than the base state beside it; of several flags the most final one counts.
 static void add_state(const struct state *s, const struct state **out)
 {
@@ -109,7 +97,7 @@ static bool read_state(const struct rb_node *job, const char **out_name, enum rb
     const struct state *found = NULL, *base = NULL;
     const struct rb_node *word = n && n->kind == RB_NODE_LIST ? n->first : n;
     for (; word; word = n->kind == RB_NODE_LIST ? word->next : NULL) {
-        const struct state *s = word->kind == RB_NODE_STRING ? find_state(word->text) : NULL;
+        const struct state *s = word->kind == RB_NODE_STRING ? RB_ROW_OF(states, word->text) : NULL;
         if (!s)
             return rb_err_set(err, RB_E_ANSWER, "answer: job_state: expected a state of a job, got \"%.40s\"",
                               word->kind == RB_NODE_STRING ? word->text : "");
@@ -140,8 +128,8 @@ static void read_times(const struct rb_node *job, struct rb_instance *i)
 static bool read_job(const struct rb_node *job, struct rb_arena *arena, struct rb_instance *out, struct rb_err *err)
 {
     const int64_t id = number(job, "job_id"), restarts = number(job, "restart_cnt");
-    const char *comment = text(job, "comment"), *nodes = text(job, "nodes"), *state = "",
-               *reason = text(job, "state_reason");
+    const char *comment = rb_node_member_text(job, "comment"), *nodes = rb_node_member_text(job, "nodes"), *state = "",
+               *reason = rb_node_member_text(job, "state_reason");
     struct rb_instance i = {.market = RB_MARKET_ON_DEMAND};
     if (id <= 0)
         return rb_err_set(err, RB_E_ANSWER, "answer: job_id: expected the number of a job");
@@ -158,7 +146,7 @@ static bool read_job(const struct rb_node *job, struct rb_arena *arena, struct r
     }
     read_times(job, &i);
     i.instance_type = pair(comment, "type", arena);
-    i.region = rb_arena_strdup(arena, text(job, "partition"));
+    i.region = rb_arena_strdup(arena, rb_node_member_text(job, "partition"));
     i.token = pair(comment, "token", arena);
     i.run_id = pair(comment, "run", arena);
     i.launch_id = pair(comment, "launch", arena);

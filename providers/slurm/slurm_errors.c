@@ -47,12 +47,6 @@ static const struct row *find(int number)
 // A failed call of the API without an error number: it may have had an effect.
 static const struct row unnumbered = {.number = RB_E_OUTCOME_UNKNOWN, .reaction = RB_API_RETRY, .advice = ""};
 
-static const char *text_of(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *n = rb_node_member(map, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
-
 // "error_code" where a job is submitted, "error_number" everywhere else and in later versions.
 static int number_of(const struct rb_node *error)
 {
@@ -83,7 +77,8 @@ bool rb_slurm_first_error(const struct rb_node *answer, int *out_number, enum rb
     if (!row)
         row = &unnumbered;
     char what[256], why[256];
-    const char *name = text_of(error, "error"), *description = text_of(errors->first, "description");
+    const char *name = rb_node_member_text(error, "error"),
+               *description = rb_node_member_text(errors->first, "description");
     rb_log_sanitise(name, strlen(name), what, sizeof what);
     rb_log_sanitise(description, strlen(description), why, sizeof why);
     rb_err_set(err, row->number, "Slurm error %d: %s%s%s%s", number, what, why[0] ? ": " : "", why, row->advice);

@@ -51,6 +51,19 @@ void rb_api_state_free(void *state)
     free(state);
 }
 
+struct rb_api_call rb_api_call_new(const char *name, int max_tries, void *state, rb_api_decode_fn *decode,
+                                   rb_api_done_fn *done)
+{
+    return (struct rb_api_call){
+        .name = name,
+        .max_tries = max_tries,
+        .arg = state,
+        .decode = decode,
+        .done = done,
+        .drop = rb_api_state_free,
+    };
+}
+
 static void try_now(void *arg);
 
 static void unlink_try(struct rb_api_try *t)
@@ -120,7 +133,8 @@ static void give_up(void *arg)
         rb_err_renumber(&err, RB_E_OUTCOME_UNKNOWN);
         rb_err_prefix(&err, "an earlier try got no answer and may have worked; then");
     }
-    rb_err_prefix(&err, "%s", call.name);
+    if (call.name)
+        rb_err_prefix(&err, "%s", call.name);
     unlink_try(t);
     try_destroy(t);
     call.done(call.arg, &err);

@@ -31,8 +31,13 @@ enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_number *out);
 // outcome is unknown. whose: "EC2".
 enum rb_api_reaction rb_api_judge_stranger(long status, const char *whose, struct rb_err *err);
 
+// Reads a 2xx body into *arg; false counts as a lost answer.
+typedef bool rb_api_decode_fn(void *arg, const char *body, size_t n, struct rb_err *err);
+// err NULL: decode succeeded.
+typedef void rb_api_done_fn(void *arg, const struct rb_err *err);
+
 struct rb_api_call {
-    const char *name;         // static: "RunInstances"; for messages and traces
+    const char *name;         // static: "RunInstances"; for messages and traces; NULL: it is refused without a request
     const char *method;       // static: "POST"
     struct rb_buf target;     // path and query behind the endpoint; empty: none. Taken over
     const char *content_type; // static; NULL: there is no body
@@ -44,17 +49,19 @@ struct rb_api_call {
     const char *flavor;       // static; the call goes to a metadata service, whose answer must carry this name; NULL: it does not
     bool metadata;            // the call goes to a metadata service whose answers carry no name
     void *arg;
-    // Reads a 2xx body into *arg; false counts as a lost answer.
-    bool (*decode)(void *arg, const char *body, size_t n, struct rb_err *err);
-    // Exactly one of the two is called, once, from the loop. err NULL: decode succeeded.
-    void (*done)(void *arg, const struct rb_err *err);
-    void (*drop)(void *arg);  // the API is being destroyed: free arg and call no one
+    rb_api_decode_fn *decode;
+    // Exactly one of the two is called, once, from the loop.
+    rb_api_done_fn *done;
+    rb_loop_fn *drop;         // the API is being destroyed: free arg and call no one
 };
 
 // The state of an operation, zeroed; its first member is a struct rb_arena. The second function frees the state with
 // all that its arena holds, and serves as `drop`.
 void *rb_api_state_create(size_t size);
 void rb_api_state_free(void *state);
+// A call to which the caller adds target and body; its drop is rb_api_state_free.
+struct rb_api_call rb_api_call_new(const char *name, int max_tries, void *state, rb_api_decode_fn *decode,
+                                        rb_api_done_fn *done);
 
 struct rb_api_try; // of a call
 

@@ -3,6 +3,7 @@
 #include "providers/wire/child.h"
 
 #include "base/errors/full.h"
+#include "base/text/closest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +26,6 @@ static bool begins_with_any(const char *name, const char *const *prefixes)
     return false;
 }
 
-static bool is_any(const char *name, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(name, *names) == 0)
-            return true;
-    return false;
-}
-
 bool rb_child_is_credential(const char *name)
 {
     static const char *const owners[] = {"AWS_", "GOOGLE_", "GCE_", "CLOUDSDK_", "SLURM_", "RB_", "MLFLOW_", NULL};
@@ -50,7 +43,7 @@ static bool is_for_tools(const char *name)
     static const char *const names[] = {"PATH", "HOME",     "USER", "LOGNAME", "SHELL",
                                         "LANG", "LANGUAGE", "TZ",   "TMPDIR",  NULL};
     static const char *const prefixes[] = {"LC_", "LD_", "RB_", NULL};
-    return (is_any(name, names) || begins_with_any(name, prefixes)) && !rb_child_is_credential(name);
+    return (rb_is_one_of(name, names) || begins_with_any(name, prefixes)) && !rb_child_is_credential(name);
 }
 
 // False: no name before an equals sign, or one that is too long.

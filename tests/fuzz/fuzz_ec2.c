@@ -1,6 +1,6 @@
 // Any bytes as an answer of EC2 to every question we ask: refused, or values that are safe to act upon.
 #include "providers/ec2/ec2_decode.h"
-#include "providers/ec2/ec2_errors.h"
+#include "providers/aws/aws_errors.h"
 
 #include "fuzz.h"
 
@@ -68,7 +68,7 @@ static void check_error(const char *body, size_t n)
     static const long statuses[] = {400, 403, 500, 503};
     for (size_t s = 0; s < sizeof statuses / sizeof statuses[0]; s++) {
         struct rb_err err = {0};
-        rb_ec2_judge(statuses[s], body, n, &err);
+        rb_aws_query_judge(statuses[s], body, n, &err);
         require(err.code != RB_ERR_NONE && err.message[0] != '\0');
         for (const char *c = err.message; *c; c++)
             require((unsigned char)*c >= 0x20);

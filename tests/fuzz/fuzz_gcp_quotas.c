@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     static struct survey s; // large
     struct rb_err err = {0};
-    s = (struct survey){.region = "us-central1"};
+    static const struct rb_gcp gcp = {.region = "us-central1"};
+    s = (struct survey){.gcp = &gcp};
     if (!decode_region(&s, (const char *)bytes, n, &err))
         require(err.code != RB_ERR_NONE && err.message[0]);
     else

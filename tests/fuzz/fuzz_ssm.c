@@ -1,6 +1,8 @@
 // Any bytes as Systems Manager's answer to GetParameter: refused, or a value that fits.
 #include "providers/ec2/ssm.c" // NOLINT: decode is nobody else's business
 
+#include "providers/aws/aws_errors.h"
+
 #include "fuzz.h"
 #include "require.h"
 

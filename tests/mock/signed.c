@@ -1,4 +1,5 @@
 #include "providers/aws/sigv4.h"
+#include "providers/wire/percent.h"
 #include "signed.h"
 
 #include <setjmp.h>
@@ -71,7 +72,7 @@ void ask_json(const struct rb_mock_ec2 *ec2, const struct signing *s, const char
 void add_parameter(struct rb_buf *form, const char *name, const char *value)
 {
     rb_buf_printf(form, "%s%s=", form->len ? "&" : "", name);
-    rb_sigv4_encode(value, strlen(value), form);
+    rb_percent_encode(value, strlen(value), form);
 }
 
 void ask_google(struct rb_mock_gcp *gcp, const char *method, const char *path, const char *query, const char *body,

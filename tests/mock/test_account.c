@@ -75,10 +75,10 @@ static void lists_have_pages(void **state)
 {
     (void)state;
     const char *body = ask(QUOTAS "ListServiceQuotas", "servicequotas", "{\"ServiceCode\":\"ec2\",\"MaxResults\":1}");
-    expect_words(&answer, 200, "\"NextToken\":\"page1\"");
+    expect_words(&answer, 200, "\"NextToken\":\"page0000000000000001\"");
     assert_null(strstr(body, "L-417A185B"));
     body = ask(QUOTAS "ListServiceQuotas", "servicequotas",
-               "{\"ServiceCode\":\"ec2\",\"MaxResults\":1,\"NextToken\":\"page1\"}");
+               "{\"ServiceCode\":\"ec2\",\"MaxResults\":1,\"NextToken\":\"page0000000000000001\"}");
     expect_words(&answer, 200, "L-417A185B");
     assert_null(strstr(body, "NextToken"));
 }

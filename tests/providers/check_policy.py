@@ -19,10 +19,10 @@ def calls():
     for path in glob.glob(os.path.join(root, "providers", "[!m]*", "*.c")):
         with open(path, encoding="utf-8") as f:
             text = f.read()
-        query |= set(re.findall(r'begin\(out, "(\w+)"', text)) | set(re.findall(r'"Action=(\w+)', text))
-        for prefix in re.findall(r'target_prefix = "([\w.]+)"', text):
+        query |= set(re.findall(r'ACTION\("(\w+)"', text)) | set(re.findall(r'"Action=(\w+)', text))
+        for prefix in re.findall(r'\{"\w+", "(\w+\.)",', text):
             prefixes.add(prefix)
-        if "x-amz-json" in text:
+        if os.path.basename(os.path.dirname(path)) == "ec2":
             by_service |= set(re.findall(r'"((?:Get|List)\w+)"', text))
     if prefixes != set(JSON_SERVICES):
         sys.exit("services %s, expected %s: teach this test the new one" % (sorted(prefixes), sorted(JSON_SERVICES)))

@@ -1,6 +1,6 @@
 // The reaction to each error code, whatever status it comes with, and to answers that are not EC2's.
 #include "base/arena.h"
-#include "providers/ec2/ec2_errors.h"
+#include "providers/aws/aws_errors.h"
 #include "tests/base/check.h"
 
 static enum rb_api_reaction judge(long status, const char *code, const char *message, struct rb_err *err)
@@ -10,7 +10,7 @@ static enum rb_api_reaction judge(long status, const char *code, const char *mes
                                        "<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors>"
                                        "<RequestID>ea96</RequestID></Response>",
                                        code, message);
-    const enum rb_api_reaction reaction = rb_ec2_judge(status, body, strlen(body), err);
+    const enum rb_api_reaction reaction = rb_aws_query_judge(status, body, strlen(body), err);
     rb_arena_finish(&arena);
     return reaction;
 }
@@ -113,7 +113,7 @@ static void strangers_answers_prove_nothing(void **state)
     for (size_t b = 0; b < N_OF(bodies); b++)
         for (size_t s = 0; s < N_OF(statuses); s++) {
             struct rb_err err = {0};
-            const enum rb_api_reaction reaction = rb_ec2_judge(statuses[s], bodies[b], strlen(bodies[b]), &err);
+            const enum rb_api_reaction reaction = rb_aws_query_judge(statuses[s], bodies[b], strlen(bodies[b]), &err);
             assert_true(reaction == RB_API_RETRY || reaction == RB_API_SLOW_DOWN);
             assert_int_equal(err.code, RB_ERR_UNKNOWN_OUTCOME);
             assert_says(&err, "not EC2's");

@@ -1,6 +1,7 @@
 // Requests of the Compute Engine API, byte for byte.
 #include "base/arena.h"
 #include "providers/gcp/gcp_encode.h"
+#include "providers/wire/percent.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>
@@ -223,23 +224,18 @@ static void targets(void **state)
     struct rb_buf out = RB_BUF_INIT;
     const struct rb_gcp_machine_type t4 = {
         .name = "n1-standard-8", .accelerator = "nvidia-tesla-t4", .n_accelerators = 1};
-    rb_gcp_target_insert("p", "us-central1-a", "f594d600-9419-5ff0-a06e-492f19fe3865", &out);
-    expect_target(&out, "/projects/p/zones/us-central1-a/instances?requestId=f594d600-9419-5ff0-a06e-492f19fe3865",
-                  true);
-    rb_gcp_target_instance("example.com:p", "us-central1-a", "rb-1", &out);
+    rb_percent_put(&out, RB_GCP_INSTANCE, "example.com:p", "us-central1-a", "rb-1");
     expect_target(&out, "/projects/example.com%3Ap/zones/us-central1-a/instances/rb-1", true);
-    rb_gcp_target_instance("p", "z/../../x?y", "rb-1", &out);
+    rb_percent_put(&out, RB_GCP_INSTANCE, "p", "z/../../x?y", "rb-1");
     expect_target(&out, "/projects/p/zones/z%2F..%2F..%2Fx%3Fy/instances/rb-1", true);
-    rb_gcp_target_wait("p", "z", "operation-1", &out);
-    expect_target(&out, "/projects/p/zones/z/operations/operation-1/wait", true);
     rb_gcp_target_look("p", "z", "rb-1", &out);
     expect_target(&out, "/projects/p/zones/z/instances/rb-1?fields=kind%2Cname%2Cstatus%2C", false);
-    rb_gcp_target_list("p", "r1", "a=b", &out);
+    rb_gcp_target_list("p", "rb:run-id", "r1", "a=b", &out);
     expect_target(&out,
                   "/projects/p/aggregated/instances?filter=labels.rb-run%3Dr1&maxResults=500&"
                   "returnPartialSuccess=true&pageToken=a%3Db" FIELDS_START,
                   false);
-    rb_gcp_target_find("p", "l1", &out);
+    rb_gcp_target_list("p", "rb:launch-id", "l1", NULL, &out);
     expect_target(&out, "/projects/p/aggregated/instances?filter=labels.rb-launch%3Dl1&", false);
     rb_gcp_target_sold("p", &t4, &out);
     expect_target(&out,

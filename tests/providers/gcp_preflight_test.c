@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "google_account.h"
 #include "providers/gcp/gcp.h"
-#include "providers/gcp/gcp_preflight.h"
+#include "providers/gcp/gcp_verbs.h"
 #include "scripted_cloud.h"
 #include "tests/base/check.h"
 

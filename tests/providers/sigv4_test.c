@@ -2,6 +2,7 @@
 #include "base/text/buf.h"
 #include "providers/aws/sigv4.h"
 #include "providers/wire/digest.h"
+#include "providers/wire/percent.h"
 #include "tests/base/check.h"
 
 static const char access_key[] = "AKIDEXAMPLE";
@@ -171,13 +172,21 @@ static void every_part_matters(void **state)
     }
 }
 
+static const char *volatile no_text; // NULL
+
 static void percent_encoding(void **state)
 {
     (void)state;
     struct rb_buf out = RB_BUF_INIT;
     static const char text[] = "aZ09-_.~ +/=:\xc3\xa9\0x";
-    rb_sigv4_encode(text, sizeof text - 1, &out);
+    rb_percent_encode(text, sizeof text - 1, &out);
     assert_string_equal(out.data, "aZ09-_.~%20%2B%2F%3D%3A%C3%A9%00x");
+    rb_buf_clear(&out);
+    rb_percent_put(&out, "/p/%s?a=%s&n.%d=%jd&none=%s&b=%s", "z/../x?y", "1&2", -3, INT64_MAX, no_text, "");
+    assert_string_equal(out.data, "/p/z%2F..%2Fx%3Fy?a=1%262&n.-3=9223372036854775807&b=");
+    rb_buf_clear(&out);
+    rb_percent_put(&out, "a=1&none=%s", no_text);
+    assert_string_equal(out.data, "a=1");
     rb_buf_finish(&out);
 }
 

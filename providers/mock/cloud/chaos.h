@@ -49,7 +49,7 @@ struct rb_chaos_rule {
     double probability;
     int64_t times;              // fires at most this often; INT64_MAX: always
     enum rb_chaos_fault fault;
-    int status;
+    int64_t status;
     const char *code, *message, *unreachable_zone;
     bool after_effect;
     double factor, fraction;

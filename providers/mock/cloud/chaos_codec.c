@@ -1,6 +1,7 @@
 // Reads rb-chaos/1 strictly. A fault is a word, or a map of one word to its parameters; a parameter that the fault has
 // no use for is an unknown key.
 #include "providers/mock/cloud/chaos.h"
+#include "providers/mock/cloud/members.h"
 
 #include <string.h>
 
@@ -13,149 +14,53 @@
 #define DEFAULT_SKEW  (20 * 60 * RB_US_PER_S) // beyond the 15 minutes that EC2 forgives
 #define DEFAULT_DEATH (7 * 60 * RB_US_PER_S)
 
-typedef bool parameters_fn(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *out, struct rb_err *err);
-
-// --- optional members; absent: *out stays ---
-
-static bool get_text(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out, struct rb_err *err)
-{
-    const struct rb_node *node = rb_map_get(m, key);
-    const char *text;
-    if (!node)
-        return true;
-    if (!rb_node_string(node, &text, err))
-        return false;
-    if (!*text)
-        return rb_node_refuse(node, err, RB_E_CHAOS, "expected a word, got nothing; leave the key out to mean any");
-    *out = rb_arena_strdup(arena, text);
-    return true;
-}
-
-static bool get_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err)
-{
-    const struct rb_node *node = rb_map_get(m, key);
-    return !node || rb_node_int(node, min, max, out, err);
-}
-
-static bool get_double(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
-{
-    const struct rb_node *node = rb_map_get(m, key);
-    return !node || rb_node_double(node, min, max, out, err);
-}
-
-static bool get_duration(struct rb_map *m, const char *key, int64_t *out_us, struct rb_err *err)
-{
-    const struct rb_node *node = rb_map_get(m, key);
-    return !node || rb_node_duration(node, out_us, err);
-}
-
-static bool get_bool(struct rb_map *m, const char *key, bool *out, struct rb_err *err)
-{
-    const struct rb_node *node = rb_map_get(m, key);
-    return !node || rb_node_bool(node, out, err);
-}
-
 // --- what: parameters of each fault ---
 
-static bool read_error(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    const struct rb_node *code;
-    int64_t status = 500;
-    r->message = "We are sorry";
-    if (!rb_map_need(m, "code", &code, err) || !get_text(m, "code", arena, &r->code, err) ||
-        !get_int(m, "status", 400, 599, &status, err) || !get_text(m, "message", arena, &r->message, err) ||
-        !get_bool(m, "after_effect", &r->after_effect, err))
-        return false;
-    r->status = (int)status;
-    return true;
-}
+#define AT(field) offsetof(struct rb_chaos_rule, field)
+#define NAME      .refusal = "expected a word, got nothing; leave the key out to mean any"
 
-static bool read_after_effect(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)arena;
-    return get_bool(m, "after_effect", &r->after_effect, err);
-}
-
-static bool read_skew(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)arena;
-    r->delay_us = DEFAULT_SKEW;
-    return get_duration(m, "by", &r->delay_us, err);
-}
-
-static bool read_fraction(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)arena;
-    r->fraction = 0.5;
-    return get_double(m, "fraction", 0, 0.999, &r->fraction, err);
-}
-
-static bool read_drip(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)arena;
-    r->bytes_per_s = DEFAULT_DRIP;
-    return get_int(m, "bytes_per_s", 1, MAX_BYTES_S, &r->bytes_per_s, err);
-}
-
-static bool read_page(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)arena;
-    r->items = 1;
-    return get_int(m, "items", 0, MAX_PAGE, &r->items, err);
-}
-
-static bool read_unreachable(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    const struct rb_node *zone;
-    return rb_map_need(m, "zone", &zone, err) && get_text(m, "zone", arena, &r->unreachable_zone, err);
-}
-
-static bool read_code(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    return get_text(m, "code", arena, &r->code, err);
-}
-
-static bool read_factor(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)arena;
-    r->factor = 2;
-    return get_double(m, "factor", 0, MAX_FACTOR, &r->factor, err);
-}
-
-static bool read_moment(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)arena;
-    r->delay_us = DEFAULT_DEATH;
-    return get_duration(m, "after", &r->delay_us, err);
-}
-
-static bool read_nothing(struct rb_map *m, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    (void)m, (void)arena, (void)r, (void)err;
-    return true;
-}
+static const struct rb_member no_parameters[] = {{0}},
+                              after_effect[] = {{"after_effect", RB_MEMBER_BOOL, AT(after_effect)}, {0}},
+                              skew[] = {{"by", RB_MEMBER_DURATION, AT(delay_us)}, {0}},
+                              moment[] = {{"after", RB_MEMBER_DURATION, AT(delay_us)}, {0}},
+                              code[] = {{"code", RB_MEMBER_TEXT, AT(code), NAME}, {0}},
+                              fraction[] = {{"fraction", RB_MEMBER_DOUBLE, AT(fraction), .max = 0.999}, {0}},
+                              factor[] = {{"factor", RB_MEMBER_DOUBLE, AT(factor), .max = MAX_FACTOR}, {0}},
+                              page[] = {{"items", RB_MEMBER_INT, AT(items), .max = MAX_PAGE}, {0}};
+static const struct rb_member drip[] = {{"bytes_per_s", RB_MEMBER_INT, AT(bytes_per_s), .min = 1, .max = MAX_BYTES_S},
+                                        {0}};
+static const struct rb_member unreachable[] = {{"zone", RB_MEMBER_TEXT, AT(unreachable_zone), .needed = true, NAME},
+                                               {0}};
+static const struct rb_member error[] = {
+    {"code", RB_MEMBER_TEXT, AT(code), .needed = true, NAME},
+    {"status", RB_MEMBER_INT, AT(status), .min = 400, .max = 599},
+    {"message", RB_MEMBER_TEXT, AT(message), NAME},
+    {"after_effect", RB_MEMBER_BOOL, AT(after_effect)},
+    {0},
+};
 
 static const struct {
     const char *name;
-    parameters_fn *read;
+    const struct rb_member *parameters;
     bool needs_parameters;
+    int64_t delay_us; // the default
 } faults[RB_CHAOS_N_FAULTS] = {
-    [RB_CHAOS_CLOCK_SKEW] = {"clock_skew", read_skew, false},
-    [RB_CHAOS_THROTTLE] = {"throttle", read_nothing, false},
-    [RB_CHAOS_ERROR] = {"error", read_error, true},
-    [RB_CHAOS_HTML_502] = {"html_502", read_after_effect, false},
-    [RB_CHAOS_CONNECTION_RESET] = {"connection_reset", read_nothing, false},
-    [RB_CHAOS_LOST_RESPONSE] = {"lost_response", read_nothing, false},
-    [RB_CHAOS_TRUNCATED_BODY] = {"truncated_body", read_fraction, false},
-    [RB_CHAOS_SLOW_DRIP] = {"slow_drip", read_drip, false},
-    [RB_CHAOS_PARTIAL_PAGE] = {"partial_page", read_page, false},
-    [RB_CHAOS_UNREACHABLE] = {"unreachable", read_unreachable, true},
-    [RB_CHAOS_FAILS_TO_START] = {"fails_to_start", read_code, false},
-    [RB_CHAOS_NEVER_BOOTS] = {"never_boots", read_nothing, false},
-    [RB_CHAOS_BOOTS_SLOWLY] = {"boots_slowly", read_factor, false},
-    [RB_CHAOS_DIES_AT] = {"dies_at", read_moment, false},
-    [RB_CHAOS_WRONG_MARKET] = {"wrong_market", read_nothing, false},
-    [RB_CHAOS_INTERRUPTED] = {"interrupted", read_moment, false},
+    [RB_CHAOS_CLOCK_SKEW] = {"clock_skew", skew, false, DEFAULT_SKEW},
+    [RB_CHAOS_THROTTLE] = {"throttle", no_parameters},
+    [RB_CHAOS_ERROR] = {"error", error, true},
+    [RB_CHAOS_HTML_502] = {"html_502", after_effect},
+    [RB_CHAOS_CONNECTION_RESET] = {"connection_reset", no_parameters},
+    [RB_CHAOS_LOST_RESPONSE] = {"lost_response", no_parameters},
+    [RB_CHAOS_TRUNCATED_BODY] = {"truncated_body", fraction},
+    [RB_CHAOS_SLOW_DRIP] = {"slow_drip", drip},
+    [RB_CHAOS_PARTIAL_PAGE] = {"partial_page", page},
+    [RB_CHAOS_UNREACHABLE] = {"unreachable", unreachable, true},
+    [RB_CHAOS_FAILS_TO_START] = {"fails_to_start", code},
+    [RB_CHAOS_NEVER_BOOTS] = {"never_boots", no_parameters},
+    [RB_CHAOS_BOOTS_SLOWLY] = {"boots_slowly", factor},
+    [RB_CHAOS_DIES_AT] = {"dies_at", moment, false, DEFAULT_DEATH},
+    [RB_CHAOS_WRONG_MARKET] = {"wrong_market", no_parameters},
+    [RB_CHAOS_INTERRUPTED] = {"interrupted", moment, false, DEFAULT_DEATH},
 };
 
 const char *rb_chaos_fault_name(enum rb_chaos_fault fault)
@@ -163,13 +68,14 @@ const char *rb_chaos_fault_name(enum rb_chaos_fault fault)
     return faults[fault].name;
 }
 
-static bool find_fault(const struct rb_node *node, const char *name, enum rb_chaos_fault *out, struct rb_err *err)
+static bool find_fault(const struct rb_node *node, const char *name, struct rb_chaos_rule *r, struct rb_err *err)
 {
     const char *names[RB_CHAOS_N_FAULTS];
     for (int k = 0; k < RB_CHAOS_N_FAULTS; k++) {
         names[k] = faults[k].name;
         if (strcmp(names[k], name) == 0) {
-            *out = (enum rb_chaos_fault)k;
+            r->fault = (enum rb_chaos_fault)k;
+            r->delay_us = faults[k].delay_us;
             return true;
         }
     }
@@ -181,76 +87,69 @@ static bool find_fault(const struct rb_node *node, const char *name, enum rb_cha
 static bool read_what(const struct rb_node *node, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
 {
     const char *name;
-    if (node->kind != RB_NODE_MAP) {
-        static const struct rb_node nothing = {.kind = RB_NODE_MAP};
-        struct rb_map none = {.node = &nothing};
-        if (!rb_node_string(node, &name, err) || !find_fault(node, name, &r->fault, err))
-            return false;
-        if (faults[r->fault].needs_parameters)
-            return rb_node_refuse(node, err, RB_E_CHAOS, "%s needs its parameters: {%s: {...}}", name, name);
-        return faults[r->fault].read(&none, arena, r, err);
-    }
+    if (node->kind != RB_NODE_MAP)
+        return rb_node_string(node, &name, err) && find_fault(node, name, r, err) &&
+               (!faults[r->fault].needs_parameters ||
+                rb_node_refuse(node, err, RB_E_CHAOS, "%s needs its parameters: {%s: {...}}", name, name));
     if (node->n_children != 1)
         return rb_node_refuse(node, err, RB_E_CHAOS, "expected one fault, got %d; make it a rule each",
                               node->n_children);
-    struct rb_map m;
-    return find_fault(node->first, node->first->key, &r->fault, err) && rb_map_begin(&m, node->first, err) &&
-           faults[r->fault].read(&m, arena, r, err) && rb_map_end(&m, err);
+    return find_fault(node->first, node->first->key, r, err) &&
+           rb_members_read(node->first, faults[r->fault].parameters, arena, r, err);
 }
 
 // --- where and when ---
 
-static bool read_where(const struct rb_node *node, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    static const char *const fronts[] = {"ec2", "gcp"}, *const markets[] = {"on_demand", "spot"};
-    struct rb_map m;
-    int which;
-    if (!node)
-        return true;
-    if (!rb_map_begin(&m, node, err))
-        return false;
-    const struct rb_node *front = rb_map_get(&m, "front"), *market = rb_map_get(&m, "market");
-    if (front) {
-        if (!rb_node_choice(front, fronts, 2, &which, err))
-            return false;
-        r->front = fronts[which];
-    }
-    if (market) {
-        if (!rb_node_choice(market, markets, 2, &which, err))
-            return false;
-        r->has_market = true;
-        r->market = which == 0 ? RB_MARKET_ON_DEMAND : RB_MARKET_SPOT;
-    }
-    return get_text(&m, "action", arena, &r->action, err) && get_text(&m, "region", arena, &r->region, err) &&
-           get_text(&m, "zone", arena, &r->zone, err) && get_text(&m, "instance_type", arena, &r->instance_type, err) &&
-           rb_map_end(&m, err);
-}
+_Static_assert(RB_MARKET_ON_DEMAND == 0 && RB_MARKET_SPOT == 1, "a choice of markets is a market");
+_Static_assert(sizeof(enum rb_market) == sizeof(int), "a choice is an int");
 
-static bool read_when(const struct rb_node *node, struct rb_chaos_rule *r, struct rb_err *err)
-{
-    struct rb_map m;
-    if (!node)
-        return true;
-    if (!rb_map_begin(&m, node, err) || !get_duration(&m, "after", &r->after_us, err) ||
-        !get_duration(&m, "until", &r->until_us, err) || !get_int(&m, "call", 1, MAX_COUNT, &r->call, err) ||
-        !get_int(&m, "every", 1, MAX_COUNT, &r->every, err) ||
-        !get_double(&m, "probability", 0, 1, &r->probability, err) || !rb_map_end(&m, err))
-        return false;
-    if (r->until_us <= r->after_us)
-        return rb_node_refuse(node, err, RB_E_CHAOS, "`until` must be later than `after`");
-    return true;
-}
+static const struct rb_member where[] = {
+    {"front", RB_MEMBER_WORD, AT(front), .choices = {"ec2", "gcp"}},
+    {"market", RB_MEMBER_CHOICE, AT(market), .choices = {"on_demand", "spot"}},
+    {"action", RB_MEMBER_TEXT, AT(action), NAME},
+    {"region", RB_MEMBER_TEXT, AT(region), NAME},
+    {"zone", RB_MEMBER_TEXT, AT(zone), NAME},
+    {"instance_type", RB_MEMBER_TEXT, AT(instance_type), NAME},
+    {0},
+};
+static const struct rb_member when[] = {
+    {"after", RB_MEMBER_DURATION, AT(after_us)},
+    {"until", RB_MEMBER_DURATION, AT(until_us)},
+    {"call", RB_MEMBER_INT, AT(call), .min = 1, .max = MAX_COUNT},
+    {"every", RB_MEMBER_INT, AT(every), .min = 1, .max = MAX_COUNT},
+    {"probability", RB_MEMBER_DOUBLE, AT(probability), .max = 1},
+    {0},
+};
 
 static bool read_rule(const struct rb_node *node, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
 {
+    static const struct rb_member simple[] = {
+        {"name", RB_MEMBER_TEXT, AT(name), NAME},
+        {"where", RB_MEMBER_MAP, RB_MEMBER_IGNORED, .members = where},
+        {"when", RB_MEMBER_MAP, RB_MEMBER_IGNORED, .members = when},
+        {"times", RB_MEMBER_INT, AT(times), .min = 1, .max = MAX_COUNT},
+        {0},
+    };
     struct rb_map m;
     const struct rb_node *what;
-    *r = (struct rb_chaos_rule){
-        .until_us = INT64_MAX, .call = 1, .every = 1, .probability = 1, .times = INT64_MAX, .name = "unnamed"};
-    return rb_map_begin(&m, node, err) && get_text(&m, "name", arena, &r->name, err) &&
-           read_where(rb_map_get(&m, "where"), arena, r, err) && read_when(rb_map_get(&m, "when"), r, err) &&
-           get_int(&m, "times", 1, MAX_COUNT, &r->times, err) && rb_map_need(&m, "what", &what, err) &&
-           read_what(what, arena, r, err) && rb_map_end(&m, err);
+    *r = (struct rb_chaos_rule){.name = "unnamed",
+                                .until_us = INT64_MAX,
+                                .call = 1,
+                                .every = 1,
+                                .probability = 1,
+                                .times = INT64_MAX,
+                                .status = 500,
+                                .message = "We are sorry",
+                                .fraction = 0.5,
+                                .factor = 2,
+                                .bytes_per_s = DEFAULT_DRIP,
+                                .items = 1};
+    if (!rb_map_begin(&m, node, err) || !rb_members_get(&m, simple, arena, r, err))
+        return false;
+    r->has_market = rb_node_member(rb_node_member(node, "where"), "market") != NULL;
+    if (r->until_us <= r->after_us)
+        return rb_node_refuse(rb_map_get(&m, "when"), err, RB_E_CHAOS, "`until` must be later than `after`");
+    return rb_map_need(&m, "what", &what, err) && read_what(what, arena, r, err) && rb_map_end(&m, err);
 }
 
 // --- the file ---

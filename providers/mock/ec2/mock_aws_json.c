@@ -1,5 +1,6 @@
 // From request to answer, as mock_ec2.c does it for the Query API.
 #include "providers/mock/ec2/mock_aws_json.h"
+#include "base/text/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static const struct action {
 };
 
 // JSON services have another name for EC2's error about the signature.
-static const struct {
+static const struct auth_code {
     const char *ec2, *json;
 } auth_codes[] = {
     {"AuthFailure", "UnrecognizedClientException"},
@@ -35,12 +36,11 @@ bool rb_mock_json_refuse(struct rb_mock_json_call *call, int status, const char 
     return false;
 }
 
-static const struct action *find_action(const char *target)
+bool rb_mock_json_read(struct rb_mock_json_call *call, const struct rb_member *members, void *out, const char *code)
 {
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (strcmp(actions[i].target, target) == 0)
-            return &actions[i];
-    return NULL;
+    struct rb_err err;
+    return rb_members_read(call->body, members, NULL, out, &err) ||
+           rb_mock_json_refuse(call, 400, code, "%s: %s", err.key, err.message);
 }
 
 // "AWSPriceListService.GetProducts": what chaos and throttling know it by.
@@ -58,9 +58,9 @@ static bool authenticate(struct rb_mock_json_call *call, const struct rb_mock_ec
     const int64_t clocks_us[] = {call->now_us + skew_us, unix_us + skew_us};
     if (rb_mock_ec2_authenticate(&ec2->keys, r, service, clocks_us, 2, call->arena, &call->region, call->refusal))
         return true;
-    for (size_t i = 0; i < sizeof auth_codes / sizeof *auth_codes; i++)
-        if (strcmp(auth_codes[i].ec2, call->refusal->code) == 0)
-            call->refusal->code = auth_codes[i].json;
+    const struct auth_code *code = RB_ROW_OF(auth_codes, call->refusal->code);
+    if (code)
+        call->refusal->code = code->json;
     call->refusal->status = 400;
     return false;
 }
@@ -81,16 +81,16 @@ static bool act(struct rb_mock_json_call *call, const struct action *action)
     if (call->chaos.by[RB_CHAOS_THROTTLE])
         return rb_mock_json_refuse(call, 400, "ThrottlingException", "Rate exceeded");
     if (error && !error->after_effect)
-        return rb_mock_json_refuse(call, error->status, error->code, "%s", error->message);
+        return rb_mock_json_refuse(call, (int)error->status, error->code, "%s", error->message);
     if (!action->fn(call))
         return false;
-    return !error || rb_mock_json_refuse(call, error->status, error->code, "%s", error->message);
+    return !error || rb_mock_json_refuse(call, (int)error->status, error->code, "%s", error->message);
 }
 
 static bool serve(struct rb_mock_json_call *call, const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *r,
                   const char *target, int64_t unix_us)
 {
-    const struct action *action = find_action(target);
+    const struct action *action = RB_ROW_OF(actions, target);
     if (!action)
         return rb_mock_json_refuse(call, 400, "UnknownOperationException",
                                    "%.100s is none that this mock cloud understands", target);

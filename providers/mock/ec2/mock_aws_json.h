@@ -5,6 +5,8 @@
 #define RB_PROVIDERS_MOCK_AWS_JSON_H
 
 #include "base/document/json.h"
+#include "providers/mock/cloud/members.h"
+#include "providers/mock/cloud/page.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/ec2/mock_ec2_auth.h"
 
@@ -29,6 +31,9 @@ rb_mock_json_fn rb_mock_get_parameter; // Systems Manager
 // Returns false. code: "InvalidParameterException", ...
 bool rb_mock_json_refuse(struct rb_mock_json_call *call, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+// Reads the body by rb_members_read, or refuses it with that code.
+bool rb_mock_json_read(struct rb_mock_json_call *call, const struct rb_member *members, void *out, const char *code);
 
 void rb_mock_aws_json_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request, int64_t now_us,
                              int64_t unix_us, struct rb_exchange_answer *out);

@@ -1,6 +1,7 @@
 // From request to answer: authentication, the action's row in the table, and the two envelopes (success and
 // error).
 #include "providers/mock/ec2/mock_ec2.h"
+#include "base/text/table.h"
 #include "providers/mock/ec2/mock_aws_json.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
@@ -69,11 +70,11 @@ static const struct action *find_action(struct rb_mock_call *call)
                        version ? version : "");
         return NULL;
     }
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (strcmp(actions[i].name, name) == 0)
-            return &actions[i];
-    rb_mock_refuse(call, 400, "InvalidAction", "The action %.80s is not one that this mock cloud understands", name);
-    return NULL;
+    const struct action *action = RB_ROW_OF(actions, name);
+    if (!action)
+        rb_mock_refuse(call, 400, "InvalidAction", "The action %.80s is not one that this mock cloud understands",
+                       name);
+    return action;
 }
 
 // The region that the signature is scoped to, unverified: KEY/DATE/REGION/ec2/aws4_request.
@@ -124,10 +125,10 @@ static bool act(struct rb_mock_call *call, const struct action *action)
 {
     const struct rb_chaos_rule *error = call->chaos.by[RB_CHAOS_ERROR];
     if (error && !error->after_effect)
-        return rb_mock_refuse(call, error->status, error->code, "%s", error->message);
+        return rb_mock_refuse(call, (int)error->status, error->code, "%s", error->message);
     if (!action->fn(call))
         return false;
-    return !error || rb_mock_refuse(call, error->status, error->code, "%s", error->message);
+    return !error || rb_mock_refuse(call, (int)error->status, error->code, "%s", error->message);
 }
 
 static const struct action *serve(struct rb_mock_call *call, const struct rb_mock_ec2 *ec2,

@@ -171,41 +171,16 @@ bool rb_mock_filters_match(const struct rb_mock_filters *filters, const struct r
 
 // --- pages ---
 
-// A token is opaque to clients: "page" and the position after the last thing they saw.
 bool rb_mock_read_page(struct rb_mock_call *call, int min_results, int max_results, struct rb_mock_page *out)
 {
-    *out = (struct rb_mock_page){.max_results = INT64_MAX, .after = -1, .last = -1};
     const char *token = rb_form_get(call->form, "NextToken");
-    const struct rb_chaos_rule *partial = call->chaos.by[RB_CHAOS_PARTIAL_PAGE];
-    if (!rb_mock_read_int(call, "MaxResults", min_results, max_results, &out->max_results))
-        return false;
-    out->limit = partial && partial->items < out->max_results ? partial->items : out->max_results;
-    if (!token)
-        return true;
-    char *end;
-    bool ours = strncmp(token, "page", 4) == 0 && strlen(token) == 20;
-    out->after = out->last = ours ? strtoll(token + 4, &end, 16) - 1 : -2;
-    if (!ours || *end || out->after < -1)
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid value '%.60s' for NextToken", token);
-    return true;
-}
-
-bool rb_mock_page_take(struct rb_mock_page *p, int64_t position)
-{
-    if (position <= p->after)
-        return false;
-    if (p->n == p->limit) {
-        p->more = true;
-        return false;
-    }
-    p->n++;
-    p->last = position;
-    return true;
+    int64_t limit = INT64_MAX;
+    return rb_mock_read_int(call, "MaxResults", min_results, max_results, &limit) &&
+           (rb_mock_page_begin(out, limit, token, &call->chaos) ||
+            rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid value '%.60s' for NextToken", token));
 }
 
 void rb_mock_write_next_token(struct rb_mock_call *call, const struct rb_mock_page *p)
 {
-    if (p->more)
-        rb_mock_xml_put(call->out, "nextToken:%s",
-                        rb_arena_printf(call->arena, "page%016llx", (unsigned long long)p->last + 1));
+    rb_mock_xml_put(call->out, "nextToken:%s", rb_mock_page_next(p, call->arena));
 }

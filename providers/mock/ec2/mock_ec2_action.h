@@ -3,6 +3,7 @@
 #define RB_PROVIDERS_MOCK_EC2_ACTION_H
 
 #include "base/arena.h"
+#include "providers/mock/cloud/page.h"
 #include "providers/mock/ec2/glob.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/ec2/mock_ec2_auth.h"
@@ -84,18 +85,7 @@ bool rb_mock_filters_match(const struct rb_mock_filters *filters, const struct r
 
 // --- pages: MaxResults, NextToken ---
 
-struct rb_mock_page {
-    int64_t max_results; // as asked for; INT64_MAX: all
-    int64_t limit;       // what the page holds: max_results, or fewer when chaos has it so
-    int64_t after;       // only what has a position > after; -1: from the start
-    int n;               // taken so far
-    int64_t last;        // position of the last one taken
-    bool more;
-};
-
 bool rb_mock_read_page(struct rb_mock_call *call, int min_results, int max_results, struct rb_mock_page *out);
-// Does the thing at this position (rising) belong to the page? Remembers that something was left out.
-bool rb_mock_page_take(struct rb_mock_page *p, int64_t position);
 void rb_mock_write_next_token(struct rb_mock_call *call, const struct rb_mock_page *p);
 
 #define RB_MOCK_ROOT_DEVICE "/dev/sda1" // the one disk that an instance has

@@ -2,6 +2,7 @@
 // MonitorInstances, UnmonitorInstances, DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that
 // a mock machine does not have is an error, not an empty answer.
 #include "providers/mock/ec2/mock_ec2_action.h"
+#include "base/text/table.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 #include "providers/wire/digest.h"
 
@@ -63,9 +64,9 @@ static void write_attribute(struct rb_mock_call *call, const struct rb_cloud_ins
 static const struct attribute *find_attribute(struct rb_mock_call *call)
 {
     const char *name = rb_form_get(call->form, "Attribute");
-    for (size_t k = 0; name && k < sizeof attributes / sizeof attributes[0]; k++)
-        if (strcmp(attributes[k].name, name) == 0)
-            return &attributes[k];
+    const struct attribute *found = RB_ROW_OF(attributes, name);
+    if (found)
+        return found;
     if (name)
         rb_mock_refuse(
             call, 400, "InvalidParameterValue",

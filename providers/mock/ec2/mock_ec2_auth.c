@@ -1,7 +1,9 @@
 // Recomputes the signature from what arrived and compares. Stricter than EC2 in one point: a body digest that
 // the client sends along (x-amz-content-sha256) must be true.
 #include "providers/mock/ec2/mock_ec2_auth.h"
+#include "providers/mock/ec2/mock_ec2_form.h"
 #include "providers/wire/digest.h"
+#include "providers/wire/percent.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,82 +83,35 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int unhex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
-// Percent-encodes afresh what may have been encoded otherwise (lower-case hex, "+", bare bytes). NULL: not
-// decodable.
-static const char *recode(const char *text, size_t n, struct rb_arena *arena)
+// Sorted `name=value` pairs, without X-Amz-Signature; encoded again, as they may have come otherwise (lower-case hex, "+",
+// bare bytes).
+static const char *canonical_query(const struct rb_form *query, struct rb_arena *arena)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    for (size_t i = 0; i < n; i++) {
-        char c = text[i];
-        if (c == '%') {
-            if (n - i < 3 || unhex(text[i + 1]) < 0 || unhex(text[i + 2]) < 0)
-                return NULL;
-            c = (char)(unhex(text[i + 1]) * 16 + unhex(text[i + 2]));
-            i += 2;
-        } else if (c == '+') {
-            c = ' ';
-        }
-        rb_sigv4_encode(&c, 1, &out);
-    }
-    return rb_arena_strdup(arena, rb_buf_str(&out));
-}
-
-// Sorted `name=value` pairs, without X-Amz-Signature. NULL: not decodable.
-static const char *canonical_query(const char *query, struct rb_arena *arena)
-{
-    size_t len = strlen(query);
+    const char **pairs = rb_arena_array(arena, (size_t)query->n + 1, sizeof *pairs);
     int n = 0;
-    const char **pairs = rb_arena_array(arena, len + 1, sizeof *pairs);
-    for (const char *at = query; *at;) {
-        size_t piece = strcspn(at, "&");
-        size_t name = strcspn(at, "=&");
-        if (piece > 0 && strncmp(at, "X-Amz-Signature=", 16) != 0) {
-            const char *key = recode(at, name, arena);
-            const char *value = name < piece ? recode(at + name + 1, piece - name - 1, arena) : "";
-            if (!key || !value)
-                return NULL;
-            pairs[n++] = rb_arena_printf(arena, "%s=%s", key, value);
-        }
-        at += piece + (at[piece] == '&');
+    for (int i = 0; i < query->n; i++) {
+        const struct rb_form_field *f = &query->fields[i];
+        if (strcmp(f->name, "X-Amz-Signature") == 0)
+            continue;
+        rb_buf_clear(&out);
+        rb_percent_put(&out, "%s=%s", f->name, f->value);
+        pairs[n++] = rb_arena_strdup(arena, rb_buf_str(&out));
     }
     qsort(pairs, (size_t)n, sizeof *pairs, by_text);
-    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    rb_buf_clear(&out);
     for (int i = 0; i < n; i++)
         rb_buf_printf(&out, "%s%s", i ? "&" : "", pairs[i]);
     return rb_arena_strdup(arena, rb_buf_str(&out));
 }
 
-// Decoded value of a query parameter whose name needs no decoding; NULL: absent.
-static const char *query_value(const char *query, const char *name, struct rb_arena *arena)
+static bool read_query_claim(const struct rb_form *query, struct rb_arena *arena, struct claim *c)
 {
-    for (const char *at = query; *at;) {
-        size_t piece = strcspn(at, "&"), len = strlen(name);
-        if (piece > len && strncmp(at, name, len) == 0 && at[len] == '=') {
-            char *out = rb_arena_alloc(arena, piece + 1), *end = out;
-            for (size_t i = len + 1; i < piece; i++) {
-                bool escape = at[i] == '%' && piece - i >= 3 && unhex(at[i + 1]) >= 0 && unhex(at[i + 2]) >= 0;
-                *end++ = escape ? (char)(unhex(at[i + 1]) * 16 + unhex(at[i + 2])) : at[i];
-                i += escape ? 2 : 0;
-            }
-            return out;
-        }
-        at += piece + (at[piece] == '&');
-    }
-    return NULL;
-}
-
-static bool read_query_claim(const struct rb_exchange_request *r, struct rb_arena *arena, struct claim *c)
-{
-    const char *algorithm = query_value(r->query, "X-Amz-Algorithm", arena);
-    const char *credential = query_value(r->query, "X-Amz-Credential", arena);
-    c->amz_date = query_value(r->query, "X-Amz-Date", arena);
-    c->signed_headers = query_value(r->query, "X-Amz-SignedHeaders", arena);
-    c->signature = query_value(r->query, "X-Amz-Signature", arena);
+    const char *algorithm = rb_form_peek(query, "X-Amz-Algorithm");
+    const char *credential = rb_form_peek(query, "X-Amz-Credential");
+    c->amz_date = rb_form_peek(query, "X-Amz-Date");
+    c->signed_headers = rb_form_peek(query, "X-Amz-SignedHeaders");
+    c->signature = rb_form_peek(query, "X-Amz-Signature");
     return algorithm && strcmp(algorithm, "AWS4-HMAC-SHA256") == 0 && credential && c->amz_date && c->signed_headers &&
            c->signature && split_credential(credential, arena, c);
 }
@@ -259,6 +214,8 @@ bool rb_mock_ec2_authenticate(const struct rb_mock_keys *keys, const struct rb_e
                               struct rb_mock_refusal *out)
 {
     struct claim c = {0};
+    struct rb_form query = {0};
+    const char *bad;
     const struct rb_mock_key *key = NULL;
     const char *authorization = rb_exchange_header(r, "authorization");
     bool in_query = !authorization && strstr(r->query, "X-Amz-Signature=");
@@ -266,11 +223,13 @@ bool rb_mock_ec2_authenticate(const struct rb_mock_keys *keys, const struct rb_e
         return refuse(out, 403, "MissingAuthenticationToken",
                       "Request is missing Authentication Token: sign it with "
                       "Signature Version 4");
-    if (!(in_query ? read_query_claim(r, arena, &c) : read_header_claim(authorization, r, arena, &c)))
+    if (!rb_form_decode(&query, r->query, strlen(r->query), arena, &bad))
+        return refuse(out, 400, "MalformedQueryString",
+                      "'%.80s' is broken, not UTF-8, or names a parameter that was given before", bad);
+    if (!(in_query ? read_query_claim(&query, arena, &c) : read_header_claim(authorization, r, arena, &c)))
         return refuse(out, 400, "IncompleteSignature",
                       "expected AWS4-HMAC-SHA256 with Credential, SignedHeaders and Signature, and X-Amz-Date");
-    if (!(c.canonical_query = canonical_query(r->query, arena)))
-        return refuse(out, 400, "MalformedQueryString", "The query string contains a broken percent escape");
+    c.canonical_query = canonical_query(&query, arena);
     for (int i = 0; i < keys->n; i++)
         if (strcmp(keys->keys[i].access_key, c.access_key) == 0)
             key = &keys->keys[i];

@@ -270,7 +270,7 @@ bool rb_mock_describe_instances(struct rb_mock_call *call)
     if (!rb_mock_read_optional_ids(call, &ids, &n_ids) || !rb_mock_read_filters(call, instance_filters, &filters) ||
         !rb_mock_read_page(call, 5, 1000, &page) || !rb_mock_call_checked(call))
         return false;
-    if (n_ids > 0 && page.max_results != INT64_MAX)
+    if (n_ids > 0 && rb_form_peek(call->form, "MaxResults"))
         return rb_mock_refuse(call, 400, "InvalidParameterCombination",
                               "The parameter instancesSet cannot be used with the parameter maxResults");
     if (!rb_mock_check_listed(call, ids, n_ids))

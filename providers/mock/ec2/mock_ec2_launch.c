@@ -1,5 +1,6 @@
 // RunInstances: what makes two requests the same, and how the cloud's answer is put into EC2's words.
 #include "providers/mock/ec2/mock_ec2_action.h"
+#include "base/text/table.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 #include "providers/wire/digest.h"
 
@@ -20,10 +21,7 @@ static const char *fingerprint(const struct rb_mock_call *call)
     int n = 0;
     for (int i = 0; i < call->form->n; i++) {
         const struct rb_form_field *f = &call->form->fields[i];
-        bool leave = strncmp(f->name, "X-Amz-", 6) == 0;
-        for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
-            leave |= strcmp(f->name, left_out[k]) == 0;
-        if (!leave)
+        if (strncmp(f->name, "X-Amz-", 6) != 0 && !RB_ROW_OF(left_out, f->name))
             fields[n++] = f;
     }
     qsort(fields, (size_t)n, sizeof *fields, by_name);

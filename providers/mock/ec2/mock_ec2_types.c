@@ -1,5 +1,6 @@
 // The cloud's offers and their places: DescribeInstanceTypes and DescribeInstanceTypeOfferings, from the catalogue.
 #include "providers/mock/ec2/mock_ec2_action.h"
+#include "base/text/table.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
 
 #include <math.h>
@@ -32,10 +33,7 @@ static void write_gpus(struct rb_buf *out, const struct rb_offer *o)
 bool rb_mock_is_burstable(const char *type)
 {
     static const char *const families[] = {"t2.", "t3.", "t3a.", "t4g."};
-    for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
-        if (strncmp(type, families[k], strlen(families[k])) == 0)
-            return true;
-    return false;
+    return RB_ROW_STARTING(families, type) != NULL;
 }
 
 static bool is_sold(const struct rb_mock_call *call, const char *zone, const char *type, enum rb_market market)

@@ -2,6 +2,7 @@
 // entries that a careless client takes for it: the same under Windows, and as capacity that was reserved before, at no
 // price.
 #include "providers/mock/ec2/mock_aws_json.h"
+#include "base/text/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +23,10 @@ struct product {
 };
 
 struct question {
+    const char *service, *token;
+    int64_t max_results;
     const struct rb_node *filters; // NULL: none
-    int64_t max_results, after;    // positions > after
+    struct rb_mock_page page;
 };
 
 // --- the question ---
@@ -35,7 +38,7 @@ static bool invalid(struct rb_mock_json_call *call, const char *what)
 
 static const char *attribute(const struct product *p, const char *field)
 {
-    const struct {
+    const struct row {
         const char *field, *value;
     } attributes[] = {
         {"servicecode", "AmazonEC2"},
@@ -48,71 +51,47 @@ static const char *attribute(const struct product *p, const char *field)
         {"operatingSystem", p->variant == WINDOWS ? "Windows" : "Linux"},
         {"capacitystatus", p->variant == RESERVED ? "AllocatedCapacityReservation" : "Used"},
     };
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        if (strcmp(attributes[i].field, field) == 0)
-            return attributes[i].value;
-    return NULL;
+    const struct row *row = RB_ROW_OF(attributes, field);
+    return row ? row->value : NULL;
 }
 
 static bool check_filter(struct rb_mock_json_call *call, const struct rb_node *filter)
 {
     static const struct rb_offer any = {.instance_type = ""};
     const struct product probe = {.offer = &any, .region = ""};
-    const char *type, *field, *value;
-    struct rb_map m;
-    if (!rb_map_begin(&m, filter, NULL) || !rb_node_string(rb_map_get(&m, "Type"), &type, NULL) ||
-        !rb_node_string(rb_map_get(&m, "Field"), &field, NULL) ||
-        !rb_node_string(rb_map_get(&m, "Value"), &value, NULL) || !rb_map_end(&m, NULL))
+    static const struct rb_member members[] = {{"Type", RB_MEMBER_TEXT, RB_MEMBER_IGNORED, .needed = true},
+                                               {"Field", RB_MEMBER_TEXT, 0, .needed = true},
+                                               {"Value", RB_MEMBER_TEXT, RB_MEMBER_IGNORED, .needed = true},
+                                               {0}};
+    const char *field;
+    if (!rb_members_read(filter, members, NULL, &field, NULL))
         return invalid(call, "Filters: expected Type, Field and Value, and nothing else");
-    if (strcmp(type, "TERM_MATCH") != 0)
+    if (strcmp(rb_node_member(filter, "Type")->text, "TERM_MATCH") != 0)
         return invalid(call, "Filters: Type: this mock cloud understands TERM_MATCH");
     return attribute(&probe, field) ||
            rb_mock_json_refuse(call, 400, "InvalidParameterException", "Filters: Field: products have no %.60s", field);
 }
 
-static bool read_filters(struct rb_mock_json_call *call, const struct rb_node *filters, struct question *q)
-{
-    q->filters = filters;
-    if (filters && filters->kind != RB_NODE_LIST)
-        return invalid(call, "Filters: expected a list");
-    for (const struct rb_node *f = filters ? filters->first : NULL; f; f = f->next)
-        if (!check_filter(call, f))
-            return false;
-    return true;
-}
-
-// A token is opaque to clients: "page" and the position of the next product.
-static bool read_token(struct rb_mock_json_call *call, const struct rb_node *node, struct question *q)
-{
-    const char *text;
-    char *end = NULL;
-    q->after = -1;
-    if (!node)
-        return true;
-    if (rb_node_string(node, &text, NULL) && strncmp(text, "page", 4) == 0 && text[4])
-        q->after = strtoll(text + 4, &end, 16) - 1;
-    return (end && !*end && q->after >= -1) ||
-           rb_mock_json_refuse(call, 400, "InvalidNextTokenException", "The pagination token is invalid");
-}
-
 static bool read_question(struct rb_mock_json_call *call, struct question *q)
 {
-    const char *service, *format;
-    struct rb_map m;
-    rb_map_begin(&m, call->body, NULL);
-    const struct rb_node *max = rb_map_get(&m, "MaxResults"), *version = rb_map_get(&m, "FormatVersion"),
-                         *filters = rb_map_get(&m, "Filters"), *token = rb_map_get(&m, "NextToken");
-    struct rb_err err;
-    q->max_results = MAX_RESULTS;
-    if (!rb_node_string(rb_map_get(&m, "ServiceCode"), &service, NULL) || strcmp(service, "AmazonEC2") != 0)
+    static const struct rb_member members[] = {
+        {"ServiceCode", RB_MEMBER_TEXT, offsetof(struct question, service)},
+        {"FormatVersion", RB_MEMBER_WORD, RB_MEMBER_IGNORED, .choices = {"aws_v1"}},
+        {"MaxResults", RB_MEMBER_INT, offsetof(struct question, max_results), .min = 1, .max = MAX_RESULTS},
+        {"Filters", RB_MEMBER_LIST, offsetof(struct question, filters)},
+        {"NextToken", RB_MEMBER_TEXT, offsetof(struct question, token)},
+        {0},
+    };
+    *q = (struct question){.max_results = MAX_RESULTS};
+    if (!rb_mock_json_read(call, members, q, "InvalidParameterException"))
+        return false;
+    if (!q->service || strcmp(q->service, "AmazonEC2") != 0)
         return rb_mock_json_refuse(call, 400, "NotFoundException", "ServiceCode: this mock cloud sells AmazonEC2");
-    if (!rb_map_end(&m, &err))
-        return invalid(call, err.message);
-    if (version && (!rb_node_string(version, &format, NULL) || strcmp(format, "aws_v1") != 0))
-        return invalid(call, "FormatVersion: expected aws_v1");
-    if (max && !rb_node_int(max, 1, MAX_RESULTS, &q->max_results, NULL))
-        return invalid(call, "MaxResults: expected 1..100");
-    return read_filters(call, filters, q) && read_token(call, token, q);
+    for (const struct rb_node *f = q->filters ? q->filters->first : NULL; f; f = f->next)
+        if (!check_filter(call, f))
+            return false;
+    return rb_mock_page_begin(&q->page, q->max_results, q->token, &call->chaos) ||
+           rb_mock_json_refuse(call, 400, "InvalidNextTokenException", "The pagination token is invalid");
 }
 
 static bool matches(const struct question *q, const struct product *p)
@@ -183,63 +162,33 @@ static bool is_listed(const struct rb_catalog *c, const struct rb_offer *o, cons
            rb_cloud_offer(c, region, NULL, o->instance_type, RB_MARKET_ON_DEMAND) == o;
 }
 
-// Takes the matching products of one row into the page; false: the page is full and there are more.
-static bool write_row(struct rb_mock_json_call *call, const struct question *q, const struct rb_offer *o,
-                      const char *region, int64_t first, int64_t *n, int64_t *last)
-{
-    for (int v = 0; v < N_VARIANTS; v++) {
-        const struct product p = {o, region, (enum variant)v};
-        if (first + v <= q->after || !matches(q, &p))
-            continue;
-        if (*n == q->max_results)
-            return false;
-        write_product(call, &p);
-        *last = first + v;
-        ++*n;
-    }
-    return true;
-}
-
-static bool write_page(struct rb_mock_json_call *call, const struct question *q, int64_t *last)
+static void write_page(struct rb_mock_json_call *call, struct question *q)
 {
     const struct rb_catalog *c = &rb_cloud_config_of(call->cloud)->catalog;
     const struct rb_cloud_regions *regions = rb_cloud_regions(call->cloud);
-    int64_t position = 0, n = 0;
+    int64_t position = 0;
     for (int r = 0; r < regions->n; r++) {
         const struct rb_cloud_region *region = &regions->regions[r];
         for (int i = 0; !region->is_gcp && i < c->n_offers; i++, position += N_VARIANTS)
-            if (is_listed(c, &c->offers[i], region->name) &&
-                !write_row(call, q, &c->offers[i], region->name, position, &n, last))
-                return false;
+            for (int v = 0; v < N_VARIANTS && is_listed(c, &c->offers[i], region->name); v++) {
+                const struct product p = {&c->offers[i], region->name, (enum variant)v};
+                if (matches(q, &p) && rb_mock_page_take(&q->page, position + v))
+                    write_product(call, &p);
+            }
     }
-    return true;
-}
-
-static bool is_list_region(const char *region)
-{
-    for (size_t i = 0; i < sizeof list_regions / sizeof *list_regions; i++)
-        if (strcmp(list_regions[i], region) == 0)
-            return true;
-    return false;
 }
 
 bool rb_mock_get_products(struct rb_mock_json_call *call)
 {
-    const struct rb_chaos_rule *partial = call->chaos.by[RB_CHAOS_PARTIAL_PAGE];
     struct question q;
-    int64_t last;
-    if (!is_list_region(call->region))
+    if (!RB_ROW_OF(list_regions, call->region))
         return rb_mock_json_refuse(call, 400, "InvalidSignatureException",
                                    "Credential should be scoped to a region that serves the price list, not %.40s",
                                    call->region);
     if (!read_question(call, &q))
         return false;
-    if (partial && partial->items < q.max_results)
-        q.max_results = partial->items;
-    last = q.after;
     rb_json_put(&call->json, "{FormatVersion: 'aws_v1', PriceList: [");
-    const bool all = write_page(call, &q, &last);
-    rb_json_put(&call->json, "], NextToken: %s}",
-                all ? NULL : rb_arena_printf(call->arena, "page%llx", (unsigned long long)(last + 1)));
+    write_page(call, &q);
+    rb_json_put(&call->json, "], NextToken: %s}", rb_mock_page_next(&q.page, call->arena));
     return true;
 }

@@ -14,12 +14,10 @@ static bool write_parameter(struct rb_mock_json_call *call, const struct rb_clou
 bool rb_mock_get_parameter(struct rb_mock_json_call *call)
 {
     const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
+    static const struct rb_member members[] = {{"Name", RB_MEMBER_TEXT, 0, .needed = true}, {0}};
     const char *name;
-    struct rb_map m;
-    struct rb_err err;
-    rb_map_begin(&m, call->body, NULL);
-    if (!rb_node_string(rb_map_get(&m, "Name"), &name, &err) || !rb_map_end(&m, &err))
-        return rb_mock_json_refuse(call, 400, "ValidationException", "%s", err.message);
+    if (!rb_mock_json_read(call, members, &name, "ValidationException"))
+        return false;
     for (int i = 0; i < c->n_parameters; i++)
         if (strcmp(c->parameters[i].name, name) == 0)
             return write_parameter(call, &c->parameters[i]);

@@ -2,6 +2,7 @@
 // to zero is taken, measured in what the parts usually cost, by projecting onto the rows one after the other
 // (Gram-Schmidt). Rounding is then checked row by row.
 #include "providers/mock/gcp/gcp_skus.h"
+#include "base/text/table.h"
 
 #include "providers/mock/cloud/cloud_regions.h"
 
@@ -30,7 +31,7 @@ static const struct part {
 };
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
 
-static const struct {
+static const struct family {
     const char *prefix, *core, *memory;
 } families[] = {
     {"a2-highgpu-", "A2 Instance Core", "A2 Instance Ram"},
@@ -38,7 +39,7 @@ static const struct {
     {"g2-standard-", "G2 Instance Core", "G2 Instance Ram"},
     {"n1-", "N1 Predefined Instance Core", "N1 Predefined Instance Ram"},
 };
-static const struct {
+static const struct gpu {
     const char *accelerator, *part;
 } gpus[] = {
     {"A100", "Nvidia Tesla A100 GPU"}, {"L4", "Nvidia L4 GPU"},       {"P100", "Nvidia Tesla P100 GPU"},
@@ -52,36 +53,30 @@ struct amounts {
 
 static int part_of(const char *name)
 {
-    for (int i = 0; i < N_PARTS; i++)
-        if (strcmp(parts[i].name, name) == 0)
-            return i;
-    return -1;
+    const struct part *part = RB_ROW_OF(parts, name);
+    return (int)(part - parts);
 }
 
 static bool add_gpus(const struct rb_offer *o, struct amounts *a)
 {
     if (strcmp(o->accelerator, "CPU") == 0)
         return true;
-    for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
-        if (strcmp(gpus[i].accelerator, o->accelerator) == 0) {
-            a->of[part_of(gpus[i].part)] = o->gpus;
-            return true;
-        }
-    return false;
+    const struct gpu *gpu = RB_ROW_OF(gpus, o->accelerator);
+    if (gpu)
+        a->of[part_of(gpu->part)] = o->gpus;
+    return gpu != NULL;
 }
 
 // False: its parts have no names here.
 static bool take_apart(const struct rb_offer *o, struct amounts *out)
 {
     *out = (struct amounts){0};
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
-        if (strncmp(o->instance_type, families[i].prefix, strlen(families[i].prefix)) != 0)
-            continue;
-        out->of[part_of(families[i].core)] = llround(o->vcpus);
-        out->of[part_of(families[i].memory)] = llround(o->memory_gb * MIB_PER_GIB);
-        return add_gpus(o, out);
-    }
-    return false;
+    const struct family *f = RB_ROW_STARTING(families, o->instance_type);
+    if (!f)
+        return false;
+    out->of[part_of(f->core)] = llround(o->vcpus);
+    out->of[part_of(f->memory)] = llround(o->memory_gb * MIB_PER_GIB);
+    return add_gpus(o, out);
 }
 
 // --- the parts' prices in one region on one market ---

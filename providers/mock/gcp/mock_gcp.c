@@ -140,30 +140,24 @@ static const struct route *find_route(struct rb_mock_gcp_call *call, bool *out_k
 
 // --- faults ---
 
-// The text of a member, unchecked: faults are decided before the body is read.
-static const char *peek(const struct rb_node *node, const char *key)
-{
-    const struct rb_node *child = rb_node_member(node, key);
-    return child && child->kind == RB_NODE_STRING ? child->text : NULL;
-}
-
+// The body is not checked yet: faults are decided before it is read.
 static void ask_chaos(struct rb_mock_gcp_call *call, const struct route *route)
 {
     const struct rb_cloud_region *region = call->zone ? rb_gcp_region_of_zone(call->cloud, call->zone) : NULL;
     const struct rb_node *properties = rb_node_member(call->body, "instanceProperties");
     const struct rb_node *machine = properties ? properties : call->body;
-    const char *type = peek(machine, "machineType"),
-               *model = peek(rb_node_member(machine, "scheduling"), "provisioningModel");
+    const char *type = rb_node_member_text(machine, "machineType"),
+               *model = rb_node_member_text(rb_node_member(machine, "scheduling"), "provisioningModel");
     struct rb_chaos_subject s = {.front = "gcp",
                                  .action = route ? route->action : NULL,
                                  .region = call->region ? call->region
                                            : region     ? region->name
                                                         : NULL,
                                  .zone = call->zone,
-                                 .has_market = type != NULL};
-    if (type)
+                                 .has_market = *type};
+    if (*type)
         s.instance_type = strrchr(type, '/') ? strrchr(type, '/') + 1 : type;
-    s.market = model && strcmp(model, "SPOT") == 0 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
+    s.market = strcmp(model, "SPOT") == 0 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
     rb_chaos_request(rb_cloud_chaos(call->cloud), &s, call->now_us, &call->chaos);
 }
 
@@ -204,11 +198,11 @@ static bool act(struct rb_mock_gcp_call *call, const struct route *route)
 {
     const struct rb_chaos_rule *error = call->chaos.by[RB_CHAOS_ERROR];
     if (error && !error->after_effect)
-        return rb_gcp_refuse(call, error->status, error->code, "%s", error->message);
+        return rb_gcp_refuse(call, (int)error->status, error->code, "%s", error->message);
     call->collection = route->collection;
     if (!route->fn(call))
         return false;
-    return !error || rb_gcp_refuse(call, error->status, error->code, "%s", error->message);
+    return !error || rb_gcp_refuse(call, (int)error->status, error->code, "%s", error->message);
 }
 
 static bool read_fields(struct rb_mock_gcp_call *call, struct rb_mock_gcp_fields **out)

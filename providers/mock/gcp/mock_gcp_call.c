@@ -1,7 +1,7 @@
 // Refusals, queries, pages and the small parts of resources.
 #include "providers/mock/gcp/mock_gcp_call.h"
+#include "base/text/table.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,10 +93,8 @@ const char *rb_gcp_without_host(struct rb_mock_gcp_call *call, const char *link)
     const char *host = rb_exchange_header(call->request, "Host");
     const char *const hosts[] = {RB_GCP_LINK, "https://compute.googleapis.com/compute/v1/",
                                  rb_arena_printf(call->arena, "http://%s/compute/v1/", host ? host : "")};
-    for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++)
-        if (strncmp(link, hosts[k], strlen(hosts[k])) == 0)
-            return link + strlen(hosts[k]);
-    return link;
+    const char *const *own = RB_ROW_STARTING(hosts, link);
+    return own ? link + strlen(*own) : link;
 }
 
 bool rb_gcp_read_link(struct rb_mock_gcp_call *call, const char *field, const char *link, const char *collection,
@@ -135,32 +133,6 @@ bool rb_gcp_read_number(struct rb_mock_gcp_call *call, const char *name, int64_t
                           rb_arena_printf(call->arena, "Values must be within the range: [%jd, %jd]", min, max));
 }
 
-static bool read_limit(struct rb_mock_gcp_call *call, struct rb_gcp_page *out)
-{
-    const struct rb_chaos_rule *partial = call->chaos.by[RB_CHAOS_PARTIAL_PAGE];
-    out->limit = MAX_PAGE;
-    if (!rb_gcp_read_number(call, "maxResults", 1, MAX_PAGE, &out->limit))
-        return false;
-    if (partial && partial->items < out->limit)
-        out->limit = partial->items;
-    return true;
-}
-
-// A token is opaque to clients: the position after the last item they saw.
-static bool read_token(struct rb_mock_gcp_call *call, struct rb_gcp_page *out)
-{
-    const char *text = rb_form_get(&call->query, "pageToken");
-    char *end;
-    out->after = out->last = -1;
-    if (!text || !*text)
-        return true;
-    if (strncmp(text, "page", 4) != 0 || strlen(text) != 20)
-        return rb_gcp_invalid(call, "pageToken", text, "The token is not one that a list gave.");
-    out->after = out->last = strtoll(text + 4, &end, 16) - 1;
-    return (!*end && out->after >= -1) ||
-           rb_gcp_invalid(call, "pageToken", text, "The token is not one that a list gave.");
-}
-
 static bool read_flag(struct rb_mock_gcp_call *call, const char *name, bool *out)
 {
     const char *text = rb_form_get(&call->query, "%s", name);
@@ -172,31 +144,21 @@ static bool read_flag(struct rb_mock_gcp_call *call, const char *name, bool *out
 static bool read_page(struct rb_mock_gcp_call *call, struct rb_gcp_page *out)
 {
     const struct rb_gcp_collection *c = call->collection;
-    const char *bad, *filter = rb_form_get(&call->query, "filter");
+    const char *bad, *filter = rb_form_get(&call->query, "filter"), *token = rb_form_get(&call->query, "pageToken");
+    int64_t limit = MAX_PAGE;
     bool all;
     *out =
         (struct rb_gcp_page){.filter = {.known = c->fields, .field = c->field, .arena = call->arena, .context = call}};
     out->filter.text = filter && *filter ? filter : NULL;
-    if (!read_limit(call, out) || !read_token(call, out) ||
+    if (!rb_gcp_read_number(call, "maxResults", 1, MAX_PAGE, &limit) ||
         !read_flag(call, "returnPartialSuccess", &out->partial_success) || !read_flag(call, "includeAllScopes", &all) ||
         !rb_gcp_checked(call))
         return false;
+    if (!rb_mock_page_begin(&out->page, limit, token && *token ? token : NULL, &call->chaos))
+        return rb_gcp_invalid(call, "pageToken", token, "The token is not one that a list gave.");
     return rb_mock_gcp_filter_check(&out->filter, &bad) ||
            rb_gcp_invalid(call, "filter", out->filter.text,
                           rb_arena_printf(call->arena, "Invalid list filter expression at '%.60s'.", bad));
-}
-
-static bool page_take(struct rb_gcp_page *p, int64_t position, const void *item)
-{
-    if (position <= p->after || !rb_mock_gcp_filter_matches(&p->filter, item))
-        return false;
-    if (p->n == p->limit) {
-        p->more = true;
-        return false;
-    }
-    p->n++;
-    p->last = position;
-    return true;
 }
 
 // Takes the items of one zone that belong to the page; returns their number.
@@ -206,7 +168,7 @@ static int visit(struct rb_mock_gcp_call *call, const char *zone, int64_t first,
     int n = 0;
     for (int k = 0; k < c->count(call); k++) {
         const void *item = c->at(call, zone, k);
-        if (!item || !page_take(p, first + k, item))
+        if (!item || !rb_mock_gcp_filter_matches(&p->filter, item) || !rb_mock_page_take(&p->page, first + k))
             continue;
         n++;
         if (write)
@@ -224,8 +186,7 @@ static void begin_list(struct rb_mock_gcp_call *call, const char *kind)
 
 static void end_list(struct rb_mock_gcp_call *call, const struct rb_gcp_page *p)
 {
-    const char *next = p->more ? rb_arena_printf(call->arena, "page%016" PRIx64, (uint64_t)p->last + 1) : NULL;
-    rb_json_put(&call->json, "nextPageToken: %s}", next);
+    rb_json_put(&call->json, "nextPageToken: %s}", rb_mock_page_next(&p->page, call->arena));
 }
 
 bool rb_gcp_list(struct rb_mock_gcp_call *call)

@@ -5,6 +5,7 @@
 
 #include "base/document/doc.h"
 #include "base/document/json.h"
+#include "providers/mock/cloud/page.h"
 #include "providers/mock/ec2/mock_ec2_form.h"
 #include "providers/mock/gcp/mock_gcp_filter.h"
 #include "providers/mock/gcp/mock_gcp_state.h"
@@ -87,9 +88,8 @@ bool rb_gcp_read_number(struct rb_mock_gcp_call *call, const char *name, int64_t
 // --- lists: filter, maxResults, pageToken ---
 
 struct rb_gcp_page {
-    int64_t limit, after, last;
-    int64_t n;
-    bool more, partial_success;
+    struct rb_mock_page page;
+    bool partial_success;
     struct rb_mock_gcp_filter filter;
 };
 

@@ -49,15 +49,21 @@ static bool keeps_what_nodes_read(struct rb_mock_gcp_call *call, const struct rb
 
 static bool read_new_metadata(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instance *out, const char **fingerprint)
 {
-    struct rb_map m;
-    const char *kind;
-    *fingerprint = NULL;
+    struct metadata {
+        const char *fingerprint;
+        const struct rb_node *items;
+    } new = {0};
+    static const struct rb_member members[] = {
+        {"kind", RB_MEMBER_TEXT, RB_MEMBER_IGNORED},
+        {"fingerprint", RB_MEMBER_TEXT, offsetof(struct metadata, fingerprint)},
+        {"items", RB_MEMBER_NODE, offsetof(struct metadata, items)},
+        {0},
+    };
     if (!call->body)
         return rb_gcp_refuse(call, 400, "parseError", "The request needs a body that is JSON");
-    if (!rb_gcp_map_begin(call, &m, call->body) || !rb_gcp_get_text(call, &m, "kind", &kind) ||
-        !rb_gcp_get_text(call, &m, "fingerprint", fingerprint) ||
-        !rb_gcp_read_items(call, rb_map_get(&m, "items"), out) || !rb_gcp_map_end(call, &m))
+    if (!rb_gcp_members_read(call, call->body, members, &new) || !rb_gcp_read_items(call, new.items, out))
         return false;
+    *fingerprint = new.fingerprint;
     return *fingerprint || rb_gcp_refuse(call, 412, "conditionNotMet", "Required fingerprint is missing.");
 }
 
@@ -76,7 +82,7 @@ static void keep_metadata(struct rb_mock_gcp *gcp, struct rb_mock_gcp_instance *
 bool rb_gcp_instance_set_metadata(struct rb_mock_gcp_call *call)
 {
     struct rb_mock_gcp_instance new = {0};
-    const char *request_id, *fingerprint;
+    const char *request_id, *fingerprint = NULL;
     char current[16];
     bool result;
     if (!rb_gcp_begin_change(call, &request_id, &result))

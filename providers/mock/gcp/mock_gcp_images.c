@@ -1,6 +1,7 @@
 // images: get, getFromFamily, list. Images of Google's public projects exist, whatever their names: here all are one.
 // Only those that the cloud file names can be listed.
 #include "providers/mock/gcp/mock_gcp_call.h"
+#include "base/text/table.h"
 
 #include <string.h>
 
@@ -37,10 +38,8 @@ bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image)
     for (int k = 0; k < c->n_gcp_images; k++)
         if (strcmp(c->gcp_images[k], image) == 0)
             return true;
-    for (size_t k = 0; k < sizeof projects / sizeof *projects; k++)
-        if (strncmp(projects[k], image, strlen(projects[k])) == 0 && image[strlen(projects[k])])
-            return true;
-    return false;
+    const char *const *project = RB_ROW_STARTING(projects, image);
+    return project && image[strlen(*project)];
 }
 
 static void write_image(struct rb_mock_gcp_call *call, const char *zone, const void *name)

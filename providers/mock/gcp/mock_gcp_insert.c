@@ -49,193 +49,148 @@ bool rb_gcp_read_labels(struct rb_mock_gcp_call *call, const struct rb_node *nod
     return true;
 }
 
-// --- the boot disk ---
+// --- the body, and what is read of it besides the instance ---
 
-static bool read_image(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
-{
-    const char *image;
-    if (!rb_gcp_need_text(call, m, "sourceImage", &image))
-        return false;
-    image = rb_gcp_image_of(call, image);
-    if (!rb_gcp_image_exists(call, image))
-        return rb_gcp_refuse(call, 404, "notFound", "The resource '%.200s' was not found", image);
-    i->source_image = image;
-    return true;
-}
+struct body {
+    struct rb_mock_gcp_instance i;
+    bool boot, auto_delete, preemptible, protect;
+    const char *image, *disk_type, *type, *on_maintenance, *accelerator_type;
+    int64_t accelerators;
+    const struct rb_node *disk, *access, *accelerator, *scheduling; // NULL: not said
+    const struct rb_node *labels, *disk_labels, *metadata, *scopes, *tags;
+};
 
-static bool read_initialize(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i)
+#define AT(field)     offsetof(struct body, field)
+#define OF(field)     offsetof(struct body, i.field)
+#define IGNORED       RB_MEMBER_IGNORED
+#define NOTHING_OF_IT "this mock cloud has nothing of the kind; leave it out"
+
+static const struct rb_member initialize[] = {
+    {"sourceImage", RB_MEMBER_TEXT, AT(image), .needed = true},
+    {"diskSizeGb", RB_MEMBER_INT, OF(disk_gb), .min = 10, .max = MAX_DISK_GB, .is_text_too = true},
+    {"diskType", RB_MEMBER_TEXT, AT(disk_type)},
+    {"diskName", RB_MEMBER_TEXT, IGNORED},
+    {"description", RB_MEMBER_TEXT, IGNORED},
+    {"resourceManagerTags", RB_MEMBER_EMPTY, IGNORED, .refusal = NOTHING_OF_IT},
+    {"labels", RB_MEMBER_NODE, AT(disk_labels)},
+    {0},
+};
+static const struct rb_member disk[] = {
+    {"boot", RB_MEMBER_BOOL, AT(boot)},
+    {"autoDelete", RB_MEMBER_BOOL, AT(auto_delete)},
+    {"type", RB_MEMBER_WORD, IGNORED, .choices = {"PERSISTENT"}},
+    {"mode", RB_MEMBER_WORD, IGNORED, .choices = {"READ_WRITE"}},
+    {"interface", RB_MEMBER_WORD, IGNORED, .choices = {"SCSI", "NVME"}},
+    {"deviceName", RB_MEMBER_TEXT, IGNORED},
+    {"initializeParams", RB_MEMBER_MAP, IGNORED, .needed = true, .members = initialize},
+    {0},
+};
+static const struct rb_member access[] = {
+    {"type", RB_MEMBER_WORD, IGNORED, .choices = {"ONE_TO_ONE_NAT"}},
+    {"name", RB_MEMBER_TEXT, IGNORED},
+    {"networkTier", RB_MEMBER_WORD, IGNORED, .choices = {"PREMIUM", "STANDARD"}},
+    {0},
+};
+static const struct rb_member network[] = {
+    {"network", RB_MEMBER_TEXT, OF(network)},
+    {"subnetwork", RB_MEMBER_TEXT, OF(subnetwork)},
+    {"nicType", RB_MEMBER_WORD, OF(nic_type), .choices = {"GVNIC", "VIRTIO_NET"}},
+    {"stackType", RB_MEMBER_WORD, IGNORED, .choices = {"IPV4_ONLY"}},
+    {"accessConfigs", RB_MEMBER_ONLY, AT(access), .members = access,
+     .refusal = "expected at most one access configuration"},
+    {0},
+};
+static const struct rb_member max_run[] = {
+    {"seconds", RB_MEMBER_INT, OF(max_run_s), .min = MIN_RUN_S, .max = MAX_RUN_S, .is_text_too = true},
+    {"nanos", RB_MEMBER_INT, IGNORED, .is_text_too = true},
+    {0},
+};
+static const struct rb_member scheduling[] = {
+    {"provisioningModel", RB_MEMBER_WORD, OF(provisioning_model), .choices = {"STANDARD", "SPOT"}},
+    {"instanceTerminationAction", RB_MEMBER_WORD, OF(termination_action), .choices = {"STOP", "DELETE"}},
+    {"onHostMaintenance", RB_MEMBER_WORD, AT(on_maintenance), .choices = {"MIGRATE", "TERMINATE"}},
+    {"automaticRestart", RB_MEMBER_BOOL, OF(automatic_restart)},
+    {"preemptible", RB_MEMBER_BOOL, AT(preemptible)},
+    {"maxRunDuration", RB_MEMBER_MAP, IGNORED, .members = max_run},
+    {0},
+};
+static const struct rb_member accelerator[] = {
+    {"acceleratorType", RB_MEMBER_TEXT, AT(accelerator_type), .needed = true},
+    {"acceleratorCount", RB_MEMBER_INT, AT(accelerators), .min = 1, .max = 16, .is_text_too = true},
+    {0},
+};
+static const struct rb_member service_account[] = {
+    {"email", RB_MEMBER_TEXT, OF(service_account), .needed = true},
+    {"scopes", RB_MEMBER_NODE, AT(scopes)},
+    {0},
+};
+static const struct rb_member shield[] = {
+    {"enableSecureBoot", RB_MEMBER_BOOL, IGNORED},
+    {"enableVtpm", RB_MEMBER_BOOL, IGNORED},
+    {"enableIntegrityMonitoring", RB_MEMBER_BOOL, IGNORED},
+    {0},
+};
+static const struct rb_member network_tags[] = {{"items", RB_MEMBER_NODE, AT(tags)}, {0}};
+
+static const struct rb_member properties[] = {
+    {"name", RB_MEMBER_TEXT, OF(name)},
+    {"machineType", RB_MEMBER_TEXT, AT(type), .needed = true},
+    {"description", RB_MEMBER_TEXT, OF(description)},
+    {"canIpForward", RB_MEMBER_BOOL, IGNORED},
+    {"deletionProtection", RB_MEMBER_BOOL, AT(protect)},
+    {"disks", RB_MEMBER_ONLY, AT(disk), .needed = true, .members = disk, .refusal = "expected one disk, the boot disk"},
+    {"networkInterfaces", RB_MEMBER_ONLY, IGNORED, .needed = true, .members = network,
+     .refusal = "expected one network interface"},
+    {"scheduling", RB_MEMBER_MAP, AT(scheduling), .members = scheduling},
+    {"guestAccelerators", RB_MEMBER_ONLY, AT(accelerator), .members = accelerator,
+     .refusal = "expected one type of accelerators"},
+    {"labels", RB_MEMBER_NODE, AT(labels)},
+    {"metadata", RB_MEMBER_NODE, AT(metadata)},
+    {"serviceAccounts", RB_MEMBER_ONLY, IGNORED, .members = service_account,
+     .refusal = "expected at most one service account"},
+    {"tags", RB_MEMBER_MAP, IGNORED, .members = network_tags},
+    {"shieldedInstanceConfig", RB_MEMBER_MAP, IGNORED, .members = shield},
+    {0},
+};
+
+// --- what its members mean together ---
+
+static bool read_disk(struct rb_mock_gcp_call *call, struct body *b)
 {
-    struct rb_map m;
-    const char *disk_type = NULL, *name;
     const struct rb_cloud_tag *labels;
     int n_labels;
-    if (!rb_gcp_map_begin(call, &m, node) || !read_image(call, &m, i) ||
-        !rb_gcp_get_int(call, &m, "diskSizeGb", 10, MAX_DISK_GB, &i->disk_gb) ||
-        !rb_gcp_get_text(call, &m, "diskType", &disk_type) || !rb_gcp_get_text(call, &m, "diskName", &name) ||
-        !rb_gcp_get_text(call, &m, "description", &name) || !rb_gcp_get_empty(call, &m, "resourceManagerTags") ||
-        !rb_gcp_read_labels(call, rb_map_get(&m, "labels"), &labels, &n_labels) || !rb_gcp_map_end(call, &m))
-        return false;
-    i->disk_type = "pd-standard";
-    return !disk_type || rb_gcp_read_link(call, "resource.disks[0].initializeParams.diskType", disk_type, "diskTypes",
-                                          call->zone, &i->disk_type);
-}
-
-static bool read_disk(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i)
-{
-    static const char *const types[] = {"PERSISTENT"}, *const modes[] = {"READ_WRITE"},
-                             *const interfaces[] = {"SCSI", "NVME"};
-    struct rb_map m;
-    struct rb_err err = {0};
-    const char *ignored;
-    bool boot = false, auto_delete = false;
-    const struct rb_node *initialize;
-    if (!rb_gcp_map_begin(call, &m, node) || !rb_gcp_get_bool(call, &m, "boot", &boot) ||
-        !rb_gcp_get_bool(call, &m, "autoDelete", &auto_delete) ||
-        !rb_gcp_get_choice(call, &m, "type", types, 1, &ignored) ||
-        !rb_gcp_get_choice(call, &m, "mode", modes, 1, &ignored) ||
-        !rb_gcp_get_choice(call, &m, "interface", interfaces, 2, &ignored) ||
-        !rb_gcp_get_text(call, &m, "deviceName", &ignored))
-        return false;
-    if (!boot)
-        return rb_gcp_refuse_field(call, node, "this mock cloud attaches no disk but the boot disk");
-    if (!auto_delete)
-        return rb_gcp_refuse_field(call, node,
+    if (!b->boot)
+        return rb_gcp_refuse_field(call, b->disk, "this mock cloud attaches no disk but the boot disk");
+    if (!b->auto_delete)
+        return rb_gcp_refuse_field(call, b->disk,
                                    "autoDelete is not set: on Compute Engine this disk outlives its instance and "
                                    "is billed for ever; this mock cloud has no such disks");
-    if (!rb_map_need(&m, "initializeParams", &initialize, &err))
-        return rb_gcp_refuse_node(call, &err);
-    return read_initialize(call, initialize, i) && rb_gcp_map_end(call, &m);
+    b->i.source_image = rb_gcp_image_of(call, b->image);
+    if (!rb_gcp_image_exists(call, b->i.source_image))
+        return rb_gcp_refuse(call, 404, "notFound", "The resource '%.200s' was not found", b->i.source_image);
+    b->i.disk_type = "pd-standard";
+    return rb_gcp_read_labels(call, b->disk_labels, &labels, &n_labels) &&
+           (!b->disk_type || rb_gcp_read_link(call, "resource.disks[0].initializeParams.diskType", b->disk_type,
+                                              "diskTypes", call->zone, &b->i.disk_type));
 }
 
-static bool read_disks(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
+static bool read_scheduling(struct rb_mock_gcp_call *call, struct body *b)
 {
-    struct rb_err err = {0};
-    const struct rb_node *list;
-    if (!rb_map_need(m, "disks", &list, &err))
-        return rb_gcp_refuse_node(call, &err);
-    if (!rb_gcp_is_list(call, list))
-        return false;
-    if (list->n_children != 1)
-        return rb_gcp_refuse_field(call, list, "expected one disk, the boot disk");
-    return read_disk(call, list->first, i);
-}
-
-// --- the network ---
-
-static bool read_access(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *i)
-{
-    static const char *const types[] = {"ONE_TO_ONE_NAT"}, *const tiers[] = {"PREMIUM", "STANDARD"};
-    struct rb_map m;
-    const char *ignored;
-    if (!list)
-        return true;
-    if (!rb_gcp_is_list(call, list) || list->n_children > 1)
-        return rb_gcp_refuse_field(call, list, "expected at most one access configuration");
-    i->has_nat = list->n_children == 1;
-    return !i->has_nat ||
-           (rb_gcp_map_begin(call, &m, list->first) && rb_gcp_get_choice(call, &m, "type", types, 1, &ignored) &&
-            rb_gcp_get_text(call, &m, "name", &ignored) &&
-            rb_gcp_get_choice(call, &m, "networkTier", tiers, 2, &ignored) && rb_gcp_map_end(call, &m));
-}
-
-static bool read_network(struct rb_mock_gcp_call *call, struct rb_map *top, struct rb_mock_gcp_instance *i)
-{
-    static const char *const nics[] = {"GVNIC", "VIRTIO_NET"}, *const stacks[] = {"IPV4_ONLY"};
-    struct rb_map m;
-    struct rb_err err = {0};
-    const char *ignored;
-    const struct rb_node *list;
-    if (!rb_map_need(top, "networkInterfaces", &list, &err))
-        return rb_gcp_refuse_node(call, &err);
-    if (!rb_gcp_is_list(call, list))
-        return false;
-    if (list->n_children != 1)
-        return rb_gcp_refuse_field(call, list, "expected one network interface");
-    return rb_gcp_map_begin(call, &m, list->first) && rb_gcp_get_text(call, &m, "network", &i->network) &&
-           rb_gcp_get_text(call, &m, "subnetwork", &i->subnetwork) &&
-           rb_gcp_get_choice(call, &m, "nicType", nics, 2, &i->nic_type) &&
-           rb_gcp_get_choice(call, &m, "stackType", stacks, 1, &ignored) &&
-           read_access(call, rb_map_get(&m, "accessConfigs"), i) && rb_gcp_map_end(call, &m);
-}
-
-// --- scheduling ---
-
-static bool read_max_run(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i)
-{
-    struct rb_map m;
-    int64_t nanos = 0;
-    return !node || (rb_gcp_map_begin(call, &m, node) &&
-                     rb_gcp_get_int(call, &m, "seconds", MIN_RUN_S, MAX_RUN_S, &i->max_run_s) &&
-                     rb_gcp_get_int(call, &m, "nanos", 0, 0, &nanos) && rb_gcp_map_end(call, &m));
-}
-
-static bool check_scheduling(struct rb_mock_gcp_call *call, const struct rb_node *node, bool restart_said,
-                             const struct rb_mock_gcp_instance *i)
-{
-    bool spot = strcmp(i->provisioning_model, "SPOT") == 0;
-    if (spot && restart_said && i->automatic_restart)
-        return rb_gcp_refuse_field(call, node, "Automatic restart is not supported for spot instances");
-    if (i->max_run_s > 0 && !i->termination_action)
-        return rb_gcp_refuse_field(call, node, "instanceTerminationAction must be given with maxRunDuration");
-    if (!spot && i->max_run_s == 0 && i->termination_action)
-        return rb_gcp_refuse_field(call, node,
-                                   "instanceTerminationAction is for spot instances and for maxRunDuration");
-    if (spot && !i->terminate_on_maintenance)
-        return rb_gcp_refuse_field(call, node, "onHostMaintenance must be TERMINATE for spot instances");
-    return true;
-}
-
-static bool read_scheduling(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i)
-{
-    static const char *const models[] = {"STANDARD", "SPOT"}, *const actions[] = {"STOP", "DELETE"},
-                             *const maintenance[] = {"MIGRATE", "TERMINATE"};
-    struct rb_map m;
-    const char *on_maintenance = NULL;
-    bool preemptible = false;
-    i->provisioning_model = "STANDARD";
-    i->automatic_restart = true;
-    if (!node)
-        return true;
-    if (!rb_gcp_map_begin(call, &m, node) ||
-        !rb_gcp_get_choice(call, &m, "provisioningModel", models, 2, &i->provisioning_model) ||
-        !rb_gcp_get_choice(call, &m, "instanceTerminationAction", actions, 2, &i->termination_action) ||
-        !rb_gcp_get_choice(call, &m, "onHostMaintenance", maintenance, 2, &on_maintenance) ||
-        !rb_gcp_get_bool(call, &m, "automaticRestart", &i->automatic_restart) ||
-        !rb_gcp_get_bool(call, &m, "preemptible", &preemptible) ||
-        !read_max_run(call, rb_map_get(&m, "maxRunDuration"), i))
-        return false;
-    bool spot = strcmp(i->provisioning_model, "SPOT") == 0, restart_said = rb_map_get(&m, "automaticRestart") != NULL;
-    i->terminate_on_maintenance = on_maintenance ? on_maintenance[0] == 'T' : spot;
-    if (preemptible && !spot)
-        return rb_gcp_refuse_field(call, node, "preemptible instances are requested as provisioningModel SPOT");
-    if (!rb_gcp_map_end(call, &m) || !check_scheduling(call, node, restart_said, i))
-        return false;
+    struct rb_mock_gcp_instance *i = &b->i;
+    const bool spot = strcmp(i->provisioning_model, "SPOT") == 0;
+    const bool asks_restart = rb_node_member(b->scheduling, "automaticRestart") && i->automatic_restart;
+    i->terminate_on_maintenance = b->on_maintenance ? b->on_maintenance[0] == 'T' : spot;
     i->automatic_restart &= !spot;
-    return true;
+    const char *why = b->preemptible && !spot ? "preemptible instances are requested as provisioningModel SPOT"
+                      : spot && asks_restart  ? "Automatic restart is not supported for spot instances"
+                      : i->max_run_s > 0 && !i->termination_action
+                          ? "instanceTerminationAction must be given with maxRunDuration"
+                      : !spot && i->max_run_s == 0 && i->termination_action
+                          ? "instanceTerminationAction is for spot instances and for maxRunDuration"
+                      : spot && !i->terminate_on_maintenance ? "onHostMaintenance must be TERMINATE for spot instances"
+                                                             : NULL;
+    return !why || rb_gcp_refuse_field(call, b->scheduling, why);
 }
-
-static bool read_accelerators(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *i)
-{
-    struct rb_map m;
-    const char *type;
-    int64_t n = 0;
-    if (!list)
-        return true;
-    if (!rb_gcp_is_list(call, list))
-        return false;
-    if (list->n_children == 0)
-        return true;
-    if (list->n_children > 1)
-        return rb_gcp_refuse_field(call, list, "expected one type of accelerators");
-    if (!rb_gcp_map_begin(call, &m, list->first) || !rb_gcp_need_text(call, &m, "acceleratorType", &type) ||
-        !rb_gcp_get_int(call, &m, "acceleratorCount", 1, 16, &n) || !rb_gcp_map_end(call, &m))
-        return false;
-    i->accelerators = n > 0 ? (int)n : 1;
-    return rb_gcp_read_link(call, "resource.guestAccelerators[0].acceleratorType", type, "acceleratorTypes", call->zone,
-                            &i->accelerator_type);
-}
-
-// --- the rest ---
 
 static bool read_text_list(struct rb_mock_gcp_call *call, const struct rb_node *list, const char *const **out,
                            int *out_n)
@@ -256,71 +211,43 @@ static bool read_text_list(struct rb_mock_gcp_call *call, const struct rb_node *
     return true;
 }
 
-static bool read_service_account(struct rb_mock_gcp_call *call, const struct rb_node *list,
-                                 struct rb_mock_gcp_instance *i)
-{
-    struct rb_map m;
-    const char *const *scopes;
-    int n;
-    if (!list)
-        return true;
-    if (!rb_gcp_is_list(call, list))
-        return false;
-    if (list->n_children > 1)
-        return rb_gcp_refuse_field(call, list, "expected at most one service account");
-    return list->n_children == 0 ||
-           (rb_gcp_map_begin(call, &m, list->first) && rb_gcp_need_text(call, &m, "email", &i->service_account) &&
-            read_text_list(call, rb_map_get(&m, "scopes"), &scopes, &n) && rb_gcp_map_end(call, &m));
-}
-
-static bool read_shield(struct rb_mock_gcp_call *call, const struct rb_node *node)
-{
-    struct rb_map m;
-    bool flag;
-    return !node || (rb_gcp_map_begin(call, &m, node) && rb_gcp_get_bool(call, &m, "enableSecureBoot", &flag) &&
-                     rb_gcp_get_bool(call, &m, "enableVtpm", &flag) &&
-                     rb_gcp_get_bool(call, &m, "enableIntegrityMonitoring", &flag) && rb_gcp_map_end(call, &m));
-}
-
-static bool read_network_tags(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i)
-{
-    struct rb_map m;
-    return !node || (rb_gcp_map_begin(call, &m, node) &&
-                     read_text_list(call, rb_map_get(&m, "items"), &i->network_tags, &i->n_network_tags) &&
-                     rb_gcp_map_end(call, &m));
-}
-
 static bool check_instance_name(struct rb_mock_gcp_call *call, const char *field, const char *name)
 {
     return is_name(name) ||
            rb_gcp_invalid(call, field, name, "Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'");
 }
 
-static bool read_identity(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
+// named: of a single instance. The names of a bulk stand beside its properties.
+static bool read_properties(struct rb_mock_gcp_call *call, const struct rb_node *node, bool named,
+                            struct rb_mock_gcp_instance *out, struct rb_cloud_launch *l)
 {
-    const char *type;
-    bool forward = false, protect = false;
-    if (!rb_gcp_need_text(call, m, "machineType", &type) || !rb_gcp_get_text(call, m, "description", &i->description) ||
-        !rb_gcp_get_bool(call, m, "canIpForward", &forward) ||
-        !rb_gcp_get_bool(call, m, "deletionProtection", &protect))
+    struct body b = {.i = *out, .accelerators = 1};
+    const char *const *scopes;
+    int n_scopes;
+    b.i.provisioning_model = "STANDARD";
+    b.i.automatic_restart = true;
+    if (!rb_gcp_members_read(call, node, properties, &b))
         return false;
-    if (protect)
+    if (named && !b.i.name)
+        return rb_gcp_invalid(call, "resource.name", "", "It is required.");
+    if (!named && b.i.name)
+        return rb_gcp_refuse_field(call, rb_node_member(node, "name"), "the properties of a bulk hold no name");
+    if (named && !check_instance_name(call, "resource.name", b.i.name))
+        return false;
+    if (b.protect)
         return rb_gcp_invalid(call, "resource.deletionProtection", "true", "This mock cloud has none.");
-    return rb_gcp_read_link(call, "resource.machineType", type, "machineTypes", call->zone, &i->machine_type);
-}
-
-// All but its name.
-static bool read_properties(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i,
-                            struct rb_cloud_launch *l)
-{
-    return read_identity(call, m, i) && read_disks(call, m, i) && read_network(call, m, i) &&
-           read_scheduling(call, rb_map_get(m, "scheduling"), i) &&
-           read_accelerators(call, rb_map_get(m, "guestAccelerators"), i) &&
-           rb_gcp_read_labels(call, rb_map_get(m, "labels"), &i->labels, &i->n_labels) &&
-           rb_gcp_read_metadata(call, rb_map_get(m, "metadata"), i, l) &&
-           read_service_account(call, rb_map_get(m, "serviceAccounts"), i) &&
-           read_network_tags(call, rb_map_get(m, "tags"), i) &&
-           read_shield(call, rb_map_get(m, "shieldedInstanceConfig")) && rb_gcp_map_end(call, m);
+    b.i.has_nat = b.access != NULL;
+    b.i.accelerators = b.accelerator ? (int)b.accelerators : 0;
+    if (!rb_gcp_read_link(call, "resource.machineType", b.type, "machineTypes", call->zone, &b.i.machine_type) ||
+        !read_disk(call, &b) || !read_scheduling(call, &b) ||
+        (b.accelerator && !rb_gcp_read_link(call, "resource.guestAccelerators[0].acceleratorType", b.accelerator_type,
+                                            "acceleratorTypes", call->zone, &b.i.accelerator_type)) ||
+        !rb_gcp_read_labels(call, b.labels, &b.i.labels, &b.i.n_labels) ||
+        !rb_gcp_read_metadata(call, b.metadata, &b.i, l) || !read_text_list(call, b.scopes, &scopes, &n_scopes) ||
+        !read_text_list(call, b.tags, &b.i.network_tags, &b.i.n_network_tags))
+        return false;
+    *out = b.i;
+    return true;
 }
 
 static bool no_body(struct rb_mock_gcp_call *call)
@@ -330,12 +257,8 @@ static bool no_body(struct rb_mock_gcp_call *call)
 
 bool rb_gcp_read_insert(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instance *i, struct rb_cloud_launch *l)
 {
-    struct rb_map m;
     *i = (struct rb_mock_gcp_instance){.zone = call->zone, .ordinal = -1};
-    if (!call->body)
-        return no_body(call);
-    return rb_gcp_map_begin(call, &m, call->body) && rb_gcp_need_text(call, &m, "name", &i->name) &&
-           check_instance_name(call, "resource.name", i->name) && read_properties(call, &m, i, l);
+    return call->body ? read_properties(call, call->body, true, i, l) : no_body(call);
 }
 
 // --- bulkInsert ---
@@ -360,51 +283,44 @@ static bool read_given_names(struct rb_mock_gcp_call *call, const struct rb_node
     if (map->kind != RB_NODE_MAP || map->n_children != out->count)
         return rb_gcp_refuse_field(call, map, "expected a map of as many names as count");
     for (const struct rb_node *child = map->first; child; child = child->next) {
-        struct rb_map m;
-        const char *same = NULL;
-        if (!rb_gcp_map_begin(call, &m, child) || !rb_gcp_get_text(call, &m, "name", &same) ||
-            !rb_gcp_map_end(call, &m))
-            return false;
+        static const struct rb_member same[] = {{"name", RB_MEMBER_TEXT, IGNORED}, {0}};
         out->names[n++] = child->key;
-        if (!check_instance_name(call, "resource.perInstanceProperties", child->key))
+        if (!rb_gcp_members_read(call, child, same, NULL) ||
+            !check_instance_name(call, "resource.perInstanceProperties", child->key))
             return false;
     }
     return true;
 }
 
-static bool read_names(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_gcp_bulk *out)
+static bool read_names(struct rb_mock_gcp_call *call, const char *pattern, const struct rb_node *given,
+                       struct rb_gcp_bulk *out)
 {
-    const char *pattern = NULL;
-    const struct rb_node *given = rb_map_get(m, "perInstanceProperties");
     out->names = rb_arena_array(call->arena, (size_t)out->count, sizeof *out->names);
-    if (!rb_gcp_get_text(call, m, "namePattern", &pattern))
-        return false;
     if ((pattern != NULL) == (given != NULL))
         return rb_gcp_refuse(call, 400, "required", "Give either namePattern or perInstanceProperties");
     return pattern ? read_pattern(call, pattern, out) : read_given_names(call, given, out);
 }
 
+static const struct rb_member policy[] = {
+    {"targetShape", RB_MEMBER_WORD, IGNORED, .choices = {"ANY_SINGLE_ZONE"}},
+    {"locations", RB_MEMBER_NODE, offsetof(struct rb_gcp_bulk, locations)},
+    {0},
+};
+static const struct rb_member location[] = {{"preference", RB_MEMBER_WORD, IGNORED, .choices = {"ALLOW", "DENY"}}, {0}};
+
 // Only one zone at a time, which is Google's default.
 static bool read_locations(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_gcp_bulk *out)
 {
-    static const char *const shapes[] = {"ANY_SINGLE_ZONE"}, *const preferences[] = {"ALLOW", "DENY"};
-    struct rb_map m;
-    const char *ignored;
     if (!node)
         return true;
     if (call->zone)
         return rb_gcp_refuse_field(call, node, "the zone is in the path");
-    if (!rb_gcp_map_begin(call, &m, node) || !rb_gcp_get_choice(call, &m, "targetShape", shapes, 1, &ignored))
+    if (!rb_gcp_members_read(call, node, policy, out))
         return false;
-    out->locations = rb_map_get(&m, "locations");
-    for (const struct rb_node *zone = out->locations ? out->locations->first : NULL; zone; zone = zone->next) {
-        struct rb_map location;
-        if (!rb_gcp_map_begin(call, &location, zone) ||
-            !rb_gcp_get_choice(call, &location, "preference", preferences, 2, &ignored) ||
-            !rb_gcp_map_end(call, &location))
+    for (const struct rb_node *zone = out->locations ? out->locations->first : NULL; zone; zone = zone->next)
+        if (!rb_gcp_members_read(call, zone, location, out))
             return false;
-    }
-    return rb_gcp_map_end(call, &m);
+    return true;
 }
 
 bool rb_gcp_bulk_allows(const struct rb_gcp_bulk *bulk, const char *zone)
@@ -422,26 +338,32 @@ bool rb_gcp_bulk_allows(const struct rb_gcp_bulk *bulk, const char *zone)
 
 bool rb_gcp_read_bulk(struct rb_mock_gcp_call *call, struct rb_gcp_bulk *out, struct rb_cloud_launch *l)
 {
-    struct rb_map m, properties;
-    struct rb_err err = {0};
-    const struct rb_node *node;
-    int64_t count = 0, min_count = 0;
+    struct bulk {
+        int64_t count, min_count;
+        const char *pattern;
+        const struct rb_node *names, *locations, *properties;
+    } b = {0};
+    static const struct rb_member members[] = {
+        {"count", RB_MEMBER_INT, offsetof(struct bulk, count), .min = 1, .max = MAX_BULK, .is_text_too = true},
+        {"minCount", RB_MEMBER_INT, offsetof(struct bulk, min_count), .min = 1, .max = MAX_BULK, .is_text_too = true},
+        {"namePattern", RB_MEMBER_TEXT, offsetof(struct bulk, pattern)},
+        {"perInstanceProperties", RB_MEMBER_NODE, offsetof(struct bulk, names)},
+        {"locationPolicy", RB_MEMBER_NODE, offsetof(struct bulk, locations)},
+        {"instanceProperties", RB_MEMBER_NODE, offsetof(struct bulk, properties), .needed = true},
+        {0},
+    };
     *out = (struct rb_gcp_bulk){.instance = {.zone = call->zone, .ordinal = -1}};
     if (!call->body)
         return no_body(call);
-    if (!rb_gcp_map_begin(call, &m, call->body) || !rb_gcp_get_int(call, &m, "count", 1, MAX_BULK, &count) ||
-        !rb_gcp_get_int(call, &m, "minCount", 1, MAX_BULK, &min_count))
+    if (!rb_gcp_members_read(call, call->body, members, &b))
         return false;
-    if (count == 0 || min_count > count)
-        return rb_gcp_refuse(call, 400, count ? "invalid" : "required",
-                             count ? "minCount is larger than count" : "Required field 'count' not specified");
-    out->count = (int)count;
-    out->min_count = (int)(min_count ? min_count : count);
-    if (!read_names(call, &m, out) || !read_locations(call, rb_map_get(&m, "locationPolicy"), out))
+    if (b.count == 0 || b.min_count > b.count)
+        return rb_gcp_refuse(call, 400, b.count ? "invalid" : "required",
+                             b.count ? "minCount is larger than count" : "Required field 'count' not specified");
+    out->count = (int)b.count;
+    out->min_count = (int)(b.min_count ? b.min_count : b.count);
+    if (!read_names(call, b.pattern, b.names, out) || !read_locations(call, b.locations, out))
         return false;
-    if (!rb_map_need(&m, "instanceProperties", &node, &err))
-        return rb_gcp_refuse_node(call, &err);
     call->in_template = true;
-    return rb_gcp_map_begin(call, &properties, node) && read_properties(call, &properties, &out->instance, l) &&
-           rb_gcp_map_end(call, &m);
+    return read_properties(call, b.properties, false, &out->instance, l);
 }

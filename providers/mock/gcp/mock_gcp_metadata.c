@@ -16,6 +16,11 @@ const char *rb_gcp_metadata_of(const struct rb_mock_gcp_instance *i, const char 
 
 bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *i)
 {
+    static const struct rb_member item[] = {
+        {"key", RB_MEMBER_TEXT, offsetof(struct rb_mock_gcp_pair, key), .needed = true},
+        {"value", RB_MEMBER_TEXT, offsetof(struct rb_mock_gcp_pair, value)},
+        {0},
+    };
     size_t total = 0;
     if (!list)
         return true;
@@ -24,10 +29,8 @@ bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list
     struct rb_mock_gcp_pair *pairs = rb_arena_array(call->arena, (size_t)list->n_children + 1, sizeof *pairs);
     i->metadata = pairs;
     for (const struct rb_node *child = list->first; child; child = child->next) {
-        struct rb_map m;
         struct rb_mock_gcp_pair pair = {.value = ""};
-        if (!rb_gcp_map_begin(call, &m, child) || !rb_gcp_need_text(call, &m, "key", &pair.key) ||
-            !rb_gcp_get_text(call, &m, "value", &pair.value) || !rb_gcp_map_end(call, &m))
+        if (!rb_gcp_members_read(call, child, item, &pair))
             return false;
         if (rb_gcp_metadata_of(i, pair.key))
             return rb_gcp_refuse_field(call, child, "duplicate metadata key");
@@ -63,10 +66,10 @@ static const char *as_cloud_config(struct rb_mock_gcp_call *call, const char *sc
 bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i,
                           struct rb_cloud_launch *l)
 {
-    struct rb_map m;
+    static const struct rb_member members[] = {{"items", RB_MEMBER_NODE, 0}, {0}};
+    const struct rb_node *items = NULL;
     struct rb_err err;
-    if (node && (!rb_gcp_map_begin(call, &m, node) || !rb_gcp_read_items(call, rb_map_get(&m, "items"), i) ||
-                 !rb_gcp_map_end(call, &m)))
+    if (!rb_gcp_members_read(call, node, members, &items) || !rb_gcp_read_items(call, items, i))
         return false;
     const char *user_data = rb_gcp_metadata_of(i, "user-data"), *script = rb_gcp_metadata_of(i, "startup-script"),
                *keys = rb_gcp_metadata_of(i, "ssh-keys");

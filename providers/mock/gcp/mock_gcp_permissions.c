@@ -1,6 +1,7 @@
 // Permissions: everything is allowed except what the cloud file denies. Source: "testIamPermissions" of the Cloud
 // Resource Manager API (v1) and "Compute Engine IAM roles and permissions".
 #include "providers/mock/gcp/mock_gcp_call.h"
+#include "base/text/table.h"
 
 #include <string.h>
 
@@ -18,13 +19,12 @@ static bool is_denied(const struct rb_mock_gcp_call *call, const char *permissio
 // The permission of a method is named after another verb where the two differ.
 static const char *permission_of(struct rb_mock_gcp_call *call, const char *action)
 {
-    static const struct {
+    static const struct verb {
         const char *method, *permission;
     } verbs[] = {{"insert", "create"}, {"bulkInsert", "create"}, {"aggregatedList", "list"}, {"wait", "get"}};
     const char *dot = strchr(action, '.'), *verb = dot + 1;
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(verbs[i].method, verb) == 0)
-            verb = verbs[i].permission;
+    const struct verb *other = RB_ROW_OF(verbs, verb);
+    verb = other ? other->permission : verb;
     if (strncmp(action, "regionInstances.", strlen("regionInstances.")) == 0)
         return "compute.instances.create";
     return rb_arena_printf(call->arena, "compute.%.*s.%s", (int)(dot - action), action, verb);
