@@ -109,8 +109,8 @@ static void grow(struct rb_stage_samples *samples)
 
 // --- sampling
 
-// Reorders values so that the n_low smallest come first (Hoare's selection, middle pivot: deterministic).
-static void select_low(double *values, int n, int n_low)
+// Hoare's selection, middle pivot: deterministic.
+void rb_select_low(double *values, int n, int n_low)
 {
     int low = 0, high = n - 1;
     while (low < high) {
@@ -142,7 +142,8 @@ static double low_mean(struct rb_stage_samples *samples, const double *values, d
     double sum = 0, low = 0;
     for (int r = 0; r < samples->n; r++)
         sum += samples->scratch[r] = values[r];
-    select_low(samples->scratch, samples->n, samples->need);
+    if (samples->need > 0)
+        rb_select_low(samples->scratch, samples->n, samples->need);
     for (int r = 0; r < samples->need; r++)
         low += samples->scratch[r];
     *out_mean = sum / samples->n;

@@ -15,7 +15,7 @@ struct rb_stage_sample {
 
 struct rb_stage_samples;
 
-// Samples runs 0..n-1, from tables if they apply; `need` of them must keep the constraints.
+// Samples runs 0..n-1, from tables if they apply; `need` of them must keep the constraints. 0: no low means are needed.
 struct rb_stage_samples *rb_stage_samples_create(const struct rb_search *search, int n, int need);
 // From now on only samples that can keep a deadline with the confidence are needed. Runs are cut off after until_us,
 // and a choice that is later than the deadline too often gets the estimate of a stage that never ends
@@ -35,5 +35,8 @@ const struct rb_stage_sample *rb_stage_samples_between(struct rb_stage_samples *
 
 // Number of nodes of `choice` that a stage inherits from the one before it (NULL: there is none).
 int rb_choice_kept(const struct rb_choice *before, const struct rb_choice *choice);
+
+// Reorders values so that the n_low smallest come first.
+void rb_select_low(double *values, int n, int n_low);
 
 #endif

@@ -1,4 +1,5 @@
-// The certificate: a plan that is not the best is replaced, bounds stay below costs, and a space of one plan is proved.
+// The certificate: a plan that is not the best is replaced, bounds stay below costs, and spaces of one plan and of very
+// many are proved.
 #include "case.h"
 
 #include "planner/proof/certificate.h"
@@ -107,11 +108,47 @@ static void a_space_of_one_plan_is_proved(void **state)
     case_finish(&c);
 }
 
+// One choice has 16 to 64 numbers of inherited nodes: 25,000 columns, far more than can be sampled.
+static void many_columns_are_no_obstacle(void **state)
+{
+    static const int deadlines_min[] = {16, 25};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        case_init(&c,
+                  "name: wide\nmetric: {name: acc, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
+                  "scheduler:\n  {type: sha, num_trials: 16, min_resource: 1, max_resource: 7, eta: 2, rungs: additional}\n"
+                  "trial: {gpus: {min: 1, max: 64, sizes: [1, 2, 4, 8, 16, 32, 64]}, max_nodes: 64}\n"
+                  "resources: {infra: [aws/us-east-1], max_nodes: 64}\nrun: python train.py\n",
+                  "format: rb-profile/1\nname: wide\nunit: epoch\nsource: test\ntraining:\n"
+                  "  - accelerator: T4\n    base_s: 300\n    layouts:\n      - {gpus: 1, nodes: 1, speedup: 1}\n"
+                  "      - {gpus: 4, nodes: 4, speedup: 3.48}\n      - {gpus: 16, nodes: 16, speedup: 9.14}\n"
+                  "      - {gpus: 64, nodes: 64, speedup: 15.42}\n"
+                  "noise:\n  between: {distribution: lognormal, mean: 1.0, cv: 0.3}\n"
+                  "  within: {distribution: constant, mean: 1.0}\nstartup_s: 0.0\ncheckpoint_s: 0.0\nprovisioning:\n"
+                  "  - {infra: aws, instance_type: \"*\", market: \"*\","
+                  " queue_s: {distribution: lognormal, mean: 20, cv: 0.5},"
+                  " init_s: {distribution: normal, mean: 60, cv: 0.15}, capacity_failure: 0.0,"
+                  " preemption_per_hour: 0.0}\n",
+                  "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                  "aws/us-east-1,one,T4,1,16,4,16,on_demand,3.0\n");
+        c.req.deadline_us = deadlines_min[i] * 60 * RB_US_PER_S;
+        if (!rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err))
+            fail_msg("%s", err.message);
+        assert_true(plan.bound.proved);
+        case_finish(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_that_is_not_the_best_is_replaced),
         cmocka_unit_test(a_space_of_one_plan_is_proved),
+        cmocka_unit_test(many_columns_are_no_obstacle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
