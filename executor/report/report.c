@@ -375,6 +375,8 @@ static void write_stage(const struct rb_report_stage *s, const struct rb_plan *p
     rb_json_kint(j, "trials", s->trials);
     rb_json_kint(j, "resource_end", s->resource_end);
     rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
+    if (plan->job->trial.cpus > 0)
+        rb_json_kint(j, "cpus_per_trial", plan->job->trial.cpus);
     rb_json_kint(j, "nodes", s->nodes);
     rb_json_kint_or_null(j, "start_us", s->start_us);
     rb_json_kint_or_null(j, "end_us", s->end_us);

@@ -24,6 +24,7 @@ struct rb_guess {
     enum rb_guess_kind kind;
     double scaling;      // speed-up of eight GPUs of one node over one; 0: the prior
     int64_t startup_us, checkpoint_us; // -1: the prior
+    bool of_cpus;        // no key: the job has trial.cpus, and the figure is of the CPUs of one trial
 };
 
 // The map of job.yaml: {unit | throughput and samples, on, gpus, from, kind, scaling, startup, checkpoint}.

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/text/units.h"
+#include "profiles/catalog/cpu_slots.h"
 #include "profiles/guess/gpu_speeds.h"
 
 #include <math.h>
@@ -76,6 +77,7 @@ struct making {
     const struct rb_guess *guess;
     struct rb_arena *arena;
     const struct rb_gpu_speed *on; // NULL: its speed is not known, and only it can be planned
+    bool on_cpus;                  // the guess is of a trial's CPUs, however many they are
     struct rb_training *training;
     int n;
     struct rb_basis *basis;
@@ -87,15 +89,17 @@ static void add_basis(struct making *m, const char *what, const char *from, doub
     m->basis[m->n_basis++] = (struct rb_basis){what, from, log_sd};
 }
 
+// A trial on CPUs has one slot.
 static void add_layouts(const struct making *m, struct rb_training *t)
 {
-    struct rb_layout *layouts = rb_arena_array(m->arena, 4, sizeof *layouts);
-    for (int i = 0; i < 4; i++)
+    const int n = m->on_cpus ? 1 : 4;
+    struct rb_layout *layouts = rb_arena_array(m->arena, (size_t)n, sizeof *layouts);
+    for (int i = 0; i < n; i++)
         layouts[i] =
             (struct rb_layout){.gpus = 1 << i, .nodes = 1, .speedup = i > 0 ? scaling_of(m->guess, 1 << i) : 1};
     t->layouts = layouts;
-    t->n_layouts = 4;
-    t->max_gpus = MOST_GPUS;
+    t->n_layouts = n;
+    t->max_gpus = 1 << (n - 1);
     t->max_nodes = 1;
 }
 
@@ -105,22 +109,24 @@ static double scaling_log_sd(const struct rb_guess *g)
     return g->scaling > 0 ? SCALING_LOG_SD / 2 : SCALING_LOG_SD;
 }
 
-static double own_variance(const struct rb_guess *g)
+static double own_variance(const struct making *m)
 {
-    return squared(from_log_sd[g->from]) + squared(scaling_log_sd(g));
+    const struct rb_guess *g = m->guess;
+    return squared(from_log_sd[g->from]) + (m->on_cpus ? 0 : squared(scaling_log_sd(g)));
 }
 
 static void add_training(struct making *m, const char *accelerator)
 {
     const struct rb_gpu_speed *gpu = rb_gpu_speed_find(accelerator);
-    const bool is_own = strcmp(accelerator, m->guess->on) == 0 || (gpu && gpu == m->on);
+    const bool is_own = m->on_cpus ? rb_accelerator_is_cpu(accelerator)
+                                   : strcmp(accelerator, m->guess->on) == 0 || (gpu && gpu == m->on);
     for (int i = 0; i < m->n; i++)
         if (strcmp(m->training[i].accelerator, accelerator) == 0)
             return;
     if (!is_own && (!gpu || !m->on))
         return;
     const double transfer = is_own ? 0 : sqrt(squared(gpu->log_sd) + squared(m->on->log_sd));
-    const double variance = own_variance(m->guess) + squared(transfer);
+    const double variance = own_variance(m) + squared(transfer);
     const double faster = is_own ? 1 : ratio(gpu, m->on, m->guess->kind);
     if (!is_own)
         add_basis(
@@ -138,10 +144,11 @@ static void add_guess(struct making *m, const char *unit)
 {
     char duration[32];
     const struct rb_guess *g = m->guess;
-    add_basis(m,
-              rb_arena_printf(m->arena, "%s for one %s on %d %s", rb_format_duration(g->unit_us, duration), unit,
-                              g->gpus, g->on),
+    const char *on = m->on_cpus ? "the CPUs of one trial" : rb_arena_printf(m->arena, "%d %s", g->gpus, g->on);
+    add_basis(m, rb_arena_printf(m->arena, "%s for one %s on %s", rb_format_duration(g->unit_us, duration), unit, on),
               from_texts[g->from], from_log_sd[g->from]);
+    if (m->on_cpus)
+        return;
     add_basis(
         m, rb_arena_printf(m->arena, "eight GPUs of one node are %.3g times as fast as one", scaling_of(g, MOST_GPUS)),
         g->scaling > 0 ? "the guess" : "a prior: benchmarks of ResNet-50, BERT-large and GNMT", scaling_log_sd(g));
@@ -181,6 +188,15 @@ static struct rb_provisioning provisioning_of(const struct rb_offer *o)
 static bool refuse(const struct rb_guess *g, const struct rb_catalog *catalog, struct rb_err *err)
 {
     char known[256] = "", offered[256] = "";
+    if (g->of_cpus && catalog->n_offers == 0)
+        return rb_err_set(err, RB_E_NO_SUCH_MACHINE,
+                          "no machine without GPUs (accelerator CPU) on offer has the vcpus and memory_gb that one trial "
+                          "needs, by trial.cpus and trial.memory");
+    if (g->of_cpus)
+        return rb_err_set(err, RB_E_GUESS_GPU,
+                          "the guess is for \"%.40s\", and the job trains on CPUs (trial.cpus): give the time of one unit on "
+                          "the CPUs of one trial, with on: CPU",
+                          g->on);
     for (const struct rb_gpu_speed *row = rb_gpu_speeds; row->name; row++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", row->name);
     for (int i = 0; i < catalog->n_offers; i++)
@@ -198,7 +214,10 @@ bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *un
                       struct rb_arena *arena, struct rb_profile *out, struct rb_err *err)
 {
     const int n = catalog->n_offers;
-    struct making m = {.guess = g, .arena = arena, .on = rb_gpu_speed_find(g->on)};
+    struct making m = {.guess = g,
+                       .arena = arena,
+                       .on = rb_gpu_speed_find(g->on),
+                       .on_cpus = g->of_cpus && rb_accelerator_is_cpu(g->on)};
     struct rb_provisioning *rows = rb_arena_array(arena, (size_t)n + 1, sizeof *rows);
     m.training = rb_arena_array(arena, (size_t)n + 1, sizeof *m.training);
     m.basis = rb_arena_array(arena, (size_t)n + 3, sizeof *m.basis);
@@ -209,7 +228,7 @@ bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *un
         if (i < RB_LIMIT_INSTANCE_TYPES)
             rows[p.n_provisioning++] = provisioning_of(&catalog->offers[i]);
     }
-    if (m.n == 0)
+    if (m.n == 0 || (g->of_cpus && !m.on_cpus))
         return refuse(g, catalog, err);
     p.training = m.training;
     p.n_training = m.n;

@@ -227,6 +227,18 @@ static const char *saved_name(const struct rb_script *s, struct rb_arena *arena)
     return NULL;
 }
 
+static bool may_need_no_gpu(const struct rb_script *s, const char *source)
+{
+    static const char *const on_cpus[] = {"sklearn", "xgboost", "lightgbm", "catboost", "statsmodels"};
+    static const char *const on_gpus[] = {"torch", "tensorflow", "keras", "jax", "cupy", "cuml"};
+    bool may = false;
+    for (size_t i = 0; i < sizeof on_cpus / sizeof on_cpus[0]; i++)
+        may = may || rb_script_imports(s, on_cpus[i]);
+    for (size_t i = 0; i < sizeof on_gpus / sizeof on_gpus[0]; i++)
+        may = may && !rb_script_imports(s, on_gpus[i]);
+    return may && !strcasestr(source, "cuda") && !strcasestr(source, "gpu");
+}
+
 void rb_script_habits(const struct rb_script *s, const char *source, struct rb_arena *arena,
                       struct rb_script_habits *out)
 {
@@ -236,6 +248,7 @@ void rb_script_habits(const struct rb_script *s, const char *source, struct rb_a
         .needs_launcher = reads_rank(s, false, arena) && !looks,
         .may_use_launcher = looks || strstr(source, "torchrun"),
         .uses_accelerate = rb_script_names(s, "Accelerator"),
+        .may_need_no_gpu = may_need_no_gpu(s, source),
         .saved_name = saved_name(s, arena),
     };
 }

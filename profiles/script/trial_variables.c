@@ -12,7 +12,8 @@ const char *const rb_trial_variables[] = {
     "RB_RESUME_FROM", "RB_CHECKPOINT_DIR", "RB_PREEMPT_FILE",  "RB_METRICS_FILE",
     "RB_NODE_RANK",   "RB_NUM_NODES",      "RB_NODE_IPS",      "RB_GPUS_PER_NODE",
     "RB_DEADLINE",    "RB_BATCH_SIZE",     "RB_BATCH_PER_GPU", "RB_ACCUM_STEPS",
-    "RB_LR_FACTOR",   "RB_GPU_SHARE",      "RB_NODE_DEVICES",  NULL,
+    "RB_LR_FACTOR",   "RB_GPU_SHARE",      "RB_NODE_DEVICES",  "RB_CPUS",
+    NULL,
 };
 #define N_VARIABLES ((int)(sizeof rb_trial_variables / sizeof rb_trial_variables[0]) - 1)
 

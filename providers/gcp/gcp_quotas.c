@@ -2,6 +2,7 @@
 #include "providers/gcp/gcp_quotas.h"
 
 #include "base/document/doc.h"
+#include "profiles/catalog/cpu_slots.h"
 #include "providers/gcp/gcp_encode.h"
 
 #include <stdio.h>
@@ -95,7 +96,7 @@ static const char *gpu_metric(const char *accelerator)
 
 static bool has_gpus(const struct rb_demand *d)
 {
-    return strcmp(d->accelerator, "CPU") != 0;
+    return !rb_accelerator_is_cpu(d->accelerator);
 }
 
 // A project that was never given preemptible quota (0) uses its ordinary one.
