@@ -31,7 +31,7 @@ static bool make(const char *text, struct rb_arena *arena, struct rb_profile *ou
     bool ok =
         rb_doc_parse_yaml(&doc, "--guess", yaml, strlen(yaml), err) && rb_guess_read(doc.root, arena, &guess, err);
     rb_doc_finish(&doc);
-    return ok && rb_guess_profile(&guess, "mine", "epoch", &catalog, arena, out, err);
+    return ok && rb_guess_profile(&guess, "mine", "epoch", &catalog, 1, arena, out, err);
 }
 
 static double median(const struct rb_training *t)

@@ -128,7 +128,7 @@ rb_charts.round_step = function (span, n) {
 // Makes an axis from 0 for counts: whole ticks, about n of them.
 // What trials get: GPUs, or in a job with trial.cpus that many CPUs for each slot.
 rb_charts.unit = function (doc) {
-    var cpus = doc.plan.job.config.trial.cpus;
+    var cpus = (doc.plan.job.config.trial || {}).cpus;
     return cpus ? {one: "CPU", many: "CPUs", each: cpus} : {one: "GPU", many: "GPUs", each: 1};
 };
 
