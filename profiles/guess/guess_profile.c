@@ -266,7 +266,7 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
     if (g->of_cpus && catalog->n_offers == 0)
         return rb_err_set(err, RB_E_NO_SUCH_MACHINE,
                           "no machine without GPUs (accelerator CPU) on offer has the vcpus and memory_gb that one trial "
-                          "needs, by trial.cpus and trial.memory");
+                          "needs, by trial.cpus and trial.memory: import the price of one, or give a list with --prices");
     if (g->of_cpus)
         return rb_err_set(err, RB_E_GUESS_GPU,
                           "the guess is for \"%.40s\", and the job trains on CPUs (trial.cpus): give the time of one unit on "

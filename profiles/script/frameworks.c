@@ -138,7 +138,15 @@ static bool names_length(const struct rb_script *s, int first, int end, struct r
     return false;
 }
 
-// A schedule over the length of the training, or an option whose default is "cosine".
+static bool names_pi(const struct rb_script *s, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        if (rb_py_is(&s->text.tokens[i], "pi"))
+            return true;
+    return false;
+}
+
+// A schedule over the length of the training, also as cos(pi * epoch / epochs), or an option whose default is "cosine".
 static bool has_schedule(const struct rb_script *s, struct rb_arena *arena)
 {
     static const char *const calls[] = {"CosineAnnealingLR",
@@ -158,7 +166,8 @@ static bool has_schedule(const struct rb_script *s, struct rb_arena *arena)
     for (int i = 0; i + 1 < s->text.n; i++) {
         const struct rb_py_token *t = &s->text.tokens[i];
         const bool calls_it = t->kind == RB_PY_NAME && rb_py_is(t + 1, "(") && !(i > 0 && rb_py_is(t - 1, "def"));
-        if (calls_it && rb_is_one_of(rb_arena_strndup(arena, t->at, t->n), calls) &&
+        const bool by_hand = calls_it && rb_py_is(t, "cos") && names_pi(s, i + 2, t[1].match);
+        if (calls_it && (by_hand || rb_is_one_of(rb_arena_strndup(arena, t->at, t->n), calls)) &&
             names_length(s, i + 2, t[1].match, arena))
             return true;
     }
@@ -197,7 +206,8 @@ static bool opens_to_write(const struct rb_script *s, int open, struct rb_arena 
 static const char *saved_name(const struct rb_script *s, struct rb_arena *arena)
 {
     static const char *const endings[] = {".pt",    ".pth",         ".ckpt", ".tar", ".h5",
-                                          ".keras", ".safetensors", ".bin",  NULL};
+                                          ".keras", ".safetensors", ".bin",  ".pkl", ".pickle", ".npz", ".joblib",
+                                          NULL};
     for (int i = 0; i + 1 < s->text.n; i++) {
         const bool is_call = rb_py_is(&s->text.tokens[i + 1], "(");
         const bool saves = rb_py_is(&s->text.tokens[i], "save") || rb_py_is(&s->text.tokens[i], "save_checkpoint") ||
