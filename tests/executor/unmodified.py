@@ -26,7 +26,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 from mock_cloud import MockCloud  # noqa: E402
-from real_run import ONE_GPU, RealRun, profile  # noqa: E402
+from real_run import ONE_GPU, RealRun, never_preempted, profile  # noqa: E402
 
 BIN, KILLS = None, 10
 SCRIPTS = os.path.join(HERE, "..", "scripts")
@@ -178,7 +178,7 @@ class Place:
         self.here.write("job.yaml", job)
         if cloud:
             self.here.on(cloud)
-            self.here.write("profile.yaml", profile("fast", 1, ONE_GPU))
+            self.here.write("profile.yaml", never_preempted(profile("fast", 1, ONE_GPU)))
             self.here.make_plan("job.yaml", prices=cloud.prices)
         else:
             self.here.write("profile.yaml", profile("fast", 0.3, accelerator="CPU", queue_s=0, init_s=0))
@@ -269,6 +269,32 @@ class Unmodified(unittest.TestCase):
                 self.assertEqual(report["best"]["metric"], CASES["hf"][1](out, folder))
             finally:
                 place.close()
+
+    def reclaimed(self, name, cloud):
+        job, read = CASES[name]
+        place = Place(job.replace("infra: [local]", "infra: [mock/us-east-1], instance_types: [spot.%s], spot: only, "
+                                  "max_nodes: 2" % name) + 'envs: {PACE: "2"}\n', 2, cloud)
+        try:
+            report, _ = place.run()
+            assert report["outcome"] == "complete", name
+            out, folder = place.alone(report["best"]["command"])
+            assert report["best"]["metric"] == read(out, folder), (name, report["best"], read(out, folder))
+        finally:
+            place.close()
+
+    def test_a_spot_machine_is_reclaimed(self):
+        """Each script's first machine gets the cloud's notice while it trains; the rest runs on another one."""
+        row = "mock/us-east-1,spot.%s,T4,1,16,4,16,spot,0.10,test,2026-07-20T00:00:00Z\n"
+        rule = "  - {where: {instance_type: spot.%s, market: spot}, what: {interrupted: {after: 3s}}, times: 1}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/chaos.yaml", "w", encoding="utf-8") as f:
+                f.write("format: rb-chaos/1\nrules:\n" + "".join(rule % name for name in CASES))
+            with MockCloud(BIN, folder, "--chaos", folder + "/chaos.yaml", prices="".join(row % name for name in CASES)) as cloud:
+                with concurrent.futures.ThreadPoolExecutor(len(CASES)) as pool:
+                    list(pool.map(lambda name: self.reclaimed(name, cloud), CASES))
+                used = [i["instance_type"] for i in cloud.ledger()["instances"]]
+                self.assertEqual([rule["fired"] for rule in cloud.ask("chaos")], [1] * len(CASES))
+        self.assertEqual({name: used.count("spot." + name) >= 2 for name in CASES}, {name: True for name in CASES})
 
     def test_no_checkpoint_is_lost_or_torn(self):
         """stop: saved, with kills at random delays: state and horizon are those of the script alone."""
