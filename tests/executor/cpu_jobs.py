@@ -28,6 +28,7 @@ with open("%s/%s" % (folder, os.environ["RB_TRIAL_ID"]), "w") as f:
 while os.environ["RB_RUNG"] == "0" and len(os.listdir(folder)) < int(os.environ["AT_ONCE"]):
     time.sleep(0.05)
 for epoch in range(int(os.environ["RB_RESOURCE_START"]), int(os.environ["RB_RESOURCE_END"])):
+    time.sleep(0.3)
     print("epoch=%d loss=%g" % (epoch + 1, float(os.environ["RB_PARAM_LR"]) / (epoch + 1)), flush=True)
 open(os.environ["RB_CHECKPOINT_DIR"] + "/state", "w").close()
 """
