@@ -74,16 +74,10 @@ void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
 
 // --- sections
 
-// Its job's trials get CPUs, not GPUs.
-static bool is_of_cpus(const struct rb_node *document)
-{
-    return rb_document_int(rb_document_member(rb_run_page_job(document), "trial"), "cpus") > 0;
-}
-
 static void timeline(struct rb_page *p, const struct rb_node *document, bool live)
 {
     const bool predicted = is_predicted(document);
-    const char *units = is_of_cpus(document) ? "CPUs" : "GPUs";
+    const char *units = rb_run_page_is_of_cpus(document) ? "CPUs" : "GPUs";
     char title[64], caption[160];
     rb_page_section(p, "timeline", "What ran where and when",
                     predicted
@@ -132,7 +126,7 @@ static void time_spent(struct rb_page *p, const struct rb_node *document, bool l
         return;
     }
     rb_page_chart(p, "run-node-time",
-                  is_of_cpus(document) ? "The slots' time of the run and of each node, in parts."
+                  rb_run_page_is_of_cpus(document) ? "The slots' time of the run and of each node, in parts."
                                        : "The GPU time of the run and of each node, in parts.");
     rb_run_page_time_parts(p, document);
 }

@@ -24,6 +24,11 @@ const struct rb_node *rb_run_page_job(const struct rb_node *document)
     return rb_document_at(document, "plan.job.config");
 }
 
+bool rb_run_page_is_of_cpus(const struct rb_node *document)
+{
+    return rb_document_int(rb_document_member(rb_run_page_job(document), "trial"), "cpus") > 0;
+}
+
 bool rb_run_page_is_free(const struct rb_node *document)
 {
     const struct rb_node *plan = rb_document_member(document, "plan");
@@ -149,8 +154,10 @@ void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
 void rb_run_page_time_parts(struct rb_page *p, const struct rb_node *document)
 {
     // Parts with no time are left out, such as the 60 s minimum, which concerns only money.
-    parts_table(p, "The parts add up to the time of all GPUs, or of all slots of CPUs", "time",
-                rb_document_at(document, "report.node_time_us"), rb_format_duration);
+    const bool of_cpus = rb_run_page_is_of_cpus(document);
+    parts_table(p, of_cpus ? "The parts add up to the time of all slots" : "The parts add up to the time of all GPUs",
+                of_cpus ? "slot time" : "GPU time", rb_document_at(document, "report.node_time_us"),
+                rb_format_duration);
 }
 
 static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, int64_t limit,
@@ -339,7 +346,7 @@ static void node_row(struct rb_text_table *t, const struct rb_node *h, const str
 
 void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document)
 {
-    const bool of_cpus = rb_document_int(rb_document_member(rb_run_page_job(document), "trial"), "cpus") > 0;
+    const bool of_cpus = rb_run_page_is_of_cpus(document);
     const struct rb_text_column columns[NODE_COLUMNS] = {
         {"node", true, 0},    {"instance", false, 0}, {"type", false, 0},  {"infra", false, 0},
         {"market", false, 0}, {of_cpus ? "trials at once" : "GPUs", true, 0},      {"state", false, 0}, {"requested", true, 0},
