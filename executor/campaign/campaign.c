@@ -275,7 +275,8 @@ static void describe(const struct rb_campaign *c, const struct run *r, char *out
         snprintf(out, size, "configuration %d on 1/%d GPU", r->result.config, r->result.sharers);
     else
         snprintf(out, size, "configuration %d on %s%s", r->result.config,
-                 rb_trial_unit_text(&c->config.pool.job->trial, r->result.gpus, on), r->result.probe ? ", a larger batch" : "");
+                 rb_trial_unit_text(&c->config.pool.job->trial, r->result.gpus, on),
+                 r->result.probe ? ", a larger batch" : "");
 }
 
 static void report_resumed(struct rb_campaign *c, const char *error)

@@ -171,7 +171,8 @@ static const struct {
     {keep_accelerator, RB_E_NO_SUCH_MACHINE, "resources.accelerators",
      "no instance type on the listed infra (and among the listed types) has one of these accelerators"},
     {keep_slots, RB_E_NO_SUCH_MACHINE, "resources",
-     "none of the remaining instance types is a machine without GPUs (accelerator CPU) whose vcpus and memory_gb in the "
+     "none of the remaining instance types is a machine without GPUs (accelerator CPU) whose vcpus and memory_gb in "
+     "the "
      "price list hold one trial, by trial.cpus and trial.memory"},
     {keep_market, RB_E_PRICE_UNKNOWN, "resources.spot", NULL},
 };

@@ -8,10 +8,25 @@
 
 #define MOST_GPUS 8
 
-enum column { MODEL, KIND, OF, GPU, GPUS, PER_SECOND, LOG_SD, HOW, LEAST_GPUS, LEAST_GB, SCALING, SOURCE, DATE, N_COLUMNS };
-static const char *const column_names[N_COLUMNS] = {
-    "model", "kind", "of", "gpu", "gpus", "per_second", "log_sd", "how", "least_gpus", "least_gpu_gb", "scaling",
-    "source", "date"};
+enum column {
+    MODEL,
+    KIND,
+    OF,
+    GPU,
+    GPUS,
+    PER_SECOND,
+    LOG_SD,
+    HOW,
+    LEAST_GPUS,
+    LEAST_GB,
+    SCALING,
+    SOURCE,
+    DATE,
+    N_COLUMNS
+};
+static const char *const column_names[N_COLUMNS] = {"model",      "kind",   "of",  "gpu",        "gpus",
+                                                    "per_second", "log_sd", "how", "least_gpus", "least_gpu_gb",
+                                                    "scaling",    "source", "date"};
 
 struct reader {
     const struct rb_csv *csv;

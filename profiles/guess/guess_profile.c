@@ -84,10 +84,10 @@ struct making {
     struct figure *figures; // [n_figures]; other GPUs follow from the first
     int n_figures;
     enum rb_guess_kind kind;
-    double scaling;                // of eight GPUs
+    double scaling; // of eight GPUs
     const char *scaling_from;
     double scaling_log_sd;
-    bool on_cpus;                  // the guess is of a trial's CPUs, however many they are
+    bool on_cpus; // the guess is of a trial's CPUs, however many they are
     struct rb_training *training;
     int n;
     struct rb_basis *basis;
@@ -110,8 +110,7 @@ static void add_layouts(const struct making *m, struct rb_training *t)
     const int n = m->on_cpus ? 1 : 4;
     struct rb_layout *layouts = rb_arena_array(m->arena, (size_t)n, sizeof *layouts);
     for (int i = 0; i < n; i++)
-        layouts[i] =
-            (struct rb_layout){.gpus = 1 << i, .nodes = 1, .speedup = i > 0 ? scaling_of(m, 1 << i) : 1};
+        layouts[i] = (struct rb_layout){.gpus = 1 << i, .nodes = 1, .speedup = i > 0 ? scaling_of(m, 1 << i) : 1};
     t->layouts = layouts;
     t->n_layouts = n;
     t->max_gpus = 1 << (n - 1);
@@ -154,8 +153,7 @@ static void add_training(struct making *m, const struct rb_offer *o)
     if ((!own && (!gpu || !f->gpu)) || (o->gpu_memory_gb > 0 && o->gpu_memory_gb < least_gb))
         return;
     const double transfer = own ? 0 : sqrt(squared(gpu->log_sd) + squared(f->gpu->log_sd));
-    const double variance =
-        squared(f->log_sd) + (m->on_cpus ? 0 : squared(m->scaling_log_sd)) + squared(transfer);
+    const double variance = squared(f->log_sd) + (m->on_cpus ? 0 : squared(m->scaling_log_sd)) + squared(transfer);
     const double faster = own ? 1 : ratio(gpu, f->gpu, m->kind);
     if (!own)
         add_basis(m,
@@ -223,9 +221,8 @@ static void add_figures(struct making *m, const struct rb_catalog *catalog)
             add_basis(m, m->figures[i].what, m->figures[i].from, m->figures[i].log_sd);
     }
     if (!m->on_cpus)
-        add_basis(
-            m, rb_arena_printf(m->arena, "eight GPUs of one node are %.3g times as fast as one", m->scaling),
-            m->scaling_from, m->scaling_log_sd);
+        add_basis(m, rb_arena_printf(m->arena, "eight GPUs of one node are %.3g times as fast as one", m->scaling),
+                  m->scaling_from, m->scaling_log_sd);
 }
 
 // --- latencies ---
@@ -264,14 +261,16 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
     const struct rb_guess *g = m->guess;
     char known[256] = "", offered[256] = "";
     if (g->of_cpus && catalog->n_offers == 0)
-        return rb_err_set(err, RB_E_NO_SUCH_MACHINE,
-                          "no machine without GPUs (accelerator CPU) on offer has the vcpus and memory_gb that one trial "
-                          "needs, by trial.cpus and trial.memory: import the price of one, or give a list with --prices");
+        return rb_err_set(
+            err, RB_E_NO_SUCH_MACHINE,
+            "no machine without GPUs (accelerator CPU) on offer has the vcpus and memory_gb that one trial "
+            "needs, by trial.cpus and trial.memory: import the price of one, or give a list with --prices");
     if (g->of_cpus)
-        return rb_err_set(err, RB_E_GUESS_GPU,
-                          "the guess is for \"%.40s\", and the job trains on CPUs (trial.cpus): give the time of one unit on "
-                          "the CPUs of one trial, with on: CPU",
-                          m->figures->on);
+        return rb_err_set(
+            err, RB_E_GUESS_GPU,
+            "the guess is for \"%.40s\", and the job trains on CPUs (trial.cpus): give the time of one unit on "
+            "the CPUs of one trial, with on: CPU",
+            m->figures->on);
     for (const struct rb_gpu_speed *row = rb_gpu_speeds; row->name; row++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", row->name);
     for (int i = 0; i < catalog->n_offers; i++)
@@ -279,10 +278,11 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
             snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s", offered[0] ? ", " : "",
                      catalog->offers[i].accelerator);
     if (g->like)
-        return rb_err_set(err, RB_E_GUESS_MODEL,
-                          "like: %s: none of the GPUs on offer (%s) has the memory that it needs (%.0f GB) and a known speed; "
-                          "give other prices, or the time yourself with unit=...,on=...",
-                          g->like->name, offered[0] ? offered : "none", ceil(g->like->least_gpu_gb));
+        return rb_err_set(
+            err, RB_E_GUESS_MODEL,
+            "like: %s: none of the GPUs on offer (%s) has the memory that it needs (%.0f GB) and a known speed; "
+            "give other prices, or the time yourself with unit=...,on=...",
+            g->like->name, offered[0] ? offered : "none", ceil(g->like->least_gpu_gb));
     return rb_err_set(
         err, RB_E_GUESS_GPU,
         "the guess is for \"%.40s\", whose speed relative to the GPUs on offer (%s) is not known; give it for one of "
@@ -293,19 +293,18 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
 static bool check_least_gpus(const struct rb_guess *g, int least_gpus, struct rb_err *err)
 {
     const int least = g->like && !g->of_cpus ? g->like->least_gpus : 1;
-    return least_gpus >= least ||
-           rb_err_set(err, RB_E_GUESS_MODEL,
-                      "like: %s was measured on %d GPUs and may not fit on fewer; the job trains a trial on %d: set trial.gpus to "
-                      "%d, or give the time yourself with unit=...,on=...",
-                      g->like->name, least, least_gpus, least);
+    return least_gpus >= least || rb_err_set(err, RB_E_GUESS_MODEL,
+                                             "like: %s was measured on %d GPUs and may not fit on fewer; the job "
+                                             "trains a trial on %d: set trial.gpus to "
+                                             "%d, or give the time yourself with unit=...,on=...",
+                                             g->like->name, least, least_gpus, least);
 }
 
 bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *unit, const struct rb_catalog *catalog,
                       int least_gpus, struct rb_arena *arena, struct rb_profile *out, struct rb_err *err)
 {
     const int n = catalog->n_offers;
-    struct making m = {
-        .guess = g, .arena = arena, .on_cpus = g->of_cpus && !g->like && rb_accelerator_is_cpu(g->on)};
+    struct making m = {.guess = g, .arena = arena, .on_cpus = g->of_cpus && !g->like && rb_accelerator_is_cpu(g->on)};
     struct rb_provisioning *rows = rb_arena_array(arena, (size_t)n + 1, sizeof *rows);
     if (!check_least_gpus(g, least_gpus, err))
         return false;

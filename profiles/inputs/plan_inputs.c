@@ -174,8 +174,8 @@ static bool use_guess(struct rb_plan_inputs *in, struct rb_err *err)
     rb_catalog_use_cpus(&slots, in->job.trial.cpus, in->job.trial.memory_bytes, &in->arena);
     struct rb_guess guess = *in->job.guess;
     guess.of_cpus = in->job.trial.cpus > 0;
-    return rb_guess_profile(&guess, in->job.profile, in->job.scheduler.unit, &slots,
-                            in->job.trial.sizes[0], &in->arena, &in->profile, err);
+    return rb_guess_profile(&guess, in->job.profile, in->job.scheduler.unit, &slots, in->job.trial.sizes[0], &in->arena,
+                            &in->profile, err);
 }
 
 // *out_is_guess: the job's guess is to be used, for which prices must be known first.

@@ -375,8 +375,8 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            read_command(&m, arena, job, err) && read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
            rb_trial_args_check(job, rb_node_member(rb_map_get(&m, "trial"), "args"), err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&
-           rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) &&
-           check_cpus(&m, job, err) && read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err) &&
+           rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) && check_cpus(&m, job, err) &&
+           read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err) &&
            rb_sinks_read(rb_keys_given(&m, "sinks"), arena, &job->sinks, err);
 }
 

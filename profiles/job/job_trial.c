@@ -161,8 +161,7 @@ bool rb_trial_spec_read(const struct rb_node *node, const struct rb_space *space
     struct rb_map m;
     int stop;
     if (!rb_keys_begin(&m, node ? node : &empty, keys, err) || !read_gpus(rb_map_get(&m, "gpus"), arena, &t, err) ||
-        !read_cpus(&m, &t, err) ||
-        !read_batch(rb_keys_given(&m, "batch"), &t, err) ||
+        !read_cpus(&m, &t, err) || !read_batch(rb_keys_given(&m, "batch"), &t, err) ||
         !rb_keys_count(&m, "max_nodes", 1, RB_LIMIT_GPUS_PER_NODE, 1, &t.max_nodes, err) ||
         !rb_keys_count(&m, "max_restarts", 0, MAX_RESTARTS, 3, &t.max_restarts, err) ||
         !rb_keys_duration(&m, "timeout", 30 * 60 * RB_US_PER_S, &t.timeout_us, err) ||

@@ -205,9 +205,8 @@ static bool opens_to_write(const struct rb_script *s, int open, struct rb_arena 
 // a checkpoint says, where a call of `save` is.
 static const char *saved_name(const struct rb_script *s, struct rb_arena *arena)
 {
-    static const char *const endings[] = {".pt",    ".pth",         ".ckpt", ".tar", ".h5",
-                                          ".keras", ".safetensors", ".bin",  ".pkl", ".pickle", ".npz", ".joblib",
-                                          NULL};
+    static const char *const endings[] = {".pt",  ".pth", ".ckpt",   ".tar", ".h5",     ".keras", ".safetensors",
+                                          ".bin", ".pkl", ".pickle", ".npz", ".joblib", NULL};
     for (int i = 0; i + 1 < s->text.n; i++) {
         const bool is_call = rb_py_is(&s->text.tokens[i + 1], "(");
         const bool saves = rb_py_is(&s->text.tokens[i], "save") || rb_py_is(&s->text.tokens[i], "save_checkpoint") ||

@@ -196,7 +196,8 @@ static void every_model_of_the_library_makes_a_profile(void **state)
         if (!rb_guess_profile(&guess, "mine", "epoch", &market, 8, &arena, &p, &err))
             fail_msg("%s: %s", models[i].name, err.message);
         assert_true(p.n_training == (models[i].least_gpu_gb > 70 ? 4 : models[i].least_gpu_gb > 30 ? 5 : 9));
-        for (int k = 0; k < models[i].n_figures; k++) { // with as many GPUs as in the row the time is the row's, in the middle
+        for (int k = 0; k < models[i].n_figures;
+             k++) { // with as many GPUs as in the row the time is the row's, in the middle
             const struct rb_library_figure *f = &models[i].figures[k];
             const struct rb_training *t = rb_profile_training(&p, f->gpu);
             double speedup;
@@ -285,11 +286,15 @@ static void wrong_guesses_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(medians_follow_the_relative_speeds),   cmocka_unit_test(a_wider_guess_never_narrows),
-        cmocka_unit_test(the_spread_covers_tasks_of_the_table), cmocka_unit_test(the_table_is_that_of_its_source),
-        cmocka_unit_test(a_task_that_was_left_out_is_covered),  cmocka_unit_test(every_model_of_the_library_makes_a_profile),
+        cmocka_unit_test(medians_follow_the_relative_speeds),
+        cmocka_unit_test(a_wider_guess_never_narrows),
+        cmocka_unit_test(the_spread_covers_tasks_of_the_table),
+        cmocka_unit_test(the_table_is_that_of_its_source),
+        cmocka_unit_test(a_task_that_was_left_out_is_covered),
+        cmocka_unit_test(every_model_of_the_library_makes_a_profile),
         cmocka_unit_test(the_profile_reads_back),
-        cmocka_unit_test(as_measured_keeps_the_median),         cmocka_unit_test(wrong_guesses_are_refused),
+        cmocka_unit_test(as_measured_keeps_the_median),
+        cmocka_unit_test(wrong_guesses_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -325,9 +325,10 @@ static void money_section(const struct rb_plan *plan, const struct rb_node *docu
 {
     const struct rb_node *timeline = member(document, "timeline");
     rb_page_section(page, "money", "Where the money goes",
-                    rb_plan_is_free(plan) ? "Nothing costs anything here."
-                                          : "A node is paid for from the moment it runs until it is released, whether it "
-                                            "trains or not.");
+                    rb_plan_is_free(plan)
+                        ? "Nothing costs anything here."
+                        : "A node is paid for from the moment it runs until it is released, whether it "
+                          "trains or not.");
     if (rb_plan_is_free(plan))
         return;
     rb_page_chart(page, "breakdown", "Expected cost of each stage by purpose.");

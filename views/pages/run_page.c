@@ -127,7 +127,7 @@ static void time_spent(struct rb_page *p, const struct rb_node *document, bool l
     }
     rb_page_chart(p, "run-node-time",
                   rb_run_page_is_of_cpus(document) ? "The slots' time of the run and of each node, in parts."
-                                       : "The GPU time of the run and of each node, in parts.");
+                                                   : "The GPU time of the run and of each node, in parts.");
     rb_run_page_time_parts(p, document);
 }
 

@@ -348,9 +348,10 @@ void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document)
 {
     const bool of_cpus = rb_run_page_is_of_cpus(document);
     const struct rb_text_column columns[NODE_COLUMNS] = {
-        {"node", true, 0},    {"instance", false, 0}, {"type", false, 0},  {"infra", false, 0},
-        {"market", false, 0}, {of_cpus ? "trials at once" : "GPUs", true, 0},      {"state", false, 0}, {"requested", true, 0},
-        {"running", true, 0}, {"ready", true, 0},     {"ended", true, 0},  {"cost", true, 0},
+        {"node", true, 0},   {"instance", false, 0}, {"type", false, 0},
+        {"infra", false, 0}, {"market", false, 0},   {of_cpus ? "trials at once" : "GPUs", true, 0},
+        {"state", false, 0}, {"requested", true, 0}, {"running", true, 0},
+        {"ready", true, 0},  {"ended", true, 0},     {"cost", true, 0},
     };
     struct rb_text_table t;
     const struct rb_node *h = rb_document_items(rb_document_member(document, "history"), "nodes");

@@ -217,8 +217,7 @@ static void put_bar_title(const struct picture *p, const struct rb_gantt_bar *b)
     rb_buf_printf(p->out, "<title>%s %d, level %d: %s %lld to %lld on %s of node %d\n%s from %s, %s</title>",
                   p->g->what, b->trial, b->level, p->g->unit, (long long)b->resource_start, (long long)b->resource_end,
                   rb_trial_unit_text(&(struct rb_trial_spec){.cpus = p->g->cpus}, __builtin_popcountll(b->gpus), on),
-                  b->node,
-                  rb_format_duration(b->end_us - b->start_us, took), rb_format_duration(b->start_us, from),
+                  b->node, rb_format_duration(b->end_us - b->start_us, took), rb_format_duration(b->start_us, from),
                   ends[b->end]);
 }
 

@@ -76,7 +76,8 @@ static void explain_kept(struct explanation *x, int stage, int offer, int kept)
     int gpus = rb_plan_stage_gpus_per_node(plan, s) * rb_plan_stage_node_count(s);
     rb_buf_printf(out, "   keeps %d x %s%s", kept, label(plan, offer, name, sizeof name), once(x, KEPT));
     if (busy_gpus(plan, s) < gpus)
-        rb_buf_printf(out, " (%d of %s are busy in the first wave)", busy_gpus(plan, s) * rb_trial_unit(&plan->job->trial).each,
+        rb_buf_printf(out, " (%d of %s are busy in the first wave)",
+                      busy_gpus(plan, s) * rb_trial_unit(&plan->job->trial).each,
                       rb_trial_unit_text(&plan->job->trial, gpus, all));
     rb_buf_putc(out, '\n');
 }

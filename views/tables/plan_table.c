@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum { STAGE_COLUMNS = 10 };
-#define COLUMNS_WITH(per_trial)                                                                                        \
-    {                                                                                                                  \
-        {"stage", true, 0}, {"trials", true, 0}, {"trained to", true, 3}, {per_trial, true, 0}, {"nodes", false, 0},   \
-            {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2}, {"cost p50", true, 0}, {"(p95)", true, 2},  \
+#define COLUMNS_WITH(per_trial)                                                                                       \
+    {                                                                                                                 \
+        {"stage", true, 0}, {"trials", true, 0}, {"trained to", true, 3}, {per_trial, true, 0}, {"nodes", false, 0},  \
+            {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2}, {"cost p50", true, 0}, {"(p95)", true, 2}, \
     }
 static const struct rb_text_column columns_of_gpus[STAGE_COLUMNS] = COLUMNS_WITH("GPUs/trial");
 static const struct rb_text_column columns_of_cpus[STAGE_COLUMNS] = COLUMNS_WITH("CPUs/trial");

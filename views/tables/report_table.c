@@ -187,9 +187,8 @@ static void stages(const struct rb_node *r, const struct rb_text_style *style, s
     const struct rb_node *first = rb_document_items(r, "stages");
     const char *per_trial = first && rb_document_member(first, "cpus_per_trial") ? "CPUs/trial" : "GPUs/trial";
     const struct rb_text_column columns[STAGE_COLUMNS] = {
-        {"stage", true, 0},      {"trials", true, 0},    {"trained to", true, 2},
-        {per_trial, true, 3},    {"nodes", true, 0},     {"predicted", true, 1},
-        {"time", true, 0},       {"predicted", true, 1}, {"cost", true, 0},
+        {"stage", true, 0},     {"trials", true, 0}, {"trained to", true, 2}, {per_trial, true, 3}, {"nodes", true, 0},
+        {"predicted", true, 1}, {"time", true, 0},   {"predicted", true, 1},  {"cost", true, 0},
     };
     struct rb_text_table t;
     rb_text_table_init(&t, columns, STAGE_COLUMNS - (is_free(r) ? 2 : 0));
