@@ -72,9 +72,9 @@ static void a_job_without_gpus_asks_for_cpus_and_their_memory(void **state)
     for (size_t i = 0; i < N_OF(cases); i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT, expected = RB_BUF_INIT;
         const struct rb_slurm_shape shape = {.units = 8};
-        const struct rb_launch launch = {
+        const struct rb_launch on_cpus = {
             .instance_type = "cpu:8", .token = "0123456789abcdef", .user_data = "#!/bin/sh"};
-        rb_slurm_write_submission(&launch, &shape, &cases[i].spec, 38, &out);
+        rb_slurm_write_submission(&on_cpus, &shape, &cases[i].spec, 38, &out);
         rb_buf_printf(&expected, "\"tasks\":1,\"cpus_per_task\":8,%s\"requeue\"", cases[i].memory);
         if (!strstr(rb_buf_str(&out), rb_buf_str(&expected)))
             fail_msg("%s lacks %s", rb_buf_str(&out), rb_buf_str(&expected));
