@@ -162,7 +162,7 @@ extern const struct rb_provider_ops *const rb_provider_table[]; // sorted by nam
 bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, char out_region[static 64],
                       struct rb_err *err);
 
-// The number of this machine's GPUs (nvidia-smi), or of its CPU slots where it has none. RB_LOCAL_SLOTS overrides it.
-int rb_local_slots(const char **out_accelerator);
+// The number of this machine's GPUs (nvidia-smi), or of its CPUs where it has none or of_cpus. RB_LOCAL_SLOTS overrides it.
+int rb_local_slots(bool of_cpus, const char **out_accelerator);
 
 #endif

@@ -8,6 +8,7 @@
 #include "executor/launcher/last_lines.h"
 #include "executor/launcher/trial_words.h"
 #include "executor/metrics/metric_reader.h"
+#include "profiles/job/job_trial.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -266,13 +267,15 @@ static bool is_check(const struct rb_campaign *c, const struct run *r)
     return r == &c->runs[c->n_runs];
 }
 
-static void describe(const struct run *r, char *out, size_t size)
+static void describe(const struct rb_campaign *c, const struct run *r, char *out, size_t size)
 {
+    char on[32];
     if (r->result.sharers > 1)
         snprintf(out, size, "configuration %d on 1/%d GPU", r->result.config, r->result.sharers);
     else
-        snprintf(out, size, "configuration %d on %d GPU%s%s", r->result.config, r->result.gpus,
-                 r->result.gpus == 1 ? "" : "s", r->result.probe ? ", a larger batch" : "");
+        snprintf(out, size, "configuration %d on %s%s", r->result.config,
+                 rb_trial_unit_text(&c->config.pool.job->trial, r->result.gpus, on),
+                 r->result.probe ? ", a larger batch" : "");
 }
 
 static void report_resumed(struct rb_campaign *c, const char *error)
@@ -302,7 +305,7 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
         end_check(c, r, error ? error : "it reported nothing");
         return;
     }
-    describe(r, what, sizeof what);
+    describe(c, r, what, sizeof what);
     disarm(r);
     r->state = RUN_ENDED;
     r->result.ok = error == NULL;

@@ -2,6 +2,7 @@
 #include "executor/campaign/measurement.h"
 
 #include "base/limits.h"
+#include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/machine_names.h"
 #include "profiles/inputs/plan_inputs.h"
 
@@ -103,6 +104,21 @@ static bool no_price(struct rb_measurement *m, const char *type, struct rb_err *
         m->infra, like ? " (did you mean " : "", like ? like : "", like ? "?)" : "");
 }
 
+// A job without GPUs is measured on one slot of its CPUs.
+static bool use_cpus(struct rb_measurement *m, struct rb_err *err)
+{
+    const struct rb_trial_spec *trial = &m->job.trial;
+    struct rb_offer *slots = rb_arena_alloc(&m->arena, sizeof *slots);
+    *slots = *m->offer;
+    rb_offer_use_cpus(slots, trial->cpus, trial->memory_bytes, &m->arena);
+    m->offer = slots;
+    return slots->gpus > 0 ||
+           rb_err_set(err, RB_E_NO_SUCH_MACHINE,
+                      "%s: one trial (trial.cpus, trial.memory) needs a machine without GPUs (accelerator CPU) whose "
+                      "vcpus and memory_gb in the price list hold it; give --instance-type",
+                      slots->instance_type);
+}
+
 bool rb_measurement_choose_offer(struct rb_measurement *m, struct rb_err *err)
 {
     const struct rb_resources *r = &m->job.resources;
@@ -110,7 +126,7 @@ bool rb_measurement_choose_offer(struct rb_measurement *m, struct rb_err *err)
         return false;
     if (m->local) {
         const char *accelerator;
-        int slots = rb_local_slots(&accelerator);
+        int slots = rb_local_slots(m->job.trial.cpus > 0, &accelerator);
         rb_catalog_add_local(&m->catalog, &m->arena, accelerator, slots);
     }
     const char *type = m->local                   ? "local"
@@ -121,7 +137,7 @@ bool rb_measurement_choose_offer(struct rb_measurement *m, struct rb_err *err)
         return rb_err_set(err, RB_E_WHERE_UNSAID,
                           "which machine? give --instance-type, or resources.instance_types in the job");
     m->offer = find_offer(m, type);
-    return m->offer || no_price(m, type, err);
+    return m->offer ? use_cpus(m, err) : no_price(m, type, err);
 }
 
 bool rb_measurement_choose_gpus(struct rb_measurement *m, int *out_n, struct rb_err *err)

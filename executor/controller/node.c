@@ -1,6 +1,7 @@
 // Nodes: boot and end. An end counts only when it was seen.
 #include "executor/controller/controller_private.h"
 
+#include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
 
 #include <stdio.h>
@@ -199,6 +200,12 @@ void rb_run_node_await_ready(struct rb_run_node *n)
     rb_silence_begin(&n->boot, n->c->config.loop, left_us > least_us ? left_us : least_us, boot_timeout, n);
 }
 
+// How many the node must have. A slot of CPUs needs none, whatever the machine has.
+static int gpus_on(const struct rb_offer *o)
+{
+    return rb_accelerator_is_cpu(o->accelerator) ? 0 : o->gpus;
+}
+
 void rb_run_node_prepare(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
@@ -214,7 +221,7 @@ void rb_run_node_prepare(struct rb_run_node *n)
         .user = c->config.ssh_user,
         .port = c->config.ssh_port,
         .host_key = n->row.host_key,
-        .gpus = c->config.plan->offers[n->row.offer].gpus,
+        .gpus = gpus_on(&c->config.plan->offers[n->row.offer]),
     };
     c->launcher->ops->prepare(c->launcher, &node);
 }

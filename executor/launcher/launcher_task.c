@@ -329,7 +329,7 @@ static void rank_env(const struct rb_rank *r, struct rb_buf *out)
     struct rb_buf devices RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     char number[32];
     int n_gpus = 0;
-    for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE; g++)
+    for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE && t->l->config.job->trial.cpus == 0; g++)
         if (t->gpus[r->index] >> g & 1)
             rb_buf_printf(&devices, n_gpus++ ? ",%d" : "%d", g);
     rb_launcher_env_text(t->env, t->n_env, out);

@@ -128,11 +128,22 @@ static void put_share(struct env *env, const struct rb_trial_order *o)
         put_int(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", 100 / o->sharers);
 }
 
+// A library that starts a thread for every CPU of the machine would slow down the other trials. Before the job's own
+// variables, which win.
+static void put_cpus(struct env *env, int cpus)
+{
+    if (cpus == 0)
+        return;
+    put_int(env, "RB_CPUS", cpus);
+    put_int(env, "OMP_NUM_THREADS", cpus);
+}
+
 void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out, int *out_n)
 {
     const struct rb_job *job = o->job;
     const int most = job->n_envs + job->secrets.n + job->space.n_params + 30;
     struct env env = {.arena = arena, .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
+    put_cpus(&env, job->trial.cpus);
     for (int i = 0; i < job->n_envs; i++)
         put(&env, job->envs[i].key, job->envs[i].value);
     put_secrets(&env, o);

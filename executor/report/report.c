@@ -364,8 +364,11 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
 static void write_stage(const struct rb_report_stage *s, const struct rb_plan *plan, struct rb_json *j)
 {
     const struct rb_plan_stage *planned = &plan->stages[s->stage];
-    rb_json_put(j, "{stage: %d trials: %d resource_end: %jd gpus_per_trial: %d nodes: %d start_us: %jd|null",
-                s->stage, s->trials, s->resource_end, s->gpus_per_trial, s->nodes, s->start_us);
+    rb_json_put(j, "{stage: %d trials: %d resource_end: %jd gpus_per_trial: %d",
+                s->stage, s->trials, s->resource_end, s->gpus_per_trial);
+    if (plan->job->trial.cpus > 0)
+        rb_json_put(j, "cpus_per_trial: %d", plan->job->trial.cpus);
+    rb_json_put(j, "nodes: %d start_us: %jd|null", s->nodes, s->start_us);
     rb_json_put(j, "end_us: %jd|null predicted_time_us: %jd|null predicted_cost_uusd: %jd|null", s->end_us,
                 plan->unpredicted ? -1 : planned->time_us.mean, plan->unpredicted ? -1 : planned->cost_uusd.mean);
     rb_json_put(j, "cost_uusd: %jd}", s->cost_uusd);

@@ -102,7 +102,7 @@ static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
     const struct rb_provider_config config = {
         .loop = s->loop,
         .http = s->http,
-        .local_slots = s->in_process ? rb_local_slots(&accelerator) : 0,
+        .local_slots = s->in_process ? rb_local_slots(false, &accelerator) : 0,
         .slurm = &s->files->plan.job->resources.slurm,
     };
     if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))

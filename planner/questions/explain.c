@@ -142,8 +142,11 @@ static void print_of(struct rb_search *search, const char *planner, const char *
     }
     if (!e->has_legend)
         print(search,
-              "27x1 on 14 g5.xlarge: 27 trials with 1 GPU each on 14 nodes, one stage after the other; more: than "
-              "the best so far");
+              search->req->job->trial.cpus > 0
+                  ? "27x1 on 4 c7i.4xlarge: 27 trials with the CPUs of one trial each on 4 nodes, one stage after "
+                    "the other; more: than the best so far"
+                  : "27x1 on 14 g5.xlarge: 27 trials with 1 GPU each on 14 nodes, one stage after the other; "
+                    "more: than the best so far");
     e->has_legend = true;
     print(search, text);
 }

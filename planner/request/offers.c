@@ -2,6 +2,7 @@
 // if it removes the last offer.
 #include "planner/search/planner.h"
 
+#include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/catalog/machine_names.h"
 
@@ -140,7 +141,7 @@ static bool keep_accelerator(const struct rb_resources *r, const struct rb_offer
     return listed(&r->accelerators, offer->accelerator);
 }
 
-static bool keep_gpus(const struct rb_resources *r, const struct rb_offer *offer)
+static bool keep_slots(const struct rb_resources *r, const struct rb_offer *offer)
 {
     (void)r;
     return offer->gpus > 0;
@@ -169,7 +170,10 @@ static const struct {
      "none of the listed types is sold on the listed infra"},
     {keep_accelerator, RB_E_NO_SUCH_MACHINE, "resources.accelerators",
      "no instance type on the listed infra (and among the listed types) has one of these accelerators"},
-    {keep_gpus, RB_E_NO_SUCH_MACHINE, "resources", "none of the remaining instance types has a GPU or slot"},
+    {keep_slots, RB_E_NO_SUCH_MACHINE, "resources",
+     "none of the remaining instance types is a machine without GPUs (accelerator CPU) whose vcpus and memory_gb in "
+     "the "
+     "price list hold one trial, by trial.cpus and trial.memory"},
     {keep_market, RB_E_PRICE_UNKNOWN, "resources.spot", NULL},
 };
 
@@ -279,7 +283,11 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
         if (!add_infra(job, catalog, i, arena, &list, err))
             return false;
     }
-    if (!check_types_priced(job, &list, arena, err) || !apply_filters(job, &list, err))
+    if (!check_types_priced(job, &list, arena, err))
+        return false;
+    for (int i = 0; i < list.n; i++)
+        rb_offer_use_cpus(&list.items[i], job->trial.cpus, job->trial.memory_bytes, arena);
+    if (!apply_filters(job, &list, err))
         return false;
     const int n_all = list.n;
     drop_dear_zones(&list, arena);

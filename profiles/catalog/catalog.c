@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_GIGABYTES 1e6 // of one machine
 #define MAX_VCPUS     1e5
@@ -312,6 +313,12 @@ bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struc
 
 // --- this machine, and disks ---
 
+static double memory_of_this_machine(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (double)pages * (double)bytes / 1073741824.0 : 0;
+}
+
 void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots)
 {
     const struct rb_offer local = {.infra = "local",
@@ -319,6 +326,7 @@ void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const ch
                                    .accelerator = rb_arena_strdup(arena, accelerator),
                                    .gpus = slots,
                                    .vcpus = slots,
+                                   .memory_gb = memory_of_this_machine(),
                                    .market = RB_MARKET_ON_DEMAND,
                                    .declared_free = true,
                                    .source = "declared",

@@ -517,7 +517,10 @@ static void draft_trial(struct rb_drafting *w)
     const bool many =
         (w->framework && w->framework->uses_all_gpus) || w->habits.needs_launcher || w->habits.uses_accelerate;
     rb_job_draft_set(w->d, RB_DRAFT_TRIAL, "gpus", many ? "{min: 1, max: 4}" : "1",
-                     many ? "what one trial may be given" : NULL, NULL);
+                     many                        ? "what one trial may be given"
+                     : w->habits.may_need_no_gpu ? "without GPUs, `cpus: 4` in its place: the CPUs of one trial"
+                                                 : NULL,
+                     NULL);
     if (w->needs_save)
         rb_job_draft_set(w->d, RB_DRAFT_TRIAL, "stop", "saved",
                          "the length is the horizon of the learning rate: each start is ended from outside", NULL);

@@ -85,7 +85,7 @@ enum rb_option_role rb_option_role(const struct rb_script_option *o)
                                              NULL};
     static const char *const rounds[] = {"num_round",       "num_rounds", "num_boost_round", "num_boost_rounds",
                                          "n_estimators",    "n_rounds",   "nrounds",         "nround",
-                                         "boosting_rounds", NULL};
+                                         "boosting_rounds", "rounds",     "boost_rounds",    NULL};
     static const char *const horizons[] = {"lr_decay_iters", "lr_decay_steps", "decay_steps",    "decay_iters",
                                            "t_max",          "cosine_steps",   "schedule_steps", NULL};
     static const char *const intervals[] = {"eval_interval", "eval_every", "eval_freq",
@@ -212,6 +212,16 @@ static const char *range_below_one(double d)
     return d <= 0.5 ? "{min: 0.0, max: 0.5}" : d <= 0.99 ? "{min: 0.0, max: 0.99}" : "{min: 0.9, max: 0.9999}";
 }
 
+// What boosting calls so has a usual range, whatever its default.
+static const char *range_of_boosting(const char *name)
+{
+    char normal[64];
+    normal_name(name, normal);
+    if (strcmp(normal, "eta") == 0)
+        return "{distribution: log_uniform, min: 0.01, max: 0.3}";
+    return strcmp(normal, "subsample") == 0 || strncmp(normal, "colsample", 9) == 0 ? "{min: 0.5, max: 1.0}" : NULL;
+}
+
 static const char *range_of_float(const char *name, double d, struct rb_arena *arena)
 {
     static const char *const rates[] = {"lr",      "rate", "learning", "wd",          "decay", "eps",
@@ -221,6 +231,8 @@ static const char *range_of_float(const char *name, double d, struct rb_arena *a
                                         "probability", "p",      "ratio",       "fraction", "frac", "keep",
                                         "mixup",       "cutmix", "discount",    "gae",      NULL};
     static const char *const decays[] = {"wd", "decay", "l2", "l1", NULL};
+    if (d > 0 && d <= 1 && range_of_boosting(name))
+        return range_of_boosting(name);
     if (has_word(name, parts) && d <= 1)
         return range_below_one(d);
     if (d > 0)

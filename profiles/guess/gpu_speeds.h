@@ -1,8 +1,7 @@
 // Training speeds of GPUs relative to each other: fp16 or bf16, one GPU, geometric mean over seven tasks, with the standard
 // deviation of the logarithm over the tasks. 1 is an A100 SXM of 80 GB.
-// Source: computed from lambdal/deeplearning-benchmark, commit aa5addb (PyTorch results; SSD, GNMT, TransformerXL base and large,
-// Tacotron 2, WaveGlow, BERT base and large, ResNet-50, NCF, as far as they are there for both GPUs). Rows without a common table
-// are priors, and called so.
+// Source: computed from lambdal/deeplearning-benchmark, commit aa5addb (PyTorch results: SSD, BERT base and large, GNMT, ResNet-50,
+// Tacotron 2, WaveGlow). Rows without a common table are priors, and called so.
 #ifndef RB_PROFILES_GPU_SPEEDS_H
 #define RB_PROFILES_GPU_SPEEDS_H
 

@@ -3,6 +3,7 @@
 #include "base/text/buf.h"
 #include "base/text/units.h"
 #include "profiles/guess/gpu_speeds.h"
+#include "profiles/guess/guess_library.h"
 #include "profiles/job/keys.h"
 
 #include <stdio.h>
@@ -37,23 +38,64 @@ static bool read_unit(struct rb_map *m, struct rb_guess *g, struct rb_err *err)
     return true;
 }
 
+bool rb_guess_kind_parse(const char *text, enum rb_guess_kind *out)
+{
+    for (int i = 0; kind_names[i]; i++)
+        if (strcmp(kind_names[i], text) == 0) {
+            *out = (enum rb_guess_kind)i;
+            return true;
+        }
+    return false;
+}
+
+// A model of the library brings everything but the size of a unit.
+static bool read_like(struct rb_map *m, const struct rb_node *like, struct rb_arena *arena, struct rb_guess *g,
+                      struct rb_err *err)
+{
+    static const char *const brought[] = {"unit", "throughput", "on", "gpus", "from", "kind"};
+    const struct rb_node *samples = rb_keys_given(m, "samples");
+    if (!rb_library_find(like, arena, &g->like, err))
+        return false;
+    for (size_t i = 0; i < sizeof brought / sizeof brought[0]; i++)
+        if (rb_keys_given(m, brought[i]))
+            return rb_node_refuse(rb_keys_given(m, brought[i]), err, RB_E_KEYS_TOGETHER,
+                                  "`like: %s` brings its own figures: remove `%s`, or remove `like`%s", g->like->name,
+                                  brought[i],
+                                  strcmp(brought[i], "on") == 0 ? "; resources.accelerators chooses GPUs" : "");
+    if (!samples)
+        return rb_node_refuse(m->node, err, RB_E_KEYS_TOGETHER,
+                              "expected `samples` beside `like: %s`: how many %s does one unit train on?",
+                              g->like->name, g->like->of);
+    return rb_node_double(samples, 1e-9, MOST_SAMPLES, &g->samples, err);
+}
+
+static bool read_own(struct rb_map *m, struct rb_arena *arena, struct rb_guess *g, struct rb_err *err)
+{
+    int from, kind;
+    if (!read_unit(m, g, err) || !rb_keys_need_text(m, "on", arena, &g->on, err) ||
+        !rb_keys_count(m, "gpus", 1, 8, 1, &g->gpus, err) ||
+        !rb_keys_choice(m, "from", from_names, rb_names_count(from_names), RB_GUESS_FEELING, &from, err) ||
+        !rb_keys_choice(m, "kind", kind_names, rb_names_count(kind_names), RB_GUESS_ANY, &kind, err))
+        return false;
+    g->from = (enum rb_guess_from)from;
+    g->kind = (enum rb_guess_kind)kind;
+    return true;
+}
+
 bool rb_guess_read(const struct rb_node *node, struct rb_arena *arena, struct rb_guess *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"unit", "throughput", "samples", "on",         "gpus", "from",
-                                       "kind", "scaling",    "startup", "checkpoint", NULL};
+    static const char *const keys[] = {"like", "unit", "throughput", "samples", "on",         "gpus",
+                                       "from", "kind", "scaling",    "startup", "checkpoint", NULL};
     struct rb_guess g = {0};
     struct rb_map m;
-    int from, kind;
-    if (!rb_keys_begin(&m, node, keys, err) || !read_unit(&m, &g, err) ||
-        !rb_keys_need_text(&m, "on", arena, &g.on, err) || !rb_keys_count(&m, "gpus", 1, 8, 1, &g.gpus, err) ||
-        !rb_keys_choice(&m, "from", from_names, rb_names_count(from_names), RB_GUESS_FEELING, &from, err) ||
-        !rb_keys_choice(&m, "kind", kind_names, rb_names_count(kind_names), RB_GUESS_ANY, &kind, err) ||
+    if (!rb_keys_begin(&m, node, keys, err))
+        return false;
+    const struct rb_node *like = rb_keys_given(&m, "like");
+    if (!(like ? read_like(&m, like, arena, &g, err) : read_own(&m, arena, &g, err)) ||
         !rb_keys_double(&m, "scaling", 1, 8, 0, &g.scaling, err) ||
         !rb_keys_duration(&m, "startup", -1, &g.startup_us, err) ||
         !rb_keys_duration(&m, "checkpoint", -1, &g.checkpoint_us, err))
         return false;
-    g.from = (enum rb_guess_from)from;
-    g.kind = (enum rb_guess_kind)kind;
     *out = g;
     return true;
 }
@@ -67,11 +109,16 @@ static void write_duration(struct rb_json *j, const char *key, int64_t us)
 void rb_guess_write(const struct rb_guess *g, struct rb_json *j)
 {
     rb_json_begin_object(j);
-    write_duration(j, "unit", g->unit_us);
-    rb_json_kstring(j, "on", g->on);
-    rb_json_kint(j, "gpus", g->gpus);
-    rb_json_kstring(j, "from", from_names[g->from]);
-    rb_json_kstring(j, "kind", kind_names[g->kind]);
+    if (g->like) {
+        rb_json_kstring(j, "like", g->like->name);
+        rb_json_kdouble(j, "samples", g->samples);
+    } else {
+        write_duration(j, "unit", g->unit_us);
+        rb_json_kstring(j, "on", g->on);
+        rb_json_kint(j, "gpus", g->gpus);
+        rb_json_kstring(j, "from", from_names[g->from]);
+        rb_json_kstring(j, "kind", kind_names[g->kind]);
+    }
     if (g->scaling > 0)
         rb_json_kdouble(j, "scaling", g->scaling);
     write_duration(j, "startup", g->startup_us);

@@ -1,6 +1,7 @@
 // A profile made from a guess, for a job without measurements: `guess:` of job.yaml, or rbplan --guess. The guess says how
 // long a unit takes on some GPU; other GPUs follow from a table of relative speeds, and everything else from priors. Every figure
-// carries a spread, as the standard deviation of its logarithm (log_sd), which widens the plan's intervals.
+// carries a spread, as the standard deviation of its logarithm (log_sd), which widens the plan's intervals. Or the guess names
+// a well-known model, whose figures are in the library (profiles/library).
 // Source: docs/formats/job.md, docs/explanation/guesses.md.
 #ifndef RB_PROFILES_GUESS_H
 #define RB_PROFILES_GUESS_H
@@ -24,9 +25,15 @@ struct rb_guess {
     enum rb_guess_kind kind;
     double scaling;      // speed-up of eight GPUs of one node over one; 0: the prior
     int64_t startup_us, checkpoint_us; // -1: the prior
+    const struct rb_library_model *like; // NULL: none; otherwise unit, on, gpus, from and kind are the library's
+    double samples;      // with `like`: of one unit
+    bool of_cpus;        // no key: the job has trial.cpus, and the figure is of the CPUs of one trial
 };
 
-// The map of job.yaml: {unit | throughput and samples, on, gpus, from, kind, scaling, startup, checkpoint}.
+bool rb_guess_kind_parse(const char *text, enum rb_guess_kind *out);
+
+// The map of job.yaml: {unit | throughput and samples, on, gpus, from, kind, scaling, startup, checkpoint}, or {like, samples,
+// scaling, startup, checkpoint}.
 bool rb_guess_read(const struct rb_node *node, struct rb_arena *arena, struct rb_guess *out, struct rb_err *err);
 void rb_guess_write(const struct rb_guess *g, struct rb_json *j);
 
@@ -34,9 +41,9 @@ void rb_guess_write(const struct rb_guess *g, struct rb_json *j);
 const char *rb_guess_yaml(const char *text, struct rb_arena *arena);
 
 // For every accelerator of the catalog whose speed is known, and for the guess's own. Error: none of them is on offer, with the
-// names that are known.
+// names that are known. least_gpus: the fewest that the job gives to a trial, with which a model of the library must do.
 bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *unit, const struct rb_catalog *catalog,
-                      struct rb_arena *arena, struct rb_profile *out, struct rb_err *err);
+                      int least_gpus, struct rb_arena *arena, struct rb_profile *out, struct rb_err *err);
 
 // The same profile had it been measured and the guess been right in the middle: every median stays, with an error of 5 %.
 void rb_guess_as_measured(const struct rb_profile *guess, struct rb_arena *arena, struct rb_profile *out);

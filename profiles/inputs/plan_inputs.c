@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/errors/log.h"
+#include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/guess/guess.h"
 #include "profiles/import/import.h"
@@ -140,7 +141,7 @@ static void add_local_if_asked(struct rb_plan_inputs *in, rb_local_slots_fn *loc
     for (int i = 0; i < infra->n; i++) {
         if (strcmp(infra->items[i], "local") == 0) {
             const char *accelerator;
-            int slots = local_slots(&accelerator);
+            int slots = local_slots(in->job.trial.cpus > 0, &accelerator);
             rb_catalog_add_local(&in->catalog, &in->arena, accelerator, slots);
             return;
         }
@@ -168,7 +169,11 @@ static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const
 
 static bool use_guess(struct rb_plan_inputs *in, struct rb_err *err)
 {
-    return rb_guess_profile(in->job.guess, in->job.profile, in->job.scheduler.unit, &in->catalog, &in->arena,
+    struct rb_catalog slots = in->catalog;
+    rb_catalog_use_cpus(&slots, in->job.trial.cpus, in->job.trial.memory_bytes, &in->arena);
+    struct rb_guess guess = *in->job.guess;
+    guess.of_cpus = in->job.trial.cpus > 0;
+    return rb_guess_profile(&guess, in->job.profile, in->job.scheduler.unit, &slots, in->job.trial.sizes[0], &in->arena,
                             &in->profile, err);
 }
 

@@ -28,7 +28,7 @@ struct rb_input_sources {
 };
 
 // This machine's slots and their kind, as in providers/provider.h: called if a job may run on this machine.
-typedef int rb_local_slots_fn(const char **out_accelerator);
+typedef int rb_local_slots_fn(bool of_cpus, const char **out_accelerator);
 
 // Owns: finish with rb_plan_inputs_finish, also after a failure. job_path is borrowed; "-": stdin.
 void rb_plan_inputs_init(struct rb_plan_inputs *in, const char *job_path);

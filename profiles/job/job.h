@@ -61,6 +61,8 @@ struct rb_policy_options {
 };
 
 struct rb_trial_spec {
+    int cpus;                // of one trial, on machines without GPUs; 0: trials need GPUs. Such a job has one size, 1: a slot
+    int64_t memory_bytes;    // with cpus: main memory of one trial; 0: not asked for
     int min_gpus, max_gpus;
     const int *sizes;        // allowed GPUs per trial, ascending, within min_gpus..max_gpus, [n_sizes]
     int n_sizes;
@@ -83,6 +85,7 @@ struct rb_slurm_spec {
     const char *account;          // NULL: the user's default
     int cpus_per_gpu;             // 0: the partition's default
     int64_t memory_per_gpu_bytes; // 0: the partition's default
+    int64_t memory_per_cpu_bytes; // from trial.cpus and trial.memory, no key of its own; 0: the partition's default
 };
 
 struct rb_resources {

@@ -341,6 +341,19 @@ static const char *format_of(const struct rb_node *root)
     return NULL;
 }
 
+// Machines with GPUs, or with no main memory known to Slurm, are not for a job that asks for CPUs.
+static bool check_cpus(struct rb_map *m, struct rb_job *job, struct rb_err *err)
+{
+    const struct rb_trial_spec *t = &job->trial;
+    if (t->cpus == 0)
+        return true;
+    if (job->resources.accelerators.n > 0)
+        return rb_node_refuse(rb_node_member(rb_map_get(m, "resources"), "accelerators"), err, RB_E_TRIAL_CPUS,
+                              "trial.cpus asks for machines without GPUs: remove resources.accelerators");
+    job->resources.slurm.memory_per_cpu_bytes = (t->memory_bytes + t->cpus - 1) / t->cpus;
+    return true;
+}
+
 static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
     struct rb_map m;
@@ -362,7 +375,7 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            read_command(&m, arena, job, err) && read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
            rb_trial_args_check(job, rb_node_member(rb_map_get(&m, "trial"), "args"), err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&
-           rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) &&
+           rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) && check_cpus(&m, job, err) &&
            read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err) &&
            rb_sinks_read(rb_keys_given(&m, "sinks"), arena, &job->sinks, err);
 }

@@ -7,10 +7,12 @@
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_GPUS     4096 // of one trial
+#define MAX_CPUS     1024 // likewise
 #define MAX_RESTARTS 1000
 #define MAX_BATCH    (INT64_C(1) << 30) // samples
 
@@ -104,6 +106,27 @@ static bool read_gpus(const struct rb_node *node, struct rb_arena *arena, struct
     return !share || read_sizes(share, RB_LIMIT_TRIALS_PER_GPU, arena, &t->shares, &t->n_shares, err);
 }
 
+// A job needs GPUs or it needs CPUs. One that needs CPUs has one size: a slot of that many.
+static bool read_cpus(struct rb_map *m, struct rb_trial_spec *t, struct rb_err *err)
+{
+    const struct rb_node *cpus = rb_keys_given(m, "cpus"), *memory = rb_keys_given(m, "memory");
+    if (cpus && rb_map_get(m, "gpus"))
+        return rb_node_refuse(cpus, err, RB_E_TRIAL_CPUS,
+                              "trial.gpus and trial.cpus are both given; a job trains on GPUs or on machines without "
+                              "GPUs: remove one (a machine with GPUs brings its CPUs along)");
+    if (memory && !cpus)
+        return rb_node_refuse(memory, err, RB_E_TRIAL_CPUS,
+                              "trial.memory goes with trial.cpus, for jobs without GPUs; add trial.cpus, or remove it");
+    if (cpus && rb_keys_given(m, "batch"))
+        return rb_node_refuse(cpus, err, RB_E_TRIAL_CPUS,
+                              "trial.batch tunes the batch of GPUs, and trial.cpus asks for none: remove one");
+    if (cpus && rb_keys_given(m, "max_nodes"))
+        return rb_node_refuse(cpus, err, RB_E_TRIAL_CPUS,
+                              "a trial with trial.cpus stays on one node: remove trial.max_nodes");
+    return rb_keys_count(m, "cpus", 1, MAX_CPUS, 0, &t->cpus, err) &&
+           rb_keys_size(m, "memory", 0, &t->memory_bytes, err);
+}
+
 static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, struct rb_err *err)
 {
     static const char *const keys[] = {"size", "max", "max_per_gpu", "lr_scaling", NULL};
@@ -131,13 +154,14 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
 bool rb_trial_spec_read(const struct rb_node *node, const struct rb_space *space, struct rb_arena *arena,
                         struct rb_trial_spec *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"gpus", "batch", "max_nodes", "max_restarts", "timeout", "stop", "args", NULL};
+    static const char *const keys[] = {"gpus",         "cpus",    "memory", "batch", "max_nodes",
+                                       "max_restarts", "timeout", "stop",   "args",  NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_trial_spec t = {0};
     struct rb_map m;
     int stop;
     if (!rb_keys_begin(&m, node ? node : &empty, keys, err) || !read_gpus(rb_map_get(&m, "gpus"), arena, &t, err) ||
-        !read_batch(rb_keys_given(&m, "batch"), &t, err) ||
+        !read_cpus(&m, &t, err) || !read_batch(rb_keys_given(&m, "batch"), &t, err) ||
         !rb_keys_count(&m, "max_nodes", 1, RB_LIMIT_GPUS_PER_NODE, 1, &t.max_nodes, err) ||
         !rb_keys_count(&m, "max_restarts", 0, MAX_RESTARTS, 3, &t.max_restarts, err) ||
         !rb_keys_duration(&m, "timeout", 30 * 60 * RB_US_PER_S, &t.timeout_us, err) ||
@@ -147,6 +171,21 @@ bool rb_trial_spec_read(const struct rb_node *node, const struct rb_space *space
     t.stop = (enum rb_stop)stop;
     *out = t;
     return true;
+}
+
+// --- words ---
+
+struct rb_trial_unit rb_trial_unit(const struct rb_trial_spec *t)
+{
+    return t->cpus > 0 ? (struct rb_trial_unit){"CPU", "CPUs", t->cpus} : (struct rb_trial_unit){"GPU", "GPUs", 1};
+}
+
+const char *rb_trial_unit_text(const struct rb_trial_spec *t, int n, char out[static 32])
+{
+    const struct rb_trial_unit unit = rb_trial_unit(t);
+    const int all = n * unit.each;
+    snprintf(out, 32, "%d %s", all, all == 1 ? unit.one : unit.many);
+    return out;
 }
 
 // --- writing ---
@@ -169,6 +208,13 @@ static void write_gpus(const struct rb_trial_spec *t, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static void write_cpus(const struct rb_trial_spec *t, struct rb_json *j)
+{
+    char memory[32];
+    rb_json_kint(j, "cpus", t->cpus);
+    rb_json_kstring(j, "memory", t->memory_bytes ? rb_format_size_exact(t->memory_bytes, memory) : NULL);
+}
+
 static void write_batch(const struct rb_trial_spec *t, struct rb_json *j)
 {
     rb_json_key(j, "batch");
@@ -188,9 +234,13 @@ void rb_trial_spec_write(const struct rb_trial_spec *t, struct rb_json *j)
 {
     char timeout[32];
     rb_json_begin_object(j);
-    write_gpus(t, j);
-    write_batch(t, j);
-    rb_json_kint(j, "max_nodes", t->max_nodes);
+    if (t->cpus > 0) {
+        write_cpus(t, j);
+    } else {
+        write_gpus(t, j);
+        write_batch(t, j);
+        rb_json_kint(j, "max_nodes", t->max_nodes);
+    }
     rb_json_kint(j, "max_restarts", t->max_restarts);
     rb_json_kstring(j, "timeout", rb_format_duration_exact(t->timeout_us, timeout));
     if (t->stop != RB_STOP_SELF)

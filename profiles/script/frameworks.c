@@ -138,7 +138,15 @@ static bool names_length(const struct rb_script *s, int first, int end, struct r
     return false;
 }
 
-// A schedule over the length of the training, or an option whose default is "cosine".
+static bool names_pi(const struct rb_script *s, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        if (rb_py_is(&s->text.tokens[i], "pi"))
+            return true;
+    return false;
+}
+
+// A schedule over the length of the training, also as cos(pi * epoch / epochs), or an option whose default is "cosine".
 static bool has_schedule(const struct rb_script *s, struct rb_arena *arena)
 {
     static const char *const calls[] = {"CosineAnnealingLR",
@@ -158,7 +166,8 @@ static bool has_schedule(const struct rb_script *s, struct rb_arena *arena)
     for (int i = 0; i + 1 < s->text.n; i++) {
         const struct rb_py_token *t = &s->text.tokens[i];
         const bool calls_it = t->kind == RB_PY_NAME && rb_py_is(t + 1, "(") && !(i > 0 && rb_py_is(t - 1, "def"));
-        if (calls_it && rb_is_one_of(rb_arena_strndup(arena, t->at, t->n), calls) &&
+        const bool by_hand = calls_it && rb_py_is(t, "cos") && names_pi(s, i + 2, t[1].match);
+        if (calls_it && (by_hand || rb_is_one_of(rb_arena_strndup(arena, t->at, t->n), calls)) &&
             names_length(s, i + 2, t[1].match, arena))
             return true;
     }
@@ -196,8 +205,8 @@ static bool opens_to_write(const struct rb_script *s, int open, struct rb_arena 
 // a checkpoint says, where a call of `save` is.
 static const char *saved_name(const struct rb_script *s, struct rb_arena *arena)
 {
-    static const char *const endings[] = {".pt",    ".pth",         ".ckpt", ".tar", ".h5",
-                                          ".keras", ".safetensors", ".bin",  NULL};
+    static const char *const endings[] = {".pt",  ".pth", ".ckpt",   ".tar", ".h5",     ".keras", ".safetensors",
+                                          ".bin", ".pkl", ".pickle", ".npz", ".joblib", NULL};
     for (int i = 0; i + 1 < s->text.n; i++) {
         const bool is_call = rb_py_is(&s->text.tokens[i + 1], "(");
         const bool saves = rb_py_is(&s->text.tokens[i], "save") || rb_py_is(&s->text.tokens[i], "save_checkpoint") ||
@@ -227,6 +236,18 @@ static const char *saved_name(const struct rb_script *s, struct rb_arena *arena)
     return NULL;
 }
 
+static bool may_need_no_gpu(const struct rb_script *s, const char *source)
+{
+    static const char *const on_cpus[] = {"sklearn", "xgboost", "lightgbm", "catboost", "statsmodels"};
+    static const char *const on_gpus[] = {"torch", "tensorflow", "keras", "jax", "cupy", "cuml"};
+    bool may = false;
+    for (size_t i = 0; i < sizeof on_cpus / sizeof on_cpus[0]; i++)
+        may = may || rb_script_imports(s, on_cpus[i]);
+    for (size_t i = 0; i < sizeof on_gpus / sizeof on_gpus[0]; i++)
+        may = may && !rb_script_imports(s, on_gpus[i]);
+    return may && !strcasestr(source, "cuda") && !strcasestr(source, "gpu");
+}
+
 void rb_script_habits(const struct rb_script *s, const char *source, struct rb_arena *arena,
                       struct rb_script_habits *out)
 {
@@ -236,6 +257,7 @@ void rb_script_habits(const struct rb_script *s, const char *source, struct rb_a
         .needs_launcher = reads_rank(s, false, arena) && !looks,
         .may_use_launcher = looks || strstr(source, "torchrun"),
         .uses_accelerate = rb_script_names(s, "Accelerator"),
+        .may_need_no_gpu = may_need_no_gpu(s, source),
         .saved_name = saved_name(s, arena),
     };
 }

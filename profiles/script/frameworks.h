@@ -37,6 +37,7 @@ struct rb_script_habits {
     bool needs_launcher;    // torchrun: it reads its rank without a value to fall back on
     bool may_use_launcher;  // it looks whether it has a rank
     bool uses_accelerate;
+    bool may_need_no_gpu;   // its library is usually run on CPUs, and the source names no GPU
     const char *saved_name; // of the file that it saves, a * where its name is computed; NULL: it is not seen
 };
 void rb_script_habits(const struct rb_script *s, const char *source, struct rb_arena *arena, struct rb_script_habits *out);

@@ -198,17 +198,18 @@ static void read_line(struct reader *r, const char *line, int number)
         bool counts = false;
         if (goal == 0 && !(exact && resource))
             continue;
-        add(r, (struct rb_script_metric){.name = name,
-                                         .resource = resource,
-                                         .shown = text,
-                                         .is_report = exact && resource,
-                                         .is_printed = true,
-                                         .is_validation = is_validation(name) || validation,
-                                         .goal = goal,
-                                         .line = number,
-                                         .pattern = rb_script_pattern(line, mark, name, &counts, r->arena),
-                                         .counts_itself = counts,
-                                         .call = r->call});
+        add(r, (struct rb_script_metric){
+                   .name = name,
+                   .resource = resource,
+                   .shown = text,
+                   .is_report = exact && resource,
+                   .is_printed = true,
+                   .is_validation = is_validation(name) || validation,
+                   .goal = goal,
+                   .line = number,
+                   .pattern = rb_script_pattern(line, mark, name, strcasestr(r->call, "epoch"), &counts, r->arena),
+                   .counts_itself = counts,
+                   .call = r->call});
     }
 }
 

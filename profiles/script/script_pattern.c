@@ -55,6 +55,7 @@ struct maker {
     int n_names;
     size_t useful; // bytes of out up to the last value that has a name, and what follows it
     bool counts, touched;
+    bool begins_with_epoch; // a count at the beginning of the line is that of epochs
 };
 
 static void put_literal(struct maker *m, char c)
@@ -100,6 +101,13 @@ static const char *value_name(const struct maker *m, const char *at)
     return beside ? rb_arena_printf(m->arena, "%s_%s", strcmp(before, "training") == 0 ? "train" : before, word) : word;
 }
 
+// "[MARK/MARK] loss: ...": the first value of the line, where nothing but brackets and blanks is before it. NULL: something is.
+static const char *first_value(const char *line)
+{
+    const char *p = line + strspn(line, " \t[(");
+    return *p == MARK ? p : NULL;
+}
+
 // One value, with what belongs to it; the byte behind.
 static const char *put_value(struct maker *m, const char *p, const char **count)
 {
@@ -109,6 +117,10 @@ static const char *put_value(struct maker *m, const char *p, const char **count)
     if (p == m->mark) {
         put_named(m, m->name);
     } else if (!m->counts && (counts_epochs(word) || counts_steps(word))) {
+        m->counts = true;
+        put_named(m, "resource");
+        return p + 1;
+    } else if (is_count && !m->counts && m->begins_with_epoch && p == first_value(m->line)) {
         m->counts = true;
         put_named(m, "resource");
         return p + 1;
@@ -140,11 +152,16 @@ static const char *finished(struct maker *m)
     return n > 0 && n <= LONGEST ? rb_arena_strndup(m->arena, text, n) : NULL;
 }
 
-const char *rb_script_pattern(const char *line, const char *mark, const char *name, bool *out_counts,
-                              struct rb_arena *arena)
+const char *rb_script_pattern(const char *line, const char *mark, const char *name, bool begins_with_epoch,
+                              bool *out_counts, struct rb_arena *arena)
 {
     const char *count = NULL, *p = line + strspn(line, " \t");
-    struct maker m = {.line = line, .mark = mark, .name = name, .arena = arena, .out = RB_BUF_INIT};
+    struct maker m = {.line = line,
+                      .mark = mark,
+                      .name = name,
+                      .arena = arena,
+                      .out = RB_BUF_INIT,
+                      .begins_with_epoch = begins_with_epoch};
     while (*p) {
         if (*p == MARK) {
             p = put_value(&m, p, &count);

@@ -23,6 +23,9 @@ static const struct family {
     {"n1-highcpu-", "N1 Predefined Instance Core", "N1 Predefined Instance Ram", NULL, "CPU", 0},
     {"n1-highmem-", "N1 Predefined Instance Core", "N1 Predefined Instance Ram", NULL, "CPU", 0},
     {"n1-standard-", "N1 Predefined Instance Core", "N1 Predefined Instance Ram", NULL, "CPU", 0},
+    {"n2-highcpu-", "N2 Instance Core", "N2 Instance Ram", NULL, "CPU", 0},
+    {"n2-highmem-", "N2 Instance Core", "N2 Instance Ram", NULL, "CPU", 0},
+    {"n2-standard-", "N2 Instance Core", "N2 Instance Ram", NULL, "CPU", 0},
 };
 static const struct attached {
     const char *type, *gpu, *accelerator;

@@ -6,6 +6,7 @@
 // Source: "Allocation quotas" (Compute Engine documentation) and the metrics of Quota in its API (compute v1).
 #include "base/document/doc.h"
 #include "base/text/table.h"
+#include "profiles/catalog/cpu_slots.h"
 #include "providers/gcp/gcp_encode.h"
 #include "providers/gcp/gcp_verbs.h"
 #include "providers/wire/percent.h"
@@ -98,7 +99,7 @@ static const char *gpu_metric(const char *accelerator)
 
 static bool has_gpus(const struct rb_demand *d)
 {
-    return strcmp(d->accelerator, "CPU") != 0;
+    return !rb_accelerator_is_cpu(d->accelerator);
 }
 
 // A project that was never given preemptible quota (0) uses its ordinary one.

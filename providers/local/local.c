@@ -43,7 +43,7 @@ static void offer(const struct local *local, rb_offers_fn *fn, void *arg)
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_catalog catalog = {0};
     const char *accelerator;
-    rb_local_slots(&accelerator);
+    rb_local_slots(false, &accelerator);
     rb_catalog_add_local(&catalog, &arena, accelerator, local->slots);
     fn(arg, NULL, &catalog);
 }

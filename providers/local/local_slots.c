@@ -57,10 +57,10 @@ static int slots_by_choice(int detected)
     return detected;
 }
 
-int rb_local_slots(const char **out_accelerator)
+int rb_local_slots(bool of_cpus, const char **out_accelerator)
 {
     const char *accelerator = "CPU";
-    const int n_gpus = count_gpus(&accelerator);
+    const int n_gpus = of_cpus ? 0 : count_gpus(&accelerator);
     if (n_gpus == 0)
         accelerator = "CPU";
     if (out_accelerator)

@@ -59,7 +59,8 @@ static void write_resources(struct rb_json *j, const struct rb_slurm_shape *shap
                             int api)
 {
     const int cpus = shape->gres ? spec->cpus_per_gpu * shape->units : shape->units;
-    const int64_t bytes = spec->memory_per_gpu_bytes;
+    const bool by_cpu = !shape->gres && spec->memory_per_cpu_bytes > 0;
+    const int64_t bytes = by_cpu ? spec->memory_per_cpu_bytes : spec->memory_per_gpu_bytes;
     const int64_t megabytes = (bytes / BYTES_PER_MB + (bytes % BYTES_PER_MB > 0)) * shape->units;
     rb_json_put(j, api < 39 ? "nodes: 1, tasks: 1" : "minimum_nodes: 1, maximum_nodes: 1, tasks: 1");
     if (cpus > 0)

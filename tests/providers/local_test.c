@@ -166,13 +166,13 @@ static void slots_can_be_chosen(void **state)
     (void)state;
     const char *accelerator = NULL;
     setenv("RB_LOCAL_SLOTS", "7", 1);
-    assert_int_equal(rb_local_slots(&accelerator), 7);
+    assert_int_equal(rb_local_slots(false, &accelerator), 7);
     assert_non_null(accelerator);
     unsetenv("RB_LOCAL_SLOTS");
-    const int detected = rb_local_slots(NULL);
+    const int detected = rb_local_slots(false, NULL);
     assert_true(detected >= 1 && detected <= 64);
     setenv("RB_LOCAL_SLOTS", "many", 1); // warned about, not believed
-    assert_int_equal(rb_local_slots(NULL), detected);
+    assert_int_equal(rb_local_slots(false, NULL), detected);
     unsetenv("RB_LOCAL_SLOTS");
 }
 

@@ -13,7 +13,8 @@ STEPS = 5  # an epoch
 parser = argparse.ArgumentParser()
 for name, kind in (("num_train_epochs", float), ("learning_rate", float), ("output_dir", str), ("eval_strategy", str),
                    ("save_strategy", str), ("save_total_limit", int), ("report_to", str), ("resume_from_checkpoint", str),
-                   ("disable_tqdm", str), ("fp16", str)):
+                   ("disable_tqdm", str), ("fp16", str), ("evaluation_strategy", str), ("model_name_or_path", str),
+                   ("task_name", str)):
     parser.add_argument("--" + name, type=kind)
 parser.add_argument("--do_train", action="store_true")
 parser.add_argument("--do_eval", action="store_true")

@@ -18,6 +18,7 @@ parser.add_argument("--amp", action="store_true")
 parser.add_argument("--output", default="")
 parser.add_argument("--experiment", default="")
 parser.add_argument("--resume", default="")
+parser.add_argument("--seed", type=int, default=42)
 parser.add_argument("--checkpoint-hist", type=int, default=10)
 args = parser.parse_args()
 

@@ -58,6 +58,29 @@ static void submissions_are_written_as_each_version_wants(void **state)
     }
 }
 
+static void a_job_without_gpus_asks_for_cpus_and_their_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        struct rb_slurm_spec spec;
+        const char *memory;
+    } cases[] = {
+        {{.shared_dir = "/shared", .memory_per_cpu_bytes = INT64_C(3) << 30}, "\"memory_per_node\":24576,"},
+        {{.shared_dir = "/shared", .memory_per_gpu_bytes = INT64_C(1) << 30}, "\"memory_per_node\":8192,"},
+        {{.shared_dir = "/shared"}, ""},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT, expected = RB_BUF_INIT;
+        const struct rb_slurm_shape shape = {.units = 8};
+        const struct rb_launch on_cpus = {
+            .instance_type = "cpu:8", .token = "0123456789abcdef", .user_data = "#!/bin/sh"};
+        rb_slurm_write_submission(&on_cpus, &shape, &cases[i].spec, 38, &out);
+        rb_buf_printf(&expected, "\"tasks\":1,\"cpus_per_task\":8,%s\"requeue\"", cases[i].memory);
+        if (!strstr(rb_buf_str(&out), rb_buf_str(&expected)))
+            fail_msg("%s lacks %s", rb_buf_str(&out), rb_buf_str(&expected));
+    }
+}
+
 static void instance_types_are_slurms_own_words(void **state)
 {
     (void)state;
@@ -246,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(submissions_are_written_as_each_version_wants),
+        cmocka_unit_test(a_job_without_gpus_asks_for_cpus_and_their_memory),
         cmocka_unit_test(instance_types_are_slurms_own_words),
         cmocka_unit_test(states_of_both_spellings),
         cmocka_unit_test(a_job_that_was_cancelled_while_it_waited_never_ran),

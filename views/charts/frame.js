@@ -126,6 +126,12 @@ rb_charts.round_step = function (span, n) {
 };
 
 // Makes an axis from 0 for counts: whole ticks, about n of them.
+// What trials get: GPUs, or in a job with trial.cpus that many CPUs for each slot.
+rb_charts.unit = function (doc) {
+    var cpus = (doc.plan.job.config.trial || {}).cpus;
+    return cpus ? {one: "CPU", many: "CPUs", each: cpus} : {one: "GPU", many: "GPUs", each: 1};
+};
+
 rb_charts.count_axis = function (title, most, n, look, extra) {
     var step = Math.max(rb_charts.round_step(Math.max(most, 1), n), 1);
     return rb_charts.axis(title, null, look, rb_charts.merge({min: 0, scale: false, minInterval: step, maxInterval: step, nameGap: 34}, extra));

@@ -9,12 +9,12 @@
         return "stage " + stage.stage;
     }
 
-    function label(plan_stage, narrow) {
+    function label(plan_stage, unit, narrow) {
         function count(n, what) {
             return n + (narrow ? "" : " " + what + (n === 1 ? "" : "s"));
         }
         return "{name|" + stage_name(plan_stage) + "}\n{what|" + count(plan_stage.trials, "trial") + " × " +
-            count(plan_stage.gpus_per_trial, "GPU") + "}";
+            count(plan_stage.gpus_per_trial * unit.each, unit.one) + "}";
     }
 
     function nodes_of(plan_stage) {
@@ -55,13 +55,13 @@
         };
     }
 
-    function over_time(name, key, colour, instants, opacity) {
+    function over_time(name, key, each, colour, instants, opacity) {
         return {
             name: name, type: "line", xAxisIndex: 1, yAxisIndex: 1, showSymbol: false, symbol: "circle", symbolSize: 6,
             itemStyle: {color: colour}, lineStyle: {color: colour, width: 1.25}, areaStyle: {color: colour, opacity: opacity},
             data: instants.map(function (i) {
-                return {value: [rb_charts.ms(i.at_us), i[key]],
-                        name: "after " + rb_charts.duration(i.at_us) + ": " + i[key].toFixed(1) + " " + name + " on average"};
+                return {value: [rb_charts.ms(i.at_us), i[key] * each],
+                        name: "after " + rb_charts.duration(i.at_us) + ": " + (i[key] * each).toFixed(1) + " " + name + " on average"};
             })
         };
     }
@@ -112,9 +112,9 @@
 
     rb_charts.all.gantt = function (doc, look) {
         var narrow = rb_charts.is_narrow(look), t = doc.timeline, rows = t.stages.length * (t.stages.length > 16 ? 24 : ROW);
-        var series = stage_series(doc, look).concat([
-            over_time("GPUs paid for", "gpus", look.colours[3], t.instants, 0.22),
-            over_time("GPUs training", "training_gpus", look.colours[2], t.instants, 0.35)
+        var unit = rb_charts.unit(doc), series = stage_series(doc, look).concat([
+            over_time(unit.many + " paid for", "gpus", unit.each, look.colours[3], t.instants, 0.22),
+            over_time(unit.many + " training", "training_gpus", unit.each, look.colours[2], t.instants, 0.35)
         ]);
         var until = t.stages.reduce(function (most, s) { return s.runs ? Math.max(most, s.end_us.p99) : most; },
                                     doc.plan.deadline_us || 0) * 1.03;
@@ -129,11 +129,11 @@
                 xAxis: [rb_charts.time_axis("", 0, until, look, {gridIndex: 0, axisLabel: {show: false}}),
                         rb_charts.time_axis("since the start", 0, until, look, {gridIndex: 1})],
                 yAxis: [rb_charts.axis("", null, look, {
-                            type: "category", inverse: true, data: doc.plan.stages.map(function (s) { return label(s, narrow); }),
+                            type: "category", inverse: true, data: doc.plan.stages.map(function (s) { return label(s, unit, narrow); }),
                             axisTick: {show: false}, splitLine: {show: false},
                             axisLabel: {interval: 0, rich: {name: {color: look.ink, align: "right", lineHeight: 15},
                                                             what: {color: look.faint, fontSize: 11, align: "right", lineHeight: 15}}}}),
-                        rb_charts.count_axis("GPUs", most_gpus(t.instants), 4, look, {gridIndex: 1})]
+                        rb_charts.count_axis(unit.many, most_gpus(t.instants) * unit.each, 4, look, {gridIndex: 1})]
             })
         };
     };

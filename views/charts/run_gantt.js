@@ -101,7 +101,7 @@
     function description(doc, lanes, bar) {
         var s = bar.start, unit = doc.plan.job.config.scheduler.unit;
         return "trial " + s.trial + ", stage " + s.stage + ", " + unit + " " + s.resource_start + " to " + s.resource_end +
-               ", on node " + lanes[bar.lane].node + ", GPU" + (bar.first < bar.last ? "s " + bar.first + " to " + bar.last : " " + bar.first) +
+               ", on node " + lanes[bar.lane].node + ", " + (rb_charts.unit(doc).one === "CPU" ? "slot" : "GPU") + (bar.first < bar.last ? "s " + bar.first + " to " + bar.last : " " + bar.first) +
                ", " + rb_charts.run.span(bar.start_us, bar.end_us) + ": " + end_of(s);
     }
 
@@ -225,9 +225,10 @@
     }
 
     function numbers(doc) {
-        return rb_charts.run.numbers(["trial", "stage", "nodes", "GPUs", "from", "to", "end"], doc.history.starts.map(function (s) {
+        var unit = rb_charts.unit(doc);
+        return rb_charts.run.numbers(["trial", "stage", "nodes", unit.many, "from", "to", "end"], doc.history.starts.map(function (s) {
             var gpus = s.slots.reduce(function (sum, slot) { return sum + slot.gpus.length; }, 0);
-            return [String(s.trial), String(s.stage), s.slots.map(function (slot) { return slot.node; }).join(", "), String(gpus),
+            return [String(s.trial), String(s.stage), s.slots.map(function (slot) { return slot.node; }).join(", "), String(gpus * unit.each),
                     rb_charts.duration(s.start_us), s.end_us === null ? "not yet" : rb_charts.duration(s.end_us), end_of(s)];
         }));
     }

@@ -24,25 +24,26 @@
         return doc.history.gpus.rows.reduce(function (most, row) { return Math.max(most, row[c]); }, 0);
     }
 
-    function gpus(what) {
-        return function (n) { return n + (n === 1 ? " GPU " : " GPUs ") + what; };
+    function count(unit, what) {
+        return function (n) { return n * unit.each + " " + (n * unit.each === 1 ? unit.one : unit.many) + " " + what; };
     }
 
-    function itself(n) { return n; }
-
     function numbers(doc) {
-        return rb_charts.run.numbers(["after", "GPUs owned", "GPUs in use", "an hour"], rows_of(doc).map(function (row) {
-            return [rb_charts.duration(row[0]), String(row[1]), String(row[2]), rb_charts.money(row[3])];
+        var unit = rb_charts.unit(doc), columns = ["after", unit.many + " owned", unit.many + " in use", "an hour"];
+        return rb_charts.run.numbers(columns, rows_of(doc).map(function (row) {
+            return [rb_charts.duration(row[0]), String(row[1] * unit.each), String(row[2] * unit.each), rb_charts.money(row[3])];
         }));
     }
 
     rb_charts.all["run-usage"] = function (doc, look) {
         var rate = rb_charts.run.column(doc.history.gpus, "uusd_per_hour"), narrow = rb_charts.is_narrow(look);
         var free = !doc.history.gpus.rows.some(function (row) { return row[rate] > 0; });
+        var unit = rb_charts.unit(doc), owned = free ? "owned" : "paid for";
+        function scaled(n) { return n * unit.each; }
         var series = [
-            line(doc, free ? "GPUs owned" : "GPUs paid for", "owned", look.colours[3], itself, gpus(free ? "owned" : "paid for"),
+            line(doc, unit.many + " " + owned, "owned", look.colours[3], scaled, count(unit, owned),
                  {areaStyle: {opacity: 0.2, color: look.colours[3]}}),
-            line(doc, "GPUs in use", "used", look.colours[2], itself, gpus("in use"),
+            line(doc, unit.many + " in use", "used", look.colours[2], scaled, count(unit, "in use"),
                  {areaStyle: {opacity: 0.4, color: look.colours[2]}})
         ];
         if (!free)
@@ -51,7 +52,7 @@
             }, {yAxisIndex: 1, lineStyle: {type: "dashed", color: look.colours[1], width: 1.5}}));
         var option = rb_charts.frame(look, series, {
             xAxis: rb_charts.run.time_axis(doc, look),
-            yAxis: [rb_charts.count_axis("GPUs", most_of(doc, "owned"), 7, look),
+            yAxis: [rb_charts.count_axis(unit.many, scaled(most_of(doc, "owned")), 7, look),
                     rb_charts.money_axis("dollars an hour", 0, most_of(doc, "uusd_per_hour"), look,
                                          {scale: false, min: 0, show: !free, position: "right", nameGap: 44, splitLine: {show: false}})]
         });

@@ -1,6 +1,7 @@
 #include "views/live/progress.h"
 
 #include "engine/core/advice.h"
+#include "profiles/job/job_trial.h"
 #include "views/tables/report_table.h"
 
 #include <inttypes.h>
@@ -132,6 +133,7 @@ static void batch_write(const struct rb_action *a, struct rb_buf *out)
 
 void rb_progress_action_write(const struct rb_action *a, const struct rb_plan *plan, struct rb_buf *out)
 {
+    char each[32];
     switch (a->kind) {
     case RB_ACTION_PROVISION:
         rb_buf_printf(out, "request node %d: %s in %s", a->node, plan->offers[a->offer].instance_type,
@@ -143,7 +145,7 @@ void rb_progress_action_write(const struct rb_action *a, const struct rb_plan *p
     case RB_ACTION_START_TRIAL:
         rb_buf_printf(out, "start trial %d on ", a->trial);
         places_write(a, out);
-        rb_buf_printf(out, " (%d GPU%s), %s %" PRId64 " to %" PRId64, a->gpus, a->gpus == 1 ? "" : "s",
+        rb_buf_printf(out, " (%s), %s %" PRId64 " to %" PRId64, rb_trial_unit_text(&plan->job->trial, a->gpus, each),
                       plan->job->scheduler.unit, a->resource_start, a->resource_end);
         batch_write(a, out);
         break;

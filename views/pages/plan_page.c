@@ -139,14 +139,15 @@ static void glance(const struct rb_plan *plan, const struct rb_node *document, s
 
 // ---- the plan
 
+#define PLAN_CAPTION(what)                                                                                             \
+    "Each stage from its median start to its median end, its wait for nodes first; the whisker holds the end in 90 % " \
+    "of runs. Below, the " what " that are paid for and those that train."
+
 static void plan_section(const struct rb_plan *plan, struct rb_page *page)
 {
     struct rb_text_table stages;
     rb_page_section(page, "plan", "The plan", "Which machines are owned when, and what trains on them.");
-    rb_page_chart(
-        page, "gantt",
-        "Each stage from its median start to its median end, its wait for nodes first; the whisker holds the end in "
-        "90 % of runs. Below, the GPUs that are paid for and those that train.");
+    rb_page_chart(page, "gantt", plan->job->trial.cpus > 0 ? PLAN_CAPTION("CPUs") : PLAN_CAPTION("GPUs"));
     rb_plan_stages_table(plan, &stages);
     put_table(page, "Stages: what 50 % and 95 % of runs need", &stages);
 }
@@ -324,9 +325,10 @@ static void money_section(const struct rb_plan *plan, const struct rb_node *docu
 {
     const struct rb_node *timeline = member(document, "timeline");
     rb_page_section(page, "money", "Where the money goes",
-                    rb_plan_is_free(plan) ? "Nothing costs anything here."
-                                          : "GPUs are paid for from the moment their node runs until it is released, "
-                                            "whether they train or not.");
+                    rb_plan_is_free(plan)
+                        ? "Nothing costs anything here."
+                        : "A node is paid for from the moment it runs until it is released, whether it "
+                          "trains or not.");
     if (rb_plan_is_free(plan))
         return;
     rb_page_chart(page, "breakdown", "Expected cost of each stage by purpose.");

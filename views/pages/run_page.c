@@ -9,6 +9,7 @@
 #include "views/tables/report_table.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_predicted(const struct rb_node *document)
@@ -76,25 +77,30 @@ void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
 static void timeline(struct rb_page *p, const struct rb_node *document, bool live)
 {
     const bool predicted = is_predicted(document);
+    const char *units = rb_run_page_is_of_cpus(document) ? "CPUs" : "GPUs";
+    char title[64], caption[160];
     rb_page_section(p, "timeline", "What ran where and when",
                     predicted
-                        ? "A lane for every node, its GPUs beside each other; the thin line under a lane is the plan."
-                        : "A lane for every node, its GPUs beside each other. There was no prediction of it.");
+                        ? "A lane for every node, its trials beside each other; the thin line under a lane is the plan."
+                        : "A lane for every node, its trials beside each other. There was no prediction of it.");
     rb_page_chart(
         p, "run-gantt",
         "Nodes over time: provisioning, set-up, training by stage with the trial's number, waiting, releasing. "
         "Upright lines: ends of stages, dashed where the plan expected them.");
     rb_run_page_stages(p, document);
-    rb_page_section(p, "gpus", "GPUs owned and used", NULL);
+    snprintf(title, sizeof title, "%s owned and used", units);
+    rb_page_section(p, "gpus", title, NULL);
     if (!live && !rb_document_items(rb_document_at(document, "history.gpus"), "rows")) {
         rb_page_paragraph(p, "No node ran.");
         return;
     }
-    rb_page_chart(
-        p, "run-usage",
-        rb_run_page_is_free(document)
-            ? "GPUs that were owned and GPUs that trials were on, over time."
-            : "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
+    if (rb_run_page_is_free(document))
+        snprintf(caption, sizeof caption, "%s that were owned and %s that trials were on, over time.", units, units);
+    else
+        snprintf(caption, sizeof caption,
+                 "%s that were paid for, %s that trials were on, and what the nodes cost an hour, over time.", units,
+                 units);
+    rb_page_chart(p, "run-usage", caption);
 }
 
 static void learning(struct rb_page *p, const struct rb_node *document, bool live)
@@ -114,12 +120,14 @@ static void learning(struct rb_page *p, const struct rb_node *document, bool liv
 static void time_spent(struct rb_page *p, const struct rb_node *document, bool live)
 {
     rb_page_section(p, "money", "Where the time went",
-                    "What the time of the GPUs went to. Nothing in this run has a price.");
+                    "What the time of the nodes went to. Nothing in this run has a price.");
     if (!live && rb_document_int(rb_document_at(document, "report.node_time_us"), "actual") <= 0) {
         rb_page_paragraph(p, "No node ran.");
         return;
     }
-    rb_page_chart(p, "run-node-time", "The GPU time of the run and of each node, in parts.");
+    rb_page_chart(p, "run-node-time",
+                  rb_run_page_is_of_cpus(document) ? "The slots' time of the run and of each node, in parts."
+                                                   : "The GPU time of the run and of each node, in parts.");
     rb_run_page_time_parts(p, document);
 }
 

@@ -24,6 +24,11 @@ const struct rb_node *rb_run_page_job(const struct rb_node *document)
     return rb_document_at(document, "plan.job.config");
 }
 
+bool rb_run_page_is_of_cpus(const struct rb_node *document)
+{
+    return rb_document_int(rb_document_member(rb_run_page_job(document), "trial"), "cpus") > 0;
+}
+
 bool rb_run_page_is_free(const struct rb_node *document)
 {
     const struct rb_node *plan = rb_document_member(document, "plan");
@@ -78,8 +83,11 @@ static void finish(struct rb_page *p, const char *caption, struct rb_text_table 
 
 void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
 {
-    static const struct rb_text_column columns[] = {
-        {"stage", true, 0},         {"trials", true, 0}, {"trained to", true, 0},    {"GPUs a trial", true, 0},
+    const struct rb_node *first = rb_document_items(rb_document_member(document, "report"), "stages");
+    const bool of_cpus = first && rb_document_member(first, "cpus_per_trial");
+    const char *a_trial = of_cpus ? "CPUs a trial" : "GPUs a trial";
+    const struct rb_text_column columns[] = {
+        {"stage", true, 0},         {"trials", true, 0}, {"trained to", true, 0},    {a_trial, true, 0},
         {"nodes", true, 0},         {"began", true, 0},  {"expected time", true, 0}, {"time", true, 0},
         {"expected cost", true, 0}, {"cost", true, 0},
     };
@@ -90,13 +98,12 @@ void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
                               : "never";
     const bool paid = !rb_run_page_is_free(document);
     rb_text_table_init(&t, columns, N_OF(columns) - (paid ? 0 : 2));
-    for (const struct rb_node *s = rb_document_items(rb_document_member(document, "report"), "stages"); s;
-         s = s->next) {
+    for (const struct rb_node *s = first; s; s = s->next) {
         const int64_t start = rb_document_int(s, "start_us"), end = rb_document_int(s, "end_us");
         integer_cell(&t, s, "stage");
         integer_cell(&t, s, "trials");
         integer_cell(&t, s, "resource_end");
-        integer_cell(&t, s, "gpus_per_trial");
+        integer_cell(&t, s, of_cpus ? "cpus_per_trial" : "gpus_per_trial");
         integer_cell(&t, s, "nodes");
         rb_text_table_cell(&t, "%s", start >= 0 ? rb_format_duration(start, time) : not_yet);
         known_cell(&t, s, "predicted_time_us", rb_format_duration);
@@ -147,8 +154,10 @@ void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
 void rb_run_page_time_parts(struct rb_page *p, const struct rb_node *document)
 {
     // Parts with no time are left out, such as the 60 s minimum, which concerns only money.
-    parts_table(p, "The parts add up to the time of all GPUs", "GPU time",
-                rb_document_at(document, "report.node_time_us"), rb_format_duration);
+    const bool of_cpus = rb_run_page_is_of_cpus(document);
+    parts_table(p, of_cpus ? "The parts add up to the time of all slots" : "The parts add up to the time of all GPUs",
+                of_cpus ? "slot time" : "GPU time", rb_document_at(document, "report.node_time_us"),
+                rb_format_duration);
 }
 
 static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, int64_t limit,
@@ -337,10 +346,12 @@ static void node_row(struct rb_text_table *t, const struct rb_node *h, const str
 
 void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document)
 {
-    static const struct rb_text_column columns[NODE_COLUMNS] = {
-        {"node", true, 0},    {"instance", false, 0}, {"type", false, 0},  {"infra", false, 0},
-        {"market", false, 0}, {"GPUs", true, 0},      {"state", false, 0}, {"requested", true, 0},
-        {"running", true, 0}, {"ready", true, 0},     {"ended", true, 0},  {"cost", true, 0},
+    const bool of_cpus = rb_run_page_is_of_cpus(document);
+    const struct rb_text_column columns[NODE_COLUMNS] = {
+        {"node", true, 0},   {"instance", false, 0}, {"type", false, 0},
+        {"infra", false, 0}, {"market", false, 0},   {of_cpus ? "trials at once" : "GPUs", true, 0},
+        {"state", false, 0}, {"requested", true, 0}, {"running", true, 0},
+        {"ready", true, 0},  {"ended", true, 0},     {"cost", true, 0},
     };
     struct rb_text_table t;
     const struct rb_node *h = rb_document_items(rb_document_member(document, "history"), "nodes");

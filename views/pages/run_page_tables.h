@@ -11,6 +11,7 @@ const struct rb_node *rb_run_page_job(const struct rb_node *document); // the jo
 
 // Nothing has a price for this run, as on the user's own machine, or a pool pays: shares of time are shown, not of
 // $0.00.
+bool rb_run_page_is_of_cpus(const struct rb_node *document); // the job has trial.cpus: no GPUs
 bool rb_run_page_is_free(const struct rb_node *document);
 
 // A section, only while the run is not over.

@@ -237,6 +237,7 @@ static void describe(const struct rb_simulation *sim, const struct rb_sim_varian
         .subtitle = say(sim, r, arena),
         .what = "trial",
         .unit = plan->job->scheduler.unit,
+        .cpus = plan->job->trial.cpus,
         .n_levels = plan->n_stages,
         .nodes = d->nodes,
         .n_nodes = d->n_nodes,

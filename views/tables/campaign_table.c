@@ -1,6 +1,7 @@
 #include "views/tables/campaign_table.h"
 
 #include "base/document/json.h"
+#include "profiles/job/job_trial.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -13,7 +14,8 @@ static const char *outcome_name(enum rb_pool_outcome outcome)
 
 void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *out)
 {
-    rb_buf_printf(out, "%4s  %4s  %12s  %8s  %10s  %10s\n", "GPUs", "runs", m->job.scheduler.unit, "speed-up",
+    const struct rb_trial_unit per_run = rb_trial_unit(&m->job.trial);
+    rb_buf_printf(out, "%4s  %4s  %12s  %8s  %10s  %10s\n", per_run.many, "runs", m->job.scheduler.unit, "speed-up",
                   "start-up", "checkpoint");
     double one = 0;
     for (int i = 0; i < rb_campaign_n_runs(m->campaign);) {
@@ -35,7 +37,7 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
         if (n == 0)
             continue;
         one = gpus == 1 && sharers == 1 ? unit / n : one;
-        snprintf(width, sizeof width, sharers > 1 ? "1/%d" : "%d", sharers > 1 ? sharers : gpus);
+        snprintf(width, sizeof width, sharers > 1 ? "1/%d" : "%d", sharers > 1 ? sharers : gpus * per_run.each);
         rb_buf_printf(out, "%4s  %4d  %12s  %8.2f  %10s  %10s\n", width, n, rb_format_seconds(unit / n, text[0]),
                       one > 0 ? one * n / unit : 0.0, rb_format_seconds(startup / n, text[1]),
                       rb_format_seconds(checkpoint / n, text[2]));

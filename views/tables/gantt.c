@@ -1,6 +1,7 @@
 #include "views/tables/gantt.h"
 
 #include "base/text/units.h"
+#include "profiles/job/job_trial.h"
 #include "views/pages/markup.h"
 
 #include <math.h>
@@ -212,11 +213,11 @@ static void put_bar_title(const struct picture *p, const struct rb_gantt_bar *b)
                                        [RB_GANTT_GAVE_WAY] = "gave way",
                                        [RB_GANTT_STOPPED] = "stopped",
                                        [RB_GANTT_LOST] = "its node was lost"};
-    char from[32], took[32];
-    rb_buf_printf(p->out, "<title>%s %d, level %d: %s %lld to %lld on %d GPU%s of node %d\n%s from %s, %s</title>",
+    char from[32], took[32], on[32];
+    rb_buf_printf(p->out, "<title>%s %d, level %d: %s %lld to %lld on %s of node %d\n%s from %s, %s</title>",
                   p->g->what, b->trial, b->level, p->g->unit, (long long)b->resource_start, (long long)b->resource_end,
-                  __builtin_popcountll(b->gpus), b->gpus & (b->gpus - 1) ? "s" : "", b->node,
-                  rb_format_duration(b->end_us - b->start_us, took), rb_format_duration(b->start_us, from),
+                  rb_trial_unit_text(&(struct rb_trial_spec){.cpus = p->g->cpus}, __builtin_popcountll(b->gpus), on),
+                  b->node, rb_format_duration(b->end_us - b->start_us, took), rb_format_duration(b->start_us, from),
                   ends[b->end]);
 }
 

@@ -42,6 +42,7 @@ struct rb_gantt {
     const char *title, *subtitle;
     const char *what;       // what a bar stands for: "trial", "job"
     const char *unit;       // of resource
+    int cpus;               // of one place of a node; 0: places are GPUs
     int n_levels;
     bool has_colours;       // colour distinguishes the bars, and its strength the levels
     const struct rb_gantt_node *nodes;

@@ -1,5 +1,7 @@
 #include "views/tables/plan_table.h"
 
+#include "profiles/job/job_trial.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,14 +69,16 @@ static int busy_gpus(const struct rb_plan *plan, const struct rb_plan_stage *sta
 
 static void explain_kept(struct explanation *x, int stage, int offer, int kept)
 {
-    char name[160];
+    char name[160], all[32];
     const struct rb_plan *plan = x->plan;
     const struct rb_plan_stage *s = &plan->stages[stage];
     struct rb_buf *out = x->out;
     int gpus = rb_plan_stage_gpus_per_node(plan, s) * rb_plan_stage_node_count(s);
     rb_buf_printf(out, "   keeps %d x %s%s", kept, label(plan, offer, name, sizeof name), once(x, KEPT));
     if (busy_gpus(plan, s) < gpus)
-        rb_buf_printf(out, " (%d of %d GPUs are busy in the first wave)", busy_gpus(plan, s), gpus);
+        rb_buf_printf(out, " (%d of %s are busy in the first wave)",
+                      busy_gpus(plan, s) * rb_trial_unit(&plan->job->trial).each,
+                      rb_trial_unit_text(&plan->job->trial, gpus, all));
     rb_buf_putc(out, '\n');
 }
 
@@ -124,10 +128,10 @@ static void explain_stage(struct explanation *x, int index)
 {
     const struct rb_plan *plan = x->plan;
     const struct rb_plan_stage *s = &plan->stages[index];
-    char time[32], cost[32];
-    rb_buf_printf(x->out, "stage %d: %d trial%s to %lld %s, %d GPU%s each, %d wave%s, %s, %s\n", index, s->trials,
-                  s->trials == 1 ? "" : "s", (long long)s->resource_end, plan->job->scheduler.unit, s->gpus_per_trial,
-                  s->gpus_per_trial == 1 ? "" : "s", s->waves, s->waves == 1 ? "" : "s",
+    char time[32], cost[32], each[32];
+    rb_buf_printf(x->out, "stage %d: %d trial%s to %lld %s, %s each, %d wave%s, %s, %s\n", index, s->trials,
+                  s->trials == 1 ? "" : "s", (long long)s->resource_end, plan->job->scheduler.unit,
+                  rb_trial_unit_text(&plan->job->trial, s->gpus_per_trial, each), s->waves, s->waves == 1 ? "" : "s",
                   rb_format_duration(s->time_us.mean, time), rb_format_money(s->cost_uusd.mean, cost));
     for (int offer = 0; offer < plan->n_offers; offer++)
         explain_offer(x, index, offer);

@@ -1,15 +1,20 @@
 #include "views/tables/plan_table.h"
 
 #include "engine/core/policy.h"
+#include "profiles/job/job_trial.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct rb_text_column stage_columns[] = {
-    {"stage", true, 0}, {"trials", true, 0},   {"trained to", true, 3}, {"GPUs/trial", true, 0}, {"nodes", false, 0},
-    {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2},      {"cost p50", true, 0},   {"(p95)", true, 2},
-};
+enum { STAGE_COLUMNS = 10 };
+#define COLUMNS_WITH(per_trial)                                                                                       \
+    {                                                                                                                 \
+        {"stage", true, 0}, {"trials", true, 0}, {"trained to", true, 3}, {per_trial, true, 0}, {"nodes", false, 0},  \
+            {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2}, {"cost p50", true, 0}, {"(p95)", true, 2}, \
+    }
+static const struct rb_text_column columns_of_gpus[STAGE_COLUMNS] = COLUMNS_WITH("GPUs/trial");
+static const struct rb_text_column columns_of_cpus[STAGE_COLUMNS] = COLUMNS_WITH("CPUs/trial");
 
 // The one place of all stages; NULL: there are several.
 static const char *one_infra(const struct rb_plan *plan)
@@ -55,7 +60,7 @@ static void stage_row(const struct rb_plan *plan, int index, struct rb_text_tabl
     rb_text_table_cell(t, "%d", stage->trials);
     rb_text_table_cell(t, "%lld -> %lld %s", (long long)stage->resource_start, (long long)stage->resource_end,
                        plan->job->scheduler.unit);
-    rb_text_table_cell(t, "%d", stage->gpus_per_trial);
+    rb_text_table_cell(t, "%d", stage->gpus_per_trial * rb_trial_unit(&plan->job->trial).each);
     rb_text_table_cell(t, "%s", rb_buf_str(&nodes));
     rb_text_table_cell(t, "%d", stage->waves);
     rb_text_table_cell(t, "%s", rb_format_duration(stage->time_us.p50, text));
@@ -213,7 +218,7 @@ void rb_plan_verdict_write(const struct rb_plan *plan, const struct rb_plan_slac
 
 void rb_plan_stages_table(const struct rb_plan *plan, struct rb_text_table *out)
 {
-    rb_text_table_init(out, stage_columns, sizeof stage_columns / sizeof stage_columns[0]);
+    rb_text_table_init(out, plan->job->trial.cpus > 0 ? columns_of_cpus : columns_of_gpus, STAGE_COLUMNS);
     for (int i = 0; i < plan->n_stages; i++)
         stage_row(plan, i, out);
 }

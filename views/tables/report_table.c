@@ -171,7 +171,8 @@ static void stage_row(struct rb_text_table *t, const struct rb_node *s)
     rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "stage"));
     rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "trials"));
     rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "resource_end"));
-    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "gpus_per_trial"));
+    const char *per_trial = rb_document_member(s, "cpus_per_trial") ? "cpus_per_trial" : "gpus_per_trial";
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, per_trial));
     rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "nodes"));
     predicted_cell(t, rb_document_int(s, "predicted_time_us"), rb_format_duration);
     rb_text_table_cell(t, "%s", start >= 0 && end >= 0 ? rb_format_duration(end - start, a) : "-");
@@ -183,14 +184,15 @@ static void stage_row(struct rb_text_table *t, const struct rb_node *s)
 
 static void stages(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
-    static const struct rb_text_column columns[STAGE_COLUMNS] = {
-        {"stage", true, 0},      {"trials", true, 0},    {"trained to", true, 2},
-        {"GPUs/trial", true, 3}, {"nodes", true, 0},     {"predicted", true, 1},
-        {"time", true, 0},       {"predicted", true, 1}, {"cost", true, 0},
+    const struct rb_node *first = rb_document_items(r, "stages");
+    const char *per_trial = first && rb_document_member(first, "cpus_per_trial") ? "CPUs/trial" : "GPUs/trial";
+    const struct rb_text_column columns[STAGE_COLUMNS] = {
+        {"stage", true, 0},     {"trials", true, 0}, {"trained to", true, 2}, {per_trial, true, 3}, {"nodes", true, 0},
+        {"predicted", true, 1}, {"time", true, 0},   {"predicted", true, 1},  {"cost", true, 0},
     };
     struct rb_text_table t;
     rb_text_table_init(&t, columns, STAGE_COLUMNS - (is_free(r) ? 2 : 0));
-    for (const struct rb_node *s = rb_document_items(r, "stages"); s; s = s->next)
+    for (const struct rb_node *s = first; s; s = s->next)
         stage_row(&t, s);
     rb_buf_putc(out, '\n');
     rb_text_table_write(&t, style, out);

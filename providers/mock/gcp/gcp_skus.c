@@ -18,6 +18,8 @@ static const struct part {
 } parts[] = {
     {"N1 Predefined Instance Core", RB_GCP_SKU_CORE, 0.03},
     {"N1 Predefined Instance Ram", RB_GCP_SKU_MEMORY, 0.004},
+    {"N2 Instance Core", RB_GCP_SKU_CORE, 0.03},
+    {"N2 Instance Ram", RB_GCP_SKU_MEMORY, 0.004},
     {"A2 Instance Core", RB_GCP_SKU_CORE, 0.03},
     {"A2 Instance Ram", RB_GCP_SKU_MEMORY, 0.004},
     {"G2 Instance Core", RB_GCP_SKU_CORE, 0.025},
@@ -38,6 +40,7 @@ static const struct family {
     {"a2-megagpu-", "A2 Instance Core", "A2 Instance Ram"},
     {"g2-standard-", "G2 Instance Core", "G2 Instance Ram"},
     {"n1-", "N1 Predefined Instance Core", "N1 Predefined Instance Ram"},
+    {"n2-", "N2 Instance Core", "N2 Instance Ram"},
 };
 static const struct gpu {
     const char *accelerator, *part;
