@@ -6,7 +6,7 @@ arch=$(uname -m)
 out=$root/build-packages
 # Same commit, same bytes: the only time in a package is its commit's, no path of the builder's is in it, and no cache is asked.
 : "${SOURCE_DATE_EPOCH:=$(git -C "$root" log -1 --format=%ct)}"
-export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC CCACHE_DISABLE=1
+export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC CCACHE_DISABLE=1
 umask 022
 
 die() { echo "$(basename "$0"): $*" >&2; exit 1; }
@@ -31,16 +31,16 @@ pack() {
         gzip -9n >"$pack_to"
 }
 
-# build_tree FOLDER OPTION...: what is committed, built and installed below FOLDER/usr.
-build_tree() {
-    build_to=$1
-    shift
+# build FOLDER "OPTION..." TARGET...: what is committed, built in that folder.
+build() {
+    build_in=$1 build_options=$2
+    shift 2
     mkdir -p "$work/source"
     git -C "$root" archive HEAD | tar x -C "$work/source"
-    CFLAGS="-O2 -g -ffile-prefix-map=$work/source=. -ffile-prefix-map=../=" meson setup "$work/build" "$work/source" --prefix=/usr --libdir=lib \
-        --buildtype=plain -Dtests=false "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; die "meson setup failed"; }
-    ninja -C "$work/build" >"$work/log" 2>&1 || { cat "$work/log" >&2; die "the build failed"; }
-    meson install -C "$work/build" --no-rebuild --strip --destdir "$build_to" >/dev/null
+    # shellcheck disable=SC2086
+    CFLAGS="-O2 -ffile-prefix-map=$work/source=. -ffile-prefix-map=../source=." meson setup "$build_in" "$work/source" --prefix=/usr \
+        --buildtype=plain -Dtests=false $build_options >"$work/log" 2>&1 || { cat "$work/log" >&2; die "meson setup failed"; }
+    ninja -C "$build_in" "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; die "the build failed"; }
 }
 
 # libraries PROGRAM...: the shared libraries that these load, but for those of glibc, one path a line.
