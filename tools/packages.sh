@@ -3,7 +3,7 @@
 BUILD_PACKAGES="gcc meson ninja-build pkg-config duktape-dev libcjson-dev libcurl4-openssl-dev libexpat1-dev libgsl-dev
     libmicrohttpd-dev libqhull-dev libsqlite3-dev libssl-dev libuv1-dev libyaml-dev zlib1g-dev libcmocka-dev"
 RUN_PACKAGES="openssh-client openssh-server python3 python3-sklearn curl ca-certificates"
-TEST_PACKAGES="patch awscli chromium chromium-driver python3-selenium python3-boto3 python3-google-auth python3-jsonschema python3-libcloud procps
+TEST_PACKAGES="patch patchelf apt-utils gpg minisign awscli chromium chromium-driver python3-selenium python3-boto3 python3-google-auth python3-jsonschema python3-libcloud procps
     munge slurm-client slurm-wlm-basic-plugins slurm-wlm-jwt-plugin slurmctld slurmd slurmrestd fish g++ make mandoc zsh"
 
 # install_packages "a b c": installs those that are missing, as root or through sudo, saying so.
