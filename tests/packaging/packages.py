@@ -405,6 +405,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--packages")
+    parser.add_argument("--sanitizer", default="none")
     known, rest = parser.parse_known_args()
+    if known.sanitizer != "none":
+        print("built with -fsanitize=%s: no one packages such programs" % known.sanitizer)
+        sys.exit(77)
     BIN, PACKAGES = os.path.abspath(known.bin), known.packages and os.path.abspath(known.packages)
     unittest.main(argv=sys.argv[:1] + rest)
