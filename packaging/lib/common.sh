@@ -28,7 +28,7 @@ pack() {
     pack_to=$1
     shift
     tar --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w -c "$@" |
-        gzip -9n >"$pack_to"
+        gzip -n >"$pack_to"
 }
 
 # build FOLDER "OPTION..." TARGET...: what is committed, built in that folder.
