@@ -4,6 +4,7 @@
 #include "base/text/buf.h"
 #include "executor/journal/journal_sent.h"
 #include "executor/journal/run_lock.h"
+#include "profiles/store/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,10 +96,14 @@ static bool check_schema(struct rb_journal *j, const char *path, struct rb_err *
     sqlite3_finalize(st);
     if (version < RB_JOURNAL_SCHEMA) // there never was an older one
         return rb_journal_damaged(path, "it is empty, or none of ours", "", err);
-    return version == RB_JOURNAL_SCHEMA ||
-           rb_err_set(err, RB_E_JOURNAL_VERSION,
-                      "%s: expected a journal of version %d, got version %d; use the newer rbrun that wrote it", path,
-                      RB_JOURNAL_SCHEMA, version);
+    if (version == RB_JOURNAL_SCHEMA)
+        return true;
+    RB_AUTO(rb_buf_finish) struct rb_buf writer = RB_BUF_INIT;
+    rb_writer_name(j->db, &writer);
+    return rb_err_set(err, RB_E_JOURNAL_VERSION,
+                      "%s: expected a journal of version %d, got version %d, written by %s; use that rbrun or a later "
+                      "one (this is " RB_VERSION ")",
+                      path, RB_JOURNAL_SCHEMA, version, rb_buf_str(&writer));
 }
 
 static bool open_db(const char *path, int flags, struct rb_journal *j, struct rb_err *err)
@@ -124,7 +129,7 @@ static bool fill(struct rb_journal *j, const struct rb_journal_meta *meta, struc
                                    meta->plan_sha256, meta->owner, (long long)meta->started_unix_us,
                                    (long long)meta->deadline_us, (long long)meta->budget_uusd);
     const bool ok = exec(j, "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", err) && exec(j, schema, err) &&
-                    exec(j, insert, err) && exec(j, rb_buf_str(&version), err) && exec(j, "COMMIT", err);
+                    exec(j, RB_WRITER_RECORD, err) && exec(j, insert, err) && exec(j, rb_buf_str(&version), err) && exec(j, "COMMIT", err);
     sqlite3_free(insert);
     return ok;
 }

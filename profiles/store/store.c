@@ -1,6 +1,7 @@
 // The file itself: where it is, its tables, who may open it, transactions. store_samples.c reads and writes the tables;
 // store_fit.c makes fits.
 #include "profiles/store/store_sql.h"
+#include "profiles/store/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,10 +134,12 @@ static bool check_schema(struct rb_store *s, int *out_version, struct rb_err *er
                              "a sqlite database of another program, not a profile store: name another file with --db");
     }
     if (version > RB_STORE_SCHEMA) {
+        RB_AUTO(rb_buf_finish) struct rb_buf writer = RB_BUF_INIT;
+        rb_writer_name(s->db, &writer);
         return rb_err_set_at(err, RB_E_STORE_NEWER, place, NULL,
-                             "was written by a newer version (schema %lld, this program knows %d): upgrade, or use "
-                             "another --db",
-                             (long long)version, RB_STORE_SCHEMA);
+                             "was written by %s (schema %lld, this program, " RB_VERSION
+                             ", reads up to %d): upgrade, or use another --db",
+                             rb_buf_str(&writer), (long long)version, RB_STORE_SCHEMA);
     }
     if (version < 0 || (n_objects > 0 && !ours)) {
         return rb_err_set_at(err, RB_E_STORE_FOREIGN, place, NULL,
@@ -163,7 +166,8 @@ static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
     // checked again inside the transaction: another command may have been first
     const bool made =
         check_schema(s, &version, err) &&
-        (version == RB_STORE_SCHEMA || (exec(s, version == 0 ? schema : STEP_TABLE, err) && exec(s, mark, err)));
+        (version == RB_STORE_SCHEMA || (exec(s, version == 0 ? schema : STEP_TABLE, err) &&
+                                        exec(s, RB_WRITER_RECORD, err) && exec(s, mark, err)));
     if (!made) {
         rb_store_rollback(s);
         return false;

@@ -98,9 +98,12 @@ static void a_newer_version_is_refused(void **state)
 {
     struct world *w = *state;
     rb_store_close(open_store(w, false));
-    execute(w->db, "PRAGMA user_version=7");
-    assert_refused(w, false, RB_ERR_INVALID, "newer version (schema 7, this program knows 2): upgrade");
-    assert_refused(w, true, RB_ERR_INVALID, "newer version");
+    execute(w->db, "PRAGMA user_version=7; UPDATE writer SET version = '9.0.1'");
+    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 2)");
+    execute(w->db, "UPDATE writer SET version = '9 ways to \x1b[31m mislead'");
+    assert_refused(w, true, RB_ERR_INVALID, "written by a newer version (schema 7");
+    execute(w->db, "DROP TABLE writer");
+    assert_refused(w, true, RB_ERR_INVALID, "written by a newer version (schema 7");
 }
 
 // What a program before "what a run told about its steps" wrote: read as it is, and brought up to date by a writer.
