@@ -29,7 +29,8 @@ void rb_gp_fit_update(struct rb_gp_fit *fit, const struct rb_history *h);
 // Which of the first n results a model keeps, ascending: all, or half of RB_GP_KEPT the best at the highest levels and
 // half chosen by the seed. out [RB_GP_KEPT]; returns how many.
 int rb_gp_keep(const struct rb_history *h, int n, uint64_t seed, int *out);
-// Normal scores of the first n results, all levels together. out [n].
+// Normal scores of the first n results, all levels together, less what trials gain on average on the way to a level: what
+// is left says how good a configuration is. out [n].
 void rb_gp_scores(const struct rb_history *h, int n, struct rb_arena *arena, double *out);
 
 #endif

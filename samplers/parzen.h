@@ -15,7 +15,7 @@ struct rb_parzen {
     int n_dims;
     int n;                      // kernels; the last is the prior's
     double *mu;                 // [n_dims][n]; of a choice: its cell
-    double *sd;                 // [n_dims][n]
+    double *sd, *inverse_sd;    // [n_dims][n]
     double *log_weight;         // [n]; of continuous coordinates' normalisation, too
     double *share;              // [n]: weights that sum to 1
     double ***masses;           // [n_dims][n_cells]: ln of the mass in a cell [n], computed when first used

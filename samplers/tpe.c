@@ -16,6 +16,7 @@
 #define N_CANDIDATES 24
 #define GOOD_SHARE   0.15
 #define MOST_GOOD    25
+#define MOST_BAD     400 // the newest; more cost time and change little
 
 enum { LIAR, COST, N_RULES };
 static const char *const costs[] = {"aware", "blind", NULL};
@@ -116,7 +117,7 @@ static void split_trials(const struct tpe *t, const struct rb_history *h, struct
     for (int i = 0; i < s->n_ranked && i < count_good(s->n_ranked); i++)
         is_good[best[i]] = true;
     for (int i = 0; i < h->n_trials; i++)
-        if (t->liar || h->trials[i].last_result >= 0)
+        if (is_good[i] || (i >= h->n_trials - MOST_BAD && (t->liar || h->trials[i].last_result >= 0)))
             put(s, is_good[i], h->trials[i].u, 1);
 }
 
