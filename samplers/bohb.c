@@ -16,9 +16,13 @@
 #define LEAST_DENSITY   1e-32
 #define PERIOD          3
 
+enum { START, N_RULES };
+static const struct rb_setting_rule rules[N_RULES] = {[START] = RB_RULE_START};
+
 struct bohb {
     struct rb_sampler_setup setup;
     struct rb_quasi *points;
+    int start;
 };
 
 struct density {
@@ -30,11 +34,11 @@ struct density {
 static bool bohb_create(const struct rb_sampler_setup *setup, const double *options, void **out_state,
                         struct rb_err *err)
 {
-    (void)options;
     (void)err;
     struct bohb *b = rb_xcalloc(1, sizeof *b);
     b->setup = *setup;
     b->points = rb_quasi_new(setup->coordinates->n, setup->seed);
+    b->start = (int)options[START];
     *out_state = b;
     return true;
 }
@@ -145,7 +149,7 @@ static void bohb_propose(void *state, const struct rb_history *history, const st
     struct density good, bad;
     struct rb_stream random;
     int *best = rb_arena_array(arena, (size_t)history->n_trials, sizeof *best);
-    if (rb_draws_propose_start(b->points, &b->setup, history, ask, RB_START_RESULTS, arena, out))
+    if (rb_draws_propose_start(b->points, &b->setup, history, ask, b->start, arena, out))
         return;
     const int level = rb_history_compared_level(history, c->n + 1);
     const int n = level < 0 ? 0 : rb_history_best(history, level, best);
@@ -175,6 +179,8 @@ static void bohb_propose(void *state, const struct rb_history *history, const st
 const struct rb_sampler rb_sampler_bohb = {
     .name = "bohb",
     .summary = "the model of BOHB: kernel densities of good and bad configurations",
+    .rules = rules,
+    .n_rules = N_RULES,
     .create = bohb_create,
     .destroy = bohb_destroy,
     .propose = bohb_propose,

@@ -4,6 +4,12 @@
 
 #include "samplers/sampler.h"
 
+#define RB_RULE_COST \
+    {.key = "cost", .kind = RB_SETTING_CHOICE, .choices = rb_cost_names, \
+     .summary = "prefer configurations that train fast, while most of the budget is left"}
+
+extern const char *const rb_cost_names[]; // "aware", "blind"
+
 struct rb_cost {
     const struct rb_coordinates *coordinates;
     int n_features;

@@ -22,13 +22,12 @@
 #define MOST_RECALLED 25
 #define LEAST_AT_LEVEL 5
 
-enum { LIAR, COST, N_RULES };
-static const char *const costs[] = {"aware", "blind", NULL};
+enum { START, LIAR, COST, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
+    [START] = RB_RULE_START,
     [LIAR] = {.key = "liar", .kind = RB_SETTING_BOOL, .fallback = 1,
               .summary = "trials that train count as if they had their predicted score, so that parallel ones differ"},
-    [COST] = {.key = "cost", .kind = RB_SETTING_CHOICE, .choices = costs,
-              .summary = "prefer configurations that train fast, while most of the budget is left"},
+    [COST] = RB_RULE_COST,
 };
 
 struct gp {
@@ -37,6 +36,7 @@ struct gp {
     struct rb_gp_fit fit;
     struct rb_gp model;
     int n_fits;                 // of the hyperparameters in the model
+    int start;
     bool liar, cost_aware;
 };
 
@@ -46,6 +46,7 @@ static bool gp_create(const struct rb_sampler_setup *setup, const double *option
     struct gp *g = rb_xcalloc(1, sizeof *g);
     g->setup = *setup;
     g->points = rb_quasi_new(setup->coordinates->n, setup->seed);
+    g->start = (int)options[START];
     g->liar = options[LIAR] > 0;
     g->cost_aware = !(options[COST] > 0);
     rb_gp_fit_init(&g->fit, setup->coordinates, setup->levels, setup->n_levels, setup->seed);
@@ -259,7 +260,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     struct rb_cost cost = {0};
     struct rb_stream random;
     int kept[RB_GP_KEPT], n;
-    if (rb_draws_propose_start(g->points, &g->setup, history, ask, RB_START_RESULTS, arena, out))
+    if (rb_draws_propose_start(g->points, &g->setup, history, ask, g->start, arena, out))
         return;
     rb_gp_fit_update(&g->fit, history);
     if (rb_draws_is_random_turn(g->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {

@@ -18,18 +18,18 @@
 #define MOST_GOOD    25
 #define MOST_BAD     400 // the newest; more cost time and change little
 
-enum { LIAR, COST, N_RULES };
-static const char *const costs[] = {"aware", "blind", NULL};
+enum { START, LIAR, COST, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
+    [START] = RB_RULE_START,
     [LIAR] = {.key = "liar", .kind = RB_SETTING_BOOL, .fallback = 1,
               .summary = "trials without a result count as bad, so that parallel ones differ"},
-    [COST] = {.key = "cost", .kind = RB_SETTING_CHOICE, .choices = costs,
-              .summary = "prefer configurations that train fast, while most of the budget is left"},
+    [COST] = RB_RULE_COST,
 };
 
 struct tpe {
     struct rb_sampler_setup setup;
     struct rb_quasi *points;
+    int start;
     bool liar, cost_aware;
 };
 
@@ -40,6 +40,7 @@ static bool tpe_create(const struct rb_sampler_setup *setup, const double *optio
     struct tpe *t = rb_xcalloc(1, sizeof *t);
     t->setup = *setup;
     t->points = rb_quasi_new(setup->coordinates->n, setup->seed);
+    t->start = (int)options[START];
     t->liar = options[LIAR] > 0;
     t->cost_aware = !(options[COST] > 0);
     *out_state = t;
@@ -195,7 +196,7 @@ static void tpe_propose(void *state, const struct rb_history *history, const str
     struct split split;
     struct rb_cost cost = {0};
     struct rb_stream random;
-    if (rb_draws_propose_start(t->points, &t->setup, history, ask, RB_START_RESULTS, arena, out))
+    if (rb_draws_propose_start(t->points, &t->setup, history, ask, t->start, arena, out))
         return;
     if (rb_draws_is_random_turn(t->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {
         rb_draws_propose_random(arena, out, "one trial in eight stays random");
