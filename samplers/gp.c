@@ -8,6 +8,7 @@
 #include "samplers/cost.h"
 #include "samplers/draws.h"
 #include "samplers/gp_fit.h"
+#include "samplers/gp_region.h"
 #include "samplers/normal.h"
 
 #include <limits.h>
@@ -229,15 +230,19 @@ static void move(const struct gp *g, const double *from, double step, struct rb_
     }
 }
 
-static const double **make_candidates(const struct gp *g, const struct incumbents *best, struct rb_stream *s,
-                                      struct rb_arena *arena, int *out_n)
+static const double **make_candidates(const struct gp *g, const struct rb_history *h, const struct incumbents *best,
+                                      struct rb_stream *s, struct rb_arena *arena, int *out_n)
 {
     const struct rb_coordinates *c = g->setup.coordinates;
+    const bool in_region = c->n >= RB_REGION_LEAST_COORDINATES && best->n > 0;
+    const double length = in_region ? rb_region_length(h) : 0;
     const int n = N_UNIFORM + (best->n > 0 ? N_LOCAL : 0);
     const double **all = rb_arena_array(arena, (size_t)n, sizeof *all);
     for (int i = 0; i < n; i++) {
         double *u = rb_arena_array(arena, (size_t)c->n, sizeof *u);
-        if (i < N_UNIFORM)
+        if (i < N_UNIFORM && in_region)
+            rb_region_draw(c, &g->model.hyper, best->u[0], length, s, u);
+        else if (i < N_UNIFORM)
             for (int j = 0; j < c->n; j++)
                 u[j] = rb_stream_uniform(s);
         else
@@ -275,7 +280,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     if (g->cost_aware)
         rb_cost_fit(&cost, c, history, ask, arena);
     rb_draws_init(&random, g->setup.seed, RB_FOR_PROPOSAL, (uint32_t)ask->trial);
-    const double **candidates = make_candidates(g, &best, &random, arena, &n);
+    const double **candidates = make_candidates(g, history, &best, &random, arena, &n);
     double *mean = rb_arena_array(arena, (size_t)n, sizeof *mean), *sd = rb_arena_array(arena, (size_t)n, sizeof *sd);
     rb_gp_predict(&g->model, candidates, n, history->n_levels - 1, mean, sd);
     const double target = best.n > 0 ? best.mean[0] : 0;
@@ -290,7 +295,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     }
     memcpy(out->u, candidates[chosen], (size_t)c->n * sizeof *out->u);
     out->reason = rb_arena_printf(
-        arena, "predicted at %lld: better than %.3g %% of all results (%.3g to %.3g %%); the best known: %.3g %%",
+        arena, "predicted at %lld: better than %.3g %% of all so far (%.3g to %.3g %%); the best known: %.3g %%",
         (long long)history->levels[history->n_levels - 1], 100 * rb_normal_cdf(mean[chosen]),
         100 * rb_normal_cdf(mean[chosen] - sd[chosen]), 100 * rb_normal_cdf(mean[chosen] + sd[chosen]),
         100 * rb_normal_cdf(target));

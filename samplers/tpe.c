@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N_CANDIDATES 24
 #define GOOD_SHARE   0.15
@@ -167,25 +168,33 @@ static bool applies(const struct rb_coordinates *c, const struct group *g, const
     return g->n_dims > 0 && rb_coordinates_apply(c, u, g->dims[0]);
 }
 
-// A candidate's coordinates from the good densities, parents first; returns ln good - ln bad.
-static double draw_candidate(const struct rb_coordinates *c, struct group *groups, struct rb_stream *random, double *u)
-{
-    double ratio = 0;
-    for (int i = 0; i < c->n; i++)
-        u[i] = NAN;
-    for (int g = 0; g < c->n_groups; g++)
-        if (applies(c, &groups[g], u)) {
-            rb_parzen_draw(&groups[g].good, random, u);
-            ratio += rb_parzen_log_density(&groups[g].good, u) - rb_parzen_log_density(&groups[g].bad, u);
-        }
-    return ratio;
-}
-
 // ln of the expected improvement up to a constant: 1 / (gamma + (1 - gamma) bad / good).
 static double log_improvement(double ratio)
 {
     const double x = log(1 - GOOD_SHARE) - log(GOOD_SHARE) - ratio; // ln of the second term over the first
     return -(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)));
+}
+
+// The best of a few draws of the group's coordinates from their good density; the others stay as they are. Returns ln good -
+// ln bad. Each group is decided by itself, after its parents: a sum over groups would prefer configurations that have many.
+static double choose_group(const struct tpe *t, struct group *g, const struct rb_cost *cost, struct rb_stream *random,
+                           struct rb_arena *arena, double *u)
+{
+    double *candidate = rb_arena_array(arena, (size_t)t->setup.coordinates->n, sizeof *candidate);
+    double best = -INFINITY, best_ratio = 0;
+    memcpy(candidate, u, (size_t)t->setup.coordinates->n * sizeof *u);
+    for (int i = 0; i < N_CANDIDATES; i++) {
+        rb_parzen_draw(&g->good, random, candidate);
+        const double ratio = rb_parzen_log_density(&g->good, candidate) - rb_parzen_log_density(&g->bad, candidate);
+        const double value = cost->weights ? log_improvement(ratio) - rb_cost_penalty(cost, candidate) : ratio;
+        if (i > 0 && !(value > best))
+            continue;
+        best = value;
+        best_ratio = ratio;
+        for (int j = 0; j < g->n_dims; j++)
+            u[g->dims[j]] = candidate[g->dims[j]];
+    }
+    return best_ratio;
 }
 
 static void tpe_propose(void *state, const struct rb_history *history, const struct rb_ask *ask,
@@ -207,18 +216,13 @@ static void tpe_propose(void *state, const struct rb_history *history, const str
     if (t->cost_aware)
         rb_cost_fit(&cost, c, history, ask, arena);
     rb_draws_init(&random, t->setup.seed, RB_FOR_PROPOSAL, (uint32_t)ask->trial);
-    double *u = rb_arena_array(arena, (size_t)c->n, sizeof *u), best = -INFINITY, best_ratio = 0;
-    for (int i = 0; i < N_CANDIDATES; i++) {
-        const double ratio = draw_candidate(c, groups, &random, u);
-        const double value = cost.weights ? log_improvement(ratio) - rb_cost_penalty(&cost, u) : ratio;
-        if (i > 0 && !(value > best))
-            continue;
-        best = value;
-        best_ratio = ratio;
-        for (int j = 0; j < c->n; j++)
-            out->u[j] = u[j];
-    }
-    out->reason = rb_arena_printf(arena, "%.3g times as dense among %d good trials as among %d others", exp(best_ratio),
+    double ratio = 0;
+    for (int i = 0; i < c->n; i++)
+        out->u[i] = NAN;
+    for (int g = 0; g < c->n_groups; g++)
+        if (applies(c, &groups[g], out->u))
+            ratio += choose_group(t, &groups[g], &cost, &random, arena, out->u);
+    out->reason = rb_arena_printf(arena, "%.3g times as dense among %d good trials as among %d others", exp(ratio),
                                   split.n_good, split.n_bad);
 }
 
