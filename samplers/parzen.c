@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define NEWEST     25 // points of full weight
+#define LEAST_WIDTH 0.2 // times n^(-1/(d+4))
 #define FEW_CELLS  64 // with more, a cell's mass is its width times the density
 #define BEYOND     8.3 // standard deviations: nothing is left in double precision
 #define LEAST_MASS 1e-300
@@ -43,7 +44,8 @@ static int compare_places(const void *a, const void *b)
     return x->mu < y->mu ? -1 : x->mu > y->mu ? 1 : (x->index > y->index) - (x->index < y->index);
 }
 
-// The larger gap to a neighbour; the first and the last have their inner gap only, and one alone that to an end.
+// At least Scott's width: in many dimensions the gaps of many points are so small that their kernels would cover nothing, and
+// only the good points would count. Else the larger gap to a neighbour; the first and the last have their inner gap only, and one alone that to an end.
 static double gap_at(const struct place *sorted, int m, int i)
 {
     const double below = i > 0 ? sorted[i].mu - sorted[i - 1].mu : sorted[i].mu;
@@ -60,7 +62,7 @@ static void set_widths(struct rb_parzen *p, int dim, struct place *scratch)
     const int m = p->n - 1;
     const double *mu = row_of(p->mu, p, dim);
     double *sd = row_of(p->sd, p, dim);
-    const double least = 1.0 / (m + 2 < 100 ? m + 2 : 100);
+    const double least = LEAST_WIDTH * pow(m, -1.0 / (p->n_dims + 4));
     for (int i = 0; i < m; i++)
         scratch[i] = (struct place){mu[i], i};
     qsort(scratch, (size_t)m, sizeof *scratch, compare_places);

@@ -2,8 +2,8 @@
 // whole configurations, not of one parameter after the other; parameters that apply only sometimes have densities of their
 // own, from the trials where they apply.
 // Source: Bergstra et al., NIPS'11; multivariate and constant liar as in Optuna. Two changes: good means the best 15 % at the
-// highest level with enough results (not the best of all levels, which are those that were promoted), and widths are gaps to
-// neighbours also in the multivariate density.
+// highest level with enough results (not the best of all levels, which are those that were promoted), and widths of kernels are
+// the gaps to neighbours as in 2011, with Optuna's multivariate width as their least.
 #include "samplers/samplers.h"
 
 #include "samplers/cost.h"
