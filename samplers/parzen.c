@@ -112,6 +112,7 @@ void rb_parzen_init(struct rb_parzen *p, const struct rb_coordinates *c, const i
     p->log_weight = rb_arena_array(arena, (size_t)p->n, sizeof *p->log_weight);
     p->share = rb_arena_array(arena, (size_t)p->n, sizeof *p->share);
     p->masses = rb_arena_array(arena, (size_t)n_dims, sizeof *p->masses);
+    p->edges = rb_arena_array(arena, (size_t)n_dims, sizeof *p->edges);
     struct place *scratch = rb_arena_array(arena, (size_t)n, sizeof *scratch);
     set_weights(p, weights);
     for (int d = 0; d < n_dims; d++) {
@@ -121,10 +122,12 @@ void rb_parzen_init(struct rb_parzen *p, const struct rb_coordinates *c, const i
         mu[n] = is_choice(p, d) ? -1 : 0.5;
         set_widths(p, d, scratch);
         row_of(p->sd, p, d)[n] = 1;
-        if (is_continuous(p, d))
+        if (is_continuous(p, d)) {
             normalise_continuous(p, d);
-        else
+        } else {
             p->masses[d] = rb_arena_array(arena, (size_t)c->items[dims[d]].n_cells, sizeof *p->masses[d]);
+            p->edges[d] = rb_arena_array(arena, (size_t)c->items[dims[d]].n_cells + 1, sizeof *p->edges[d]);
+        }
     }
 }
 
@@ -141,18 +144,29 @@ static double choice_mass(const struct rb_parzen *p, int dim, int kernel, int ce
     return given < 0 ? prior : ((given == cell) + spread * prior) / (1 + spread);
 }
 
-static double cell_mass(const struct rb_parzen *p, int dim, int kernel, int cell)
+// The mass of every kernel's normal below the edge at which a cell begins. Neighbouring cells share it.
+static const double *below_edge(struct rb_parzen *p, int dim, int cell)
 {
-    const double mu = row_of(p->mu, p, dim)[kernel], sd = row_of(p->sd, p, dim)[kernel];
-    const double low = (rb_coordinates_edge(p->coordinates, p->dims[dim], cell) - mu) / sd;
-    const double high = (rb_coordinates_edge(p->coordinates, p->dims[dim], cell + 1) - mu) / sd;
-    if (low > BEYOND || high < -BEYOND)
-        return LEAST_MASS;
-    if (low < -BEYOND && high > BEYOND)
-        return 1;
-    // from the side where nothing cancels
-    const double mass = low > 0 ? rb_normal_cdf(-low) - rb_normal_cdf(-high) : rb_normal_cdf(high) - rb_normal_cdf(low);
-    return fmax(LEAST_MASS, mass / rb_truncated_mass(mu, sd));
+    double **kept = &p->edges[dim][cell];
+    if (*kept)
+        return *kept;
+    const double *mu = row_of(p->mu, p, dim), *sd = row_of(p->sd, p, dim);
+    const double edge = rb_coordinates_edge(p->coordinates, p->dims[dim], cell);
+    *kept = rb_arena_array(p->arena, (size_t)p->n, sizeof **kept);
+    for (int i = 0; i < p->n; i++) {
+        const double z = (edge - mu[i]) / sd[i];
+        (*kept)[i] = z > BEYOND ? 1 : z < -BEYOND ? 0 : rb_normal_cdf(z);
+    }
+    return *kept;
+}
+
+static void set_cell_masses(struct rb_parzen *p, int dim, int cell, double *out)
+{
+    const double *low = below_edge(p, dim, cell), *high = below_edge(p, dim, cell + 1);
+    const double *first = below_edge(p, dim, 0);
+    const double *last = below_edge(p, dim, p->coordinates->items[p->dims[dim]].n_cells);
+    for (int i = 0; i < p->n; i++)
+        out[i] = log(fmax(LEAST_MASS, (high[i] - low[i]) / (last[i] - first[i])));
 }
 
 static const double *log_masses(struct rb_parzen *p, int dim, int cell)
@@ -161,8 +175,10 @@ static const double *log_masses(struct rb_parzen *p, int dim, int cell)
     if (*kept)
         return *kept;
     *kept = rb_arena_array(p->arena, (size_t)p->n, sizeof **kept);
-    for (int i = 0; i < p->n; i++)
-        (*kept)[i] = log(is_choice(p, dim) ? choice_mass(p, dim, i, cell) : cell_mass(p, dim, i, cell));
+    if (!is_choice(p, dim))
+        set_cell_masses(p, dim, cell, *kept);
+    for (int i = 0; i < p->n && is_choice(p, dim); i++)
+        (*kept)[i] = log(choice_mass(p, dim, i, cell));
     return *kept;
 }
 

@@ -19,6 +19,7 @@ struct rb_parzen {
     double *log_weight;         // [n]; of continuous coordinates' normalisation, too
     double *share;              // [n]: weights that sum to 1
     double ***masses;           // [n_dims][n_cells]: ln of the mass in a cell [n], computed when first used
+    double ***edges;            // [n_dims][n_cells + 1]: the mass below a cell's edge [n], likewise
     struct rb_arena *arena;
 };
 

@@ -17,7 +17,7 @@
 #define N_CANDIDATES 24
 #define GOOD_SHARE   0.15
 #define MOST_GOOD    25
-#define MOST_BAD     400 // the newest; more cost time and change little
+#define MOST_BAD     300 // the newest; more cost time and change little
 
 enum { START, LIAR, COST, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
