@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define N_CANDIDATES    64
-#define WIDER           3.0   // bandwidths of the moves
+#define WIDER           3.0 // bandwidths of the moves
 #define LEAST_BANDWIDTH 1e-3
 #define LEAST_DENSITY   1e-32
 #define PERIOD          3
@@ -172,8 +172,9 @@ static void bohb_propose(void *state, const struct rb_history *history, const st
             out->u[j] = u[j];
     }
     rb_coordinates_settle(c, out->u);
-    out->reason = rb_arena_printf(arena, "%.3g times as dense among the best %d as among the worst %d of %d trials at %lld",
-                                  1 / least, good.n, bad.n, n, (long long)history->levels[level]);
+    out->reason =
+        rb_arena_printf(arena, "%.3g times as dense among the best %d as among the worst %d of %d trials at %lld",
+                        1 / least, good.n, bad.n, n, (long long)history->levels[level]);
 }
 
 const struct rb_sampler rb_sampler_bohb = {

@@ -12,8 +12,8 @@
 const char *const rb_cost_names[] = {"aware", "blind", NULL};
 
 struct times {
-    double *x;   // [n][n_features]
-    double *y;   // [n] ln seconds
+    double *x; // [n][n_features]
+    double *y; // [n] ln seconds
     int n;
 };
 

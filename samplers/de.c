@@ -15,7 +15,11 @@
 
 enum { POPULATION, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
-    [POPULATION] = {.key = "population", .kind = RB_SETTING_INT, .min = 4, .max = 1000, .fallback = 10,
+    [POPULATION] = {.key = "population",
+                    .kind = RB_SETTING_INT,
+                    .min = 4,
+                    .max = 1000,
+                    .fallback = 10,
                     .summary = "members at each level"},
 };
 
@@ -132,7 +136,8 @@ static void de_propose(void *state, const struct rb_history *history, const stru
     const int n = population(d, history, level, slots);
     const int n_candidates = find_parents(d, history, level, slots, n, candidates);
     if (n == 0 || n_candidates < N_PARENTS || rb_draws_is_random_turn(d->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {
-        rb_draws_propose_random(arena, out, n_candidates < N_PARENTS ? "too few parents with results" : "one trial in eight stays random");
+        rb_draws_propose_random(
+            arena, out, n_candidates < N_PARENTS ? "too few parents with results" : "one trial in eight stays random");
         return;
     }
     rb_draws_init(&random, d->setup.seed, RB_FOR_PROPOSAL, (uint32_t)ask->trial);

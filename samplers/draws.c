@@ -37,6 +37,7 @@ bool rb_draws_propose_start(struct rb_quasi *q, const struct rb_sampler_setup *s
     rb_quasi_point(q, (uint32_t)ask->trial, out->u);
     rb_coordinates_settle(setup->coordinates, out->u);
     out->origin = "start";
-    out->reason = rb_arena_printf(arena, "%d of %d results that the model needs; points that fill the space evenly", n, least);
+    out->reason =
+        rb_arena_printf(arena, "%d of %d results that the model needs; points that fill the space evenly", n, least);
     return true;
 }

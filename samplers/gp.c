@@ -16,17 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_UNIFORM  300
-#define N_LOCAL    300
-#define N_AROUND   10  // the best configurations that local candidates are near
-#define MOST_TRAIN 40  // trials that train now
-#define MOST_RECALLED 25
+#define N_UNIFORM      300
+#define N_LOCAL        300
+#define N_AROUND       10 // the best configurations that local candidates are near
+#define MOST_TRAIN     40 // trials that train now
+#define MOST_RECALLED  25
 #define LEAST_AT_LEVEL 5
 
 enum { START, LIAR, COST, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
     [START] = RB_RULE_START,
-    [LIAR] = {.key = "liar", .kind = RB_SETTING_BOOL, .fallback = 1,
+    [LIAR] = {.key = "liar",
+              .kind = RB_SETTING_BOOL,
+              .fallback = 1,
               .summary = "trials that train count as if they had their predicted score, so that parallel ones differ"},
     [COST] = RB_RULE_COST,
 };
@@ -36,7 +38,7 @@ struct gp {
     struct rb_quasi *points;
     struct rb_gp_fit fit;
     struct rb_gp model;
-    int n_fits;                 // of the hyperparameters in the model
+    int n_fits; // of the hyperparameters in the model
     int start;
     bool liar, cost_aware;
 };
@@ -51,8 +53,7 @@ static bool gp_create(const struct rb_sampler_setup *setup, const double *option
     g->liar = options[LIAR] > 0;
     g->cost_aware = !(options[COST] > 0);
     rb_gp_fit_init(&g->fit, setup->coordinates, setup->levels, setup->n_levels, setup->seed);
-    rb_gp_init(&g->model, setup->coordinates, setup->levels, setup->n_levels,
-               RB_GP_KEPT + MOST_RECALLED + MOST_TRAIN);
+    rb_gp_init(&g->model, setup->coordinates, setup->levels, setup->n_levels, RB_GP_KEPT + MOST_RECALLED + MOST_TRAIN);
     *out_state = g;
     return true;
 }
@@ -167,7 +168,7 @@ static void build(struct gp *g, const struct rb_history *h, const int *kept, int
 // ---- candidates
 
 struct incumbents {
-    const double *u[N_AROUND];  // observed configurations, best first by their mean at the last level
+    const double *u[N_AROUND]; // observed configurations, best first by their mean at the last level
     double mean[N_AROUND];
     int n;
 };
@@ -189,8 +190,8 @@ static void insert(struct incumbents *best, const double *u, double mean)
     best->mean[at] = mean;
 }
 
-static void find_best(const struct gp *g, const struct rb_history *h, const int *kept, int n_kept, struct rb_arena *arena,
-                      struct incumbents *out)
+static void find_best(const struct gp *g, const struct rb_history *h, const int *kept, int n_kept,
+                      struct rb_arena *arena, struct incumbents *out)
 {
     const size_t most = RB_GP_KEPT + MOST_RECALLED;
     const double **u = rb_arena_array(arena, most, sizeof *u);
@@ -287,7 +288,8 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     double most = -INFINITY;
     int chosen = 0;
     for (int i = 0; i < n; i++) {
-        const double value = rb_log_expected_improvement(mean[i], sd[i], target) - rb_cost_penalty(&cost, candidates[i]);
+        const double value =
+            rb_log_expected_improvement(mean[i], sd[i], target) - rb_cost_penalty(&cost, candidates[i]);
         if (value > most) {
             most = value;
             chosen = i;

@@ -6,16 +6,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_FIT    10  // results
-#define GROWTH       1.3
-#define N_DRAWS      17  // the last optimum, then by turns near it and from the prior
-#define STEP         1   // draws a proposal
-#define SMALL        40  // results up to which a fit is cheap enough to be made at once
-#define DELAY        24  // results until a larger one takes effect
-#define NEAR_SD      0.3 // of logarithms around the last optimum
-#define LENGTH_SD    0.8
-#define NOISE_LN     (-2.302585092994046) // ln .1
-#define NOISE_SD     0.7
+#define FIRST_FIT 10 // results
+#define GROWTH    1.3
+#define N_DRAWS   17  // the last optimum, then by turns near it and from the prior
+#define STEP      1   // draws a proposal
+#define SMALL     40  // results up to which a fit is cheap enough to be made at once
+#define DELAY     24  // results until a larger one takes effect
+#define NEAR_SD   0.3 // of logarithms around the last optimum
+#define LENGTH_SD 0.8
+#define NOISE_LN  (-2.302585092994046) // ln .1
+#define NOISE_SD  0.7
 
 // ---- the prior
 

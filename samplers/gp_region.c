@@ -30,8 +30,8 @@ double rb_region_length(const struct rb_history *h)
     return length;
 }
 
-void rb_region_draw(const struct rb_coordinates *c, const struct rb_gp_hyper *hyper, const double *centre, double length,
-                    struct rb_stream *s, double *u)
+void rb_region_draw(const struct rb_coordinates *c, const struct rb_gp_hyper *hyper, const double *centre,
+                    double length, struct rb_stream *s, double *u)
 {
     double mean = 0;
     for (int j = 0; j < c->n; j++)

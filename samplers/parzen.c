@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEWEST     25 // points of full weight
+#define NEWEST      25  // points of full weight
 #define LEAST_WIDTH 0.2 // times n^(-1/(d+4))
-#define FEW_CELLS  64 // with more, a cell's mass is its width times the density
-#define BEYOND     8.3 // standard deviations: nothing is left in double precision
-#define LEAST_MASS 1e-300
+#define FEW_CELLS   64  // with more, a cell's mass is its width times the density
+#define BEYOND      8.3 // standard deviations: nothing is left in double precision
+#define LEAST_MASS  1e-300
 #define LN_ROOT_2PI 0.91893853320467274178
 
 static bool is_continuous(const struct rb_parzen *p, int dim)

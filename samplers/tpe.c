@@ -22,7 +22,9 @@
 enum { START, LIAR, COST, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
     [START] = RB_RULE_START,
-    [LIAR] = {.key = "liar", .kind = RB_SETTING_BOOL, .fallback = 1,
+    [LIAR] = {.key = "liar",
+              .kind = RB_SETTING_BOOL,
+              .fallback = 1,
               .summary = "trials without a result count as bad, so that parallel ones differ"},
     [COST] = RB_RULE_COST,
 };
@@ -197,8 +199,8 @@ static double choose_group(const struct tpe *t, struct group *g, const struct rb
     return best_ratio;
 }
 
-static void tpe_propose(void *state, const struct rb_history *history, const struct rb_ask *ask,
-                        struct rb_arena *arena, struct rb_proposal *out)
+static void tpe_propose(void *state, const struct rb_history *history, const struct rb_ask *ask, struct rb_arena *arena,
+                        struct rb_proposal *out)
 {
     struct tpe *t = state;
     const struct rb_coordinates *c = t->setup.coordinates;

@@ -66,8 +66,13 @@ static bool measure(const char *name, int n)
         .name = "speed",
         .seed = 1,
         .space = {.params = params, .n_params = 8},
-        .scheduler = {.type = "asha", .sampler = {.type = name}, .num_trials = n, .min_resource = 1,
-                      .max_resource = 27, .eta = 3, .brackets = 1},
+        .scheduler = {.type = "asha",
+                      .sampler = {.type = name},
+                      .num_trials = n,
+                      .min_resource = 1,
+                      .max_resource = 27,
+                      .eta = 3,
+                      .brackets = 1},
     };
     struct rb_search *s;
     struct rb_arena arena, kept;

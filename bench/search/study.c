@@ -104,9 +104,9 @@ static void read_method(const char *text, struct game *g, struct rb_setting *opt
         char *end;
         o->number = strtod(o->text, &end);
         o->boolean = strcmp(o->text, "true") == 0;
-        o->kind = *end == '\0'                                   ? (strchr(o->text, '.') ? RB_NODE_FLOAT : RB_NODE_INT)
+        o->kind = *end == '\0'                                  ? (strchr(o->text, '.') ? RB_NODE_FLOAT : RB_NODE_INT)
                   : o->boolean || strcmp(o->text, "false") == 0 ? RB_NODE_BOOL
-                                                                 : RB_NODE_STRING;
+                                                                : RB_NODE_STRING;
     }
 }
 
@@ -176,7 +176,8 @@ int main(int argc, char **argv)
     struct rb_err err;
     int first_method = 2;
     if (argc < 3) {
-        fprintf(stderr, "usage: search_study FOLDER [seeds=N] [first=N] [tasks=A,B] [workers=N] [in=units|seconds] SCHEDULER:SAMPLER...\n");
+        fprintf(stderr, "usage: search_study FOLDER [seeds=N] [first=N] [tasks=A,B] [workers=N] [in=units|seconds] "
+                        "SCHEDULER:SAMPLER...\n");
         return 2;
     }
     rb_arena_init(&st.arena);

@@ -227,7 +227,8 @@ static void expected_improvement_is_what_sampling_finds(void **state)
 static void the_logarithm_of_a_small_improvement_is_smooth(void **state)
 {
     (void)state;
-    const double above = rb_log_expected_improvement(-5 + 1e-6, 1, 0), below = rb_log_expected_improvement(-5 - 1e-6, 1, 0);
+    const double above = rb_log_expected_improvement(-5 + 1e-6, 1, 0),
+                 below = rb_log_expected_improvement(-5 - 1e-6, 1, 0);
     assert_true(fabs(above - below) < 2e-3);
     double last = rb_log_expected_improvement(-60, 1, 0);
     for (double z = -59; z < 3; z += 0.25) {
