@@ -1,7 +1,7 @@
-// BOHB's model: kernel densities of the good and the bad configurations at the highest level with enough results; candidates
-// are good configurations moved by a normal. One proposal in three is random.
-// Source: Falkner, Klein, Hutter, "BOHB", ICML'18, and its HpBandSter; bandwidths by the normal reference rule, choices by
-// Aitchison and Aitken.
+// BOHB's model: kernel densities of the good and the bad configurations at the highest level with enough results;
+// candidates are good configurations moved by a normal. One proposal in three is random.
+// Source: Falkner, Klein, Hutter, "BOHB", ICML'18, and its HpBandSter; bandwidths by the normal reference rule,
+// choices by Aitchison and Aitken.
 #include "samplers/samplers.h"
 
 #include "samplers/draws.h"

@@ -1,6 +1,6 @@
-// Differential evolution with a population for every level: a new trial recombines configurations that did well one level
-// below where it will first be compared, and replaces a member of its level's population if it is better. With hyperband's
-// brackets this is DEHB. Parents are combined as rand/1/bin.
+// Differential evolution with a population for every level: a new trial recombines configurations that did well one
+// level below where it will first be compared, and replaces a member of its level's population if it is better. With
+// hyperband's brackets this is DEHB. Parents are combined as rand/1/bin.
 // Source: Awad, Mallik, Hutter, "DEHB", IJCAI'21; Storn and Price, J. Global Optimization 11 (1997).
 #include "samplers/samplers.h"
 
@@ -49,15 +49,16 @@ static void de_destroy(void *state)
     free(d);
 }
 
-// Where the new trial will first be compared, or beyond it the highest level with a whole population: under a scheduler that
-// begins all trials at the first level, that level alone would mislead.
+// Where the new trial will first be compared, or beyond it the highest level with a whole population: under a
+// scheduler that begins all trials at the first level, that level alone would mislead.
 static int level_of(const struct de *d, const struct rb_history *h, const struct rb_ask *ask)
 {
     const int asked = rb_history_level_of(h, ask->resource), compared = rb_history_compared_level(h, d->size);
     return compared > asked ? compared : asked;
 }
 
-// Trials with results at a level, as slots: the first fill it, each later one takes the slot of its number if it is better.
+// Trials with results at a level, as slots: the first fill it, each later one takes the slot of its number if it is
+// better.
 static int population(const struct de *d, const struct rb_history *h, int level, int *slots)
 {
     int n = 0;

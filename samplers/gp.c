@@ -1,7 +1,8 @@
-// Bayesian optimisation: a Gaussian process over configurations and levels, and the largest expected improvement at the last
-// level. What trains now counts as if it had its predicted score there ("kriging believer"), so parallel proposals differ.
-// Source: Jones, Schonlau, Welch, J. Global Optimization 13 (1998); Ginsbourger et al. (2010) for the believer; Ament et al.,
-// "Unexpected improvements to expected improvement", NeurIPS'23, for its logarithm.
+// Bayesian optimisation: a Gaussian process over configurations and levels, and the largest expected improvement at
+// the last level. What trains now counts as if it had its predicted score there ("kriging believer"), so parallel
+// proposals differ.
+// Source: Jones, Schonlau, Welch, J. Global Optimization 13 (1998); Ginsbourger et al. (2010) for the believer;
+// Ament et al., "Unexpected improvements to expected improvement", NeurIPS'23, for its logarithm.
 #include "samplers/samplers.h"
 
 #include "base/order.h"
@@ -115,8 +116,8 @@ static void add_row(struct gp *g, int key, const double *u, int level, double we
         y[(*n)++] = score;
 }
 
-// The scores of this run at one level, ascending: a quantile of earlier results there has this run's score, because scores
-// of different levels differ.
+// The scores of this run at one level, ascending: a quantile of earlier results there has this run's score, because
+// scores of different levels differ.
 struct level_scores {
     int level, n;
     double *sorted;
@@ -141,8 +142,8 @@ static double score_of_quantile(const struct level_scores *s, double quantile)
     return s->sorted[at < s->n ? at : s->n - 1];
 }
 
-// The posterior mean everywhere is what it was after a point is added at its posterior mean; only the variance shrinks. So
-// trials that train are rows without a score.
+// The posterior mean everywhere is what it was after a point is added at its posterior mean; only the variance
+// shrinks. So trials that train are rows without a score.
 static void build(struct gp *g, const struct rb_history *h, const int *kept, int n_kept, const double *scores,
                   struct rb_arena *arena)
 {

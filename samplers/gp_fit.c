@@ -105,8 +105,8 @@ int rb_gp_keep(const struct rb_history *h, int n, uint64_t seed, int *out)
     return RB_GP_KEPT;
 }
 
-// The mean gain from the level below of trials that have a result at both, shrunk by one trial without a gain. Levels'
-// averages would not do: only the better trials reach the higher ones.
+// The mean gain from the level below of trials that have a result at both, shrunk by one trial without a gain.
+// Levels' averages would not do: only the better trials reach the higher ones.
 static double mean_gain(const struct rb_history *h, int n, int level, const double *scores)
 {
     double sum = 0;

@@ -37,8 +37,8 @@ void rb_gp_finish(struct rb_gp *gp)
 
 // ---- the kernel
 
-// e^-x for x >= 0 to 1e-12, in a form that compilers vectorise, and the same bits from all of them: 2^-k by the exponent's
-// bits times e^-t, |t| <= ln 2 / 2, by Taylor's series.
+// e^-x for x >= 0 to 1e-12, in a form that compilers vectorise, and the same bits from all of them: 2^-k by the
+// exponent's bits times e^-t, |t| <= ln 2 / 2, by Taylor's series.
 static double exp_minus(double x)
 {
     const double magic = 0x1.8p52; // added and subtracted it rounds to a whole number, which its low bits hold

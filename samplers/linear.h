@@ -1,5 +1,5 @@
-// Linear algebra of symmetric positive definite matrices: a Cholesky factor that grows row by row, and solves. Every sum is
-// formed in one order, so a factor that was extended equals one that was computed at once, to the bit.
+// Linear algebra of symmetric positive definite matrices: a Cholesky factor that grows row by row, and solves. Every
+// sum is formed in one order, so a factor that was extended equals one that was computed at once, to the bit.
 #ifndef RB_SAMPLERS_LINEAR_H
 #define RB_SAMPLERS_LINEAR_H
 

@@ -44,8 +44,9 @@ static int compare_places(const void *a, const void *b)
     return x->mu < y->mu ? -1 : x->mu > y->mu ? 1 : (x->index > y->index) - (x->index < y->index);
 }
 
-// At least Scott's width: in many dimensions the gaps of many points are so small that their kernels would cover nothing, and
-// only the good points would count. Else the larger gap to a neighbour; the first and the last have their inner gap only, and one alone that to an end.
+// At least Scott's width: in many dimensions the gaps of many points are so small that their kernels would cover
+// nothing, and only the good points would count. Else the larger gap to a neighbour; the first and the last have
+// their inner gap only, and one alone that to an end.
 static double gap_at(const struct place *sorted, int m, int i)
 {
     const double below = i > 0 ? sorted[i].mu - sorted[i - 1].mu : sorted[i].mu;

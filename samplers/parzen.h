@@ -1,6 +1,6 @@
-// The density of configurations around given ones, a Parzen estimator: a sum of kernels, one a given point and one for the
-// prior, each a product over coordinates. Numbers: normals truncated to [0,1]; few whole numbers: the mass of the cell;
-// choices: the given one with the rest spread by the prior.
+// The density of configurations around given ones, a Parzen estimator: a sum of kernels, one a given point and one
+// for the prior, each a product over coordinates. Numbers: normals truncated to [0,1]; few whole numbers: the mass
+// of the cell; choices: the given one with the rest spread by the prior.
 // Source: Bergstra et al., "Algorithms for hyper-parameter optimization", NIPS'11; Bergstra, Yamins, Cox, ICML'13.
 #ifndef RB_SAMPLERS_PARZEN_H
 #define RB_SAMPLERS_PARZEN_H
@@ -23,8 +23,8 @@ struct rb_parzen {
     struct rb_arena *arena;
 };
 
-// Points oldest first, all coordinates in dims apply to them: newer than the last 25 weigh less and less. weights [n] multiply
-// this; NULL: all 1. Everything lives in the arena.
+// Points oldest first, all coordinates in dims apply to them: newer than the last 25 weigh less and less. weights
+// [n] multiply this; NULL: all 1. Everything lives in the arena.
 void rb_parzen_init(struct rb_parzen *p, const struct rb_coordinates *c, const int *dims, int n_dims,
                     const double *const *points, const double *weights, int n, struct rb_arena *arena);
 double rb_parzen_log_density(struct rb_parzen *p, const double *u);

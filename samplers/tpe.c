@@ -1,9 +1,9 @@
-// Tree-structured Parzen estimator: proposes where good configurations are dense and bad ones are not. The densities are of
-// whole configurations, not of one parameter after the other; parameters that apply only sometimes have densities of their
-// own, from the trials where they apply.
-// Source: Bergstra et al., NIPS'11; multivariate and constant liar as in Optuna. Two changes: good means the best 15 % at the
-// highest level with enough results (not the best of all levels, which are those that were promoted), and widths of kernels are
-// the gaps to neighbours as in 2011, with Optuna's multivariate width as their least.
+// Tree-structured Parzen estimator: proposes where good configurations are dense and bad ones are not. The densities
+// are of whole configurations, not of one parameter after the other; parameters that apply only sometimes have
+// densities of their own, from the trials where they apply.
+// Source: Bergstra et al., NIPS'11; multivariate and constant liar as in Optuna. Two changes: good means the best 15
+// % at the highest level with enough results (not the best of all levels, which are those that were promoted), and
+// widths of kernels are the gaps to neighbours as in 2011, with Optuna's multivariate width as their least.
 #include "samplers/samplers.h"
 
 #include "samplers/cost.h"
@@ -177,8 +177,9 @@ static double log_improvement(double ratio)
     return -(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)));
 }
 
-// The best of a few draws of the group's coordinates from their good density; the others stay as they are. Returns ln good -
-// ln bad. Each group is decided by itself, after its parents: a sum over groups would prefer configurations that have many.
+// The best of a few draws of the group's coordinates from their good density; the others stay as they are. Returns
+// ln good - ln bad. Each group is decided by itself, after its parents: a sum over groups would prefer
+// configurations that have many.
 static double choose_group(const struct tpe *t, struct group *g, const struct rb_cost *cost, struct rb_stream *random,
                            struct rb_arena *arena, double *u)
 {

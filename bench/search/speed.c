@@ -1,5 +1,5 @@
-// The processor time of a suggestion, refits of models included, by the number of trials seen: 8 parameters, every third trial
-// promoted, 4 trials running. Usage: search_speed [TRIALS=1000 [SAMPLER]]
+// The processor time of a suggestion, refits of models included, by the number of trials seen: 8 parameters, every
+// third trial promoted, 4 trials running. Usage: search_speed [TRIALS=1000 [SAMPLER]]
 #include "base/order.h"
 #include "profiles/job/job.h"
 #include "samplers/search.h"

@@ -1,5 +1,5 @@
-// The space as a cube: every kind of parameter goes to a point and back, conditions decide what applies, and a uniform point
-// has the declared distribution.
+// The space as a cube: every kind of parameter goes to a point and back, conditions decide what applies, and a
+// uniform point has the declared distribution.
 #include "toy.h"
 
 static const char every_kind[] = "  fixed: 3\n"

@@ -1,5 +1,5 @@
-// The Gaussian process against a dense solution by elimination, its growing factor against one built at once, expected
-// improvement against sampling.
+// The Gaussian process against a dense solution by elimination, its growing factor against one built at once,
+// expected improvement against sampling.
 #include "toy.h"
 
 #include "samplers/draws.h"

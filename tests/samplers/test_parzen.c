@@ -1,4 +1,5 @@
-// The Parzen estimator: its densities integrate and sum to 1, draws have them, weights and widths are as written down.
+// The Parzen estimator: its densities integrate and sum to 1, draws have them, weights and widths are as written
+// down.
 #include "toy.h"
 
 #include "samplers/normal.h"

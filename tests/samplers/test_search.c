@@ -1,5 +1,5 @@
-// Searches: every sampler learns, and is a pure function of the facts: a search that is fed them again, with or without its
-// questions in between, proposes the same. Options and earlier runs.
+// Searches: every sampler learns, and is a pure function of the facts: a search that is fed them again, with or
+// without its questions in between, proposes the same. Options and earlier runs.
 #include "toy.h"
 
 #include "base/text/buf.h"
@@ -305,7 +305,8 @@ static void parallel_proposals_differ(void **state)
 
 // ---- costs
 
-// All configurations are equally good, and seconds grow with x: at the start cheap ones are preferred, at the end not.
+// All configurations are equally good, and seconds grow with x: at the start cheap ones are preferred, at the end
+// not.
 static double mean_x(const char *sampler, double spent)
 {
     double sum = 0;
