@@ -1,7 +1,8 @@
 // The search space as a unit cube. Each parameter that is not constant has one coordinate u in [0,1]; the declared
 // distribution is the prior, so a configuration drawn from it is uniform in u.
 //   uniform: linear; log_uniform: linear in the logarithm; whole numbers: [min - 1/2, max + 1/2], then rounded;
-//   q: cells of width q; normal: u = Phi((x - mu) / sigma); choices: equal cells, or cells as wide as their probabilities.
+//   q: cells of width q; normal: u = Phi((x - mu) / sigma); choices: cells, equal or as
+//   wide as their probabilities.
 #ifndef RB_SAMPLERS_COORDINATES_H
 #define RB_SAMPLERS_COORDINATES_H
 

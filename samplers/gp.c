@@ -267,7 +267,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     struct rb_cost cost = {0};
     struct rb_stream random;
     int kept[RB_GP_KEPT], n;
-    if (rb_draws_propose_start(g->points, &g->setup, history, ask, g->start, arena, out))
+    if (rb_draws_propose_start(g->points, &g->setup, history, ask, g->start - history->n_recalled, arena, out))
         return;
     rb_gp_fit_update(&g->fit, history);
     if (rb_draws_is_random_turn(g->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {

@@ -208,7 +208,7 @@ static void tpe_propose(void *state, const struct rb_history *history, const str
     struct split split;
     struct rb_cost cost = {0};
     struct rb_stream random;
-    if (rb_draws_propose_start(t->points, &t->setup, history, ask, t->start, arena, out))
+    if (rb_draws_propose_start(t->points, &t->setup, history, ask, t->start - history->n_recalled, arena, out))
         return;
     if (rb_draws_is_random_turn(t->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {
         rb_draws_propose_random(arena, out, "one trial in eight stays random");

@@ -134,8 +134,9 @@ static void start(struct round *r, struct worker *w, int trial, int64_t from, in
     *w = (struct worker){.trial = trial, .start = from, .end = trained_to(r->table, to)};
     if (from > 0)
         rb_search_changed(r->search, trial, RB_SEEN_TRAINS, to);
-    else if (r->row_of[trial] < 0)
-        suggest(r, trial, to);
+    for (int ahead = 0; from == 0 && ahead <= r->game->ahead && trial + ahead < r->table->n; ahead++)
+        if (r->row_of[trial + ahead] < 0)
+            suggest(r, trial + ahead, to);
     const int64_t units = r->table->resumable ? w->end - from : w->end;
     w->until = r->now + (double)units * unit_s(r, r->row_of[trial]);
 }
