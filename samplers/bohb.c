@@ -1,7 +1,7 @@
-// BOHB's model: kernel densities of the good and the bad configurations at the highest level with enough results; candidates
-// are good configurations moved by a normal. One proposal in three is random.
-// Source: Falkner, Klein, Hutter, "BOHB", ICML'18, and its HpBandSter; bandwidths by the normal reference rule, choices by
-// Aitchison and Aitken.
+// BOHB's model: kernel densities of the good and the bad configurations at the highest level with enough results;
+// candidates are good configurations moved by a normal. One proposal in three is random.
+// Source: Falkner, Klein, Hutter, "BOHB", ICML'18, and its HpBandSter; bandwidths by the normal reference rule,
+// choices by Aitchison and Aitken.
 #include "samplers/samplers.h"
 
 #include "samplers/draws.h"
@@ -11,14 +11,18 @@
 #include <stdlib.h>
 
 #define N_CANDIDATES    64
-#define WIDER           3.0   // bandwidths of the moves
+#define WIDER           3.0 // bandwidths of the moves
 #define LEAST_BANDWIDTH 1e-3
 #define LEAST_DENSITY   1e-32
 #define PERIOD          3
 
+enum { START, N_RULES };
+static const struct rb_setting_rule rules[N_RULES] = {[START] = RB_RULE_START};
+
 struct bohb {
     struct rb_sampler_setup setup;
     struct rb_quasi *points;
+    int start;
 };
 
 struct density {
@@ -30,11 +34,11 @@ struct density {
 static bool bohb_create(const struct rb_sampler_setup *setup, const double *options, void **out_state,
                         struct rb_err *err)
 {
-    (void)options;
     (void)err;
     struct bohb *b = rb_xcalloc(1, sizeof *b);
     b->setup = *setup;
     b->points = rb_quasi_new(setup->coordinates->n, setup->seed);
+    b->start = (int)options[START];
     *out_state = b;
     return true;
 }
@@ -145,7 +149,7 @@ static void bohb_propose(void *state, const struct rb_history *history, const st
     struct density good, bad;
     struct rb_stream random;
     int *best = rb_arena_array(arena, (size_t)history->n_trials, sizeof *best);
-    if (rb_draws_propose_start(b->points, &b->setup, history, ask, RB_START_RESULTS, arena, out))
+    if (rb_draws_propose_start(b->points, &b->setup, history, ask, b->start, arena, out))
         return;
     const int level = rb_history_compared_level(history, c->n + 1);
     const int n = level < 0 ? 0 : rb_history_best(history, level, best);
@@ -168,13 +172,16 @@ static void bohb_propose(void *state, const struct rb_history *history, const st
             out->u[j] = u[j];
     }
     rb_coordinates_settle(c, out->u);
-    out->reason = rb_arena_printf(arena, "%.3g times as dense among the best %d as among the worst %d of %d trials at %lld",
-                                  1 / least, good.n, bad.n, n, (long long)history->levels[level]);
+    out->reason =
+        rb_arena_printf(arena, "%.3g times as dense among the best %d as among the worst %d of %d trials at %lld",
+                        1 / least, good.n, bad.n, n, (long long)history->levels[level]);
 }
 
 const struct rb_sampler rb_sampler_bohb = {
     .name = "bohb",
     .summary = "the model of BOHB: kernel densities of good and bad configurations",
+    .rules = rules,
+    .n_rules = N_RULES,
     .create = bohb_create,
     .destroy = bohb_destroy,
     .propose = bohb_propose,

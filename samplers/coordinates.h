@@ -1,7 +1,8 @@
 // The search space as a unit cube. Each parameter that is not constant has one coordinate u in [0,1]; the declared
 // distribution is the prior, so a configuration drawn from it is uniform in u.
-//   uniform: linear; log_uniform: linear in the logarithm; whole numbers: [min - 1/2, max + 1/2], then rounded; q: cells of
-//   width q; normal: u = Phi((x - mu) / sigma); choices: equal cells, or cells as wide as their probabilities.
+//   uniform: linear; log_uniform: linear in the logarithm; whole numbers: [min - 1/2, max + 1/2], then rounded;
+//   q: cells of width q; normal: u = Phi((x - mu) / sigma); choices: cells, equal or as
+//   wide as their probabilities.
 #ifndef RB_SAMPLERS_COORDINATES_H
 #define RB_SAMPLERS_COORDINATES_H
 
@@ -11,7 +12,7 @@ struct rb_coordinate {
     int param;                  // index in the space
     int n_cells;                // of a choice, and of whole numbers and steps if there are few; 0: continuous
     bool is_choice;             // its cells have no order
-    double *edges;              // where the cells of a choice with probabilities begin and end, [n_cells + 1]; NULL: equal
+    double *edges;              // of the cells of a choice with probabilities, [n_cells + 1]; NULL: equal cells
     int parent;                 // the coordinate that decides whether it applies, -1: it always applies
     int group;                  // coordinates of a group apply together; the first group always applies
 };

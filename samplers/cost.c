@@ -9,9 +9,11 @@
 #define LEAST_TIMES 10
 #define NOISE       0.3 // sd of ln seconds around the line, against sd 1 of a coefficient over its whole range
 
+const char *const rb_cost_names[] = {"aware", "blind", NULL};
+
 struct times {
-    double *x;   // [n][n_features]
-    double *y;   // [n] ln seconds
+    double *x; // [n][n_features]
+    double *y; // [n] ln seconds
     int n;
 };
 

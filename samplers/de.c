@@ -1,6 +1,6 @@
-// Differential evolution with a population for every level: a new trial recombines configurations that did well one level
-// below where it will first be compared, and replaces a member of its level's population if it is better. With hyperband's
-// brackets this is DEHB. Parents are combined as rand/1/bin.
+// Differential evolution with a population for every level: a new trial recombines configurations that did well one
+// level below where it will first be compared, and replaces a member of its level's population if it is better. With
+// hyperband's brackets this is DEHB. Parents are combined as rand/1/bin.
 // Source: Awad, Mallik, Hutter, "DEHB", IJCAI'21; Storn and Price, J. Global Optimization 11 (1997).
 #include "samplers/samplers.h"
 
@@ -15,7 +15,11 @@
 
 enum { POPULATION, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
-    [POPULATION] = {.key = "population", .kind = RB_SETTING_INT, .min = 4, .max = 1000, .fallback = 20,
+    [POPULATION] = {.key = "population",
+                    .kind = RB_SETTING_INT,
+                    .min = 4,
+                    .max = 1000,
+                    .fallback = 10,
                     .summary = "members at each level"},
 };
 
@@ -45,7 +49,16 @@ static void de_destroy(void *state)
     free(d);
 }
 
-// Trials with results at a level, as slots: the first fill it, each later one takes the slot of its number if it is better.
+// Where the new trial will first be compared, or beyond it the highest level with a whole population: under a
+// scheduler that begins all trials at the first level, that level alone would mislead.
+static int level_of(const struct de *d, const struct rb_history *h, const struct rb_ask *ask)
+{
+    const int asked = rb_history_level_of(h, ask->resource), compared = rb_history_compared_level(h, d->size);
+    return compared > asked ? compared : asked;
+}
+
+// Trials with results at a level, as slots: the first fill it, each later one takes the slot of its number if it is
+// better.
 static int population(const struct de *d, const struct rb_history *h, int level, int *slots)
 {
     int n = 0;
@@ -120,11 +133,12 @@ static void de_propose(void *state, const struct rb_history *history, const stru
     int parents[N_PARENTS];
     if (rb_draws_propose_start(d->points, &d->setup, history, ask, d->size, arena, out))
         return;
-    const int level = rb_history_level_of(history, ask->resource);
+    const int level = level_of(d, history, ask);
     const int n = population(d, history, level, slots);
     const int n_candidates = find_parents(d, history, level, slots, n, candidates);
     if (n == 0 || n_candidates < N_PARENTS || rb_draws_is_random_turn(d->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {
-        rb_draws_propose_random(arena, out, n_candidates < N_PARENTS ? "too few parents with results" : "one trial in eight stays random");
+        rb_draws_propose_random(
+            arena, out, n_candidates < N_PARENTS ? "too few parents with results" : "one trial in eight stays random");
         return;
     }
     rb_draws_init(&random, d->setup.seed, RB_FOR_PROPOSAL, (uint32_t)ask->trial);

@@ -32,11 +32,12 @@ bool rb_draws_propose_start(struct rb_quasi *q, const struct rb_sampler_setup *s
                             const struct rb_ask *ask, int least, struct rb_arena *arena, struct rb_proposal *out)
 {
     const int n = rb_history_count_compared(h);
-    if (n + h->n_recalled >= least)
+    if (n >= least)
         return false;
     rb_quasi_point(q, (uint32_t)ask->trial, out->u);
     rb_coordinates_settle(setup->coordinates, out->u);
     out->origin = "start";
-    out->reason = rb_arena_printf(arena, "%d of %d results that the model needs; points that fill the space evenly", n, least);
+    out->reason =
+        rb_arena_printf(arena, "%d of %d results that the model needs; points that fill the space evenly", n, least);
     return true;
 }

@@ -22,6 +22,9 @@ bool rb_draws_propose_start(struct rb_quasi *q, const struct rb_sampler_setup *s
                             const struct rb_ask *ask, int least, struct rb_arena *arena, struct rb_proposal *out);
 
 #define RB_START_RESULTS 10
+#define RB_RULE_START \
+    {.key = "start", .kind = RB_SETTING_INT, .min = 2, .max = 1000, .fallback = RB_START_RESULTS, \
+     .summary = "trials with a result before the model proposes; until then points that fill the space evenly"}
 #define RB_RANDOM_PERIOD 8
 
 #endif

@@ -1,13 +1,15 @@
-// Bayesian optimisation: a Gaussian process over configurations and levels, and the largest expected improvement at the last
-// level. What trains now counts as if it had its predicted score there ("kriging believer"), so parallel proposals differ.
-// Source: Jones, Schonlau, Welch, J. Global Optimization 13 (1998); Ginsbourger et al. (2010) for the believer; Ament et al.,
-// "Unexpected improvements to expected improvement", NeurIPS'23, for its logarithm.
+// Bayesian optimisation: a Gaussian process over configurations and levels, and the largest expected improvement at
+// the last level. What trains now counts as if it had its predicted score there ("kriging believer"), so parallel
+// proposals differ.
+// Source: Jones, Schonlau, Welch, J. Global Optimization 13 (1998); Ginsbourger et al. (2010) for the believer;
+// Ament et al., "Unexpected improvements to expected improvement", NeurIPS'23, for its logarithm.
 #include "samplers/samplers.h"
 
 #include "base/order.h"
 #include "samplers/cost.h"
 #include "samplers/draws.h"
 #include "samplers/gp_fit.h"
+#include "samplers/gp_region.h"
 #include "samplers/normal.h"
 
 #include <limits.h>
@@ -15,20 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_UNIFORM  300
-#define N_LOCAL    300
-#define N_AROUND   10  // the best configurations that local candidates are near
-#define MOST_TRAIN 40  // trials that train now
-#define MOST_RECALLED 25
+#define N_UNIFORM      300
+#define N_LOCAL        300
+#define N_AROUND       10 // the best configurations that local candidates are near
+#define MOST_TRAIN     40 // trials that train now
+#define MOST_RECALLED  25
 #define LEAST_AT_LEVEL 5
 
-enum { LIAR, COST, N_RULES };
-static const char *const costs[] = {"aware", "blind", NULL};
+enum { START, LIAR, COST, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
-    [LIAR] = {.key = "liar", .kind = RB_SETTING_BOOL, .fallback = 1,
+    [START] = RB_RULE_START,
+    [LIAR] = {.key = "liar",
+              .kind = RB_SETTING_BOOL,
+              .fallback = 1,
               .summary = "trials that train count as if they had their predicted score, so that parallel ones differ"},
-    [COST] = {.key = "cost", .kind = RB_SETTING_CHOICE, .choices = costs,
-              .summary = "prefer configurations that train fast, while most of the budget is left"},
+    [COST] = RB_RULE_COST,
 };
 
 struct gp {
@@ -36,7 +39,8 @@ struct gp {
     struct rb_quasi *points;
     struct rb_gp_fit fit;
     struct rb_gp model;
-    int n_fits;                 // of the hyperparameters in the model
+    int n_fits; // of the hyperparameters in the model
+    int start;
     bool liar, cost_aware;
 };
 
@@ -46,11 +50,11 @@ static bool gp_create(const struct rb_sampler_setup *setup, const double *option
     struct gp *g = rb_xcalloc(1, sizeof *g);
     g->setup = *setup;
     g->points = rb_quasi_new(setup->coordinates->n, setup->seed);
+    g->start = (int)options[START];
     g->liar = options[LIAR] > 0;
     g->cost_aware = !(options[COST] > 0);
     rb_gp_fit_init(&g->fit, setup->coordinates, setup->levels, setup->n_levels, setup->seed);
-    rb_gp_init(&g->model, setup->coordinates, setup->levels, setup->n_levels,
-               RB_GP_KEPT + MOST_RECALLED + MOST_TRAIN);
+    rb_gp_init(&g->model, setup->coordinates, setup->levels, setup->n_levels, RB_GP_KEPT + MOST_RECALLED + MOST_TRAIN);
     *out_state = g;
     return true;
 }
@@ -112,8 +116,8 @@ static void add_row(struct gp *g, int key, const double *u, int level, double we
         y[(*n)++] = score;
 }
 
-// The scores of this run at one level, ascending: a quantile of earlier results there has this run's score, because scores
-// of different levels differ.
+// The scores of this run at one level, ascending: a quantile of earlier results there has this run's score, because
+// scores of different levels differ.
 struct level_scores {
     int level, n;
     double *sorted;
@@ -138,8 +142,8 @@ static double score_of_quantile(const struct level_scores *s, double quantile)
     return s->sorted[at < s->n ? at : s->n - 1];
 }
 
-// The posterior mean everywhere is what it was after a point is added at its posterior mean; only the variance shrinks. So
-// trials that train are rows without a score.
+// The posterior mean everywhere is what it was after a point is added at its posterior mean; only the variance
+// shrinks. So trials that train are rows without a score.
 static void build(struct gp *g, const struct rb_history *h, const int *kept, int n_kept, const double *scores,
                   struct rb_arena *arena)
 {
@@ -165,7 +169,7 @@ static void build(struct gp *g, const struct rb_history *h, const int *kept, int
 // ---- candidates
 
 struct incumbents {
-    const double *u[N_AROUND];  // observed configurations, best first by their mean at the last level
+    const double *u[N_AROUND]; // observed configurations, best first by their mean at the last level
     double mean[N_AROUND];
     int n;
 };
@@ -187,8 +191,8 @@ static void insert(struct incumbents *best, const double *u, double mean)
     best->mean[at] = mean;
 }
 
-static void find_best(const struct gp *g, const struct rb_history *h, const int *kept, int n_kept, struct rb_arena *arena,
-                      struct incumbents *out)
+static void find_best(const struct gp *g, const struct rb_history *h, const int *kept, int n_kept,
+                      struct rb_arena *arena, struct incumbents *out)
 {
     const size_t most = RB_GP_KEPT + MOST_RECALLED;
     const double **u = rb_arena_array(arena, most, sizeof *u);
@@ -228,15 +232,19 @@ static void move(const struct gp *g, const double *from, double step, struct rb_
     }
 }
 
-static const double **make_candidates(const struct gp *g, const struct incumbents *best, struct rb_stream *s,
-                                      struct rb_arena *arena, int *out_n)
+static const double **make_candidates(const struct gp *g, const struct rb_history *h, const struct incumbents *best,
+                                      struct rb_stream *s, struct rb_arena *arena, int *out_n)
 {
     const struct rb_coordinates *c = g->setup.coordinates;
+    const bool in_region = c->n >= RB_REGION_LEAST_COORDINATES && best->n > 0;
+    const double length = in_region ? rb_region_length(h) : 0;
     const int n = N_UNIFORM + (best->n > 0 ? N_LOCAL : 0);
     const double **all = rb_arena_array(arena, (size_t)n, sizeof *all);
     for (int i = 0; i < n; i++) {
         double *u = rb_arena_array(arena, (size_t)c->n, sizeof *u);
-        if (i < N_UNIFORM)
+        if (i < N_UNIFORM && in_region)
+            rb_region_draw(c, &g->model.hyper, best->u[0], length, s, u);
+        else if (i < N_UNIFORM)
             for (int j = 0; j < c->n; j++)
                 u[j] = rb_stream_uniform(s);
         else
@@ -259,7 +267,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     struct rb_cost cost = {0};
     struct rb_stream random;
     int kept[RB_GP_KEPT], n;
-    if (rb_draws_propose_start(g->points, &g->setup, history, ask, RB_START_RESULTS, arena, out))
+    if (rb_draws_propose_start(g->points, &g->setup, history, ask, g->start - history->n_recalled, arena, out))
         return;
     rb_gp_fit_update(&g->fit, history);
     if (rb_draws_is_random_turn(g->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {
@@ -274,14 +282,15 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     if (g->cost_aware)
         rb_cost_fit(&cost, c, history, ask, arena);
     rb_draws_init(&random, g->setup.seed, RB_FOR_PROPOSAL, (uint32_t)ask->trial);
-    const double **candidates = make_candidates(g, &best, &random, arena, &n);
+    const double **candidates = make_candidates(g, history, &best, &random, arena, &n);
     double *mean = rb_arena_array(arena, (size_t)n, sizeof *mean), *sd = rb_arena_array(arena, (size_t)n, sizeof *sd);
     rb_gp_predict(&g->model, candidates, n, history->n_levels - 1, mean, sd);
     const double target = best.n > 0 ? best.mean[0] : 0;
     double most = -INFINITY;
     int chosen = 0;
     for (int i = 0; i < n; i++) {
-        const double value = rb_log_expected_improvement(mean[i], sd[i], target) - rb_cost_penalty(&cost, candidates[i]);
+        const double value =
+            rb_log_expected_improvement(mean[i], sd[i], target) - rb_cost_penalty(&cost, candidates[i]);
         if (value > most) {
             most = value;
             chosen = i;
@@ -289,7 +298,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
     }
     memcpy(out->u, candidates[chosen], (size_t)c->n * sizeof *out->u);
     out->reason = rb_arena_printf(
-        arena, "predicted at %lld: better than %.3g %% of all results (%.3g to %.3g %%); the best known: %.3g %%",
+        arena, "predicted at %lld: better than %.3g %% of all so far (%.3g to %.3g %%); the best known: %.3g %%",
         (long long)history->levels[history->n_levels - 1], 100 * rb_normal_cdf(mean[chosen]),
         100 * rb_normal_cdf(mean[chosen] - sd[chosen]), 100 * rb_normal_cdf(mean[chosen] + sd[chosen]),
         100 * rb_normal_cdf(target));

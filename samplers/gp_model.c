@@ -5,10 +5,11 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 32 // points predicted at once: their covariances stay in the cache
+#define BLOCK 32 // points predicted at once: their covariances stay in the cache; a multiple of RB_FACTOR_LANES
 
 void rb_gp_init(struct rb_gp *gp, const struct rb_coordinates *c, const int64_t *levels, int n_levels, int cap)
 {
@@ -36,10 +37,29 @@ void rb_gp_finish(struct rb_gp *gp)
 
 // ---- the kernel
 
+// e^-x for x >= 0 to 1e-12, in a form that compilers vectorise, and the same bits from all of them: 2^-k by the
+// exponent's bits times e^-t, |t| <= ln 2 / 2, by Taylor's series.
+static double exp_minus(double x)
+{
+    const double magic = 0x1.8p52; // added and subtracted it rounds to a whole number, which its low bits hold
+    const double most = x < 690 ? x : 690, shifted = most * M_LOG2E + magic, t = (shifted - magic) * M_LN2 - most;
+    double sum = 1.0 / 3628800;
+    static const double inverse_factorials[] = {1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
+                                                1.0 / 24,     1.0 / 6,     0.5,        1,         1};
+    for (int i = 0; i < 10; i++)
+        sum = sum * t + inverse_factorials[i];
+    uint64_t k, bits;
+    memcpy(&k, &shifted, sizeof k);
+    memcpy(&bits, &sum, sizeof bits);
+    bits -= k << 52;
+    memcpy(&sum, &bits, sizeof sum);
+    return sum;
+}
+
 static double matern(double squared_distance)
 {
     const double r = sqrt(5 * squared_distance);
-    return (1 + r + r * r / 3) * exp(-r);
+    return (1 + r + r * r / 3) * exp_minus(r);
 }
 
 void rb_gp_set(struct rb_gp *gp, const struct rb_gp_hyper *hyper)
@@ -116,42 +136,41 @@ double rb_gp_log_likelihood(const struct rb_gp *gp)
     return -gp->n_known * log(gp->scale) - 0.5 * rb_factor_log_det(&gp->factor);
 }
 
-// Covariances of all rows with a block of points, rows [n][m].
-static void covariances(const struct rb_gp *gp, const double *x, int m, int level, double *k)
+// Covariances of all rows with a block of points, x [n_features][BLOCK], k [rows][BLOCK].
+static void covariances(const struct rb_gp *gp, const double *x, int level, double *k)
 {
     for (int i = 0; i < gp->factor.n; i++) {
-        double *row = k + (size_t)i * (size_t)m;
-        memset(row, 0, (size_t)m * sizeof *row);
+        double *row = k + (size_t)i * BLOCK;
+        memset(row, 0, BLOCK * sizeof *row);
         for (int f = 0; f < gp->n_features; f++) {
             const double at = gp->x[(size_t)f * (size_t)gp->cap + (size_t)i], *column = x + (size_t)f * BLOCK;
-            for (int c = 0; c < m; c++)
+            for (int c = 0; c < BLOCK; c++)
                 row[c] += (column[c] - at) * (column[c] - at);
         }
         const double alike = gp->levels_alike[level][gp->level_of[i]];
-        for (int c = 0; c < m; c++)
+        for (int c = 0; c < BLOCK; c++)
             row[c] = matern(row[c]) * alike;
     }
 }
 
-static void predict_block(const struct rb_gp *gp, double *k, int m, double *mean, double *sd)
+static void predict_block(const struct rb_gp *gp, double *k, double *mean, double *sd)
 {
-    const int n = gp->factor.n;
-    memset(mean, 0, (size_t)m * sizeof *mean);
-    memset(sd, 0, (size_t)m * sizeof *sd);
+    memset(mean, 0, BLOCK * sizeof *mean);
+    memset(sd, 0, BLOCK * sizeof *sd);
     for (int i = 0; i < gp->n_known; i++)
-        for (int c = 0; c < m; c++)
-            mean[c] += gp->alpha[i] * k[(size_t)i * (size_t)m + (size_t)c];
-    rb_factor_solve_lower_many(&gp->factor, k, m);
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < m; c++)
-            sd[c] += k[(size_t)i * (size_t)m + (size_t)c] * k[(size_t)i * (size_t)m + (size_t)c];
-    for (int c = 0; c < m; c++)
+        for (int c = 0; c < BLOCK; c++)
+            mean[c] += gp->alpha[i] * k[(size_t)i * BLOCK + (size_t)c];
+    rb_factor_solve_lower_many(&gp->factor, k, BLOCK);
+    for (int i = 0; i < gp->factor.n; i++)
+        for (int c = 0; c < BLOCK; c++)
+            sd[c] += k[(size_t)i * BLOCK + (size_t)c] * k[(size_t)i * BLOCK + (size_t)c];
+    for (int c = 0; c < BLOCK; c++)
         sd[c] = gp->scale * sqrt(fmax(1e-12, 1 - sd[c]));
 }
 
 void rb_gp_predict(const struct rb_gp *gp, const double *const *u, int m, int level, double *out_mean, double *out_sd)
 {
-    double *k = rb_xcalloc((size_t)gp->cap * BLOCK, sizeof *k);
+    double *k = rb_xcalloc((size_t)gp->cap * BLOCK, sizeof *k), mean[BLOCK], sd[BLOCK];
     double *x = rb_xcalloc((size_t)gp->n_features * BLOCK + 1, sizeof *x), own[RB_ENCODING_MAX];
     for (int first = 0; first < m; first += BLOCK) {
         const int n = m - first < BLOCK ? m - first : BLOCK;
@@ -160,8 +179,10 @@ void rb_gp_predict(const struct rb_gp *gp, const double *const *u, int m, int le
             for (int f = 0; f < gp->n_features; f++)
                 x[(size_t)f * BLOCK + (size_t)c] = own[f];
         }
-        covariances(gp, x, n, level, k);
-        predict_block(gp, k, n, out_mean + first, out_sd + first);
+        covariances(gp, x, level, k);
+        predict_block(gp, k, mean, sd);
+        memcpy(out_mean + first, mean, (size_t)n * sizeof *mean);
+        memcpy(out_sd + first, sd, (size_t)n * sizeof *sd);
     }
     free(k);
     free(x);

@@ -162,7 +162,8 @@ int rb_history_best(const struct rb_history *h, int level, int *out_places)
     int n = 0;
     for (int i = 0; i < h->n_results; i++)
         if (h->results[i].level == level)
-            order[n++] = (struct ranked){h->results[i].score, h->trials[h->results[i].place].trial, h->results[i].place};
+            order[n++] =
+                (struct ranked){h->results[i].score, h->trials[h->results[i].place].trial, h->results[i].place};
     qsort(order, (size_t)n, sizeof *order, compare_ranked);
     for (int i = 0; i < n; i++)
         out_places[i] = order[i].place;

@@ -1,6 +1,6 @@
-// What a search has seen so far, in the order in which it happened: trials with their configurations, and their results.
-// Trials are compared at levels only, the ends of the scheduler's rungs: the first report at or beyond a level is the
-// result there. Filled by samplers/search.c.
+// What a search has seen so far, in the order in which it happened: trials with their configurations, and their
+// results. Trials are compared at levels only, the ends of the scheduler's rungs: the first report at or beyond a
+// level is the result there. Filled by samplers/search.c.
 #ifndef RB_SAMPLERS_HISTORY_H
 #define RB_SAMPLERS_HISTORY_H
 
@@ -9,7 +9,8 @@
 
 enum rb_seen_state { RB_SEEN_TRAINS, RB_SEEN_PAUSED, RB_SEEN_ENDED, RB_SEEN_FAILED };
 
-// A trial's score at a level: higher is better. One that diverged or failed has -INFINITY at the level to which it trained.
+// A trial's score at a level: higher is better. One that diverged or failed has -INFINITY at the level to which it
+// trained.
 struct rb_seen_result {
     int place;                  // of its trial in `trials`
     int level;

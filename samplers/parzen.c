@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEWEST     25 // points of full weight
-#define FEW_CELLS  64 // with more, a cell's mass is its width times the density
-#define LEAST_MASS 1e-300
+#define NEWEST      25  // points of full weight
+#define LEAST_WIDTH 0.2 // times n^(-1/(d+4))
+#define FEW_CELLS   64  // with more, a cell's mass is its width times the density
+#define BEYOND      8.3 // standard deviations: nothing is left in double precision
+#define LEAST_MASS  1e-300
 #define LN_ROOT_2PI 0.91893853320467274178
 
 static bool is_continuous(const struct rb_parzen *p, int dim)
@@ -42,7 +44,9 @@ static int compare_places(const void *a, const void *b)
     return x->mu < y->mu ? -1 : x->mu > y->mu ? 1 : (x->index > y->index) - (x->index < y->index);
 }
 
-// The larger gap to a neighbour; the first and the last have their inner gap only, and one alone that to an end.
+// At least Scott's width: in many dimensions the gaps of many points are so small that their kernels would cover
+// nothing, and only the good points would count. Else the larger gap to a neighbour; the first and the last have
+// their inner gap only, and one alone that to an end.
 static double gap_at(const struct place *sorted, int m, int i)
 {
     const double below = i > 0 ? sorted[i].mu - sorted[i - 1].mu : sorted[i].mu;
@@ -59,7 +63,7 @@ static void set_widths(struct rb_parzen *p, int dim, struct place *scratch)
     const int m = p->n - 1;
     const double *mu = row_of(p->mu, p, dim);
     double *sd = row_of(p->sd, p, dim);
-    const double least = 1.0 / (m + 2 < 100 ? m + 2 : 100);
+    const double least = LEAST_WIDTH * pow(m, -1.0 / (p->n_dims + 4));
     for (int i = 0; i < m; i++)
         scratch[i] = (struct place){mu[i], i};
     qsort(scratch, (size_t)m, sizeof *scratch, compare_places);
@@ -92,8 +96,11 @@ static void set_weights(struct rb_parzen *p, const double *weights)
 static void normalise_continuous(struct rb_parzen *p, int dim)
 {
     const double *mu = row_of(p->mu, p, dim), *sd = row_of(p->sd, p, dim);
-    for (int i = 0; i < p->n; i++)
+    double *inverse = row_of(p->inverse_sd, p, dim);
+    for (int i = 0; i < p->n; i++) {
+        inverse[i] = 1 / sd[i];
         p->log_weight[i] -= LN_ROOT_2PI + log(sd[i] * rb_truncated_mass(mu[i], sd[i]));
+    }
 }
 
 void rb_parzen_init(struct rb_parzen *p, const struct rb_coordinates *c, const int *dims, int n_dims,
@@ -102,9 +109,11 @@ void rb_parzen_init(struct rb_parzen *p, const struct rb_coordinates *c, const i
     *p = (struct rb_parzen){.coordinates = c, .dims = dims, .n_dims = n_dims, .n = n + 1, .arena = arena};
     p->mu = rb_arena_array(arena, (size_t)n_dims * (size_t)p->n, sizeof *p->mu);
     p->sd = rb_arena_array(arena, (size_t)n_dims * (size_t)p->n, sizeof *p->sd);
+    p->inverse_sd = rb_arena_array(arena, (size_t)n_dims * (size_t)p->n, sizeof *p->inverse_sd);
     p->log_weight = rb_arena_array(arena, (size_t)p->n, sizeof *p->log_weight);
     p->share = rb_arena_array(arena, (size_t)p->n, sizeof *p->share);
     p->masses = rb_arena_array(arena, (size_t)n_dims, sizeof *p->masses);
+    p->edges = rb_arena_array(arena, (size_t)n_dims, sizeof *p->edges);
     struct place *scratch = rb_arena_array(arena, (size_t)n, sizeof *scratch);
     set_weights(p, weights);
     for (int d = 0; d < n_dims; d++) {
@@ -114,10 +123,12 @@ void rb_parzen_init(struct rb_parzen *p, const struct rb_coordinates *c, const i
         mu[n] = is_choice(p, d) ? -1 : 0.5;
         set_widths(p, d, scratch);
         row_of(p->sd, p, d)[n] = 1;
-        if (is_continuous(p, d))
+        if (is_continuous(p, d)) {
             normalise_continuous(p, d);
-        else
+        } else {
             p->masses[d] = rb_arena_array(arena, (size_t)c->items[dims[d]].n_cells, sizeof *p->masses[d]);
+            p->edges[d] = rb_arena_array(arena, (size_t)c->items[dims[d]].n_cells + 1, sizeof *p->edges[d]);
+        }
     }
 }
 
@@ -134,16 +145,29 @@ static double choice_mass(const struct rb_parzen *p, int dim, int kernel, int ce
     return given < 0 ? prior : ((given == cell) + spread * prior) / (1 + spread);
 }
 
-static double cell_mass(const struct rb_parzen *p, int dim, int kernel, int cell)
+// The mass of every kernel's normal below the edge at which a cell begins. Neighbouring cells share it.
+static const double *below_edge(struct rb_parzen *p, int dim, int cell)
 {
-    const double mu = row_of(p->mu, p, dim)[kernel], sd = row_of(p->sd, p, dim)[kernel];
-    const double low = (rb_coordinates_edge(p->coordinates, p->dims[dim], cell) - mu) / sd;
-    const double high = (rb_coordinates_edge(p->coordinates, p->dims[dim], cell + 1) - mu) / sd;
-    if (low > 38 || high < -38)
-        return LEAST_MASS;
-    // from the side where nothing cancels
-    const double mass = low > 0 ? rb_normal_cdf(-low) - rb_normal_cdf(-high) : rb_normal_cdf(high) - rb_normal_cdf(low);
-    return fmax(LEAST_MASS, mass / rb_truncated_mass(mu, sd));
+    double **kept = &p->edges[dim][cell];
+    if (*kept)
+        return *kept;
+    const double *mu = row_of(p->mu, p, dim), *sd = row_of(p->sd, p, dim);
+    const double edge = rb_coordinates_edge(p->coordinates, p->dims[dim], cell);
+    *kept = rb_arena_array(p->arena, (size_t)p->n, sizeof **kept);
+    for (int i = 0; i < p->n; i++) {
+        const double z = (edge - mu[i]) / sd[i];
+        (*kept)[i] = z > BEYOND ? 1 : z < -BEYOND ? 0 : rb_normal_cdf(z);
+    }
+    return *kept;
+}
+
+static void set_cell_masses(struct rb_parzen *p, int dim, int cell, double *out)
+{
+    const double *low = below_edge(p, dim, cell), *high = below_edge(p, dim, cell + 1);
+    const double *first = below_edge(p, dim, 0);
+    const double *last = below_edge(p, dim, p->coordinates->items[p->dims[dim]].n_cells);
+    for (int i = 0; i < p->n; i++)
+        out[i] = log(fmax(LEAST_MASS, (high[i] - low[i]) / (last[i] - first[i])));
 }
 
 static const double *log_masses(struct rb_parzen *p, int dim, int cell)
@@ -152,16 +176,18 @@ static const double *log_masses(struct rb_parzen *p, int dim, int cell)
     if (*kept)
         return *kept;
     *kept = rb_arena_array(p->arena, (size_t)p->n, sizeof **kept);
-    for (int i = 0; i < p->n; i++)
-        (*kept)[i] = log(is_choice(p, dim) ? choice_mass(p, dim, i, cell) : cell_mass(p, dim, i, cell));
+    if (!is_choice(p, dim))
+        set_cell_masses(p, dim, cell, *kept);
+    for (int i = 0; i < p->n && is_choice(p, dim); i++)
+        (*kept)[i] = log(choice_mass(p, dim, i, cell));
     return *kept;
 }
 
 static void add_continuous(const struct rb_parzen *p, int dim, double u, double *log_kernels)
 {
-    const double *mu = row_of(p->mu, p, dim), *sd = row_of(p->sd, p, dim);
+    const double *mu = row_of(p->mu, p, dim), *inverse = row_of(p->inverse_sd, p, dim);
     for (int i = 0; i < p->n; i++) {
-        const double z = (u - mu[i]) / sd[i];
+        const double z = (u - mu[i]) * inverse[i];
         log_kernels[i] -= 0.5 * z * z;
     }
 }

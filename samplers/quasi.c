@@ -14,11 +14,11 @@
 struct rb_quasi {
     int n;
     uint64_t seed;
-    gsl_qrng *sobol;   // NULL: Halton
-    uint32_t at;       // index of the point in `point`
-    double *point;     // [n]
-    double *shift;     // [n] in (0,1)
-    uint32_t *primes;  // [n], for Halton
+    gsl_qrng *sobol;  // NULL: Halton
+    uint32_t at;      // index of the point in `point`
+    double *point;    // [n]
+    double *shift;    // [n] in (0,1)
+    uint32_t *primes; // [n], for Halton
 };
 
 static void find_primes(uint32_t *primes, int n)

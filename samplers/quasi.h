@@ -1,5 +1,5 @@
-// Points that fill the cube evenly: Sobol's sequence up to 40 dimensions, Halton's above, moved by a shift that the seed keys.
-// The shift of Sobol's is digital (it keeps the sequence's property), that of Halton's a rotation.
+// Points that fill the cube evenly: Sobol's sequence up to 40 dimensions, Halton's above, moved by a shift that the
+// seed keys. The shift of Sobol's is digital (it keeps the sequence's property), that of Halton's a rotation.
 #ifndef RB_SAMPLERS_QUASI_H
 #define RB_SAMPLERS_QUASI_H
 

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_WEIGHT     25.0
-#define JUDGED_RESULTS  20
-#define LEAST_SPEARMAN  0.2
-#define NEAR            0.15 // sd of a neighbourhood in each coordinate; another category is 1 away
+#define MOST_WEIGHT    25.0
+#define JUDGED_RESULTS 20
+#define LEAST_SPEARMAN 0.2
+#define NEAR           0.15 // sd of a neighbourhood in each coordinate; another category is 1 away
 
 static int compare_recalled(const void *a, const void *b)
 {
@@ -20,7 +20,8 @@ static int compare_recalled(const void *a, const void *b)
     return x->weight > y->weight ? -1 : x->weight < y->weight;
 }
 
-void rb_recall_fill(struct rb_history *h, const struct rb_coordinates *c, const struct rb_earlier_result *results, int n)
+void rb_recall_fill(struct rb_history *h, const struct rb_coordinates *c, const struct rb_earlier_result *results,
+                    int n)
 {
     double sum = 0;
     h->recalled = rb_xcalloc((size_t)n + 1, sizeof *h->recalled);

@@ -7,14 +7,15 @@
 #define RB_RECALL_FIRST 3 // the first trials get the best configurations of earlier runs
 
 // Fills the history's `recalled`: weights halve with each older run, and sum to at most 25.
-void rb_recall_fill(struct rb_history *h, const struct rb_coordinates *c, const struct rb_earlier_result *results, int n);
+void rb_recall_fill(struct rb_history *h, const struct rb_coordinates *c, const struct rb_earlier_result *results,
+                    int n);
 
-// The distinct configurations to begin with: those at the highest levels, best first. out [n] are places in `results`;
-// returns how many.
+// The distinct configurations to begin with: those at the highest levels, best first. out [n] are places in
+// `results`; returns how many.
 int rb_recall_first(const struct rb_space *space, const struct rb_earlier_result *results, int n, int *out, int most);
 
-// Do the earlier runs still predict this one? Spearman's correlation of the first 20 trials' results with what the earlier
-// results near them predict; below 0.2 the answer is no. Until there are 20: yes.
+// Do the earlier runs still predict this one? Spearman's correlation of the first 20 trials' results with what the
+// earlier results near them predict; below 0.2 the answer is no. Until there are 20: yes.
 bool rb_recall_holds(const struct rb_history *h);
 
 #endif

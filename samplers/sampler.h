@@ -1,7 +1,7 @@
-// A sampler proposes the hyperparameters of a new trial from what the search has seen so far. It is a pure function of the
-// job (space, seed, options), the history and the question: its state is only a cache of the history, so a resumed run,
-// which gives the same history again, gets the same proposals. Draws come from base/stream.h, keyed by the trial.
-// A sampler is one file and one line in samplers.c.
+// A sampler proposes the hyperparameters of a new trial from what the search has seen so far. It is a pure function
+// of the job (space, seed, options), the history and the question: its state is only a cache of the history, so a
+// resumed run, which gives the same history again, gets the same proposals. Draws come from base/stream.h, keyed by
+// the trial. A sampler is one file and one line in samplers.c.
 #ifndef RB_SAMPLERS_SAMPLER_H
 #define RB_SAMPLERS_SAMPLER_H
 
@@ -22,8 +22,9 @@ struct rb_sampler_setup {
 struct rb_ask {
     int trial;                  // its number; not in the history yet
     int64_t resource;           // where it will first be compared
-    // What the search may cost and has cost so far, both in the same unit (dollars of the plan's prices, or seconds): the
-    // larger the rest, the less a cheap configuration is preferred to a good one. budget 0: unknown, costs do not count.
+    // What the search may cost and has cost so far, both in the same unit (dollars of the plan's prices, or
+    // seconds): the larger the rest, the less a cheap configuration is preferred to a good one. budget 0: unknown,
+    // costs do not count.
     double budget, spent;
 };
 

@@ -16,8 +16,8 @@ struct rb_search {
     struct rb_history history;
     int64_t levels[RB_LIMIT_STAGES];
     int n_levels;
-    double *u;                    // [coordinates.n]
-    struct rb_arena earlier;      // values of the configurations to begin with
+    double *u;               // [coordinates.n]
+    struct rb_arena earlier; // values of the configurations to begin with
     const struct rb_value *first[RB_RECALL_FIRST];
     int n_first;
 };

@@ -1,5 +1,5 @@
-// The search of one run: its sampler and what it has seen. Worlds feed it every event after the engine's step and answer the
-// engine's RB_ACTION_SUGGEST with what it proposes.
+// The search of one run: its sampler and what it has seen. Worlds feed it every event after the engine's step and
+// answer the engine's RB_ACTION_SUGGEST with what it proposes.
 #ifndef RB_SAMPLERS_SEARCH_H
 #define RB_SAMPLERS_SEARCH_H
 
@@ -30,17 +30,18 @@ void rb_search_destroy(struct rb_search *s);
 const struct rb_history *rb_search_history(const struct rb_search *s);
 const struct rb_coordinates *rb_search_coordinates(const struct rb_search *s);
 
-// Results of earlier runs, before the first fact of this one. The first trials get their best configurations; the rest
-// count as observations until this run's results contradict them (samplers/recall.h).
+// Results of earlier runs, before the first fact of this one. The first trials get their best configurations; the
+// rest count as observations until this run's results contradict them (samplers/recall.h).
 void rb_search_recall(struct rb_search *s, const struct rb_earlier_result *results, int n);
 
-// The facts of the run, in their order. Values that no coordinate has (another program proposed them) count as the nearest.
-// A world passes the values of every trial that begins, its own suggestions among them.
+// The facts of the run, in their order. Values that no coordinate has (another program proposed them) count as the
+// nearest. A world passes the values of every trial that begins, its own suggestions among them.
 void rb_search_began(struct rb_search *s, int trial, const struct rb_value *values, int64_t next_resource);
 void rb_search_reported(struct rb_search *s, int trial, int64_t resource, double score, double unit_s);
 void rb_search_changed(struct rb_search *s, int trial, enum rb_seen_state state, int64_t next_resource);
 
 // The configuration of a new trial. `out` and what it points to live in `arena`.
-void rb_search_suggest(struct rb_search *s, const struct rb_ask *ask, struct rb_arena *arena, struct rb_suggestion *out);
+void rb_search_suggest(struct rb_search *s, const struct rb_ask *ask, struct rb_arena *arena,
+                       struct rb_suggestion *out);
 
 #endif

@@ -1,9 +1,9 @@
-// Tree-structured Parzen estimator: proposes where good configurations are dense and bad ones are not. The densities are of
-// whole configurations, not of one parameter after the other; parameters that apply only sometimes have densities of their
-// own, from the trials where they apply.
-// Source: Bergstra et al., NIPS'11; multivariate and constant liar as in Optuna. Two changes: good means the best 15 % at the
-// highest level with enough results (not the best of all levels, which are those that were promoted), and widths are gaps to
-// neighbours also in the multivariate density.
+// Tree-structured Parzen estimator: proposes where good configurations are dense and bad ones are not. The densities
+// are of whole configurations, not of one parameter after the other; parameters that apply only sometimes have
+// densities of their own, from the trials where they apply.
+// Source: Bergstra et al., NIPS'11; multivariate and constant liar as in Optuna. Two changes: good means the best 15
+// % at the highest level with enough results (not the best of all levels, which are those that were promoted), and
+// widths of kernels are the gaps to neighbours as in 2011, with Optuna's multivariate width as their least.
 #include "samplers/samplers.h"
 
 #include "samplers/cost.h"
@@ -12,23 +12,27 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N_CANDIDATES 24
 #define GOOD_SHARE   0.15
 #define MOST_GOOD    25
+#define MOST_BAD     300 // the newest; more cost time and change little
 
-enum { LIAR, COST, N_RULES };
-static const char *const costs[] = {"aware", "blind", NULL};
+enum { START, LIAR, COST, N_RULES };
 static const struct rb_setting_rule rules[N_RULES] = {
-    [LIAR] = {.key = "liar", .kind = RB_SETTING_BOOL, .fallback = 1,
+    [START] = RB_RULE_START,
+    [LIAR] = {.key = "liar",
+              .kind = RB_SETTING_BOOL,
+              .fallback = 1,
               .summary = "trials without a result count as bad, so that parallel ones differ"},
-    [COST] = {.key = "cost", .kind = RB_SETTING_CHOICE, .choices = costs,
-              .summary = "prefer configurations that train fast, while most of the budget is left"},
+    [COST] = RB_RULE_COST,
 };
 
 struct tpe {
     struct rb_sampler_setup setup;
     struct rb_quasi *points;
+    int start;
     bool liar, cost_aware;
 };
 
@@ -39,6 +43,7 @@ static bool tpe_create(const struct rb_sampler_setup *setup, const double *optio
     struct tpe *t = rb_xcalloc(1, sizeof *t);
     t->setup = *setup;
     t->points = rb_quasi_new(setup->coordinates->n, setup->seed);
+    t->start = (int)options[START];
     t->liar = options[LIAR] > 0;
     t->cost_aware = !(options[COST] > 0);
     *out_state = t;
@@ -116,7 +121,7 @@ static void split_trials(const struct tpe *t, const struct rb_history *h, struct
     for (int i = 0; i < s->n_ranked && i < count_good(s->n_ranked); i++)
         is_good[best[i]] = true;
     for (int i = 0; i < h->n_trials; i++)
-        if (t->liar || h->trials[i].last_result >= 0)
+        if (is_good[i] || (i >= h->n_trials - MOST_BAD && (t->liar || h->trials[i].last_result >= 0)))
             put(s, is_good[i], h->trials[i].u, 1);
 }
 
@@ -165,20 +170,6 @@ static bool applies(const struct rb_coordinates *c, const struct group *g, const
     return g->n_dims > 0 && rb_coordinates_apply(c, u, g->dims[0]);
 }
 
-// A candidate's coordinates from the good densities, parents first; returns ln good - ln bad.
-static double draw_candidate(const struct rb_coordinates *c, struct group *groups, struct rb_stream *random, double *u)
-{
-    double ratio = 0;
-    for (int i = 0; i < c->n; i++)
-        u[i] = NAN;
-    for (int g = 0; g < c->n_groups; g++)
-        if (applies(c, &groups[g], u)) {
-            rb_parzen_draw(&groups[g].good, random, u);
-            ratio += rb_parzen_log_density(&groups[g].good, u) - rb_parzen_log_density(&groups[g].bad, u);
-        }
-    return ratio;
-}
-
 // ln of the expected improvement up to a constant: 1 / (gamma + (1 - gamma) bad / good).
 static double log_improvement(double ratio)
 {
@@ -186,15 +177,38 @@ static double log_improvement(double ratio)
     return -(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)));
 }
 
-static void tpe_propose(void *state, const struct rb_history *history, const struct rb_ask *ask,
-                        struct rb_arena *arena, struct rb_proposal *out)
+// The best of a few draws of the group's coordinates from their good density; the others stay as they are. Returns
+// ln good - ln bad. Each group is decided by itself, after its parents: a sum over groups would prefer
+// configurations that have many.
+static double choose_group(const struct tpe *t, struct group *g, const struct rb_cost *cost, struct rb_stream *random,
+                           struct rb_arena *arena, double *u)
+{
+    double *candidate = rb_arena_array(arena, (size_t)t->setup.coordinates->n, sizeof *candidate);
+    double best = -INFINITY, best_ratio = 0;
+    memcpy(candidate, u, (size_t)t->setup.coordinates->n * sizeof *u);
+    for (int i = 0; i < N_CANDIDATES; i++) {
+        rb_parzen_draw(&g->good, random, candidate);
+        const double ratio = rb_parzen_log_density(&g->good, candidate) - rb_parzen_log_density(&g->bad, candidate);
+        const double value = cost->weights ? log_improvement(ratio) - rb_cost_penalty(cost, candidate) : ratio;
+        if (i > 0 && !(value > best))
+            continue;
+        best = value;
+        best_ratio = ratio;
+        for (int j = 0; j < g->n_dims; j++)
+            u[g->dims[j]] = candidate[g->dims[j]];
+    }
+    return best_ratio;
+}
+
+static void tpe_propose(void *state, const struct rb_history *history, const struct rb_ask *ask, struct rb_arena *arena,
+                        struct rb_proposal *out)
 {
     struct tpe *t = state;
     const struct rb_coordinates *c = t->setup.coordinates;
     struct split split;
     struct rb_cost cost = {0};
     struct rb_stream random;
-    if (rb_draws_propose_start(t->points, &t->setup, history, ask, RB_START_RESULTS, arena, out))
+    if (rb_draws_propose_start(t->points, &t->setup, history, ask, t->start - history->n_recalled, arena, out))
         return;
     if (rb_draws_is_random_turn(t->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {
         rb_draws_propose_random(arena, out, "one trial in eight stays random");
@@ -205,18 +219,13 @@ static void tpe_propose(void *state, const struct rb_history *history, const str
     if (t->cost_aware)
         rb_cost_fit(&cost, c, history, ask, arena);
     rb_draws_init(&random, t->setup.seed, RB_FOR_PROPOSAL, (uint32_t)ask->trial);
-    double *u = rb_arena_array(arena, (size_t)c->n, sizeof *u), best = -INFINITY, best_ratio = 0;
-    for (int i = 0; i < N_CANDIDATES; i++) {
-        const double ratio = draw_candidate(c, groups, &random, u);
-        const double value = cost.weights ? log_improvement(ratio) - rb_cost_penalty(&cost, u) : ratio;
-        if (i > 0 && !(value > best))
-            continue;
-        best = value;
-        best_ratio = ratio;
-        for (int j = 0; j < c->n; j++)
-            out->u[j] = u[j];
-    }
-    out->reason = rb_arena_printf(arena, "%.3g times as dense among %d good trials as among %d others", exp(best_ratio),
+    double ratio = 0;
+    for (int i = 0; i < c->n; i++)
+        out->u[i] = NAN;
+    for (int g = 0; g < c->n_groups; g++)
+        if (applies(c, &groups[g], out->u))
+            ratio += choose_group(t, &groups[g], &cost, &random, arena, out->u);
+    out->reason = rb_arena_printf(arena, "%.3g times as dense among %d good trials as among %d others", exp(ratio),
                                   split.n_good, split.n_bad);
 }
 

@@ -12,7 +12,7 @@
 #define MAX_WORKERS 64
 
 struct worker {
-    int trial;                    // -1: idle
+    int trial; // -1: idle
     int64_t start, end;
     double until;
 };
@@ -23,13 +23,16 @@ struct round {
     struct rb_job job;
     const struct rb_tuner *tuner;
     void *state;
-    int first_trial;              // of the tuner's present round: hyperband and sha begin again when they are done
+    int first_trial; // of the tuner's present round: hyperband and sha begin again when they are done
     struct rb_search *search;
     struct rb_arena arena;
-    bool *used;                   // [table->n]
-    int *row_of;                  // by trial, [rows]
+    bool *used;  // [table->n]
+    int *row_of; // by trial, [rows]
     int n_trials;
-    struct { int trial; int64_t start, end; } waiting[4096];
+    struct {
+        int trial;
+        int64_t start, end;
+    } waiting[4096];
     int n_waiting, at_waiting;
     struct worker workers[MAX_WORKERS];
     double now, spent, best, mean_unit_s;
@@ -116,7 +119,8 @@ static void suggest(struct round *r, int trial, int64_t resource)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
     rb_search_suggest(r->search, &ask, &r->arena, &s);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
-    r->out->suggest_s[r->out->n_suggest++] = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    r->out->suggest_s[r->out->n_suggest++] =
+        (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
     double *u = rb_arena_array(&r->arena, (size_t)r->table->coordinates.n, sizeof *u);
     rb_coordinates_of(&r->table->coordinates, s.values, u);
     const int row = table_nearest(r->table, u, r->used);
@@ -130,8 +134,9 @@ static void start(struct round *r, struct worker *w, int trial, int64_t from, in
     *w = (struct worker){.trial = trial, .start = from, .end = trained_to(r->table, to)};
     if (from > 0)
         rb_search_changed(r->search, trial, RB_SEEN_TRAINS, to);
-    else if (r->row_of[trial] < 0)
-        suggest(r, trial, to);
+    for (int ahead = 0; from == 0 && ahead <= r->game->ahead && trial + ahead < r->table->n; ahead++)
+        if (r->row_of[trial + ahead] < 0)
+            suggest(r, trial + ahead, to);
     const int64_t units = r->table->resumable ? w->end - from : w->end;
     w->until = r->now + (double)units * unit_s(r, r->row_of[trial]);
 }

@@ -1,5 +1,5 @@
 // Samplers and schedulers on tables: mean regret after 500, 1000 and 2000 units.
-// Usage: search_study FOLDER [seeds=10] [first=1] [tasks=A,B,...] [workers=1] [in=units|seconds] METHOD...
+// Usage: search_study FOLDER [seeds=10] [first=1] [tasks=A,B,...] [workers=1] [ahead=0] [in=units|seconds] METHOD...
 //   METHOD: SCHEDULER:SAMPLER[:KEY=VALUE...], for example asha:tpe asha:gp:cost=blind hyperband:bohb random:random
 // tasks are names of tables without .csv.gz; without them all tables of the folder.
 #include "bench/search/play.h"
@@ -18,7 +18,7 @@
 
 struct study {
     const char *folder;
-    int n_seeds, first_seed, workers;
+    int n_seeds, first_seed, workers, ahead;
     bool in_seconds;
     char *names[MAX_TABLES];
     struct table tables[MAX_TABLES];
@@ -82,6 +82,8 @@ static bool read_option(struct study *s, const char *argument)
         s->first_seed = atoi(v);
     else if ((v = value_of(argument, "workers")))
         s->workers = atoi(v);
+    else if ((v = value_of(argument, "ahead")))
+        s->ahead = atoi(v);
     else if ((v = value_of(argument, "in")))
         s->in_seconds = strcmp(v, "seconds") == 0;
     else if ((v = value_of(argument, "tasks")))
@@ -104,9 +106,9 @@ static void read_method(const char *text, struct game *g, struct rb_setting *opt
         char *end;
         o->number = strtod(o->text, &end);
         o->boolean = strcmp(o->text, "true") == 0;
-        o->kind = *end == '\0'                                   ? (strchr(o->text, '.') ? RB_NODE_FLOAT : RB_NODE_INT)
+        o->kind = *end == '\0'                                  ? (strchr(o->text, '.') ? RB_NODE_FLOAT : RB_NODE_INT)
                   : o->boolean || strcmp(o->text, "false") == 0 ? RB_NODE_BOOL
-                                                                 : RB_NODE_STRING;
+                                                                : RB_NODE_STRING;
     }
 }
 
@@ -149,7 +151,8 @@ static void print_method(const struct study *st, const char *name, struct sums *
 static void run_method(const struct study *st, const char *method, struct rb_arena *arena)
 {
     struct rb_setting options[MAX_OPTIONS];
-    struct game g = {.workers = st->workers, .in_seconds = st->in_seconds, .budgets = {500, 1000, 2000}};
+    struct game g = {
+        .workers = st->workers, .ahead = st->ahead, .in_seconds = st->in_seconds, .budgets = {500, 1000, 2000}};
     struct sums *s = rb_xcalloc(1, sizeof *s);
     struct rb_err err;
     read_method(method, &g, options, arena);
@@ -176,7 +179,8 @@ int main(int argc, char **argv)
     struct rb_err err;
     int first_method = 2;
     if (argc < 3) {
-        fprintf(stderr, "usage: search_study FOLDER [seeds=N] [first=N] [tasks=A,B] [workers=N] [in=units|seconds] SCHEDULER:SAMPLER...\n");
+        fprintf(stderr, "usage: search_study FOLDER [seeds=N] [first=N] [tasks=A,B] [workers=N] [in=units|seconds] "
+                        "SCHEDULER:SAMPLER...\n");
         return 2;
     }
     rb_arena_init(&st.arena);

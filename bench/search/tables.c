@@ -22,14 +22,13 @@ static bool read_param(const struct rb_node *node, const struct rb_space *before
         struct rb_value *list = rb_arena_array(arena, (size_t)values->n_children, sizeof *list);
         p->kind = RB_PARAM_CHOICE;
         for (const struct rb_node *v = values->first; v; v = v->next)
-            list[p->n_values++] =
-                (struct rb_value){.kind = RB_VALUE_STRING, .string = rb_arena_strdup(arena, v->text)};
+            list[p->n_values++] = (struct rb_value){.kind = RB_VALUE_STRING, .string = rb_arena_strdup(arena, v->text)};
         p->values = list;
     } else {
         const struct rb_node *max = rb_node_member(node, "max");
-        p->kind = law && strcmp(law->text, "log_uniform") == 0              ? RB_PARAM_LOG_UNIFORM
+        p->kind = law && strcmp(law->text, "log_uniform") == 0           ? RB_PARAM_LOG_UNIFORM
                   : min->kind == RB_NODE_INT && max->kind == RB_NODE_INT ? RB_PARAM_INT_UNIFORM
-                                                                            : RB_PARAM_UNIFORM;
+                                                                         : RB_PARAM_UNIFORM;
         p->min = min->number;
         p->max = max->number;
     }
@@ -49,8 +48,8 @@ static bool read_param(const struct rb_node *node, const struct rb_space *before
     return true;
 }
 
-static bool read_family(struct table *t, const char *folder, const char *family, bool *minimize,
-                        struct rb_arena *arena, struct rb_err *err)
+static bool read_family(struct table *t, const char *folder, const char *family, bool *minimize, struct rb_arena *arena,
+                        struct rb_err *err)
 {
     struct rb_doc doc;
     char *path = rb_arena_printf(arena, "%s/%s.yaml", folder, family);

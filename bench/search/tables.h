@@ -22,7 +22,8 @@ struct table {
 bool table_read(const char *folder, const char *name, struct rb_arena *arena, struct table *out, struct rb_err *err);
 void table_finish(struct table *t);
 
-// The nearest row that is not used: Euclid in u; another category, or inactive against active: 1 away; ties: the lowest.
+// The nearest row that is not used: Euclid in u; another category, or inactive against active: 1 away; ties: the
+// lowest.
 int table_nearest(const struct table *t, const double *u, const bool *used);
 
 #endif

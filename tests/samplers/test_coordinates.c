@@ -1,5 +1,5 @@
-// The space as a cube: every kind of parameter goes to a point and back, conditions decide what applies, and a uniform point
-// has the declared distribution.
+// The space as a cube: every kind of parameter goes to a point and back, conditions decide what applies, and a
+// uniform point has the declared distribution.
 #include "toy.h"
 
 static const char every_kind[] = "  fixed: 3\n"
@@ -94,8 +94,10 @@ static void conditions_decide_what_applies(void **state)
     static const struct {
         double booster, drop;
         bool eta, has_drop, rate;
-    } cases[] = {{0.1, 0.2, false, false, false}, {0.5, 0.2, true, false, false},
-                 {0.9, 0.7, true, true, false},   {0.9, 0.2, true, true, true}};
+    } cases[] = {{0.1, 0.2, false, false, false},
+                 {0.5, 0.2, true, false, false},
+                 {0.9, 0.7, true, true, false},
+                 {0.9, 0.2, true, true, true}};
     assert_int_equal(c->n_groups, 4);
     assert_int_equal(c->items[1].group, c->items[4].group);
     for (size_t i = 0; i < N_OF(cases); i++) {

@@ -1,9 +1,10 @@
-// The Gaussian process against a dense solution by elimination, its growing factor against one built at once, expected
-// improvement against sampling.
+// The Gaussian process against a dense solution by elimination, its growing factor against one built at once,
+// expected improvement against sampling.
 #include "toy.h"
 
 #include "samplers/draws.h"
 #include "samplers/gp_fit.h"
+#include "samplers/gp_region.h"
 #include "samplers/normal.h"
 
 #define N 40
@@ -226,7 +227,8 @@ static void expected_improvement_is_what_sampling_finds(void **state)
 static void the_logarithm_of_a_small_improvement_is_smooth(void **state)
 {
     (void)state;
-    const double above = rb_log_expected_improvement(-5 + 1e-6, 1, 0), below = rb_log_expected_improvement(-5 - 1e-6, 1, 0);
+    const double above = rb_log_expected_improvement(-5 + 1e-6, 1, 0),
+                 below = rb_log_expected_improvement(-5 - 1e-6, 1, 0);
     assert_true(fabs(above - below) < 2e-3);
     double last = rb_log_expected_improvement(-60, 1, 0);
     for (double z = -59; z < 3; z += 0.25) {
@@ -251,6 +253,53 @@ static void scores_are_quantiles_of_ranks(void **state)
     rb_arena_finish(&arena);
 }
 
+// ---- the trust region
+
+static void add_first_result(struct rb_history *h, double score)
+{
+    const double u[2] = {0};
+    const int place = rb_history_begin(h, h->n_trials, u, 1);
+    rb_history_report(h, place, 1, score);
+    rb_history_report(h, place, 3, 100); // later results of the trial do not matter
+}
+
+static void the_region_grows_with_successes_and_shrinks_with_failures(void **state)
+{
+    (void)state;
+    struct rb_history h;
+    rb_history_init(&h, 2, levels, 3);
+    assert_near(rb_region_length(&h), 0.8, 1e-12);
+    for (int i = 0; i < 3; i++)
+        add_first_result(&h, i);
+    assert_near(rb_region_length(&h), 1.6, 1e-12);
+    for (int i = 0; i < 8; i++) // twice the number that shrinks it
+        add_first_result(&h, 0);
+    assert_near(rb_region_length(&h), 0.4, 1e-12);
+    for (int i = 0; i < 4 * 6; i++)
+        add_first_result(&h, 0);
+    assert_near(rb_region_length(&h), 0.8, 1e-12); // below 2^-7 it begins again
+    rb_history_finish(&h);
+}
+
+static void draws_stay_in_the_region(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct rb_stream s = test_stream(12, 0);
+    const double centre[4] = {0.5, 0.95, 1 / 6.0, NAN};
+    double u[4], widest = 0;
+    toy_open(&t, toy_parameters, "gp", 1);
+    const double mean = pow(0.4 * 0.7 * 0.9 * 1.3, 0.25);
+    for (int i = 0; i < 2000; i++) {
+        rb_region_draw(rb_search_coordinates(t.search), &hyper, centre, 0.2, &s, u);
+        assert_true(fabs(u[0] - 0.5) <= 0.1 * 0.4 / mean && u[1] <= 1 && u[1] >= 0.95 - 0.1 * 0.7 / mean);
+        assert_true(u[3] >= 0 && u[3] <= 1);
+        widest = fmax(widest, fabs(u[0] - 0.5));
+    }
+    assert_true(widest > 0.09 * 0.4 / mean);
+    toy_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +309,8 @@ int main(void)
         cmocka_unit_test(expected_improvement_is_what_sampling_finds),
         cmocka_unit_test(the_logarithm_of_a_small_improvement_is_smooth),
         cmocka_unit_test(scores_are_quantiles_of_ranks),
+        cmocka_unit_test(the_region_grows_with_successes_and_shrinks_with_failures),
+        cmocka_unit_test(draws_stay_in_the_region),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
-// The Parzen estimator: its densities integrate and sum to 1, draws have them, weights and widths are as written down.
+// The Parzen estimator: its densities integrate and sum to 1, draws have them, weights and widths are as written
+// down.
 #include "toy.h"
 
 #include "samplers/normal.h"
 #include "samplers/parzen.h"
 
 static void random_points(struct rb_stream *s, const struct rb_coordinates *c, struct rb_arena *arena, int n,
-                            const double ***out)
+                          const double ***out)
 {
     const double **points = rb_arena_array(arena, (size_t)n, sizeof *points);
     for (int i = 0; i < n; i++) {
@@ -41,8 +42,10 @@ static void densities_integrate_and_sum_to_1(void **state)
     (void)state;
     struct toy t;
     struct rb_arena arena, scratch;
-    toy_open(&t, "  x: {min: 0.0, max: 1.0}\n  n: {min: 1, max: 5}\n  c: {values: [a, b, c], probabilities: [0.5, 0.2, 0.3]}\n",
-             "random", 1);
+    toy_open(
+        &t,
+        "  x: {min: 0.0, max: 1.0}\n  n: {min: 1, max: 5}\n  c: {values: [a, b, c], probabilities: [0.5, 0.2, 0.3]}\n",
+        "random", 1);
     const struct rb_coordinates *c = rb_search_coordinates(t.search);
     const int dims[] = {0, 1, 2}, sizes[] = {0, 1, 2, 7, 60};
     rb_arena_init(&arena);
@@ -172,8 +175,10 @@ static void old_points_weigh_less(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(densities_integrate_and_sum_to_1), cmocka_unit_test(many_whole_numbers_sum_to_1),
-        cmocka_unit_test(draws_have_the_density),           cmocka_unit_test(a_density_by_hand),
+        cmocka_unit_test(densities_integrate_and_sum_to_1),
+        cmocka_unit_test(many_whole_numbers_sum_to_1),
+        cmocka_unit_test(draws_have_the_density),
+        cmocka_unit_test(a_density_by_hand),
         cmocka_unit_test(old_points_weigh_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-// Earlier runs: their best configurations come first, their results count with less and less weight, and are dropped once
-// this run contradicts them.
+// Earlier runs: their best configurations come first, their results count with less and less weight, and are dropped
+// once this run contradicts them.
 #include "toy.h"
 
 #include "samplers/recall.h"

@@ -1,5 +1,5 @@
-// Searches: every sampler learns, and is a pure function of the facts: a search that is fed them again, with or without its
-// questions in between, proposes the same. Options and earlier runs.
+// Searches: every sampler learns, and is a pure function of the facts: a search that is fed them again, with or
+// without its questions in between, proposes the same. Options and earlier runs.
 #include "toy.h"
 
 #include "base/text/buf.h"
@@ -170,7 +170,8 @@ static int make_facts(struct toy *t, struct rb_arena *arena, struct fact *facts)
         if (f.kind == REPORTED) {
             over[trial] = next == 9 || !(f.score > -INFINITY);
             trains[trial] = false;
-            facts[n++] = (struct fact){.kind = CHANGED, .trial = trial, .state = over[trial] ? RB_SEEN_ENDED : RB_SEEN_PAUSED};
+            facts[n++] =
+                (struct fact){.kind = CHANGED, .trial = trial, .state = over[trial] ? RB_SEEN_ENDED : RB_SEEN_PAUSED};
             rb_search_changed(t->search, trial, facts[n - 1].state, 0);
         }
     }
@@ -304,7 +305,8 @@ static void parallel_proposals_differ(void **state)
 
 // ---- costs
 
-// All configurations are equally good, and seconds grow with x: at the start cheap ones are preferred, at the end not.
+// All configurations are equally good, and seconds grow with x: at the start cheap ones are preferred, at the end
+// not.
 static double mean_x(const char *sampler, double spent)
 {
     double sum = 0;
@@ -351,10 +353,8 @@ static void unknown_options_are_refused(void **state)
     static const struct {
         const char *sampler, *says;
     } cases[] = {
-        {"{type: tpe, lier: false}", "did you mean liar?"},
-        {"{type: tpe, liar: 3}", "true or false"},
-        {"{type: gp, cost: none}", "aware | blind"},
-        {"{type: de, population: 2}", "from 4 to 1000"},
+        {"{type: tpe, lier: false}", "did you mean liar?"}, {"{type: tpe, liar: 3}", "true or false"},
+        {"{type: gp, cost: none}", "aware | blind"},        {"{type: de, population: 2}", "from 4 to 1000"},
         {"{type: random, liar: true}", "no such option"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
