@@ -45,6 +45,10 @@ const char *rb_guess_yaml(const char *text, struct rb_arena *arena);
 bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *unit, const struct rb_catalog *catalog,
                       int least_gpus, struct rb_arena *arena, struct rb_profile *out, struct rb_err *err);
 
+// The same from the guess of a job, which it has: in slots of CPUs where its trials need CPUs.
+bool rb_guess_of_job(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                     struct rb_profile *out, struct rb_err *err);
+
 // The same profile had it been measured and the guess been right in the middle: every median stays, with an error of 5 %.
 void rb_guess_as_measured(const struct rb_profile *guess, struct rb_arena *arena, struct rb_profile *out);
 

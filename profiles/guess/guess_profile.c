@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/text/units.h"
 #include "profiles/catalog/cpu_slots.h"
+#include "profiles/job/job.h"
 #include "profiles/guess/gpu_speeds.h"
 #include "profiles/guess/guess_library.h"
 
@@ -350,6 +351,16 @@ static struct rb_dist latency_as_measured(const struct rb_dist *guessed)
     d.relative_error = MEASURED_ERROR;
     rb_dist_prepare(&d, NULL);
     return d;
+}
+
+bool rb_guess_of_job(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                     struct rb_profile *out, struct rb_err *err)
+{
+    struct rb_catalog slots = *catalog;
+    struct rb_guess guess = *job->guess;
+    rb_catalog_use_cpus(&slots, job->trial.cpus, job->trial.memory_bytes, arena);
+    guess.of_cpus = job->trial.cpus > 0;
+    return rb_guess_profile(&guess, job->profile, job->scheduler.unit, &slots, job->trial.sizes[0], arena, out, err);
 }
 
 void rb_guess_as_measured(const struct rb_profile *guess, struct rb_arena *arena, struct rb_profile *out)

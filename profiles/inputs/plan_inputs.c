@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/errors/log.h"
-#include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/guess/guess.h"
 #include "profiles/import/import.h"
@@ -167,16 +166,6 @@ static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const
 
 // --- the profile
 
-static bool use_guess(struct rb_plan_inputs *in, struct rb_err *err)
-{
-    struct rb_catalog slots = in->catalog;
-    rb_catalog_use_cpus(&slots, in->job.trial.cpus, in->job.trial.memory_bytes, &in->arena);
-    struct rb_guess guess = *in->job.guess;
-    guess.of_cpus = in->job.trial.cpus > 0;
-    return rb_guess_profile(&guess, in->job.profile, in->job.scheduler.unit, &slots, in->job.trial.sizes[0], &in->arena,
-                            &in->profile, err);
-}
-
 // *out_is_guess: the job's guess is to be used, for which prices must be known first.
 static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_input_sources *from,
                          bool *out_is_guess, struct rb_err *err)
@@ -218,7 +207,8 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
     }
     bool is_guess;
     const bool ok = find_profile(in, store, from, &is_guess, err) &&
-                    find_prices(in, store, from->prices, local_slots, err) && (!is_guess || use_guess(in, err));
+                    find_prices(in, store, from->prices, local_slots, err) &&
+                    (!is_guess || rb_guess_of_job(&in->job, &in->catalog, &in->arena, &in->profile, err));
     rb_store_close(store);
     if (ok)
         *err = (struct rb_err){0};
