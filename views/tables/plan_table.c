@@ -271,7 +271,7 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
                       rb_format_money(b->cost_uusd, text));
         return;
     }
-    if (b->present)
+    if (b->present && b->cost_uusd > 0) // nothing is a share of nothing
         rb_buf_printf(out, "not proved: no plan costs less than %s, %.2g %% below", rb_format_money(b->cost_uusd, text),
                       100 * b->gap / (1 + b->gap));
     else
