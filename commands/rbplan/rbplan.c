@@ -10,7 +10,7 @@
 #include "library/time_limit.h"
 #include "planner/request/memory.h"
 #include "planner/scores/sharing.h"
-#include "profiles/job/job_lint.h"
+#include "profiles/lint/job_lint.h"
 #include "providers/wire/digest.h"
 #include "views/live/waiting_line.h"
 #include "samplers/check.h"

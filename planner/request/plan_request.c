@@ -244,7 +244,7 @@ static void warn_left_out(struct assembly *a)
 {
     if (a->search->n_left_out > 0)
         warn(a, rb_arena_printf(a->arena,
-                                "%d offers that may lose nodes were not considered: so many trials cannot be replayed "
+                                "%d offers that may lose nodes were not considered: this many trials cannot be replayed "
                                 "within the %s limit; give a higher --%s-limit, or fewer resources.instance_types",
                                 a->search->n_left_out, a->search->left_out_for, a->search->left_out_for));
 }

@@ -94,7 +94,7 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *algorit
     rb_import_set_length(im, length, "epoch", algorithm);
     if (resource)
         rb_import_warn(im, RB_DRAFT_SCHEDULER, algorithm,
-                       "a trial is told how long to train by $RB_RESOURCE_END, not by the parameter %s", resource);
+                       "$RB_RESOURCE_END says how long a trial trains, not by the parameter %s", resource);
     return true;
 }
 

@@ -115,7 +115,7 @@ static bool check_names(const struct rb_trace_job *jobs, int n, const char *path
     for (int i = 1; i < n; i++) {
         if (strcmp(names[i - 1], names[i]) == 0)
             return rb_err_set_at(err, RB_E_TRACE_JOBS, (struct rb_place){.file = path}, "name",
-                                 "two jobs are called \"%.60s\": results are told by name, rename one", names[i]);
+                                 "two jobs are called \"%.60s\": results are listed by name, rename one", names[i]);
     }
     return true;
 }

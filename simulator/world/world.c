@@ -565,7 +565,7 @@ static bool play(struct world *w)
     while (!w->done && !w->failed) {
         // A job that is not over waits for a node or runs a trial, and either is in the heap, unless its GPUs are lent.
         if (w->heap.n == 0)
-            return fail(w, "it waits for GPUs that nobody lends");
+            return fail(w, "it waits for GPUs that are never lent");
         const struct rb_sim_event e = rb_event_heap_pop(&w->heap);
         if (!matters(w, &e) || e.time_us < w->now_us) // a history has the wake-ups of its past
             continue;

@@ -1,7 +1,7 @@
 // Warnings about jobs: where each stands and which number it has, and that no command harms, however it ends. What they say is
 // in tests/cli/cases/rbplan_lint.txt.
 #include "base/text/buf.h"
-#include "profiles/job/job_lint.h"
+#include "profiles/lint/job_lint.h"
 
 #include "check.h"
 

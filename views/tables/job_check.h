@@ -3,7 +3,7 @@
 #define RB_VIEWS_JOB_CHECK_H
 
 #include "base/text/buf.h"
-#include "profiles/job/job_lint.h"
+#include "profiles/lint/job_lint.h"
 
 void rb_job_check_write(const char *path, const char *name, const struct rb_job_warnings *warnings, struct rb_buf *out);
 void rb_job_check_write_json(const char *path, const char *name, const struct rb_job_warnings *warnings,

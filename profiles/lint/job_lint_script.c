@@ -1,4 +1,4 @@
-#include "profiles/job/job_lint_script.h"
+#include "profiles/lint/job_lint_script.h"
 
 #include "base/text/closest.h"
 #include "base/text/number.h"

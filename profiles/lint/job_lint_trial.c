@@ -1,4 +1,4 @@
-#include "profiles/job/job_lint_trial.h"
+#include "profiles/lint/job_lint_trial.h"
 
 #include "base/text/closest.h"
 #include "profiles/script/frameworks.h"

@@ -1,7 +1,7 @@
-#include "profiles/job/job_lint.h"
+#include "profiles/lint/job_lint.h"
 
-#include "profiles/job/job_lint_script.h"
-#include "profiles/job/job_lint_trial.h"
+#include "profiles/lint/job_lint_script.h"
+#include "profiles/lint/job_lint_trial.h"
 #include "profiles/script/trial_variables.h"
 
 #include <ctype.h>
