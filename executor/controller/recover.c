@@ -150,6 +150,17 @@ static bool acts_for_gang(const struct rb_run_node *n)
     return true;
 }
 
+// No listing of this process shows the node of the controller before it, but this machine runs.
+static void observe_this_machine(struct rb_run_node *n)
+{
+    rb_run_node_observe(n, &(struct rb_instance){.id = n->row.instance_id,
+                                                 .state = RB_INSTANCE_RUNNING,
+                                                 .address = n->row.address,
+                                                 .private_address = n->row.private_address,
+                                                 .running_at_us = -1,
+                                                 .terminated_at_us = -1});
+}
+
 static void repeat_node(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
@@ -172,6 +183,8 @@ static void repeat_node(struct rb_run_node *n)
         break;
     case RB_LAUNCH_ACKED:
         rb_run_node_await_ready(n);
+        if (rb_run_node_is_local(n))
+            observe_this_machine(n);
         break;
     case RB_LAUNCH_RUNNING:
     case RB_LAUNCH_READY:
