@@ -18,7 +18,6 @@
 #define GOOD_SHARE   0.15
 #define MOST_GOOD    25
 #define LEAST_RANKED 6   // results at the level where good ones are chosen: low levels mislead, so not many more
-#define PERIOD       4   // one proposal in four stays random: a wrong belief about low levels costs more than these
 #define MOST_BAD     300 // the newest; more cost time and change little
 
 enum { START, LIAR, COST, N_RULES };
@@ -206,8 +205,8 @@ static void tpe_propose(void *state, const struct rb_history *history, const str
     struct rb_stream random;
     if (rb_draws_propose_start(t->points, &t->setup, history, ask, t->start - history->n_recalled, arena, out))
         return;
-    if (rb_draws_is_random_turn(t->setup.seed, ask->trial, PERIOD)) {
-        rb_draws_propose_random(arena, out, "one trial in four stays random");
+    if (rb_draws_is_random_turn(t->setup.seed, ask->trial, RB_RANDOM_PERIOD)) {
+        rb_draws_propose_random(arena, out, "one trial in eight stays random");
         return;
     }
     split_trials(t, history, arena, &split);
