@@ -17,6 +17,7 @@
 #define N_CANDIDATES 24
 #define GOOD_SHARE   0.15
 #define MOST_GOOD    25
+#define LEAST_RANKED 6   // results at the level where good ones are chosen: low levels mislead, so not many more
 #define MOST_BAD     300 // the newest; more cost time and change little
 
 enum { START, LIAR, COST, N_RULES };
@@ -76,17 +77,11 @@ static void put(struct split *s, bool is_good, const double *u, double weight)
     (is_good ? s->good_weights : s->bad_weights)[(*n)++] = weight;
 }
 
-static int least_results(const struct tpe *t)
-{
-    const int d = t->setup.coordinates->n;
-    return d + 2 > RB_START_RESULTS ? d + 2 : RB_START_RESULTS;
-}
-
 // Earlier runs: their results at the highest level with enough of them.
-static void split_recalled(const struct tpe *t, const struct rb_history *h, struct split *s)
+static void split_recalled(const struct rb_history *h, struct split *s)
 {
     int level = h->n_levels;
-    for (int n = 0; level > 0 && n < least_results(t);) {
+    for (int n = 0; level > 0 && n < LEAST_RANKED;) {
         level--;
         n = 0;
         for (int i = 0; i < h->n_recalled; i++)
@@ -113,9 +108,9 @@ static void split_trials(const struct tpe *t, const struct rb_history *h, struct
         .bad = rb_arena_array(arena, most, sizeof *s->bad),
         .good_weights = rb_arena_array(arena, most, sizeof *s->good_weights),
         .bad_weights = rb_arena_array(arena, most, sizeof *s->bad_weights),
-        .level = rb_history_compared_level(h, least_results(t)),
+        .level = rb_history_compared_level(h, LEAST_RANKED),
     };
-    split_recalled(t, h, s);
+    split_recalled(h, s);
     if (s->level >= 0)
         s->n_ranked = rb_history_best(h, s->level, best);
     for (int i = 0; i < s->n_ranked && i < count_good(s->n_ranked); i++)

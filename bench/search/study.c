@@ -1,5 +1,5 @@
-// Samplers and schedulers on tables: mean regret after 500, 1000 and 2000 units.
-// Usage: search_study FOLDER [seeds=10] [first=1] [tasks=A,B,...] [workers=1] [ahead=0] [in=units|seconds] METHOD...
+// Samplers and schedulers on tables: mean regret after a quarter, half and all of a budget.
+// Usage: search_study FOLDER [seeds=10] [first=1] [tasks=A,B,...] [workers=1] [ahead=0] [in=units|seconds] [budget=2000] METHOD...
 //   METHOD: SCHEDULER:SAMPLER[:KEY=VALUE...], for example asha:tpe asha:gp:cost=blind hyperband:bohb random:random
 // tasks are names of tables without .csv.gz; without them all tables of the folder.
 #include "bench/search/play.h"
@@ -20,6 +20,7 @@ struct study {
     const char *folder;
     int n_seeds, first_seed, workers, ahead;
     bool in_seconds;
+    double budget;
     char *names[MAX_TABLES];
     struct table tables[MAX_TABLES];
     int n_tables;
@@ -86,6 +87,8 @@ static bool read_option(struct study *s, const char *argument)
         s->ahead = atoi(v);
     else if ((v = value_of(argument, "in")))
         s->in_seconds = strcmp(v, "seconds") == 0;
+    else if ((v = value_of(argument, "budget")))
+        s->budget = atof(v);
     else if ((v = value_of(argument, "tasks")))
         list_tasks(s, v);
     else
@@ -151,8 +154,10 @@ static void print_method(const struct study *st, const char *name, struct sums *
 static void run_method(const struct study *st, const char *method, struct rb_arena *arena)
 {
     struct rb_setting options[MAX_OPTIONS];
-    struct game g = {
-        .workers = st->workers, .ahead = st->ahead, .in_seconds = st->in_seconds, .budgets = {500, 1000, 2000}};
+    struct game g = {.workers = st->workers,
+                     .ahead = st->ahead,
+                     .in_seconds = st->in_seconds,
+                     .budgets = {st->budget / 4, st->budget / 2, st->budget}};
     struct sums *s = rb_xcalloc(1, sizeof *s);
     struct rb_err err;
     read_method(method, &g, options, arena);
@@ -175,7 +180,7 @@ static void run_method(const struct study *st, const char *method, struct rb_are
 
 int main(int argc, char **argv)
 {
-    static struct study st = {.n_seeds = 10, .first_seed = 1, .workers = 1};
+    static struct study st = {.n_seeds = 10, .first_seed = 1, .workers = 1, .budget = 2000};
     struct rb_err err;
     int first_method = 2;
     if (argc < 3) {
@@ -194,7 +199,8 @@ int main(int argc, char **argv)
             die(&err);
     printf("%d tables, seeds %d to %d, %d workers, budgets in %s\n\n", st.n_tables, st.first_seed,
            st.first_seed + st.n_seeds - 1, st.workers, st.in_seconds ? "mean unit seconds" : "units");
-    printf("| method | 500 | 1000 | 2000 | ms a suggestion | p99 |\n|---|---|---|---|---|---|\n");
+    printf("| method | %g | %g | %g | ms a suggestion | p99 |\n|---|---|---|---|---|---|\n", st.budget / 4,
+           st.budget / 2, st.budget);
     for (int i = first_method; i < argc; i++)
         run_method(&st, argv[i], &st.arena);
     for (int i = 0; i < st.n_tables; i++)
