@@ -29,7 +29,7 @@ def check_follows(b, made):
          "  return e.textContent === 'stage'; })[0].focus()")
     b.keys(browser.Keys.ENTER, browser.Keys.ENTER)
     b.wait("document.getElementById('summary').textContent !== %s" % json.dumps(first), 15)
-    b.wait(STATE + " === 'ended'", 30)
+    b.wait(STATE + " === 'ended'", 90)
     assert run.wait(30) == 0
     run.stderr.close()
     report = json.loads(made.report("--json"))

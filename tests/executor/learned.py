@@ -49,10 +49,10 @@ class Learned(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="learned-")
         cls.addClassCleanup(folder.cleanup)
         cls.run_ = RealRun(cls.bin, folder.name, RB_LOCAL_SLOTS="2")
-        cls.run_.write("job.yaml", JOB)
-        cls.run_.write("train.sh", TRAIN)
+        cls.run_.write("work/job.yaml", JOB)
+        cls.run_.write("work/train.sh", TRAIN)
         cls.run_.write("profile.yaml", profile("learned", 0.05, accelerator="CPU"))
-        cls.run_.say("rbplan", "job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json")
+        cls.run_.say("rbplan", "work/job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json")
 
     def begin(self, name):
         self.state = os.path.join(self.run_.folder, "state-" + name)
@@ -102,7 +102,7 @@ class Learned(unittest.TestCase):
         self.assertGreater(origins["tpe"], 0, origins)
 
     def test_killed_runs_keep_their_configurations(self):
-        for write in (2, 3, 4, 8, 15, 26, 41):
+        for write in (3, 8, 26):
             with self.subTest(write=write):
                 self.begin("killed-%d" % write)
                 self.say("rbrun", "plan.json", "--json", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER=str(write))

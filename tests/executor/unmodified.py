@@ -274,7 +274,7 @@ class Unmodified(unittest.TestCase):
                     return
         job = HF.replace("infra: [local]", "infra: [mock/us-east-1], instance_types: [one.gpu], max_nodes: 2")
         with tempfile.TemporaryDirectory() as folder, MockCloud(BIN, folder) as cloud:
-            place = Place(job + 'envs: {PACE: "1"}\n', 1, cloud)
+            place = Place(job + 'envs: {PACE: "2"}\n', 1, cloud)
             try:
                 report, _ = place.run(lose_one)
                 self.assertTrue(report["faults"])
@@ -403,7 +403,7 @@ class Unmodified(unittest.TestCase):
             place.close()
 
     def test_what_is_waited_for_is_named(self):
-        place = Place(TIMM.replace("[t/last.pth.tar]", "[t/best.pth.tar]").replace("1m", "5s").replace(
+        place = Place(TIMM.replace("[t/last.pth.tar]", "[t/best.pth.tar]").replace("1m", "20s").replace(
             "max_restarts: 50", "max_restarts: 0"), 3)
         try:
             _, said = place.run(expect=8)
