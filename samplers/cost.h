@@ -5,7 +5,7 @@
 #include "samplers/sampler.h"
 
 #define RB_RULE_COST \
-    {.key = "cost", .kind = RB_SETTING_CHOICE, .choices = rb_cost_names, \
+    {.key = "cost", .kind = RB_SETTING_CHOICE, .choices = rb_cost_names, .fallback = 1, \
      .summary = "prefer configurations that train fast, while most of the budget is left"}
 
 extern const char *const rb_cost_names[]; // "aware", "blind"
