@@ -403,8 +403,8 @@ class Unmodified(unittest.TestCase):
             place.close()
 
     def test_what_is_waited_for_is_named(self):
-        place = Place(TIMM.replace("[t/last.pth.tar]", "[t/best.pth.tar]").replace("1m", "20s").replace(
-            "max_restarts: 50", "max_restarts: 0"), 3)
+        place = Place(TIMM.replace("[t/last.pth.tar]", "[t/best.pth.tar]").replace("1m", "15s").replace(
+            "max_restarts: 50", "max_restarts: 0"), 16)  # an epoch takes 7 s, all of them 29 s
         try:
             _, said = place.run(expect=8)
             self.assertIn("no file that matches checkpoint.files (t/best.pth.tar) has changed and then rested", said)
