@@ -5,7 +5,7 @@
 #include "samplers/samplers.h"
 
 #include "samplers/draws.h"
-#include "samplers/normal.h"
+#include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdlib.h>

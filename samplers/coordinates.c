@@ -1,6 +1,6 @@
 #include "samplers/coordinates.h"
 
-#include "samplers/normal.h"
+#include "samplers/model/normal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "samplers/cost.h"
 
-#include "samplers/encoding.h"
-#include "samplers/linear.h"
+#include "samplers/model/encoding.h"
+#include "samplers/model/linear.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "samplers/draws.h"
 
-#include "samplers/normal.h"
+#include "samplers/model/normal.h"
 
 void rb_draws_init(struct rb_stream *s, uint64_t seed, enum rb_draws_for use, uint32_t index)
 {

@@ -3,7 +3,7 @@
 #define RB_SAMPLERS_DRAWS_H
 
 #include "base/stream.h"
-#include "samplers/quasi.h"
+#include "samplers/model/quasi.h"
 #include "samplers/sampler.h"
 
 // What a draw is for. Part of reproducibility: append, never renumber.

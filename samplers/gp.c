@@ -8,9 +8,9 @@
 #include "base/order.h"
 #include "samplers/cost.h"
 #include "samplers/draws.h"
-#include "samplers/gp_fit.h"
-#include "samplers/gp_region.h"
-#include "samplers/normal.h"
+#include "samplers/model/gp_fit.h"
+#include "samplers/model/gp_region.h"
+#include "samplers/model/normal.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "samplers/recall.h"
 
-#include "samplers/normal.h"
+#include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdlib.h>

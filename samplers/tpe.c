@@ -8,7 +8,7 @@
 
 #include "samplers/cost.h"
 #include "samplers/draws.h"
-#include "samplers/parzen.h"
+#include "samplers/model/parzen.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "toy.h"
 
 #include "samplers/draws.h"
-#include "samplers/gp_fit.h"
-#include "samplers/gp_region.h"
-#include "samplers/normal.h"
+#include "samplers/model/gp_fit.h"
+#include "samplers/model/gp_region.h"
+#include "samplers/model/normal.h"
 
 #define N 40
 

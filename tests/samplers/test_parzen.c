@@ -2,8 +2,8 @@
 // down.
 #include "toy.h"
 
-#include "samplers/normal.h"
-#include "samplers/parzen.h"
+#include "samplers/model/normal.h"
+#include "samplers/model/parzen.h"
 
 static void random_points(struct rb_stream *s, const struct rb_coordinates *c, struct rb_arena *arena, int n,
                           const double ***out)

@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "samplers/coordinates.h"
-#include "samplers/linear.h"
+#include "samplers/model/linear.h"
 
 struct rb_gp_hyper {
     double length[RB_LIMIT_PARAMETERS]; // of each coordinate

@@ -4,7 +4,7 @@
 #ifndef RB_SAMPLERS_GP_FIT_H
 #define RB_SAMPLERS_GP_FIT_H
 
-#include "samplers/gp_model.h"
+#include "samplers/model/gp_model.h"
 #include "samplers/history.h"
 
 #define RB_GP_KEPT 120 // results in the model

@@ -1,4 +1,4 @@
-#include "samplers/encoding.h"
+#include "samplers/model/encoding.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
-#include "samplers/gp_fit.h"
+#include "samplers/model/gp_fit.h"
 
 #include "samplers/draws.h"
-#include "samplers/normal.h"
+#include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdlib.h>

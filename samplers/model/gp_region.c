@@ -1,4 +1,4 @@
-#include "samplers/gp_region.h"
+#include "samplers/model/gp_region.h"
 
 #include <math.h>
 

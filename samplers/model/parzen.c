@@ -1,7 +1,7 @@
-#include "samplers/parzen.h"
+#include "samplers/model/parzen.h"
 
 #include "base/order.h"
-#include "samplers/normal.h"
+#include "samplers/model/normal.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "samplers/linear.h"
+#include "samplers/model/linear.h"
 
 #include "base/arena.h"
 

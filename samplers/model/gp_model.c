@@ -1,7 +1,7 @@
-#include "samplers/gp_model.h"
+#include "samplers/model/gp_model.h"
 
 #include "base/arena.h"
-#include "samplers/encoding.h"
+#include "samplers/model/encoding.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "samplers/normal.h"
+#include "samplers/model/normal.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

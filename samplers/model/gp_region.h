@@ -5,7 +5,7 @@
 #define RB_SAMPLERS_GP_REGION_H
 
 #include "base/stream.h"
-#include "samplers/gp_model.h"
+#include "samplers/model/gp_model.h"
 #include "samplers/history.h"
 
 #define RB_REGION_LEAST_COORDINATES 11 // with fewer the whole space is searched

@@ -1,4 +1,4 @@
-#include "samplers/quasi.h"
+#include "samplers/model/quasi.h"
 
 #include "base/arena.h"
 #include "samplers/draws.h"
