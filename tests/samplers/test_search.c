@@ -336,13 +336,13 @@ static double mean_x(const char *sampler, double spent)
 static void cheap_configurations_come_first(void **state)
 {
     (void)state;
-    static const char *const samplers[] = {"gp", "tpe"};
+    static const char *const samplers[] = {"{type: gp, cost: aware}", "{type: tpe, cost: aware}"};
     for (size_t i = 0; i < N_OF(samplers); i++) {
         const double early = mean_x(samplers[i], 0), late = mean_x(samplers[i], 100);
         if (!(early < late - 0.05))
             fail_msg("%s: mean x %g with the budget, %g at its end", samplers[i], early, late);
     }
-    assert_true(mean_x("{type: tpe, cost: blind}", 0) == mean_x("tpe", 100));
+    assert_true(mean_x("tpe", 0) == mean_x("{type: tpe, cost: aware}", 100));
 }
 
 // ---- options
