@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_POINTS     10000 // columns of a learning curve
-#define ROUNDING       1e-3  // values may be that much beyond a bound, relative to it: tables hold rounded numbers
-#define SAME_CATEGORY  1e-9
+#define MAX_POINTS    10000 // columns of a learning curve
+#define ROUNDING      1e-3  // values may be that much beyond a bound, relative to it: tables hold rounded numbers
+#define SAME_CATEGORY 1e-9
 
 // ---- FAMILY.yaml
 
@@ -149,8 +149,11 @@ static bool read_number(const struct rb_csv *csv, int row, int column, const str
     const double low = is_bounded ? p->min - ROUNDING * fabs(p->min) : -DBL_MAX;
     const double high = is_bounded ? p->max + ROUNDING * fabs(p->max) : DBL_MAX;
     if (p->kind == RB_PARAM_INT_UNIFORM || p->whole) {
-        *out = (struct rb_value){.kind = RB_VALUE_INT};
-        return rb_csv_int(csv, row, column, (int64_t)p->min, (int64_t)p->max, &out->integer, err);
+        int64_t whole;
+        if (!rb_csv_int(csv, row, column, (int64_t)p->min, (int64_t)p->max, &whole, err))
+            return false;
+        *out = (struct rb_value){.kind = RB_VALUE_INT, .integer = whole, .number = (double)whole};
+        return true;
     }
     *out = (struct rb_value){.kind = RB_VALUE_FLOAT};
     return rb_csv_double(csv, row, column, low, high, &out->number, err);
