@@ -67,7 +67,7 @@ static void the_nearest_row_that_is_free(void **state)
     struct rb_blackbox t = {0};
     parse(family, rows, &arena, &t);
     const struct rb_value a[] = {text_value("a"), {.kind = RB_VALUE_FLOAT, .number = 2}, {.kind = RB_VALUE_ABSENT}};
-    const struct rb_value b[] = {text_value("b"), {.kind = RB_VALUE_FLOAT, .number = 2}, {.kind = RB_VALUE_INT, .integer = 4}};
+    const struct rb_value b[] = {text_value("b"), {.kind = RB_VALUE_FLOAT, .number = 2}, {.kind = RB_VALUE_INT, .integer = 4, .number = 4}};
     expect_rows(&t, a, (const int[]){0, 5, 7, 1, 2, 6, 4, 3, -1}, N_ROWS + 1);
     expect_rows(&t, b, (const int[]){4, 3, 2, 6}, 4);
     rb_blackbox_finish(&t);
