@@ -138,10 +138,11 @@ static bool check_scheduler(const struct rb_blackbox *t, const struct rb_job *jo
     if (s->max_resource > t->max_resource)
         return refuse("scheduler.max_resource", err, most, got);
     if (strcmp(s->type, "grid") == 0)
-        return refuse("scheduler.type", err, "a tuner whose configurations are proposed: rows are no grid", "grid");
-    if (s->sampler.command)
-        return refuse("scheduler.sampler", err, "one of our samplers", "a command");
-    return true;
+        return rb_err_set_at(err, RB_E_BLACKBOX_JOB, (struct rb_place){0}, "scheduler.type",
+                             "the rows of a table are no grid: choose another tuner");
+    return !s->sampler.command ||
+           rb_err_set_at(err, RB_E_BLACKBOX_JOB, (struct rb_place){0}, "scheduler.sampler",
+                         "not supported yet: a program as sampler; name a sampler such as tpe");
 }
 
 bool rb_sim_fit_table(const struct rb_sim_command *c, struct rb_job *job, struct rb_err *err)
