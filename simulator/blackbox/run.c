@@ -84,17 +84,26 @@ static double unit_s(void *ctx, int trial)
     return r->table->unit_s[r->row_of[trial]];
 }
 
+// What counts is a result that a trial is compared by and has saved: at the end of a rung. The best of all reports would be
+// the luckiest one.
+static bool is_result(const struct run *r, const struct rb_event *event)
+{
+    for (int i = 0; i < r->plan.n_stages; i++)
+        if (r->plan.stages[i].resource_end == event->resource)
+            return isfinite(event->metric);
+    return false;
+}
+
 static bool is_better(const struct run *r, double metric)
 {
     const struct rb_blackbox_outcome *o = r->outcome;
-    if (!isfinite(metric))
-        return false;
     if (o->n_steps == 0)
         return true;
     const double best = o->steps[o->n_steps - 1].best;
     return r->table->goal == RB_GOAL_MAXIMIZE ? metric > best : metric < best;
 }
 
+// Any report, as the engine counts it.
 static bool is_at_target(const struct run *r, double metric)
 {
     return r->job.has_target && isfinite(metric) &&
@@ -107,12 +116,14 @@ static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *eve
     struct rb_blackbox_outcome *o = r->outcome;
     const struct rb_suggester *sampler = rb_follower_suggester(r->follower);
     sampler->saw(sampler->ctx, e, event);
-    if (event->kind != RB_EVENT_REPORT || !is_better(r, event->metric))
+    if (event->kind != RB_EVENT_REPORT)
+        return;
+    if (o->target_uusd < 0 && is_at_target(r, event->metric))
+        o->target_uusd = rb_spending_at(r->runs->scenario, e, event->time_us);
+    if (!is_result(r, event) || !is_better(r, event->metric))
         return;
     o->steps = rb_grow(o->steps, o->n_steps, sizeof *o->steps);
     o->steps[o->n_steps++] = (struct rb_blackbox_step){rb_spending_at(r->runs->scenario, e, event->time_us), event->metric};
-    if (o->target_uusd < 0 && is_at_target(r, event->metric))
-        o->target_uusd = o->steps[o->n_steps - 1].cost_uusd;
 }
 
 // ---- one run

@@ -8,16 +8,16 @@
 #include "simulator/world/world_evaluate.h"
 
 struct rb_blackbox_step {
-    int64_t cost_uusd;    // spent when the report came
-    double best;          // of all reports so far
+    int64_t cost_uusd; // spent when the report came
+    double best;       // of all reports at ends of rungs so far
 };
 
 struct rb_blackbox_outcome {
-    struct rb_blackbox_step *steps; // one for each report that was better than all before, owned
-    int n_steps, cap;
-    int n_rows;              // that trials took
-    bool ran_out;            // a trial wanted one more
-    int64_t target_uusd;     // spent when the job's metric.target was first reported; -1: never
+    struct rb_blackbox_step *steps; // one for each that was better than all before, owned
+    int n_steps;
+    int n_rows;          // that trials took
+    bool ran_out;        // a trial wanted one more
+    int64_t target_uusd; // spent when the job's metric.target was first reported; -1: never
 };
 
 struct rb_blackbox_runs {
