@@ -84,14 +84,21 @@ static double unit_s(void *ctx, int trial)
     return r->table->unit_s[r->row_of[trial]];
 }
 
-// What counts is a result that a trial is compared by and has saved: at the end of a rung. The best of all reports would be
-// the luckiest one.
+// Any report, as the engine counts it.
+static bool is_at_target(const struct run *r, double metric)
+{
+    return r->job.has_target && isfinite(metric) &&
+           (r->table->goal == RB_GOAL_MAXIMIZE ? metric >= r->job.target : metric <= r->job.target);
+}
+
+// What counts is a result that a trial is compared by and has saved: at the end of a rung, or where the run ends at its
+// target. The best of all reports would be the luckiest one.
 static bool is_result(const struct run *r, const struct rb_event *event)
 {
     for (int i = 0; i < r->plan.n_stages; i++)
         if (r->plan.stages[i].resource_end == event->resource)
             return isfinite(event->metric);
-    return false;
+    return is_at_target(r, event->metric);
 }
 
 static bool is_better(const struct run *r, double metric)
@@ -101,13 +108,6 @@ static bool is_better(const struct run *r, double metric)
         return true;
     const double best = o->steps[o->n_steps - 1].best;
     return r->table->goal == RB_GOAL_MAXIMIZE ? metric > best : metric < best;
-}
-
-// Any report, as the engine counts it.
-static bool is_at_target(const struct run *r, double metric)
-{
-    return r->job.has_target && isfinite(metric) &&
-           (r->table->goal == RB_GOAL_MAXIMIZE ? metric >= r->job.target : metric <= r->job.target);
 }
 
 static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
