@@ -19,14 +19,14 @@ struct worker {
 
 struct round {
     const struct game *game;
-    const struct table *table;
+    const struct rb_blackbox *table;
     struct rb_job job;
     const struct rb_tuner *tuner;
     void *state;
     int first_trial; // of the tuner's present round: hyperband and sha begin again when they are done
     struct rb_search *search;
     struct rb_arena arena;
-    bool *used;  // [table->n]
+    bool *used;  // [table->n_rows]
     int *row_of; // by trial, [rows]
     int n_trials;
     struct {
@@ -40,32 +40,33 @@ struct round {
 };
 
 // The scheduler's largest rung: the smallest 2 * 3^k or 3^k that is not below R, which then stands for R.
-static int64_t least_resource(const struct table *t)
+static int64_t least_resource(const struct rb_blackbox *t)
 {
-    return t->R >= 50 ? 2 : 1;
+    return t->max_resource >= 50 ? 2 : 1;
 }
 
-static int64_t rung_top(const struct table *t)
+static int64_t rung_top(const struct rb_blackbox *t)
 {
     int64_t r = least_resource(t);
-    while (r < t->R)
+    while (r < t->max_resource)
         r *= 3;
     return r;
 }
 
-static int64_t trained_to(const struct table *t, int64_t resource)
+static int64_t trained_to(const struct rb_blackbox *t, int64_t resource)
 {
-    return resource < t->R ? resource : t->R;
+    return resource < t->max_resource ? resource : t->max_resource;
 }
 
-static double score_at(const struct table *t, int row, int64_t resource)
+static double score_at(const struct rb_blackbox *t, int row, int64_t resource)
 {
-    return t->score[(size_t)row * (size_t)t->R + (size_t)resource - 1];
+    const double metric = rb_blackbox_metric(t, row, resource);
+    return isnan(metric) ? -INFINITY : t->goal == RB_GOAL_MAXIMIZE ? metric : -metric;
 }
 
 static double unit_s(const struct round *r, int row)
 {
-    return isnan(r->table->unit_s[row]) ? 1 : r->table->unit_s[row];
+    return r->table->unit_s ? r->table->unit_s[row] : 1;
 }
 
 static bool new_tuner(struct round *r, struct rb_err *err)
@@ -81,7 +82,7 @@ static void set_job(struct round *r, uint64_t seed)
 {
     const int64_t top = rung_top(r->table);
     r->job = (struct rb_job){
-        .name = r->table->name,
+        .name = r->table->path,
         .seed = seed,
         .metric_name = "score",
         .space = r->table->space,
@@ -89,7 +90,7 @@ static void set_job(struct round *r, uint64_t seed)
                       .sampler = r->game->sampler,
                       .num_trials = r->game->num_trials,
                       .min_resource = least_resource(r->table),
-                      .max_resource = strcmp(r->game->scheduler, "random") == 0 ? r->table->R : top,
+                      .max_resource = strcmp(r->game->scheduler, "random") == 0 ? r->table->max_resource : top,
                       .eta = 3,
                       .unit = "unit",
                       .brackets = 1},
@@ -123,10 +124,10 @@ static void suggest(struct round *r, int trial, int64_t resource)
         (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
     double *u = rb_arena_array(&r->arena, (size_t)r->table->coordinates.n, sizeof *u);
     rb_coordinates_of(&r->table->coordinates, s.values, u);
-    const int row = table_nearest(r->table, u, r->used);
+    const int row = rb_blackbox_nearest(r->table, u, r->used);
     r->used[row] = true;
     r->row_of[trial] = row;
-    rb_search_began(r->search, trial, r->table->values + (size_t)row * (size_t)r->table->space.n_params, resource);
+    rb_search_began(r->search, trial, rb_blackbox_values(r->table, row), resource);
 }
 
 static void start(struct round *r, struct worker *w, int trial, int64_t from, int64_t to)
@@ -134,7 +135,7 @@ static void start(struct round *r, struct worker *w, int trial, int64_t from, in
     *w = (struct worker){.trial = trial, .start = from, .end = trained_to(r->table, to)};
     if (from > 0)
         rb_search_changed(r->search, trial, RB_SEEN_TRAINS, to);
-    for (int ahead = 0; from == 0 && ahead <= r->game->ahead && trial + ahead < r->table->n; ahead++)
+    for (int ahead = 0; from == 0 && ahead <= r->game->ahead && trial + ahead < r->table->n_rows; ahead++)
         if (r->row_of[trial + ahead] < 0)
             suggest(r, trial + ahead, to);
     const int64_t units = r->table->resumable ? w->end - from : w->end;
@@ -167,7 +168,7 @@ static bool next_trial(struct round *r, struct worker *w)
         }
     }
     const int i = r->at_waiting++;
-    if (r->waiting[i].trial >= r->table->n)
+    if (r->waiting[i].trial >= r->table->n_rows)
         return false;
     start(r, w, r->waiting[i].trial, r->waiting[i].start, r->waiting[i].end);
     return true;
@@ -175,8 +176,7 @@ static bool next_trial(struct round *r, struct worker *w)
 
 static double regret(const struct round *r)
 {
-    const double x = (r->table->best - r->best) / (r->table->best - r->table->median);
-    return x > 1 || isnan(x) ? 1 : x < 0 ? 0 : x;
+    return rb_blackbox_regret(r->table, r->table->goal == RB_GOAL_MAXIMIZE ? r->best : -r->best);
 }
 
 static void finish(struct round *r, struct worker *w)
@@ -184,7 +184,7 @@ static void finish(struct round *r, struct worker *w)
     const int row = r->row_of[w->trial];
     const double score = score_at(r->table, row, w->end);
     const double units = (double)(r->table->resumable ? w->end - w->start : w->end);
-    const bool ends = w->end == r->table->R || !(score > -INFINITY);
+    const bool ends = w->end == r->table->max_resource || !(score > -INFINITY);
     r->now = w->until;
     const double before = r->spent;
     r->spent += r->game->in_seconds ? units * unit_s(r, row) / r->mean_unit_s : units;
@@ -193,8 +193,9 @@ static void finish(struct round *r, struct worker *w)
             r->out->regret[b] = regret(r);
     if (score > r->best)
         r->best = score;
-    const int64_t resource = w->end == r->table->R ? r->job.scheduler.max_resource : w->end;
-    rb_search_reported(r->search, w->trial, resource, score, r->table->unit_s[row]);
+    const int64_t resource = w->end == r->table->max_resource ? r->job.scheduler.max_resource : w->end;
+    rb_search_reported(r->search, w->trial, resource, score,
+                       r->table->unit_s ? r->table->unit_s[row] : NAN);
     rb_search_changed(r->search, w->trial, ends ? RB_SEEN_ENDED : RB_SEEN_PAUSED, 0);
     r->tuner->ended(r->state, w->trial - r->first_trial, resource, score);
     w->trial = -1;
@@ -229,15 +230,15 @@ static void run(struct round *r)
             r->out->regret[b] = regret(r);
 }
 
-static double mean_seconds(const struct table *t)
+static double mean_seconds(const struct rb_blackbox *t)
 {
     double sum = 0;
-    for (int i = 0; i < t->n; i++)
-        sum += isnan(t->unit_s[i]) ? 1 : t->unit_s[i];
-    return sum / t->n;
+    for (int i = 0; i < t->n_rows; i++)
+        sum += t->unit_s ? t->unit_s[i] : 1;
+    return sum / t->n_rows;
 }
 
-bool play(const struct game *g, const struct table *t, uint64_t seed, struct outcome *out, struct rb_err *err)
+bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, struct outcome *out, struct rb_err *err)
 {
     struct round *r = rb_xcalloc(1, sizeof *r);
     *r = (struct round){.game = g, .table = t, .tuner = rb_tuner_find(g->scheduler), .best = -INFINITY, .out = out};
@@ -245,11 +246,11 @@ bool play(const struct game *g, const struct table *t, uint64_t seed, struct out
     r->mean_unit_s = mean_seconds(t);
     set_job(r, seed);
     rb_arena_init(&r->arena);
-    r->used = rb_xcalloc((size_t)t->n, sizeof *r->used);
-    r->row_of = rb_xcalloc((size_t)t->n, sizeof *r->row_of);
-    for (int i = 0; i < t->n; i++)
+    r->used = rb_xcalloc((size_t)t->n_rows, sizeof *r->used);
+    r->row_of = rb_xcalloc((size_t)t->n_rows, sizeof *r->row_of);
+    for (int i = 0; i < t->n_rows; i++)
         r->row_of[i] = -1;
-    *out = (struct outcome){.suggest_s = rb_xcalloc((size_t)t->n, sizeof *out->suggest_s)};
+    *out = (struct outcome){.suggest_s = rb_xcalloc((size_t)t->n_rows, sizeof *out->suggest_s)};
     const bool ok = rb_search_create(&r->job, &r->search, err) && new_tuner(r, err);
     if (ok)
         run(r);

@@ -2,7 +2,7 @@
 #ifndef RB_BENCH_SEARCH_PLAY_H
 #define RB_BENCH_SEARCH_PLAY_H
 
-#include "bench/search/tables.h"
+#include "simulator/blackbox/table.h"
 
 #define N_BUDGETS 3
 
@@ -22,6 +22,6 @@ struct outcome {
     int n_suggest;
 };
 
-bool play(const struct game *g, const struct table *t, uint64_t seed, struct outcome *out, struct rb_err *err);
+bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, struct outcome *out, struct rb_err *err);
 
 #endif

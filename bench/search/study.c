@@ -22,7 +22,7 @@ struct study {
     bool in_seconds;
     double budget;
     char *names[MAX_TABLES];
-    struct table tables[MAX_TABLES];
+    struct rb_blackbox tables[MAX_TABLES];
     int n_tables;
     struct rb_arena arena;
 };
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
     if (st.n_tables == 0)
         list_folder(&st);
     for (int i = 0; i < st.n_tables; i++)
-        if (!table_read(st.folder, st.names[i], &st.arena, &st.tables[i], &err))
+        if (!rb_blackbox_read(rb_arena_printf(&st.arena, "%s/%s.csv.gz", st.folder, st.names[i]), &st.arena, &st.tables[i], &err))
             die(&err);
     printf("%d tables, seeds %d to %d, %d workers, budgets in %s\n\n", st.n_tables, st.first_seed,
            st.first_seed + st.n_seeds - 1, st.workers, st.in_seconds ? "mean unit seconds" : "units");
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     for (int i = first_method; i < argc; i++)
         run_method(&st, argv[i], &st.arena);
     for (int i = 0; i < st.n_tables; i++)
-        table_finish(&st.tables[i]);
+        rb_blackbox_finish(&st.tables[i]);
     rb_arena_finish(&st.arena);
     return 0;
 }

@@ -335,7 +335,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (!check_options(args, err))
         return false;
     RB_AUTO(rb_plan_inputs_finish) struct rb_plan_inputs in = {0};
-    if (!rb_args_job(args, NULL, 0, &in, err))
+    if (!rb_args_job(args, NULL, &in, err))
         return false;
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);

@@ -8,13 +8,17 @@
 static const char *const key_flags[] = {"deadline", "budget", "confidence",
                                         "seed"}; // named like the keys that they set
 
-// --deadline and similar options are --set of the same keys; they come last and win.
-static int collect_overrides(const struct rb_args *args, const char *const *more, int n_more, struct rb_arena *arena,
+// --deadline and similar options are --set of the same keys; they come after them and win.
+static int collect_overrides(const struct rb_args *args, const struct rb_job_overrides *besides, struct rb_arena *arena,
                              const char ***out)
 {
-    const char **list = rb_arena_array(arena, (size_t)(args->n_given + n_more) + 2, sizeof *list), *text;
+    const struct rb_job_overrides none = {0}, *b = besides ? besides : &none;
+    const size_t most = (size_t)(args->n_given + b->n_first + b->n_last) + 2;
+    const char **list = rb_arena_array(arena, most, sizeof *list), *text;
     int n = 0;
-    while ((text = rb_args_nth(args, "set", n)))
+    for (int i = 0; i < b->n_first; i++)
+        list[n++] = b->first[i];
+    for (int i = 0; (text = rb_args_nth(args, "set", i)); i++)
         list[n++] = text;
     for (size_t i = 0; i < sizeof key_flags / sizeof key_flags[0]; i++) {
         text = rb_args_string(args, key_flags[i], NULL);
@@ -26,19 +30,19 @@ static int collect_overrides(const struct rb_args *args, const char *const *more
     text = rb_args_string(args, "guess", NULL);
     if (text)
         list[n++] = rb_arena_printf(arena, "--guess=%s", rb_guess_yaml(text, arena));
-    for (int i = 0; i < n_more; i++)
-        list[n++] = more[i];
+    for (int i = 0; i < b->n_last; i++)
+        list[n++] = b->last[i];
     *out = list;
     return n;
 }
 
-bool rb_args_job(const struct rb_args *args, const char *const *more, int n_more, struct rb_plan_inputs *out,
+bool rb_args_job(const struct rb_args *args, const struct rb_job_overrides *besides, struct rb_plan_inputs *out,
                  struct rb_err *err)
 {
     struct rb_plan_inputs in;
     const char **overrides;
     rb_plan_inputs_init(&in, args->args[0]);
-    const int n = collect_overrides(args, more, n_more, &in.arena, &overrides);
+    const int n = collect_overrides(args, besides, &in.arena, &overrides);
     if (!rb_plan_inputs_job(&in, overrides, n, err)) {
         rb_plan_inputs_finish(&in);
         return false;
@@ -47,11 +51,11 @@ bool rb_args_job(const struct rb_args *args, const char *const *more, int n_more
     return true;
 }
 
-bool rb_args_job_again(const struct rb_args *args, const char *const *more, int n_more, struct rb_plan_inputs *in,
+bool rb_args_job_again(const struct rb_args *args, const struct rb_job_overrides *besides, struct rb_plan_inputs *in,
                        struct rb_job *out, struct rb_err *err)
 {
     const char **overrides;
-    const int n = collect_overrides(args, more, n_more, &in->arena, &overrides);
+    const int n = collect_overrides(args, besides, &in->arena, &overrides);
     return rb_plan_inputs_job_again(in, overrides, n, out, err);
 }
 

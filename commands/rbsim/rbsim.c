@@ -29,10 +29,12 @@ static const struct rb_option options[] = {
     {"gpus-per-trial", 0, RB_OPT_INT, false, "G", "on these nodes (default: the job's smallest size)", 1, 4096},
     {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random or grid (default: the job's)", 0, 0},
     {"policy", 0, RB_OPT_STRING, false, "NAME", "the allocation policy (default: the plan's, else the job's)", 0, 0},
-    {"compare", 0, RB_OPT_STRING, true, "LIST", "TUNER:POLICY[:KEY=VALUE]...,...: each against the first", 0, 0},
+    {"compare", 0, RB_OPT_STRING, true, "LIST", "TUNER[/SAMPLER]:POLICY[:KEY=VALUE]...,...: each against the first", 0, 0},
     {"replicates", 0, RB_OPT_INT, false, "N", "simulated runs (default 100)", 1, 1000000},
     {"curves", 0, RB_OPT_STRING, false, "FILE", "learning curves: CSV, events.jsonl, a directory, synthetic[:b0=B]", 0,
      0},
+    {"blackbox", 0, RB_OPT_STRING, false, "FILE", "a table that stands for training: FAMILY_TASK.csv[.gz], FAMILY.yaml beside it",
+     0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
      0},
@@ -128,8 +130,19 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
             rb_err_set(err, RB_E_OPERANDS, "expected a job file: rbsim job.yaml (see rbsim --help)"));
 }
 
+static void say_table(const struct rb_sim_command *c)
+{
+    const struct rb_blackbox *t = &c->table;
+    rb_info("configurations, learning curves%s are those of %s: %d rows to %d, best %s %g, median %g",
+            t->unit_s ? " and seconds" : "", t->path, t->n_rows, t->max_resource, t->metric_name, t->best, t->median);
+}
+
 static void say_curves(const struct rb_sim_command *c)
 {
+    if (c->sim.table) {
+        say_table(c);
+        return;
+    }
     const struct rb_job *job = c->sim.variants[0].plan.job;
     const bool given = rb_args_string(c->args, "curves", NULL) != NULL;
     rb_info("learning curves are %s%s", c->sim.curves.says, given ? "" : ": no --curves were given");
@@ -160,28 +173,40 @@ static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
     return rb_print(&out, err);
 }
 
+static bool check_table_options(const struct rb_args *args, struct rb_err *err)
+{
+    static const char *const others[] = {"plan", "curves"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (rb_args_nth(args, others[i], 0))
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                              "--blackbox has configurations and curves of its own: leave out --%s", others[i]);
+    return true;
+}
+
 // --tuner and --policy are keys of the job, read with it: defaults of other keys depend on them.
 static bool load_job(struct rb_sim_command *c, struct rb_err *err)
 {
     const char *tuner = rb_args_string(c->args, "tuner", NULL), *policy = rb_args_string(c->args, "policy", NULL);
-    const char *overrides[2];
+    const char *last[2];
     char type[64], name[64];
-    int n = 0;
+    struct rb_job_overrides besides = {.first = c->defaults, .n_first = c->n_defaults, .last = last};
     if (rb_args_nth(c->args, "plan", 0))
-        return rb_args_job(c->args, NULL, 0, &c->in, err); // the plan's own job is simulated
+        return rb_args_job(c->args, NULL, &c->in, err); // the plan's own job is simulated
     snprintf(type, sizeof type, "scheduler.type=%s", tuner ? tuner : "");
     snprintf(name, sizeof name, "policy=%s", policy ? policy : "");
     if (tuner)
-        overrides[n++] = type;
+        last[besides.n_last++] = type;
     if (policy)
-        overrides[n++] = name;
-    return rb_args_job(c->args, overrides, n, &c->in, err);
+        last[besides.n_last++] = name;
+    return rb_args_job(c->args, &besides, &c->in, err) && (!c->sim.table || rb_sim_fit_table(c, &c->in.job, err));
 }
 
 static void finish(struct rb_sim_command *c)
 {
     for (int i = 0; i < c->sim.n_variants; i++)
-        free(c->sim.variants[i].results);
+        rb_sim_variant_finish(&c->sim.variants[i], c->sim.n);
+    rb_blackbox_finish(&c->table);
+    rb_arena_finish(&c->table_arena);
     rb_doc_finish(&c->plan_doc);
     rb_plan_inputs_finish(&c->in);
 }
@@ -199,7 +224,8 @@ static bool run(const struct rb_args *args, struct rb_err *err)
                 .stop_at_deadline = rb_args_flag(args, "stop-at-deadline")},
         .json = rb_args_flag(args, "json"),
     };
-    return load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
+    return (!rb_args_nth(args, "blackbox", 0) || (check_table_options(args, err) && rb_sim_open_table(&c, err))) &&
+           load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
 }
 
 static const struct rb_command command = {
@@ -210,6 +236,7 @@ static const struct rb_command command = {
                 "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
                 "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"
                 "  rbsim --nodes 1 --deadline 30m --compare asha:static,asha:hypersched --curves measured/ job.yaml\n"
+                "  rbsim --blackbox tables/lcbench_3945.csv.gz --nodes 2 --compare asha/random:static,asha/tpe:static job.yaml\n"
                 "  rbsim --trace jobs.csv --apps measured/ --policy pollux --gantt cluster.svg\n",
     .options = options,
     .min_args = 0, // with --trace there is no job

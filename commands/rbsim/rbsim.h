@@ -1,4 +1,4 @@
-// Parts of rbsim: the variants to simulate (a tuner under a policy, with its plan).
+// Parts of rbsim: the variants to simulate (a tuner, its sampler and a policy, with its plan).
 #ifndef RB_COMMANDS_RBSIM_H
 #define RB_COMMANDS_RBSIM_H
 
@@ -7,25 +7,28 @@
 
 #define RB_SIM_VARIANTS 32 // compared at once
 
-// Keys of the job that a variant sets: "scheduler.type=asha"; [n].
-struct rb_sim_overrides {
-    const char *const *items;
-    int n;
-};
-
 struct rb_sim_command {
     const struct rb_args *args;
     struct rb_plan_inputs in;
     struct rb_doc plan_doc;             // of --plan
     struct rb_simulation sim;
-    struct rb_sim_overrides *overrides; // [sim.n_variants]
+    struct rb_job_overrides *overrides; // [sim.n_variants]: "scheduler.type=asha"
+    struct rb_blackbox table;           // of --blackbox
+    struct rb_arena table_arena;
+    const char *const *defaults;        // keys that the job leaves to the table, [n_defaults]
+    int n_defaults;
     bool json;
 };
 
-// Reads the variants: --tuner and --policy, or --compare TUNER:POLICY[:KEY=VALUE]...,...
+// Reads the variants: --tuner and --policy, or --compare TUNER[/SAMPLER]:POLICY[:KEY=VALUE]...,...
 bool rb_sim_name_variants(struct rb_sim_command *c, struct rb_err *err);
 // Makes their jobs and plans: from --plan, --nodes, or the planner.
 bool rb_sim_make_plans(struct rb_sim_command *c, struct rb_err *err);
+
+// --blackbox FILE: reads the table, and which keys the job leaves to it.
+bool rb_sim_open_table(struct rb_sim_command *c, struct rb_err *err);
+// Checks that the job is one of the table's; its parameters become the table's.
+bool rb_sim_fit_table(const struct rb_sim_command *c, struct rb_job *job, struct rb_err *err);
 
 // --trace FILE: simulates the jobs of a trace on one shared cluster instead of a tuning job.
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);

@@ -7,6 +7,7 @@
 #include "engine/core/policy.h"
 #include "planner/search/planner.h"
 #include "providers/wire/digest.h"
+#include "samplers/sampler.h"
 #include "views/live/waiting_line.h"
 
 #include <string.h>
@@ -29,32 +30,47 @@ static bool is_policy_key(const char *text)
     return false;
 }
 
-// "asha:hypersched:policy_options.admission=false"
+// "asha/tpe": false if one of both is unknown. The tuner's text is cut.
+static bool name_search(char *text, const char **tuner, const char **sampler)
+{
+    char *slash = text ? strchr(text, '/') : NULL;
+    *tuner = text;
+    *sampler = slash ? slash + 1 : NULL;
+    if (slash)
+        *slash = '\0';
+    return text && rb_tuner_find(text) && (!slash || rb_sampler_find(slash + 1));
+}
+
+// "asha/tpe:hypersched:policy_options.admission=false"
 static bool name_variant(struct rb_sim_command *c, const char *text, size_t len, struct rb_err *err)
 {
     struct rb_arena *arena = &c->in.arena;
     struct rb_sim_variant *v = &c->sim.variants[c->sim.n_variants];
     char *copy = rb_arena_printf(arena, "%.*s", (int)len, text), *rest = NULL;
-    const char **overrides = rb_arena_array(arena, len + 2, sizeof *overrides);
-    struct rb_sim_overrides *o = &c->overrides[c->sim.n_variants];
+    const char **overrides = rb_arena_array(arena, len + 4, sizeof *overrides);
     *v = (struct rb_sim_variant){.label = rb_arena_strdup(arena, copy)};
-    *o = (struct rb_sim_overrides){.items = overrides};
-    const char *tuner = strtok_r(copy, ":", &rest), *policy = strtok_r(NULL, ":", &rest), *key;
-    if (!tuner || !policy || !rb_tuner_find(tuner) || !rb_policy_find_alone(policy))
-        return rb_err_set(
-            err, RB_E_OPTION_VALUE,
-            "--compare: expected TUNER:POLICY[:KEY=VALUE]..., as in asha:static,asha:hypersched; got %.80s", v->label);
-    overrides[o->n++] = rb_arena_printf(arena, "scheduler.type=%s", tuner);
-    overrides[o->n++] = rb_arena_printf(arena, "policy=%s", policy);
+    const char *tuner, *sampler, *policy, *key;
+    int n = 0;
+    if (!name_search(strtok_r(copy, ":", &rest), &tuner, &sampler) || !(policy = strtok_r(NULL, ":", &rest)) ||
+        !rb_policy_find_alone(policy))
+        return rb_err_set(err, RB_E_OPTION_VALUE,
+                          "--compare: expected TUNER:POLICY[:KEY=VALUE]... or TUNER/SAMPLER:POLICY..., as in "
+                          "asha:static,asha/tpe:static; got %.80s",
+                          v->label);
+    overrides[n++] = rb_arena_printf(arena, "scheduler.type=%s", tuner);
+    overrides[n++] = rb_arena_printf(arena, "policy=%s", policy);
+    if (sampler)
+        overrides[n++] = rb_arena_printf(arena, "scheduler.sampler=%s", sampler);
     while ((key = strtok_r(NULL, ":", &rest))) {
         if (!is_policy_key(key))
             return rb_err_set(
                 err, RB_E_OPTION_VALUE,
                 "--compare %.80s: expected a key of scheduler, policy_options or trial = its value, got %.60s",
                 v->label, key);
-        overrides[o->n++] = key;
+        overrides[n++] = key;
     }
-    c->sim.n_variants++;
+    c->overrides[c->sim.n_variants++] =
+        (struct rb_job_overrides){.first = c->defaults, .n_first = c->n_defaults, .last = overrides, .n_last = n};
     return true;
 }
 
@@ -77,7 +93,7 @@ bool rb_sim_name_variants(struct rb_sim_command *c, struct rb_err *err)
     c->sim.variants = rb_arena_array(&c->in.arena, RB_SIM_VARIANTS, sizeof *c->sim.variants);
     c->sim.variants[0] = (struct rb_sim_variant){0};
     c->overrides = rb_arena_array(&c->in.arena, RB_SIM_VARIANTS, sizeof *c->overrides);
-    c->overrides[0] = (struct rb_sim_overrides){0};
+    c->overrides[0] = (struct rb_job_overrides){0};
     if (!rb_args_nth(c->args, "compare", 0)) {
         c->sim.n_variants = 1; // the job as --tuner and --policy made it
         return true;
@@ -236,11 +252,12 @@ static bool planned(struct rb_sim_command *c, const struct rb_job *job, struct r
 
 // ---- all variants
 
-static bool make_plan(struct rb_sim_command *c, struct rb_sim_variant *v, const struct rb_sim_overrides *o,
+static bool make_plan(struct rb_sim_command *c, struct rb_sim_variant *v, const struct rb_job_overrides *o,
                       struct rb_err *err)
 {
     v->job = c->in.job;
-    if (o->n > 0 && !rb_args_job_again(c->args, o->items, o->n, &c->in, &v->job, err))
+    if (o->n_last > 0 && (!rb_args_job_again(c->args, o, &c->in, &v->job, err) ||
+                          (c->sim.table && !rb_sim_fit_table(c, &v->job, err))))
         return false;
     if (!rb_job_check_supported(&v->job, err))
         return false;

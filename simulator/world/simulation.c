@@ -11,7 +11,8 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int
 {
     const struct rb_plan *plan = &v->plan;
     struct rb_scenario scenario;
-    const struct rb_world_runs runs = {
+    struct rb_blackbox_runs box = {.table = sim->table, .scenario = &scenario};
+    struct rb_world_runs runs = {
         .samples = sim->n,
         .threads = threads,
         .deadline_us = plan->deadline_us,
@@ -25,6 +26,10 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int
                           err))
         return false;
     v->results = rb_xcalloc((size_t)sim->n, sizeof *v->results);
+    if (sim->table) {
+        box.outcomes = v->outcomes = rb_xcalloc((size_t)sim->n, sizeof *v->outcomes);
+        rb_blackbox_play(&box, &runs);
+    }
     const bool ok = rb_world_replicates(&scenario, plan, &runs, v->results, NULL, err);
     rb_scenario_finish(&scenario);
     return ok;
@@ -43,10 +48,29 @@ bool rb_simulate(struct rb_simulation *sim, int threads, struct rb_err *err)
     return true;
 }
 
+void rb_sim_variant_finish(struct rb_sim_variant *v, int n)
+{
+    for (int i = 0; v->outcomes && i < n; i++)
+        rb_blackbox_outcome_finish(&v->outcomes[i]);
+    free(v->outcomes);
+    free(v->results);
+}
+
 // ---- measures
 
-double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measure)
+int rb_sim_n_measures(const struct rb_simulation *sim)
 {
+    return sim->table ? RB_SIM_TARGET_COST + 1 : RB_SIM_UNITS + 1;
+}
+
+static double or_nan(int64_t value)
+{
+    return value >= 0 ? (double)value : NAN;
+}
+
+double rb_sim_measure(const struct rb_simulation *sim, const struct rb_sim_variant *v, int run, enum rb_sim_measure measure)
+{
+    const struct rb_world_result *r = &v->results[run];
     switch (measure) {
     case RB_SIM_TIME:
         return (double)r->time_us;
@@ -59,11 +83,13 @@ double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measu
     case RB_SIM_FULL:
         return r->n_full;
     case RB_SIM_FIRST_FULL:
-        return r->first_full_us >= 0 ? (double)r->first_full_us : NAN;
+        return or_nan(r->first_full_us);
     case RB_SIM_UNITS:
         return (double)r->n_units;
-    case RB_SIM_MEASURES:
-        break;
+    case RB_SIM_REGRET:
+        return rb_blackbox_outcome_regret(sim->table, &v->outcomes[run]);
+    case RB_SIM_TARGET_COST:
+        return or_nan(v->outcomes[run].target_uusd);
     }
     return NAN;
 }
@@ -73,11 +99,19 @@ struct rb_mean rb_sim_mean(const struct rb_simulation *sim, const struct rb_sim_
     RB_AUTO(rb_auto_free) double *values = rb_xcalloc((size_t)sim->n, sizeof *values);
     int n = 0;
     for (int i = 0; i < sim->n; i++) {
-        const double value = rb_sim_measure(&v->results[i], measure);
+        const double value = rb_sim_measure(sim, v, i, measure);
         if (isfinite(value))
             values[n++] = value;
     }
     return n > 0 ? rb_mean_of(values, n) : (struct rb_mean){0};
+}
+
+struct rb_mean rb_sim_regret_at(const struct rb_simulation *sim, const struct rb_sim_variant *v, int64_t cost_uusd)
+{
+    RB_AUTO(rb_auto_free) double *values = rb_xcalloc((size_t)sim->n, sizeof *values);
+    for (int i = 0; i < sim->n; i++)
+        values[i] = rb_blackbox_outcome_regret_at(sim->table, &v->outcomes[i], cost_uusd);
+    return rb_mean_of(values, sim->n);
 }
 
 bool rb_sim_paired(const struct rb_simulation *sim, int a, int b, enum rb_sim_measure measure, struct rb_paired *out)
@@ -86,8 +120,8 @@ bool rb_sim_paired(const struct rb_simulation *sim, int a, int b, enum rb_sim_me
     RB_AUTO(rb_auto_free) double *of_b = rb_xcalloc((size_t)sim->n, sizeof *of_b);
     int n = 0;
     for (int i = 0; i < sim->n; i++) {
-        of_a[n] = rb_sim_measure(&sim->variants[a].results[i], measure);
-        of_b[n] = rb_sim_measure(&sim->variants[b].results[i], measure);
+        of_a[n] = rb_sim_measure(sim, &sim->variants[a], i, measure);
+        of_b[n] = rb_sim_measure(sim, &sim->variants[b], i, measure);
         n += isfinite(of_a[n]) && isfinite(of_b[n]);
     }
     if (n > 0)

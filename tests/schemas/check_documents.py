@@ -111,6 +111,9 @@ def planned(p):
     yield "sim", "rbsim", p.json("rbsim %s --replicates 16 --json" % bert.split()[0])
     yield "sim-compare", "rbsim", p.json("rbsim $ROOT/examples/resnet50-cifar10/job.yaml --nodes 2 --replicates 4 "
                                          "--compare asha:static,asha:hypersched --json")
+    table = "rbsim --blackbox $ROOT/examples/search-table/toy_hills.csv --nodes 2 --replicates 4 $ROOT/examples/search-table/job.yaml --json "
+    yield "sim", "a table", p.json(table)
+    yield "sim-compare", "a table with a target", p.json(table + "--set metric.target=0.85 --compare asha/random:static,asha/tpe:static")
     yield from traced(p)
     *events, last = p.lines("rbrun plan.json --dry-run --json")
     yield from (("event", "dry run", e) for e in events)

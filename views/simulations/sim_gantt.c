@@ -191,7 +191,9 @@ static bool watch(const struct rb_simulation *sim, const struct rb_sim_variant *
     const bool stops = sim->stop_at_deadline || (policy && policy->anytime);
     struct rb_scenario scenario;
     struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
-    const struct rb_world_options opt = {
+    struct rb_blackbox_runs box = {.table = sim->table, .scenario = &scenario};
+    struct rb_world_runs hooks = {0};
+    struct rb_world_options opt = {
         .curve = rb_curves_metric,
         .curve_ctx = (void *)&sim->curves, // only read
         .observe = observe,
@@ -204,7 +206,14 @@ static bool watch(const struct rb_simulation *sim, const struct rb_sim_variant *
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
                           err))
         return false;
-    const bool ok = rb_world_run(&scenario, plan, &opt, out, err);
+    if (sim->table)
+        rb_blackbox_play(&box, &hooks);
+    bool ok = !sim->table || hooks.prepare(&box, plan, 0, &opt, err);
+    if (ok) {
+        ok = rb_world_run(&scenario, plan, &opt, out, err);
+        if (sim->table)
+            hooks.finish(&box, &opt);
+    }
     rb_scenario_finish(&scenario);
     return ok;
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/document/json.h"
 #include "simulator/model/summary.h"
+#include "views/simulations/sim_search.h"
 #include "views/tables/text_table.h"
 
 #include <math.h>
@@ -11,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const measure_keys[RB_SIM_MEASURES] = {
+static const char *const measure_keys[] = {
     [RB_SIM_TIME] = "time_us",           [RB_SIM_COST] = "cost_uusd",   [RB_SIM_METRIC] = "best_metric",
     [RB_SIM_TRAINED] = "trials_trained", [RB_SIM_FULL] = "trials_full", [RB_SIM_FIRST_FULL] = "first_full_us",
-    [RB_SIM_UNITS] = "units_trained",
+    [RB_SIM_UNITS] = "units_trained",    [RB_SIM_REGRET] = "regret",    [RB_SIM_TARGET_COST] = "target_uusd",
 };
 
 // ---- one variant
@@ -51,7 +52,7 @@ static void write_mean_members(struct rb_json *j, const struct rb_mean *m)
 static void write_means(const struct rb_simulation *sim, const struct rb_sim_variant *v, struct rb_json *j)
 {
     rb_json_put(j, "means: {");
-    for (int i = 0; i < RB_SIM_MEASURES; i++) {
+    for (int i = 0; i < rb_sim_n_measures(sim); i++) {
         const struct rb_mean m = rb_sim_mean(sim, v, (enum rb_sim_measure)i);
         rb_json_key(j, measure_keys[i]);
         if (m.n == 0) {
@@ -93,7 +94,12 @@ static void write_one(const struct rb_simulation *sim, const struct distribution
     rb_json_kint(&j, "cut", d->n_cut);
     write_best_metric(sim, v, &j);
     write_means(sim, v, &j);
-    rb_json_put(&j, "curves: %s}", sim->curves.says);
+    rb_json_put(&j, "curves: %s", rb_sim_curves_say(sim));
+    if (sim->table) {
+        rb_sim_table_json(sim, &j);
+        rb_sim_search_json(sim, v, &j);
+    }
+    rb_json_end_object(&j);
     rb_buf_putc(out, '\n');
 }
 
@@ -105,12 +111,12 @@ static void format_mean(const struct rb_mean *m, enum rb_sim_measure measure, ch
     char mean[32], low[32], high[32];
     if (m->n == 0) {
         snprintf(out, size, "none");
-    } else if (measure == RB_SIM_METRIC) {
+    } else if (measure == RB_SIM_METRIC || measure == RB_SIM_REGRET) {
         snprintf(out, size, "%.4f [%.4f, %.4f]", m->mean, m->low, m->high);
     } else if (measure == RB_SIM_TRAINED || measure == RB_SIM_FULL) {
         snprintf(out, size, "%.1f [%.1f, %.1f]", m->mean, m->low, m->high);
     } else {
-        format_fn *format = measure == RB_SIM_COST ? rb_format_money : rb_format_duration;
+        format_fn *format = measure == RB_SIM_COST || measure == RB_SIM_TARGET_COST ? rb_format_money : rb_format_duration;
         snprintf(out, size, "%s [%s, %s]", format((int64_t)m->mean, mean), format((int64_t)fmax(0, m->low), low),
                  format((int64_t)m->high, high));
     }
@@ -162,6 +168,8 @@ static void write_table(const struct rb_simulation *sim, const struct distributi
                       text);
     }
     rb_buf_putc(out, '\n');
+    if (sim->table)
+        rb_sim_search_table(sim, out);
 }
 
 void rb_sim_show(const struct rb_simulation *sim, bool json, struct rb_buf *out)
@@ -179,6 +187,8 @@ static void write_variant(const struct rb_simulation *sim, const struct rb_sim_v
 {
     rb_json_put(j, "{label: %s|null tuner: %s policy: %s", v->label, v->plan.job->scheduler.type, v->plan.policy);
     write_means(sim, v, j);
+    if (sim->table)
+        rb_sim_search_json(sim, v, j);
     rb_json_end_object(j);
 }
 
@@ -198,7 +208,9 @@ static void write_comparison(const struct rb_simulation *sim, struct rb_buf *out
     const struct rb_plan *plan = &sim->variants[0].plan;
     struct rb_json j = {.out = out};
     rb_json_put(&j, "{format: 'rb-sim-compare/1' job: %s goal: %s replicates: %d curves: %s", plan->job->name,
-                plan->job->goal == RB_GOAL_MAXIMIZE ? "maximize" : "minimize", sim->n, sim->curves.says);
+                plan->job->goal == RB_GOAL_MAXIMIZE ? "maximize" : "minimize", sim->n, rb_sim_curves_say(sim));
+    if (sim->table)
+        rb_sim_table_json(sim, &j);
     rb_json_put(&j, "stopped_at_us:");
     if (sim->stop_at_deadline)
         rb_json_int(&j, plan->deadline_us);
@@ -209,7 +221,7 @@ static void write_comparison(const struct rb_simulation *sim, struct rb_buf *out
         write_variant(sim, &sim->variants[i], &j);
     rb_json_put(&j, "] differences: [");
     for (int i = 1; i < sim->n_variants; i++) {
-        for (int m = 0; m < RB_SIM_MEASURES; m++)
+        for (int m = 0; m < rb_sim_n_measures(sim); m++)
             write_difference(sim, i, (enum rb_sim_measure)m, &j);
     }
     rb_json_put(&j, "]}");
@@ -246,7 +258,8 @@ static void table_of_means(const struct rb_simulation *sim, struct rb_buf *out)
 
 static void table_of_differences(const struct rb_simulation *sim, struct rb_buf *out)
 {
-    static const struct rb_text_column columns[] = {{"best, less the first's", false, 0},
+    const enum rb_sim_measure measure = sim->table ? RB_SIM_REGRET : RB_SIM_METRIC;
+    const struct rb_text_column columns[] = {{sim->table ? "regret, less the first's" : "best, less the first's", false, 0},
                                                     {"mean", true, 0},
                                                     {"95 % interval", true, 0},
                                                     {"above", true, 3},
@@ -258,7 +271,7 @@ static void table_of_differences(const struct rb_simulation *sim, struct rb_buf 
     rb_text_table_init(&table, columns, 7);
     for (int i = 1; i < sim->n_variants; i++) {
         struct rb_paired p;
-        if (!rb_sim_paired(sim, i, 0, RB_SIM_METRIC, &p))
+        if (!rb_sim_paired(sim, i, 0, measure, &p))
             continue;
         rb_text_table_cell(&table, "%s", sim->variants[i].label);
         rb_text_table_cell(&table, "%+.4f", p.difference.mean);
@@ -285,6 +298,8 @@ void rb_sim_show_comparison(const struct rb_simulation *sim, bool json, struct r
         rb_buf_printf(out, ", stopped at %s", rb_format_duration(plan->deadline_us, deadline));
     rb_buf_puts(out, "; means with 95 % intervals\n\n");
     table_of_means(sim, out);
+    if (sim->table)
+        rb_sim_search_table(sim, out);
     rb_buf_putc(out, '\n');
     table_of_differences(sim, out);
 }

@@ -1,0 +1,216 @@
+#include "simulator/blackbox/run.h"
+
+#include "samplers/draws.h"
+#include "samplers/follow.h"
+#include "simulator/model/spending.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SEED_BITS 53
+
+struct run {
+    const struct rb_blackbox_runs *runs;
+    const struct rb_blackbox *table;
+    struct rb_job job;   // with a seed of its own
+    struct rb_plan plan;
+    struct rb_follower *follower;
+    struct rb_suggester suggester;
+    struct rb_blackbox_outcome *outcome, unwanted;
+    bool *used;          // by row
+    double *u;           // of a proposal
+    struct rb_value *proposed;
+    int *row_of;         // by trial
+    int n_trials;
+};
+
+// ---- configurations
+
+static void read_proposal(struct run *r, const struct rb_event *event)
+{
+    for (int i = 0; i < r->table->space.n_params; i++) {
+        r->proposed[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
+        for (int k = 0; k < event->n_values; k++)
+            if (strcmp(event->values[k].name, r->table->space.params[i].name) == 0)
+                r->proposed[i] = event->values[k].value;
+    }
+    rb_coordinates_of(&r->table->coordinates, r->proposed, r->u);
+}
+
+static void take_row(struct run *r, int trial, int row)
+{
+    r->used[row] = true;
+    r->outcome->n_rows++;
+    for (; r->n_trials <= trial; r->n_trials++) {
+        r->row_of = rb_grow(r->row_of, r->n_trials, sizeof *r->row_of);
+        r->row_of[r->n_trials] = -1;
+    }
+    r->row_of[trial] = row;
+}
+
+// Without a row that is free there is no configuration, and the engine begins no such trial.
+static bool suggest(void *ctx, const struct rb_engine *e, int trial, int64_t resource, struct rb_arena *arena,
+                    struct rb_event *out)
+{
+    struct run *r = ctx;
+    const struct rb_suggester *sampler = rb_follower_suggester(r->follower);
+    if (!sampler->suggest(sampler->ctx, e, trial, resource, arena, out))
+        return false;
+    read_proposal(r, out);
+    const int row = rb_blackbox_nearest(r->table, r->u, r->used);
+    if (row < 0) {
+        r->outcome->ran_out = true;
+        out->n_values = 0;
+        return true;
+    }
+    take_row(r, trial, row);
+    rb_suggested_event(&r->table->space, trial, rb_blackbox_values(r->table, row), out->origin, out->because, arena, out);
+    return true;
+}
+
+// ---- what is reported
+
+static double curve(void *ctx, uint32_t replicate, int trial, int64_t resource)
+{
+    const struct run *r = ctx;
+    (void)replicate;
+    return rb_blackbox_metric(r->table, r->row_of[trial], resource);
+}
+
+static double unit_s(void *ctx, int trial)
+{
+    const struct run *r = ctx;
+    return r->table->unit_s[r->row_of[trial]];
+}
+
+// Any report, as the engine counts it.
+static bool is_at_target(const struct run *r, double metric)
+{
+    return r->job.has_target && isfinite(metric) &&
+           (r->table->goal == RB_GOAL_MAXIMIZE ? metric >= r->job.target : metric <= r->job.target);
+}
+
+// What counts is a result that a trial is compared by and has saved: at the end of a rung, or where the run ends at its
+// target. The best of all reports would be the luckiest one.
+static bool is_result(const struct run *r, const struct rb_event *event)
+{
+    for (int i = 0; i < r->plan.n_stages; i++)
+        if (r->plan.stages[i].resource_end == event->resource)
+            return isfinite(event->metric);
+    return is_at_target(r, event->metric);
+}
+
+static bool is_better(const struct run *r, double metric)
+{
+    const struct rb_blackbox_outcome *o = r->outcome;
+    if (o->n_steps == 0)
+        return true;
+    const double best = o->steps[o->n_steps - 1].best;
+    return r->table->goal == RB_GOAL_MAXIMIZE ? metric > best : metric < best;
+}
+
+static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
+{
+    struct run *r = ctx;
+    struct rb_blackbox_outcome *o = r->outcome;
+    const struct rb_suggester *sampler = rb_follower_suggester(r->follower);
+    sampler->saw(sampler->ctx, e, event);
+    if (event->kind != RB_EVENT_REPORT)
+        return;
+    if (o->target_uusd < 0 && is_at_target(r, event->metric))
+        o->target_uusd = rb_spending_at(r->runs->scenario, e, event->time_us);
+    if (!is_result(r, event) || !is_better(r, event->metric))
+        return;
+    o->steps = rb_grow(o->steps, o->n_steps, sizeof *o->steps);
+    o->steps[o->n_steps++] = (struct rb_blackbox_step){rb_spending_at(r->runs->scenario, e, event->time_us), event->metric};
+}
+
+// ---- one run
+
+static void destroy(struct run *r)
+{
+    rb_follower_destroy(r->follower);
+    rb_blackbox_outcome_finish(&r->unwanted);
+    free(r->used);
+    free(r->u);
+    free(r->proposed);
+    free(r->row_of);
+    free(r);
+}
+
+// Replicates differ in what their samplers draw; compared variants share it.
+static uint64_t seed_of(uint64_t seed, uint32_t replicate)
+{
+    struct rb_stream stream;
+    rb_draws_init(&stream, seed, RB_FOR_REPLICATE, replicate);
+    return rb_stream_u64(&stream) >> (64 - MAX_SEED_BITS);
+}
+
+static struct run *create(const struct rb_blackbox_runs *b, const struct rb_plan *plan, uint32_t replicate)
+{
+    const struct rb_blackbox *t = b->table;
+    struct run *r = rb_xcalloc(1, sizeof *r);
+    r->runs = b;
+    r->table = t;
+    r->job = *plan->job;
+    r->job.seed = seed_of(plan->job->seed, replicate);
+    r->plan = *plan;
+    r->plan.job = &r->job;
+    r->used = rb_xcalloc((size_t)t->n_rows, sizeof *r->used);
+    r->u = rb_xcalloc((size_t)t->coordinates.n + 1, sizeof *r->u);
+    r->proposed = rb_xcalloc((size_t)t->space.n_params, sizeof *r->proposed);
+    r->outcome = b->outcomes ? &b->outcomes[replicate - b->first] : &r->unwanted;
+    *r->outcome = (struct rb_blackbox_outcome){.target_uusd = -1};
+    r->suggester = (struct rb_suggester){.ctx = r, .saw = saw, .suggest = suggest};
+    return r;
+}
+
+static bool prepare(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt,
+                    struct rb_err *err)
+{
+    struct run *r = create(ctx, plan, replicate);
+    if (!rb_follower_create(&r->plan, &r->follower, err)) {
+        destroy(r);
+        return false;
+    }
+    opt->suggester = &r->suggester;
+    opt->curve = curve;
+    opt->unit_s = r->table->unit_s ? unit_s : NULL;
+    opt->curve_ctx = opt->unit_s_ctx = r;
+    return true;
+}
+
+static void finish(void *ctx, struct rb_world_options *opt)
+{
+    (void)ctx;
+    destroy(opt->suggester->ctx);
+}
+
+void rb_blackbox_play(struct rb_blackbox_runs *b, struct rb_world_runs *runs)
+{
+    runs->prepare = prepare;
+    runs->finish = finish;
+    runs->prepare_ctx = b;
+    b->first = runs->first;
+}
+
+void rb_blackbox_outcome_finish(struct rb_blackbox_outcome *o)
+{
+    free(o->steps);
+}
+
+// ---- figures
+
+double rb_blackbox_outcome_regret(const struct rb_blackbox *t, const struct rb_blackbox_outcome *o)
+{
+    return rb_blackbox_outcome_regret_at(t, o, INT64_MAX);
+}
+
+double rb_blackbox_outcome_regret_at(const struct rb_blackbox *t, const struct rb_blackbox_outcome *o, int64_t cost_uusd)
+{
+    int n = 0;
+    while (n < o->n_steps && o->steps[n].cost_uusd <= cost_uusd)
+        n++;
+    return n > 0 ? rb_blackbox_regret(t, o->steps[n - 1].best) : 1;
+}
