@@ -20,12 +20,17 @@ struct rb_sim_command {
     struct rb_simulation sim;
     struct rb_sim_overrides *overrides; // [sim.n_variants]
     bool json;
+    struct rb_err search_failure;       // of a program that proposes configurations; code NONE: none
 };
 
 // Reads the variants: --tuner and --policy, or --compare TUNER:POLICY[:KEY=VALUE]...,...
 bool rb_sim_name_variants(struct rb_sim_command *c, struct rb_err *err);
 // Makes their jobs and plans: from --plan, --nodes, or the planner.
 bool rb_sim_make_plans(struct rb_sim_command *c, struct rb_err *err);
+
+// Jobs may name a program that proposes configurations; afterwards: why one of them failed for good.
+void rb_sim_use_programs(struct rb_sim_command *c);
+bool rb_sim_programs_kept(const struct rb_sim_command *c, struct rb_err *err);
 
 // --trace FILE: simulates the jobs of a trace on one shared cluster instead of a tuning job.
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);

@@ -61,6 +61,7 @@ static bool read_tell(const struct rb_node *root, struct rb_search_line *out, st
     out->state = (enum rb_search_state)choice;
     out->metric = number(root, "metric");
     out->seconds = number(root, "seconds");
+    out->dollars = number(root, "dollars");
     return true;
 }
 
@@ -107,7 +108,7 @@ static bool read_members(const struct rb_node *root, struct rb_search_line *out,
 
 bool rb_search_read(const char *line, size_t n, struct rb_doc *doc, struct rb_search_line *out, struct rb_err *err)
 {
-    struct rb_search_line l = {.text = "", .metric = NAN, .seconds = NAN};
+    struct rb_search_line l = {.text = "", .metric = NAN, .seconds = NAN, .dollars = NAN};
     if (!rb_doc_parse_json(doc, "line", line, n, err))
         return false;
     if (!read_members(doc->root, &l, err)) {

@@ -23,7 +23,7 @@ struct rb_search_line {
     int64_t resource;             // of ASK and REPLAY: where it is first compared; of TELL: of its last report, 0: none
     int64_t next;                 // TELL: it trains again, up to here; 0: it does not
     double metric;                // TELL; NAN: none, or not finite
-    double seconds;               // TELL; NAN: unknown
+    double seconds, dollars;      // TELL; NAN: unknown
     enum rb_search_state state;   // TELL
     const struct rb_node *values; // SUGGEST, REPLAY; NULL: none
     const char *text;             // name of READY, reason of SUGGEST, message of ERROR; "": none. Lives in the document
