@@ -14,49 +14,60 @@ def send(**message):
 
 
 def distribution(parameter):
-    """Of one entry of a job's `parameters`; None: it is no range or list that Optuna samples."""
-    if not isinstance(parameter, dict):
-        return None  # a constant
+    """Optuna's distribution of one of a job's `parameters`; its default is in what `hello` says."""
     if "values" in parameter:
         return CategoricalDistribution(parameter["values"])
-    low, high = parameter["min"], parameter["max"]
-    step = parameter.get("q")
-    if all(isinstance(n, int) for n in (low, high, step or 1)) and parameter.get("distribution") in (None, "int_uniform", "q_uniform"):
+    kind = parameter["distribution"]
+    if kind not in ("int_uniform", "uniform", "log_uniform", "q_uniform"):
+        raise SystemExit("Optuna has no distribution " + kind)
+    low, high, step = parameter["min"], parameter["max"], parameter.get("q")
+    if isinstance(low, int) and isinstance(high, int) and isinstance(step or 1, int) and kind != "log_uniform":
         return IntDistribution(low, high, step=step or 1)
-    if step:
-        return FloatDistribution(low, high, step=step)
-    return FloatDistribution(low, high, log=parameter.get("distribution") == "log_uniform")
+    return FloatDistribution(low, high, step=step, log=kind == "log_uniform")
+
+
+def propose(trial, name, d):
+    if isinstance(d, CategoricalDistribution):
+        return trial.suggest_categorical(name, d.choices)
+    if isinstance(d, IntDistribution):
+        return trial.suggest_int(name, d.low, d.high, step=d.step)
+    return trial.suggest_float(name, d.low, d.high, step=d.step, log=d.log)
 
 
 def new_study(hello):
     # Trials that are still training count as bad ones, so that two questions in a row do not get the same answer.
-    sampler = optuna.samplers.TPESampler(seed=hello["seed"], multivariate=True, constant_liar=True)
+    sampler = optuna.samplers.TPESampler(seed=hello["seed"], multivariate=True, group=True, constant_liar=True)
     return optuna.create_study(direction=hello["metric"]["goal"], sampler=sampler)
 
 
 class Adapter:
     def __init__(self, hello):
-        self.space, self.constants = {}, {}
-        for name, parameter in hello["parameters"].items():
-            found = distribution(parameter)
-            if found:
-                self.space[name] = found
-            else:
-                self.constants[name] = parameter
+        self.parameters = hello["parameters"]
+        self.space = {name: distribution(p) for name, p in self.parameters.items() if isinstance(p, dict)}
         self.study = new_study(hello)
         self.asked = {}     # trial -> Optuna's trial, while it is open
         self.values = {}    # trial -> what was proposed
         self.reported = {}  # trial -> {resource: metric}
 
     def begin(self, trial, values):
-        self.values[trial] = {name: values[name] for name in self.space}
+        self.values[trial] = {name: value for name, value in values.items() if name in self.space}
         self.reported[trial] = {}
+
+    def values_of(self, trial):
+        """In the order of the job, where a parameter comes after the one that its `if` names."""
+        values = {}
+        for name, parameter in self.parameters.items():
+            if name not in self.space:
+                values[name] = parameter  # a constant
+            elif all(values.get(parent) in allowed for parent, allowed in parameter.get("if", {}).items()):
+                values[name] = propose(trial, name, self.space[name])
+        return values
 
     def ask(self, message):
         trial = message["trial"]
         self.close(trial)  # a second question about it: the first answer was not accepted
-        self.asked[trial] = self.study.ask(self.space)
-        values = dict(self.constants, **self.asked[trial].params)
+        self.asked[trial] = self.study.ask()
+        values = self.values_of(self.asked[trial])
         self.begin(trial, values)
         send(type="suggest", id=message["id"], values=values, reason="Optuna trial %d" % self.asked[trial].number)
 
@@ -76,8 +87,9 @@ class Adapter:
             return
         self.close(trial)
         ended = message["state"] == "ended" and metric is not None
+        values = self.values[trial]
         self.study.add_trial(create_trial(
-            params=self.values[trial], distributions=self.space, intermediate_values=dict(self.reported[trial]),
+            params=values, distributions={name: self.space[name] for name in values}, intermediate_values=dict(self.reported[trial]),
             value=metric if ended else None, state=TrialState.COMPLETE if ended else TrialState.PRUNED))
 
 
