@@ -272,6 +272,15 @@ class Programs(unittest.TestCase):
             self.assertEqual(len(found[0]), 16)
             self.assertEqual(found[0], found[1])
 
+    def test_rbsearch_refuses_other_lines(self):
+        self.here.write("job.yaml", JOB % "tpe")
+        for line, why in (('{"type": "ask", "trial": 0}', "RB4212"), ('{"id": 1}', "RB4212"), ("[", "RB1111"),
+                          ('{"type": "replay", "trial": 0, "values": {"lr": 7.0}}', "lr")):
+            done = subprocess.run([os.path.join(BIN, "rbsearch")], input=line + "\n", cwd=self.top, env=self.here.env,
+                                  capture_output=True, text=True, check=False, timeout=20)
+            self.assertEqual((done.returncode, json.loads(done.stdout)["type"]), (2, "error"))
+            self.assertIn(why, done.stderr)
+
     def test_optuna(self):
         if subprocess.run(["/usr/bin/python3", "-c", "import optuna"], capture_output=True, check=False).returncode:
             self.skipTest("python3-optuna is not installed")
