@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import time
 
 options = argparse.ArgumentParser()
 options.add_argument("--lr", type=float, required=True)
@@ -21,6 +22,7 @@ while epoch < int(os.environ["RB_RESOURCE_END"]):
         vx, vy = momentum * vx - o.lr * 2 * (x - 1), momentum * vy - o.lr * 40 * y
         x, y = max(-1e3, min(1e3, x + vx)), max(-1e3, min(1e3, y + vy))
     epoch += 1
+    time.sleep(0.05)
     print("epoch=%d loss=%.6f" % (epoch, (x - 1) ** 2 + 20 * y ** 2), flush=True)
 with open(save + "/state.json", "w", encoding="utf-8") as f:
     json.dump((epoch, x, y, vx, vy), f)
