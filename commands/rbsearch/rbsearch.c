@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 static const struct rb_option options[] = {
-    {"job", 0, RB_OPT_STRING, false, "FILE", "job with the parameters, the scheduler and the seed (default: job.yaml)", 0, 0},
+    {"job", 0, RB_OPT_STRING, false, "FILE", "job with the parameters, the scheduler and the seed (default: job.yaml)",
+     0, 0},
     {"sampler", 0, RB_OPT_STRING, false, "NAME",
      "random, sobol, tpe, gp, bohb or de (default: the job's, or tpe if it names a program or none)", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job", 0, 0},
@@ -28,7 +29,7 @@ struct server {
     struct rb_arena arena; // the job's
     struct rb_job job;
     struct rb_search *search;
-    double *dollars;       // by trial, [n_trials]
+    double *dollars; // by trial, [n_trials]
     int n_trials;
     double spent;
     struct rb_buf in, out;
@@ -109,7 +110,7 @@ static bool on_replay(struct server *s, const struct rb_search_line *line, struc
 static void on_tell(struct server *s, const struct rb_search_line *line)
 {
     static const enum rb_seen_state seen[] = {
-        [RB_SEARCH_RUNS] = RB_SEEN_TRAINS,  [RB_SEARCH_PAUSED] = RB_SEEN_PAUSED,  [RB_SEARCH_ENDED] = RB_SEEN_ENDED,
+        [RB_SEARCH_RUNS] = RB_SEEN_TRAINS,   [RB_SEARCH_PAUSED] = RB_SEEN_PAUSED, [RB_SEARCH_ENDED] = RB_SEEN_ENDED,
         [RB_SEARCH_FAILED] = RB_SEEN_FAILED, [RB_SEARCH_STOPPED] = RB_SEEN_ENDED,
     };
     const struct rb_history *h = rb_search_history(s->search);

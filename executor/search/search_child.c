@@ -22,12 +22,12 @@ struct rb_search_child {
     struct rb_search_child_config config;
     pid_t pid;
     bool is_reaped;
-    int status;            // of waitpid, once reaped
-    int in, out;           // what it reads and what it writes
+    int status;             // of waitpid, once reaped
+    int in, out;            // what it reads and what it writes
     struct rb_buf to, from; // not written yet; not a whole line yet
     uint64_t end_timer;
-    bool is_writing;       // the loop watches `in`
-    bool *destroyed;       // of a callback under way; NULL: none
+    bool is_writing; // the loop watches `in`
+    bool *destroyed; // of a callback under way; NULL: none
 };
 
 // ---- its end

@@ -15,22 +15,22 @@
 #include <string.h>
 
 enum {
-    READY_US = 60000000,  // from its start to "ready": imports take a while
-    PAUSE_US = 200000,    // between a failure and the next start
-    SLOW_US = 1000000,    // an answer that took this long makes idle GPUs expensive: ask ahead from now on
-    END_US = 2000000,     // that it may take to end by itself
+    READY_US = 60000000, // from its start to "ready": imports take a while
+    PAUSE_US = 200000,   // between a failure and the next start
+    SLOW_US = 1000000,   // an answer that took this long makes idle GPUs expensive: ask ahead from now on
+    END_US = 2000000,    // that it may take to end by itself
 };
 
 struct ask {
     struct ask *next;
     struct rb_search_program *program;
     int64_t id, resource;
-    int64_t asked_us;       // attended time
+    int64_t asked_us; // attended time
     int trial;
-    bool is_wanted;         // the engine waits for it; false: asked ahead
-    bool is_answered;       // kept until the engine wants it
+    bool is_wanted;   // the engine waits for it; false: asked ahead
+    bool is_answered; // kept until the engine wants it
     struct rb_silence silence;
-    struct rb_arena arena;  // of the answer
+    struct rb_arena arena;         // of the answer
     const struct rb_value *values; // of the answer; NULL: no further configuration
     const char *reason;
 };
@@ -46,15 +46,15 @@ struct rb_search_program {
     char *workdir, *log_path;
     enum phase phase;
     struct rb_search_child *child;
-    uint64_t timer;                 // of the next start
+    uint64_t timer; // of the next start
     struct rb_silence greeting;
     int n_starts, n_failures;
-    char why[256];                  // of the last failure
+    char why[256]; // of the last failure
     struct rb_buf log;
-    struct ask *asks;               // in the order of their ids
+    struct ask *asks; // in the order of their ids
     int64_t last_id;
     bool is_slow;
-    int *answered_in;               // by trial: the start of the program that proposed its values, 0: none; [n_trials]
+    int *answered_in; // by trial: the start of the program that proposed its values, 0: none; [n_trials]
     int n_trials;
 };
 
@@ -123,8 +123,7 @@ static struct ask *add_ask(struct rb_search_program *p, int trial, int64_t resou
     struct ask **end = &p->asks, *a = rb_xcalloc(1, sizeof *a);
     while (*end)
         end = &(*end)->next;
-    *a = (struct ask){
-        .program = p, .id = ++p->last_id, .trial = trial, .resource = resource, .is_wanted = is_wanted};
+    *a = (struct ask){.program = p, .id = ++p->last_id, .trial = trial, .resource = resource, .is_wanted = is_wanted};
     *end = a;
     if (p->phase == READY)
         send_ask(p, a);
@@ -200,10 +199,11 @@ static void give_up(struct rb_search_program *p)
     drop_child(p, 0);
     p->phase = GAVE_UP;
     if (p->job->scheduler.sampler.stop_on_failure) {
-        rb_err_set(&err, RB_E_SEARCH_PROGRAM,
-                   "scheduler.sampler: `%.120s` failed %d times, the last time: %s; correct it, then resume the run%s%.160s",
-                   p->job->scheduler.sampler.command, p->n_failures, p->why,
-                   p->log_path ? "; what it printed: " : "", p->log_path ? p->log_path : "");
+        rb_err_set(
+            &err, RB_E_SEARCH_PROGRAM,
+            "scheduler.sampler: `%.120s` failed %d times, the last time: %s; correct it, then resume the run%s%.160s",
+            p->job->scheduler.sampler.command, p->n_failures, p->why, p->log_path ? "; what it printed: " : "",
+            p->log_path ? p->log_path : "");
         p->config.failed(p->config.ctx, &err);
         return;
     }

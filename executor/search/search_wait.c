@@ -11,8 +11,8 @@ struct rb_search_wait {
     struct rb_loop_uv *uv;
     struct rb_search_program *program;
     struct rb_suggester suggester;
-    struct rb_err failure;   // code NONE: none
-    struct {                 // under way
+    struct rb_err failure; // code NONE: none
+    struct {               // under way
         const struct rb_engine *engine;
         int trial;
         int64_t resource;

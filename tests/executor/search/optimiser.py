@@ -62,6 +62,8 @@ def on_ask(ask, held):
     elif MODE == "complains":
         say({"type": "error", "message": "no model could be fitted"})
     elif MODE != "hang":
+        if MODE == "slow" and ask["trial"] == 0:
+            time.sleep(1.2)
         if MODE == "unknown_id":
             say({"type": "suggest", "id": ask["id"] + 1000, "values": values_of(5)})
         suggest(ask)

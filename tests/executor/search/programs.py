@@ -3,6 +3,7 @@
 crash, hang and lie, Optuna's adapter, and our own rbsearch. Usage: programs.py --bin BUILD_DIR --root SOURCES [TEST]..."""
 import argparse
 import collections
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -50,6 +51,9 @@ def expected(trial):
 
 
 class Programs(unittest.TestCase):
+    def runTest(self):
+        """For the places of side_by_side."""
+
     def setUp(self):
         self.top = tempfile.mkdtemp(prefix="rb-search-")
         self.here = RealRun(BIN, self.top, PATH=BIN + ":/usr/bin:/bin", LC_ALL="C.UTF-8", RB_LOCAL_SLOTS="2",
@@ -63,12 +67,24 @@ class Programs(unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.top)
 
+    def side_by_side(self, one, cases):
+        """one(PLACE, *CASE) for each case, each in a folder of its own. They wait more than they work."""
+        def whole(case):
+            place = Programs()
+            place.setUp()
+            try:
+                return one(place, *case)
+            finally:
+                place.tearDown()
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+            return list(pool.map(whole, cases))
+
     def say(self, *argv, **more):
         return self.here.say(*argv, **more)
 
     def plan(self, sampler, job=JOB):
         self.here.write("job.yaml", job % sampler)
-        self.say("rbplan", "-o", "plan.json", "job.yaml", "--time-limit", "2s")
+        self.say("rbplan", "-o", "plan.json", "job.yaml", "--planner", "static", "--time-limit", "300ms")
 
     def run_dir(self):
         runs = os.path.join(self.top, ".local", "state", "rubberband")
@@ -123,11 +139,10 @@ class Programs(unittest.TestCase):
         self.all_by_rule()
 
     def test_unknown_ids_and_second_answers_are_dropped(self):
-        for mode in ("unknown_id", "twice"):
-            self.tearDown()
-            self.setUp()
-            self.run_it(command(mode))
-            self.all_by_rule()
+        def one(place, mode):
+            place.run_it(command(mode))
+            place.all_by_rule()
+        self.side_by_side(one, [("unknown_id",), ("twice",)])
 
     def test_none(self):
         self.run_it(command("none 2"))
@@ -138,6 +153,20 @@ class Programs(unittest.TestCase):
         self.run_it("{command: 'env > seen; exec /usr/bin/python3 optimiser.py good'}")
         with open(os.path.join(self.top, "seen"), encoding="utf-8") as f:
             self.assertNotIn("marked-secret", f.read())
+
+    def test_asks_ahead_of_a_slow_one(self):
+        """The first answer takes more than a second, so the second question comes before the first trial has trained."""
+        self.here.env["RB_LOCAL_SLOTS"] = "1"
+        self.run_it(command("slow"))
+        self.all_by_rule()
+        kinds = [(m["type"], m.get("trial")) for m in self.heard()]
+        self.assertLess(kinds.index(("ask", 1)), kinds.index(("tell", 0)))
+        self.assertEqual([t for kind, t in kinds if kind == "ask"], list(range(6)))
+
+    def test_is_measured_with_configurations(self):
+        self.here.write("job.yaml", (JOB % command("good")).replace("sh train.sh", "test -n \"$RB_PARAM_LR\" && sh train.sh"))
+        self.say("rbprofile", "train", "job.yaml", "--configs", "1")
+        self.assertFalse(os.path.exists(os.path.join(self.top, "heard")))
 
     # ---- programs that do not
 
@@ -183,13 +212,9 @@ class Programs(unittest.TestCase):
         self.assertEqual({e["origin"] for e in self.suggestions().values()}, {"random"})
 
     def test_lies(self):
-        for mode, why in (("outside", "lr"), ("unknown", "momentum"), ("missing_value", "kind"),
-                          ("not_json", "none of rb-search/1"), ("long", "more than 262144 bytes"),
-                          ("complains", "no model could be fitted")):
-            with self.subTest(mode):
-                self.gives_up(command(mode), why)
-                self.tearDown()
-                self.setUp()
+        self.side_by_side(lambda place, mode, why: place.gives_up(command(mode), why), [
+            ("outside", "lr"), ("unknown", "momentum"), ("missing_value", "kind"), ("not_json", "none of rb-search/1"),
+            ("long", "more than 262144 bytes"), ("complains", "no model could be fitted")])
 
     def test_exits_at_once(self):
         self.gives_up(command("exits"), "exit code 3")
@@ -210,35 +235,27 @@ class Programs(unittest.TestCase):
 
     # ---- kills
 
-    def killed(self, sampler, points):
-        for point in points:
-            self.plan(sampler)
-            done = subprocess.run([os.path.join(BIN, "rbrun"), "plan.json"], cwd=self.top, capture_output=True, text=True,
-                                  check=False, timeout=60, env=dict(self.here.env, RB_TEST_DIE_AFTER=str(point)))
-            if done.returncode == 0:
-                break
-            self.assertEqual(done.returncode, -9)
-            run = os.path.basename(self.run_dir())
-            had = self.suggestions()
-            self.say("rbrun", "resume", run)
-            now = self.suggestions()
-            self.assertEqual(sorted(now), list(range(6)), point)
-            self.assertEqual({t: now[t]["values"] for t in had}, {t: e["values"] for t, e in had.items()})
-            self.assertIn("0 orders differ", self.say("rbrun", "replay", run).stdout)
-            yield point, now
-            self.tearDown()
-            self.setUp()
+    def killed(self, sampler, point):
+        """Killed at that write of its journal, and resumed. False: it ended before."""
+        self.plan(sampler)
+        done = subprocess.run([os.path.join(BIN, "rbrun"), "plan.json"], cwd=self.top, capture_output=True, text=True,
+                              check=False, timeout=60, env=dict(self.here.env, RB_TEST_DIE_AFTER=str(point)))
+        if done.returncode == 0:
+            return False
+        self.assertEqual(done.returncode, -9)
+        run, had = os.path.basename(self.run_dir()), self.suggestions()
+        self.say("rbrun", "resume", run)
+        now = self.suggestions()
+        self.assertEqual(sorted(now), list(range(6)), point)
+        self.assertEqual({t: now[t]["values"] for t in had}, {t: e["values"] for t, e in had.items()})
+        self.assertIn("0 orders differ", self.say("rbrun", "replay", run).stdout)
+        if "crash" not in sampler:
+            self.all_by_rule()
+        return True
 
     def test_killed(self):
-        n = 0
-        for _ in self.killed(command("good"), (12, 20, 30, 45, 70)):
-            self.all_by_rule()
-            n += 1
-        self.assertGreater(n, 2)
-
-    def test_killed_beside_one_that_crashes(self):
-        for _ in self.killed(command("crash 6"), (15, 35, 55)):
-            pass
+        cases = [(command("good"), point) for point in (12, 20, 30, 45)] + [(command("crash 6"), point) for point in (15, 35)]
+        self.assertGreater(sum(self.side_by_side(Programs.killed, cases)), 3)
 
     # ---- virtual time, our samplers, Optuna
 
@@ -260,17 +277,17 @@ class Programs(unittest.TestCase):
         """What a sampler proposes in the process of the run, and what it proposes over the protocol: one trial at a time, so
         that the facts come in the same order."""
         job = JOB.replace("num_trials: 6", "num_trials: 16")
-        for name in ("tpe", "gp"):
-            found = []
-            for sampler in (name, "{command: rbsearch --job job.yaml --sampler %s}" % name):
-                self.tearDown()
-                self.setUp()
-                self.here.env["RB_LOCAL_SLOTS"] = "1"
-                self.plan(sampler, job)
-                self.say("rbrun", "plan.json")
-                found.append([e["values"] for _, e in sorted(self.suggestions().items())])
-            self.assertEqual(len(found[0]), 16)
-            self.assertEqual(found[0], found[1])
+        def one(place, sampler):
+            place.here.env["RB_LOCAL_SLOTS"] = "1"
+            place.plan(sampler, job)
+            place.say("rbrun", "plan.json")
+            return [e["values"] for _, e in sorted(place.suggestions().items())]
+        tpe, tpe_outside, gp, gp_outside = self.side_by_side(one, [(sampler % name,) for name in ("tpe", "gp") for sampler in (
+            "%s", "{command: rbsearch --job job.yaml --sampler %s}")])
+        self.assertEqual(len(tpe), 16)
+        self.assertEqual(tpe, tpe_outside)
+        self.assertEqual(gp, gp_outside)
+        self.assertNotEqual(tpe, gp)
 
     def test_rbsearch_refuses_other_lines(self):
         self.here.write("job.yaml", JOB % "tpe")
