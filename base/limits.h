@@ -28,6 +28,7 @@
 #define RB_LIMIT_METRIC_LINE    65536       // a longer line from a node is cut: it is untrusted bytes
 #define RB_LIMIT_HTTP_BYTES     (64 << 20)  // a cloud's answer; one page of 1000 instances is 4 MiB
 #define RB_LIMIT_XML_DEPTH      64
+#define RB_LIMIT_SEARCH_LINE    (256 << 10) // a configuration of 256 parameters is 32 KiB; the program may be broken
 #define RB_LIMIT_MCP_LINE       (4 << 20)   // a message names files, it does not hold them
 #define RB_LIMIT_MCP_OUTPUT     (16 << 20)  // what one tool returns; a plan of 64 stages is 100 KiB
 #define RB_LIMIT_MCP_TEXT       4096        // one string of a tool's result: names and commands come from strangers

@@ -1,4 +1,4 @@
-// How each of the six programs begins, finds the command that its command line selects, and carries it out.
+// How each of the seven programs begins, finds the command that its command line selects, and carries it out.
 #ifndef RB_COMMANDS_PROGRAM_H
 #define RB_COMMANDS_PROGRAM_H
 

@@ -103,7 +103,7 @@ def format_page(version, page):
     out += [".SH NAME", "%s \\- %s" % (roff.escape(name), roff.escape(says))]
     out += [".SH DESCRIPTION", *roff.body(text, -1)]
     return out + [".SH SEE ALSO", "\\fBrbplan\\fR(1), \\fBrbprofile\\fR(1), \\fBrbrun\\fR(1), \\fBrbsim\\fR(1), "
-                  "\\fBrbmock\\fR(1), \\fBrbmcp\\fR(1)"]
+                  "\\fBrbsearch\\fR(1), \\fBrbmock\\fR(1), \\fBrbmcp\\fR(1)"]
 
 
 def library(version, header):

@@ -161,8 +161,10 @@ static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
         return false;
     say_curves(c);
     struct rb_waiting_line *waiting = rb_waiting_line_begin("simulating", "fewer --replicates take less");
+    rb_sim_use_programs(c);
     const bool ok =
-        rb_simulate(&c->sim, cores > 0 ? (int)cores : 1, err) && (!gantt || rb_sim_gantt_save(&c->sim, gantt, err));
+        rb_simulate(&c->sim, cores > 0 ? (int)cores : 1, err) && rb_sim_programs_kept(c, err) &&
+        (!gantt || rb_sim_gantt_save(&c->sim, gantt, err));
     rb_waiting_line_end(waiting);
     if (!ok)
         return false;

@@ -18,6 +18,7 @@ struct rb_sim_command {
     const char *const *defaults;        // keys that the job leaves to the table, [n_defaults]
     int n_defaults;
     bool json;
+    struct rb_err search_failure;       // of a program that proposes configurations; code NONE: none
 };
 
 // Reads the variants: --tuner and --policy, or --compare TUNER[/SAMPLER]:POLICY[:KEY=VALUE]...,...
@@ -29,6 +30,10 @@ bool rb_sim_make_plans(struct rb_sim_command *c, struct rb_err *err);
 bool rb_sim_open_table(struct rb_sim_command *c, struct rb_err *err);
 // Checks that the job is one of the table's; its parameters become the table's.
 bool rb_sim_fit_table(const struct rb_sim_command *c, struct rb_job *job, struct rb_err *err);
+
+// Jobs may name a program that proposes configurations; afterwards: why one of them failed for good.
+void rb_sim_use_programs(struct rb_sim_command *c);
+bool rb_sim_programs_kept(const struct rb_sim_command *c, struct rb_err *err);
 
 // --trace FILE: simulates the jobs of a trace on one shared cluster instead of a tuning job.
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);

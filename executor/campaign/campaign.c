@@ -144,6 +144,17 @@ static void begin_output(struct run *r)
         .form = &job->form, .unit = job->scheduler.unit, .metric_name = job->metric_name, .start = r->resource_start});
 }
 
+// No sampler proposes what is measured: it is drawn from the declared ranges. NULL: the job has none, and the launcher
+// draws.
+static const struct rb_value *draw_values(const struct rb_job *job, int config, struct rb_arena *arena)
+{
+    if (!job->scheduler.sampler.type)
+        return NULL;
+    struct rb_value *values = rb_arena_array(arena, (size_t)job->space.n_params + 1, sizeof *values);
+    rb_space_sample(&job->space, job->seed, (uint32_t)config, values);
+    return values;
+}
+
 static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
 {
     struct rb_arena arena = {0};
@@ -152,6 +163,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .job = c->config.pool.job,
         .run_id = c->config.pool.run_id,
         .trial = r->result.config,
+        .suggested = draw_values(c->config.pool.job, r->result.config, &arena),
         .attempt = r->result.round, // a script that draws noise from its identity draws other noise
         .resource_start = r->resource_start,
         .resource_end = r->resource_end,

@@ -76,6 +76,11 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
 // The answer of a suggester that did not have it at once: an RB_EVENT_SUGGESTED without its time.
 void rb_controller_suggested(struct rb_controller *c, const struct rb_event *event);
+// For parts of the run that the caller made: a line for the user, journalled with its kind, and the end of the run with
+// this error, after which it may be resumed.
+void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err);
 
 // Another run that uses the node can no longer reach it: it is replaced, as if this run's own launcher had reported it.
 void rb_controller_give_up_node(struct rb_controller *c, int node);

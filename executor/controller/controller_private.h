@@ -126,10 +126,7 @@ void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n
 void rb_controller_carry_out(struct rb_controller *c, const struct rb_action *a); // an order that was recorded
 void rb_controller_give_suggestions(struct rb_controller *c); // to trials that have their GPUs and no configuration
 void rb_controller_give_advice(struct rb_controller *c); // if the engine has asked for a forecast
-void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 bool rb_controller_says_first(unsigned *said, unsigned what); // marks the warning as said; true: it was not
-void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err); // stops the run; it ends with this error
 bool rb_controller_is_all_over(const struct rb_controller *c); // nothing is known to exist or to be on its way
 void rb_controller_check_over(struct rb_controller *c);        // checks whether the run is over now
 // Returns ok. Not ok: a write of the journal failed; nothing is decided from now on, and the rescue begins.

@@ -10,6 +10,7 @@
 #include "executor/report/report.h"
 #include "executor/run/infras.h"
 #include "executor/run/standing.h"
+#include "executor/search/search_program.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/transport.h"
@@ -57,6 +58,7 @@ struct rb_session {
     struct rb_scenario scenario;      // of the forecasts
     struct rb_forecaster forecaster;  // scenario NULL: its policy asks for no forecasts
     struct rb_follower *follower;     // proposes configurations; NULL: the job names no sampler of ours
+    struct rb_search_program *search; // likewise; NULL: the job names no program
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     int events_fd;               // events.jsonl
@@ -351,7 +353,9 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .permit_ctx = s,
         .advise = s->forecaster.scenario ? rb_forecast : NULL,
         .advise_ctx = &s->forecaster,
-        .suggester = s->follower ? rb_follower_suggester(s->follower) : NULL,
+        .suggester = s->search     ? rb_search_program_suggester(s->search)
+                     : s->follower ? rb_follower_suggester(s->follower)
+                                   : NULL,
         .observe = observe,
         .talk = talk,
         .finished = finished,
@@ -359,9 +363,48 @@ static struct rb_controller_config controller_config(struct rb_session *s)
     };
 }
 
+// --- who proposes configurations
+
+static void search_answered(void *ctx, const struct rb_event *event)
+{
+    const struct rb_session *s = ctx;
+    rb_controller_suggested(s->controller, event);
+}
+
+static void search_note(void *ctx, const char *text)
+{
+    const struct rb_session *s = ctx;
+    rb_controller_note(s->controller, "warning", "%s", text);
+}
+
+static void search_failed(void *ctx, const struct rb_err *err)
+{
+    const struct rb_session *s = ctx;
+    rb_controller_fail_run(s->controller, err);
+}
+
+static void open_search_program(struct rb_session *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf log = RB_BUF_INIT;
+    rb_buf_printf(&log, "%s/search.log", s->files->dir);
+    s->search = rb_search_program_create(&(struct rb_search_program_config){
+        .loop = s->loop,
+        .plan = &s->files->plan,
+        .workdir = s->files->workdir,
+        .log = rb_buf_str(&log),
+        .ahead = true,
+        .answered = search_answered,
+        .note = search_note,
+        .failed = search_failed,
+        .ctx = s,
+    });
+}
+
 static bool open_search(struct rb_session *s, struct rb_err *err)
 {
     const struct rb_sampler_spec *sampler = &s->files->plan.job->scheduler.sampler;
+    if (sampler->command)
+        open_search_program(s);
     return !sampler->type || sampler->command || rb_follower_create(&s->files->plan, &s->follower, err);
 }
 
@@ -392,6 +435,7 @@ static void finish(struct rb_session *s)
     for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped without an answer
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
+    rb_search_program_destroy(s->search); // before the controller, whose engine it reads
     rb_controller_destroy(s->controller);
     rb_follower_destroy(s->follower);
     rb_prediction_destroy(s->standing.prediction);

@@ -10,6 +10,7 @@
 static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int threads, struct rb_err *err)
 {
     const struct rb_plan *plan = &v->plan;
+    const bool by_program = plan->job->scheduler.sampler.command != NULL;
     struct rb_scenario scenario;
     struct rb_blackbox_runs box = {.table = sim->table, .scenario = &scenario};
     struct rb_world_runs runs = {
@@ -19,6 +20,9 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int
         .stop_at_deadline = sim->stop_at_deadline,
         .budget_uusd = plan->budget_uusd,
         .searched = true,
+        .prepare = by_program ? sim->prepare_program : NULL,
+        .finish = by_program ? sim->finish_program : NULL,
+        .prepare_ctx = sim->program_ctx,
         .curve = rb_curves_metric,
         .curve_ctx = &sim->curves,
     };

@@ -25,6 +25,10 @@ struct rb_simulation {
     uint64_t seed;
     int n;                           // replicates, keys 0..n-1
     bool stop_at_deadline;           // every run, whatever its policy
+    // For jobs whose configurations another program proposes, as in struct rb_world_runs; NULL: they have no values.
+    bool (*prepare_program)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
+    void (*finish_program)(void *ctx, struct rb_world_options *opt);
+    void *program_ctx;
 };
 
 // Runs all of them. Runs end at the deadline only if one of the compared policies works towards a deadline, or if that

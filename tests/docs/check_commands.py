@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 
-PROGRAMS = ("rbmcp", "rbmock", "rbplan", "rbprofile", "rbrun", "rbsim")
+PROGRAMS = ("rbmcp", "rbmock", "rbplan", "rbprofile", "rbrun", "rbsearch", "rbsim")
 WHERE = ("*.md", "docs/**/*.md", "examples/**/*.md", "man/*.md")
 SHOWN = re.compile(r"`((?:build/)?rb[a-z]+(?: [^`]*)?)`|^(?:    |\$ )((?:build/)?rb[a-z]+ .*)$", re.MULTILINE)
 ENDS = re.compile(r"\s(?:\||\|\||&&|&|;|#|>|<|2>)(?:\s|$)|\s2>&1")

@@ -81,6 +81,7 @@ RULES = {
     "docs/formats/mock.md": [cloud, cloud_part],
     "docs/formats/chaos.md": [chaos],
     "docs/formats/import.md": [imported],
+    "docs/formats/search.md": [job],
 }
 
 

@@ -11,7 +11,7 @@ any other kind is a mistake: what can be run is run. Blocks without a language, 
 theirs begins with the name of one of our programs."""
 import re
 
-PROGRAMS = ("rbplan", "rbrun", "rbprofile", "rbsim", "rbmock", "rbmcp")
+PROGRAMS = ("rbplan", "rbrun", "rbprofile", "rbsim", "rbmock", "rbmcp", "rbsearch")
 FOR_THE_EYE = ("text", "mermaid")
 FENCE = re.compile(r"^( *)(```+)\s*(.*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")

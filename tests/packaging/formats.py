@@ -19,7 +19,7 @@ for layer in ("base", "profiles", "engine", "simulator", "planner", "providers",
 spoken.add("rb-version/1")  # spoken of in version.c itself
 if len(spoken) < 20:
     sys.exit("only %d formats were found: is %s the source tree?" % (len(spoken), root))
-for program in ("rbplan", "rbprofile", "rbrun", "rbsim", "rbmock", "rbmcp"):
+for program in ("rbplan", "rbprofile", "rbrun", "rbsearch", "rbsim", "rbmock", "rbmcp"):
     def run(*args):
         return subprocess.run([os.path.join(programs, program), *args], capture_output=True, text=True, check=True).stdout
     document = json.loads(run("--version", "--json"))

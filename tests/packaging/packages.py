@@ -123,7 +123,7 @@ class Bundle(Case):
         page = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
         for name in os.listdir(bundle):
             self.assertRegex(page, r"\b%s\b" % re.escape(name))
-        self.assertEqual(sorted(os.listdir(bundle + "/bin")), ["rbmcp", "rbmock", "rbplan", "rbprofile", "rbrun", "rbsim"])
+        self.assertEqual(sorted(os.listdir(bundle + "/bin")), ["rbmcp", "rbmock", "rbplan", "rbprofile", "rbrun", "rbsearch", "rbsim"])
         self.assertRegex(pathlib.Path(bundle, "GLIBC").read_text(encoding="ascii"), r"^2\.\d+\n$")
 
     def test_archives_have_no_trace_of_the_builder(self):

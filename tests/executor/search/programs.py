@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""Programs that propose configurations, as rbrun drives them on this machine and rbsim in virtual time: good ones, ones that
+crash, hang and lie, Optuna's adapter, and our own rbsearch. Usage: programs.py --bin BUILD_DIR --root SOURCES [TEST]..."""
+import argparse
+import collections
+import concurrent.futures
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "cli"))
+from real_run import RealRun, profile  # noqa: E402
+
+BIN = ROOT = None
+
+JOB = """name: searched
+metric: {name: val_acc, goal: maximize}
+parameters: {lr: {min: 0.1, max: 0.9}, kind: {values: [a, b]}}
+scheduler:
+  {type: sha, num_trials: 6, min_resource: 1, max_resource: 4, eta: 2, unit: epoch, sampler: %s}
+trial: {gpus: 1, timeout: 1m}
+profile: fast
+run: sh train.sh
+checkpoint: {dir: ckpt}
+resources: {infra: [local]}
+"""
+
+TRAIN = """e=$RB_RESOURCE_START
+while [ $e -lt $RB_RESOURCE_END ]; do
+    e=$((e + 1))
+    echo "epoch=$e val_acc=0.$((10 + RB_TRIAL_ID * 5 + e))"
+done
+echo weights > "$RB_CHECKPOINT_DIR/model"
+"""
+
+
+def command(mode, timeout="5s", on_failure="random"):
+    return "{command: 'exec /usr/bin/python3 optimiser.py %s', timeout: %s, on_failure: %s}" % (mode, timeout, on_failure)
+
+
+def expected(trial):
+    return {"lr": round(0.1 + 0.05 * trial, 6), "kind": "ab"[trial % 2]}
+
+
+class Programs(unittest.TestCase):
+    def runTest(self):
+        """For the places of side_by_side."""
+
+    def setUp(self):
+        self.top = tempfile.mkdtemp(prefix="rb-search-")
+        self.here = RealRun(BIN, self.top, PATH=BIN + ":/usr/bin:/bin", LC_ALL="C.UTF-8", RB_LOCAL_SLOTS="2",
+                            AWS_SECRET_ACCESS_KEY="marked-secret")
+        self.here.write("profile.yaml", profile("fast", 0.05, accelerator="CPU", startup_s=0.05, checkpoint_s=0.05,
+                                                queue_s=0, init_s=0))
+        self.here.write("train.sh", TRAIN)
+        shutil.copy(os.path.join(HERE, "optimiser.py"), self.top)
+        self.say("rbprofile", "import", "profile.yaml")
+
+    def tearDown(self):
+        shutil.rmtree(self.top)
+
+    def side_by_side(self, one, cases):
+        """one(PLACE, *CASE) for each case, each in a folder of its own. They wait more than they work."""
+        def whole(case):
+            place = Programs()
+            place.setUp()
+            try:
+                return one(place, *case)
+            finally:
+                place.tearDown()
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+            return list(pool.map(whole, cases))
+
+    def say(self, *argv, **more):
+        return self.here.say(*argv, **more)
+
+    def plan(self, sampler, job=JOB):
+        self.here.write("job.yaml", job % sampler)
+        self.say("rbplan", "-o", "plan.json", "job.yaml", "--planner", "static", "--time-limit", "300ms")
+
+    def run_dir(self):
+        runs = os.path.join(self.top, ".local", "state", "rubberband")
+        found = [d for d, _, files in os.walk(runs) if "journal.db" in files]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def suggestions(self):
+        """By trial; a trial has one at most."""
+        with contextlib.closing(sqlite3.connect(os.path.join(self.run_dir(), "journal.db"))) as db:
+            events = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
+        found = [e for e in events if e["event"] == "suggested"]
+        self.assertEqual([t for t, n in collections.Counter(e["trial"] for e in found).items() if n > 1], [])
+        return {e["trial"]: e for e in found}
+
+    def heard(self):
+        with open(os.path.join(self.top, "heard"), encoding="utf-8") as f:
+            return [json.loads(line) for line in f]
+
+    def run_it(self, sampler, expect=0, within_s=20):
+        self.plan(sampler)
+        begun = time.monotonic()
+        done = self.say("rbrun", "plan.json", expect=expect, timeout=60)
+        self.assertLess(time.monotonic() - begun, within_s)
+        self.assertIn("0 orders differ", self.say("rbrun", "replay").stdout)
+        return done
+
+    def all_by_rule(self):
+        found = self.suggestions()
+        self.assertEqual({t: e["values"] for t, e in found.items()}, {t: expected(t) for t in range(6)})
+        self.assertEqual({e["origin"] for e in found.values()}, {"command"})
+
+    # ---- programs that keep to the protocol
+
+    def test_good(self):
+        self.run_it(command("good"))
+        self.all_by_rule()
+        self.assertEqual(self.suggestions()[3]["because"], "by rule")
+        heard = self.heard()
+        self.assertEqual(heard[0]["format"], "rb-search/1")
+        self.assertEqual(heard[0]["metric"], {"name": "val_acc", "goal": "maximize"})
+        self.assertEqual(sorted(m["trial"] for m in heard if m["type"] == "ask"), list(range(6)))
+        self.assertEqual([m for m in heard if m["type"] == "replay"], [])
+        ends = {m["trial"]: m["state"] for m in heard if m["type"] == "tell"}
+        self.assertEqual(ends[5], "ended")
+        self.assertEqual(ends[0], "paused")
+        best = [m for m in heard if m["type"] == "tell" and m["trial"] == 5 and m["state"] == "running" and "next" not in m]
+        self.assertEqual([(m["resource"], m["metric"]) for m in best], [(e, round(0.35 + e / 100, 2)) for e in (1, 2, 3, 4)])
+
+    def test_out_of_order(self):
+        self.run_it(command("reorder"))
+        self.all_by_rule()
+
+    def test_unknown_ids_and_second_answers_are_dropped(self):
+        def one(place, mode):
+            place.run_it(command(mode))
+            place.all_by_rule()
+        self.side_by_side(one, [("unknown_id",), ("twice",)])
+
+    def test_none(self):
+        self.run_it(command("none 2"))
+        found = self.suggestions()
+        self.assertEqual([t for t, e in sorted(found.items()) if e.get("values")], [0, 1])
+
+    def test_sees_no_credentials(self):
+        self.run_it("{command: 'env > seen; exec /usr/bin/python3 optimiser.py good'}")
+        with open(os.path.join(self.top, "seen"), encoding="utf-8") as f:
+            self.assertNotIn("marked-secret", f.read())
+
+    def test_asks_ahead_of_a_slow_one(self):
+        """The first answer takes more than a second, so the second question comes before the first trial has trained."""
+        self.here.env["RB_LOCAL_SLOTS"] = "1"
+        self.run_it(command("slow"))
+        self.all_by_rule()
+        kinds = [(m["type"], m.get("trial")) for m in self.heard()]
+        self.assertLess(kinds.index(("ask", 1)), kinds.index(("tell", 0)))
+        self.assertEqual([t for kind, t in kinds if kind == "ask"], list(range(6)))
+
+    def test_is_measured_with_configurations(self):
+        self.here.write("job.yaml", (JOB % command("good")).replace("sh train.sh", "test -n \"$RB_PARAM_LR\" && sh train.sh"))
+        self.say("rbprofile", "train", "job.yaml", "--configs", "1")
+        self.assertFalse(os.path.exists(os.path.join(self.top, "heard")))
+
+    # ---- programs that do not
+
+    def test_corrected_after_an_error(self):
+        self.run_it(command("once"))
+        self.all_by_rule()
+        heard = self.heard()
+        error = next(i for i, m in enumerate(heard) if m["type"] == "error")
+        self.assertIn("lr", json.dumps(heard[error]) + json.dumps(heard[error - 1]))
+        self.assertEqual([m["id"] for m in heard if m["type"] == "ask"].count(heard[error]["id"]), 2)
+
+    def test_crashes(self):
+        """Each process lives for eight lines: what the one before it has proposed is replayed, its asks keep their ids."""
+        self.run_it(command("crash 8"))
+        found = self.suggestions()
+        self.assertEqual(sorted(found), list(range(6)))
+        for trial, event in found.items():
+            if event["origin"] == "command":
+                self.assertEqual(event["values"], expected(trial))
+        heard = self.heard()
+        starts = [i for i, m in enumerate(heard) if m["type"] == "hello"] + [len(heard)]
+        self.assertGreater(len(starts), 2)
+        second = heard[starts[1]:starts[2]]
+        replayed = [m["trial"] for m in second if m["type"] == "replay"]
+        self.assertGreater(len(replayed), 0)
+        self.assertEqual([m["values"] for m in second if m["type"] == "replay"], [expected(t) for t in replayed])
+
+    def gives_up(self, sampler, why, **more):
+        done = self.run_it(sampler, **more)
+        found = self.suggestions()
+        self.assertEqual(sorted(found), list(range(6)))
+        self.assertEqual({e["origin"] for e in found.values()}, {"random"})
+        self.assertIn(why, found[0]["because"])
+        self.assertIn("started again (3 of 3)" if "asked again" not in done.stderr else "it is asked again", done.stderr)
+        self.assertIn("drawn at random from now on", done.stderr)
+        return done
+
+    def test_hangs(self):
+        self.gives_up(command("hang", "0.3s"), "no answer about trial 0 within 0.3 s")
+
+    def test_is_late(self):
+        self.run_it(command("late", "0.3s"))
+        self.assertEqual({e["origin"] for e in self.suggestions().values()}, {"random"})
+
+    def test_lies(self):
+        self.side_by_side(lambda place, mode, why: place.gives_up(command(mode), why), [
+            ("outside", "lr"), ("unknown", "momentum"), ("missing_value", "kind"), ("not_json", "none of rb-search/1"),
+            ("long", "more than 262144 bytes"), ("complains", "no model could be fitted")])
+
+    def test_exits_at_once(self):
+        self.gives_up(command("exits"), "exit code 3")
+
+    def test_cannot_be_started(self):
+        self.gives_up("{command: ./missing}", "exit code 127")
+        with open(os.path.join(self.run_dir(), "search.log"), encoding="utf-8") as f:
+            self.assertIn("missing", f.read())
+
+    def test_stop_on_failure(self):
+        done = self.run_it(command("exits", on_failure="stop"), expect=1)
+        self.assertIn("RB4211", done.stderr)
+        self.assertEqual(self.suggestions(), {})
+        with open(os.path.join(HERE, "optimiser.py"), encoding="utf-8") as f:
+            self.here.write("optimiser.py", f.read().replace('MODE == "exits"', "False"))
+        self.say("rbrun", "resume", os.path.basename(self.run_dir()))
+        self.all_by_rule()
+
+    # ---- kills
+
+    def killed(self, sampler, point):
+        """Killed at that write of its journal, and resumed. False: it ended before."""
+        self.plan(sampler)
+        done = subprocess.run([os.path.join(BIN, "rbrun"), "plan.json"], cwd=self.top, capture_output=True, text=True,
+                              check=False, timeout=60, env=dict(self.here.env, RB_TEST_DIE_AFTER=str(point)))
+        if done.returncode == 0:
+            return False
+        self.assertEqual(done.returncode, -9)
+        run, had = os.path.basename(self.run_dir()), self.suggestions()
+        self.say("rbrun", "resume", run)
+        now = self.suggestions()
+        self.assertEqual(sorted(now), list(range(6)), point)
+        self.assertEqual({t: now[t]["values"] for t in had}, {t: e["values"] for t, e in had.items()})
+        self.assertIn("0 orders differ", self.say("rbrun", "replay", run).stdout)
+        if "crash" not in sampler:
+            self.all_by_rule()
+        return True
+
+    def test_killed(self):
+        cases = [(command("good"), point) for point in (12, 20, 30, 45)] + [(command("crash 6"), point) for point in (15, 35)]
+        self.assertGreater(sum(self.side_by_side(Programs.killed, cases)), 3)
+
+    # ---- virtual time, our samplers, Optuna
+
+    def simulate(self, sampler, job=JOB, replicates=2):
+        self.here.write("job.yaml", job % sampler)
+        return json.loads(self.say("rbsim", "job.yaml", "--nodes", "2", "--replicates", str(replicates), "--json").stdout)
+
+    def test_rbsim(self):
+        self.simulate(command("good"))
+        heard = self.heard()
+        self.assertEqual(len([m for m in heard if m["type"] == "hello"]), 2)
+        self.assertEqual(len([m for m in heard if m["type"] == "ask"]), 12)
+        self.simulate(command("hang", "0.2s"))
+        self.here.write("job.yaml", JOB % command("exits", on_failure="stop"))
+        done = self.say("rbsim", "job.yaml", "--nodes", "2", "--replicates", "2", expect=1)
+        self.assertIn("RB4211", done.stderr)
+
+    def test_rbsearch_is_the_sampler(self):
+        """What a sampler proposes in the process of the run, and what it proposes over the protocol: one trial at a time, so
+        that the facts come in the same order."""
+        job = JOB.replace("num_trials: 6", "num_trials: 16")
+        def one(place, sampler):
+            place.here.env["RB_LOCAL_SLOTS"] = "1"
+            place.plan(sampler, job)
+            place.say("rbrun", "plan.json")
+            return [e["values"] for _, e in sorted(place.suggestions().items())]
+        tpe, tpe_outside, gp, gp_outside = self.side_by_side(one, [(sampler % name,) for name in ("tpe", "gp") for sampler in (
+            "%s", "{command: rbsearch --job job.yaml --sampler %s}")])
+        self.assertEqual(len(tpe), 16)
+        self.assertEqual(tpe, tpe_outside)
+        self.assertEqual(gp, gp_outside)
+        self.assertNotEqual(tpe, gp)
+
+    def test_rbsearch_refuses_other_lines(self):
+        self.here.write("job.yaml", JOB % "tpe")
+        for line, why in (('{"type": "ask", "trial": 0}', "RB4212"), ('{"id": 1}', "RB4212"), ("[", "RB1111"),
+                          ('{"type": "replay", "trial": 0, "values": {"lr": 7.0}}', "lr")):
+            done = subprocess.run([os.path.join(BIN, "rbsearch")], input=line + "\n", cwd=self.top, env=self.here.env,
+                                  capture_output=True, text=True, check=False, timeout=20)
+            self.assertEqual((done.returncode, json.loads(done.stdout)["type"]), (2, "error"))
+            self.assertIn(why, done.stderr)
+
+    def test_optuna(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import optuna"], capture_output=True, check=False).returncode:
+            self.skipTest("python3-optuna is not installed")
+        shutil.copy(os.path.join(ROOT, "examples", "optuna", "adapter.py"), self.top)
+        sampler = "{command: 'exec /usr/bin/python3 adapter.py', timeout: 60s}"
+        self.run_it(sampler, within_s=60)
+        found = self.suggestions()
+        self.assertEqual({e["origin"] for e in found.values()}, {"command"})
+        self.assertEqual(len({json.dumps(e["values"]) for e in found.values()}), 6)
+        job = JOB.replace("num_trials: 6", "num_trials: 30")
+        self.simulate(sampler, job, replicates=1)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--root", required=True)
+    args, rest = parser.parse_known_args()
+    BIN, ROOT = os.path.abspath(args.bin), os.path.abspath(args.root)
+    unittest.main(argv=sys.argv[:1] + rest)
