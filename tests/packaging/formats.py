@@ -32,4 +32,4 @@ for program in ("rbplan", "rbprofile", "rbrun", "rbsearch", "rbsim", "rbmock", "
         sys.exit("commands/version.c: missing %s, nobody speaks %s" % (sorted(missing), sorted(extra)))
     assert text.split()[:2] == [program, document["version"]], text
     assert text.split("formats ")[1].split() == document["formats"], text
-print("%d formats, six programs" % len(spoken))
+print("%d formats, seven programs" % len(spoken))
