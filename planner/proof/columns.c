@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORTH_IT 1.5 // some of the columns that wait are dropped before they are sampled
+
 static const double tilts[RB_COLUMNS_TILTS] = {0, 1, 2}; // standard deviations by which the weights move a mean
 
 struct rb_column *rb_columns_after(const struct rb_columns *c, int stage, int before,
@@ -423,7 +425,7 @@ static bool sample_next(struct rb_columns *c, int stage, struct rb_column_choice
     return true;
 }
 
-// Runs part by part are not begun where not all of them can be made: the gap that they leave is hardly smaller.
+// Runs part by part are not begun where most of them cannot be made: the gap that they leave is hardly smaller.
 static bool is_worth_it(const struct rb_columns *c)
 {
     double trials = 0;
@@ -435,7 +437,7 @@ static bool is_worth_it(const struct rb_columns *c)
                 trials += waiting * effort_of(c, stage, &choice->choice);
         }
     }
-    return c->effort + trials * c->n_worlds <= c->most_effort;
+    return trials * c->n_worlds <= WORTH_IT * c->most_effort;
 }
 
 bool rb_columns_fill(struct rb_columns *c, double *io_more_uusd, bool *out_all, struct rb_err *err)
