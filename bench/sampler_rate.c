@@ -1,6 +1,6 @@
 // How fast simulator/sampler/sampler.h is on a workload, and what it says of it. One line of `name value` pairs, which
 // bench/sampling reads:
-//   sampler_rate FOLDER dynamic|chains|barrier REPLICATES [scalar|avx2] [THREADS]
+//   sampler_rate FOLDER dynamic|chains REPLICATES [scalar|avx2] [THREADS]
 //   sampler_rate FOLDER describe
 #include "bench/workload.h"
 #include "simulator/model/evaluate.h"
@@ -44,12 +44,12 @@ static int choice(const char *text, const char *const *names, int n)
     exit(2);
 }
 
-// The study's model for chains and barriers, the project's for the dynamic schedule: see bench/README.md.
+// The study's model for chains, the project's for the dynamic schedule: see bench/README.md.
 static struct rb_sampler_options options_from(int argc, char **argv)
 {
-    static const char *const waves[] = {"dynamic", "chains", "barrier"}, *const isas[] = {"auto", "scalar", "avx2"};
+    static const char *const waves[] = {"dynamic", "chains"}, *const isas[] = {"auto", "scalar", "avx2"};
     struct rb_sampler_options opt = rb_sampler_defaults();
-    opt.waves = (enum rb_waves)choice(argv[2], waves, 3);
+    opt.waves = (enum rb_waves)choice(argv[2], waves, 2);
     opt.wait_for_all = opt.waves != RB_WAVES_DYNAMIC;
     if (argc > 4)
         opt.isa = (enum rb_sampler_isa)choice(argv[4], isas, 3);
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     struct rb_err err;
     if (argc < 3) {
         fprintf(stderr,
-                "usage: sampler_rate FOLDER describe | FOLDER dynamic|chains|barrier REPLICATES [ISA] [THREADS]\n");
+                "usage: sampler_rate FOLDER describe | FOLDER dynamic|chains REPLICATES [ISA] [THREADS]\n");
         return 2;
     }
     if (!workload_read(&w, argv[1], 1, &err)) {

@@ -91,7 +91,7 @@ static bool compare_runs(struct certificate *c, const struct rb_candidate *other
 static bool look_at(struct certificate *c, struct rb_candidate *other, struct rb_err *err)
 {
     struct rb_difference more;
-    bool keeps, is_better, was_open = c->search->undecided;
+    bool keeps, is_better;
     if (rb_candidate_same_choices(other, c->best))
         return true;
     if (!compare_runs(c, other, &more, err))
@@ -102,7 +102,7 @@ static bool look_at(struct certificate *c, struct rb_candidate *other, struct rb
         !rb_search_decide(c->search, other, &keeps, err))
         return false;
     is_better = keeps && rb_candidate_compare(other, c->best, c->search->req->objective) < 0;
-    if ((c->search->undecided && !was_open) || (keeps && !is_better)) {
+    if (!is_better && (keeps || other->undecided)) {
         c->open = true;
         c->open_uusd = fmin(c->open_uusd, c->best_low_uusd + more.mean - c->sigma_single * more.stderr_);
     }
@@ -274,6 +274,7 @@ static bool round_of(struct certificate *c, double *out_bound_uusd, bool *out_sm
     if (c->cut)
         return true;
     fill_least_times(c);
+    c->open = false;
     c->open_uusd = INFINITY;
     if (!visit(c, 0, 0, &plan, &(struct sums){0}, err))
         return false;
@@ -293,7 +294,7 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
     b.present = bound_uusd > 0;
     b.relaxations = taken_for_granted;
     b.n_relaxations = small;
-    b.proved = small && !c->cut && !c->open && !c->better && !c->search->undecided && c->search->n_left_out == 0 &&
+    b.proved = small && !c->cut && !c->open && !c->better && !c->best->undecided && c->search->n_left_out == 0 &&
                !(c->search->guard > 0);
     if (b.proved)
         bound_uusd = (1 - RB_PROOF_TOLERANCE) * cost_uusd;

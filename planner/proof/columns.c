@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORTH_IT 1.5 // some of the columns that wait are dropped before they are sampled
+
 static const double tilts[RB_COLUMNS_TILTS] = {0, 1, 2}; // standard deviations by which the weights move a mean
 
 struct rb_column *rb_columns_after(const struct rb_columns *c, int stage, int before,
@@ -150,20 +152,23 @@ void rb_columns_finish(struct rb_columns *c)
 
 // ---- effort
 
-static double effort_of(const struct rb_columns *c, int stage, const struct rb_choice *choice)
+static bool is_by_parts(const struct rb_columns *c, int stage, const struct rb_choice *choice)
 {
     const struct rb_plan_nodes nodes = {choice->offer, choice->nodes};
     const struct rb_plan_stage plan = rb_scenario_stage(c->search->scenario, stage, choice->gpus, &nodes);
-    struct rb_sampler_tables *tables = rb_trial_laws_tables(c->search->laws);
-    const bool from_tables = rb_table_runs_apply(c->search->scenario, &plan, 1, stage, tables);
-    return (rb_search_n_trials(c->search, stage) + 4) * (from_tables ? 1.0 : RB_COLUMNS_BY_PARTS);
+    return !rb_table_runs_apply(c->search->scenario, &plan, 1, stage, rb_trial_laws_tables(c->search->laws));
 }
 
-static int count_left(const struct rb_column_choice *choice)
+static double effort_of(const struct rb_columns *c, int stage, const struct rb_choice *choice)
+{
+    return (rb_search_n_trials(c->search, stage) + 4) * (is_by_parts(c, stage, choice) ? RB_COLUMNS_BY_PARTS : 1.0);
+}
+
+static int count_left(const struct rb_column_choice *choice, bool only_waiting)
 {
     int n = 0;
     for (int kept = choice->low; kept <= choice->high; kept++)
-        n += !choice->columns[kept].dropped;
+        n += !choice->columns[kept].dropped && !(only_waiting && choice->columns[kept].sample);
     return n;
 }
 
@@ -173,7 +178,7 @@ double rb_columns_effort(const struct rb_columns *c, int n)
     for (int stage = 0; stage < c->n_stages; stage++) {
         for (int i = 0; i < c->stages[stage].n; i++) {
             const struct rb_column_choice *choice = &c->stages[stage].choices[i];
-            const int left = count_left(choice);
+            const int left = count_left(choice, false);
             trials += left > 0 ? left * effort_of(c, stage, &choice->choice) : 0;
         }
     }
@@ -185,7 +190,7 @@ bool rb_columns_fit(const struct rb_columns *c, int n)
     double left = 0;
     for (int stage = 0; stage < c->n_stages; stage++)
         for (int i = 0; i < c->stages[stage].n; i++)
-            left += count_left(&c->stages[stage].choices[i]);
+            left += count_left(&c->stages[stage].choices[i], false);
     return rb_table_bytes(left, n) <= rb_search_memory_for_tables(c->search);
 }
 
@@ -420,6 +425,21 @@ static bool sample_next(struct rb_columns *c, int stage, struct rb_column_choice
     return true;
 }
 
+// Runs part by part are not begun where most of them cannot be made: the gap that they leave is hardly smaller.
+static bool is_worth_it(const struct rb_columns *c)
+{
+    double trials = 0;
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        for (int i = 0; i < c->stages[stage].n; i++) {
+            const struct rb_column_choice *choice = &c->stages[stage].choices[i];
+            const int waiting = count_left(choice, true);
+            if (waiting > 0 && is_by_parts(c, stage, &choice->choice))
+                trials += waiting * effort_of(c, stage, &choice->choice);
+        }
+    }
+    return trials * c->n_worlds <= WORTH_IT * c->most_effort;
+}
+
 bool rb_columns_fill(struct rb_columns *c, double *io_more_uusd, bool *out_all, struct rb_err *err)
 {
     bool any = true;
@@ -428,6 +448,7 @@ bool rb_columns_fill(struct rb_columns *c, double *io_more_uusd, bool *out_all, 
         *io_more_uusd = fmax(*io_more_uusd, fmin(c->allowed_uusd, rb_paths_price(c)));
         rb_paths_drop(c);
         drop_late(c);
+        *out_all = *out_all && is_worth_it(c);
         if (!any || !*out_all)
             return true;
         any = false;

@@ -90,6 +90,7 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
     double risk = RB_DECIDED_RISK / 2;
     int n = 0, kept = 0;
     *out_keeps = rb_search_feasible(search, &candidate->estimate);
+    candidate->undecided = search->any_plan;
     if (search->any_plan || search->on_average ||
         (req->deadline_us < 0 && req->budget_uusd < 0) || rb_has_endless_stage(search, candidate))
         return true;
@@ -104,6 +105,6 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
         risk /= 2; // the risk is divided among all looks
     }
     const enum rb_decision decision = rb_decide_share(kept, n > 0 ? n : 1, rb_search_confidence(search), risk);
-    search->undecided = search->undecided || decision != (*out_keeps ? RB_DECIDED_KEEPS : RB_DECIDED_FALLS_SHORT);
+    candidate->undecided = decision != (*out_keeps ? RB_DECIDED_KEEPS : RB_DECIDED_FALLS_SHORT);
     return true;
 }

@@ -69,6 +69,7 @@ struct rb_candidate {
     struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
     int64_t admit_until_us; // of an asynchronous job: no configuration is started after it; 0: no limit
+    bool undecided;         // too near to the confidence to decide with affordable runs (rb_search_decide)
     struct rb_estimate estimate;
 };
 

@@ -141,7 +141,6 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
 
 void rb_search_forget(struct rb_search *search)
 {
-    search->undecided = false;
     for (int i = 0; rb_planners[i]; i++)
         search->has_result[i] = false;
     for (int i = 0; i < search->scenario->n_offers; i++)

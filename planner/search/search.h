@@ -28,7 +28,6 @@ struct rb_search {
                                       // found turned out to keep less than the confidence
     bool any_plan;                    // the time is up, and the first plan that keeps the constraints will do
     bool on_average;                  // the mean time keeps the deadline, and the confidence does not count
-    bool undecided;                   // a plan was too near to the confidence to decide with affordable runs
     struct rb_trial_laws *laws;       // the request's, or own: laws and tables of single latencies
     bool owns_laws;
     struct rb_run_store *runs;        // the request's, or own
@@ -142,7 +141,7 @@ bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, 
 bool rb_search_may_stand(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *screened,
                          const struct rb_candidate *best, int all);
 // Decides whether a candidate keeps the constraints with the confidence. Uses as many runs as needed, none of which the
-// search has used to compare plans (planner/proof/decide.c).
+// search has used to compare plans (planner/proof/decide.c). Sets candidate->undecided.
 bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, bool *out_keeps, struct rb_err *err);
 // True if a candidate is feasible and better than `best` (NULL: there is none). Scores it on more and more replicates
 // until these reject it with high probability or all have been used. estimate.samples is the number used.

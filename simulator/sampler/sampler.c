@@ -370,13 +370,12 @@ static void run_block_at(const struct piece *piece, const struct rb_sampler_scra
     const int64_t first = (int64_t)block * RB_SAMPLER_LANES - piece->first;
     if (first >= piece->begin && first + RB_SAMPLER_LANES <= piece->end) {
         const struct rb_sampler_runs here = {from(out->time_s, first), from(out->cost_usd, first),
-                                             from(out->alone_s, first), from(out->alone_usd, first)};
+                                             from(out->linear_usd, first)};
         sampler->run_block(&sampler->program, scratch, block, &here);
         return;
     }
-    double lanes[4][RB_SAMPLER_LANES];
-    const struct rb_sampler_runs all = {lanes[0], out->cost_usd ? lanes[1] : NULL, out->alone_s ? lanes[2] : NULL,
-                                        out->alone_usd ? lanes[3] : NULL};
+    double lanes[3][RB_SAMPLER_LANES];
+    const struct rb_sampler_runs all = {lanes[0], out->cost_usd ? lanes[1] : NULL, out->linear_usd ? lanes[2] : NULL};
     sampler->run_block(&sampler->program, scratch, block, &all);
     for (int lane = 0; lane < RB_SAMPLER_LANES; lane++) {
         const int64_t at = first + lane;
@@ -384,8 +383,7 @@ static void run_block_at(const struct piece *piece, const struct rb_sampler_scra
             continue;
         copy_lane(out->time_s, at, lanes[0], lane);
         copy_lane(out->cost_usd, at, lanes[1], lane);
-        copy_lane(out->alone_s, at, lanes[2], lane);
-        copy_lane(out->alone_usd, at, lanes[3], lane);
+        copy_lane(out->linear_usd, at, lanes[2], lane);
     }
 }
 
@@ -394,11 +392,10 @@ static void *run_piece(void *arg)
     const struct piece *piece = arg;
     const struct rb_sampler_program *p = &piece->sampler->program;
     const size_t n_nodes = (size_t)p->n_nodes, n_slots = (size_t)p->max_slots, n_starts = (size_t)p->n_stages + 1;
-    double *memory = alloc_rows(n_slots + 3 * n_nodes, 2 * n_starts);
-    float *rows = (float *)(memory + 2 * n_starts * RB_SAMPLER_LANES);
+    double *memory = alloc_rows(n_slots + 3 * n_nodes, n_starts);
+    float *rows = (float *)(memory + n_starts * RB_SAMPLER_LANES);
     const struct rb_sampler_scratch scratch = {
         .stage_start_s = memory,
-        .alone_start_s = memory + n_starts * RB_SAMPLER_LANES,
         .free_s = rows,
         .running_s = rows + n_slots * RB_SAMPLER_LANES,
         .ready_s = rows + (n_slots + n_nodes) * RB_SAMPLER_LANES,
@@ -413,7 +410,7 @@ static void *run_piece(void *arg)
 
 // Several pieces per thread: one that is delayed by other programs leaves the rest to the others. A block shared by two
 // pieces is run by both, with the same result.
-void rb_sampler_run_beside(const struct rb_sampler *sampler, uint32_t first, int n, const struct rb_sampler_runs *out)
+void rb_sampler_run_all(const struct rb_sampler *sampler, uint32_t first, int n, const struct rb_sampler_runs *out)
 {
     struct piece pieces[RB_THREADS_MAX * PIECES_A_THREAD];
     const int threads = sampler->threads < 1 ? 1 : (int)min_count(sampler->threads, RB_THREADS_MAX);
@@ -430,5 +427,5 @@ void rb_sampler_run_beside(const struct rb_sampler *sampler, uint32_t first, int
 
 void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd)
 {
-    rb_sampler_run_beside(sampler, first, n, &(struct rb_sampler_runs){.time_s = out_time_s, .cost_usd = out_cost_usd});
+    rb_sampler_run_all(sampler, first, n, &(struct rb_sampler_runs){.time_s = out_time_s, .cost_usd = out_cost_usd});
 }

@@ -11,7 +11,6 @@
 enum rb_waves {
     RB_WAVES_DYNAMIC, // the first free slot takes the next trial, as in an executor; the project's model
     RB_WAVES_CHAINS,  // trial i starts when trial i - R ends
-    RB_WAVES_BARRIER, // a barrier after every wave
 };
 
 enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2 };
@@ -46,13 +45,11 @@ void rb_sampler_destroy(struct rb_sampler *sampler);
 // Of each replicate, [n]; NULL: not computed. Billing as rb_bill_node, in floating point: seconds rounded up, 60 s minimum.
 struct rb_sampler_runs {
     double *time_s, *cost_usd; // time_s not NULL
-    // The same draws if every stage had found its kept nodes ready and bills were linear in times (no minimum, half a
-    // second per node for rounding): sums of stages, whose means and laws are known. alone_usd needs alone_s.
-    double *alone_s, *alone_usd;
+    double *linear_usd;        // if bills were linear in times: no minimum, half a second per node for rounding
 };
 
 // Replicates first .. first + n - 1.
-void rb_sampler_run_beside(const struct rb_sampler *sampler, uint32_t first, int n, const struct rb_sampler_runs *out);
+void rb_sampler_run_all(const struct rb_sampler *sampler, uint32_t first, int n, const struct rb_sampler_runs *out);
 // Times and costs (NULL: none) only.
 void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd);
 

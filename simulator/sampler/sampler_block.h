@@ -12,20 +12,20 @@
 #include <math.h>
 #include <string.h>
 
-#define MINIMUM_S ((float)(RB_BILLING_MINIMUM_US / RB_US_PER_S))
+#define MINIMUM_S    ((float)(RB_BILLING_MINIMUM_US / RB_US_PER_S))
 #define WHOLE_SECOND (1 - 0x1p-20F)
 #define ROUNDED_UP_S 0.5F // on average
 // Merging into R rows costs R log R / 2 exchanges. Starting a trial on heaps costs 8 paths of length log R that no
 // branch predictor can predict. The costs are equal for a batch of R / 128 trials.
-#define SHORTEST_BATCH 128
+#define SHORTEST_BATCH  128
 #define FIRST_OF_STAGES 256 // streams if every stage has its own; the others precede them
 
 // The state of a block between stages.
 struct block {
     const struct rb_sampler_program *p;
     const struct rb_sampler_scratch *scratch;
-    struct lane_stream streams[2]; // the second is for draw_largest only
-    struct lanes before_s; // duration of the previous stage
+    struct lane_stream streams[2];            // the second is for draw_largest only
+    struct lanes before_s;                    // duration of the previous stage
     struct lanes work_s, startup, checkpoint; // of trials in parts: factors of the current stage, or constants
     bool is_late; // a node is not ready when the current stage starts: every owned node's ready_s holds
     int n_ended;  // spans
@@ -70,7 +70,8 @@ static inline struct lanes times_draw(struct lanes factor, struct lane_stream *g
 static inline struct lanes draw_parts(const struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
 {
     const struct lanes work = times_draw(times_draw(b->work_s, g, t->between), g, t->within);
-    return lanes_add(lanes_add(times_draw(b->startup, g, t->startup), work), times_draw(b->checkpoint, g, t->checkpoint));
+    return lanes_add(lanes_add(times_draw(b->startup, g, t->startup), work),
+                     times_draw(b->checkpoint, g, t->checkpoint));
 }
 
 static inline struct lanes draw_trial(const struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
@@ -118,7 +119,8 @@ static inline void request_nodes(struct block *b, uint32_t number, const struct 
             const struct lanes running = lanes_sub(lanes_product(draw_queue(&g, request), queue_error), ahead);
             const struct lanes init = lanes_product(draw_lanes(&g, request->init), init_error);
             lanes_store(row(b->scratch->running_s, node), running);
-            lanes_store(row(b->scratch->ready_s, node), lanes_add(lanes_add(running, init), lanes_all(request->data_s)));
+            lanes_store(row(b->scratch->ready_s, node),
+                        lanes_add(lanes_add(running, init), lanes_all(request->data_s)));
         }
     }
     b->streams[0] = g;
@@ -131,12 +133,12 @@ static inline bool is_owned(const struct rb_sampler_span *span, int s)
 
 // Opening times of the nodes that are not ready at the stage's start, into openings_s. Returns their number; the others
 // open at once.
-static inline int find_openings(struct block *b, int s, bool is_late)
+static inline int find_openings(struct block *b, int s)
 {
     const struct rb_sampler_stage *stage = &b->p->stages[s];
     float *openings_s = b->scratch->openings_s, *ready_s = b->scratch->ready_s;
     int n = 0;
-    if (!is_late) {
+    if (!b->is_late) {
         for (; n < stage->n_new; n++)
             lanes_store(row(openings_s, n), lanes_max(lanes_load(row(ready_s, stage->first_new + n)), lanes_all(0)));
         return n;
@@ -198,14 +200,14 @@ static inline void bill_span(struct block *b, const struct rb_sampler_span *span
 }
 
 // Linear in times: a node that would start running only after its end has a negative cost.
-static inline void bill_span_alone(struct block *b, const struct rb_sampler_span *span, int s)
+static inline void bill_linearly(struct block *b, const struct rb_sampler_span *span, int s)
 {
-    struct lanes alive = lanes_add(alive_of(b->scratch->alone_start_s, span, s), lanes_all(ROUNDED_UP_S));
+    struct lanes alive = lanes_add(alive_of(b->scratch->stage_start_s, span, s), lanes_all(ROUNDED_UP_S));
     struct lanes billed = lanes_times(alive, (float)span->n);
     for (int node = span->first; node < span->first + span->n; node++)
         billed = lanes_sub(billed, lanes_load(row(b->scratch->running_s, node)));
-    add_to_doubles(b->out->alone_usd, billed, span->usd_per_s);
-    add_to_doubles(b->out->alone_usd, lanes_all((float)span->n), span->usd_per_node);
+    add_to_doubles(b->out->linear_usd, billed, span->usd_per_s);
+    add_to_doubles(b->out->linear_usd, lanes_all((float)span->n), span->usd_per_node);
 }
 
 static inline void bill_ended(struct block *b, int s)
@@ -214,8 +216,8 @@ static inline void bill_ended(struct block *b, int s)
     for (; b->n_ended < end; b->n_ended++) {
         if (b->out->cost_usd)
             bill_span(b, &b->p->spans[b->n_ended], s);
-        if (b->out->alone_usd)
-            bill_span_alone(b, &b->p->spans[b->n_ended], s);
+        if (b->out->linear_usd)
+            bill_linearly(b, &b->p->spans[b->n_ended], s);
     }
 }
 
@@ -263,18 +265,6 @@ static inline struct lanes run_one_wave(struct block *b, const struct slots *slo
     return end;
 }
 
-static inline struct lanes run_barriers(struct block *b, const struct slots *slots)
-{
-    struct lanes end = run_one_wave(b, slots);
-    for (int left = slots->stage->n_trials - slots->stage->n_slots; left > 0; left -= slots->stage->n_slots) {
-        const int n = left < slots->stage->n_slots ? left : slots->stage->n_slots;
-        end = lanes_add(end, draw_last_of(b, &slots->stage->trial, n));
-    }
-    return end;
-}
-
-// The last end of slots that open at 0, each with n_trials in sequence. A separate function, because inlined its loop
-// runs out of registers.
 __attribute__((noinline)) static struct lanes run_equal_chains(struct block *b, const struct rb_trial_tables *trial,
                                                                int n_slots, int n_trials)
 {
@@ -319,8 +309,7 @@ static inline struct lanes run_chains(struct block *b, const struct slots *slots
 
 // Starts trials on the slots in order while no trial of this batch can have ended: the order in which slots become free
 // is then known without looking at ends. Returns the number started; their slots' rows hold their ends.
-static inline int start_batch(struct block *b, const struct rb_sampler_stage *stage, int n,
-                              struct lanes *out_last)
+static inline int start_batch(struct block *b, const struct rb_sampler_stage *stage, int n, struct lanes *out_last)
 {
     struct lane_stream g = b->streams[0];
     struct lanes first_end = lanes_all(INFINITY), last_end = lanes_all(0);
@@ -421,15 +410,7 @@ static inline struct lanes run_dynamic(struct block *b, const struct slots *slot
 
 static inline struct lanes run_waves(struct block *b, const struct slots *slots)
 {
-    switch (b->p->waves) {
-    case RB_WAVES_CHAINS:
-        return run_chains(b, slots);
-    case RB_WAVES_BARRIER:
-        return run_barriers(b, slots);
-    case RB_WAVES_DYNAMIC:
-        break;
-    }
-    return run_dynamic(b, slots);
+    return b->p->waves == RB_WAVES_CHAINS ? run_chains(b, slots) : run_dynamic(b, slots);
 }
 
 static inline struct lanes latest_of(const float *openings_s, int n)
@@ -442,10 +423,10 @@ static inline struct lanes latest_of(const float *openings_s, int n)
 
 // Duration of a stage on nodes of which some are late or not ready at its start. *out_latest: when the last one is
 // ready.
-static inline struct lanes run_stage_on(struct block *b, int s, bool is_late, struct lanes *out_latest)
+static inline struct lanes run_stage_on(struct block *b, int s, struct lanes *out_latest)
 {
     const struct rb_sampler_stage *stage = &b->p->stages[s];
-    const int n_nodes = stage->n_kept + stage->n_new, n_late = find_openings(b, s, is_late);
+    const int n_nodes = stage->n_kept + stage->n_new, n_late = find_openings(b, s);
     struct slots slots = {.stage = stage, .n_open_nodes = n_nodes - n_late, .openings_s = b->scratch->openings_s};
     *out_latest = latest_of(slots.openings_s, n_late);
     if (b->p->wait_for_all) {
@@ -456,20 +437,6 @@ static inline struct lanes run_stage_on(struct block *b, int s, bool is_late, st
     return run_waves(b, &slots);
 }
 
-// Repeats the stage with the same draws as if no kept node were late. What follows has its own draws.
-static inline struct lanes run_late_stage(struct block *b, uint32_t number, int s, struct lanes *out_latest,
-                                          struct lanes *out_alone)
-{
-    const struct lane_stream first = b->streams[0], second = b->streams[1];
-    *out_alone = b->out->alone_s ? run_stage_on(b, s, false, out_latest) : lanes_all(0);
-    b->streams[0] = first;
-    b->streams[1] = second;
-    const struct lanes stage_s = run_stage_on(b, s, true, out_latest);
-    b->streams[0] = lane_stream_of(b->p->seed, number, 2 * (uint32_t)s + 2);
-    b->streams[1] = lane_stream_of(b->p->seed, number, 2 * (uint32_t)s + 3);
-    return stage_s;
-}
-
 // Draws that do not depend on the number of earlier draws.
 static inline void draw_from(struct block *b, uint32_t number, uint32_t first, int n)
 {
@@ -477,17 +444,14 @@ static inline void draw_from(struct block *b, uint32_t number, uint32_t first, i
         b->streams[i] = lane_stream_of(b->p->seed, number, FIRST_OF_STAGES + first + (uint32_t)i);
 }
 
-static inline struct lanes run_stage(struct block *b, uint32_t number, int s, struct lanes *out_alone)
+static inline struct lanes run_stage(struct block *b, uint32_t number, int s)
 {
-    struct lanes latest, stage_s;
+    struct lanes latest;
     draw_from(b, number, 3 * (uint32_t)(s + b->p->first_stage), 1);
     request_nodes(b, number, &b->p->stages[s]);
     set_factors(b, number, &b->p->stages[s]);
     draw_from(b, number, 3 * (uint32_t)(s + b->p->first_stage) + 1, 2);
-    if (b->is_late)
-        stage_s = run_late_stage(b, number, s, &latest, out_alone);
-    else
-        stage_s = *out_alone = run_stage_on(b, s, false, &latest);
+    const struct lanes stage_s = run_stage_on(b, s, &latest);
     if (!b->p->wait_for_all && lanes_any_above(latest, stage_s))
         carry_late_nodes(b, s, stage_s);
     else if (!b->p->wait_for_all)
@@ -512,24 +476,18 @@ static inline void run_block(const struct rb_sampler_program *p, const struct rb
         .before_s = lanes_all(0),
         .out = out,
     };
-    double *start_s = scratch->stage_start_s, *alone_start_s = scratch->alone_start_s;
+    double *start_s = scratch->stage_start_s;
     memset(start_s, 0, LANES * sizeof *start_s);
-    memset(alone_start_s, 0, LANES * sizeof *alone_start_s);
     if (out->cost_usd)
         memset(out->cost_usd, 0, LANES * sizeof *out->cost_usd);
-    if (out->alone_usd)
-        memset(out->alone_usd, 0, LANES * sizeof *out->alone_usd);
-    for (int s = 0; s < p->n_stages; s++, start_s += LANES, alone_start_s += LANES) {
-        struct lanes alone_s;
+    if (out->linear_usd)
+        memset(out->linear_usd, 0, LANES * sizeof *out->linear_usd);
+    for (int s = 0; s < p->n_stages; s++, start_s += LANES) {
         bill_ended(&b, s);
-        start_next(start_s, run_stage(&b, number, s, &alone_s));
-        if (out->alone_s)
-            start_next(alone_start_s, alone_s);
+        start_next(start_s, run_stage(&b, number, s));
     }
     bill_ended(&b, p->n_stages);
     memcpy(out->time_s, start_s, LANES * sizeof *start_s);
-    if (out->alone_s)
-        memcpy(out->alone_s, alone_start_s, LANES * sizeof *alone_start_s);
 }
 
 #endif

@@ -66,15 +66,13 @@ struct rb_sampler_program {
     int n_nodes, max_slots;
 };
 
-// Memory of one thread: [max_slots], [n_nodes], [n_nodes], [n_nodes], [n_stages + 1] and [n_stages + 1] blocks of
-// lanes.
+// Memory of one thread: [max_slots], [n_nodes], [n_nodes], [n_nodes] and [n_stages + 1] blocks of lanes.
 struct rb_sampler_scratch {
     float *free_s;           // when each slot is free, since the stage's start
     float *running_s;        // of each node, since its request
     float *ready_s;          // since the start of the current stage
     float *openings_s;       // of nodes, sorted
     double *stage_start_s;   // [n_stages + 1]
-    double *alone_start_s;   // [n_stages + 1], if every stage had found its kept nodes ready
 };
 
 // Replicates 8 * block .. 8 * block + 7, the first of them at [0].

@@ -65,8 +65,8 @@ bool rb_table_runs_of_stage(const struct rb_scenario *s, int stage, const struct
     struct rb_sampler *sampler = sampler_of(s, plan, 1, stage, n_kept, runs->threads, tables, err);
     if (!sampler)
         return false;
-    const struct rb_sampler_runs out = {.time_s = out_time_us, .alone_s = out_time_us, .alone_usd = out_cost_uusd};
-    rb_sampler_run_beside(sampler, runs->first, runs->n, &out);
+    const struct rb_sampler_runs out = {.time_s = out_time_us, .linear_usd = out_cost_uusd};
+    rb_sampler_run_all(sampler, runs->first, runs->n, &out);
     rb_sampler_destroy(sampler);
     for (int i = 0; i < runs->n; i++) {
         out_time_us[i] *= 1e6;
