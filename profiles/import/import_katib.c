@@ -164,7 +164,6 @@ static bool put_word(struct rb_importer *im, const struct rb_node *parameters, c
                      struct rb_buf *out, struct rb_err *err)
 {
     static const char mark[] = "${trialParameters.";
-    RB_AUTO(rb_buf_finish) struct rb_buf plain = RB_BUF_INIT;
     const char *p;
     if (!rb_node_string(word, &p, err))
         return false;
