@@ -45,7 +45,7 @@ def confined(root, *argv, expect=0):
     """A program that sees that root alone, with /proc, where the loader asks for $ORIGIN, and /dev."""
     for folder in ("proc", "dev"):
         os.makedirs(os.path.join(root, folder), exist_ok=True)
-    mounts = 'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" /usr/bin/env -i "$@"'
+    mounts = 'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec /usr/sbin/chroot "$0" /usr/bin/env -i "$@"'
     return run("unshare", "--mount", "--pid", "--fork", "sh", "-c", mounts, root, *argv, expect=expect)
 
 
