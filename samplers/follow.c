@@ -91,11 +91,6 @@ void rb_follower_destroy(struct rb_follower *f)
     free(f);
 }
 
-struct rb_search *rb_follower_search(struct rb_follower *f)
-{
-    return f->search;
-}
-
 const struct rb_suggester *rb_follower_suggester(const struct rb_follower *f)
 {
     return &f->suggester;

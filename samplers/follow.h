@@ -10,7 +10,6 @@ struct rb_follower;
 // job->scheduler.sampler names one of ours. The plan outlives it. Errors: as rb_search_create.
 bool rb_follower_create(const struct rb_plan *plan, struct rb_follower **out, struct rb_err *err);
 void rb_follower_destroy(struct rb_follower *f); // accepts NULL
-struct rb_search *rb_follower_search(struct rb_follower *f); // for results of earlier runs
 const struct rb_suggester *rb_follower_suggester(const struct rb_follower *f);
 
 // An RB_EVENT_SUGGESTED of these values, in the arena.

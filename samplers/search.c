@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct rb_search {
     const struct rb_job *job;
@@ -110,24 +109,13 @@ const struct rb_coordinates *rb_search_coordinates(const struct rb_search *s)
 
 // ---- earlier runs
 
-static const struct rb_value *copy_values(const struct rb_space *space, const struct rb_value *values,
-                                          struct rb_arena *arena)
-{
-    struct rb_value *copy = rb_arena_array(arena, (size_t)space->n_params, sizeof *copy);
-    memcpy(copy, values, (size_t)space->n_params * sizeof *copy);
-    for (int i = 0; i < space->n_params; i++)
-        if (copy[i].kind == RB_VALUE_STRING)
-            copy[i].string = rb_arena_strdup(arena, copy[i].string);
-    return copy;
-}
-
 void rb_search_recall(struct rb_search *s, const struct rb_earlier_result *results, int n)
 {
     int first[RB_RECALL_FIRST];
     rb_recall_fill(&s->history, &s->coordinates, results, n);
     s->n_first = rb_recall_first(&s->job->space, results, n, first, RB_RECALL_FIRST);
     for (int i = 0; i < s->n_first; i++)
-        s->first[i] = copy_values(&s->job->space, results[first[i]].values, &s->earlier);
+        s->first[i] = rb_values_copy(&s->job->space, results[first[i]].values, &s->earlier);
 }
 
 // Once, by the results that decide: whatever comes later does not change them.

@@ -11,7 +11,7 @@ struct game {
     struct rb_sampler_spec sampler;
     int workers;
     int num_trials;               // of sha
-    int ahead;                    // proposals are made so many trials before they start
+    int ahead;                    // a configuration is proposed this many trials before its own starts
     bool in_seconds;              // budgets are seconds, in units of the table's mean seconds a unit
     double budgets[N_BUDGETS];    // ascending
 };

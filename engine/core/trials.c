@@ -240,22 +240,6 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
         order_start(e, trial);
 }
 
-// In the order of the space; parameters without a value do not apply.
-static const struct rb_value *configuration(struct rb_engine *e, const struct rb_event *event)
-{
-    const struct rb_space *space = &e->plan->job->space;
-    struct rb_value *values = rb_arena_array(&e->arena, (size_t)space->n_params + 1, sizeof *values);
-    for (int i = 0; i < space->n_params; i++) {
-        values[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
-        for (int k = 0; k < event->n_values; k++)
-            if (strcmp(event->values[k].name, space->params[i].name) == 0)
-                values[i] = event->values[k].value;
-        if (values[i].kind == RB_VALUE_STRING)
-            values[i].string = rb_arena_strdup(&e->arena, values[i].string);
-    }
-    return values;
-}
-
 // No further configuration: the trial never begins, nor does any other new one.
 static void end_unbegun(struct rb_engine *e, int trial)
 {
@@ -285,7 +269,10 @@ void rb_engine_on_suggested(struct rb_engine *e, const struct rb_event *event)
         end_unbegun(e, event->trial);
         return;
     }
-    t->pub.values = configuration(e, event);
+    const struct rb_space *space = &e->plan->job->space;
+    struct rb_value values[RB_LIMIT_PARAMETERS];
+    rb_event_values(event, space, values);
+    t->pub.values = rb_values_copy(space, values, &e->arena);
     t->pub.origin = event->origin ? rb_arena_strdup(&e->arena, event->origin) : NULL;
     t->pub.because = event->because ? rb_arena_strdup(&e->arena, event->because) : NULL;
     if (t->pub.state == RB_TRIAL_RUNNING)

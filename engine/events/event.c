@@ -1,6 +1,8 @@
 // Names of events; their JSON is in event_codec.c.
 #include "engine/events/event.h"
 
+#include <string.h>
+
 const char *const rb_event_kind_names[] = {
     [RB_EVENT_START] = "start",
     [RB_EVENT_NODE_RUNNING] = "node_running",
@@ -29,6 +31,16 @@ const char *const rb_stop_reason_names[] = {
     [RB_STOP_DRIFT] = "drift",       [RB_STOP_FAILURE] = "failure",
     [RB_STOP_RELEASED] = "released", [RB_STOP_BROKEN_SCRIPT] = "broken_script",
 };
+
+void rb_event_values(const struct rb_event *e, const struct rb_space *space, struct rb_value *out_values)
+{
+    for (int i = 0; i < space->n_params; i++) {
+        out_values[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
+        for (int k = 0; k < e->n_values; k++)
+            if (strcmp(e->values[k].name, space->params[i].name) == 0)
+                out_values[i] = e->values[k].value;
+    }
+}
 
 const char *rb_event_kind_name(enum rb_event_kind kind)
 {

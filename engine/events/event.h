@@ -98,6 +98,8 @@ struct rb_event {
 // text separately (the journal keeps it). What an event points to is copied into `arena`.
 void rb_event_write(const struct rb_event *e, struct rb_json *j);
 bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb_event *out, struct rb_err *err);
+// Of SUGGESTED: its values in the order of the space, ABSENT where it names none; texts stay the event's. out_values [n_params].
+void rb_event_values(const struct rb_event *e, const struct rb_space *space, struct rb_value *out_values);
 const char *rb_event_kind_name(enum rb_event_kind kind);
 const char *rb_outcome_name(enum rb_outcome o);
 const char *rb_stop_reason_name(enum rb_stop_reason r);

@@ -315,13 +315,13 @@ static void stop_if_wanted(struct rb_controller *c)
 }
 
 // A trial that needs a configuration and was not asked for yet, -1: none.
-static int next_unasked(const struct rb_controller *c)
+static int next_unasked(struct rb_controller *c)
 {
     int n;
     const int *running = rb_engine_running(c->engine, &n);
     for (int i = 0; i < n; i++)
         if (rb_engine_needs_configuration(c->engine, running[i]) &&
-            !rb_run_trial_at((struct rb_controller *)(uintptr_t)c, running[i])->asked_configuration)
+            !rb_run_trial_at(c, running[i])->asked_configuration)
             return running[i];
     return -1;
 }

@@ -37,10 +37,10 @@ const struct rb_value *rb_trial_values(const struct rb_job *job, int trial, cons
         return suggested;
     struct rb_value *values =
         rb_arena_array(arena, (size_t)(job->space.n_params ? job->space.n_params : 1), sizeof *values);
-    if (job->scheduler.sampler.type) // it has none yet
+    if (job->scheduler.sampler.type) { // it has none yet
         for (int i = 0; i < job->space.n_params; i++)
             values[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
-    else if (strcmp(job->scheduler.type, "grid") == 0)
+    } else if (strcmp(job->scheduler.type, "grid") == 0)
         rb_space_grid_point(&job->space, trial, values);
     else
         rb_space_sample(&job->space, job->seed, (uint32_t)trial, values);

@@ -1,5 +1,5 @@
 // Fits the hyperparameters of a Gaussian process: the best of a few draws from their prior and around the last
-// optimum. Fits are made for fixed numbers of results, 30 % apart, from the first so many results: a resumed search
+// optimum. Fits are made for fixed numbers of results, 30 % apart, each from the results up to that number: a resumed search
 // has the same. A fit is spread over several proposals.
 #ifndef RB_SAMPLERS_GP_FIT_H
 #define RB_SAMPLERS_GP_FIT_H

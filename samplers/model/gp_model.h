@@ -1,4 +1,4 @@
-// A Gaussian process over (configuration, level): how good a configuration is after so many units.
+// A Gaussian process over (configuration, level): how good a configuration is at a level.
 //   k = M(|x - x'| / l) ((1 - c) + c M(|t - t'| / l_t)),  M Matern 5/2, t = ln r / ln R,
 // on a diagonal that noise^2 is added to. The scale s^2 multiplies all of it and is profiled out: y' K^-1 y / n.
 // Rows are appended to the Cholesky factor, so a model that has grown equals one that was built at once, to the bit.
@@ -36,7 +36,7 @@ void rb_gp_init(struct rb_gp *gp, const struct rb_coordinates *c, const int64_t 
 void rb_gp_finish(struct rb_gp *gp);
 // Removes all rows.
 void rb_gp_set(struct rb_gp *gp, const struct rb_gp_hyper *hyper);
-// A row; its noise variance is divided by `weight`. One that cannot be told apart from another is left out: false.
+// A row; its noise variance is divided by `weight`. False: it is too close to another row, and left out.
 bool rb_gp_add(struct rb_gp *gp, int key, const double *u, int level, double weight);
 // Removes the rows from the first on whose key is not that of the list.
 void rb_gp_keep_common(struct rb_gp *gp, const int *keys, int n);

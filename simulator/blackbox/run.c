@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_SEED_BITS 53
 
@@ -27,17 +26,6 @@ struct run {
 
 // ---- configurations
 
-static void read_proposal(struct run *r, const struct rb_event *event)
-{
-    for (int i = 0; i < r->table->space.n_params; i++) {
-        r->proposed[i] = (struct rb_value){.kind = RB_VALUE_ABSENT};
-        for (int k = 0; k < event->n_values; k++)
-            if (strcmp(event->values[k].name, r->table->space.params[i].name) == 0)
-                r->proposed[i] = event->values[k].value;
-    }
-    rb_coordinates_of(&r->table->coordinates, r->proposed, r->u);
-}
-
 static void take_row(struct run *r, int trial, int row)
 {
     r->used[row] = true;
@@ -57,7 +45,8 @@ static bool suggest(void *ctx, const struct rb_engine *e, int trial, int64_t res
     const struct rb_suggester *sampler = rb_follower_suggester(r->follower);
     if (!sampler->suggest(sampler->ctx, e, trial, resource, arena, out))
         return false;
-    read_proposal(r, out);
+    rb_event_values(out, &r->table->space, r->proposed);
+    rb_coordinates_of(&r->table->coordinates, r->proposed, r->u);
     const int row = rb_blackbox_nearest(r->table, r->u, r->used);
     if (row < 0) {
         r->outcome->ran_out = true;
