@@ -289,11 +289,14 @@ bool rb_map_end(struct rb_map *m, struct rb_err *err)
     const struct rb_node *child = m->node->first;
     while (child && was_asked(m, child->key))
         child = child->next;
-    if (!child)
-        return true;
+    return !child || rb_node_refuse_key(child, m->asked, m->n_asked, err);
+}
+
+bool rb_node_refuse_key(const struct rb_node *child, const char *const *keys, int n, struct rb_err *err)
+{
     char path[sizeof err->key];
     const struct rb_place place = {child->doc->file, child->key_line, child->key_column};
-    const char *close = rb_closest(child->key, m->asked, m->n_asked);
+    const char *close = rb_closest(child->key, keys, n);
     rb_node_path(child, path, sizeof path);
     if (close)
         return rb_err_set_at(err, RB_E_KEY_UNKNOWN, place, path, "unknown key; did you mean \"%s\"?", close);

@@ -89,5 +89,7 @@ bool rb_map_need_double(struct rb_map *m, const char *key, double min, double ma
 bool rb_map_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
 bool rb_map_need_choice(struct rb_map *m, const char *key, const char *const *names, int n, int *out, struct rb_err *err);
 bool rb_map_end(struct rb_map *m, struct rb_err *err);
+// Refuses a map's key for not being one of n; always false.
+bool rb_node_refuse_key(const struct rb_node *child, const char *const *keys, int n, struct rb_err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/errors/log.h"
 #include "base/open_files.h"
 #include "commands/rbplan/rbplan_infeasible.h"
+#include "engine/core/rungs.h"
 #include "library/time_limit.h"
 #include "planner/request/memory.h"
 #include "planner/scores/sharing.h"
@@ -292,6 +293,13 @@ static bool compare(const struct comparison *comparison, const struct rb_args *a
     return false;
 }
 
+// Keys that only the tuner or the sampler understands.
+static bool check_options_of_parts(const struct rb_job *job, struct rb_err *err)
+{
+    struct rb_rung_table rungs;
+    return rb_rungs_of_job(job, &rungs, err) && rb_sampler_check(job, err);
+}
+
 static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, struct rb_err *err)
 {
     const char *planner = rb_args_string(args, "planner", rb_planner_default(&in->job));
@@ -303,8 +311,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return false;
     const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
-        !rb_sampler_check(&in->job, err) ||
-        !rb_args_find_inputs(args, in, err))
+        !check_options_of_parts(&in->job, err) || !rb_args_find_inputs(args, in, err))
         return false;
     rb_plan_inputs_warn_stale(in, rb_digest_sha256);
     struct rb_plan_request req = request(args, in, &limit);
@@ -340,7 +347,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);
     if (rb_args_flag(args, "check"))
-        return rb_sampler_check(&in.job, err) && check(&in, rb_args_flag(args, "json"), rb_args_flag(args, "strict"), err);
+        return check_options_of_parts(&in.job, err) && check(&in, rb_args_flag(args, "json"), rb_args_flag(args, "strict"), err);
     return plan_job(args, &in, err);
 }
 

@@ -35,7 +35,8 @@ bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct
     const struct rb_tuner *tuner = rb_tuner_find(job->scheduler.type);
     if (!tuner)
         return rb_err_set(err, RB_E_NOT_SUPPORTED, "not supported yet: scheduler.type: %s", job->scheduler.type);
-    return tuner->stages(job, out, err);
+    double options[RB_SETTINGS_MAX];
+    return rb_tuner_options(tuner, &job->scheduler, options, err) && tuner->stages(job, out, err);
 }
 
 bool rb_job_is_asynchronous(const struct rb_job *job)

@@ -37,6 +37,8 @@ struct rb_tuner {
     const char *name;
     bool on_demand;         // asynchronous: asked for a group only while a trial could start at once, and then for one
                             // trial. Else asked at the start and after every result until it waits
+    const struct rb_setting_rule *rules; // its own keys of `scheduler:`, [n_rules]; rb_tuner_options reads them
+    int n_rules;
     // The job's stages as the tuner numbers them. Errors: more stages or trials than the limits.
     bool (*stages)(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
     // Do they overlap: may several train at once, or trials end before their stage does, depending on results? Then
@@ -63,6 +65,10 @@ struct rb_tuner {
 
 const struct rb_tuner *rb_tuner_find(const char *name); // NULL: unknown
 extern const struct rb_tuner *const rb_tuners[];         // sorted by name, NULL-terminated
+
+// The values of the tuner's own keys, in the order of its rules. Errors: a key that it does not have, a wrong value.
+bool rb_tuner_options(const struct rb_tuner *tuner, const struct rb_scheduler *s, double out[RB_SETTINGS_MAX],
+                      struct rb_err *err);
 
 // Turns a metric into a score: higher is better; NaN and infinity are the worst value.
 double rb_score(enum rb_goal goal, double metric);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct rb_tuner *const rb_tuners[] = {&rb_tuner_asha,   &rb_tuner_grid, &rb_tuner_hyperband,
@@ -14,6 +15,14 @@ const struct rb_tuner *rb_tuner_find(const char *name)
             return rb_tuners[i];
     }
     return NULL;
+}
+
+bool rb_tuner_options(const struct rb_tuner *tuner, const struct rb_scheduler *s, double out[RB_SETTINGS_MAX],
+                      struct rb_err *err)
+{
+    char owner[64];
+    snprintf(owner, sizeof owner, "scheduler.type: %s", tuner->name);
+    return rb_settings_read(&s->options, owner, tuner->rules, tuner->n_rules, out, err);
 }
 
 double rb_score(enum rb_goal goal, double metric)

@@ -45,6 +45,7 @@ struct rb_scheduler {
     int brackets;            // hyperband, asha: the most aggressive ones, at most s_max + 1
     enum rb_brackets_run brackets_run; // hyperband
     enum rb_rule rule;       // asha: when a trial gives way to others
+    struct rb_settings options; // the other keys: its tuner's own (engine/core/tuner.h)
 };
 
 // Parts of hypersched that can be switched off one by one. Other policies ignore them.

@@ -172,7 +172,7 @@ bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_
     struct rb_scheduler s = {0};
     struct rb_map m;
     int given_rule = (int)rule, run = RB_BRACKETS_IN_TURN;
-    if (!rb_keys_begin(&m, node, keys, err) || !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) ||
+    if (!rb_map_begin(&m, node, err) || !rb_settings_collect(node, keys, arena, &s.options, err) || !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) ||
         !read_resource(&m, &s, err) || !rb_keys_text(&m, "unit", "epoch", arena, &s.unit, err) ||
         !read_brackets(&m, &s, err) ||
         !read_choice_of(&m, "brackets_run", &s, "hyperband", rb_brackets_run_names, &run, err) ||
@@ -202,5 +202,6 @@ void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j)
     if (is(s, "asha"))
         rb_json_kstring(j, "rule", rb_rule_names[s->rule]);
     write_sampler(&s->sampler, j);
+    rb_settings_write(&s->options, j);
     rb_json_end_object(j);
 }

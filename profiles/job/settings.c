@@ -8,14 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_among(const char *key, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(key, *names) == 0)
-            return true;
-    return false;
-}
-
 static bool collect_one(const struct rb_node *node, struct rb_arena *arena, struct rb_setting *out, struct rb_err *err)
 {
     char path[160];
@@ -34,13 +26,23 @@ static bool collect_one(const struct rb_node *node, struct rb_arena *arena, stru
     return true;
 }
 
+// A misspelt key of ours would otherwise be taken for an option, and be refused much later, or by another name.
+static bool refuse_misspelt(const struct rb_node *node, const char *const *known, struct rb_err *err)
+{
+    int n = 0;
+    while (known[n])
+        n++;
+    return !rb_closest(node->key, known, n) || rb_node_refuse_key(node, known, n, err);
+}
+
 bool rb_settings_collect(const struct rb_node *map, const char *const *known, struct rb_arena *arena,
                          struct rb_settings *out, struct rb_err *err)
 {
     struct rb_setting *items = rb_arena_array(arena, (size_t)map->n_children + 1, sizeof *items);
     int n = 0;
     for (const struct rb_node *child = map->first; child; child = child->next)
-        if (!is_among(child->key, known) && !collect_one(child, arena, &items[n++], err))
+        if (!rb_is_one_of(child->key, known) &&
+            (!refuse_misspelt(child, known, err) || !collect_one(child, arena, &items[n++], err)))
             return false;
     *out = (struct rb_settings){.items = items, .n = n};
     return true;

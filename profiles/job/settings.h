@@ -38,7 +38,8 @@ struct rb_setting_rule {
 // Errors: an unknown key ("did you mean"), a wrong type, a value out of range.
 bool rb_settings_read(const struct rb_settings *s, const char *owner, const struct rb_setting_rule *rules, int n_rules,
                       double *out, struct rb_err *err);
-// Collects the children of a map that are not among `known`; lists and maps are refused.
+// Collects the children of a map that are not among `known`; lists and maps are refused, and keys that look like a
+// known one.
 bool rb_settings_collect(const struct rb_node *map, const char *const *known, struct rb_arena *arena,
                          struct rb_settings *out, struct rb_err *err);
 void rb_settings_write(const struct rb_settings *s, struct rb_json *j); // as further keys of an open object
