@@ -11,10 +11,11 @@
 // A failed trial has the worst result at the rung it came from (a new one: at its first), so that the next best there
 // is promoted in its place. If there is none, it is promoted in name only: it has the worst result at the next rung
 // too, and so on, so that failed trials do not prevent promotions of the others.
-#include "engine/tuners/ranking.h"
+#include "engine/tuners/asha.h"
 
 #include "base/arena.h"
 #include "engine/tuners/brackets.h"
+#include "engine/tuners/ranking.h"
 #include "engine/tuners/tuners.h"
 
 #include <math.h>
@@ -40,6 +41,7 @@ struct asha {
     enum rb_rule rule;
     int eta;
     int max_trials;
+    int cap; // the highest level that trials are promoted to
     struct rb_levels levels;
     struct rb_bracket_shares shares;
     struct rung *rungs;            // [brackets * levels]
@@ -99,6 +101,7 @@ static bool asha_create(const struct rb_job *job, void **out_state, struct rb_er
     a->eta = s->eta;
     a->max_trials = s->num_trials;
     rb_levels_of(s, &a->levels);
+    a->cap = last_level(a);
     rb_bracket_shares_init(&a->shares, s);
     const int n_rungs = a->shares.n * a->levels.n;
     a->rungs = rb_xcalloc((size_t)n_rungs, sizeof *a->rungs);
@@ -252,6 +255,8 @@ static bool may_go_on(const struct asha *a, const struct rung *r)
 // The rung of that level whose best may continue; equal brackets: the first.
 static struct rung *promotable(const struct asha *a, int level)
 {
+    if (level >= a->cap)
+        return NULL;
     for (int b = 0; b < a->shares.n && b <= level; b++)
         if (may_go_on(a, rung_at(a, b, level)))
             return rung_at(a, b, level);
@@ -401,6 +406,12 @@ static void asha_close(void *state, enum rb_tuner_close what)
     struct asha *a = state;
     a->closed_new = true;
     a->closed_all = a->closed_all || what == RB_CLOSE_ALL;
+}
+
+void rb_asha_cap(void *asha_state, int level)
+{
+    struct asha *a = asha_state;
+    a->cap = level;
 }
 
 const struct rb_tuner rb_tuner_asha = {

@@ -184,3 +184,16 @@ const struct rb_tuner rb_tuner_hyperband = {
     .ended = hyperband_ended,
     .failed = hyperband_failed,
 };
+
+// Its sampler evolves a population for each level (samplers/de.c).
+const struct rb_tuner rb_tuner_dehb = {
+    .name = "dehb",
+    .stages = hyperband_stages,
+    .overlaps = hyperband_overlaps,
+    .create = hyperband_create,
+    .destroy = hyperband_destroy,
+    .next = hyperband_next,
+    .phase = hyperband_phase,
+    .ended = hyperband_ended,
+    .failed = hyperband_failed,
+};

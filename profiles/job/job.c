@@ -6,6 +6,7 @@
 #include "profiles/catalog/infra.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_policy.h"
+#include "profiles/job/job_scheduler.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,9 +55,9 @@ bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *e
 
 static const char *several_brackets(const struct rb_job *job)
 {
-    static const char *const have_brackets[] = {"hyperband", "asha", NULL};
-    return job->scheduler.brackets > 1 && !rb_is_one_of(job->scheduler.type, have_brackets) ? "more than one bracket"
-                                                                                            : NULL;
+    return job->scheduler.brackets > 1 && !rb_scheduler_kind(job->scheduler.type)->has_brackets
+               ? "more than one bracket"
+               : NULL;
 }
 
 static const char *other_policy(const struct rb_job *job)
@@ -68,7 +69,9 @@ static const char *other_policy(const struct rb_job *job)
 // Such policies admit trials one by one.
 static const char *rungs_under_a_policy_that_admits(const struct rb_job *job)
 {
-    return rb_policy_has_options(job->policy) && strcmp(job->scheduler.type, "asha") != 0 ? job->policy : NULL;
+    return rb_policy_has_options(job->policy) && !rb_scheduler_kind(job->scheduler.type)->admits_one_by_one
+               ? job->policy
+               : NULL;
 }
 
 static const char *shared_gpus(const struct rb_job *job)
@@ -108,7 +111,7 @@ static const struct {
 } unsupported[] = {
     {"scheduler.brackets", several_brackets, "use scheduler.type: hyperband"},
     {"policy", other_policy, "use elastic, static, hypersched, lookahead, fluid or packing"},
-    {"policy", rungs_under_a_policy_that_admits, "it goes with scheduler.type: asha; use that, or policy: elastic"},
+    {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median); use one, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
     {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
     {"on_drift", acts_on_drift, "use warn"},

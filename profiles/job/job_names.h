@@ -2,7 +2,6 @@
 #ifndef RB_PROFILES_JOB_NAMES_H
 #define RB_PROFILES_JOB_NAMES_H
 
-extern const char *const rb_tuner_names[];      // scheduler.type
 extern const char *const rb_sampler_names[];    // scheduler.sampler, samplers/ has them
 extern const char *const rb_on_failure_names[]; // scheduler.sampler.on_failure
 extern const char *const rb_policy_names[];     // policy

@@ -11,6 +11,26 @@
 
 #define MAX_ETA 1024
 
+const struct rb_scheduler_kind rb_scheduler_kinds[] = {
+    {.name = "sha", .has_rungs = true},
+    {.name = "hyperband", .has_rungs = true, .num_trials = RB_TRIALS_DERIVED, .has_brackets = true},
+    {.name = "asha", .has_rungs = true, .has_brackets = true, .shares_levels = true, .admits_one_by_one = true},
+    {.name = "pasha", .has_rungs = true, .shares_levels = true, .admits_one_by_one = true},
+    {.name = "dehb", .has_rungs = true, .num_trials = RB_TRIALS_DERIVED, .has_brackets = true, .sampler = "de"},
+    {.name = "median", .shares_levels = true, .admits_one_by_one = true},
+    {.name = "random"},
+    {.name = "grid", .num_trials = RB_TRIALS_OPTIONAL},
+    {.name = NULL},
+};
+
+const struct rb_scheduler_kind *rb_scheduler_kind(const char *type)
+{
+    for (const struct rb_scheduler_kind *k = rb_scheduler_kinds; k->name; k++)
+        if (strcmp(k->name, type) == 0)
+            return k;
+    return NULL;
+}
+
 static bool is(const struct rb_scheduler *s, const char *type)
 {
     return strcmp(s->type, type) == 0;
@@ -26,10 +46,14 @@ int rb_scheduler_s_max(int64_t r, int64_t R, int eta)
 
 static bool read_type(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
+    enum { N = sizeof rb_scheduler_kinds / sizeof rb_scheduler_kinds[0] - 1 };
+    const char *names[N];
     int choice;
-    if (!rb_keys_choice(m, "type", rb_tuner_names, rb_names_count(rb_tuner_names), 0, &choice, err))
+    for (int i = 0; i < N; i++)
+        names[i] = rb_scheduler_kinds[i].name;
+    if (!rb_keys_choice(m, "type", names, N, 0, &choice, err))
         return false;
-    s->type = rb_tuner_names[choice];
+    s->type = names[choice];
     return true;
 }
 
@@ -37,16 +61,18 @@ static bool read_type(struct rb_map *m, struct rb_scheduler *s, struct rb_err *e
 static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
     const struct rb_node *node, *given = rb_keys_given(m, "num_trials");
-    if (!is(s, "grid") && !is(s, "hyperband"))
+    const struct rb_scheduler_kind *kind = rb_scheduler_kind(s->type);
+    if (kind->num_trials == RB_TRIALS_NEEDED)
         return rb_map_need(m, "num_trials", &node, err) &&
                rb_keys_count(m, "num_trials", 1, RB_LIMIT_TRIALS, 0, &s->num_trials, err);
     if (given && !rb_keys_count(m, "num_trials", 0, RB_LIMIT_TRIALS, 0, &s->num_trials, err))
         return false;
-    return is(s, "grid") || s->num_trials == 0 ||
+    return kind->num_trials == RB_TRIALS_OPTIONAL || s->num_trials == 0 ||
            rb_node_refuse(
                given, err, RB_E_SCHEDULER_KEYS,
-               "hyperband's number of trials follows from min_resource, max_resource, eta and brackets; leave "
-               "num_trials out");
+               "%s's number of trials follows from min_resource, max_resource, eta and brackets; leave "
+               "num_trials out",
+               s->type);
 }
 
 static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
@@ -57,11 +83,17 @@ static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_er
            rb_keys_count(m, "eta", 2, MAX_ETA, 3, &s->eta, err);
 }
 
+// Hyperband without some of its brackets is no longer that.
+static bool all_brackets(const struct rb_scheduler *s)
+{
+    return rb_scheduler_kind(s->type)->num_trials == RB_TRIALS_DERIVED;
+}
+
 static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
-    const bool has_brackets = is(s, "hyperband") || is(s, "asha");
+    const bool has_brackets = rb_scheduler_kind(s->type)->has_brackets;
     const int most = rb_scheduler_s_max(s->min_resource, s->max_resource, s->eta) + 1;
-    if (!rb_keys_count(m, "brackets", 1, RB_LIMIT_STAGES, is(s, "hyperband") ? most : 1, &s->brackets, err))
+    if (!rb_keys_count(m, "brackets", 1, RB_LIMIT_STAGES, all_brackets(s) ? most : 1, &s->brackets, err))
         return false;
     return !has_brackets || s->brackets <= most ||
            rb_node_refuse(
@@ -71,12 +103,12 @@ static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_er
                most, s->brackets, most);
 }
 
-// An optional key that one tuner has.
-static bool read_choice_of(struct rb_map *m, const char *key, const struct rb_scheduler *s, const char *type,
+// An optional key that not every tuner has; `type` is one that does.
+static bool read_choice_of(struct rb_map *m, const char *key, const struct rb_scheduler *s, const char *type, bool has,
                            const char *const *names, int *out, struct rb_err *err)
 {
     const struct rb_node *node = rb_keys_given(m, key);
-    if (node && !is(s, type))
+    if (node && !has)
         return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS, "only scheduler.type: %s has it; leave it out of %s",
                               type, s->type);
     return !node || rb_node_choice(node, names, rb_names_count(names), out, err);
@@ -89,11 +121,11 @@ static bool read_rungs(struct rb_map *m, struct rb_scheduler *s, struct rb_err *
     if (!rb_keys_choice(m, "rungs", rb_rungs_names, rb_names_count(rb_rungs_names), 0, &rungs, err))
         return false;
     s->rungs = (enum rb_rungs)rungs;
-    const bool shares_levels = is(s, "asha") || s->brackets_run == RB_BRACKETS_SIDE_BY_SIDE;
-    return !shares_levels || s->rungs == RB_RUNGS_CUMULATIVE ||
-           rb_node_refuse(rb_map_get(m, "rungs"), err, RB_E_SCHEDULER_KEYS, "expected cumulative: %s; leave rungs out",
-                          is(s, "asha") ? "asha compares results at the same resource"
-                                        : "brackets side by side share their rungs");
+    const bool shares = rb_scheduler_kind(s->type)->shares_levels;
+    return (!shares && s->brackets_run != RB_BRACKETS_SIDE_BY_SIDE) || s->rungs == RB_RUNGS_CUMULATIVE ||
+           rb_node_refuse(rb_map_get(m, "rungs"), err, RB_E_SCHEDULER_KEYS, "expected cumulative: %s %s; leave rungs out",
+                          shares ? s->type : "brackets side by side",
+                          shares ? "compares results at the same resource" : "share their rungs");
 }
 
 #define DEFAULT_TIMEOUT_US (30 * RB_US_PER_S)
@@ -114,19 +146,30 @@ static bool read_command(const struct rb_node *node, struct rb_arena *arena, str
     return true;
 }
 
+static bool refuse_sampler(const struct rb_node *node, const struct rb_scheduler *s, const char *own, struct rb_err *err)
+{
+    return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS,
+                          "%s chooses configurations itself, by the sampler %s; leave sampler out", s->type, own);
+}
+
 // A name, {type: NAME, its options}, or a command. The sampler checks its options itself (samplers/sampler.h).
 static bool read_sampler(struct rb_map *m, struct rb_arena *arena, struct rb_scheduler *s, struct rb_err *err)
 {
     static const char *const known[] = {"type", NULL};
     const struct rb_node *node = rb_keys_given(m, "sampler"), *name = node;
-    struct rb_sampler_spec spec = {0};
+    const char *own = rb_scheduler_kind(s->type)->sampler;
+    struct rb_sampler_spec spec = {.type = own};
     int choice;
-    if (!node)
+    if (!node) {
+        s->sampler = spec;
         return true;
+    }
     if (is(s, "grid"))
         return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS,
                               "grid trains every combination; leave sampler out, or choose scheduler.type: random");
     if (node->kind == RB_NODE_MAP && rb_node_member(node, "command")) {
+        if (own)
+            return refuse_sampler(node, s, own, err);
         if (!read_command(node, arena, &spec, err))
             return false;
         s->sampler = spec;
@@ -143,6 +186,8 @@ static bool read_sampler(struct rb_map *m, struct rb_arena *arena, struct rb_sch
     if (!rb_node_choice(name, rb_sampler_names, rb_names_count(rb_sampler_names), &choice, err))
         return false;
     spec.type = rb_sampler_names[choice];
+    if (own && strcmp(own, spec.type) != 0)
+        return refuse_sampler(node, s, own, err);
     s->sampler = spec;
     return true;
 }
@@ -175,8 +220,8 @@ bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_
     if (!rb_map_begin(&m, node, err) || !rb_settings_collect(node, keys, arena, &s.options, err) || !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) ||
         !read_resource(&m, &s, err) || !rb_keys_text(&m, "unit", "epoch", arena, &s.unit, err) ||
         !read_brackets(&m, &s, err) ||
-        !read_choice_of(&m, "brackets_run", &s, "hyperband", rb_brackets_run_names, &run, err) ||
-        !read_choice_of(&m, "rule", &s, "asha", rb_rule_names, &given_rule, err))
+        !read_choice_of(&m, "brackets_run", &s, "hyperband", all_brackets(&s), rb_brackets_run_names, &run, err) ||
+        !read_choice_of(&m, "rule", &s, "asha", is(&s, "asha"), rb_rule_names, &given_rule, err))
         return false;
     s.brackets_run = (enum rb_brackets_run)run;
     s.rule = is(&s, "asha") ? (enum rb_rule)given_rule : RB_RULE_PROMOTE;
@@ -197,7 +242,7 @@ void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j)
     rb_json_kstring(j, "unit", s->unit);
     rb_json_kstring(j, "rungs", rb_rungs_names[s->rungs]);
     rb_json_kint(j, "brackets", s->brackets);
-    if (is(s, "hyperband"))
+    if (all_brackets(s))
         rb_json_kstring(j, "brackets_run", rb_brackets_run_names[s->brackets_run]);
     if (is(s, "asha"))
         rb_json_kstring(j, "rule", rb_rule_names[s->rule]);

@@ -4,6 +4,19 @@
 
 #include "profiles/job/job.h"
 
+// What the reader of jobs must know of a tuner; engine/tuners/ has the rest. A test compares both lists.
+struct rb_scheduler_kind {
+    const char *name;
+    enum { RB_TRIALS_NEEDED, RB_TRIALS_OPTIONAL, RB_TRIALS_DERIVED } num_trials; // derived: from its other keys
+    bool has_brackets;
+    bool has_rungs;              // trials pause at them, and some go on
+    bool shares_levels;          // trials that began at different times are compared at the same resource
+    bool admits_one_by_one;      // trials begin as GPUs become free: what hypersched and lookahead decide about
+    const char *sampler;         // it chooses configurations by this sampler and by no other; NULL: by any
+};
+const struct rb_scheduler_kind *rb_scheduler_kind(const char *type); // NULL: unknown
+extern const struct rb_scheduler_kind rb_scheduler_kinds[];          // in the order of messages, ends with a NULL name
+
 // rule: asha's default rule.
 bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_arena *arena,
                        struct rb_scheduler *out, struct rb_err *err);

@@ -1,6 +1,7 @@
 #include "profiles/lint/job_lint_trial.h"
 
 #include "base/text/closest.h"
+#include "profiles/job/job_scheduler.h"
 #include "profiles/script/frameworks.h"
 
 #include <ctype.h>
@@ -145,9 +146,7 @@ static void check_horizon(const struct rb_lint_subject *s)
 static bool goes_on(const struct rb_job *job)
 {
     const struct rb_scheduler *t = &job->scheduler;
-    const bool rungs = strcmp(t->type, "sha") == 0 || strcmp(t->type, "hyperband") == 0 ||
-                       (strcmp(t->type, "asha") == 0 && t->rule != RB_RULE_STOP);
-    return rungs && t->min_resource < t->max_resource;
+    return rb_scheduler_kind(t->type)->has_rungs && t->rule != RB_RULE_STOP && t->min_resource < t->max_resource;
 }
 
 static void check_save(const struct rb_lint_subject *s)

@@ -1,6 +1,7 @@
 #include "random_plan.h"
 
 #include "engine/core/placement.h"
+#include "profiles/job/job_scheduler.h"
 
 #include <assert.h>
 #include <string.h>
@@ -244,11 +245,11 @@ static void change_tuner(struct rb_scheduler *scheduler, uint64_t seed, const ch
     for (int64_t r = scheduler->min_resource * scheduler->eta; r <= scheduler->max_resource; r *= scheduler->eta)
         most++;
     scheduler->type = tuner;
-    scheduler->brackets = between(&s, 1, most);
+    scheduler->brackets = rb_scheduler_kind(tuner)->has_brackets ? between(&s, 1, most) : 1;
     scheduler->rungs = RB_RUNGS_CUMULATIVE;
     if (strcmp(tuner, "asha") == 0)
         scheduler->rule = (enum rb_rule)between(&s, RB_RULE_PROMOTE, RB_RULE_SPECULATE);
-    else
+    else if (rb_scheduler_kind(tuner)->num_trials == RB_TRIALS_DERIVED)
         scheduler->brackets_run = chance(&s, 50) ? RB_BRACKETS_IN_TURN : RB_BRACKETS_SIDE_BY_SIDE;
 }
 

@@ -371,6 +371,24 @@ static void any_events_are_survived_by_asha(void **state)
     check_tuner("asha", NOBODY);
 }
 
+static void any_events_are_survived_by_median(void **state)
+{
+    (void)state;
+    check_tuner("median", NOBODY);
+}
+
+static void any_events_are_survived_by_pasha(void **state)
+{
+    (void)state;
+    check_tuner("pasha", NOBODY);
+}
+
+static void any_events_are_survived_by_hypersched_with_median(void **state)
+{
+    (void)state;
+    check_tuner("median", HYPERSCHED);
+}
+
 static void any_events_are_survived_by_hypersched(void **state)
 {
     (void)state;
@@ -401,7 +419,10 @@ int main(void)
         cmocka_unit_test(any_events_are_survived),
         cmocka_unit_test(any_events_are_survived_by_hyperband),
         cmocka_unit_test(any_events_are_survived_by_asha),
+        cmocka_unit_test(any_events_are_survived_by_median),
+        cmocka_unit_test(any_events_are_survived_by_pasha),
         cmocka_unit_test(any_events_are_survived_by_hypersched),
+        cmocka_unit_test(any_events_are_survived_by_hypersched_with_median),
         cmocka_unit_test(any_events_are_survived_by_packed_groups),
         cmocka_unit_test(any_events_are_survived_by_packed_hyperband),
         cmocka_unit_test(any_events_are_survived_by_packed_asha),

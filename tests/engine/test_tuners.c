@@ -2,7 +2,7 @@
 #include "engine/core/tuner.h"
 
 #include "check.h"
-#include "profiles/job/job_names.h"
+#include "profiles/job/job_scheduler.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -222,8 +222,8 @@ static void jobs_may_name_every_tuner_and_no_other(void **unused)
 {
     (void)unused;
     int n_names = 0, n_tuners = 0;
-    for (; rb_tuner_names[n_names]; n_names++)
-        assert_non_null(rb_tuner_find(rb_tuner_names[n_names]));
+    for (; rb_scheduler_kinds[n_names].name; n_names++)
+        assert_non_null(rb_tuner_find(rb_scheduler_kinds[n_names].name));
     while (rb_tuners[n_tuners])
         n_tuners++;
     assert_int_equal(n_names, n_tuners);
