@@ -111,7 +111,7 @@ static const struct {
 } unsupported[] = {
     {"scheduler.brackets", several_brackets, "use scheduler.type: hyperband"},
     {"policy", other_policy, "use elastic, static, hypersched, lookahead, fluid or packing"},
-    {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median); use one, or policy: elastic"},
+    {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median, freeze_thaw); use one, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
     {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
     {"on_drift", acts_on_drift, "use warn"},

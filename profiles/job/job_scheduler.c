@@ -17,6 +17,7 @@ const struct rb_scheduler_kind rb_scheduler_kinds[] = {
     {.name = "asha", .has_rungs = true, .has_brackets = true, .shares_levels = true, .admits_one_by_one = true},
     {.name = "pasha", .has_rungs = true, .shares_levels = true, .admits_one_by_one = true},
     {.name = "dehb", .has_rungs = true, .num_trials = RB_TRIALS_DERIVED, .has_brackets = true, .sampler = "de"},
+    {.name = "freeze_thaw", .has_rungs = true, .shares_levels = true, .admits_one_by_one = true},
     {.name = "median", .shares_levels = true, .admits_one_by_one = true},
     {.name = "random"},
     {.name = "grid", .num_trials = RB_TRIALS_OPTIONAL},

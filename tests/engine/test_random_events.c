@@ -383,6 +383,12 @@ static void any_events_are_survived_by_pasha(void **state)
     check_tuner("pasha", NOBODY);
 }
 
+static void any_events_are_survived_by_freeze_thaw(void **state)
+{
+    (void)state;
+    check_tuner("freeze_thaw", NOBODY);
+}
+
 static void any_events_are_survived_by_hypersched_with_median(void **state)
 {
     (void)state;
@@ -421,6 +427,7 @@ int main(void)
         cmocka_unit_test(any_events_are_survived_by_asha),
         cmocka_unit_test(any_events_are_survived_by_median),
         cmocka_unit_test(any_events_are_survived_by_pasha),
+        cmocka_unit_test(any_events_are_survived_by_freeze_thaw),
         cmocka_unit_test(any_events_are_survived_by_hypersched),
         cmocka_unit_test(any_events_are_survived_by_hypersched_with_median),
         cmocka_unit_test(any_events_are_survived_by_packed_groups),
