@@ -6,8 +6,17 @@
 #include <string.h>
 
 const struct rb_tuner *const rb_tuners[] = {
-    &rb_tuner_asha,  &rb_tuner_dehb,  &rb_tuner_freeze_thaw, &rb_tuner_grid, &rb_tuner_hyperband,
-    &rb_tuner_median, &rb_tuner_pasha, &rb_tuner_random,      &rb_tuner_sha,  NULL};
+    &rb_tuner_asha,
+    &rb_tuner_dehb,
+    &rb_tuner_freeze_thaw,
+    &rb_tuner_grid,
+    &rb_tuner_hyperband,
+    &rb_tuner_median,
+    &rb_tuner_pasha,
+    &rb_tuner_random,
+    &rb_tuner_sha,
+    NULL,
+};
 
 const struct rb_tuner *rb_tuner_find(const char *name)
 {

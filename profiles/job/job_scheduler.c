@@ -76,12 +76,39 @@ static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_
                s->type);
 }
 
-static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
+// `none`: no trial is ever told to stop. A promotion needs eta results, so num_trials trials reach this level at most.
+static bool highest_reachable(const struct rb_node *max, struct rb_scheduler *s, struct rb_err *err)
+{
+    s->max_resource = s->min_resource;
+    for (int64_t n = s->num_trials; n >= s->eta; n /= s->eta)
+        if (__builtin_mul_overflow(s->max_resource, s->eta, &s->max_resource) || s->max_resource > RB_LIMIT_RESOURCE)
+            return rb_node_refuse(max, err, RB_E_OUT_OF_RANGE,
+                                  "%d trials could be promoted beyond %d units; give a number, or fewer trials",
+                                  s->num_trials, RB_LIMIT_RESOURCE);
+    return true;
+}
+
+static bool read_max_resource(struct rb_map *m, struct rb_scheduler *s, bool *is_none, struct rb_err *err)
 {
     const struct rb_node *max;
-    return rb_map_need(m, "max_resource", &max, err) && rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err) &&
+    if (!rb_map_need(m, "max_resource", &max, err))
+        return false;
+    *is_none = max->kind == RB_NODE_STRING && strcmp(max->text, "none") == 0;
+    if (!*is_none)
+        return rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err);
+    s->max_resource = RB_LIMIT_RESOURCE;
+    return is(s, "asha") || rb_node_refuse(max, err, RB_E_SCHEDULER_KEYS,
+                                           "only scheduler.type: asha goes on without an upper limit; give %s a number",
+                                           s->type);
+}
+
+static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
+{
+    bool none;
+    return read_max_resource(m, s, &none, err) &&
            rb_keys_int(m, "min_resource", 1, s->max_resource, 1, &s->min_resource, err) &&
-           rb_keys_count(m, "eta", 2, MAX_ETA, 3, &s->eta, err);
+           rb_keys_count(m, "eta", 2, MAX_ETA, 3, &s->eta, err) &&
+           (!none || highest_reachable(rb_map_get(m, "max_resource"), s, err));
 }
 
 // Hyperband without some of its brackets is no longer that.

@@ -325,6 +325,12 @@ static void test_bad_scheduler(void **state)
          "expected cumulative"},
         {4, "scheduler: {type: hyperband, max_resource: 5, brackets_run: side_by_side, rungs: additional}", 4,
          "scheduler.rungs", "expected cumulative"},
+        {4, "scheduler: {type: dehb, max_resource: 5, sampler: tpe}", 4, "scheduler.sampler",
+         "dehb chooses configurations itself, by the sampler de"},
+        {4, "scheduler: {type: sha, num_trials: 8, max_resource: none}", 4, "scheduler.max_resource",
+         "only scheduler.type: asha goes on without"},
+        {4, "scheduler: {type: asha, num_trials: 100000, eta: 2, min_resource: 100, max_resource: none}", 4,
+         "scheduler.max_resource", "beyond 1000000 units"},
         {0, "policy_options: {atom: 2}", 7, "policy_options", "leave them out of policy: elastic"},
         {0, "policy: elastik", 7, "policy", "did you mean \"elastic\""},
         {0, "policy:", 7, "policy", "expected"},
@@ -619,6 +625,18 @@ static void test_scheduler_defaults(void **state)
     }
 }
 
+// A promotion needs eta results: of 26 trials at eta 3 none is promoted more than twice.
+static void test_no_upper_resource(void **state)
+{
+    (void)state;
+    struct fixture f = loaded(4, "scheduler: {type: asha, num_trials: 26, min_resource: 2, max_resource: none}");
+    assert_int_equal(f.job.scheduler.max_resource, 18);
+    rb_arena_finish(&f.arena);
+    f = loaded(4, "scheduler: {type: asha, num_trials: 27, min_resource: 2, max_resource: none}");
+    assert_int_equal(f.job.scheduler.max_resource, 54);
+    rb_arena_finish(&f.arena);
+}
+
 // --- not carried out yet ---
 
 static void test_what_is_supported(void **state)
@@ -684,6 +702,7 @@ int main(void)
         cmocka_unit_test(test_bad_scheduler),
         cmocka_unit_test(test_bad_policy_options),
         cmocka_unit_test(test_scheduler_defaults),
+        cmocka_unit_test(test_no_upper_resource),
         cmocka_unit_test(test_bad_trial),
         cmocka_unit_test(test_bad_command_and_files),
         cmocka_unit_test(test_bad_resources_and_constraints),
