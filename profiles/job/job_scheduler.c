@@ -114,7 +114,8 @@ static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_er
 // Hyperband without some of its brackets is no longer that.
 static bool all_brackets(const struct rb_scheduler *s)
 {
-    return rb_scheduler_kind(s->type)->num_trials == RB_TRIALS_DERIVED;
+    const struct rb_scheduler_kind *kind = rb_scheduler_kind(s->type);
+    return kind && kind->num_trials == RB_TRIALS_DERIVED;
 }
 
 static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
