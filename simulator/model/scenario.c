@@ -75,8 +75,9 @@ static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
     const struct rb_offer *offer = o->offer;
     if (!o->training)
         snprintf(o->why_not, sizeof o->why_not,
-                 "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node",
-                 profile->name, offer->accelerator);
+                 "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node, or "
+                 "guess it from one: --guess measured=%.40s",
+                 profile->name, offer->accelerator, profile->training[0].accelerator);
     else if (!o->provisioning)
         no_provisioning(o, profile);
     else if (offer->market == RB_MARKET_SPOT && !o->provisioning->has_preemption)
