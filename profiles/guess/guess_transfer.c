@@ -167,7 +167,7 @@ static void add_provisioning(const struct transferring *t, const struct rb_catal
 static struct rb_dist elsewhere(const struct rb_dist *measured)
 {
     struct rb_dist d = *measured;
-    d.relative_error = sqrt(expm1(rb_prior_squared(RB_PRIOR_GIVEN_LOG_SD) + variance_of(d.relative_error)));
+    d.relative_error = fmin(1, sqrt(expm1(rb_prior_squared(RB_PRIOR_GIVEN_LOG_SD) + variance_of(d.relative_error))));
     rb_dist_prepare(&d, NULL);
     return d;
 }
