@@ -200,6 +200,9 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
             m->figures->on);
     for (const struct rb_gpu_speed *row = rb_gpu_speeds; row->name; row++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", row->name);
+    bool is_local = catalog->n_offers > 0;
+    for (int i = 0; i < catalog->n_offers; i++)
+        is_local &= strcmp(catalog->offers[i].infra, "local") == 0;
     for (int i = 0; i < catalog->n_offers; i++)
         if (!strstr(offered, catalog->offers[i].accelerator))
             snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s", offered[0] ? ", " : "",
@@ -212,9 +215,10 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
             g->like->name, offered[0] ? offered : "none", ceil(g->like->least_gpu_gb));
     return rb_err_set(
         err, RB_E_GUESS_GPU,
-        "the guess is for \"%.40s\", whose speed relative to the GPUs on offer (%s) is not known; give it for one of "
+        "the guess is for \"%.40s\", whose speed relative to the GPUs on offer (%s) is not known; %sgive it for one of "
         "them, or for one of %s",
-        g->on, offered[0] ? offered : "none", known);
+        g->on, offered[0] ? offered : "none",
+        is_local ? "that is this machine alone: name a cloud in resources.infra, or " : "", known);
 }
 
 static bool check_least_gpus(const struct rb_guess *g, int least_gpus, struct rb_err *err)

@@ -80,7 +80,7 @@ def check_transfers(here):
     missing = here.plan("--guess", "measured=V100", expect=1).stderr
     says(missing, "there is no profile \"resnet50-cifar10\"", "rbprofile train", "RB1301")
     here.store("measured: {configurations: 3, units: 9, at: 2026-09-01T00:00:00Z}\n")
-    says(here.plan(expect=2).stderr, "has no training entry for A100", "or guess it from one: --guess measured=V100")
+    says(here.plan(expect=2).stderr, "has no training entry for A100", "or guess: --guess measured=V100")
 
     table = here.plan("--guess", "measured=V100", "-o", here.path("plan.json"), "--html", here.path("plan.html")).stdout
     sentence = "A100 was not measured: one is taken to train 2.62 times as fast as one V100, within a factor of 2 at 90 %"
