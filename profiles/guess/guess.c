@@ -72,7 +72,7 @@ static bool read_like(struct rb_map *m, const struct rb_node *like, struct rb_ar
 // A measured profile brings everything but the kind of model.
 static bool read_measured(struct rb_map *m, struct rb_arena *arena, struct rb_guess *g, struct rb_err *err)
 {
-    static const char *const brought[] = {"like", "unit",    "throughput", "samples",   "on",
+    static const char *const brought[] = {"like", "unit",    "throughput", "samples",    "on",
                                           "gpus", "scaling", "startup",    "checkpoint", "from"};
     int kind;
     for (size_t i = 0; i < sizeof brought / sizeof brought[0]; i++)
@@ -103,8 +103,8 @@ static bool read_own(struct rb_map *m, struct rb_arena *arena, struct rb_guess *
 
 bool rb_guess_read(const struct rb_node *node, struct rb_arena *arena, struct rb_guess *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"measured", "like", "unit", "throughput", "samples", "on",
-                                       "gpus",     "from", "kind", "scaling",    "startup", "checkpoint", NULL};
+    static const char *const keys[] = {"measured", "like", "unit",    "throughput", "samples",    "on", "gpus",
+                                       "from",     "kind", "scaling", "startup",    "checkpoint", NULL};
     struct rb_guess g = {0};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err))

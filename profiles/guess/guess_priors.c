@@ -40,8 +40,8 @@ void rb_prior_layouts(double scaling, int most, struct rb_arena *arena, struct r
     int n = 0;
     struct rb_layout *layouts = rb_arena_array(arena, (size_t)most, sizeof *layouts);
     for (int gpus = 1; gpus <= most; gpus *= 2)
-        layouts[n++] = (struct rb_layout){
-            .gpus = gpus, .nodes = 1, .speedup = gpus > 1 ? rb_prior_speedup(scaling, gpus) : 1};
+        layouts[n++] =
+            (struct rb_layout){.gpus = gpus, .nodes = 1, .speedup = gpus > 1 ? rb_prior_speedup(scaling, gpus) : 1};
     t->layouts = layouts;
     t->n_layouts = n;
     t->max_gpus = most;
@@ -52,8 +52,9 @@ void rb_prior_layouts(double scaling, int most, struct rb_arena *arena, struct r
 
 struct rb_dist rb_prior_lognormal(double median, double log_sd)
 {
-    struct rb_dist d = {
-        .kind = RB_DIST_LOGNORMAL, .mean = median * exp(rb_prior_squared(log_sd) / 2), .cv = sqrt(expm1(rb_prior_squared(log_sd)))};
+    struct rb_dist d = {.kind = RB_DIST_LOGNORMAL,
+                        .mean = median * exp(rb_prior_squared(log_sd) / 2),
+                        .cv = sqrt(expm1(rb_prior_squared(log_sd)))};
     rb_dist_prepare(&d, NULL);
     return d;
 }

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double from_log_sd[] = {[RB_GUESS_OWN] = RB_PRIOR_OWN_LOG_SD, [RB_GUESS_PUBLISHED] = .35, [RB_GUESS_FEELING] = .7};
+static const double from_log_sd[] = {
+    [RB_GUESS_OWN] = RB_PRIOR_OWN_LOG_SD, [RB_GUESS_PUBLISHED] = .35, [RB_GUESS_FEELING] = .7};
 static const char *const from_texts[] = {[RB_GUESS_OWN] = "timed by the user",
                                          [RB_GUESS_PUBLISHED] = "published for this model",
                                          [RB_GUESS_FEELING] = "a feeling"};
@@ -177,8 +178,8 @@ static void add_figures(struct making *m, const struct rb_catalog *catalog)
 static struct rb_dist latency(int64_t given_us, double prior_s)
 {
     const double log_sd = given_us >= 0 ? RB_PRIOR_GIVEN_LOG_SD : RB_PRIOR_SOME_LOG_SD;
-    struct rb_dist d =
-        rb_prior_lognormal((given_us >= 0 ? (double)given_us / 1e6 : prior_s) * exp(rb_prior_squared(log_sd) / 2), LATENCY_CV);
+    struct rb_dist d = rb_prior_lognormal(
+        (given_us >= 0 ? (double)given_us / 1e6 : prior_s) * exp(rb_prior_squared(log_sd) / 2), LATENCY_CV);
     d.relative_error = sqrt(expm1(rb_prior_squared(log_sd)));
     return d;
 }

@@ -88,7 +88,8 @@ static void add_curve_basis(struct transferring *t)
         add_basis(t, rb_arena_printf(t->arena, "several GPUs of one node speed up as those of %s", on),
                   "measured on that GPU, a prior for others", RB_PRIOR_SCALING_LOG_SD);
     else
-        add_basis(t, rb_arena_printf(t->arena, "eight GPUs of one node are %.3g times as fast as one", RB_PRIOR_SCALING),
+        add_basis(t,
+                  rb_arena_printf(t->arena, "eight GPUs of one node are %.3g times as fast as one", RB_PRIOR_SCALING),
                   "a prior: benchmarks of ResNet-50, BERT-large and GNMT", RB_PRIOR_SCALING_LOG_SD);
 }
 

@@ -185,22 +185,21 @@ static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, str
 #define MOST_LOG_SD 10.0
 #define MOST_FASTER 1e6
 
-static bool read_transfer(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t,
-                          struct rb_err *err)
+static bool read_transfer(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
 {
     static const char *const keys[] = {"from", "faster", "log_sd", NULL};
     struct rb_map m;
-    return !node || (rb_keys_begin(&m, node, keys, err) &&
-                     rb_keys_need_text(&m, "from", arena, &t->transfer.from, err) &&
-                     rb_map_need_double(&m, "faster", 1 / MOST_FASTER, MOST_FASTER, &t->transfer.faster, err) &&
-                     rb_map_need_double(&m, "log_sd", 0, MOST_LOG_SD, &t->transfer.log_sd, err));
+    return !node ||
+           (rb_keys_begin(&m, node, keys, err) && rb_keys_need_text(&m, "from", arena, &t->transfer.from, err) &&
+            rb_map_need_double(&m, "faster", 1 / MOST_FASTER, MOST_FASTER, &t->transfer.faster, err) &&
+            rb_map_need_double(&m, "log_sd", 0, MOST_LOG_SD, &t->transfer.log_sd, err));
 }
 
 static bool read_training(const struct rb_node *node, double most_error, struct rb_arena *arena, struct rb_training *t,
                           struct rb_err *err)
 {
-    static const char *const keys[] = {"accelerator", "base_s",  "relative_error", "layouts",
-                                       "throughput",  "sharing", "goodput",        "transfer", NULL};
+    static const char *const keys[] = {"accelerator", "base_s",  "relative_error", "layouts", "throughput",
+                                       "sharing",     "goodput", "transfer",       NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
         return false;

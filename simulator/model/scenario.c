@@ -76,11 +76,12 @@ static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
     const struct rb_offer *offer = o->offer;
     const char *measured = rb_guess_best_measured(profile);
     if (!o->training)
-        snprintf(o->why_not, sizeof o->why_not,
-                 "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node, or "
-                 "guess: --guess %s%.40s",
-                 profile->name, offer->accelerator, measured ? "measured=" : "unit=4m,on=",
-                 measured ? measured : offer->accelerator);
+        snprintf(
+            o->why_not, sizeof o->why_not,
+            "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node, or "
+            "guess: --guess %s%.40s",
+            profile->name, offer->accelerator,
+            measured ? "measured=" : "unit=4m,on=", measured ? measured : offer->accelerator);
     else if (!o->provisioning)
         no_provisioning(o, profile);
     else if (offer->market == RB_MARKET_SPOT && !o->provisioning->has_preemption)

@@ -49,8 +49,8 @@ static void range(const struct rb_plan *plan, struct rb_buf *out)
 {
     const struct rb_estimate *e = &plan->estimate;
     char text[4][32];
-    rb_buf_printf(out, "from a guess (%s: %s): cost %s to %s, time %s to %s (90 %%); ",
-                  plan->profile->basis[0].what, plan->profile->basis[0].from, rb_format_money(e->cost_uusd.p5, text[0]),
+    rb_buf_printf(out, "from a guess (%s: %s): cost %s to %s, time %s to %s (90 %%); ", plan->profile->basis[0].what,
+                  plan->profile->basis[0].from, rb_format_money(e->cost_uusd.p5, text[0]),
                   rb_format_money(e->cost_uusd.p95, text[1]), rb_format_duration(e->time_us.p5, text[2]),
                   rb_format_duration(e->time_us.p95, text[3]));
     rb_plan_measured_write(plan, out);
