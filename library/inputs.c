@@ -142,7 +142,7 @@ int rubberband_profile_guess(const struct rubberband_job *job, const struct rubb
     rb_arena_init(&p->arena);
     const bool ok =
         j->guess
-            ? rb_guess_of_job(j, &prices->catalog, &p->arena, &p->profile, &err)
+            ? rb_guess_of_job(j, NULL, &prices->catalog, &p->arena, &p->profile, &err)
             : rb_err_set(&err, RB_E_PROFILE_MISSING,
                          "the job %s has no guess: load a profile, or add guess: {unit: 4m, on: A10G}", j->name);
     if (!ok) {

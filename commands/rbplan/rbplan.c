@@ -48,7 +48,7 @@ static const struct rb_option plan_options[] = {
     {"profile-file", 0, RB_OPT_STRING, false, "FILE",
      "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
     {"guess", 0, RB_OPT_STRING, false, "K=V,...",
-     "plan from a guess instead of a profile, e.g. unit=4m,on=A10G,from=feeling", 0, 0},
+     "plan from a guess: unit=4m,on=A10G,from=feeling, or measured=A10G", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE",
      "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
     {"max-price-age", 0, RB_OPT_STRING, false, "D",

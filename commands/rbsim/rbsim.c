@@ -45,7 +45,7 @@ static const struct rb_option options[] = {
     {"budget", 0, RB_OPT_STRING, false, "USD", "budget to plan for; not with --plan", 0, 0},
     {"confidence", 0, RB_OPT_STRING, false, "P", "probability to plan for; not with --plan", 0, 0},
     {"guess", 0, RB_OPT_STRING, false, "K=V,...",
-     "simulate with a guess instead of a profile, e.g. unit=4m,on=A10G,from=feeling", 0, 0},
+     "simulate with a guess: unit=4m,on=A10G,from=feeling, or measured=A10G", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: as rbplan)", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE", "price list to plan with (default: as rbplan)", 0, 0},
     {"trace", 0, RB_OPT_STRING, false, "FILE", "no job: the jobs of a trace on one shared cluster", 0, 0},

@@ -8,10 +8,22 @@
 #define UNITS   3
 #define SAMPLES 4096
 
-// Measures on one new machine of the plan's first stage.
-static void price(const struct rb_scenario *s, const struct rb_plan *plan, struct rb_measuring *m)
+// The offer of the first stage on a GPU that was not measured; -1: the plan uses none.
+static int first_guessed(const struct rb_plan *plan)
 {
-    const int offer = plan->stages[0].nodes[0].offer;
+    const bool is_transfer = rb_profile_transferred_from(plan->profile) != NULL;
+    for (int i = 0; i < plan->n_stages; i++) {
+        const int offer = plan->stages[i].nodes[0].offer;
+        const struct rb_training *t = rb_profile_training(plan->profile, plan->offers[offer].accelerator);
+        if (t->transfer.from || !is_transfer)
+            return offer;
+    }
+    return -1;
+}
+
+// Measures on one new machine.
+static void price(const struct rb_scenario *s, const struct rb_plan *plan, int offer, struct rb_measuring *m)
+{
     const struct rb_sim_offer *o = &s->sim_offers[offer];
     const struct rb_profile *p = s->profile;
     const struct rb_training *t = rb_profile_training(p, plan->offers[offer].accelerator);
@@ -29,11 +41,14 @@ static bool run(const struct rb_scenario *s, const struct rb_plan *plan, int thr
 {
     struct rb_estimate after;
     struct rb_evaluate_options opt = rb_evaluate_defaults();
+    const int offer = first_guessed(plan);
+    if (offer < 0)
+        return true;
     opt.samples = SAMPLES;
     opt.threads = threads;
     if (!rb_evaluate(s, plan->stages, plan->n_stages, &opt, &after, NULL, err))
         return false;
-    price(s, plan, m);
+    price(s, plan, offer, m);
     m->cost_p5_uusd = after.cost_uusd.p5;
     m->cost_p95_uusd = after.cost_uusd.p95;
     m->exists = true;

@@ -6,8 +6,8 @@
 #include "engine/plan/plan.h"
 
 struct rb_measuring {
-    bool exists;               // the plan rests on a guess, and its stages are known before it runs
-    const char *instance_type; // of the plan's first stage
+    bool exists;               // the plan's GPUs were guessed, and its stages are known before it runs
+    const char *instance_type; // of the plan's first stage on a GPU that was not measured
     int units;                 // of one trial on one GPU
     int64_t time_us, cost_uusd; // a new machine included
     int64_t cost_p5_uusd, cost_p95_uusd; // of the plan afterwards

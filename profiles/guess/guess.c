@@ -69,6 +69,25 @@ static bool read_like(struct rb_map *m, const struct rb_node *like, struct rb_ar
     return rb_node_double(samples, 1e-9, MOST_SAMPLES, &g->samples, err);
 }
 
+// A measured profile brings everything but the kind of model.
+static bool read_measured(struct rb_map *m, struct rb_arena *arena, struct rb_guess *g, struct rb_err *err)
+{
+    static const char *const brought[] = {"like", "unit",    "throughput", "samples",    "on",
+                                          "gpus", "scaling", "startup",    "checkpoint", "from"};
+    int kind;
+    for (size_t i = 0; i < sizeof brought / sizeof brought[0]; i++)
+        if (rb_keys_given(m, brought[i]))
+            return rb_node_refuse(rb_keys_given(m, brought[i]), err, RB_E_KEYS_TOGETHER,
+                                  "`measured` takes the figures of the job's measured profile: remove `%s`, or remove "
+                                  "`measured`",
+                                  brought[i]);
+    if (!rb_keys_need_text(m, "measured", arena, &g->measured, err) ||
+        !rb_keys_choice(m, "kind", kind_names, rb_names_count(kind_names), RB_GUESS_ANY, &kind, err))
+        return false;
+    g->kind = (enum rb_guess_kind)kind;
+    return true;
+}
+
 static bool read_own(struct rb_map *m, struct rb_arena *arena, struct rb_guess *g, struct rb_err *err)
 {
     int from, kind;
@@ -84,14 +103,16 @@ static bool read_own(struct rb_map *m, struct rb_arena *arena, struct rb_guess *
 
 bool rb_guess_read(const struct rb_node *node, struct rb_arena *arena, struct rb_guess *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"like", "unit", "throughput", "samples", "on",         "gpus",
-                                       "from", "kind", "scaling",    "startup", "checkpoint", NULL};
+    static const char *const keys[] = {"measured", "like", "unit",    "throughput", "samples",    "on", "gpus",
+                                       "from",     "kind", "scaling", "startup",    "checkpoint", NULL};
     struct rb_guess g = {0};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err))
         return false;
     const struct rb_node *like = rb_keys_given(&m, "like");
-    if (!(like ? read_like(&m, like, arena, &g, err) : read_own(&m, arena, &g, err)) ||
+    if (!(rb_keys_given(&m, "measured") ? read_measured(&m, arena, &g, err)
+          : like                        ? read_like(&m, like, arena, &g, err)
+                                        : read_own(&m, arena, &g, err)) ||
         !rb_keys_double(&m, "scaling", 1, 8, 0, &g.scaling, err) ||
         !rb_keys_duration(&m, "startup", -1, &g.startup_us, err) ||
         !rb_keys_duration(&m, "checkpoint", -1, &g.checkpoint_us, err))
@@ -109,7 +130,10 @@ static void write_duration(struct rb_json *j, const char *key, int64_t us)
 void rb_guess_write(const struct rb_guess *g, struct rb_json *j)
 {
     rb_json_begin_object(j);
-    if (g->like) {
+    if (g->measured) {
+        rb_json_kstring(j, "measured", g->measured);
+        rb_json_kstring(j, "kind", kind_names[g->kind]);
+    } else if (g->like) {
         rb_json_kstring(j, "like", g->like->name);
         rb_json_kdouble(j, "samples", g->samples);
     } else {

@@ -1,73 +1,36 @@
-// Priors, and how a guess spreads: errors of independent sources are added as squares of log_sd. A guess is a median. The profile
-// has means, so a median m with log_sd s becomes the mean m exp(s^2/2), with relative_error sqrt(exp(s^2) - 1).
+// The profile of a figure that is given, or of a model of the library.
 #include "profiles/guess/guess.h"
 
 #include "base/limits.h"
 #include "base/text/units.h"
 #include "profiles/catalog/cpu_slots.h"
 #include "profiles/job/job.h"
-#include "profiles/guess/gpu_speeds.h"
 #include "profiles/guess/guess_library.h"
+#include "profiles/guess/guess_priors.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const double from_log_sd[] = {[RB_GUESS_OWN] = .1, [RB_GUESS_PUBLISHED] = .35, [RB_GUESS_FEELING] = .7};
+static const double from_log_sd[] = {
+    [RB_GUESS_OWN] = RB_PRIOR_OWN_LOG_SD, [RB_GUESS_PUBLISHED] = .35, [RB_GUESS_FEELING] = .7};
 static const char *const from_texts[] = {[RB_GUESS_OWN] = "timed by the user",
                                          [RB_GUESS_PUBLISHED] = "published for this model",
                                          [RB_GUESS_FEELING] = "a feeling"};
 
-// Eight GPUs of one node: ResNet-50 7.2 to 7.9, BERT-large 4.9 (A100) and 7.5 (H100), GNMT 4.1 times one GPU, from the same
-// benchmarks as rb_gpu_speeds.
-#define SCALING_PRIOR  6.5
-#define SCALING_LOG_SD .2
-#define MOST_GPUS      8
-
 // Times without a measurement: starting a trial (imports, reading data), writing a checkpoint. Orders of magnitude.
 #define STARTUP_S      60
 #define CHECKPOINT_S   10
-#define SOME_LOG_SD    .7  // of these where they are priors
-#define GIVEN_LOG_SD   .25 // where the user gave them
 #define LATENCY_CV     .2  // of starts among each other
 #define BETWEEN_CV     .1  // of trials among each other
 #define MEASURED_ERROR .05 // of a profile of few units
 #define WITHIN_CV      .05 // of units of one trial
-
-static double squared(double x)
-{
-    return x * x;
-}
-
-static struct rb_dist lognormal(double median, double log_sd)
-{
-    struct rb_dist d = {
-        .kind = RB_DIST_LOGNORMAL, .mean = median * exp(squared(log_sd) / 2), .cv = sqrt(expm1(squared(log_sd)))};
-    rb_dist_prepare(&d, NULL);
-    return d;
-}
 
 static struct rb_dist factor(double cv)
 {
     struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = cv};
     rb_dist_prepare(&d, NULL);
     return d;
-}
-
-// --- speeds ---
-
-static double speed_of(const struct rb_gpu_speed *gpu, enum rb_guess_kind kind)
-{
-    const double of_kind = kind == RB_GUESS_CNN ? gpu->resnet50 : kind == RB_GUESS_ANY ? 0 : gpu->bert;
-    return of_kind > 0 ? of_kind : gpu->mean;
-}
-
-// Both GPUs are taken by their speed at one task only where both have one.
-static double ratio(const struct rb_gpu_speed *a, const struct rb_gpu_speed *b, enum rb_guess_kind kind)
-{
-    const bool both = kind == RB_GUESS_CNN ? a->resnet50 > 0 && b->resnet50 > 0 : a->bert > 0 && b->bert > 0;
-    const enum rb_guess_kind by = both ? kind : RB_GUESS_ANY;
-    return speed_of(a, by) / speed_of(b, by);
 }
 
 // What one unit takes on some GPUs: the guess's own figure, or one of a model of the library.
@@ -95,27 +58,9 @@ struct making {
     int n_basis;
 };
 
-static double scaling_of(const struct making *m, int gpus)
-{
-    return pow(gpus, log(m->scaling) / log(MOST_GPUS));
-}
-
 static void add_basis(struct making *m, const char *what, const char *from, double log_sd)
 {
     m->basis[m->n_basis++] = (struct rb_basis){what, from, log_sd};
-}
-
-// A trial on CPUs has one slot.
-static void add_layouts(const struct making *m, struct rb_training *t)
-{
-    const int n = m->on_cpus ? 1 : 4;
-    struct rb_layout *layouts = rb_arena_array(m->arena, (size_t)n, sizeof *layouts);
-    for (int i = 0; i < n; i++)
-        layouts[i] = (struct rb_layout){.gpus = 1 << i, .nodes = 1, .speedup = i > 0 ? scaling_of(m, 1 << i) : 1};
-    t->layouts = layouts;
-    t->n_layouts = n;
-    t->max_gpus = 1 << (n - 1);
-    t->max_nodes = 1;
 }
 
 // A speed-up that was guessed is an error of the whole profile: it is not known on how many GPUs a plan will train.
@@ -123,11 +68,11 @@ static void choose_scaling(struct making *m)
 {
     const struct rb_guess *g = m->guess;
     const double models = g->like ? g->like->scaling : 0;
-    m->scaling = g->scaling > 0 ? g->scaling : models > 0 ? models : SCALING_PRIOR;
+    m->scaling = g->scaling > 0 ? g->scaling : models > 0 ? models : RB_PRIOR_SCALING;
     m->scaling_from = g->scaling > 0 ? "the guess"
                       : models > 0   ? "benchmarks of this model"
                                      : "a prior: benchmarks of ResNet-50, BERT-large and GNMT";
-    m->scaling_log_sd = g->scaling > 0 ? SCALING_LOG_SD / 2 : SCALING_LOG_SD;
+    m->scaling_log_sd = g->scaling > 0 ? RB_PRIOR_SCALING_LOG_SD / 2 : RB_PRIOR_SCALING_LOG_SD;
 }
 
 // The accelerator's own figure; NULL: it has none.
@@ -153,17 +98,18 @@ static void add_training(struct making *m, const struct rb_offer *o)
             return;
     if ((!own && (!gpu || !f->gpu)) || (o->gpu_memory_gb > 0 && o->gpu_memory_gb < least_gb))
         return;
-    const double transfer = own ? 0 : sqrt(squared(gpu->log_sd) + squared(f->gpu->log_sd));
-    const double variance = squared(f->log_sd) + (m->on_cpus ? 0 : squared(m->scaling_log_sd)) + squared(transfer);
-    const double faster = own ? 1 : ratio(gpu, f->gpu, m->kind);
+    const double transfer = own ? 0 : rb_prior_speed_log_sd(gpu, f->gpu);
+    const double variance = rb_prior_squared(f->log_sd) + (m->on_cpus ? 0 : rb_prior_squared(m->scaling_log_sd)) +
+                            rb_prior_squared(transfer);
+    const double faster = own ? 1 : rb_prior_speed_ratio(gpu, f->gpu, m->kind);
     if (!own)
         add_basis(m,
                   rb_arena_printf(m->arena, "one %s trains %.3g times as fast as one %s", accelerator, faster, f->on),
-                  gpu->is_prior || f->gpu->is_prior ? "a prior" : rb_gpu_speeds_source, transfer);
+                  rb_prior_speed_source(gpu, f->gpu), transfer);
     struct rb_training *t = &m->training[m->n++];
     *t = (struct rb_training){.accelerator = accelerator, .relative_error = sqrt(expm1(variance))};
-    t->base_s = f->unit_s * scaling_of(m, f->gpus) / faster * exp(variance / 2);
-    add_layouts(m, t);
+    t->base_s = f->unit_s * rb_prior_speedup(m->scaling, f->gpus) / faster * exp(variance / 2);
+    rb_prior_layouts(m->scaling, m->on_cpus ? 1 : RB_PRIOR_GPUS, m->arena, t); // a trial on CPUs has one slot
 }
 
 static void take_guess(struct making *m, const char *unit)
@@ -231,30 +177,11 @@ static void add_figures(struct making *m, const struct rb_catalog *catalog)
 // given_us -1: the prior. Its error is common to all starts, and they vary among each other.
 static struct rb_dist latency(int64_t given_us, double prior_s)
 {
-    const double log_sd = given_us >= 0 ? GIVEN_LOG_SD : SOME_LOG_SD;
-    struct rb_dist d =
-        lognormal((given_us >= 0 ? (double)given_us / 1e6 : prior_s) * exp(squared(log_sd) / 2), LATENCY_CV);
-    d.relative_error = sqrt(expm1(squared(log_sd)));
+    const double log_sd = given_us >= 0 ? RB_PRIOR_GIVEN_LOG_SD : RB_PRIOR_SOME_LOG_SD;
+    struct rb_dist d = rb_prior_lognormal(
+        (given_us >= 0 ? (double)given_us / 1e6 : prior_s) * exp(rb_prior_squared(log_sd) / 2), LATENCY_CV);
+    d.relative_error = sqrt(expm1(rb_prior_squared(log_sd)));
     return d;
-}
-
-// Medians and log_sd of the suggested defaults for a first plan, with the spread half as large again. A request fails for want of
-// capacity more often where GPUs are scarce. The hazard of spot is the highest band of the AWS Spot Instance Advisor: 35 % a month.
-static struct rb_provisioning provisioning_of(const struct rb_offer *o)
-{
-    const char *accelerator = o->accelerator;
-    const bool large = o->gpus >= 4, local = strcmp(o->infra, "local") == 0;
-    const bool rare = strncmp(accelerator, "H100", 4) == 0 || strncmp(accelerator, "B200", 4) == 0 ||
-                      strncmp(accelerator, "H200", 4) == 0 || strncmp(accelerator, "GH200", 5) == 0;
-    const bool scarce = strncmp(accelerator, "A100", 4) == 0;
-    struct rb_provisioning p = {
-        .infra = o->infra, .instance_type = o->instance_type, .market = rb_market_name(o->market)};
-    p.queue_s = local ? lognormal(.05, .5) : large ? lognormal(60, .9) : lognormal(20, .75);
-    p.init_s = local ? lognormal(.5, .5) : large ? lognormal(150, .6) : lognormal(45, .525);
-    p.capacity_failure = local ? 0 : rare ? .4 : scarce ? .2 : .05;
-    p.has_preemption = o->market == RB_MARKET_SPOT;
-    p.preemption_per_hour = p.has_preemption ? 6e-4 : 0;
-    return p;
 }
 
 static bool refuse(const struct making *m, const struct rb_catalog *catalog, struct rb_err *err)
@@ -274,6 +201,9 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
             m->figures->on);
     for (const struct rb_gpu_speed *row = rb_gpu_speeds; row->name; row++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", row->name);
+    bool is_local = catalog->n_offers > 0;
+    for (int i = 0; i < catalog->n_offers; i++)
+        is_local &= strcmp(catalog->offers[i].infra, "local") == 0;
     for (int i = 0; i < catalog->n_offers; i++)
         if (!strstr(offered, catalog->offers[i].accelerator))
             snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s", offered[0] ? ", " : "",
@@ -286,9 +216,10 @@ static bool refuse(const struct making *m, const struct rb_catalog *catalog, str
             g->like->name, offered[0] ? offered : "none", ceil(g->like->least_gpu_gb));
     return rb_err_set(
         err, RB_E_GUESS_GPU,
-        "the guess is for \"%.40s\", whose speed relative to the GPUs on offer (%s) is not known; give it for one of "
+        "the guess is for \"%.40s\", whose speed relative to the GPUs on offer (%s) is not known; %sgive it for one of "
         "them, or for one of %s",
-        g->on, offered[0] ? offered : "none", known);
+        g->on, offered[0] ? offered : "none",
+        is_local ? "that is this machine alone: name a cloud in resources.infra, or " : "", known);
 }
 
 static bool check_least_gpus(const struct rb_guess *g, int least_gpus, struct rb_err *err)
@@ -321,7 +252,7 @@ bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *un
     for (int i = 0; i < n; i++) {
         add_training(&m, &catalog->offers[i]);
         if (i < RB_LIMIT_INSTANCE_TYPES)
-            rows[p.n_provisioning++] = provisioning_of(&catalog->offers[i]);
+            rows[p.n_provisioning++] = rb_prior_provisioning(&catalog->offers[i]);
     }
     if (m.n == 0 || (g->of_cpus && !m.on_cpus))
         return refuse(&m, catalog, err);
@@ -332,35 +263,41 @@ bool rb_guess_profile(const struct rb_guess *g, const char *name, const char *un
     p.startup_s = latency(g->startup_us, STARTUP_S);
     p.checkpoint_s = latency(g->checkpoint_us, CHECKPOINT_S);
     add_basis(&m, "start-up, checkpoints, waiting for machines and their boot, spread among trials", "priors",
-              SOME_LOG_SD);
+              RB_PRIOR_SOME_LOG_SD);
     p.basis = m.basis;
     p.n_basis = m.n_basis;
     *out = p;
     return true;
 }
 
+bool rb_guess_of_job(const struct rb_job *job, const struct rb_profile *measured, const struct rb_catalog *catalog,
+                     struct rb_arena *arena, struct rb_profile *out, struct rb_err *err)
+{
+    struct rb_catalog slots = *catalog;
+    struct rb_guess guess = *job->guess;
+    rb_catalog_use_cpus(&slots, job->trial.cpus, job->trial.memory_bytes, arena);
+    if (guess.measured)
+        return rb_guess_transfer(&guess, measured, &slots, arena, out, err);
+    guess.of_cpus = job->trial.cpus > 0;
+    return rb_guess_profile(&guess, job->profile, job->scheduler.unit, &slots, job->trial.sizes[0], arena, out, err);
+}
+
+// --- had it been measured ---
+
 static double mean_as_measured(double mean, double relative_error)
 {
-    return mean / sqrt(1 + squared(relative_error)); // the median, if it is measured exactly
+    return mean / sqrt(1 + rb_prior_squared(relative_error)); // the median, if it is measured exactly
 }
 
 static struct rb_dist latency_as_measured(const struct rb_dist *guessed)
 {
     struct rb_dist d = *guessed;
+    if (d.relative_error <= MEASURED_ERROR)
+        return d;
     d.mean = mean_as_measured(d.mean, d.relative_error);
     d.relative_error = MEASURED_ERROR;
     rb_dist_prepare(&d, NULL);
     return d;
-}
-
-bool rb_guess_of_job(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
-                     struct rb_profile *out, struct rb_err *err)
-{
-    struct rb_catalog slots = *catalog;
-    struct rb_guess guess = *job->guess;
-    rb_catalog_use_cpus(&slots, job->trial.cpus, job->trial.memory_bytes, arena);
-    guess.of_cpus = job->trial.cpus > 0;
-    return rb_guess_profile(&guess, job->profile, job->scheduler.unit, &slots, job->trial.sizes[0], arena, out, err);
 }
 
 void rb_guess_as_measured(const struct rb_profile *guess, struct rb_arena *arena, struct rb_profile *out)
@@ -368,6 +305,9 @@ void rb_guess_as_measured(const struct rb_profile *guess, struct rb_arena *arena
     struct rb_training *training = rb_arena_array(arena, (size_t)guess->n_training, sizeof *training);
     for (int i = 0; i < guess->n_training; i++) {
         training[i] = guess->training[i];
+        training[i].transfer = (struct rb_transfer){0};
+        if (training[i].relative_error <= MEASURED_ERROR)
+            continue;
         training[i].base_s = mean_as_measured(training[i].base_s, training[i].relative_error);
         training[i].relative_error = MEASURED_ERROR;
     }

@@ -4,6 +4,7 @@
 #include "base/errors/log.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/guess/guess.h"
+#include "profiles/guess/guess_library.h"
 #include "profiles/import/import.h"
 #include "profiles/store/store.h"
 
@@ -166,14 +167,30 @@ static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const
 
 // --- the profile
 
-// *out_is_guess: the job's guess is to be used, for which prices must be known first.
-static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_input_sources *from,
-                         bool *out_is_guess, struct rb_err *err)
+// A figure was given that wins over what was measured; the reader may not know of that.
+static void mention_measured(struct rb_plan_inputs *in, struct rb_store *store)
 {
+    struct rb_profile p;
+    struct rb_err none = {0};
+    if (!store || !rb_store_profile(store, in->job.profile, &in->arena, &p, &none))
+        return;
+    const char *gpu = p.has_measured ? rb_guess_best_measured(&p) : NULL;
+    if (gpu)
+        rb_info("profile %s was measured on %s, which is not used: --guess measured=%s plans from that", p.name, gpu,
+                gpu);
+}
+
+// *out_found: there is a profile, in *in. Otherwise the job's guess is all there is, for which prices must be known first.
+static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_input_sources *from,
+                         bool *out_found, struct rb_err *err)
+{
+    const struct rb_guess *guess = in->job.guess;
     const char *file = from->profile_file;
-    *out_is_guess = from->guess;
-    if (from->guess)
+    *out_found = !(from->guess && !guess->measured);
+    if (!*out_found) {
+        mention_measured(in, store);
         return true;
+    }
     if (file)
         return use_profile_file(in, file, err);
     if (store) {
@@ -185,8 +202,8 @@ static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, cons
     const char *path = beside(in, "profile.yaml");
     if (access(path, F_OK) == 0)
         return use_profile_file(in, path, err);
-    *out_is_guess = in->job.guess != NULL;
-    if (*out_is_guess)
+    *out_found = !(guess && !guess->measured);
+    if (!*out_found)
         return true;
     if (store)
         return false;
@@ -194,6 +211,64 @@ static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, cons
                       "there is no profile \"%s\": no profile store, and no %s; measure one with `rbprofile train %s`, "
                       "give one with --profile-file FILE.yaml, or guess: --guess unit=4m,on=A10G",
                       in->job.profile, path, in->job_path);
+}
+
+// --- a guess from what was measured on another GPU
+
+static bool is_listed(const struct rb_string_list *list, const char *item)
+{
+    bool found = list->n == 0;
+    for (int i = 0; i < list->n && !found; i++)
+        found = strcmp(list->items[i], item) == 0;
+    return found;
+}
+
+// Was one of the GPUs measured that the job may use? Machines without GPUs are all of one kind.
+static bool has_measured_offer(const struct rb_plan_inputs *in)
+{
+    bool found = in->job.trial.cpus > 0;
+    for (int i = 0; i < in->catalog.n_offers && !found; i++) {
+        const char *gpu = in->catalog.offers[i].accelerator;
+        found = is_listed(&in->job.resources.accelerators, gpu) && rb_profile_training(&in->profile, gpu);
+    }
+    return found;
+}
+
+// To the GPUs that the job may use: where all of those were measured, nothing is a guess.
+static bool transfer(struct rb_plan_inputs *in, const struct rb_guess *guess, struct rb_err *err)
+{
+    struct rb_job job = in->job;
+    struct rb_catalog listed = in->catalog;
+    struct rb_profile profile;
+    job.guess = guess;
+    listed.offers = rb_arena_array(&in->arena, (size_t)in->catalog.n_offers + 1, sizeof *listed.offers);
+    listed.n_offers = 0;
+    for (int i = 0; i < in->catalog.n_offers; i++)
+        if (is_listed(&job.resources.accelerators, in->catalog.offers[i].accelerator))
+            listed.offers[listed.n_offers++] = in->catalog.offers[i];
+    if (!rb_guess_of_job(&job, &in->profile, &listed, &in->arena, &profile, err))
+        return false;
+    in->profile = profile;
+    if (profile.n_basis > 0)
+        rb_info("profile %s has times of %s; those of GPUs that it lacks are guessed from them", profile.name,
+                guess->measured);
+    return true;
+}
+
+// The job's guess where there is no profile, or where the profile has none of the GPUs on offer.
+static bool apply_guess(struct rb_plan_inputs *in, bool found, struct rb_err *err)
+{
+    const struct rb_guess *given = in->job.guess;
+    if (!found)
+        return rb_guess_of_job(&in->job, NULL, &in->catalog, &in->arena, &in->profile, err);
+    if (!given)
+        return true;
+    if (given->measured)
+        return transfer(in, given, err);
+    struct rb_guess *guess = rb_arena_alloc(&in->arena, sizeof *guess);
+    *guess = (struct rb_guess){.measured = rb_guess_best_measured(&in->profile),
+                               .kind = given->like ? given->like->kind : given->kind};
+    return in->profile.n_basis > 0 || !guess->measured || has_measured_offer(in) || transfer(in, guess, err);
 }
 
 bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_sources *from, rb_local_slots_fn *local_slots,
@@ -205,10 +280,9 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
             return false;
         *err = (struct rb_err){0};
     }
-    bool is_guess;
-    const bool ok = find_profile(in, store, from, &is_guess, err) &&
-                    find_prices(in, store, from->prices, local_slots, err) &&
-                    (!is_guess || rb_guess_of_job(&in->job, &in->catalog, &in->arena, &in->profile, err));
+    bool found;
+    const bool ok = find_profile(in, store, from, &found, err) &&
+                    find_prices(in, store, from->prices, local_slots, err) && apply_guess(in, found, err);
     rb_store_close(store);
     if (ok)
         *err = (struct rb_err){0};

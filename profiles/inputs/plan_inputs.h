@@ -21,7 +21,8 @@ struct rb_plan_inputs {
     int n_imports;
 };
 
-// Where to search for profile and prices; NULL: in the user's store, then in files beside the job, then the job's guess.
+// Where to search for profile and prices; NULL: in the user's store, then in files beside the job, then the job's guess. A guess
+// from a measured profile needs it from there; and where no GPU on offer was measured, the job's guess becomes one.
 struct rb_input_sources {
     const char *db, *prices, *profile_file;
     bool guess; // the job's guess, whatever was measured

@@ -34,6 +34,14 @@ static bool matches(const char *pattern, const char *word)
     return strcmp(pattern, "*") == 0 || strcmp(pattern, word) == 0;
 }
 
+const char *rb_profile_transferred_from(const struct rb_profile *p)
+{
+    const char *from = NULL;
+    for (int i = 0; i < p->n_training && !from; i++)
+        from = p->training[i].transfer.from;
+    return from;
+}
+
 const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p, const char *infra,
                                                       const char *instance_type, enum rb_market market)
 {

@@ -23,6 +23,12 @@ struct rb_gpu_sharing {
     double slowdown; // of each of them over one that has the GPU to itself
 };
 
+// How a training's times follow from those that were measured on another GPU.
+struct rb_transfer {
+    const char *from;      // the GPU that was measured; NULL: nothing was transferred
+    double faster, log_sd; // this GPU trains so many times as fast, with this standard deviation of the logarithm
+};
+
 // Training on one accelerator: either a speed-up table or the throughput model.
 struct rb_training {
     const char *accelerator;
@@ -38,6 +44,7 @@ struct rb_training {
     int n_sharing;
     bool has_goodput;
     struct rb_training_goodput goodput; // for jobs whose batch size is tuned
+    struct rb_transfer transfer;    // only in a guessed profile
     int max_gpus, max_nodes;        // with throughput: largest measured; never extrapolated beyond
 };
 
@@ -87,6 +94,8 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j); // rb-prof
 void rb_profile_write_yaml(const struct rb_profile *p, struct rb_buf *out);
 
 const struct rb_training *rb_profile_training(const struct rb_profile *p, const char *accelerator); // NULL: none
+// The GPU that was measured, from whose times those of others follow in a guessed profile; NULL: none follow.
+const char *rb_profile_transferred_from(const struct rb_profile *p);
 // First match, NULL: none.
 const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p, const char *infra,
                                                       const char *instance_type, enum rb_market market);

@@ -182,11 +182,24 @@ static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, str
     return true;
 }
 
+#define MOST_LOG_SD 10.0
+#define MOST_FASTER 1e6
+
+static bool read_transfer(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
+{
+    static const char *const keys[] = {"from", "faster", "log_sd", NULL};
+    struct rb_map m;
+    return !node ||
+           (rb_keys_begin(&m, node, keys, err) && rb_keys_need_text(&m, "from", arena, &t->transfer.from, err) &&
+            rb_map_need_double(&m, "faster", 1 / MOST_FASTER, MOST_FASTER, &t->transfer.faster, err) &&
+            rb_map_need_double(&m, "log_sd", 0, MOST_LOG_SD, &t->transfer.log_sd, err));
+}
+
 static bool read_training(const struct rb_node *node, double most_error, struct rb_arena *arena, struct rb_training *t,
                           struct rb_err *err)
 {
-    static const char *const keys[] = {"accelerator", "base_s",  "relative_error", "layouts",
-                                       "throughput",  "sharing", "goodput",        NULL};
+    static const char *const keys[] = {"accelerator", "base_s",  "relative_error", "layouts", "throughput",
+                                       "sharing",     "goodput", "transfer",       NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
         return false;
@@ -199,7 +212,8 @@ static bool read_training(const struct rb_node *node, double most_error, struct 
         return rb_node_refuse(node, err, RB_E_KEYS_TOGETHER, "expected either `layouts` or `throughput`");
     return rb_keys_double(&m, "relative_error", 0, most_error, 0, &t->relative_error, err) &&
            (layouts ? read_layouts(layouts, arena, t, err) : read_throughput(throughput, t, err)) &&
-           read_sharing(rb_keys_given(&m, "sharing"), arena, t, err) && read_base(&m, t, err);
+           read_sharing(rb_keys_given(&m, "sharing"), arena, t, err) &&
+           read_transfer(rb_keys_given(&m, "transfer"), arena, t, err) && read_base(&m, t, err);
 }
 
 static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
@@ -303,8 +317,6 @@ bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, co
 }
 
 // --- what a guess rests on ---
-
-#define MOST_LOG_SD 10.0
 
 static bool read_basis_row(const struct rb_node *node, struct rb_arena *arena, struct rb_basis *out, struct rb_err *err)
 {

@@ -46,6 +46,9 @@ static void write_training(const struct rb_training *t, struct rb_json *j)
         rb_json_key(j, "goodput");
         rb_training_goodput_write(&t->goodput, j);
     }
+    if (t->transfer.from)
+        rb_json_put(j, "transfer: {from: %s faster: %g log_sd: %g}", t->transfer.from, t->transfer.faster,
+                    t->transfer.log_sd);
     rb_json_end_object(j);
 }
 

@@ -38,7 +38,9 @@ class Plan:
         self.name: str = document["job"]["name"]
         self.has_place: bool = document["job"]["path"] != ""  # of its job, beside which the work directory is looked for
         self.proved: bool = document["bound"]["proved"]
-        self.basis: list[dict[str, Any]] = document["profile"]["model"].get("basis", [])
+        model = document["profile"]["model"]
+        self.basis: list[dict[str, Any]] = model.get("basis", [])
+        self._measured = [t["transfer"]["from"] for t in model["training"] if "transfer" in t][:1]
 
     @property
     def cost(self) -> Figures[Decimal]:
@@ -102,10 +104,11 @@ class Plan:
                 return f.read()
 
     def _figures(self) -> str:
+        on = f"measured on {self._measured[0]}, other GPUs are guessed" if self._measured else "nothing was measured"
         p = "not known" if self.p_both is None else f"{self.p_both:.3f}"
         return (f"{money_text(self.cost.mean)} (95 % <= {money_text(self.cost.p95)}), {duration_text(self.time.mean)} "
                 f"(95 % <= {duration_text(self.time.p95)}), P(on time and in budget) {p}"
-                f"{', from a guess: nothing was measured' if self.basis else ''}")
+                f"{f', from a guess: {on}' if self.basis else ''}")
 
     def __repr__(self) -> str:
         return f"<Plan {self.name}: {self._figures()}>"

@@ -1,6 +1,7 @@
 #include "simulator/model/scenario.h"
 
 #include "profiles/catalog/infra.h"
+#include "profiles/guess/guess.h"
 #include "simulator/model/noise.h"
 #include "simulator/stage/kept_trials.h"
 
@@ -73,10 +74,14 @@ static void no_provisioning(struct rb_sim_offer *o, const struct rb_profile *pro
 static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
 {
     const struct rb_offer *offer = o->offer;
+    const char *measured = rb_guess_best_measured(profile);
     if (!o->training)
-        snprintf(o->why_not, sizeof o->why_not,
-                 "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node",
-                 profile->name, offer->accelerator);
+        snprintf(
+            o->why_not, sizeof o->why_not,
+            "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node, or "
+            "guess: --guess %s%.40s",
+            profile->name, offer->accelerator,
+            measured ? "measured=" : "unit=4m,on=", measured ? measured : offer->accelerator);
     else if (!o->provisioning)
         no_provisioning(o, profile);
     else if (offer->market == RB_MARKET_SPOT && !o->provisioning->has_preemption)

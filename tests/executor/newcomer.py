@@ -67,6 +67,12 @@ class Newcomer(unittest.TestCase):
                   ["metric: {name: val_loss, goal: minimize, format: keras}", 'end: "--epochs={max}"', "resume: false",
                    "{values: [adam, sgd]}"])
 
+    def test_trainer_with_dataclasses(self):
+        self.walk("sentiment", [("TODO_data_dir", ".")],
+                  ["metric: {name: eval_loss, goal: minimize, format: hf}", "stop: saved", 'end: "--num_train_epochs={max}"',
+                   'resume: "--resume_from_checkpoint={resume:checkpoint-*}"', 'checkpoint: "--output_dir={checkpoint}"',
+                   "hidden_dropout: {min: 0.0, max: 0.5}", "--save_strategy=epoch", "# not searched: --model_name_or_path"])
+
     def test_boosting_on_cpus(self):
         self.walk("boost", [("TODO_train", "a"), ("TODO_valid", "b"), ("gpus: 1 ", "cpus: 1 "),
                             ("max_resource: 50", "max_resource: 9")],

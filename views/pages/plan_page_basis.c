@@ -138,6 +138,11 @@ void rb_plan_page_basis(const struct rb_plan *plan, const struct rb_plan_page_ma
         rb_measured_text(&plan->profile->measured, &measured);
         rb_page_sentence(page, "Measured: ", measured.data);
     }
+    if (plan->profile->n_basis > 0) {
+        RB_AUTO(rb_buf_finish) struct rb_buf on = RB_BUF_INIT;
+        rb_plan_measured_write(plan, &on);
+        rb_page_sentence(page, "From a guess: ", rb_buf_str(&on));
+    }
     for (int i = 0; i < plan->profile->n_basis; i++)
         guess_sentence(&plan->profile->basis[i], page);
     for (int i = 0; i < plan->n_warnings; i++)

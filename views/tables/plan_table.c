@@ -281,11 +281,12 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
 
 void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out)
 {
-    if (!plan->profile->has_measured)
-        return;
-    rb_buf_puts(out, "measured: ");
-    rb_measured_text(&plan->profile->measured, out);
-    rb_buf_putc(out, '\n');
+    if (plan->profile->has_measured) {
+        rb_buf_puts(out, "measured: ");
+        rb_measured_text(&plan->profile->measured, out);
+        rb_buf_putc(out, '\n');
+    }
+    rb_plan_transfers_write(plan, out);
 }
 
 void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack,

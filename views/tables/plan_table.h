@@ -42,8 +42,13 @@ void rb_plan_step_write(int64_t step_us, struct rb_buf *out); // "10 minutes", "
 void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);
 
 // "measured: 3 configurations, 6 units, load 5.8 on 2 processors": the basis of the profile; nothing for a profile
-// written by hand.
+// written by hand. Then rb_plan_transfers_write.
 void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
+
+// For a plan from a guess: "measured on V100, not on H100", "no one has measured this job".
+void rb_plan_measured_write(const struct rb_plan *plan, struct rb_buf *out);
+// A line for each GPU of the plan that was not measured, where another was: how much faster it is taken to be. Nothing for other plans.
+void rb_plan_transfers_write(const struct rb_plan *plan, struct rb_buf *out);
 
 // For a plan from a guess: its basis, its range, and what measuring buys (measuring->exists). Nothing for other plans.
 void rb_plan_guess_write(const struct rb_plan *plan, const struct rb_measuring *measuring, struct rb_buf *out);
