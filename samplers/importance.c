@@ -241,19 +241,11 @@ static void finish_known(const struct forest *f, struct rb_arena *arena, struct 
     out->state = RB_IMPORTANCE_KNOWN;
 }
 
-void rb_importance_of(const struct rb_coordinates *c, const struct rb_history *h, uint64_t seed, struct rb_arena *arena,
-                      struct rb_importance *out)
+static void try_level(const struct rb_coordinates *c, const struct rb_history *h, int level, uint64_t seed,
+                      struct rb_arena *arena, struct rb_importance *out)
 {
     struct rb_forest_data data;
-    const int least = 3 * c->n > RB_IMPORTANCE_LEAST ? 3 * c->n : RB_IMPORTANCE_LEAST;
-    *out = (struct rb_importance){.state = RB_IMPORTANCE_FEW, .least = least, .r2 = NAN};
-    out->level = rb_history_compared_level(h, least);
-    if (out->level < 0 || rb_history_count_at(h, out->level) < least)
-        out->level = level_with_most(h);
-    out->n_results = out->level < 0 ? 0 : rb_history_count_at(h, out->level);
-    if (out->n_results < least || c->n == 0)
-        return;
-    take_data(c, h, out->level, arena, &data);
+    take_data(c, h, level, arena, &data);
     struct forest f = {
         .data = &data,
         .unseen = rb_arena_array(arena, (size_t)data.n, sizeof *f.unseen),
@@ -262,7 +254,22 @@ void rb_importance_of(const struct rb_coordinates *c, const struct rb_history *h
     };
     grow_forest(&f, seed);
     out->state = RB_IMPORTANCE_UNSEEN;
+    out->level = level;
+    out->n_results = rb_history_count_at(h, level);
     out->r2 = out_of_bag_r2(&f);
     if (out->r2 >= RB_IMPORTANCE_R2 && f.n_trees > 0)
         finish_known(&f, arena, out);
+}
+
+void rb_importance_of(const struct rb_coordinates *c, const struct rb_history *h, uint64_t seed, struct rb_arena *arena,
+                      struct rb_importance *out)
+{
+    const int least = 3 * c->n > RB_IMPORTANCE_LEAST ? 3 * c->n : RB_IMPORTANCE_LEAST, most = level_with_most(h);
+    *out = (struct rb_importance){.state = RB_IMPORTANCE_FEW, .level = most, .least = least, .r2 = NAN};
+    if (most < 0)
+        return;
+    out->n_results = rb_history_count_at(h, most);
+    for (int level = h->n_levels - 1; c->n > 0 && level >= 0 && out->state != RB_IMPORTANCE_KNOWN; level--)
+        if (rb_history_count_at(h, level) >= least)
+            try_level(c, h, level, seed, arena, out);
 }

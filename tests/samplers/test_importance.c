@@ -181,6 +181,8 @@ static void noise_has_no_numbers(void **state)
             struct toy t;
             toy_open(&t, three, "random", seed);
             fill(&t, nothing, 1, sizes[i]);
+            for (int k = 0; k < sizes[i] / 2; k++) // and others for half of them
+                rb_search_reported(t.search, k, 3, rb_search_history(t.search)->trials[(k + 7) % (sizes[i] / 2)].u[0], 1);
             const struct rb_importance im = importance_of(&t, seed);
             n_known += im.state == RB_IMPORTANCE_KNOWN;
             n_all++;
@@ -207,20 +209,26 @@ static void few_results_have_no_numbers(void **state)
     toy_close(&t);
 }
 
-// The highest with enough; there are more at the lower one.
-static void the_level_is_the_highest_with_enough_results(void **state)
+// At level 0 `b` explains all of 80, at level 1 `a` all of 40 of them; at level 2 there are few. Once there are enough
+// whose scores depend on nothing, level 1 it still is.
+static void the_level_is_the_highest_that_tells(void **state)
 {
     (void)state;
     struct toy t;
     toy_open(&t, three, "random", 1);
-    fill(&t, only_b, 1, 60);
-    for (int i = 0; i < 20; i++)
-        rb_search_reported(t.search, i, 3, -i, 1);
-    for (int i = 0; i < 5; i++)
-        rb_search_reported(t.search, i, 9, -i, 1);
-    const struct rb_importance im = importance_of(&t, 1);
-    assert_int_equal(im.level, 1);
-    assert_int_equal(im.n_results, 20);
+    fill(&t, only_b, 1, 80);
+    const struct rb_history *h = rb_search_history(t.search);
+    for (int i = 0; i < 40; i++)
+        rb_search_reported(t.search, i, 3, h->trials[i].u[0], 1);
+    for (int n = 5; n <= 30; n += 25) {
+        for (int i = 0; i < n; i++)
+            rb_search_reported(t.search, i, 9, i * 7 % 30, 1);
+        const struct rb_importance im = importance_of(&t, 1);
+        assert_int_equal(im.level, 1);
+        assert_int_equal(im.n_results, 40);
+        assert_int_equal(im.state, RB_IMPORTANCE_KNOWN);
+        assert_true(im.share[0] > 0.95);
+    }
     toy_close(&t);
 }
 
@@ -252,7 +260,7 @@ int main(void)
         cmocka_unit_test(failures_are_worst_and_scales_do_not_matter),
         cmocka_unit_test(noise_has_no_numbers),
         cmocka_unit_test(few_results_have_no_numbers),
-        cmocka_unit_test(the_level_is_the_highest_with_enough_results),
+        cmocka_unit_test(the_level_is_the_highest_that_tells),
         cmocka_unit_test(the_same_seed_gives_the_same_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
