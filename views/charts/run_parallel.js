@@ -2,7 +2,7 @@
 // result. A parameter that does not apply, and the result of a trial that failed or diverged, lie below their axes.
 "use strict";
 (function () {
-    var BELOW = -0.13, LOW = -0.2, HIGH = 1.05, SYMBOLS = 80, LEAST_APART = 74;
+    var BELOW = -0.13, LOW = -0.2, HIGH = 1.05, SYMBOLS = 80, MANY = 60, LEAST_APART = 74;
     var PARTS = {5: "fifth", 3: "third"}, ORDINALS = ["best", "second", "third", "fourth", "worst"];
     var space = rb_charts.run.space;
 
@@ -73,6 +73,8 @@
             var range = rb_charts.run.number(part[0].metric) + " to " + rb_charts.run.number(part[part.length - 1].metric);
             var name = n_parts === 1 ? "trials" : (k === n_parts - 1 ? "worst" : ORDINALS[k]) + " " + PARTS[n_parts];
             series.push(group(doc, axes, part, name + ": " + range, rb_charts.run.stage_colour(look, n_parts - 1 - k, n_parts), {z: 10 - k}));
+            // Of many, the worse ones would hide the better.
+            series[k].lineStyle.opacity = sorted.length > MANY ? Math.max(0.15, 0.9 - 0.75 * k / n_parts * Math.min(sorted.length / 200, 1.2)) : 1;
         }
         return series;
     }
@@ -114,7 +116,7 @@
         var parameters = space.parameters(doc), trials = space.trials(doc), axes = axes_of(doc, parameters, trials, look);
         var narrow = rb_charts.is_narrow(look), left = narrow ? 44 : 70, right = narrow ? 16 : 40;
         var apart = (look.width - left - right) / (axes.length - 1), series = series_of(doc, axes, trials, look);
-        var letters = Math.max(5, Math.floor(apart / 7));
+        var letters = Math.max(5, Math.floor(apart / 7) - 1), left_out = space.left_out(parameters, axes, look);
         var option = rb_charts.frame(look, series, {
             xAxis: {
                 type: "category", boundaryGap: false, position: "top", axisLine: {show: false}, axisTick: {show: false},
@@ -124,9 +126,10 @@
                     formatter: function (name) { return name.length > letters ? name.slice(0, letters - 1) + "\u2026" : name; }
                 }
             },
-            yAxis: axes.map(function (axis, i) { return upright(axis, i, apart, look); })
+            yAxis: axes.map(function (axis, i) { return upright(axis, i, apart, look); }),
+            title: left_out.title
         });
-        option.grid = {left: left, right: right, top: rb_charts.top(look, rb_charts.names(series)) + 12, bottom: 8};
-        return {height: option.grid.top + 340, option: option, is_fixed: true, numbers: space.numbers(doc, parameters, trials)};
+        option.grid = {left: left, right: right, top: rb_charts.top(look, rb_charts.names(series)) + 12, bottom: 8 + left_out.height};
+        return {height: option.grid.top + 340 + left_out.height, option: option, is_fixed: true, numbers: space.numbers(doc, parameters, trials)};
     };
 }());

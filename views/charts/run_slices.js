@@ -70,7 +70,7 @@
     rb_charts.all["run-slices"] = function (doc, look) {
         var trials = space.trials(doc), metric = space.metric(doc, trials), all = space.parameters(doc);
         var most = Math.min(MOST_PANELS, Math.max(1, Math.floor(MOST_POINTS / Math.max(1, trials.length))));
-        var shown = all.slice(0, most), groups = groups_of(doc, look, trials), series = [];
+        var shown = all.slice(0, most), left_out = space.left_out(all, shown, look), groups = groups_of(doc, look, trials), series = [];
         var has_bad = groups.some(function (g) { return g.name === "failed or diverged"; });
         shown.forEach(function (of, panel) {
             groups.forEach(function (g) { series.push(dots(g.name, panel, points(doc, of, g.trials, metric), g.colour, g.extra)); });
@@ -82,8 +82,9 @@
                 return {left: 60 + (i % across) * apart, width: apart - 24, top: top + Math.floor(i / across) * (HIGH + BELOW), height: HIGH};
             }),
             xAxis: shown.map(function (of, i) { return x_axis(of, i, look); }),
-            yAxis: shown.map(function (of, i) { return y_axis(metric, i, i % across === 0, look, has_bad); })
+            yAxis: shown.map(function (of, i) { return y_axis(metric, i, i % across === 0, look, has_bad); }),
+            title: left_out.title
         });
-        return {height: top + rows * (HIGH + BELOW) + 4, option: option, is_fixed: true, numbers: space.numbers(doc, all, trials)};
+        return {height: top + rows * (HIGH + BELOW) + 4 + left_out.height, option: option, is_fixed: true, numbers: space.numbers(doc, all, trials)};
     };
 }());

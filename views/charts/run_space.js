@@ -151,6 +151,18 @@ rb_charts.run.space = {};
         };
     };
 
+    // Where there is no room for all parameters: which of them are left out, as a line below the plot.
+    space.left_out = function (all, shown, look) {
+        var names = all.filter(function (p) { return shown.every(function (s) { return s.name !== p.name; }); })
+            .map(function (p) { return p.name; });
+        var text = names.length ? "Not shown: " + names.join(", ") : "";
+        return {
+            height: text ? 30 : 0,
+            title: {show: text !== "", text: cut(text, Math.floor(look.width / 7)), left: 0, bottom: 6, padding: 0,
+                    textStyle: {color: look.faint, fontSize: 12, fontWeight: "normal"}}
+        };
+    };
+
     space.numbers = function (doc, parameters, trials) {
         var job = doc.plan.job.config;
         var columns = ["trial", job.metric.name, "state", job.scheduler.unit].concat(parameters.map(function (p) { return p.name; }));
