@@ -21,7 +21,7 @@ static bool read_parameter(struct rb_importer *im, const struct rb_node *node, s
         {"categoricalValueSpec discreteValueSpec doubleValueSpec integerValueSpec parameterId scaleType", RB_KEY_READ,
          NULL},
         {"conditionalParameterSpecs", RB_KEY_REFUSED,
-         "parameters that depend on each other have no equivalent: give each by itself"},
+         "parameters that depend on each other are not carried over: give each by itself, then add `if:` in job.yaml"},
         {0},
     };
     const struct rb_node *id, *spec, *values, *scale = rb_import_given(node, "scaleType");
