@@ -4,6 +4,7 @@
 #include "base/errors/log.h"
 #include "views/tables/plan_table.h"
 #include "views/tables/report_table.h"
+#include "views/tables/report_trials.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -179,10 +180,11 @@ static void trial_row(const struct rb_run_screen *r, const struct ranked *which,
     else
         rb_text_table_cell(t, "-");
     rb_text_table_cell(t, "%d", trial->failures);
-    if (trial->origin)
-        rb_text_table_cell(t, "%s%s%s", trial->origin, trial->because ? ": " : "", trial->because ? trial->because : "");
-    else if (t->n_columns == N_TRIAL_COLUMNS)
-        rb_text_table_cell(t, "-");
+    if (t->n_columns == N_TRIAL_COLUMNS) {
+        RB_AUTO(rb_buf_finish) struct rb_buf reason = RB_BUF_INIT;
+        rb_report_reason_write(trial->origin, trial->because, &reason);
+        rb_text_table_cell(t, "%s", rb_buf_str(&reason));
+    }
 }
 
 // Does a sampler propose configurations? Without one they follow from the seed.

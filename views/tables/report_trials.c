@@ -1,5 +1,6 @@
 #include "views/tables/report_trials.h"
 
+#include "base/errors/log.h"
 #include "views/pages/document.h"
 
 #include <string.h>
@@ -44,8 +45,15 @@ bool rb_report_has_reasons(const struct rb_node *report)
     return false;
 }
 
+void rb_report_reason_write(const char *origin, const char *because, struct rb_buf *out)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    char clean[512];
+    rb_buf_printf(&text, "%s%s%s", origin && *origin ? origin : "-", because && *because ? ": " : "", because ? because : "");
+    rb_buf_puts(out, rb_log_sanitise(rb_buf_str(&text), text.len, clean, sizeof clean));
+}
+
 void rb_report_trial_reason(const struct rb_node *trial, struct rb_buf *out)
 {
-    const char *origin = rb_document_text(trial, "origin"), *because = rb_document_text(trial, "because");
-    rb_buf_printf(out, "%s%s%s", origin[0] ? origin : "-", because[0] ? ": " : "", because);
+    rb_report_reason_write(rb_document_text(trial, "origin"), rb_document_text(trial, "because"), out);
 }

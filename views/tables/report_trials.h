@@ -15,5 +15,7 @@ int rb_report_parameters(const struct rb_node *report, const struct rb_node *dec
 bool rb_report_has_reasons(const struct rb_node *report);
 // "tpe: 2.4 times as dense among 5 good trials as among 23 others"; "-" where no sampler proposed it.
 void rb_report_trial_reason(const struct rb_node *trial, struct rb_buf *out);
+// The same of its parts, which may be NULL or "". Another program may have written them: one line, without controls.
+void rb_report_reason_write(const char *origin, const char *because, struct rb_buf *out);
 
 #endif
