@@ -8,7 +8,7 @@
 
 // What a draw is for. Part of reproducibility: append, never renumber.
 enum rb_draws_for { RB_FOR_SHIFT = 0, RB_FOR_TURN = 1, RB_FOR_PROPOSAL = 2, RB_FOR_FIT = 3, RB_FOR_KEPT = 4,
-                    RB_FOR_REPLICATE = 5 };
+                    RB_FOR_REPLICATE = 5, RB_FOR_FOREST = 6 };
 
 void rb_draws_init(struct rb_stream *s, uint64_t seed, enum rb_draws_for use, uint32_t index);
 double rb_draws_normal(struct rb_stream *s); // standard normal

@@ -14,7 +14,7 @@ static const struct rb_option options[] = {
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write it there, if there is no such file yet (default: stdout)", 0,
      0},
     {"from", 0, RB_OPT_STRING, false, "TOOL",
-     "determined, katib, ray, sagemaker, vertex or wandb (default: recognised by the keys of the file)", 0, 0},
+     "determined, katib, optuna, ray, sagemaker, vertex or wandb (default: recognised by the keys of the file)", 0, 0},
     {"run", 0, RB_OPT_STRING, false, "COMMAND",
      "the command of a trial, if the file has none or only its tool can run it", 0, 0},
     {"num-trials", 0, RB_OPT_INT, false, "N", "the number of trials, if the file has none", 1, 131072},
@@ -80,7 +80,8 @@ static bool refuse_program(const char *path, struct rb_err *err)
     return !rb_err_set(
         err, RB_E_JOB_TOOL,
         "%s is %s, which is not run: move what one trial does into a script that takes its parameters as options, "
-        "then `rbplan init SCRIPT`; of Ray Tune, the JSON of an experiment can be imported",
+        "then `rbplan init SCRIPT`; of Ray Tune and Optuna, a search that is written as JSON can be imported "
+        "(docs/formats/import.md)",
         path, what);
 }
 
@@ -105,7 +106,7 @@ const struct rb_command rb_plan_import = {
     .name = "rbplan import",
     .usage = "[options] FILE",
     .summary = "Turns a W&B sweep, a Determined or Katib experiment, a SageMaker or Vertex AI tuning "
-               "job, or Ray Tune's JSON into a job.yaml.",
+               "job, or the JSON of an Optuna study or of Ray Tune into a job.yaml.",
     .examples = "  rbplan import sweep.yaml -o job.yaml\n"
                 "  rbplan import sweep.yaml --num-trials 64 --max-resource 50 > job.yaml\n"
                 "  rbplan import experiment.json --from ray --run 'python train.py $RB_ARGS'\n",

@@ -67,7 +67,8 @@ static void draft_without_source(const char *script, struct rb_job_draft *d)
         d, RB_DRAFT_PARAMETERS,
         rb_arena_printf(d->arena, exists ? "examples: what %s takes was not read" : "examples: there is no %s yet",
                         script));
-    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "type", "sha", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "type", "asha", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "sampler", "tpe", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "num_trials", "27", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "max_resource", "27", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "eta", "3", NULL, NULL);

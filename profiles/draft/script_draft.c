@@ -584,7 +584,8 @@ static void draft_scheduler(struct rb_drafting *w, const char *unit)
     const bool steps = w->length && rb_option_role(w->length) == RB_OPTION_STEPS;
     const int64_t first = steps && interval > 0 && interval < length ? interval : length > LONG ? length / 27 : 1;
     const bool stops = !w->resumes && w->s.style != RB_SCRIPT_CONSTANTS;
-    rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "type", stops ? "asha" : "sha", NULL, NULL);
+    rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "type", "asha", NULL, NULL);
+    rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "sampler", "tpe", NULL, NULL);
     if (stops)
         rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "rule", "stop", NULL, NULL);
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "num_trials", "27", NULL, NULL);

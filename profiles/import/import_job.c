@@ -5,11 +5,12 @@
 #include <string.h>
 
 static const struct rb_job_format *const formats[] = {&rb_job_format_determined, &rb_job_format_katib,
-                                                      &rb_job_format_ray,        &rb_job_format_sagemaker,
-                                                      &rb_job_format_vertex,     &rb_job_format_wandb};
+                                                      &rb_job_format_optuna,     &rb_job_format_ray,
+                                                      &rb_job_format_sagemaker,  &rb_job_format_vertex,
+                                                      &rb_job_format_wandb};
 #define N_FORMATS (sizeof formats / sizeof formats[0])
 
-const char *const rb_job_import_names[] = {"determined", "katib", "ray", "sagemaker", "vertex", "wandb", NULL};
+const char *const rb_job_import_names[] = {"determined", "katib", "optuna", "ray", "sagemaker", "vertex", "wandb", NULL};
 
 // --- which format
 
@@ -31,7 +32,7 @@ static bool cannot_tell(const struct rb_node *root, int n, struct rb_err *err)
             rb_buf_printf(&marks, " and `%s`", formats[i]->marks[1]);
     }
     return rb_node_refuse(
-        root, err, RB_E_JOB_TOOL, "%s: %s; give --from determined, katib, ray, sagemaker, vertex or wandb",
+        root, err, RB_E_JOB_TOOL, "%s: %s; give --from determined, katib, optuna, ray, sagemaker, vertex or wandb",
         n == 0 ? "this is not a job of a known tool" : "this may be a job of more than one tool", rb_buf_str(&marks));
 }
 
@@ -47,7 +48,7 @@ static bool choose_format(const struct rb_node *root, const char *from, const st
     }
     if (from && n == 0)
         return rb_err_set(err, RB_E_OPTION_VALUE,
-                          "--from: expected determined, katib, ray, sagemaker, vertex or wandb, got \"%.40s\"", from);
+                          "--from: expected determined, katib, optuna, ray, sagemaker, vertex or wandb, got \"%.40s\"", from);
     return n == 1 || cannot_tell(root, n, err);
 }
 

@@ -311,8 +311,8 @@ bool rb_import_scalar(struct rb_importer *im, const struct rb_node *node, const 
         return true;
     case RB_NODE_MAP:
         return rb_node_refuse(node, err, RB_E_JOB_FOREIGN,
-                              "expected a number, text, true or false, got a map: parameters that depend on "
-                              "each other have no equivalent; give each of them by itself");
+                              "expected a number, text, true or false, got a map: parameters that depend on each "
+                              "other are not carried over; give each of them by itself, then add `if:` in job.yaml");
     case RB_NODE_NULL:
     case RB_NODE_LIST:
         break;

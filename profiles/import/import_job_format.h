@@ -21,8 +21,8 @@ struct rb_job_format {
     bool (*read)(struct rb_importer *im, const struct rb_node *root, struct rb_err *err);
 };
 
-extern const struct rb_job_format rb_job_format_determined, rb_job_format_katib, rb_job_format_ray, rb_job_format_sagemaker,
-    rb_job_format_vertex, rb_job_format_wandb;
+extern const struct rb_job_format rb_job_format_determined, rb_job_format_katib, rb_job_format_optuna, rb_job_format_ray,
+    rb_job_format_sagemaker, rb_job_format_vertex, rb_job_format_wandb;
 
 // --- keys
 

@@ -1,6 +1,7 @@
 // A Katib Experiment (kubeflow.org/v1beta1).
 // Source: github.com/kubeflow/katib, pkg/apis/controller/experiments/v1beta1/experiment_types.go and common_types.go.
 #include "profiles/import/import_job_format.h"
+#include "profiles/import/import_search.h"
 
 #include "base/text/number.h"
 #include "profiles/script/trial_variables.h"
@@ -110,14 +111,15 @@ static bool read_search(struct rb_importer *im, const struct rb_node *spec, stru
     if (strcmp(name, "hyperband") == 0)
         return read_hyperband(im, algorithm, err);
     const bool is_grid = strcmp(name, "grid") == 0;
-    if (!is_grid && strcmp(name, "random") != 0)
-        rb_import_warn(im, RB_DRAFT_SCHEDULER, algorithm, "sampled at random, as there is no %s search here", name);
-    rb_import_set(im, RB_DRAFT_SCHEDULER, "type", is_grid ? "grid" : "random", algorithm);
+    const bool is_pbt = strcmp(name, "pbt") == 0;
+    if (is_pbt)
+        rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "pbt", algorithm);
+    else
+        rb_import_set_type(im, is_grid, stopping, algorithm); // medianstop is the one rule that Katib has
+    if (!is_grid && !is_pbt)
+        rb_import_set_sampler(im, name, algorithm);
     if (!is_grid && !rb_import_set_trials(im, rb_import_given(spec, "maxTrialCount"), spec, err))
         return false;
-    if (stopping)
-        rb_import_warn(im, RB_DRAFT_SCHEDULER, stopping,
-                       "no trial is stopped early; type asha with rule stop does that, with --max-resource N");
     rb_import_set_length(im, 0, "epoch", algorithm);
     return true;
 }

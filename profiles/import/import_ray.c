@@ -6,6 +6,7 @@
 // https://docs.ray.io/en/latest/tune/api/doc/ray.tune.schedulers.AsyncHyperBandScheduler.html and HyperBandScheduler.html
 // (defaults of the schedulers).
 #include "profiles/import/import_job_format.h"
+#include "profiles/import/import_search.h"
 
 #include "base/text/closest.h"
 #include "base/text/number.h"
@@ -381,6 +382,9 @@ static bool read_grid(struct rb_importer *im, const struct rb_node *root, const 
         return rb_node_refuse(samples, err, RB_E_JOB_FOREIGN,
                               "a grid is trained once: give 1, and a parameter such as repeat: {\"grid_search\": "
                               "[1, 2, 3]} to train each of its points more often");
+    const struct rb_node *search = setting(root, "tune_config", "search_alg");
+    if (search)
+        rb_import_warn(im, RB_DRAFT_SCHEDULER, search, "a grid proposes its own points");
     if (scheduler)
         rb_import_warn(im, RB_DRAFT_SCHEDULER, scheduler,
                        "a grid trains each of its points in full; none is stopped early");
@@ -404,16 +408,82 @@ static bool read_random(struct rb_importer *im, const struct rb_node *root, stru
     return read_samples(im, root, err);
 }
 
+// A searcher by its name, as create_searcher takes it, or a map of its class's arguments with the name as `type`. That of
+// Optuna may name a sampler.
+static bool read_search_alg(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
+{
+    static const char why[] = "an option of this search in Ray: see docs/formats/job.md for those here";
+    static const struct rb_key_rule rules[] = {
+        {"metric mode sampler space type", RB_KEY_READ, NULL},
+        {"random_state random_state_seed seed", RB_KEY_IGNORED, NULL},
+        {"bohb_config evaluated_rewards gamma max_concurrent n_initial_points patience points_to_evaluate "
+         "random_search_steps skip_duplicate utility_kwargs verbose",
+         RB_KEY_DROPPED, why},
+        {0},
+    };
+    const struct rb_node *search = setting(root, "tune_config", "search_alg"), *type = search, *sampler = NULL;
+    const char *name;
+    if (!search)
+        return true;
+    if (search->kind == RB_NODE_MAP) {
+        if (!rb_import_keys(im, search, rules, RB_DRAFT_SCHEDULER, err) ||
+            !rb_import_need(search, "type", "give the name of the search", &type, err))
+            return false;
+        sampler = rb_import_given(search, "sampler");
+    }
+    if (!rb_node_string(sampler ? sampler : type, &name, err))
+        return false;
+    rb_import_set_sampler(im, name, search);
+    return true;
+}
+
+// MedianStoppingRule and PopulationBasedTraining, where this build has the like.
+static bool read_other(struct rb_importer *im, const struct rb_node *root, const struct rb_node *s, const char *theirs,
+                       const char *ours, struct rb_err *err)
+{
+    const struct rb_node *grace = rb_import_given(s, "grace_period"), *search = setting(root, "tune_config", "search_alg");
+    const char *unit;
+    int64_t length, first = 1;
+    if (!read_stop(im, root, &length, err) || (grace && !rb_node_int(grace, 1, INT32_MAX, &first, err)) ||
+        !read_unit(rb_import_given(s, "time_attr"), &unit, err))
+        return false;
+    rb_import_set(im, RB_DRAFT_SCHEDULER, "type", ours, s);
+    if (grace)
+        rb_import_set_int(im, RB_DRAFT_SCHEDULER, "min_resource", first, grace);
+    if (search && strcmp(ours, "pbt") == 0)
+        rb_import_warn(im, RB_DRAFT_SCHEDULER, search, "a population has its own search");
+    rb_import_set_length(im, length, unit, root);
+    return read_samples(im, root, err);
+}
+
+static const char *const asha[] = {"asha", "ASHAScheduler", "AsyncHyperBandScheduler", "async_hyperband", "asynchyperband", NULL};
+static const char *const hyperband[] = {"hyperband", "HyperBandScheduler", "hb_bohb", "HyperBandForBOHB", NULL};
+static const char *const median[] = {"median_stopping_rule", "medianstopping", "MedianStoppingRule", NULL};
+static const char *const pbt[] = {"pbt", "PopulationBasedTraining", NULL};
+static const char *const fifo[] = {"fifo", "FIFOScheduler", NULL};
+
+// A scheduler that leaves the choice of configurations to the search.
+static bool read_sampled(struct rb_importer *im, const struct rb_node *root, const struct rb_node *s, const char *type,
+                         struct rb_err *err)
+{
+    if (rb_is_one_of(type, fifo))
+        return read_random(im, root, err);
+    if (rb_is_one_of(type, median))
+        return read_other(im, root, s, type, "median", err);
+    if (rb_is_one_of(type, hyperband))
+        return read_hyperband(im, s, err);
+    return read_asha(im, s, err) && read_samples(im, root, err);
+}
+
 static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, const struct demand *demand,
                            struct rb_err *err)
 {
-    static const char *const asha[] = {
-        "asha", "ASHAScheduler", "AsyncHyperBandScheduler", "async_hyperband", "asynchyperband", NULL};
-    static const char *const hyperband[] = {"hyperband", "HyperBandScheduler", NULL};
-    static const char *const fifo[] = {"fifo", "FIFOScheduler", NULL};
     static const struct rb_key_rule rules[] = {
         {"brackets grace_period max_t metric mode reduction_factor time_attr type", RB_KEY_READ, NULL},
         {"stop_last_trials", RB_KEY_DROPPED, "every trial ends at max_t"},
+        {"burn_in_period custom_explore_fn hard_stop hyperparam_mutations log_config min_samples_required min_time_slice "
+         "perturbation_interval quantile_fraction require_attrs resample_probability synch",
+         RB_KEY_DROPPED, "an option of this scheduler in Ray: see docs/formats/job.md for those here"},
         {0},
     };
     const struct rb_node *s = setting(root, "tune_config", "scheduler"), *type = s;
@@ -424,16 +494,16 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
     if (type && type->kind != RB_NODE_STRING)
         return rb_node_refuse(type, err, RB_E_TEXT_FORM, "expected asha, hyperband or fifo");
     const bool is_fifo = !type || rb_is_one_of(type->text, fifo);
-    if (!is_fifo && !rb_is_one_of(type->text, asha) && !rb_is_one_of(type->text, hyperband))
+    const bool is_known = is_fifo || rb_is_one_of(type->text, asha) || rb_is_one_of(type->text, hyperband) ||
+                          rb_is_one_of(type->text, median) || rb_is_one_of(type->text, pbt);
+    if (!is_known)
         return rb_node_refuse(type, err, RB_E_JOB_FOREIGN,
                               "there is no scheduler \"%.40s\" here; use asha, hyperband or fifo", type->text);
     if (demand->grid)
         return read_grid(im, root, demand, is_fifo ? NULL : s, err);
-    if (is_fifo)
-        return read_random(im, root, err);
-    if (rb_is_one_of(type->text, hyperband))
-        return read_hyperband(im, s, err);
-    return read_asha(im, s, err) && read_samples(im, root, err);
+    if (rb_is_one_of(is_fifo ? "fifo" : type->text, pbt)) // it has its own search
+        return read_other(im, root, s, type->text, "pbt", err);
+    return read_sampled(im, root, is_fifo ? NULL : s, is_fifo ? "fifo" : type->text, err) && read_search_alg(im, root, err);
 }
 
 // --- resources, restarts, checkpoints, time
@@ -510,10 +580,9 @@ static bool read_run_config(struct rb_importer *im, const struct rb_node *root, 
 static bool read_tune_config(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"metric mode num_samples scheduler time_budget_s", RB_KEY_READ, NULL},
+        {"metric mode num_samples scheduler search_alg time_budget_s", RB_KEY_READ, NULL},
         {"reuse_actors trial_dirname_creator trial_name_creator", RB_KEY_IGNORED, NULL},
         {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
-        {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
         {0},
     };
     const struct rb_node *tune = rb_import_given(root, "tune_config"),
@@ -556,11 +625,10 @@ static bool read_experiment(struct rb_importer *im, const struct rb_node *root, 
 {
     static const struct rb_key_rule rules[] = {
         {"entrypoint metric mode name num_samples param_space resources_per_trial run_config scheduler "
-         "stop storage_path time_budget_s tune_config",
+         "search_alg stop storage_path time_budget_s tune_config",
          RB_KEY_READ, NULL},
         {"verbose", RB_KEY_IGNORED, NULL},
         {"max_concurrent_trials", RB_KEY_DROPPED, "the plan decides how many trials train at once"},
-        {"search_alg", RB_KEY_DROPPED, "sampled at random, as there is no such search here"},
         {0},
     };
     const struct rb_node *space;

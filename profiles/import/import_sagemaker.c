@@ -1,6 +1,7 @@
 // A hyperparameter tuning job of SageMaker, as create-hyper-parameter-tuning-job takes it (JSON or YAML).
 // Source: botocore's service model of sagemaker 2017-07-24, shapes CreateHyperParameterTuningJobRequest and below.
 #include "profiles/import/import_job_format.h"
+#include "profiles/import/import_search.h"
 
 #include <string.h>
 
@@ -79,16 +80,13 @@ static bool read_strategy(struct rb_importer *im, const struct rb_node *config, 
         rb_import_set(im, RB_DRAFT_SCHEDULER, "rule", "stop", strategy);
         rb_import_set_int(im, RB_DRAFT_SCHEDULER, "min_resource", first, strategy);
     } else {
-        rb_import_set(im, RB_DRAFT_SCHEDULER, "type", rb_import_is(strategy, "Grid") ? "grid" : "random", strategy);
-        if (rb_import_is(strategy, "Bayesian"))
-            rb_import_warn(im, RB_DRAFT_SCHEDULER, strategy, "sampled at random, as there is no Bayesian search here");
-        else if (!rb_import_is(strategy, "Grid") && !rb_import_is(strategy, "Random"))
+        const bool is_grid = rb_import_is(strategy, "Grid");
+        if (!is_grid && !rb_import_is(strategy, "Bayesian") && !rb_import_is(strategy, "Random"))
             return rb_node_refuse(strategy, err, RB_E_JOB_FOREIGN, "expected Bayesian, Random, Grid or Hyperband");
+        rb_import_set_type(im, is_grid, rb_import_is(stopping, "Auto") ? stopping : NULL, strategy);
+        if (!is_grid)
+            rb_import_set_sampler(im, strategy->text, strategy);
     }
-    if (rb_import_is(stopping, "Auto"))
-        rb_import_warn(
-            im, RB_DRAFT_SCHEDULER, stopping,
-            "no trial is stopped early by the median; type asha with rule stop does the like, with --max-resource N");
     if (!rb_import_is(strategy, "Grid") && !rb_import_set_trials(im, most, config, err))
         return false;
     rb_import_set_length(im, length, "epoch", strategy);

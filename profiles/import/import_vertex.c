@@ -1,6 +1,7 @@
 // A HyperparameterTuningJob of Vertex AI, as its REST API takes it (JSON or YAML).
 // Source: google/cloud/aiplatform/v1/hyperparameter_tuning_job.proto, study.proto and custom_job.proto of googleapis.
 #include "profiles/import/import_job_format.h"
+#include "profiles/import/import_search.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@ static bool read_parameter(struct rb_importer *im, const struct rb_node *node, s
         {"categoricalValueSpec discreteValueSpec doubleValueSpec integerValueSpec parameterId scaleType", RB_KEY_READ,
          NULL},
         {"conditionalParameterSpecs", RB_KEY_REFUSED,
-         "parameters that depend on each other have no equivalent: give each by itself"},
+         "parameters that depend on each other are not carried over: give each by itself, then add `if:` in job.yaml"},
         {0},
     };
     const struct rb_node *id, *spec, *values, *scale = rb_import_given(node, "scaleType");
@@ -57,11 +58,11 @@ static bool read_algorithm(struct rb_importer *im, const struct rb_node *root, c
                            struct rb_err *err)
 {
     const struct rb_node *algorithm = rb_import_given(study, "algorithm");
+    const struct rb_node *median = rb_import_given(study, "medianAutomatedStoppingSpec");
     const bool is_grid = rb_import_is(algorithm, "GRID_SEARCH");
-    if (!is_grid && !rb_import_is(algorithm, "RANDOM_SEARCH"))
-        rb_import_warn(im, RB_DRAFT_SCHEDULER, algorithm ? algorithm : study,
-                       "sampled at random, as there is no Bayesian search here");
-    rb_import_set(im, RB_DRAFT_SCHEDULER, "type", is_grid ? "grid" : "random", study);
+    rb_import_set_type(im, is_grid, median, study);
+    if (!is_grid) // without a name Vertex optimises with Gaussian processes
+        rb_import_set_sampler(im, rb_import_is(algorithm, "RANDOM_SEARCH") ? "random" : "bayesian", algorithm ? algorithm : study);
     if (!is_grid && !rb_import_set_trials(im, rb_import_given(root, "maxTrialCount"), root, err))
         return false;
     rb_import_set_length(im, 0, "epoch", study);
@@ -73,9 +74,9 @@ static bool read_study(struct rb_importer *im, const struct rb_node *root, struc
     static const char stopping[] =
         "no trial is stopped early; type asha with rule stop does that, with --max-resource N";
     static const struct rb_key_rule rules[] = {
-        {"algorithm metrics parameters", RB_KEY_READ, NULL},
+        {"algorithm medianAutomatedStoppingSpec metrics parameters", RB_KEY_READ, NULL},
         {"measurementSelectionType observationNoise", RB_KEY_IGNORED, NULL},
-        {"convexAutomatedStoppingSpec decayCurveStoppingSpec medianAutomatedStoppingSpec", RB_KEY_DROPPED, stopping},
+        {"convexAutomatedStoppingSpec decayCurveStoppingSpec", RB_KEY_DROPPED, stopping},
         {"studyStoppingConfig", RB_KEY_DROPPED,
          "the search ends after its trials, at its deadline, or at metric.target"},
         {0},

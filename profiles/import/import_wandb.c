@@ -3,6 +3,7 @@
 // https://docs.wandb.ai/models/sweeps/define-sweep-configuration (nested parameters); how hyperband's brackets are counted:
 // github.com/wandb/sweeps, src/sweeps/hyperband_stopping.py.
 #include "profiles/import/import_job_format.h"
+#include "profiles/import/import_search.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -247,8 +248,6 @@ static bool read_search(struct rb_importer *im, const struct rb_node *root, stru
         !rb_node_choice(method, methods, 3, &choice, err) ||
         (early && !rb_import_keys(im, early, rules, RB_DRAFT_SCHEDULER, err)))
         return false;
-    if (choice == 0)
-        rb_import_warn(im, RB_DRAFT_SCHEDULER, method, "bayes: sampled at random, as there is no Bayesian search here");
     if (choice == 1) {
         if (early)
             rb_import_warn(im, RB_DRAFT_SCHEDULER, early,
@@ -258,6 +257,7 @@ static bool read_search(struct rb_importer *im, const struct rb_node *root, stru
         return !(cap || im->options->num_trials) || rb_import_set_trials(im, cap, method, err);
     }
     rb_import_set(im, RB_DRAFT_SCHEDULER, "type", early ? "asha" : "random", early ? early : method);
+    rb_import_set_sampler(im, methods[choice], method);
     if (!rb_import_set_trials(im, cap, method, err))
         return false;
     if (early)

@@ -2,6 +2,7 @@
 """The page of a real run in a real browser: what it says is what its report says, and it keeps to itself.
 Usage: run_page.py BUILD_ROOT"""
 import json
+import math
 import os
 import subprocess
 import sys
@@ -147,6 +148,21 @@ def check_charts(b, document):
     assert actual == [document["report"]["time_us"]["actual"] / 1000], actual
 
 
+def check_parameters(b, document):
+    """Lines and dots lie where the values are; of nine trials no importance is told."""
+    trials, law = document["report"]["trials"], document["plan"]["job"]["config"]["parameters"]["lr"]
+    span = math.log(law["max"] / law["min"])
+    expected = sorted(math.log(t["params"]["lr"] / law["min"]) / span for t in trials)
+    lines = [d["value"] for s in chart(b, "run-parallel") for d in s["data"] if d["value"][0] is not None]
+    assert len(lines) == 4 * len(trials), lines  # lr, odd, epoch, val_acc
+    dots = [d["value"][0] for s in chart(b, "run-slices") for d in s["data"] if "; lr: " in d["name"]]
+    for drawn in (sorted(y for x, y in lines if x == 0), sorted(dots)):
+        assert len(drawn) == len(expected) and all(abs(a - e) < 1e-9 for a, e in zip(drawn, expected)), drawn
+    words = b.js("return document.getElementById('parameters').textContent")
+    assert document["importance"]["state"] == "few" and "there are 9 at one epoch, and 16 are needed" in words, words
+    assert not b.js("return document.querySelector('[data-chart=run-importance]')")
+
+
 def check_looks(b):
     for theme in ("light", "dark"):
         b.emulate(prefers_color_scheme=theme)
@@ -168,6 +184,7 @@ def main(b):
         assert document["report"] == report
         check_words(b, report)
         check_charts(b, document)
+        check_parameters(b, document)
         check_facts(b, report)
         check_node_time(b, report, document)
         check_command(b, report)

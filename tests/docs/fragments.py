@@ -80,7 +80,7 @@ RULES = {
     "docs/howto/trackers.md": [job_part],
     "docs/formats/mock.md": [cloud, cloud_part],
     "docs/formats/chaos.md": [chaos],
-    "docs/formats/import.md": [imported],
+    "docs/formats/import.md": [imported, imported],
     "docs/formats/search.md": [job],
 }
 

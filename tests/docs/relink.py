@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 BUILD, ROOT = os.environ["RB_DOCS_BUILD"], os.environ["RB_DOCS_ROOT"]
-FOLDERS = ("base", "profiles", "engine", "simulator", "planner", "providers", "executor", "views", "library", "commands")
+FOLDERS = ("base", "profiles", "engine", "samplers", "simulator", "planner", "providers", "executor", "views", "library", "commands")
 
 
 def differing():

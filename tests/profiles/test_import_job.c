@@ -3,8 +3,10 @@
 #include "tests/base/check.h"
 
 #include "base/file.h"
+#include "base/text/closest.h"
 #include "profiles/import/import_job.h"
 #include "profiles/job/job_draft.h"
+#include "profiles/job/job_names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -56,8 +58,11 @@ static const struct {
     {"determined-asha.yaml", "determined", {0}},
     {"determined-grid.yaml", "determined", {0}},
     {"determined-stopping.yaml", "determined", {0}},
+    {"katib-bayes.yaml", "katib", {0}},
     {"katib-random.yaml", "katib", {0}},
+    {"optuna-hyperband.json", "optuna", {0}},
     {"ray-asha.json", "ray", {0}},
+    {"ray-bohb.json", "ray", {0}},
     {"ray-grid.json", "ray", {0}},
     {"ray-hyperband.json", "ray", {.run = "python train.py $RB_ARGS"}},
     {"wandb-bayes.yaml", "wandb", {0}},
@@ -167,7 +172,15 @@ static void no_key_is_lost(void **state)
                                        "displayName",
                                        "maxTrialCount",
                                        "studySpec",
-                                       "trialJobSpec"}; // Vertex AI
+                                       "trialJobSpec", // Vertex AI
+                                       "direction",
+                                       "metric_names",
+                                       "n_trials",
+                                       "pruner",
+                                       "sampler",
+                                       "search_space",
+                                       "study_name",
+                                       "timeout"}; // Optuna
     (void)state;
     for (int i = 0; i < (int)N_OF(corpus); i++) {
         struct imported made;
@@ -292,6 +305,108 @@ static void first_rungs_are_those_of_the_tool(void **state)
     }
 }
 
+#define KATIB(algorithm) \
+    "apiVersion: kubeflow.org/v1beta1\nkind: Experiment\nspec:\n" \
+    "  objective: {type: minimize, objectiveMetricName: a}\n  maxTrialCount: 9\n  algorithm: {algorithmName: " algorithm "}\n"
+#define TUNE(rest) "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"num_samples\": 9, " rest "}"
+#define OPTUNA(rest) \
+    "{\"search_space\": {}, \"metric_names\": [\"a\"], \"n_trials\": 9, " rest "}"
+#define SAGEMAKER(strategy) \
+    "{\"HyperParameterTuningJobConfig\": {\"Strategy\": \"" strategy "\", \"ResourceLimits\": {\"MaxNumberOfTrainingJobs\": 9}, " \
+    "\"HyperParameterTuningJobObjective\": {\"MetricName\": \"a\", \"Type\": \"Minimize\"}}, \"TrainingJobDefinition\": {}}"
+#define VERTEX(rest) \
+    "{\"maxTrialCount\": 9, \"studySpec\": {" rest "\"metrics\": [{\"metricId\": \"a\", \"goal\": \"MINIMIZE\"}]}}"
+
+// A search that exists here comes without a warning of it; of any other a warning says what takes its place.
+static void searches_become_ours(void **state)
+{
+    static const struct {
+        const char *name, *text, *type, *sampler, *warning; // NULL: no sampler; no warning of the scheduler
+    } cases[] = {
+        {"a.yaml", "method: bayes\nmetric: {name: a}\nparameters: {x: {value: 1}}\nrun_cap: 9\n", "random", "gp", NULL},
+        {"a.yaml", WANDB("x: {value: 1}"), "random", NULL, NULL},
+        {"a.yaml", KATIB("random"), "random", NULL, NULL},
+        {"a.yaml", KATIB("tpe"), "random", "tpe", NULL},
+        {"a.yaml", KATIB("multivariate-tpe"), "random", "tpe", NULL},
+        {"a.yaml", KATIB("bayesianoptimization"), "random", "gp", NULL},
+        {"a.yaml", KATIB("sobol"), "random", "sobol", NULL},
+        {"a.yaml", KATIB("cmaes"), "random", "tpe", "there is no CMA-ES here: tpe takes its place"},
+        {"a.yaml", KATIB("grid"), "grid", NULL, NULL},
+        {"a.yaml", KATIB("hyperband"), "hyperband", NULL, NULL},
+        {"a.json", TUNE("\"search_alg\": \"HyperOptSearch\""), "random", "tpe", NULL},
+        {"a.json", TUNE("\"search_alg\": \"hyperopt\", \"scheduler\": \"ASHAScheduler\""), "asha", "tpe", NULL},
+        {"a.json", TUNE("\"search_alg\": {\"type\": \"OptunaSearch\", \"metric\": \"a\"}"), "random", "tpe", NULL},
+        {"a.json", TUNE("\"search_alg\": {\"type\": \"optuna\", \"sampler\": \"QMCSampler\"}"), "random", "sobol", NULL},
+        {"a.json", TUNE("\"search_alg\": \"BayesOptSearch\""), "random", "gp", NULL},
+        {"a.json", TUNE("\"search_alg\": \"bohb\", \"scheduler\": \"hb_bohb\""), "hyperband", "bohb",
+         "brackets determine the number of trials"},
+        {"a.json", TUNE("\"search_alg\": \"BasicVariantGenerator\""), "random", NULL, NULL},
+        {"a.json", TUNE("\"search_alg\": \"nevergrad\""), "random", "tpe", "there is no search nevergrad here"},
+        {"a.json", TUNE("\"search_alg\": {\"type\": \"hyperopt\", \"gamma\": 0.2}"), "random", "tpe", "an option of this search"},
+        {"a.json", OPTUNA("\"direction\": \"minimize\""), "random", "tpe", NULL},
+        {"a.json", OPTUNA("\"sampler\": \"GPSampler\""), "random", "gp", NULL},
+        {"a.json", OPTUNA("\"sampler\": \"RandomSampler\""), "random", NULL, NULL},
+        {"a.json", OPTUNA("\"sampler\": \"QMCSampler\""), "random", "sobol", NULL},
+        {"a.json", OPTUNA("\"sampler\": \"CmaEsSampler\""), "random", "tpe", "there is no CMA-ES here"},
+        {"a.json", OPTUNA("\"sampler\": \"NSGAIISampler\""), "random", "tpe", "there is no search NSGAIISampler here"},
+        {"a.json", OPTUNA("\"pruner\": \"NopPruner\""), "random", "tpe", NULL},
+        {"a.json", OPTUNA("\"pruner\": \"PatientPruner\""), "random", "tpe", "there is no PatientPruner here"},
+        {"a.json", OPTUNA("\"pruner\": {\"type\": \"SuccessiveHalvingPruner\", \"reduction_factor\": 3}"), "asha", "tpe", NULL},
+        {"a.json", SAGEMAKER("Bayesian"), "random", "gp", NULL},
+        {"a.json", SAGEMAKER("Random"), "random", NULL, NULL},
+        {"a.json", VERTEX(""), "random", "gp", NULL},
+        {"a.json", VERTEX("\"algorithm\": \"RANDOM_SEARCH\", "), "random", NULL, NULL},
+    };
+    const struct rb_job_import_options given = {.run = "sh t.sh", .max_resource = 27};
+    (void)state;
+    for (int i = 0; i < (int)N_OF(cases); i++) {
+        struct imported made;
+        struct rb_err err = {0};
+        if (!read_named(cases[i].name, cases[i].text, &given, &made, &err))
+            fail_msg("case %d: %d:%d: %s: %s", i, err.line, err.column, err.key, err.message);
+        const char *sampler = made.im.job.scheduler.sampler.type;
+        bool warned = false;
+        for (int k = 0; k < made.im.n_warnings; k++)
+            warned = warned || (cases[i].warning && strstr(made.im.warnings[k].text, cases[i].warning));
+        if (strcmp(made.im.job.scheduler.type, cases[i].type) != 0 || !sampler != !cases[i].sampler ||
+            (sampler && strcmp(sampler, cases[i].sampler) != 0) || warned != (cases[i].warning != NULL))
+            fail_msg("case %d: %s\n%s", i, cases[i].text, made.im.text);
+        if (!cases[i].warning && strstr(made.im.text, "takes its place"))
+            fail_msg("case %d warns: %s", i, made.im.text);
+        finish(&made);
+    }
+}
+
+// Rules that stop by the median, and populations, come over where this build has them.
+static void schedulers_that_exist_come_over(void **state)
+{
+    static const struct {
+        const char *ours, *name, *text;
+    } cases[] = {
+        {"median", "a.json", TUNE("\"search_alg\": \"hyperopt\", \"scheduler\": \"MedianStoppingRule\"")},
+        {"pbt", "a.json", TUNE("\"scheduler\": {\"type\": \"PopulationBasedTraining\"}")},
+        {"median", "a.json", OPTUNA("\"pruner\": \"MedianPruner\"")},
+        {"median", "a.yaml", KATIB("random") "  earlyStopping: {algorithmName: medianstop}\n"},
+        {"median", "a.json", VERTEX("\"medianAutomatedStoppingSpec\": {}, ")},
+        {"pbt", "a.yaml", KATIB("pbt")},
+    };
+    const struct rb_job_import_options given = {.run = "sh t.sh", .max_resource = 27};
+    (void)state;
+    for (int i = 0; i < (int)N_OF(cases); i++) {
+        struct imported made;
+        struct rb_err err = {0};
+        const bool exists = rb_is_one_of(cases[i].ours, rb_tuner_names);
+        if (!read_named(cases[i].name, cases[i].text, &given, &made, &err)) {
+            if (exists || !strstr(err.message, "there is no scheduler"))
+                fail_msg("case %d: %s: %s", i, err.key, err.message);
+            continue;
+        }
+        assert_string_equal(made.im.job.scheduler.type, exists ? cases[i].ours : "random");
+        assert_true(exists || made.im.n_warnings > 0);
+        finish(&made);
+    }
+}
+
 static void options_say_what_the_file_does_not(void **state)
 {
     const struct rb_job_import_options given = {.run = "sh -c 'exit 0'", .num_trials = 7, .max_resource = 12};
@@ -321,7 +436,7 @@ static void errors_name_the_place_and_what_to_do(void **state)
         {"a.yaml", NULL, "lr: 1\n", 1, "", "a W&B sweep has `method` and `parameters`; give --from"},
         {"a.yaml", NULL, "searcher: {}\nparam_space: {}\n", 1, "", "more than one tool"},
         {"a.yaml", "keras", "searcher: {}\n", 0, "",
-         "--from: expected determined, katib, ray, sagemaker, vertex or wandb"},
+         "--from: expected determined, katib, optuna, ray, sagemaker, vertex or wandb"},
         {"a.yaml", "ray", WANDB("x: {value: 1}"), 1, "program", "unknown key"},
         {"a.yaml", NULL, WANDB("x: {value: 1}") "run_kap: 4\n", 6, "run_kap", "did you mean \"run_cap\"?"},
         {"a.yaml", NULL, WANDB("x: {distribution: beta, a: 1}"), 5, "parameters.x.a", "unknown key"},
@@ -380,11 +495,16 @@ static void errors_name_the_place_and_what_to_do(void **state)
         {"a.json", NULL,
          "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"tune_config\": {\"mode\": \"max\"}}", 1,
          "tune_config.mode", "keep one of the two"},
-        {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"scheduler\": \"pbt\"}", 1,
-         "scheduler", "there is no scheduler \"pbt\""},
+        {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"scheduler\": \"pb2\"}", 1,
+         "scheduler", "there is no scheduler \"pb2\""},
         {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"num_samples\": -1}", 1, "",
          "--num-trials"},
         {"a.json", NULL, "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\"}", 1, "", "--run COMMAND"},
+        {"a.json", NULL, "{\"search_space\": {\"x\": {\"name\": \"F\", \"attributes\": {}}}}", 1, "search_space.x.name",
+         "use FloatDistribution"},
+        {"a.json", NULL, "{\"search_space\": {}, \"directions\": [\"minimize\", \"maximize\"]}", 1, "directions", "one metric"},
+        {"a.json", NULL, "{\"search_space\": {}, \"pruner\": \"SuccessiveHalvingPruner\"}", 1, "pruner", "--max-resource N"},
+        {"a.json", NULL, "{\"search_space\": {}, \"n_trials\": 9}", 1, "", "an objective is Python code: give --run COMMAND"},
         {"a.json", NULL,
          "{\"param_space\": {}, \"metric\": \"a\", \"mode\": \"min\", \"scheduler\": {\"type\": \"asha\", "
          "\"time_attr\": "
@@ -451,6 +571,8 @@ int main(void)
         cmocka_unit_test(secrets_are_never_copied),
         cmocka_unit_test(laws_are_carried_over),
         cmocka_unit_test(first_rungs_are_those_of_the_tool),
+        cmocka_unit_test(searches_become_ours),
+        cmocka_unit_test(schedulers_that_exist_come_over),
         cmocka_unit_test(options_say_what_the_file_does_not),
         cmocka_unit_test(errors_name_the_place_and_what_to_do),
         cmocka_unit_test(texts_read_back_as_they_were),

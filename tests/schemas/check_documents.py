@@ -30,7 +30,7 @@ EXAMPLES = ("bert", "resnet50-cifar10", "resnet50-imagenet")
 JOB = """name: tiny
 metric: {name: loss, goal: minimize}
 parameters: {lr: {min: 0.1, max: 0.9}, opt: {values: [sgd, adam]}}
-scheduler: {type: sha, num_trials: 3, max_resource: 3}
+scheduler: {type: sha, num_trials: 3, max_resource: 3, sampler: tpe}
 trial: {gpus: {min: 1, max: 2, sizes: [1, 2]}}
 run: |
   i=$RB_RESOURCE_START

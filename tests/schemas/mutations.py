@@ -8,8 +8,10 @@ OPEN = {"params", "parameters", "envs", "images", "image_id", "tags", "changes"}
 LENIENT = {"config"}
 # What may be missing where: in a plan, and in a profile wherever it stands.
 PLAN_OPTIONAL = {"deadline_at", "disks"}
-# Of events.jsonl: what journals of older versions, and failures that are compared with none, lack.
-EVENT_OPTIONAL = {"rules", "signature", "said"}
+# Of events.jsonl: what journals of older versions, failures that are compared with none, and suggestions of nothing lack.
+EVENT_OPTIONAL = {"rules", "signature", "said", "values", "because"}
+# Of a trial in a report: what it lacks without a sampler.
+TRIAL_OPTIONAL = {"origin", "because"}
 PLAN_AT = {"plan": (), "plan-page": ("plan",), "run-page": ("plan",)}
 PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning", "resumes", "exact", "measured"},
                     ("startup_s",): {"relative_error"}, ("checkpoint_s",): {"relative_error"},
@@ -49,6 +51,8 @@ def profile_shape(kind, shape):
 def may_be_missing(kind, shape, key):
     if kind == "event" and shape == () and key in EVENT_OPTIONAL:
         return True
+    if shape[-2:] == ("trials", "*") and key in TRIAL_OPTIONAL:
+        return True
     within = profile_shape(kind, shape)
     if within is None:
         return kind in PLAN_AT and shape == PLAN_AT[kind] and key in PLAN_OPTIONAL
@@ -59,7 +63,8 @@ def mutations(document, kind):
     """(what was done, spoilt document)"""
     seen = set()
     for path, shape, value in places(document):
-        if shape in seen or OPEN & set(shape) or LENIENT & set(shape[:-1]):
+        is_open = OPEN & set(shape) or (kind == "event" and "values" in shape)
+        if shape in seen or is_open or LENIENT & set(shape[:-1]):
             continue
         seen.add(shape)
         where = ".".join(map(str, shape)) or "the document"

@@ -65,6 +65,24 @@ static void an_empty_report_has_headers_alone(void **state)
     rb_doc_finish(&doc);
 }
 
+// The second trial has what the first has not.
+static void parameters_that_do_not_apply_are_empty_and_reasons_last(void **state)
+{
+    struct rb_doc doc;
+    struct rb_buf out = RB_BUF_INIT;
+    (void)state;
+    parse("{\"format\":\"rb-report/1\",\"trials\":[{\"trial\":0,\"params\":{\"kind\":\"a\",\"lr\":1.5},\"origin\":\"start\"},"
+          "{\"trial\":1,\"params\":{\"kind\":\"b\",\"depth\":3},\"origin\":\"tpe\",\"because\":\"-x, y\"}]}",
+          &doc);
+    assert_true(rb_report_csv_write(doc.root, "trials", &out, NULL));
+    assert_string_equal(rb_buf_str(&out),
+                        "trial,state,resource,metric,restarts,params.kind,params.lr,params.depth,origin,because\r\n"
+                        "0,,,,,\"a\",1.5,,\"start\",\r\n"
+                        "1,,,,,\"b\",,3,\"tpe\",\"'-x, y\"\r\n");
+    rb_buf_finish(&out);
+    rb_doc_finish(&doc);
+}
+
 static void what_is_no_table_or_no_report_is_refused(void **state)
 {
     struct rb_doc doc;
@@ -87,6 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table_is_written_whole),
         cmocka_unit_test(an_empty_report_has_headers_alone),
+        cmocka_unit_test(parameters_that_do_not_apply_are_empty_and_reasons_last),
         cmocka_unit_test(what_is_no_table_or_no_report_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void report_of(const char *predicted, const char *actual, const char *by,
                       "0") "},"
                            "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":9,\"gpus_per_trial\":1,\"nodes\":1,"
                            "\"start_us\":0,\"end_us\":9000000,\"predicted_time_us\":null,\"predicted_cost_uusd\":null,"
-                           "\"cost_uusd\":%s}],\"trials\":[],\"nodes\":[],\"leak_check\":null}",
+                           "\"cost_uusd\":%s}],\"trials\":[{\"trial\":2,\"origin\":\"start\"},{\"trial\":3,\"origin\":\"optuna\",\"because\":\"as\\u001b[2J\\ndense\"}],\"nodes\":[],\"leak_check\":null}",
                   predicted, actual, by, actual);
     if (!rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, &err) ||
         !rb_report_table_write(doc.root, &(struct rb_text_style){0}, out, &err))
@@ -48,6 +48,7 @@ static void dollars_where_there_are_any(void **state)
     assert_non_null(strstr(text, "the 60 s minimum           $0.0050   5 %"));
     assert_null(strstr(text, "GPU time"));
     assert_non_null(strstr(text, "\n  as a command: python train.py --lr=0.139\n"));
+    assert_non_null(strstr(text, "\n  suggested by optuna: as?[2J?dense\n")); // another program wrote it
 }
 
 static void time_where_nothing_has_a_price(void **state)

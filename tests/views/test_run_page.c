@@ -18,6 +18,9 @@ static const char report_head[] =
     "{\"format\":\"rb-run-page/1\",\"report\":{\"format\":\"rb-report/1\",\"run\":\"r-1\",\"plan_sha256\":\"\",";
 static const char plan[] =
     "\"plan\":{\"job\":{\"config\":{\"metric\":{\"name\":\"" EVIL "\",\"goal\":\"minimize\"},"
+    "\"parameters\":{\"" EVIL "\":{\"values\":[\"a\\\"b\",\"</td>\",1.5]},\"seed\":7,"
+    "\"lr\":{\"distribution\":\"log_uniform\",\"min\":1e-05,\"max\":1.0},"
+    "\"depth\":{\"distribution\":\"normal\",\"mu\":0,\"sigma\":1,\"if\":{\"" EVIL "\":[1.5]}}},"
     "\"scheduler\":{\"unit\":\"epoch\",\"eta\":3}}},\"prices\":[{\"uusd_per_hour\":1000000}],"
     "\"stages\":[{\"stage\":0,\"resource_end\":1,\"nodes\":[{\"count\":1}],\"time_us\":{\"mean\":5000000}},"
     "{\"stage\":1,\"resource_end\":9,\"nodes\":[{\"count\":1}],\"time_us\":{\"mean\":9000000}}]},\"progress\":null,";
@@ -54,12 +57,12 @@ static char *full(const char *outcome)
                                      "\"end_us\":null,\"predicted_time_us\":9000000,\"predicted_cost_uusd\":50000,"
                                      "\"cost_uusd\":40000}],"
                                      "\"trials\":[{\"trial\":0,\"state\":\"stopped\",\"resource\":1,\"metric\":0.5,"
-                                     "\"params\":{\"" EVIL "\":\"a\\\"b\"},"
-                                     "\"restarts\":0},"
+                                     "\"params\":{\"" EVIL "\":\"a\\\"b\",\"seed\":7,\"lr\":0.5},"
+                                     "\"restarts\":0,\"origin\":\"start\",\"because\":\"" EVIL "\"},"
                                      "{\"trial\":1,\"state\":\"completed\",\"resource\":9,\"metric\":0.25,\"params\":{"
-                                     "\"" EVIL "\":\"</td>\"},\"restarts\":1},"
+                                     "\"" EVIL "\":\"</td>\",\"seed\":7,\"lr\":0.003},\"restarts\":1,\"origin\":\"tpe\"},"
                                      "{\"trial\":2,\"state\":\"failed\",\"resource\":0,\"metric\":null,\"params\":{"
-                                     "\"" EVIL "\":1.5},\"restarts\":3}],"
+                                     "\"" EVIL "\":1.5,\"seed\":7,\"lr\":0.25,\"depth\":-2.5},\"restarts\":3}],"
                                      "\"nodes\":[{\"id\":\"i-<b>1\",\"infra\":\"mock/"
                                      "x\",\"instance_type\":\"g5<i>\",\"market\":\"spot\",\"state\":\"gone\"}],"
                                      "\"leak_check\":{\"at_us\":21000000,\"instances_left\":null},\"replans\":[],"
@@ -87,7 +90,10 @@ static char *full(const char *outcome)
         "\"marks\":[{\"at_us\":15000001,\"kind\":\"replan\",\"reason\":null,\"stage\":1}],"
         "\"gpus\":{\"columns\":[\"at_us\",\"owned\",\"used\",\"uusd_per_hour\"],\"rows\":[[1000000,4,0,1000000],"
         "[2000000,4,1,1000000],[15000000,0,0,0]]},"
-        "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[[0,0],[20000000,100000]]}}}");
+        "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[[0,0],[20000000,100000]]}},"
+        "\"importance\":{\"state\":\"known\",\"resource\":1,\"n_results\":27,\"least\":16,\"r2\":0.85,\"parameters\":["
+        "{\"name\":\"" EVIL "\",\"share\":0.125,\"sd\":0.03},{\"name\":\"lr\",\"share\":0.5,\"sd\":0.0625},"
+        "{\"name\":\"depth\",\"share\":0.0,\"sd\":0.0}],\"together\":0.375,\"together_sd\":0.04}}");
     return rb_xstrdup(rb_buf_str(&b));
 }
 
@@ -107,7 +113,9 @@ static char *empty(void)
         &b, "\"history\":{\"now_us\":0,\"limits\":{\"deadline_us\":null,\"budget_uusd\":null},\"nodes\":[],"
             "\"starts\":[],\"reports\":{\"columns\":[\"at_us\",\"resource\",\"metric\"],\"trials\":[]},\"marks\":[],"
             "\"gpus\":{\"columns\":[\"at_us\",\"owned\",\"used\",\"uusd_per_hour\"],\"rows\":[]},"
-            "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[]}}}");
+            "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[]}},\"importance\":{\"state\":\"few\","
+            "\"resource\":null,\"n_results\":0,\"least\":16,\"r2\":null,\"parameters\":[],\"together\":null,"
+            "\"together_sd\":null}}");
     return rb_xstrdup(rb_buf_str(&b));
 }
 
@@ -174,6 +182,52 @@ static void the_words_say_what_the_report_says(void **state)
     assert_true(best && best < other && other < failed); // by rank, the one that never reported last
 }
 
+// The most important first, what does not apply as a dash, and why a trial has its configuration.
+static void parameters_are_shown_with_what_they_explain(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("complete");
+    page_of(document, false, &page);
+    const char *part = strstr(rb_buf_str(&page), "<section id=\"parameters\""), *end = strstr(part, "</section>");
+    const char *lr = strstr(part, ">lr</th>"), *other = strstr(part, "alert(1)&lt;/script&gt;</th>"),
+               *depth = strstr(part, ">depth</th>"), *rest = strstr(part, ">several together</th>");
+    assert_non_null(strstr(part, "ranks of 27 results at epoch 1"));
+    assert_true(lr && lr < other && other < depth && depth < rest && rest < end);
+    assert_memory_equal(strstr(lr, "<td"), "<td class=\"number\">50.0 %</td><td class=\"number\">6.2 %</td>", 58);
+    const char *trials = strstr(end, "<section id=\"trials\""), *first = strstr(trials, "<tbody>");
+    assert_non_null(strstr(trials, ">depth</th><th scope=\"col\">suggested because</th></tr>"));
+    assert_non_null(strstr(first, ">0.003</td><td class=\"number\">-</td><td>tpe</td></tr>"));
+    assert_non_null(strstr(first, "<td>start: &lt;script&gt;"));
+    assert_non_null(strstr(first, ">0.25</td><td class=\"number\">-2.5</td><td>-</td></tr>"));
+}
+
+// Numbers come from enough results only.
+static void too_few_results_explain_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *importance, *words;
+    } rows[] = {
+        {"few\",\"resource\":1,\"n_results\":5,\"least\":16,\"r2\":null", "there are 5 at one epoch, and 16 are needed."},
+        {"unseen\",\"resource\":9,\"n_results\":20,\"least\":16,\"r2\":-0.25",
+         "a random forest on 20 results at epoch 9 does not predict those that it has not seen (R\u00b2 -0.25)."},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT, document = RB_BUF_INIT;
+        RB_AUTO(rb_auto_free) char *known = full("complete");
+        char *from = strstr(known, "\"importance\"");
+        assert_non_null(from);
+        *from = '\0';
+        rb_buf_printf(&document, "%s\"importance\":{\"state\":\"%s,\"parameters\":[],\"together\":null,\"together_sd\":null}}",
+                      known, rows[i].importance);
+        page_of(rb_buf_str(&document), false, &page);
+        assert_non_null(strstr(rb_buf_str(&page), rows[i].words));
+        assert_null(strstr(rb_buf_str(&page), "<figure class=\"chart\" data-chart=\"run-importance\""));
+        assert_null(strstr(rb_buf_str(&page), "several together</th>"));
+    }
+}
+
 static void a_node_that_lives_has_not_ended_yet(void **state)
 {
     (void)state;
@@ -207,7 +261,8 @@ static void what_is_not_known_is_not_zero(void **state)
 static void a_live_page_has_all_its_figures_and_its_words_apart(void **state)
 {
     (void)state;
-    static const char *const charts[] = {"run-gantt", "run-usage", "run-learning", "run-money", "run-spent"};
+    static const char *const charts[] = {"run-gantt",      "run-usage",  "run-learning", "run-parallel",
+                                         "run-importance", "run-slices", "run-money",    "run-spent"};
     RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT, data = RB_BUF_INIT;
     RB_AUTO(rb_auto_free) char *document = empty();
     struct rb_err err = {0};
@@ -261,8 +316,8 @@ static void what_failed_is_red(void **state)
 static void every_chart_is_drawn_in_every_state(void **state)
 {
     (void)state;
-    static const char *const charts[] = {"run-gantt", "run-usage", "run-learning",
-                                         "run-money", "run-spent", "run-outcome"};
+    static const char *const charts[] = {"run-gantt",  "run-usage", "run-learning", "run-parallel", "run-importance",
+                                         "run-slices", "run-money", "run-spent",    "run-outcome"};
     char *documents[] = {full("complete"), full("running"), full("stopped: capacity"), empty()};
     for (size_t d = 0; d < sizeof documents / sizeof *documents; d++) {
         // One is enough of what takes a while to start; all of the first and of the last.
@@ -389,6 +444,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_parameters_are_never_markup),
         cmocka_unit_test(the_words_say_what_the_report_says),
+        cmocka_unit_test(parameters_are_shown_with_what_they_explain),
+        cmocka_unit_test(too_few_results_explain_nothing),
         cmocka_unit_test(a_node_that_lives_has_not_ended_yet),
         cmocka_unit_test(what_is_not_known_is_not_zero),
         cmocka_unit_test(a_live_page_has_all_its_figures_and_its_words_apart),

@@ -103,6 +103,37 @@ static void a_screen_of_24_by_80(void **state)
     finish(&s);
 }
 
+// A sampler proposed trial 0, and another program why; trial 1 waits for its configuration.
+static void why_a_trial_has_its_configuration_comes_last(void **state)
+{
+    (void)state;
+    static const struct rb_param param = {.name = "lr", .kind = RB_PARAM_UNIFORM, .min = 0, .max = 1};
+    struct rb_named_value lr = {"lr", {.kind = RB_VALUE_FLOAT, .number = 0.5}};
+    struct scene s = {0};
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_err err;
+    make(&s);
+    rb_engine_destroy(s.engine);
+    s.p.job.space = (struct rb_space){&param, 1};
+    s.p.job.scheduler.sampler.type = "tpe";
+    assert_true(rb_engine_create(&s.p.plan, &s.engine, &err));
+    s.screen.engine = s.engine;
+    step(&s, (struct rb_event){.kind = RB_EVENT_START});
+    step(&s, (struct rb_event){.kind = RB_EVENT_NODE_RUNNING, .time_us = 5 * RB_US_PER_S});
+    step(&s, (struct rb_event){.kind = RB_EVENT_NODE_READY, .time_us = 15 * RB_US_PER_S});
+    step(&s, (struct rb_event){.kind = RB_EVENT_SUGGESTED, .time_us = 16 * RB_US_PER_S, .values = &lr, .n_values = 1,
+                               .origin = "tpe", .because = "as\033[2J\ndense"});
+    rb_run_screen_block(&s.screen, &(struct rb_text_style){0}, &out);
+    assert_non_null(strstr(rb_buf_str(&out), "restarts  suggested because\n"));
+    assert_non_null(strstr(rb_buf_str(&out), "0         0  tpe: as?[2J?dense\n"));
+    assert_non_null(strstr(rb_buf_str(&out), "0         0  -\n"));
+    rb_buf_finish(&out);
+    rb_run_screen_block(&s.screen, &(struct rb_text_style){.width = 60}, &out);
+    assert_null(strstr(rb_buf_str(&out), "suggested"));
+    rb_buf_finish(&out);
+    finish(&s);
+}
+
 static void check_size(const char *text, int width, int height)
 {
     int lines = 1;
@@ -286,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_screen_of_24_by_80),
+        cmocka_unit_test(why_a_trial_has_its_configuration_comes_last),
         cmocka_unit_test(no_terminal_is_too_small),
         cmocka_unit_test(a_block_leaves_nothing_out),
         cmocka_unit_test(a_slow_run_says_so),

@@ -15,15 +15,8 @@
             .map(function (r) { return [r, by[r]]; });
     }
 
-    // The stage that a trial reached: the last one in which it was started.
-    function stages_of(doc) {
-        var reached = {};
-        doc.history.starts.forEach(function (s) { reached[s.trial] = Math.max(reached[s.trial] || 0, s.stage); });
-        return reached;
-    }
-
     function curves_of(doc) {
-        var reached = stages_of(doc), best = doc.report.best ? doc.report.best.trial : -1;
+        var reached = rb_charts.run.stages_reached(doc), best = doc.report.best ? doc.report.best.trial : -1;
         return doc.history.reports.trials.map(function (t) {
             return {trial: t.trial, stage: reached[t.trial] || 0, best: t.trial === best,
                     points: points_of(t, doc.history.reports.columns)};
@@ -81,8 +74,6 @@
 
     // ---- axes
 
-    // A few trials that diverged would hide the others: where the worst twentieth of all reports takes most of the
-    // axis, it is left out, and the axis shows how many reports lie beyond.
     function metric_axis(doc, look, curves) {
         var name = doc.plan.job.config.metric.name, minimize = doc.plan.job.config.metric.goal === "minimize", values = [];
         curves.forEach(function (c) {
@@ -92,12 +83,10 @@
             });
         });
         values.sort(function (a, b) { return minimize ? a - b : b - a; }); // the best first
-        var n = values.length, bound = values[Math.floor(n * 0.95)], extra = {nameGap: 46};
-        if (n >= 40 && Math.abs(values[n - 1] - values[0]) > 4 * Math.abs(bound - values[0])) {
-            bound += (bound - values[0]) * 0.1;
-            extra[minimize ? "max" : "min"] = bound;
-            name += " (" + values.filter(function (v) { return minimize ? v > bound : v < bound; }).length + " reports lie " +
-                    (minimize ? "above)" : "below)");
+        var bound = rb_charts.run.bound(values), extra = {nameGap: 46};
+        if (bound.n_beyond > 0) {
+            extra[minimize ? "max" : "min"] = bound.at;
+            name += " (" + bound.n_beyond + " reports lie " + (minimize ? "above)" : "below)");
         }
         return rb_charts.axis(name, function (v) { return String(+v.toPrecision(3)); }, look, extra);
     }

@@ -61,6 +61,23 @@ rb_charts.run.stage_name = function (doc, stage) {
     return "stage " + stage + (planned ? ", to " + unit + " " + planned.resource_end : "");
 };
 
+// The stage that a trial reached, by trial: the last one in which it was started.
+rb_charts.run.stages_reached = function (doc) {
+    var reached = {};
+    doc.history.starts.forEach(function (s) { reached[s.trial] = Math.max(reached[s.trial] || 0, s.stage); });
+    return reached;
+};
+
+// Where an axis of results ends, which are given with the best first: a few trials that diverged would hide the others.
+// Where the worst twentieth takes most of the axis, it is left out. n_beyond: how many lie beyond.
+rb_charts.run.bound = function (values) {
+    var n = values.length, at = values[Math.floor(n * 0.95)];
+    if (n < 40 || Math.abs(values[n - 1] - values[0]) <= 4 * Math.abs(at - values[0]))
+        return {at: values[n - 1], n_beyond: 0};
+    at += (at - values[0]) * 0.1;
+    return {at: at, n_beyond: values.filter(function (v) { return (v - at) * (at - values[0]) > 0; }).length};
+};
+
 // An axis with the names of lanes and bars.
 rb_charts.run.name_axis = function (names, look, extra) {
     return rb_charts.axis("", null, look, rb_charts.merge({

@@ -4,6 +4,7 @@
 #include "base/errors/log.h"
 #include "views/tables/plan_table.h"
 #include "views/tables/report_table.h"
+#include "views/tables/report_trials.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -161,6 +162,8 @@ static int compare_ranked(const void *left, const void *right)
     return a->id - b->id;
 }
 
+enum { N_TRIAL_COLUMNS = 8 }; // the last one only if has_reasons
+
 static void trial_row(const struct rb_run_screen *r, const struct ranked *which, struct rb_text_table *t)
 {
     const struct rb_trial *trial = which->trial;
@@ -177,23 +180,36 @@ static void trial_row(const struct rb_run_screen *r, const struct ranked *which,
     else
         rb_text_table_cell(t, "-");
     rb_text_table_cell(t, "%d", trial->failures);
+    if (t->n_columns == N_TRIAL_COLUMNS) {
+        RB_AUTO(rb_buf_finish) struct rb_buf reason = RB_BUF_INIT;
+        rb_report_reason_write(trial->origin, trial->because, &reason);
+        rb_text_table_cell(t, "%s", rb_buf_str(&reason));
+    }
+}
+
+// Does a sampler propose configurations? Without one they follow from the seed.
+static bool has_reasons(const struct rb_run_screen *r)
+{
+    for (int i = 0; i < rb_engine_n_trials(r->engine); i++)
+        if (rb_engine_trial(r->engine, i)->origin)
+            return true;
+    return false;
 }
 
 static void trials(const struct rb_run_screen *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     const int n = rb_engine_n_trials(r->engine);
     RB_AUTO(rb_auto_free) struct ranked *order = rb_xcalloc((size_t)n + 1, sizeof *order);
-    const struct rb_text_column columns[] = {
-        {"trial", true, 0}, {"state", false, 0}, {"trained", true, 0}, {r->progress.metric_name, true, 0},
-        {"", false, 3},     {"node", true, 2},   {"restarts", true, 1}};
-    enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+    const struct rb_text_column columns[N_TRIAL_COLUMNS] = {
+        {"trial", true, 0}, {"state", false, 0}, {"trained", true, 0},  {r->progress.metric_name, true, 0},
+        {"", false, 4},     {"node", true, 3},   {"restarts", true, 2}, {"suggested because", false, 1}};
     struct rb_text_table t;
     if (n == 0 || r->pool)
         return;
     for (int i = 0; i < n; i++)
         order[i] = (struct ranked){rb_engine_trial(r->engine, i), i};
     qsort(order, (size_t)n, sizeof *order, compare_ranked);
-    rb_text_table_init(&t, columns, N_COLUMNS);
+    rb_text_table_init(&t, columns, N_TRIAL_COLUMNS - (has_reasons(r) ? 0 : 1));
     for (int i = 0; i < n; i++)
         trial_row(r, &order[i], &t);
     rb_text_table_write(&t, style, out);

@@ -38,7 +38,8 @@
         option.animation = false;
         mount.selected = rb_charts.merge(rb_charts.merge({}, option.legend.selected), mount.switched);
         option.legend.selected = mount.selected;
-        option.dataZoom = zoom_of(mount);
+        option.dataZoom = made.is_fixed ? [] : zoom_of(mount);
+        mount.zoom.hidden = Boolean(made.is_fixed);
         mount.canvas.style.height = made.height + "px";
         mount.width = width;
         mount.option = option;
@@ -254,7 +255,7 @@
         made.toggles = element("span", {"class": "toggles", role: "group", "aria-label": "shown: " + caption});
         made.numbers = element("div", {"class": "table", tabindex: "0", role: "region", "aria-label": "the numbers: " + caption});
         tools.appendChild(made.toggles);
-        tools.appendChild(zoom_buttons(made, caption));
+        made.zoom = tools.appendChild(zoom_buttons(made, caption));
         details.appendChild(element("summary", {}, "The numbers"));
         details.appendChild(made.numbers);
         figure.appendChild(tools);

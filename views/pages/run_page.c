@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "views/pages/document.h"
 #include "views/pages/run_page_facts.h"
+#include "views/pages/run_page_parameters.h"
 #include "views/pages/run_page_tables.h"
 #include "views/tables/report_table.h"
 
@@ -206,6 +207,7 @@ static void sections(struct rb_page *p, const struct rb_node *document, bool liv
     rb_run_page_progress(p, document);
     timeline(p, document, live);
     learning(p, document, live);
+    rb_run_page_parameters(p, document, live);
     money(p, document, live);
     outcome(p, document);
     rb_run_page_trials(p, document);

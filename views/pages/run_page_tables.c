@@ -8,6 +8,7 @@
 #include "views/live/progress.h"
 #include "views/pages/document.h"
 #include "views/tables/report_table.h"
+#include "views/tables/report_trials.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -234,22 +235,50 @@ static struct ranked *rank_trials(const struct rb_node *document, int *out_n)
     return rows;
 }
 
-static int list_trial_columns(const struct rb_node *document, const struct rb_node *params,
-                              struct rb_text_column out[static RB_LIMIT_PARAMETERS + 5])
+// Columns of the table of trials.
+struct trial_columns {
+    struct rb_text_column columns[RB_LIMIT_PARAMETERS + 6];
+    int n;
+    const char *parameters[RB_LIMIT_PARAMETERS];
+    int n_parameters;
+    bool has_reasons;
+};
+
+static void list_trial_columns(const struct rb_node *document, struct trial_columns *out)
 {
-    const struct rb_node *job = rb_run_page_job(document);
-    int n = 0;
-    out[n++] = (struct rb_text_column){"trial", true, 0};
-    out[n++] = (struct rb_text_column){rb_document_text(rb_document_member(job, "metric"), "name"), true, 0};
-    out[n++] = (struct rb_text_column){"state", false, 0};
-    out[n++] = (struct rb_text_column){rb_document_text(rb_document_member(job, "scheduler"), "unit"), true, 0};
-    out[n++] = (struct rb_text_column){"restarts", true, 0};
-    for (const struct rb_node *q = params ? params->first : NULL; q && n < RB_LIMIT_PARAMETERS + 5; q = q->next)
-        out[n++] = (struct rb_text_column){q->key, true, 0};
-    return n;
+    const struct rb_node *job = rb_run_page_job(document), *report = rb_document_member(document, "report");
+    const char *metric = rb_document_text(rb_document_member(job, "metric"), "name"),
+               *unit = rb_document_text(rb_document_member(job, "scheduler"), "unit");
+    *out = (struct trial_columns){
+        .columns = {{"trial", true, 0}, {metric, true, 0}, {"state", false, 0}, {unit, true, 0}, {"restarts", true, 0}},
+        .n = 5,
+        .has_reasons = rb_report_has_reasons(report),
+    };
+    out->n_parameters = rb_report_parameters(report, rb_document_member(job, "parameters"), out->parameters);
+    for (int i = 0; i < out->n_parameters; i++)
+        out->columns[out->n++] = (struct rb_text_column){out->parameters[i], true, 0};
+    if (out->has_reasons)
+        out->columns[out->n++] = (struct rb_text_column){"suggested because", false, 0};
 }
 
-static void trial_row(struct rb_text_table *t, const struct ranked *r)
+static void parameter_cell(struct rb_text_table *t, const struct rb_node *value)
+{
+    if (!value)
+        rb_text_table_cell(t, "-"); // it does not apply
+    else if (value->kind == RB_NODE_FLOAT)
+        rb_text_table_cell(t, "%.6g", value->number);
+    else
+        rb_text_table_cell(t, "%s", value->kind == RB_NODE_NULL ? UNKNOWN : value->text);
+}
+
+static void reason_cell(struct rb_text_table *t, const struct rb_node *trial)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    rb_report_trial_reason(trial, &text);
+    rb_text_table_cell(t, "%s", rb_buf_str(&text));
+}
+
+static void trial_row(struct rb_text_table *t, const struct trial_columns *columns, const struct ranked *r)
 {
     integer_cell(t, r->trial, "trial");
     number_cell(t, r->metric);
@@ -258,31 +287,26 @@ static void trial_row(struct rb_text_table *t, const struct ranked *r)
         rb_text_table_mark_failed(t);
     integer_cell(t, r->trial, "resource");
     integer_cell(t, r->trial, "restarts");
-    int n = 5;
     const struct rb_node *params = rb_document_member(r->trial, "params");
-    for (const struct rb_node *q = params ? params->first : NULL; q && n < t->n_columns; q = q->next, n++) {
-        if (q->kind == RB_NODE_FLOAT)
-            rb_text_table_cell(t, "%.6g", q->number);
-        else
-            rb_text_table_cell(t, "%s", q->kind == RB_NODE_NULL ? UNKNOWN : q->text);
-    }
-    for (; n < t->n_columns; n++)
-        rb_text_table_cell(t, UNKNOWN);
+    for (int i = 0; i < columns->n_parameters; i++)
+        parameter_cell(t, rb_node_member(params, columns->parameters[i]));
+    if (columns->has_reasons)
+        reason_cell(t, r->trial);
 }
 
-static void trial_table(struct rb_page *p, const struct rb_text_column *columns, int n_columns,
-                        const struct ranked *rows, int n, const char *caption)
+static void trial_table(struct rb_page *p, const struct trial_columns *columns, const struct ranked *rows, int n,
+                        const char *caption)
 {
     struct rb_text_table t;
-    rb_text_table_init(&t, columns, n_columns);
+    rb_text_table_init(&t, columns->columns, columns->n);
     for (int i = 0; i < n; i++)
-        trial_row(&t, &rows[i]);
+        trial_row(&t, columns, &rows[i]);
     finish(p, caption, &t);
 }
 
 void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
 {
-    struct rb_text_column columns[RB_LIMIT_PARAMETERS + 5];
+    struct trial_columns columns;
     int n;
     RB_AUTO(rb_auto_free) struct ranked *rows = rank_trials(document, &n);
     rb_page_section(p, "trials", "Trials", NULL);
@@ -290,12 +314,12 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
         rb_page_paragraph(p, "No trial was begun.");
         return;
     }
-    const int n_columns = list_trial_columns(document, rb_document_member(rows[0].trial, "params"), columns);
+    list_trial_columns(document, &columns);
     const int n_seen = n > FOLD ? FOLD : n, n_shown = n > RB_RUN_PAGE_TRIALS ? RB_RUN_PAGE_TRIALS : n;
-    trial_table(p, columns, n_columns, rows, n_seen, "Trials, the best first, then those trained furthest");
+    trial_table(p, &columns, rows, n_seen, "Trials, the best first, then those trained furthest");
     if (n_shown > n_seen) {
         rb_buf_printf(p->out, "<details>\n<summary>%d more trials</summary>\n", n - n_seen);
-        trial_table(p, columns, n_columns, rows + n_seen, n_shown - n_seen, "The other trials, in the same order");
+        trial_table(p, &columns, rows + n_seen, n_shown - n_seen, "The other trials, in the same order");
         if (n > n_shown)
             rb_page_paragraph(p, "And %d more: rbrun report --json has all of them.", n - n_shown);
         rb_buf_puts(p->out, "</details>\n");

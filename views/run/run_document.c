@@ -1,9 +1,10 @@
-// rb-run-page/1: report, plan and history side by side.
+// rb-run-page/1: report, plan, history and importance side by side.
 #include "views/run/run_document.h"
 
 #include "base/file.h"
 #include "executor/journal/history.h"
 #include "executor/report/report.h"
+#include "executor/report/report_importance.h"
 #include "views/pages/picture.h"
 #include "views/pages/run_page.h"
 #include "views/tables/report_table.h"
@@ -42,6 +43,9 @@ bool rb_run_page_document(struct rb_journal *journal, const struct rb_plan *plan
     write_progress(progress, &j);
     rb_json_key(&j, "history");
     if (!rb_history_write(journal, &report, &j, err))
+        return false;
+    rb_json_key(&j, "importance");
+    if (!rb_report_importance_write(journal, &report, &j, err))
         return false;
     rb_json_end_object(&j);
     return true;

@@ -1,6 +1,7 @@
 #include "views/tables/report_csv.h"
 
 #include "views/pages/document.h"
+#include "views/tables/report_trials.h"
 
 #include <string.h>
 
@@ -57,6 +58,7 @@ static const char *const stage_columns[] = {
     "start_us", "end_us", "predicted_time_us", "predicted_cost_uusd", "cost_uusd",
     NULL};
 static const char *const trial_columns[] = {"trial", "state", "resource", "metric", "restarts", NULL};
+static const char *const reason_columns[] = {"origin", "because", NULL}; // of trials that a sampler proposed
 
 static void put_header(const char *const *columns, struct rb_buf *out, bool *first)
 {
@@ -92,20 +94,25 @@ static void write_stages(const struct rb_node *report, struct rb_buf *out)
     write_list(report, "stages", stage_columns, out);
 }
 
-// All trials are drawn from one space: all have the first one's parameters.
 static void write_trials(const struct rb_node *report, struct rb_buf *out)
 {
-    const struct rb_node *trials = rb_document_items(report, "trials"), *params = rb_document_member(trials, "params");
+    const char *names[RB_LIMIT_PARAMETERS];
+    const int n_names = rb_report_parameters(report, NULL, names);
+    const bool has_reasons = rb_report_has_reasons(report);
     bool first = true;
     put_header(trial_columns, out, &first);
-    for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
-        put_name("params", p->key, out, &first);
+    for (int i = 0; i < n_names; i++)
+        put_name("params", names[i], out, &first);
+    if (has_reasons)
+        put_header(reason_columns, out, &first);
     end_row(out);
-    for (const struct rb_node *trial = trials; trial; trial = trial->next) {
+    for (const struct rb_node *trial = rb_document_items(report, "trials"); trial; trial = trial->next) {
         first = true;
         put_members(trial, trial_columns, out, &first);
-        for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
-            put_cell(rb_document_member(rb_document_member(trial, "params"), p->key), out, &first);
+        for (int i = 0; i < n_names; i++)
+            put_cell(rb_document_member(rb_document_member(trial, "params"), names[i]), out, &first);
+        if (has_reasons)
+            put_members(trial, reason_columns, out, &first);
         end_row(out);
     }
 }

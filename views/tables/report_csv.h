@@ -10,7 +10,7 @@
 // "costs, nodes, notes, stages or trials": for help and errors.
 #define RB_REPORT_CSV_TABLES "costs, nodes, notes, stages or trials"
 
-// Trials have a column for each parameter, `params.lr`. Text that a spreadsheet would take for a formula (it begins with
+// Trials have a column for each parameter, `params.lr`, and where a sampler proposed them `origin` and `because`. Text that a spreadsheet would take for a formula (it begins with
 // = + - @, a tab or CR) is preceded by an apostrophe; numbers never are. Errors: no such table, no rb-report/1.
 bool rb_report_csv_write(const struct rb_node *report, const char *table, struct rb_buf *out, struct rb_err *err);
 

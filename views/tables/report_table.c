@@ -3,6 +3,7 @@
 #include "base/text/number.h"
 #include "base/text/units.h"
 #include "views/pages/document.h"
+#include "views/tables/report_trials.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,6 +51,18 @@ static void heading(const struct rb_node *r, const struct rb_text_style *style, 
         rb_buf_puts(out, "paced accelerator: the training is real, its speed is emulated\n");
 }
 
+// Why the best trial has its configuration.
+static void reason(const struct rb_node *r, int64_t trial, struct rb_buf *out)
+{
+    for (const struct rb_node *t = rb_document_items(r, "trials"); t; t = t->next) {
+        if (rb_document_int(t, "trial") != trial || !rb_document_text(t, "origin")[0])
+            continue;
+        rb_buf_puts(out, "  suggested by ");
+        rb_report_trial_reason(t, out);
+        rb_buf_putc(out, '\n');
+    }
+}
+
 static void best(const struct rb_node *r, struct rb_buf *out)
 {
     const struct rb_node *b = rb_document_member(r, "best");
@@ -66,6 +79,7 @@ static void best(const struct rb_node *r, struct rb_buf *out)
     for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
         rb_buf_printf(out, " %s=%s", p->key, p->text);
     rb_buf_putc(out, '\n');
+    reason(r, rb_document_int(b, "trial"), out);
     if (rb_document_text(b, "command")[0])
         rb_buf_printf(out, "  as a command: %s\n", rb_document_text(b, "command"));
     if (rb_document_text(b, "remark")[0])

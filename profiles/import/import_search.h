@@ -1,0 +1,15 @@
+// Names of searches in other tools, and what they are here: a sampler or a scheduler.
+#ifndef RB_PROFILES_IMPORT_SEARCH_H
+#define RB_PROFILES_IMPORT_SEARCH_H
+
+#include "profiles/import/import_job_format.h"
+
+// Sets scheduler.sampler for the search `name` (case, - and _ do not matter: HyperOptSearch, multivariate-tpe,
+// CmaEsSampler); nothing for one at random, which needs none. A search without an equivalent gets tpe, with a warning.
+void rb_import_set_sampler(struct rb_importer *im, const char *name, const struct rb_node *node);
+
+// Sets scheduler.type of a search that trains each trial in full, but for a rule that stops trials by the median of the
+// others (median: its key; NULL: none): grid, random or median.
+void rb_import_set_type(struct rb_importer *im, bool is_grid, const struct rb_node *median, const struct rb_node *at);
+
+#endif
