@@ -437,8 +437,8 @@ static bool read_search_alg(struct rb_importer *im, const struct rb_node *root, 
     return true;
 }
 
-// MedianStoppingRule and PopulationBasedTraining, where this build has the like.
-static bool read_other(struct rb_importer *im, const struct rb_node *root, const struct rb_node *s, const char *theirs,
+// MedianStoppingRule and PopulationBasedTraining.
+static bool read_other(struct rb_importer *im, const struct rb_node *root, const struct rb_node *s,
                        const char *ours, struct rb_err *err)
 {
     const struct rb_node *grace = rb_import_given(s, "grace_period"), *search = setting(root, "tune_config", "search_alg");
@@ -469,7 +469,7 @@ static bool read_sampled(struct rb_importer *im, const struct rb_node *root, con
     if (rb_is_one_of(type, fifo))
         return read_random(im, root, err);
     if (rb_is_one_of(type, median))
-        return read_other(im, root, s, type, "median", err);
+        return read_other(im, root, s, "median", err);
     if (rb_is_one_of(type, hyperband))
         return read_hyperband(im, s, err);
     return read_asha(im, s, err) && read_samples(im, root, err);
@@ -502,7 +502,7 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
     if (demand->grid)
         return read_grid(im, root, demand, is_fifo ? NULL : s, err);
     if (rb_is_one_of(is_fifo ? "fifo" : type->text, pbt)) // it has its own search
-        return read_other(im, root, s, type->text, "pbt", err);
+        return read_other(im, root, s, "pbt", err);
     return read_sampled(im, root, is_fifo ? NULL : s, is_fifo ? "fifo" : type->text, err) && read_search_alg(im, root, err);
 }
 
