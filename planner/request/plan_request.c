@@ -532,7 +532,7 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
 static double share_for_search(const struct rb_search *search)
 {
     const struct rb_plan_request *req = search->req;
-    const double runs = SHOWN_RUNS * (double)req->samples + STAGE_RUNS;
+    const double runs = SHOWN_RUNS * (double)req->samples + (search->scorer->barriers ? STAGE_RUNS : 0);
     const double shown = req->run_us > 0 ? runs * req->run_us / (double)req->time_limit_us : 0;
     return fmax(0, 1 - fmax(0, shown - SHOWN_PART));
 }
@@ -579,7 +579,8 @@ static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase,
                           struct rb_err *err)
 {
     const struct rb_plan_result *found;
-    if (io->feasible || !search->scorer->barriers || !rb_search_out_of_time(search) || !search->req->time_used)
+    const bool is_only = search->scorer->has_one_plan && search->scorer->has_one_plan(search);
+    if (io->feasible || is_only || !rb_search_out_of_time(search) || !search->req->time_used)
         return true;
     const double share = share_for_search(search);
     phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL;
@@ -589,7 +590,9 @@ static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase,
         return false;
     if (!found->feasible)
         return io->best.n_stages > 0 || rb_static_nearest(search, io, err);
+    const struct rb_plan_bound bound = io->bound;
     *io = *found;
+    io->bound = bound;
     io->cut = true;
     return !rb_search_is_certified(search) || rb_certify(search, &io->best, &io->bound, &io->cut, err);
 }

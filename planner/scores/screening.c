@@ -104,7 +104,7 @@ static void reckon(const struct rb_search *search, const struct rb_candidate *ca
 static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
                    struct rb_err *err)
 {
-    if (search->req->time_limit_us > 0 && search->scorer->barriers) {
+    if (search->req->time_limit_us > 0) {
         reckon(search, candidates, n, order);
         return true;
     }
