@@ -273,7 +273,9 @@ static bool offer_path(struct rb_search *search, struct best *best, const struct
                        struct rb_err *err)
 {
     bool better = false;
-    for (int i = n - 1; i >= 0 && !better && rb_search_has_time_for(search, search->req->samples); i--) {
+    for (int i = n - 1; i >= 0 && !better; i--) {
+        if (best->exists && !rb_search_has_time_for(search, search->req->samples))
+            break;
         struct look look; // no unseen runs are needed to reject it: the known ones already do
         if (!look_at(search, &path[i], rb_async_n_compared(search), &look, err))
             return false;

@@ -573,14 +573,15 @@ static bool find_fixed(struct rb_search *search, double guard, const struct rb_p
     return ok;
 }
 
-// The time is up and there is no plan. Takes the first fixed cluster that keeps the constraints, if one is found soon.
+// There is no plan, and no time to look at another one. Takes the first fixed cluster that keeps the constraints, if one is found soon.
 // There is no time for a second one, so one that keeps them with a margin is preferred.
 static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase, struct rb_plan_result *io,
                           struct rb_err *err)
 {
     const struct rb_plan_result *found;
     const bool is_only = search->scorer->has_one_plan && search->scorer->has_one_plan(search);
-    if (io->feasible || is_only || !rb_search_out_of_time(search) || !search->req->time_used)
+    const bool has_time = rb_search_has_time_for(search, search->scorer->n_compared(search));
+    if (io->feasible || is_only || has_time || !search->req->time_used)
         return true;
     const double share = share_for_search(search);
     phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL;
