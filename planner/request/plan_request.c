@@ -573,8 +573,8 @@ static bool find_fixed(struct rb_search *search, double guard, const struct rb_p
     return ok;
 }
 
-// There is no plan, and no time to look at another one. Takes the first fixed cluster that keeps the constraints, if one is found soon.
-// There is no time for a second one, so one that keeps them with a margin is preferred.
+// There is no plan, and no time to search. Takes the first fixed cluster that keeps the constraints, if one is found
+// soon. There is no time for a second one, so one that keeps them with a margin is preferred.
 static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase, struct rb_plan_result *io,
                           struct rb_err *err)
 {
