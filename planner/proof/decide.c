@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_RUN    (UINT32_C(1) << 22) // after those used to compare plans, before those used for the reported figures
+#define FIRST_RUN    (UINT32_C(1) << 22) // after those that compare plans, before those of the reported figures
 #define FIRST_BATCH  256
 #define MOST_RUNS    (1 << 18)
 #define DECIDE_PART  4   // multiple of the runs of one estimate, if these are sized to a time limit
@@ -90,8 +90,8 @@ static bool run_batch(struct rb_search *search, const struct rb_candidate *c, in
     return true;
 }
 
-// A plan of a frontier whose runs are simulated event by event. There are many, so each gets few runs. One that these do
-// not decide needs a margin, and is not proved.
+// A plan of a frontier whose runs are simulated event by event. There are many, so each gets few runs. One that these
+// do not decide needs a margin, and is not proved.
 static bool is_rough(const struct rb_search *search, const struct rb_candidate *c)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];

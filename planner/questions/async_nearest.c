@@ -101,8 +101,10 @@ static bool look_closer(struct rb_search *search, const struct rb_candidate *can
     double surest_p = -1;
     *out_surest = n > 0 ? 0 : -1;
     for (int what = 0; what < 3; what++) {
-        for (int k = 0; k < LOOKED_AT && !(what + k > 0 && !rb_search_has_time_for(search, n_runs_of_needs(search))); k++) {
+        for (int k = 0; k < LOOKED_AT; k++) {
             struct rb_needs needs;
+            if (what + k > 0 && !rb_search_has_time_for(search, n_runs_of_needs(search)))
+                break;
             const int i = nearest_index(few, taken, n, what);
             if (i < 0)
                 break;

@@ -105,7 +105,7 @@ void every_space_plan(const struct every_space *space, int64_t i, struct rb_plan
 
 struct tally {
     int64_t n, n_kept;
-    double cost, own, difference, square; // sums; the difference is of the cost and what the other plan's would have to be
+    double cost, own, difference, square; // sums; the difference is of the cost and what it would have to be
     double stage_us[RB_LIMIT_STAGES];
 };
 
