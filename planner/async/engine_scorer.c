@@ -11,9 +11,9 @@
 #define GUARDS         4    // steps from the confidence to 1
 #define MOST_EVENTS    1e8  // run for one estimate: some tens of seconds
 #define FEWEST_SAMPLES 64   // with fewer, an estimate of a probability is too imprecise
-#define ESTIMATE_PART  0.06 // of a time limit, for the runs of one estimate,
-#define FIRST_PART     0.08 // or up to this if else they were fewer than FEWEST_SAMPLES,
-#define LEAST_SAMPLES  4    // but at least these: the errors stated are those of so few runs
+#define ESTIMATE_PART  0.02 // of a time limit, for the runs of one estimate,
+#define FIRST_PART     0.1  // or up to this if else they were fewer than FEWEST_SAMPLES,
+#define LEAST_SAMPLES  2    // but at least these: the errors stated are those of so few runs
 #define FIRST_PLAN     4.0  // estimates behind the first plan: measured, compared, kept, shown
 
 // Microseconds of one run by the engine, measured.
