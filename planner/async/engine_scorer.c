@@ -11,7 +11,8 @@
 #define GUARDS         4    // steps from the confidence to 1
 #define MOST_EVENTS    1e8  // run for one estimate: some tens of seconds
 #define FEWEST_SAMPLES 64   // with fewer, an estimate of a probability is too imprecise
-#define ESTIMATE_PART  0.02 // of a time limit, for the runs of one estimate,
+#define AMPLE_PART     0.06 // of a time limit: if all runs of an estimate take no more, all are made; else
+#define ESTIMATE_PART  0.02 // this part of it,
 #define FIRST_PART     0.1  // or up to this if else they were fewer than FEWEST_SAMPLES,
 #define LEAST_SAMPLES  2    // but at least these: the errors stated are those of so few runs
 #define FIRST_PLAN     4.0  // estimates behind the first plan: measured, compared, kept, shown
@@ -40,6 +41,8 @@ static double samples_in_time(struct rb_plan_request *io, const struct rb_scenar
     io->run_us = fmax(run_us_of(io, s), 1);
     const double in_all = (double)io->time_limit_us / io->run_us;
     rb_pace_check(io, FIRST_PLAN * LEAST_SAMPLES * io->run_us);
+    if (AMPLE_PART * in_all >= io->samples)
+        return io->samples; // the search is the one without a limit, and as fast
     return fmax(fmax(ESTIMATE_PART * in_all, fmin(FIRST_PART * in_all, FEWEST_SAMPLES)), LEAST_SAMPLES);
 }
 
