@@ -202,7 +202,9 @@ static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
                                 "the estimated probability %.3f is within two standard errors (%.4f) of the "
                                 "confidence asked%s",
                                 e->p_both, e->stderr_.p_both,
-                                rests_on_few(a, plan) ? "" : "; more --samples would settle it"));
+                                rests_on_few(a, plan)                ? ""
+                                : a->search->req->time_limit_us > 0 ? "; a higher --time-limit would settle it"
+                                                                    : "; more --samples would settle it"));
     else if (e->stderr_.p_both <= 0 && above < e->error.p_both)
         warn(a, rb_arena_printf(a->arena,
                                 "the computed probability %.4f is within its own error (%.1e) of the confidence asked",
