@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Is --time-limit kept? CPU time of rbplan against its limit, by size of the job.
 
-    bench/limits.py --rbplan build/rbplan                  all sizes, as a table (half an hour)
+    bench/limits.py --rbplan build/rbplan                  all sizes, as a table (an hour)
     bench/limits.py --rbplan build/rbplan --trials 5000 --limits 0.5 2
+    bench/limits.py --rbplan build/rbplan --beside examples/*/job.yaml   is a plan with a limit slower than one without?
 
 One thread, CPU time (user and system) of the process: it hardly depends on what else the machine does.
 """
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -19,6 +21,8 @@ DEADLINES = {100: "90m", 1000: "2h", 5000: "6h", 20000: "24h", 100000: "72h"} # 
 TRIALS = list(DEADLINES)
 LIMITS = [0.05, 0.5, 2, 10]
 KINDS = ["mild", "heavy", "spot"]
+SCHEDULERS = ["sha", "asha"]
+SLOWER = 1.1 # what a limit may cost, in CPU time
 TYPES, ZONES, NODES = 20, 6, 512
 MARKETS = [("aws", "on_demand"), ("aws", "spot"), ("gcp", "on_demand")]
 REGIONS = {"aws": "aws/us-east-1", "gcp": "gcp/us-central1"}
@@ -80,8 +84,8 @@ def prices(draw, types, kind):
     return "\n".join(rows) + "\n"
 
 
-def write_job(folder, trials, n_prices, kind, asynchronous):
-    draw = random.Random(1)
+def write_job(folder, trials, n_prices, kind, asynchronous, draw=None):
+    draw = draw or random.Random(1)
     types = 1 if n_prices == 1 else TYPES
     (folder / "job.yaml").write_text(job(trials, types, asynchronous))
     (folder / "profile.yaml").write_text(profile(draw, types, kind))
@@ -89,7 +93,7 @@ def write_job(folder, trials, n_prices, kind, asynchronous):
 
 
 def measure(rbplan, folder, limit_s, deadline, more):
-    command = [rbplan, "--threads", "1", "--deadline", deadline, "--json", *more]
+    command = [rbplan, "--threads", "1", "--json", *(["--deadline", deadline] if deadline else []), *more]
     if limit_s:
         command += ["--time-limit", f"{round(limit_s * 1000)}ms"]
     with subprocess.Popen(command + ["job.yaml"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
@@ -113,6 +117,29 @@ def found(plan):
             ("proved" if bound.get("proved") else f"gap {100 * gap:.1f} %" if gap is not None else "no gap"))
 
 
+def beside(rbplan, folder, limit_s, rounds):
+    """Least CPU time with the limit and without, in turn."""
+    pairs = [(measure(rbplan, folder, limit_s, None, [])[0], measure(rbplan, folder, None, None, [])[0]) for _ in range(rounds)]
+    return min(p[0] for p in pairs), min(p[1] for p in pairs)
+
+
+def compare(rbplan, jobs, n_random, limit_s, rounds):
+    n_slower = 0
+    print(f"| job | limit (s) | CPU with it (s) | without (s) | ratio |\n|---|---|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folders = [pathlib.Path(job).resolve().parent for job in jobs]
+        for i in range(n_random):
+            draw = random.Random(100 + i)
+            folders.append(pathlib.Path(name) / f"random-{i}")
+            folders[-1].mkdir()
+            write_job(folders[-1], draw.choice([8, 27, 64, 200]), 1, draw.choice(KINDS), draw.random() < 0.25, draw)
+        for folder in folders:
+            limited, free = beside(rbplan, folder, limit_s, rounds)
+            n_slower += limited > SLOWER * free
+            print(f"| {folder.name} | {limit_s} | {limited:.3f} | {free:.3f} | {limited / free:.2f} |", flush=True)
+    print(f"\n{n_slower} of {len(folders)} are slower with a limit by more than {100 * (SLOWER - 1):.0f} %")
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--rbplan", required=True)
@@ -120,25 +147,30 @@ def main():
     args.add_argument("--prices", type=int, nargs="+", default=[1, 360], choices=[1, 360])
     args.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
     args.add_argument("--limits", type=float, nargs="+", default=LIMITS, help="seconds; 0: none")
-    args.add_argument("--asynchronous", action="store_true")
+    args.add_argument("--schedulers", nargs="+", default=SCHEDULERS, choices=SCHEDULERS)
+    args.add_argument("--beside", nargs="*", metavar="JOB", help="compare with no limit instead, on these and --random jobs")
+    args.add_argument("--random", type=int, default=20)
+    args.add_argument("--rounds", type=int, default=3, help="of --beside")
     args.add_argument("--show-stderr", action="store_true")
     args.add_argument("options", nargs="*", help="of rbplan, after --")
     a = args.parse_args()
     rbplan = str(pathlib.Path(a.rbplan).resolve())
-    print("| trials | prices | kind | limit (s) | CPU (s) | CPU / limit | exit | found |\n|---|---|---|---|---|---|---|---|", flush=True)
-    for trials in a.trials:
-        deadline = DEADLINES.get(trials, "72h")
-        for n_prices in a.prices:
-            for kind in a.kinds:
-                with tempfile.TemporaryDirectory() as name:
-                    folder = pathlib.Path(name)
-                    write_job(folder, trials, n_prices, kind, a.asynchronous)
-                    for limit_s in a.limits:
-                        cpu, code, plan, err = measure(rbplan, folder, limit_s, deadline, a.options)
-                        ratio = f"{cpu / limit_s:.2f}" if limit_s else ""
-                        print(f"| {trials:,} | {n_prices} | {kind} | {limit_s or 'none'} | {cpu:.3f} | {ratio} | {code} | {found(plan)} |", flush=True)
-                        if a.show_stderr or code not in (0, 3):
-                            print(err, file=sys.stderr, flush=True)
+    if a.beside is not None:
+        compare(rbplan, a.beside, a.random, a.limits[-1], a.rounds)
+        return
+    print("| scheduler | trials | prices | kind | limit (s) | CPU (s) | CPU / limit | exit | found |\n" + "|---" * 9 + "|", flush=True)
+    for row in itertools.product(a.schedulers, a.trials, a.prices, a.kinds):
+        scheduler, trials, n_prices, kind = row
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            write_job(folder, trials, n_prices, kind, scheduler == "asha")
+            for limit_s in a.limits:
+                cpu, code, plan, err = measure(rbplan, folder, limit_s, DEADLINES.get(trials, "72h"), a.options)
+                ratio = f"{cpu / limit_s:.2f}" if limit_s else ""
+                print(f"| {scheduler} | {trials:,} | {n_prices} | {kind} | {limit_s or 'none'} | {cpu:.3f} | {ratio} | {code} | {found(plan)} |",
+                      flush=True)
+                if a.show_stderr or code not in (0, 3):
+                    print(err, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

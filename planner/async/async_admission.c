@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define BISECTIONS   7     // precision of the instant, as a fraction of the available time
-#define FEW_RUNS     64    // while searching for it
+#define FEW_RUNS     64    // while searching for it, if a time limit allows so many
 #define PLAYED_PARTS 8     // numbers of runs after each of which the instant may be rejected as too late
 #define MORE         1.005 // factor in the number of configurations: the minimum gain of an exchange
 #define MOVE         0.3   // part of the instant by which more runs may move it,
@@ -83,6 +83,12 @@ static bool longest_run(const struct rb_search *search, const struct rb_candidat
     return true;
 }
 
+static int few_runs(const struct rb_search *search)
+{
+    const int n = rb_async_n_compared(search);
+    return n < FEW_RUNS ? n : FEW_RUNS;
+}
+
 static bool stands(const struct rb_search *search, const struct admission *a)
 {
     return a->candidate.admit_until_us > 0 && a->p >= rb_search_confidence(search);
@@ -99,7 +105,7 @@ static bool settle(struct rb_search *search, const struct rb_candidate *c, struc
         struct admission a = {.candidate = *c};
         double in_limits;
         a.candidate.admit_until_us = early_us + (late_us - early_us) / 2;
-        if (a.candidate.admit_until_us < 1 || !play(search, &a, FEW_RUNS, &in_limits, err))
+        if (a.candidate.admit_until_us < 1 || !play(search, &a, few_runs(search), &in_limits, err))
             return a.candidate.admit_until_us < 1;
         search->n_evaluated++;
         if (in_limits < rb_search_confidence(search)) {
@@ -327,7 +333,7 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
         struct rb_candidate at = *c;
         struct rb_needs needs;
         at.admit_until_us = early_us + (late_us - early_us) / 2 + 1;
-        if (!needs_of_part(search, &at, 0, FEW_RUNS, cautious(search, FEW_RUNS), &needs, err))
+        if (!needs_of_part(search, &at, 0, few_runs(search), cautious(search, few_runs(search)), &needs, err))
             return false;
         if (is_nearer(needs.deadline_us, io->deadline_us)) {
             io->deadline_us = needs.deadline_us;

@@ -27,18 +27,21 @@ static int n_compared(const struct rb_scenario *s, int n_told, int part)
     const double runs = fmin(COMPARED_EVENTS / rb_async_events(s), (double)n_told / part);
     return runs >= RB_ASYNC_COMPARED      ? RB_ASYNC_COMPARED
            : runs > RB_ASYNC_COMPARED / 4 ? (int)runs
-                                          : RB_ASYNC_COMPARED / 4;
+                                            : RB_ASYNC_COMPARED / 4;
 }
 
 int rb_async_n_compared(const struct rb_search *search)
 {
     const bool few = search->place == RB_SEARCH_FRONTIER_BETWEEN;
-    return n_compared(search->scenario, search->req->samples, few ? RB_ASYNC_POINT_PART : RB_ASYNC_COMPARED_PART);
+    const int samples = search->req->samples;
+    const int n = n_compared(search->scenario, samples, few ? RB_ASYNC_POINT_PART : RB_ASYNC_COMPARED_PART);
+    return search->req->time_limit_us > 0 && n > samples ? samples : n;
 }
 
 int rb_async_n_screened(const struct rb_search *search)
 {
-    return rb_async_n_compared(search) / SCREENED_PART;
+    const int n = rb_async_n_compared(search) / SCREENED_PART;
+    return n > 0 ? n : 1;
 }
 
 bool rb_async_may_keep(const struct rb_search *search, double p, int n)

@@ -138,7 +138,7 @@ static bool step(const struct walk *w, const struct rb_async_neighbours *list, i
 {
     struct rb_search *search = w->search;
     *out_found = -1;
-    for (int k = 0; k < list->n && !rb_search_out_of_time(search); k++) {
+    for (int k = 0; k < list->n && rb_search_has_time_for(search, rb_async_n_compared(search)); k++) {
         const int i = (start + k) % list->n;
         struct position next = {.at = list->items[i]};
         if (!look_at(search, &next.at, rb_async_n_screened(search), &next.few, err))
@@ -170,10 +170,12 @@ bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from
     const struct walk w = {search, least_tried};
     struct position now, next;
     int start = 0, found = 0;
-    if (!stand_at(search, from, &now, err))
-        return false;
     *out_n = 0;
     append(out_path, out_n, from);
+    if (!rb_search_has_time_for(search, rb_async_n_compared(search)))
+        return true;
+    if (!stand_at(search, from, &now, err))
+        return false;
     while (found >= 0 && !rb_search_out_of_time(search)) {
         struct rb_async_neighbours list = {.search = search, .from = &now.at};
         rb_async_list_neighbours(&list);
@@ -272,6 +274,8 @@ static bool offer_path(struct rb_search *search, struct best *best, const struct
 {
     bool better = false;
     for (int i = n - 1; i >= 0 && !better; i--) {
+        if (best->exists && !rb_search_has_time_for(search, search->req->samples))
+            break;
         struct look look; // no unseen runs are needed to reject it: the known ones already do
         if (!look_at(search, &path[i], rb_async_n_compared(search), &look, err))
             return false;
@@ -354,7 +358,7 @@ static bool explore_beside(struct rb_search *search, const struct rb_candidate *
 // Searches beside the best fixed cluster of every offer, and beside the best plan so far moved to that offer.
 static bool explore(struct rb_search *search, struct best *best, struct rb_err *err)
 {
-    for (int i = 0; i < search->scenario->n_offers && !rb_search_out_of_time(search); i++) {
+    for (int i = 0; i < search->scenario->n_offers && rb_search_has_time_for(search, search->req->samples); i++) {
         const struct rb_candidate *fixed;
         if (!rb_async_is_worth_owning(search, i))
             continue;
@@ -385,7 +389,7 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     // A what-if's hint was explored before. At each deadline of a frontier few runs decide, so exploring again pays.
     if (from_best && (!hinted || search->place != RB_SEARCH_ALONE) && !explore(search, &best, err))
         return false;
-    if (!best.exists && search->place == RB_SEARCH_ALONE &&
+    if (!best.exists && search->place == RB_SEARCH_ALONE && !rb_search_out_of_time(search) &&
         !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
         return false;
     if (best.exists)

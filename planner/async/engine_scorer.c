@@ -7,19 +7,51 @@
 
 #include <math.h>
 
-#define SIGMA_P        2.5   // runs are expensive, and vary much with the promotions
-#define GUARDS         4     // steps from the confidence to 1
-#define MOST_EVENTS    1e8   // run for one estimate: some tens of seconds
-#define EVENTS_PER_S   1.5e5 // with a time limit, for each of its seconds: some tens of estimates fit into it
-#define FEWEST_SAMPLES 64    // with fewer, an estimate of a probability is too imprecise
+#define SIGMA_P        2.5  // runs are expensive, and vary much with the promotions
+#define GUARDS         4    // steps from the confidence to 1
+#define MOST_EVENTS    1e8  // run for one estimate: some tens of seconds
+#define FEWEST_SAMPLES 64   // with fewer, an estimate of a probability is too imprecise
+#define AMPLE_PART     0.06 // of a time limit: if all runs of an estimate take no more, all are made; else
+#define ESTIMATE_PART  0.02 // this part of it,
+#define FIRST_PART     0.1  // or up to this if else they were fewer than FEWEST_SAMPLES,
+#define LEAST_SAMPLES  2    // but at least these: the errors stated are those of so few runs
+#define FIRST_PLAN     4.0  // estimates behind the first plan: measured, compared, kept, shown
 
-static int affordable(const struct rb_plan_request *req, const struct rb_scenario *s)
+// Microseconds of one run by the engine, measured.
+static double run_us_of(const struct rb_plan_request *req, const struct rb_scenario *s)
 {
-    const double limit = req->time_limit_us > 0 ? (double)req->time_limit_us / 1e6 * EVENTS_PER_S : INFINITY;
-    if (req->time_limit_us > 0)
-        rb_pace_check(req, FEWEST_SAMPLES * rb_async_events(s) / EVENTS_PER_S * 1e6);
-    const double samples = fmax(fmin(MOST_EVENTS, limit) / rb_async_events(s), FEWEST_SAMPLES);
-    return samples < req->samples ? (int)samples : req->samples;
+    const struct rb_search search = {.req = req, .scenario = s};
+    double slowest_us = 0;
+    bool known[2] = {false, false}; // offers that keep their nodes, and that may lose them
+    for (int i = 0; i < s->n_offers; i++) {
+        struct rb_world_result run;
+        struct rb_candidate c;
+        bool *done = &known[s->sim_offers[i].usable && s->sim_offers[i].provisioning->preemption_per_hour > 0];
+        if (*done || !rb_pace_pilot(req, s, i, &c))
+            continue;
+        const double before_us = rb_pace_used_us(req);
+        *done = rb_async_play(&search, &c, 0, 1, &run, NULL, NULL);
+        slowest_us = fmax(slowest_us, rb_pace_used_us(req) - before_us);
+    }
+    return slowest_us;
+}
+
+static double samples_in_time(struct rb_plan_request *io, const struct rb_scenario *s)
+{
+    io->run_us = fmax(run_us_of(io, s), 1);
+    const double in_all = (double)io->time_limit_us / io->run_us;
+    rb_pace_check(io, FIRST_PLAN * LEAST_SAMPLES * io->run_us);
+    if (AMPLE_PART * in_all >= io->samples)
+        return io->samples; // the search is the one without a limit, and as fast
+    return fmax(fmax(ESTIMATE_PART * in_all, fmin(FIRST_PART * in_all, FEWEST_SAMPLES)), LEAST_SAMPLES);
+}
+
+static int affordable(struct rb_plan_request *io, const struct rb_scenario *s)
+{
+    double samples = fmax(MOST_EVENTS / rb_async_events(s), FEWEST_SAMPLES);
+    if (io->time_limit_us > 0 && io->time_used)
+        samples = fmin(samples, samples_in_time(io, s));
+    return samples < io->samples ? (int)samples : io->samples;
 }
 
 static void keep_draws(struct rb_scenario *s, const struct rb_plan_request *req)
@@ -46,7 +78,7 @@ static bool ask_for_surer(struct rb_search *search, const struct rb_planner *pla
 {
     const double before = search->guard, asked = rb_search_confidence(search);
     bool ok = true, stands = false;
-    for (int step = 0; ok && !stands && step <= GUARDS; step++) {
+    for (int step = 0; ok && !stands && step <= GUARDS && !(step > 0 && rb_search_out_of_time(search)); step++) {
         search->guard = before + (1 - asked) * step / GUARDS;
         for (int i = 0; i < search->scenario->n_offers; i++)
             search->static_best[i].known = false;

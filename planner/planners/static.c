@@ -93,7 +93,7 @@ bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, str
     for (int offer = 0; offer < n_offers; offer++)
         if (search->req->time_limit_us == 0 || !rb_search_is_outbid(search, offer))
             n += list_clusters(search, offer, &clusters[n]);
-    if (search->req->time_limit_us > 0 && search->scorer->barriers)
+    if (search->req->time_limit_us > 0)
         rb_reckon_sort(search, clusters, n);
     return rb_search_nearest_of(search, clusters, n, out, err);
 }
@@ -122,7 +122,7 @@ static bool plan_in_time(struct rb_search *search, struct rb_plan_result *out, s
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     const struct rb_candidate *best = NULL;
-    if (search->req->time_limit_us > 0 && search->scorer->barriers)
+    if (search->req->time_limit_us > 0)
         return plan_in_time(search, out, err);
     // Until there is a plan, no offer is skipped for lack of time.
     for (int i = 0; i < search->scenario->n_offers && !(best && rb_search_out_of_time(search)); i++) {

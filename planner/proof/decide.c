@@ -7,14 +7,18 @@
 
 #include "planner/async/endless.h"
 #include "simulator/laws/trial_laws.h"
+#include "simulator/sampler/table_runs.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_RUN   (UINT32_C(1) << 22) // after those used to compare plans, before those used for the reported figures
-#define FIRST_BATCH 256
-#define MOST_RUNS   (1 << 18)
-#define DECIDE_PART 4   // multiple of the runs of one estimate, if these are sized to a time limit
+#define FIRST_RUN    (UINT32_C(1) << 22) // after those that compare plans, before those of the reported figures
+#define FIRST_BATCH  256
+#define MOST_RUNS    (1 << 18)
+#define DECIDE_PART  4   // multiple of the runs of one estimate, if these are sized to a time limit
+#define ROUGH_PART   192 // divisor of the affordable runs where a decision is rough
+#define ROUGH_FEWEST 512 // runs after which a plan below the threshold is then given up
+#define SAFE_SIGMA   2   // standard errors
 
 static double divergence(double share, double p)
 {
@@ -70,6 +74,12 @@ bool rb_search_runs_from(struct rb_search *search, const struct rb_candidate *c,
     return rb_evaluate_runs(search->scenario, stages, c->n_stages, &opt, out_time_us, out_cost_uusd, err);
 }
 
+// The best of many plans that few runs put just above the confidence would be one that is late in more runs.
+static bool is_safely_above(int hits, int n, double confidence)
+{
+    return (double)hits / n >= confidence + SAFE_SIGMA * sqrt(confidence * (1 - confidence) / n);
+}
+
 static bool run_batch(struct rb_search *search, const struct rb_candidate *c, int first, int n, int *io_kept,
                       struct rb_err *err)
 {
@@ -80,13 +90,30 @@ static bool run_batch(struct rb_search *search, const struct rb_candidate *c, in
     return true;
 }
 
+// A plan of a frontier whose runs are simulated event by event. There are many, so each gets few runs. One that these
+// do not decide needs a margin, and is not proved.
+static bool is_rough(const struct rb_search *search, const struct rb_candidate *c)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, c, stages, nodes);
+    return search->place != RB_SEARCH_ALONE &&
+           !rb_table_runs_apply(search->scenario, stages, c->n_stages, 0, rb_trial_laws_tables(search->laws));
+}
+
+static int most_runs(const struct rb_search *search, bool rough)
+{
+    const double affordable = rb_search_affordable_runs(search) / (rough ? ROUGH_PART : 1);
+    if (search->req->time_limit_us > 0)
+        return DECIDE_PART * search->req->samples;
+    return affordable < MOST_RUNS ? (int)affordable : MOST_RUNS;
+}
+
 bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, bool *out_keeps, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    const double affordable = rb_search_affordable_runs(search);
-    const int most = req->time_limit_us > 0   ? DECIDE_PART * req->samples
-                     : affordable < MOST_RUNS ? (int)affordable
-                                              : MOST_RUNS;
+    const bool rough = is_rough(search, candidate);
+    const int most = most_runs(search, rough);
     double risk = RB_DECIDED_RISK / 2;
     int n = 0, kept = 0;
     *out_keeps = rb_search_feasible(search, &candidate->estimate);
@@ -103,7 +130,11 @@ bool rb_search_decide(struct rb_search *search, struct rb_candidate *candidate, 
         if (is_clear(kept, n, rb_search_confidence(search), risk))
             return true;
         risk /= 2; // the risk is divided among all looks
+        if (rough && n >= ROUGH_FEWEST && !*out_keeps)
+            break;
     }
+    if (rough && n > 0)
+        *out_keeps &= is_safely_above(kept, n, rb_search_confidence(search));
     const enum rb_decision decision = rb_decide_share(kept, n > 0 ? n : 1, rb_search_confidence(search), risk);
     candidate->undecided = decision != (*out_keeps ? RB_DECIDED_KEEPS : RB_DECIDED_FALLS_SHORT);
     return true;

@@ -89,6 +89,11 @@ static int nearest_index(const struct rb_needs *few, const bool *taken, int n, i
     return best;
 }
 
+static int n_runs_of_needs(const struct rb_search *search)
+{
+    return rb_async_n_compared(search) + search->req->samples;
+}
+
 static bool look_closer(struct rb_search *search, const struct rb_candidate *candidates, const struct rb_needs *few,
                         int n, struct rb_needs *nearest, int *out_surest, struct rb_err *err)
 {
@@ -96,8 +101,10 @@ static bool look_closer(struct rb_search *search, const struct rb_candidate *can
     double surest_p = -1;
     *out_surest = n > 0 ? 0 : -1;
     for (int what = 0; what < 3; what++) {
-        for (int k = 0; k < LOOKED_AT && !(k > 0 && rb_search_out_of_time(search)); k++) {
+        for (int k = 0; k < LOOKED_AT; k++) {
             struct rb_needs needs;
+            if (what + k > 0 && !rb_search_has_time_for(search, n_runs_of_needs(search)))
+                break;
             const int i = nearest_index(few, taken, n, what);
             if (i < 0)
                 break;
@@ -121,7 +128,7 @@ bool rb_async_nearest_of(struct rb_search *search, const struct rb_candidate *ca
     for (int i = 0; i < n; i++) {
         const struct rb_runs *runs;
         few[i] = rb_needs_none();
-        if (i > 0 && rb_search_out_of_time(search))
+        if (i > 0 && !rb_search_has_time_for(search, rb_async_n_screened(search) + n_runs_of_needs(search)))
             continue;
         if (!rb_async_compared(search, &candidates[i], rb_async_n_screened(search), &runs, err))
             return false;

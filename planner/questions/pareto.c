@@ -127,6 +127,7 @@ static void list_points(const struct frontier *f, struct rb_pareto_point *points
         const struct rb_plan_result *optimal = rb_sweep_optimal(&f->answers[i]);
         out->n_deadlines += optimal->feasible;
         out->n_proved += optimal->feasible && optimal->bound.present && optimal->bound.proved;
+        out->n_undecided += optimal->feasible && optimal->best.undecided;
         out->cut |= optimal->cut;
         for (int p = 0; rb_planners[p]; p++) {
             const struct rb_plan_result *r = &f->answers[i].of[p];

@@ -24,6 +24,7 @@ struct rb_pareto {
     const struct rb_pareto_point *points; // by deadline, then by planner's name; [n_points]
     int n_points;
     int n_deadlines, n_proved;   // at which some plan was found; at which the optimal one is proved
+    int n_undecided;             // at which it is too near to the confidence to be decided (rb_search_decide)
     bool cut;                    // a search ended at its node, time or memory limit: cheaper plans may exist
     struct rb_marginal marginal;
 };

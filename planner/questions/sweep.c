@@ -61,6 +61,15 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
 
+// On as many runs as a plan that is shown alone.
+static bool estimate_well(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    return rb_estimate_candidate(search, candidate, stages, err);
+}
+
 // True if the best plan of a looser deadline keeps this one, whatever the error of its probability. It is then optimal
 // here as well, since a tighter deadline only removes plans. It is proved if the looser one is. Greedy is a local
 // search and may end elsewhere.
@@ -89,7 +98,8 @@ static bool keep_neighbour(struct rb_search *search, const struct rb_plan_result
     struct rb_candidate neighbour = tighter->best;
     if (result->feasible && result->best.estimate.cost_uusd.mean <= neighbour.estimate.cost_uusd.mean)
         return true;
-    if (!rb_estimate_candidate(search, &neighbour, NULL, err))
+    const bool well = neighbour.estimate.samples > search->req->samples; // as there: other runs have another mean cost
+    if (!(well ? estimate_well(search, &neighbour, err) : rb_estimate_candidate(search, &neighbour, NULL, err)))
         return false;
     if (rb_search_feasible(search, &neighbour.estimate)) {
         result->feasible = true;
@@ -126,12 +136,9 @@ static bool stay_between(struct rb_search *search, const struct rb_plan_result *
 // A point rests on few runs. If these show less than the confidence, more runs decide.
 static bool hold_to_it(struct rb_search *search, struct rb_plan_result *io, struct rb_err *err)
 {
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     if (!io->feasible || io->best.estimate.p_both >= search->req->confidence)
         return true;
-    rb_candidate_stages(search->scenario, &io->best, stages, nodes);
-    if (!rb_estimate_candidate(search, &io->best, stages, err))
+    if (!estimate_well(search, &io->best, err))
         return false;
     io->feasible = io->best.estimate.p_both >= search->req->confidence;
     return true;

@@ -12,9 +12,8 @@
 #define FEWEST_SAMPLES 64  // with fewer, an estimate of a probability is too imprecise
 #define FIRST_PLAN     2.0 // minimum number of estimates per plan: found, shown, beside the baselines, stage by stage
 
-// The smallest trials on the nodes that hold them all: as many draws as any plan makes.
-static bool pilot_plan(const struct rb_plan_request *req, const struct rb_scenario *s, int offer,
-                       struct rb_candidate *out)
+bool rb_pace_pilot(const struct rb_plan_request *req, const struct rb_scenario *s, int offer,
+                   struct rb_candidate *out)
 {
     int sizes[RB_LIMIT_GPUS_PER_NODE];
     const int most = rb_planner_max_nodes(req->job, &s->offers[offer]);
@@ -28,7 +27,7 @@ static bool pilot_plan(const struct rb_plan_request *req, const struct rb_scenar
     return rb_nodes_per_trial(s->offers[offer].gpus, sizes[0]) <= most;
 }
 
-static double used_us(const struct rb_plan_request *req)
+double rb_pace_used_us(const struct rb_plan_request *req)
 {
     return req->time_used(req->out_of_time_ctx) * (double)req->time_limit_us;
 }
@@ -47,10 +46,10 @@ static double run_us_of(const struct rb_plan_request *req, const struct rb_scena
         return 0; // it does not finish: no plan will be made of it
     for (opt.samples = 1; opt.samples <= PILOT_RUNS && took_us < PILOT_PART * (double)req->time_limit_us;
          opt.samples *= 2) {
-        const double before_us = used_us(req);
+        const double before_us = rb_pace_used_us(req);
         if (!rb_evaluate_runs(s, stages, c->n_stages, &opt, time_us, cost_uusd, NULL))
             return run_us;
-        took_us = used_us(req) - before_us;
+        took_us = rb_pace_used_us(req) - before_us;
         run_us = took_us / opt.samples;
     }
     return run_us;
@@ -71,7 +70,7 @@ static bool is_left_out(const struct rb_plan_request *req, const struct rb_scena
     for (int i = 0; i < s->stages.n; i++)
         trials += s->stages.rungs[i].trials;
     for (int i = 0; i < s->n_offers; i++) {
-        if (!pilot_plan(req, s, i, &c))
+        if (!rb_pace_pilot(req, s, i, &c))
             continue;
         n_sizes += rb_planner_sizes(s, i, sizes);
         some_keep = some_keep || !may_lose_nodes(s, i);
@@ -88,7 +87,7 @@ double rb_pace_run_us(const struct rb_plan_request *req, const struct rb_scenari
     if (req->time_limit_us <= 0 || !req->time_used)
         return 0;
     for (int i = 0; i < s->n_offers; i++) {
-        if (!pilot_plan(req, s, i, &c))
+        if (!rb_pace_pilot(req, s, i, &c))
             continue;
         bool *done = &known[may_lose_nodes(s, i)];
         if (!*done)

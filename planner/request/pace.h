@@ -5,6 +5,12 @@
 
 #include "planner/search/planner.h"
 
+// A plan whose runs take as long as any plan's: the smallest trials of the job on the nodes that hold them all. false:
+// the offer has none.
+bool rb_pace_pilot(const struct rb_plan_request *req, const struct rb_scenario *s, int offer, struct rb_candidate *out);
+// Microseconds of the limit that are used up. The request has a clock.
+double rb_pace_used_us(const struct rb_plan_request *req);
+
 // Microseconds of the request's clock for one run of a plan, on the slowest kind of offer. Makes a few runs; none if
 // the request has no limit (0).
 double rb_pace_run_us(const struct rb_plan_request *req, const struct rb_scenario *s);

@@ -202,7 +202,9 @@ static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
                                 "the estimated probability %.3f is within two standard errors (%.4f) of the "
                                 "confidence asked%s",
                                 e->p_both, e->stderr_.p_both,
-                                rests_on_few(a, plan) ? "" : "; more --samples would settle it"));
+                                rests_on_few(a, plan)                ? ""
+                                : a->search->req->time_limit_us > 0 ? "; a higher --time-limit would settle it"
+                                                                    : "; more --samples would settle it"));
     else if (e->stderr_.p_both <= 0 && above < e->error.p_both)
         warn(a, rb_arena_printf(a->arena,
                                 "the computed probability %.4f is within its own error (%.1e) of the confidence asked",
@@ -532,7 +534,7 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
 static double share_for_search(const struct rb_search *search)
 {
     const struct rb_plan_request *req = search->req;
-    const double runs = SHOWN_RUNS * (double)req->samples + STAGE_RUNS;
+    const double runs = SHOWN_RUNS * (double)req->samples + (search->scorer->barriers ? STAGE_RUNS : 0);
     const double shown = req->run_us > 0 ? runs * req->run_us / (double)req->time_limit_us : 0;
     return fmax(0, 1 - fmax(0, shown - SHOWN_PART));
 }
@@ -573,13 +575,15 @@ static bool find_fixed(struct rb_search *search, double guard, const struct rb_p
     return ok;
 }
 
-// The time is up and there is no plan. Takes the first fixed cluster that keeps the constraints, if one is found soon.
-// There is no time for a second one, so one that keeps them with a margin is preferred.
+// There is no plan, and no time to search. Takes the first fixed cluster that keeps the constraints, if one is found
+// soon. There is no time for a second one, so one that keeps them with a margin is preferred.
 static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase, struct rb_plan_result *io,
                           struct rb_err *err)
 {
     const struct rb_plan_result *found;
-    if (io->feasible || !search->scorer->barriers || !rb_search_out_of_time(search) || !search->req->time_used)
+    const bool is_only = search->scorer->has_one_plan && search->scorer->has_one_plan(search);
+    const bool has_time = rb_search_has_time_for(search, search->scorer->n_compared(search));
+    if (io->feasible || is_only || has_time || !search->req->time_used)
         return true;
     const double share = share_for_search(search);
     phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL;
@@ -589,7 +593,9 @@ static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase,
         return false;
     if (!found->feasible)
         return io->best.n_stages > 0 || rb_static_nearest(search, io, err);
+    const struct rb_plan_bound bound = io->bound;
     *io = *found;
+    io->bound = bound;
     io->cut = true;
     return !rb_search_is_certified(search) || rb_certify(search, &io->best, &io->bound, &io->cut, err);
 }

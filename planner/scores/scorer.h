@@ -20,9 +20,9 @@ struct rb_scorer {
     enum rb_run_kind compared; // the kept runs for comparing plans
     double sigma_p;            // standard errors of P within which a screened candidate may still keep the constraints
 
-    // Number of runs that an estimate can afford, at most req->samples. NULL: as many as there is time to draw trials
-    // for.
-    int (*affordable)(const struct rb_plan_request *req, const struct rb_scenario *s);
+    // Number of runs that an estimate can afford, at most io->samples. With a time limit it sets io->run_us. NULL: as
+    // many as there is time to draw trials for.
+    int (*affordable)(struct rb_plan_request *io, const struct rb_scenario *s);
     // As rb_search_keep_draws.
     void (*keep_draws)(struct rb_scenario *s, const struct rb_plan_request *req);
 

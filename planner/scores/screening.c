@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define SCREEN_TIMES 4.0 // the runs of a screening must fit this often: the best candidates need many more
 #define SCREEN_SIGMA 3.0 // for means: a candidate that is just good enough is dropped wrongly once in 700
 
 // The part of a standard error of n runs that the remaining runs can compensate: all of them together decide.
@@ -100,11 +101,17 @@ static void reckon(const struct rb_search *search, const struct rb_candidate *ca
         order[i] = (struct by_objective){0, indices[i]};
 }
 
-// Screens all candidates; order [n] is by the screened objective.
+static bool has_time_for_all(const struct rb_search *search, int n)
+{
+    const double n_runs = SCREEN_TIMES * n * search->scorer->n_screened(search);
+    return search->req->time_limit_us <= 0 || (!search->scorer->barriers && rb_search_has_time_for(search, n_runs));
+}
+
+// Screens all candidates if there is time; order [n] is by the screened objective.
 static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
                    struct rb_err *err)
 {
-    if (search->req->time_limit_us > 0 && search->scorer->barriers) {
+    if (!has_time_for_all(search, n)) {
         reckon(search, candidates, n, order);
         return true;
     }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANY_MARGIN 1.1 // of the time, where only one candidate can be run
+
 struct reckoned {
     double time_s, cost_uusd;
     bool keeps;
@@ -67,11 +69,13 @@ static int by_time(const void *pa, const void *pb)
 void rb_reckon_order(const struct rb_search *search, const struct rb_candidate *candidates, int n, int *out_order)
 {
     const struct rb_plan_request *req = search->req;
+    const double late = search->any_plan ? ANY_MARGIN : 1;
     RB_AUTO(rb_auto_free) struct reckoned *all = rb_xcalloc((size_t)n + 1, sizeof *all);
     for (int i = 0; i < n; i++) {
         all[i] = reckon(search, &candidates[i]);
         all[i].index = i;
-        all[i].keeps = (req->deadline_us < 0 || all[i].time_s * (double)RB_US_PER_S <= (double)req->deadline_us) &&
+        const double time_us = late * all[i].time_s * (double)RB_US_PER_S;
+        all[i].keeps = (req->deadline_us < 0 || time_us <= (double)req->deadline_us) &&
                        (req->budget_uusd < 0 || all[i].cost_uusd <= (double)req->budget_uusd);
     }
     qsort(all, (size_t)n, sizeof *all, req->objective == RB_OBJECTIVE_MIN_COST ? by_cost : by_time);

@@ -314,7 +314,7 @@ bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, i
 
 bool rb_search_is_certified(const struct rb_search *search)
 {
-    return search->req->objective == RB_OBJECTIVE_MIN_COST;
+    return search->req->objective == RB_OBJECTIVE_MIN_COST && search->scorer->barriers;
 }
 
 double rb_search_confidence(const struct rb_search *search)

@@ -108,7 +108,8 @@ bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, i
 // Returns those runs, kept with the search. Borrowed until the next call.
 bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
                     const struct rb_runs **out, struct rb_err *err);
-// True if a certificate proves the cheapest plan (planner/proof/certificate.h). The fastest is not proved by one.
+// True if a certificate proves the cheapest plan (planner/proof/certificate.h). The fastest is not proved by one, nor
+// is a plan that only runs of the engine estimate.
 bool rb_search_is_certified(const struct rb_search *search);
 
 // Probability with which a plan has to keep the constraints: the confidence asked, or more once a plan found with just

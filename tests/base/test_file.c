@@ -240,7 +240,8 @@ static void a_closed_standard_stream_is_nobody_elses_number(void **state)
         _exit(refused && above ? 0 : 1);
     }
     int status;
-    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_true(child > 0);
+    assert_true(waitpid(child, &status, 0) == child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define FIRST_RUNS 256
+#define MORE_PARTS  16 // times the most runs of a plan: for one that seems to undercut the other, but not for sure
 #define KEPT_RUNS  16384
 #define MEANS_FROM 1024 // runs: before that a mean of heavy tails says too little to rule a plan out
 
@@ -104,7 +105,7 @@ void every_space_plan(const struct every_space *space, int64_t i, struct rb_plan
 
 struct tally {
     int64_t n, n_kept;
-    double cost, difference, square; // sums; the difference is of the cost and what the other plan's would have to be
+    double cost, own, difference, square; // sums; the difference is of the cost and what it would have to be
     double stage_us[RB_LIMIT_STAGES];
 };
 
@@ -112,8 +113,25 @@ struct comparison {
     const struct every_space *space;
     const struct every_asked *asked;
     struct oracle_worlds *worlds;
-    int64_t *own_uusd; // of the plan that was found, [most_runs]; NULL: there is none
+    const struct oracle *own; // of the plan that was found
+    const struct rb_plan_stage *own_stages; // NULL: there is none
+    int64_t *own_uusd; // its costs, [n_own]
+    int64_t n_own;
 };
+
+static bool play_own(struct comparison *c, int64_t until)
+{
+    struct oracle_run run;
+    if (!c->own_stages || until <= c->n_own)
+        return true;
+    c->own_uusd = rb_xrealloc(c->own_uusd, (size_t)until, sizeof *c->own_uusd);
+    for (; c->n_own < until; c->n_own++) {
+        if (!oracle_play(c->own, c->worlds, c->own_stages, c->space->n_stages, (uint32_t)c->n_own, &run))
+            return false;
+        c->own_uusd[c->n_own] = run.cost_uusd;
+    }
+    return true;
+}
 
 static bool add_runs(const struct comparison *c, const struct rb_plan_stage *stages, int64_t until, struct tally *t)
 {
@@ -127,6 +145,7 @@ static bool add_runs(const struct comparison *c, const struct rb_plan_stage *sta
         const double wanted = c->own_uusd ? (1 - a->tolerance) * (double)c->own_uusd[t->n] : INFINITY;
         const double difference = c->own_uusd ? (double)run.cost_uusd - wanted : -1;
         t->cost += (double)run.cost_uusd;
+        t->own += c->own_uusd ? (double)c->own_uusd[t->n] : 0;
         t->difference += difference;
         t->square += difference * difference;
         for (int s = 0; s < c->space->n_stages; s++)
@@ -168,11 +187,10 @@ static bool is_in_space(const struct comparison *c, const struct rb_plan_stage *
 }
 
 // What was seen of a plan that nothing rules out.
-static void judge(const struct comparison *c, int64_t number, const struct tally *t, double own_mean,
-                  struct every_found *out)
+static void judge(const struct comparison *c, int64_t number, const struct tally *t, struct every_found *out)
 {
     const double above = share_above(t, c->asked->probability), cheaper = cheaper_by(t);
-    const double undercut = c->own_uusd ? 1 - t->cost / (double)t->n / own_mean : 1;
+    const double undercut = c->own_uusd ? 1 - t->cost / t->own : 1;
     const double p = (double)t->n_kept / (double)t->n;
     const bool surely = above > c->asked->sure && (!c->own_uusd || cheaper > c->asked->sure);
     if (above <= 0 || out->surely > surely)
@@ -185,51 +203,44 @@ static void judge(const struct comparison *c, int64_t number, const struct tally
     }
 }
 
-static bool play_own(struct comparison *c, const struct oracle *own, const struct rb_plan_stage *stages,
-                     double *out_mean)
+// True if it looks as if the plan undercut the other one, but not for sure.
+static bool is_doubtful(const struct comparison *c, const struct tally *t)
 {
-    struct oracle_run run;
-    *out_mean = 0;
-    if (!stages)
-        return true;
-    c->own_uusd = rb_xcalloc((size_t)c->asked->most_runs, sizeof *c->own_uusd);
-    for (int r = 0; r < c->asked->most_runs; r++) {
-        if (!oracle_play(own, c->worlds, stages, c->space->n_stages, (uint32_t)r, &run))
-            return false;
-        c->own_uusd[r] = run.cost_uusd;
-        *out_mean += (double)run.cost_uusd / c->asked->most_runs;
-    }
-    return true;
+    const double above = share_above(t, c->asked->probability), cheaper = c->own_uusd ? cheaper_by(t) : INFINITY;
+    return above > 0 && cheaper > 0 && (above <= c->asked->sure || cheaper <= c->asked->sure);
 }
 
-static bool look_at(const struct comparison *c, int64_t number, double own_mean, struct every_found *out)
+// A doubtful plan gets more runs than the others: of thousands of plans some seem cheaper by chance.
+static bool look_at(struct comparison *c, int64_t number, struct every_found *out)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct tally t = {0};
     every_space_plan(c->space, number, stages, nodes);
-    for (int64_t until = FIRST_RUNS; until <= c->asked->most_runs; until *= 4) {
+    const int64_t most = c->asked->most_runs;
+    for (int64_t until = FIRST_RUNS; until <= most || (until <= MORE_PARTS * most && is_doubtful(c, &t)); until *= 4) {
+        if (!play_own(c, until))
+            return false;
         if (!add_runs(c, stages, until, &t))
             return true; // it has no end that the oracle could wait for
         if (is_out(c, &t) || !is_in_space(c, stages, &t))
             return true;
     }
-    judge(c, number, &t, own_mean, out);
+    judge(c, number, &t, out);
     return true;
 }
 
 bool every_plan_undercuts(const struct every_space *space, const struct every_asked *asked, const struct oracle *own,
                           const struct rb_plan_stage *stages, struct every_found *out)
 {
-    struct comparison c = {.space = space, .asked = asked};
-    double own_mean;
+    struct comparison c = {.space = space, .asked = asked, .own = own, .own_stages = stages};
+    bool ok = true;
     const int kept = asked->most_runs < KEPT_RUNS ? asked->most_runs : KEPT_RUNS;
     *out = (struct every_found){.n_plans = (int64_t)space->n_plans, .number = -1};
     c.worlds = oracle_worlds_create(space->o, space->stages, space->n_stages, space->max_nodes, kept);
     // The worlds are those of the space's offers; an oracle of fewer offers has the same entries.
-    const bool ok = play_own(&c, own, stages, &own_mean);
     for (int64_t i = 0; ok && i < out->n_plans; i++)
-        look_at(&c, i, own_mean, out);
+        ok = look_at(&c, i, out);
     free(c.own_uusd);
     oracle_worlds_destroy(c.worlds);
     return ok;

@@ -36,7 +36,7 @@ struct every_asked {
     int64_t deadline_us, budget_uusd; // -1: none
     double probability;               // that a plan must surely keep them with
     double tolerance;                 // share of the plan's cost by which another one may be cheaper
-    int most_runs;                    // of one plan; a power of 4 times 256
+    int most_runs;                    // of one plan; a power of 4 times 256; 16 times as many if it seems to undercut
     double sure;                      // standard errors
 };
 

@@ -59,22 +59,30 @@ static void write_prices(struct rb_buf *out)
     }
 }
 
-static void large_case(struct rb_case *c, double preemption_per_hour)
+static void large_case_of(struct rb_case *c, const char *scheduler, double preemption_per_hour)
 {
-    static const char job[] =
-        "name: large\nmetric: {name: loss, goal: minimize}\n"
-        "parameters:\n  lr: {distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}\n"
-        "scheduler: {type: sha, num_trials: 2000, min_resource: 1, max_resource: 256, eta: 2, rungs: cumulative}\n"
-        "trial:\n  gpus: {min: 1, max: 8, sizes: [1, 2, 4, 8]}\n  max_nodes: 1\n"
-        "resources: {infra: [aws/us-east-1], spot: allow, max_nodes: 64}\nrun: python train.py\n";
-    struct rb_buf profile = RB_BUF_INIT, prices = RB_BUF_INIT;
+    struct rb_buf job = RB_BUF_INIT, profile = RB_BUF_INIT, prices = RB_BUF_INIT;
+    rb_buf_printf(&job,
+                  "name: large\nmetric: {name: loss, goal: minimize}\n"
+                  "parameters:\n  lr: {distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}\n"
+                  "scheduler: {%s}\n"
+                  "trial:\n  gpus: {min: 1, max: 8, sizes: [1, 2, 4, 8]}\n  max_nodes: 1\n"
+                  "resources: {infra: [aws/us-east-1], spot: allow, max_nodes: 64}\nrun: python train.py\n",
+                  scheduler);
     write_profile(&profile, preemption_per_hour);
     write_prices(&prices);
-    case_init(c, job, rb_buf_str(&profile), rb_buf_str(&prices));
+    case_init(c, rb_buf_str(&job), rb_buf_str(&profile), rb_buf_str(&prices));
+    rb_buf_finish(&job);
     rb_buf_finish(&profile);
     rb_buf_finish(&prices);
     c->req.samples = SAMPLES;
     c->req.deadline_us = 6 * 3600 * RB_US_PER_S;
+}
+
+static void large_case(struct rb_case *c, double preemption_per_hour)
+{
+    large_case_of(c, "type: sha, num_trials: 2000, min_resource: 1, max_resource: 256, eta: 2, rungs: cumulative",
+                  preemption_per_hour);
 }
 
 static bool warns_of(const struct rb_plan *plan, const char *what)
@@ -133,6 +141,20 @@ static void spot_that_cannot_be_replayed_is_left_out_aloud(void **state)
     assert_false(plan.bound.proved);
     assert_true(plan.bound.present); // by the work theorem, of what was left out, too
     assert_non_null(strstr(plan.bound.why_not, "may lose nodes"));
+    case_finish(&c);
+}
+
+// 5,000 trials: a run by the engine takes about 15 ms, and the limit is that of a hundred.
+static void an_asynchronous_job_has_a_plan_within_the_limit(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    large_case_of(&c, "type: asha, num_trials: 5000, min_resource: 1, max_resource: 64, eta: 4", 0.05);
+    plan_within_limit(&c, &plan);
+    assert_true(plan.estimate.p_both >= plan.confidence);
+    assert_true(warns_of(&plan, "simulated runs"));
+    assert_true(plan.estimate.error.p_both > 0.05); // of so few
     case_finish(&c);
 }
 
@@ -342,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_within_the_limit),
+        cmocka_unit_test(an_asynchronous_job_has_a_plan_within_the_limit),
         cmocka_unit_test(no_limit_makes_a_plan_slower),
         cmocka_unit_test(limits_are_kept_where_runs_are_slow),
         cmocka_unit_test(a_limit_that_is_too_short_is_said_at_once),

@@ -201,7 +201,8 @@ static void every_model_of_the_library_makes_a_profile(void **state)
             const struct rb_library_figure *f = &models[i].figures[k];
             const struct rb_training *t = rb_profile_training(&p, f->gpu);
             double speedup;
-            assert_true(t && rb_training_speedup(t, f->gpus, 1, &speedup, &err));
+            assert_non_null(t);
+            assert_true(rb_training_speedup(t, f->gpus, 1, &speedup, &err));
             is_close(median(t) / speedup, 1e6 / f->per_second);
             is_close(log_sd(t), sqrt(f->log_sd * f->log_sd + 0.2 * 0.2));
             assert_true(f->source[0] && f->date[0] && f->how[0]);

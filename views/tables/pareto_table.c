@@ -119,4 +119,8 @@ void rb_pareto_table_write(const struct rb_plan_request *req, const struct rb_pa
     }
     rb_buf_printf(out, "optimal is proved to be the cheapest at %d of %d deadlines\n", pareto->n_proved,
                   pareto->n_deadlines);
+    if (pareto->n_undecided > 0)
+        rb_buf_printf(out,
+                      "at %d of them its plan is too near to the confidence to be decided by the runs of a frontier\n",
+                      pareto->n_undecided);
 }
