@@ -30,10 +30,10 @@ static void take(void *ctx, const struct rb_fact *fact)
     }
 }
 
-static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
+static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
 {
     struct rb_follower *f = ctx;
-    rb_facts_take(f->facts, e, event, take, f);
+    rb_facts_take(f->facts, e, event, actions, take, f);
 }
 
 void rb_suggested_event(const struct rb_space *space, int trial, const struct rb_value *values, const char *origin,

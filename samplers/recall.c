@@ -54,19 +54,11 @@ static bool better(const struct rb_earlier_result *a, const struct rb_earlier_re
     return a->age < b->age;
 }
 
-static bool same_values(const struct rb_space *space, const struct rb_value *a, const struct rb_value *b)
-{
-    for (int i = 0; i < space->n_params; i++)
-        if (a[i].kind != b[i].kind || (a[i].kind != RB_VALUE_ABSENT && !rb_value_equal(&a[i], &b[i])))
-            return false;
-    return true;
-}
-
 static bool is_taken(const struct rb_space *space, const struct rb_earlier_result *results, const int *taken, int n,
                      int i)
 {
     for (int k = 0; k < n; k++)
-        if (same_values(space, results[taken[k]].values, results[i].values))
+        if (rb_values_same(space, results[taken[k]].values, results[i].values))
             return true;
     return false;
 }

@@ -12,7 +12,13 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int
     const struct rb_plan *plan = &v->plan;
     const bool by_program = plan->job->scheduler.sampler.command != NULL;
     struct rb_scenario scenario;
-    struct rb_blackbox_runs box = {.table = sim->table, .scenario = &scenario};
+    struct rb_blackbox_runs box = {
+        .table = sim->table,
+        .scenario = &scenario,
+        .prepare = by_program ? sim->prepare_program : NULL,
+        .finish = sim->finish_program,
+        .prepare_ctx = sim->program_ctx,
+    };
     struct rb_world_runs runs = {
         .samples = sim->n,
         .threads = threads,

@@ -23,6 +23,7 @@ struct rb_world_runs {
     // The job's sampler proposes configurations. false: they have no values, which is enough where only times count.
     bool searched;
     // Prepares a run: its suggester, curve and unit_s (world.h); NULL: as above. `finish` frees what it made. Several threads may call them.
+    // The plan's job has the run's own seed of its search; it lives until `finish`.
     bool (*prepare)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
     void (*finish)(void *ctx, struct rb_world_options *opt);
     void *prepare_ctx;

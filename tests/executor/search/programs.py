@@ -273,6 +273,46 @@ class Programs(unittest.TestCase):
         done = self.say("rbsim", "job.yaml", "--nodes", "2", "--replicates", "2", expect=1)
         self.assertIn("RB4211", done.stderr)
 
+    def on_a_table(self, mode, replicates=1):
+        """Twelve rows, none of which is exactly what is proposed."""
+        self.here.write("toy.yaml", "metric: {name: val_acc, goal: maximize}\nmax_resource: 4\nparameters:\n"
+                        "  lr: {min: 0.1, max: 0.9}\n  kind: {values: [a, b]}\n")
+        self.here.write("toy_1.csv", "p.lr,p.kind,1,2,3,4\n" + "".join(
+            "%.2f,%s,%s\n" % (0.12 + 0.06 * i, "ab"[i // 2 % 2], ",".join("%.3f" % (0.1 * r + 0.01 * i) for r in range(4)))
+            for i in range(12)))
+        self.here.write("job.yaml", JOB % command(mode, "0.5s"))
+        begun = time.monotonic()
+        said = self.say("rbsim", "job.yaml", "--blackbox", "toy_1.csv", "--nodes", "2", "--replicates", str(replicates),
+                        "--json", timeout=60)
+        self.assertLess(time.monotonic() - begun, 40)
+        return json.loads(said.stdout)
+
+    def test_rbsim_on_a_table(self):
+        good = self.on_a_table("good")
+        heard = self.heard()
+        with open(os.path.join(self.top, "toy_1.csv"), encoding="utf-8") as f:
+            rows = {tuple(line.split(",")[:2]) for line in list(f)[1:]}
+        asked, told = None, []
+        for m in heard:
+            if m["type"] == "ask":
+                asked = m["trial"]
+            if m["type"] == "replay":  # the row that it is instead, before anything that it reports
+                self.assertEqual(m["trial"], asked)
+                told.append(("%.2f" % m["values"]["lr"], m["values"]["kind"]))
+                self.assertEqual(len(set(told)), len(told))
+                self.assertIn(told[-1], rows)
+                self.assertLess(abs(m["values"]["lr"] - expected(asked)["lr"]), 0.2)
+        self.assertEqual(len([m for m in heard if m["type"] == "replay"]), 6)
+        self.on_a_table("good", replicates=2)
+        self.assertEqual(len({m["seed"] for m in self.heard()[len(heard):] if m["type"] == "hello"}), 2)
+
+    def test_hostile_on_a_table(self):
+        good, crashed, hung, lied = self.side_by_side(lambda place, mode: place.on_a_table(mode), [
+            ("good",), ("crash_once 12",), ("hang",), ("not_json",)])
+        self.assertEqual(crashed, good)     # started again, it goes on as it would have
+        self.assertNotEqual(hung, good)     # random from then on, the same however it failed
+        self.assertEqual(hung, lied)
+
     def test_rbsearch_is_the_sampler(self):
         """What a sampler proposes in the process of the run, and what it proposes over the protocol: one trial at a time, so
         that the facts come in the same order."""
@@ -309,6 +349,13 @@ class Programs(unittest.TestCase):
         self.assertEqual(len({json.dumps(e["values"]) for e in found.values()}), 6)
         job = JOB.replace("num_trials: 6", "num_trials: 30")
         self.simulate(sampler, job, replicates=1)
+        for name in ("toy.yaml", "toy_hills.csv"):
+            shutil.copy(os.path.join(ROOT, "examples", "search-table", name), self.top)
+        self.here.write("table.yaml", "name: toy\nprofile: fast\nresources: {infra: [local]}\n"
+                        "scheduler: {type: asha, num_trials: 20, sampler: %s}\n" % sampler)
+        done = self.say("rbsim", "table.yaml", "--blackbox", "toy_hills.csv", "--nodes", "1", "--replicates", "1", "--json", timeout=120)
+        self.assertEqual(json.loads(done.stdout)["search"]["sampler"], "command")
+        self.assertNotIn("failed", done.stderr)
 
 
 if __name__ == "__main__":
