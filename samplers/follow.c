@@ -91,6 +91,12 @@ void rb_follower_destroy(struct rb_follower *f)
     free(f);
 }
 
+void rb_follower_recall(struct rb_follower *f, const struct rb_earlier *earlier)
+{
+    if (earlier)
+        rb_search_recall(f->search, earlier->results, earlier->n);
+}
+
 const struct rb_suggester *rb_follower_suggester(const struct rb_follower *f)
 {
     return &f->suggester;

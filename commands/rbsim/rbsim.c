@@ -35,6 +35,7 @@ static const struct rb_option options[] = {
      0},
     {"blackbox", 0, RB_OPT_STRING, false, "FILE", "a table that stands for training: FAMILY_TASK.csv[.gz], FAMILY.yaml beside it",
      0, 0},
+    {"cold", 0, RB_OPT_FLAG, false, NULL, "searches start without the results of earlier runs with the same parameters", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
      0},
@@ -227,7 +228,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
         .json = rb_args_flag(args, "json"),
     };
     return (!rb_args_nth(args, "blackbox", 0) || (check_table_options(args, err) && rb_sim_open_table(&c, err))) &&
-           load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
+           load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && rb_sim_recall(&c, err) && run_and_show(&c, err);
 }
 
 static const struct rb_command command = {

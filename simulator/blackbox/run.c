@@ -155,6 +155,7 @@ static bool open_sampler(struct run *r, uint32_t replicate, struct rb_err *err)
     }
     if (!rb_follower_create(r->plan, &r->follower, err))
         return false;
+    rb_follower_recall(r->follower, b->earlier);
     r->sampler = rb_follower_suggester(r->follower);
     return true;
 }

@@ -23,6 +23,7 @@ struct rb_blackbox_outcome {
 struct rb_blackbox_runs {
     const struct rb_blackbox *table;
     const struct rb_scenario *scenario;
+    const struct rb_earlier *earlier;     // runs that a sampler of ours starts from, NULL: none
     struct rb_blackbox_outcome *outcomes; // [samples of the runs]; NULL: not wanted
     // Makes the suggester of a run whose configurations another program proposes, as in struct rb_world_runs; NULL: a
     // sampler of ours proposes them.

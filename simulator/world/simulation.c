@@ -15,6 +15,7 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int
     struct rb_blackbox_runs box = {
         .table = sim->table,
         .scenario = &scenario,
+        .earlier = v->earlier.n_runs > 0 ? &v->earlier : NULL,
         .prepare = by_program ? sim->prepare_program : NULL,
         .finish = sim->finish_program,
         .prepare_ctx = sim->program_ctx,
@@ -26,6 +27,7 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int
         .stop_at_deadline = sim->stop_at_deadline,
         .budget_uusd = plan->budget_uusd,
         .searched = true,
+        .earlier = v->earlier.n_runs > 0 ? &v->earlier : NULL,
         .prepare = by_program ? sim->prepare_program : NULL,
         .finish = by_program ? sim->finish_program : NULL,
         .prepare_ctx = sim->program_ctx,

@@ -13,6 +13,7 @@ struct rb_sim_variant {
     const char *label;               // "asha:hypersched", and the keys it sets
     struct rb_job job;               // that its plan points at
     struct rb_plan plan;
+    struct rb_earlier earlier;       // runs that its sampler starts from; n_runs 0: none
     struct rb_world_result *results; // [n of the simulation], owned
     struct rb_blackbox_outcome *outcomes; // the same runs, where a table stands for training; owned
 };

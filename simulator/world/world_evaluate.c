@@ -74,6 +74,7 @@ static bool prepare(struct searched *s, const struct rb_plan *plan, const struct
         return true;
     if (!rb_follower_create(&s->plan, &s->follower, err))
         return false;
+    rb_follower_recall(s->follower, runs->earlier);
     opt->suggester = rb_follower_suggester(s->follower);
     return true;
 }

@@ -257,6 +257,45 @@ class Programs(unittest.TestCase):
         cases = [(command("good"), point) for point in (12, 20, 30, 45)] + [(command("crash 6"), point) for point in (15, 35)]
         self.assertGreater(sum(self.side_by_side(Programs.killed, cases)), 3)
 
+    # ---- what earlier runs found
+
+    def test_warm_start(self):
+        """The second run starts from the first, is killed, and goes on as it began though the store is gone; a cold one
+        does not, nor does one that searches something else."""
+        train = TRAIN.replace("0.$((10 + RB_TRIAL_ID * 5 + e))", "0.$((10 + (RB_TRIAL_ID * 7 + 3) % 11 * 5 + e))")
+        self.here.write("train.sh", train)
+        self.plan("tpe")
+        said = self.say("rbrun", "plan.json").stderr
+        self.assertNotIn("earlier run", said)
+        first = os.path.basename(self.run_dir())
+        best = self.suggestions()[5]["values"]  # (5 * 7 + 3) % 11 = 5; trials 1 and 4, with 10 and 9, are better
+        known = [e["values"] for e in self.suggestions().values()]
+        self.assertIn(best, known)
+        order = [known[1], known[4], known[2]]  # to R the first two, the next further than the others
+        simulated = self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr
+        self.assertIn("every search starts from 1 earlier run: %s; --cold leaves it out" % first, simulated)
+        self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--cold", "--nodes", "1", "--replicates", "2").stderr)
+        shutil.move(os.path.dirname(self.run_dir()), os.path.join(self.top, "kept"))
+        killed = subprocess.run([os.path.join(BIN, "rbrun"), "plan.json"], cwd=self.top, capture_output=True, text=True,
+                                check=False, timeout=60, env=dict(self.here.env, RB_TEST_DIE_AFTER="12"))
+        self.assertEqual(killed.returncode, -9)
+        self.assertIn("the search starts from 1 earlier run: " + first, killed.stderr)
+        store = os.path.join(self.top, ".local", "share", "rubberband", "profiles.db")
+        shutil.move(store, store + ".gone")
+        self.say("rbrun", "resume", os.path.basename(self.run_dir()))
+        found = self.suggestions()
+        self.assertEqual([found[t]["origin"] for t in range(3)], 3 * ["earlier run"])
+        self.assertEqual([found[t]["values"] for t in range(2)], order[:2])
+        self.assertIn("(%s)" % first, found[0]["because"])
+        self.assertNotIn("earlier run", [found[t]["origin"] for t in range(3, 6)])
+        self.assertIn("0 orders differ", self.say("rbrun", "replay").stdout)
+        shutil.move(store + ".gone", store)
+        shutil.move(os.path.dirname(self.run_dir()), os.path.join(self.top, "kept2"))
+        self.assertNotIn("earlier run", self.say("rbrun", "--cold", "plan.json").stderr)
+        self.assertNotIn("earlier run", {e["origin"] for e in self.suggestions().values()})
+        self.here.write("job.yaml", (JOB % "tpe").replace("max: 0.9", "max: 0.8"))
+        self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr)
+
     # ---- virtual time, our samplers, Optuna
 
     def simulate(self, sampler, job=JOB, replicates=2):
