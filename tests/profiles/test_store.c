@@ -254,9 +254,9 @@ static void a_damaged_store_is_an_error(void **state)
         fputc((int)(i * 7 % 251), f);
     }
     fclose(f);
-    s = open_store(w, true);
     struct rb_fit_report report;
-    assert_false(rb_store_fit(s, "cifar", &w->arena, &report, &w->err));
+    s = NULL; // the list of tables may lie in the damaged part, or not
+    assert_false(rb_store_open(w->db, true, &s, &w->err) && rb_store_fit(s, "cifar", &w->arena, &report, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
     assert_says(&w->err, "damaged");
     rb_store_close(s);

@@ -89,7 +89,7 @@ class Programs(unittest.TestCase):
     def run_dir(self):
         runs = os.path.join(self.top, ".local", "state", "rubberband")
         found = [d for d, _, files in os.walk(runs) if "journal.db" in files]
-        self.assertEqual(len(found), 1)
+        self.assertEqual(len(found), 1, found)
         return found[0]
 
     def suggestions(self):
@@ -275,12 +275,12 @@ class Programs(unittest.TestCase):
         simulated = self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr
         self.assertIn("every search starts from 1 earlier run: %s; --cold leaves it out" % first, simulated)
         self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--cold", "--nodes", "1", "--replicates", "2").stderr)
-        shutil.move(os.path.dirname(self.run_dir()), os.path.join(self.top, "kept"))
+        shutil.rmtree(os.path.dirname(self.run_dir()))
         killed = subprocess.run([os.path.join(BIN, "rbrun"), "plan.json"], cwd=self.top, capture_output=True, text=True,
                                 check=False, timeout=60, env=dict(self.here.env, RB_TEST_DIE_AFTER="12"))
         self.assertEqual(killed.returncode, -9)
         self.assertIn("the search starts from 1 earlier run: " + first, killed.stderr)
-        store = os.path.join(self.top, ".local", "share", "rubberband", "profiles.db")
+        store = self.here.env["RB_DB"]
         shutil.move(store, store + ".gone")
         self.say("rbrun", "resume", os.path.basename(self.run_dir()))
         found = self.suggestions()
@@ -290,7 +290,7 @@ class Programs(unittest.TestCase):
         self.assertNotIn("earlier run", [found[t]["origin"] for t in range(3, 6)])
         self.assertIn("0 orders differ", self.say("rbrun", "replay").stdout)
         shutil.move(store + ".gone", store)
-        shutil.move(os.path.dirname(self.run_dir()), os.path.join(self.top, "kept2"))
+        shutil.rmtree(os.path.dirname(self.run_dir()))
         self.assertNotIn("earlier run", self.say("rbrun", "--cold", "plan.json").stderr)
         self.assertNotIn("earlier run", {e["origin"] for e in self.suggestions().values()})
         self.here.write("job.yaml", (JOB % "tpe").replace("max: 0.9", "max: 0.8"))
