@@ -110,20 +110,22 @@ int main(int argc, char **argv)
     for (int t = 0; t < n; t++)
         for (int i = 0; i < n_seeds; i++) {
             const uint64_t seed = (uint64_t)(first_seed + i), second = seed + 1000;
-            struct outcome first, plain, warm, apart, far, far_first;
+            struct outcome first, plain, warm, plain_apart, apart, far, far_first;
             search(sampler, &tables[t], seed, FIRST, NULL, NULL, &first);
             search(sampler, &tables[(t + 1) % n], seed, FIRST, NULL, NULL, &far_first);
             search(sampler, &tables[t], second, MOST, NULL, NULL, &plain);
             search(sampler, &tables[t], second, MOST, &first, NULL, &warm);
+            search(sampler, &tables[t], second, MOST, NULL, first.used, &plain_apart);
             search(sampler, &tables[t], second, MOST, &first, first.used, &apart);
             search(sampler, &tables[t], second, MOST, &far_first, NULL, &far);
             const double goal = first.regret[N_BUDGETS - 1], took = units_to(&first, goal), target = plain.regret[1];
             add(&cold, units_to(&plain, goal) / took, &plain, &plain);
             add(&same, units_to(&warm, goal) / took, &warm, &plain);
-            add(&others, units_to(&apart, goal) / took, &apart, &plain);
+            add(&others, units_to(&apart, plain_apart.regret[1]) / units_to(&plain_apart, plain_apart.regret[1]), &apart,
+                &plain_apart);
             add(&foreign, units_to(&far, target) / units_to(&plain, target), &far, &plain);
-            struct outcome *all[] = {&first, &plain, &warm, &apart, &far, &far_first};
-            for (int k = 0; k < 6; k++)
+            struct outcome *all[] = {&first, &plain, &warm, &plain_apart, &apart, &far, &far_first};
+            for (int k = 0; k < 7; k++)
                 outcome_finish(all[k]);
         }
     printf("%s: %d tables of %s, seeds %d to %d\n\n| second run | units, as a share of the reference's: median | quartiles "
@@ -131,7 +133,7 @@ int main(int argc, char **argv)
            sampler, n, argv[2], first_seed, first_seed + n_seeds - 1);
     print("cold, to the first's best of 1000 units", &cold);
     print("warm, to the first's best", &same);
-    print("warm, none of the first's rows, to the first's best", &others);
+    print("warm, with none of the first's rows, to what a cold run without them had after 1000", &others);
     print("from another table's search, to what the cold run had after 1000", &foreign);
     for (int t = 0; t < n; t++)
         rb_blackbox_finish(&tables[t]);

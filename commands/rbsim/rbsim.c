@@ -40,6 +40,7 @@ static const struct rb_option options[] = {
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
      0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE", "draw the first run: FILE.svg or FILE.html", 0, 0},
+    {"events", 0, RB_OPT_STRING, false, "FILE", "write the events of the first run, as rbrun writes its events.jsonl", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print one rb-sim/1 or rb-sim-compare/1 document", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job; not with --plan", 0, 0},
     {"deadline", 0, RB_OPT_STRING, false, "D", "deadline of the job; not with --plan", 0, 0},
@@ -155,7 +156,7 @@ static void say_curves(const struct rb_sim_command *c)
 static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    const char *gantt = rb_args_string(c->args, "gantt", NULL);
+    const char *gantt = rb_args_string(c->args, "gantt", NULL), *events = rb_args_string(c->args, "events", NULL);
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!rb_curves_open(rb_args_string(c->args, "curves", NULL), c->sim.seed, c->sim.variants[0].plan.job->goal,
                         &c->in.arena, &c->sim.curves, err))
@@ -165,7 +166,7 @@ static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
     rb_sim_use_programs(c);
     const bool ok =
         rb_simulate(&c->sim, cores > 0 ? (int)cores : 1, err) && rb_sim_programs_kept(c, err) &&
-        (!gantt || rb_sim_gantt_save(&c->sim, gantt, err));
+        (!gantt || rb_sim_gantt_save(&c->sim, gantt, err)) && (!events || rb_sim_save_events(&c->sim, events, err));
     rb_waiting_line_end(waiting);
     if (!ok)
         return false;

@@ -38,6 +38,9 @@ bool rb_sim_recall(struct rb_sim_command *c, struct rb_err *err);
 void rb_sim_use_programs(struct rb_sim_command *c);
 bool rb_sim_programs_kept(const struct rb_sim_command *c, struct rb_err *err);
 
+// --events FILE: the events of the first run, as rbrun writes its own.
+bool rb_sim_save_events(const struct rb_simulation *sim, const char *path, struct rb_err *err);
+
 // --trace FILE: simulates the jobs of a trace on one shared cluster instead of a tuning job.
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);
 

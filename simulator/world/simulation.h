@@ -36,6 +36,12 @@ struct rb_simulation {
 // is requested; otherwise the whole distribution is shown.
 bool rb_simulate(struct rb_simulation *sim, int threads, struct rb_err *err);
 
+// The first run of a variant once more, observed as in struct rb_world_runs.
+bool rb_sim_watch(const struct rb_simulation *sim, const struct rb_sim_variant *v,
+                  void (*observe)(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
+                                  const struct rb_actions *actions),
+                  void *ctx, struct rb_world_result *out, struct rb_err *err);
+
 // The parts of a simulation that rb_simulate made.
 void rb_sim_variant_finish(struct rb_sim_variant *v, int n);
 
