@@ -35,6 +35,8 @@ static const struct rb_option options[] = {
      0},
     {"blackbox", 0, RB_OPT_STRING, false, "FILE", "a table that stands for training: FAMILY_TASK.csv[.gz], FAMILY.yaml beside it",
      0, 0},
+    {"record", 0, RB_OPT_STRING, false, "FILE", "no job: make such a table of the named runs of rbrun: rbsim --record F_T.csv RUN...",
+     0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "searches start without the results of earlier runs with the same parameters", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
@@ -219,6 +221,8 @@ static bool run(const struct rb_args *args, struct rb_err *err)
 {
     if (rb_args_nth(args, "trace", 0))
         return rb_sim_trace(args, err);
+    if (rb_args_nth(args, "record", 0))
+        return rb_sim_record(args, err);
     if (!check_options(args, err))
         return false;
     RB_AUTO(finish)
@@ -234,7 +238,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
 
 static const struct rb_command command = {
     .name = "rbsim",
-    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
+    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR | --record FAMILY_TASK.csv RUN...",
     .summary = "Runs a tuning job in virtual time, many times over, and reports time, cost and results.",
     .examples = "  rbsim job.yaml\n"
                 "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
@@ -244,7 +248,7 @@ static const struct rb_command command = {
                 "  rbsim --trace jobs.csv --apps measured/ --policy pollux --gantt cluster.svg\n",
     .options = options,
     .min_args = 0, // with --trace there is no job
-    .max_args = 1,
+    .max_args = -1, // --record takes several runs
     .run = run,
 };
 

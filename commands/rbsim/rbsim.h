@@ -41,6 +41,9 @@ bool rb_sim_programs_kept(const struct rb_sim_command *c, struct rb_err *err);
 // --events FILE: the events of the first run, as rbrun writes its own.
 bool rb_sim_save_events(const struct rb_simulation *sim, const char *path, struct rb_err *err);
 
+// --record FILE RUN...: makes a table of runs of rbrun.
+bool rb_sim_record(const struct rb_args *args, struct rb_err *err);
+
 // --trace FILE: simulates the jobs of a trace on one shared cluster instead of a tuning job.
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);
 

@@ -296,6 +296,36 @@ class Programs(unittest.TestCase):
         self.here.write("job.yaml", (JOB % "tpe").replace("max: 0.9", "max: 0.8"))
         self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr)
 
+    # ---- tables of runs
+
+    def test_recorded(self):
+        """What a run reported is a table, on which a search finds the same; trials without a whole curve are left out."""
+        job = JOB.replace("sha, num_trials: 6, min_resource: 1, max_resource: 4, eta: 2", "random, num_trials: 6, max_resource: 3")
+        self.here.write("train.sh", TRAIN.replace('    echo "epoch=$e val_acc=0.', '    v=0.').replace(
+            'e))"', 'e))\n    test $RB_TRIAL_ID = 4 -a $e -ge 2 && v=nan\n    echo "epoch=$e val_acc=$v"'))
+        self.plan("random", job)
+        self.say("rbrun", "plan.json")
+        run = os.path.basename(self.run_dir())
+        said = self.say("rbsim", "--record", "mine_first.csv", run).stderr
+        self.assertIn("mine_first.csv: 6 rows to 3 with their seconds", said)
+        with open(os.path.join(self.top, "mine_first.csv"), encoding="utf-8") as f:
+            rows = [line.strip().split(",") for line in f]
+        self.assertEqual(rows[0], ["p.lr", "p.kind", "unit_s", "1", "2", "3"])
+        found = self.suggestions()
+        for trial in range(6):
+            self.assertEqual(rows[1 + trial][:2], [str(found[trial]["values"]["lr"]), found[trial]["values"]["kind"]])
+            self.assertEqual(rows[1 + trial][3:], ["" if trial == 4 and e > 1 else "0.%d" % (10 + trial * 5 + e) for e in (1, 2, 3)])
+            self.assertTrue(0 < float(rows[1 + trial][2]) < 1)
+        self.here.write("job.yaml", "name: mine\nprofile: fast\nresources: {infra: [local]}\n"
+                        "scheduler: {type: random, num_trials: 6, sampler: random}\n")
+        simulated = json.loads(self.say("rbsim", "--blackbox", "mine_first.csv", "--nodes", "1", "--replicates", "2", "--json", "job.yaml").stdout)
+        self.assertEqual(simulated["blackbox"]["best"], 0.38)
+        self.assertEqual(simulated["means"]["regret"]["mean"], 0)  # all rows were taken
+        self.assertEqual(self.say("rbsim", "--record", "mine_twice.csv", run, self.run_dir()).stderr.count("12 rows"), 1)
+        self.here.write("other.yaml", "{}\n")
+        self.assertIn("other.yaml is there", self.say("rbsim", "--record", "other_x.csv", run, expect=2).stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.top, "other_x.csv")))
+
     # ---- virtual time, our samplers, Optuna
 
     def simulate(self, sampler, job=JOB, replicates=2):
