@@ -123,9 +123,9 @@ bool rb_search_leave(const struct rb_run_files *f, struct rb_journal *j, const c
     RB_AUTO(finish) struct run r = {.job = *f->plan.job, .plan = &f->plan};
     rb_arena_init(&r.arena);
     r.job.scheduler.sampler = (struct rb_sampler_spec){0};
+    if (r.job.space.n_params == 0)
+        return true;
     if (!rb_search_create(&r.job, &r.search, err))
         return false;
-    if (rb_search_coordinates(r.search)->n == 0)
-        return true;
-    return rb_engine_create(&f->plan, &r.engine, err) && rb_journal_each_event(j, take, &r, err) && put(&r, f, store, err);
+    return rb_search_coordinates(r.search)->n == 0 || (rb_engine_create(&f->plan, &r.engine, err) && rb_journal_each_event(j, take, &r, err) && put(&r, f, store, err));
 }

@@ -30,7 +30,7 @@ void rb_found_space(const struct rb_job *job, rb_digest_fn *digest, char out_hex
 
 // Replaces what the same run left before. In a transaction of the caller's, or one of its own.
 bool rb_store_put_found(struct rb_store *s, const struct rb_found *found, struct rb_err *err);
-// Of runs with that space, the newest first, at most `most`; a store of an older version has none. Of each run
+// Of runs with that space, the newest first, at most `most`; a store that no run has ended beside has none. Of each run
 // the results at the highest resources, at most RB_FOUND_RESULTS, in the order of trials at each.
 bool rb_store_found(struct rb_store *s, const char *space, int most, struct rb_arena *arena, struct rb_found **out,
                     int *out_n, struct rb_err *err);

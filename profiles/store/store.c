@@ -22,16 +22,6 @@
     " sync_s REAL CHECK(sync_s >= 0), grad_sqr REAL, grad_var REAL, probe INTEGER NOT NULL,"               \
     " CHECK((grad_sqr IS NULL) = (grad_var IS NULL))) STRICT;"
 
-// config: {"lr":0.01,..}. A null unit_s is not known.
-#define FOUND_TABLES                                                                                          \
-    "CREATE TABLE search(id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, job TEXT NOT NULL,"                \
-    " space TEXT NOT NULL, ended_at_us INTEGER NOT NULL) STRICT;"                                             \
-    "CREATE INDEX search_space ON search(space);"                                                             \
-    "CREATE TABLE found(search INTEGER NOT NULL REFERENCES search(id) ON DELETE CASCADE,"                     \
-    " trial INTEGER NOT NULL, resource INTEGER NOT NULL CHECK(resource >= 1), config TEXT NOT NULL,"          \
-    " quantile REAL NOT NULL CHECK(quantile > 0 AND quantile < 1), unit_s REAL CHECK(unit_s > 0),"            \
-    " PRIMARY KEY(search, trial, resource)) STRICT, WITHOUT ROWID;"
-
 // Texts name what was measured and are never null; a null number is one that was not measured.
 static const char schema[] =
     "CREATE TABLE profile(name TEXT PRIMARY KEY, document TEXT NOT NULL, source TEXT NOT NULL,"
@@ -43,7 +33,7 @@ static const char schema[] =
     " checkpoint_s REAL CHECK(checkpoint_s >= 0)) STRICT;"
     "CREATE INDEX run_profile ON run(profile);"
     "CREATE TABLE unit(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, ordinal INTEGER NOT NULL,"
-    " unit_s REAL NOT NULL CHECK(unit_s > 0), PRIMARY KEY(run, ordinal)) STRICT, WITHOUT ROWID;" STEP_TABLE FOUND_TABLES
+    " unit_s REAL NOT NULL CHECK(unit_s > 0), PRIMARY KEY(run, ordinal)) STRICT, WITHOUT ROWID;" STEP_TABLE
     "CREATE TABLE throughput(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, accelerator TEXT NOT NULL,"
     " batch REAL NOT NULL CHECK(batch > 0), units_per_epoch REAL NOT NULL CHECK(units_per_epoch > 0),"
     " nodes INTEGER NOT NULL CHECK(nodes >= 1), gpus INTEGER NOT NULL CHECK(gpus >= nodes),"
@@ -168,8 +158,6 @@ static bool exec(struct rb_store *s, const char *sql, struct rb_err *err)
 // Creates the tables of this version: all of them in a new file, the missing ones in an older one.
 static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
 {
-    // by the version of the file
-    static const char *const missing[RB_STORE_SCHEMA] = {schema, STEP_TABLE FOUND_TABLES, FOUND_TABLES};
     char mark[80];
     snprintf(mark, sizeof(mark), "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, RB_STORE_SCHEMA);
     int version;
@@ -178,7 +166,8 @@ static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
     // checked again inside the transaction: another command may have been first
     const bool made =
         check_schema(s, &version, err) &&
-        (version == RB_STORE_SCHEMA || (exec(s, missing[version], err) && exec(s, RB_WRITER_RECORD, err) && exec(s, mark, err)));
+        (version == RB_STORE_SCHEMA || (exec(s, version == 0 ? schema : STEP_TABLE, err) &&
+                                        exec(s, RB_WRITER_RECORD, err) && exec(s, mark, err)));
     if (!made) {
         rb_store_rollback(s);
         return false;

@@ -23,6 +23,21 @@ void rb_found_space(const struct rb_job *job, rb_digest_fn *digest, char out_hex
 
 // ---- writing
 
+// config: {"lr":0.01,..}. A null unit_s is not known. An older program ignores these tables.
+static const char tables[] =
+    "CREATE TABLE IF NOT EXISTS search(id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, job TEXT NOT NULL,"
+    " space TEXT NOT NULL, ended_at_us INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX IF NOT EXISTS search_space ON search(space);"
+    "CREATE TABLE IF NOT EXISTS found(search INTEGER NOT NULL REFERENCES search(id) ON DELETE CASCADE,"
+    " trial INTEGER NOT NULL, resource INTEGER NOT NULL CHECK(resource >= 1), config TEXT NOT NULL,"
+    " quantile REAL NOT NULL CHECK(quantile > 0 AND quantile < 1), unit_s REAL CHECK(unit_s > 0),"
+    " PRIMARY KEY(search, trial, resource)) STRICT, WITHOUT ROWID";
+
+static bool make_tables(struct rb_store *s, struct rb_err *err)
+{
+    return sqlite3_exec(s->db, tables, NULL, NULL, NULL) == SQLITE_OK || rb_store_sql_error(s, err);
+}
+
 static bool insert(struct rb_store *s, const struct rb_found *f, struct rb_err *err)
 {
     if (!rb_store_run(s, err, "DELETE FROM search WHERE run = ?", "s", f->run) ||
@@ -43,7 +58,7 @@ bool rb_store_put_found(struct rb_store *s, const struct rb_found *found, struct
 {
     if (!rb_store_run(s, err, "SAVEPOINT one_search", ""))
         return false;
-    const bool ok = insert(s, found, err);
+    const bool ok = make_tables(s, err) && insert(s, found, err);
     const bool closed = (ok || rb_store_run(s, NULL, "ROLLBACK TO one_search", "")) &&
                         rb_store_run(s, ok ? err : NULL, "RELEASE one_search", "");
     return ok && closed;
