@@ -489,7 +489,7 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
 static void leave_results(const struct rb_session *s)
 {
     struct rb_err why;
-    if (!rb_search_leave(s->files, s->journal, NULL, &why))
+    if (!rb_search_leave(s->files, s->journal, s->options->store, &why))
         rb_warn("later runs do not start from this one's results: %s%s%s", why.file, why.file[0] ? ": " : "", why.message);
 }
 
