@@ -123,6 +123,9 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     if (rb_args_nth(args, "nodes", 1) || rb_args_nth(args, "instance-type", 1))
         return rb_err_set(err, RB_E_OPTION_REPEATED,
                           "--nodes, --instance-type: expected once; several need --trace FILE");
+    if (rb_args_nth(args, "events", 0) && rb_args_nth(args, "compare", 0))
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--events %s: expected one variant, not --compare",
+                          rb_args_string(args, "events", NULL));
     for (int g = 0; g < args->n_given; g++) {
         for (size_t i = 0; i < sizeof of_traces / sizeof of_traces[0]; i++) {
             if (strcmp(args->given[g].option->name, of_traces[i]) == 0)

@@ -18,9 +18,6 @@ bool rb_sim_save_events(const struct rb_simulation *sim, const char *path, struc
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_world_result result;
-    if (sim->n_variants > 1)
-        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--events %s: expected one variant, --compare names %d", path,
-                          sim->n_variants);
     return rb_sim_watch(sim, &sim->variants[0], observe, &out, &result, err) &&
            rb_write_file(path, rb_buf_str(&out), out.len, err);
 }
