@@ -22,7 +22,8 @@ static bool find_folder(const char *run, char *out, size_t size, struct rb_err *
         snprintf(out, size, "%s", run);
         return true;
     }
-    return rb_run_dir_root(NULL, root, sizeof root, err) && rb_run_dir_find(root, run, id, sizeof id, out, size, NULL, err);
+    return rb_run_dir_root(NULL, root, sizeof root, err) &&
+           rb_run_dir_find(root, run, id, sizeof id, out, size, NULL, err);
 }
 
 static bool read_plan(const char *path, struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
@@ -49,9 +50,7 @@ static bool add_run(struct rb_record *r, const char *run, struct rb_arena *arena
 static const char *family_of(const char *table, struct rb_arena *arena)
 {
     const char *slash = strrchr(table, '/'), *name = slash ? slash + 1 : table, *end = strchr(name, '_');
-    return end && rb_has_ending(table, ".csv")
-               ? rb_arena_printf(arena, "%.*s.yaml", (int)(end - table), table)
-               : NULL;
+    return end && rb_has_ending(table, ".csv") ? rb_arena_printf(arena, "%.*s.yaml", (int)(end - table), table) : NULL;
 }
 
 // The family of other tables must be this one.
@@ -63,8 +62,8 @@ static bool keep_family(const char *path, const struct rb_buf *text, struct rb_e
         return rb_write_file(path, text->data, text->len, err);
     return rb_read_file(path, RB_LIMIT_CSV_BYTES, &there, &n, err) &&
            ((n == text->len && memcmp(there, text->data, n) == 0) ||
-            rb_err_set(err, RB_E_BLACKBOX_JOB, "%s is there and describes something else: choose another name for the family",
-                       path));
+            rb_err_set(err, RB_E_BLACKBOX_JOB,
+                       "%s is there and describes something else: choose another name for the family", path));
 }
 
 static bool save(const struct rb_record *r, const char *table, struct rb_arena *arena, struct rb_err *err)
@@ -85,10 +84,12 @@ static bool save(const struct rb_record *r, const char *table, struct rb_arena *
 static bool is_enough(const struct rb_record *r, struct rb_err *err)
 {
     if (r->n_left_out > 0)
-        rb_warn("%d trial%s left out: only trials that trained to the end, and reported after every unit, are rows; a run with "
+        rb_warn("%d trial%s left out: only trials that trained to the end, and reported after every unit, are rows; a "
+                "run with "
                 "`scheduler.type: random` has them all",
                 r->n_left_out, r->n_left_out == 1 ? " is" : "s are");
-    return r->n_rows >= 3 || rb_err_set(err, RB_E_BLACKBOX_JOB, "--record: expected at least 3 whole curves, got %d", r->n_rows);
+    return r->n_rows >= 3 ||
+           rb_err_set(err, RB_E_BLACKBOX_JOB, "--record: expected at least 3 whole curves, got %d", r->n_rows);
 }
 
 bool rb_sim_record(const struct rb_args *args, struct rb_err *err)
@@ -99,9 +100,11 @@ bool rb_sim_record(const struct rb_args *args, struct rb_err *err)
     if (args->n_given > 1)
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--record: expected runs and no other option");
     if (!family_of(table, &arena))
-        return rb_err_set(err, RB_E_OPTION_VALUE, "--record %s: expected FAMILY_TASK.csv, such as digits_first.csv", table);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--record %s: expected FAMILY_TASK.csv, such as digits_first.csv",
+                          table);
     if (args->n_args == 0)
-        return rb_err_set(err, RB_E_OPERANDS, "--record: expected a run: rbsim --record %s RUN (see rbrun list)", table);
+        return rb_err_set(err, RB_E_OPERANDS, "--record: expected a run: rbsim --record %s RUN (see rbrun list)",
+                          table);
     for (int i = 0; i < args->n_args; i++)
         if (!add_run(&r, args->args[i], &arena, err))
             return false;

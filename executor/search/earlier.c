@@ -15,8 +15,8 @@ bool rb_earlier_matter(const struct rb_job *job)
 
 // ---- from the store
 
-static bool read_result(const struct rb_space *space, const struct rb_found *run, const struct rb_found_result *r, int age,
-                        struct rb_arena *arena, struct rb_earlier_result *out, struct rb_err *err)
+static bool read_result(const struct rb_space *space, const struct rb_found *run, const struct rb_found_result *r,
+                        int age, struct rb_arena *arena, struct rb_earlier_result *out, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_value *values = rb_arena_array(arena, (size_t)space->n_params + 1, sizeof *values);

@@ -6,7 +6,7 @@
 #include "samplers/search.h"
 
 #define RB_EARLIER_OF_RUN "earlier.db" // the copy
-#define RB_EARLIER_RUNS 8 // the newest; older ones would hardly count
+#define RB_EARLIER_RUNS   8            // the newest; older ones would hardly count
 
 // Does the job's sampler use them?
 bool rb_earlier_matter(const struct rb_job *job);

@@ -51,7 +51,8 @@ static void note_starts(struct run *r)
 static double unit_s(const struct run *r, const struct rb_trial *t, int trial)
 {
     const int64_t units = t->resource - (trial < r->n_started ? r->started_at[trial] : t->resource);
-    return units > 0 && t->started_us >= 0 ? (double)(rb_engine_now_us(r->engine) - t->started_us) / 1e6 / (double)units : NAN;
+    return units > 0 && t->started_us >= 0 ? (double)(rb_engine_now_us(r->engine) - t->started_us) / 1e6 / (double)units
+                                           : NAN;
 }
 
 static void take_report(struct run *r, const struct rb_event *event)
@@ -59,7 +60,8 @@ static void take_report(struct run *r, const struct rb_event *event)
     const struct rb_trial *t = rb_engine_trial(r->engine, event->trial);
     if (t->resource != event->resource) // a late one
         return;
-    rb_search_began(r->search, event->trial, rb_trial_values(&r->job, event->trial, t->values, &r->arena), t->resource_end);
+    rb_search_began(r->search, event->trial, rb_trial_values(&r->job, event->trial, t->values, &r->arena),
+                    t->resource_end);
     rb_search_reported(r->search, event->trial, event->resource, rb_score(r->job.goal, event->metric),
                        unit_s(r, t, event->trial));
 }
@@ -105,8 +107,7 @@ static bool put(struct run *r, const struct rb_run_files *f, const char *store, 
 {
     struct rb_store *s;
     char space[65];
-    struct rb_found found = {
-        .run = f->run_id, .job = r->job.name, .space = space, .ended_at_us = rb_clock_unix_us()};
+    struct rb_found found = {.run = f->run_id, .job = r->job.name, .space = space, .ended_at_us = rb_clock_unix_us()};
     rb_found_space(&r->job, rb_digest_sha256, space);
     found.results = list(r, &found.n);
     if (found.n == 0)
@@ -127,5 +128,7 @@ bool rb_search_leave(const struct rb_run_files *f, struct rb_journal *j, const c
         return true;
     if (!rb_search_create(&r.job, &r.search, err))
         return false;
-    return rb_search_coordinates(r.search)->n == 0 || (rb_engine_create(&f->plan, &r.engine, err) && rb_journal_each_event(j, take, &r, err) && put(&r, f, store, err));
+    return rb_search_coordinates(r.search)->n == 0 ||
+           (rb_engine_create(&f->plan, &r.engine, err) && rb_journal_each_event(j, take, &r, err) &&
+            put(&r, f, store, err));
 }

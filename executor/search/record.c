@@ -15,7 +15,7 @@ struct trial {
     int64_t reported_us;   // of the last report of its present start, -1: none
     int64_t last_resource; // that of it
     double seconds;
-    int n_units;           // that were timed: from one report of a start to its next one
+    int n_units; // that were timed: from one report of a start to its next one
 };
 
 struct reading {
@@ -114,7 +114,8 @@ static void add_rows(struct reading *r)
         }
         out->rows = rb_grow(out->rows, out->n_rows, sizeof *out->rows);
         out->rows[out->n_rows++] = (struct rb_record_row){
-            .values = rb_values_copy(&r->job->space, rb_trial_values(r->job, i, t->suggested, &out->arena), &out->arena),
+            .values =
+                rb_values_copy(&r->job->space, rb_trial_values(r->job, i, t->suggested, &out->arena), &out->arena),
             .metrics = t->metrics,
             .unit_s = t->n_units > 0 && t->seconds > 0 ? t->seconds / t->n_units : NAN,
         };
@@ -129,12 +130,13 @@ static bool check(const struct rb_record *r, const struct rb_job *job, const cha
     struct rb_json a = {.out = &first}, b = {.out = &mine};
     rb_space_write(&r->job->space, &a);
     rb_space_write(&job->space, &b);
-    const char *differs = strcmp(rb_buf_str(&first), rb_buf_str(&mine)) != 0                      ? "parameters"
+    const char *differs = strcmp(rb_buf_str(&first), rb_buf_str(&mine)) != 0 ? "parameters"
                           : strcmp(r->job->metric_name, job->metric_name) != 0 || r->job->goal != job->goal ? "metric"
                           : r->job->scheduler.max_resource != job->scheduler.max_resource ? "scheduler.max_resource"
                                                                                           : NULL;
-    return !differs || rb_err_set(err, RB_E_BLACKBOX_JOB, "%s: its %s is not that of the first run: record it into a table of its own",
-                                  name, differs);
+    return !differs ||
+           rb_err_set(err, RB_E_BLACKBOX_JOB,
+                      "%s: its %s is not that of the first run: record it into a table of its own", name, differs);
 }
 
 // Only these policies give a trial what its plan's stage says.

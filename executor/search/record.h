@@ -19,7 +19,7 @@ struct rb_record {
     struct rb_record_row *rows;
     int n_rows;
     int n_left_out;
-    bool untimed;             // of a run whose trials may have had other than one GPU alone: no row has its seconds
+    bool untimed; // of a run whose trials may have had other than one GPU alone: no row has its seconds
 };
 void rb_record_finish(struct rb_record *r);
 

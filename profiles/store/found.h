@@ -18,9 +18,9 @@ struct rb_found_result {
 };
 
 struct rb_found {
-    const char *run, *job;  // id of the run, name of the job
-    const char *space;      // rb_found_space
-    int64_t ended_at_us;    // unix
+    const char *run, *job;                 // id of the run, name of the job
+    const char *space;                     // rb_found_space
+    int64_t ended_at_us;                   // unix
     const struct rb_found_result *results; // [n]
     int n;
 };

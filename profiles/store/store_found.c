@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define TEXT_OF(number) #number
+#define TEXT_OF(number)     #number
 #define NUMBER_TEXT(number) TEXT_OF(number)
 
 void rb_found_space(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65])
@@ -41,13 +41,14 @@ static bool make_tables(struct rb_store *s, struct rb_err *err)
 static bool insert(struct rb_store *s, const struct rb_found *f, struct rb_err *err)
 {
     if (!rb_store_run(s, err, "DELETE FROM search WHERE run = ?", "s", f->run) ||
-        !rb_store_run(s, err, "INSERT INTO search(run, job, space, ended_at_us) VALUES(?,?,?,?)", "sssI", f->run, f->job,
-                      f->space, f->ended_at_us))
+        !rb_store_run(s, err, "INSERT INTO search(run, job, space, ended_at_us) VALUES(?,?,?,?)", "sssI", f->run,
+                      f->job, f->space, f->ended_at_us))
         return false;
     const int64_t id = sqlite3_last_insert_rowid(s->db);
     for (int i = 0; i < f->n; i++) {
         const struct rb_found_result *r = &f->results[i];
-        if (!rb_store_run(s, err, "INSERT INTO found(search, trial, resource, config, quantile, unit_s) VALUES(?,?,?,?,?,?)",
+        if (!rb_store_run(s, err,
+                          "INSERT INTO found(search, trial, resource, config, quantile, unit_s) VALUES(?,?,?,?,?,?)",
                           "IiIsdd", id, r->trial, r->resource, r->config_json, r->quantile, r->unit_s))
             return false;
     }
@@ -85,16 +86,19 @@ static bool read_run(sqlite3_stmt *row, struct rb_arena *arena, void *out, struc
 // The file is not trusted.
 static bool read_result(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
 {
-    const struct rb_found_result r = {.trial = sqlite3_column_int(row, 0),
-                                      .resource = sqlite3_column_int64(row, 1),
-                                      .config_json = rb_store_text(row, 2, arena),
-                                      .quantile = sqlite3_column_double(row, 3),
-                                      .unit_s = sqlite3_column_type(row, 4) == SQLITE_NULL ? NAN : sqlite3_column_double(row, 4)};
-    if (r.resource < 1 || !(r.quantile > 0 && r.quantile < 1) || (!isnan(r.unit_s) && !(r.unit_s > 0 && isfinite(r.unit_s))))
-        return rb_err_set(err, RB_E_STORE_DAMAGED,
-                          "the profile store is damaged: a result of trial %d has a resource, rank or time out of its range: "
-                          "restore a copy, or name another file",
-                          r.trial);
+    const struct rb_found_result r = {
+        .trial = sqlite3_column_int(row, 0),
+        .resource = sqlite3_column_int64(row, 1),
+        .config_json = rb_store_text(row, 2, arena),
+        .quantile = sqlite3_column_double(row, 3),
+        .unit_s = sqlite3_column_type(row, 4) == SQLITE_NULL ? NAN : sqlite3_column_double(row, 4)};
+    if (r.resource < 1 || !(r.quantile > 0 && r.quantile < 1) ||
+        (!isnan(r.unit_s) && !(r.unit_s > 0 && isfinite(r.unit_s))))
+        return rb_err_set(
+            err, RB_E_STORE_DAMAGED,
+            "the profile store is damaged: a result of trial %d has a resource, rank or time out of its range: "
+            "restore a copy, or name another file",
+            r.trial);
     *(struct rb_found_result *)out = r;
     return true;
 }
@@ -105,21 +109,23 @@ bool rb_store_found(struct rb_store *s, const char *space, int most, struct rb_a
     void *rows;
     int n;
     *out_n = 0;
-    if (!rb_store_select(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'found'", NULL, read_nothing, 1,
-                         arena, &rows, &n, err))
+    if (!rb_store_select(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'found'", NULL, read_nothing,
+                         1, arena, &rows, &n, err))
         return false;
     if (n == 0)
         return true;
-    if (!rb_store_select(s, "SELECT run, job, space, ended_at_us FROM search WHERE space = ?1 ORDER BY ended_at_us DESC, run",
-                         space, read_run, sizeof(struct rb_found), arena, &rows, &n, err))
+    if (!rb_store_select(
+            s, "SELECT run, job, space, ended_at_us FROM search WHERE space = ?1 ORDER BY ended_at_us DESC, run", space,
+            read_run, sizeof(struct rb_found), arena, &rows, &n, err))
         return false;
     struct rb_found *found = rows;
     n = n < most ? n : most;
     for (int i = 0; i < n; i++) {
-        if (!rb_store_select(s,
-                             "SELECT trial, resource, config, quantile, unit_s FROM found JOIN search ON search.id ="
-                             " found.search WHERE run = ?1 ORDER BY resource DESC, trial LIMIT " NUMBER_TEXT(RB_FOUND_RESULTS),
-                             found[i].run, read_result, sizeof(struct rb_found_result), arena, &rows, &found[i].n, err))
+        if (!rb_store_select(
+                s,
+                "SELECT trial, resource, config, quantile, unit_s FROM found JOIN search ON search.id ="
+                " found.search WHERE run = ?1 ORDER BY resource DESC, trial LIMIT " NUMBER_TEXT(RB_FOUND_RESULTS),
+                found[i].run, read_result, sizeof(struct rb_found_result), arena, &rows, &found[i].n, err))
             return false;
         found[i].results = rows;
     }
