@@ -60,8 +60,9 @@ static void take_report(struct run *r, const struct rb_event *event)
     const struct rb_trial *t = rb_engine_trial(r->engine, event->trial);
     if (t->resource != event->resource) // a late one
         return;
-    rb_search_began(r->search, event->trial, rb_trial_values(&r->job, event->trial, t->values, &r->arena),
-                    t->resource_end);
+    if (rb_history_place_of(rb_search_history(r->search), event->trial) < 0)
+        rb_search_began(r->search, event->trial, rb_trial_values(&r->job, event->trial, t->values, &r->arena),
+                        t->resource_end);
     rb_search_reported(r->search, event->trial, event->resource, rb_score(r->job.goal, event->metric),
                        unit_s(r, t, event->trial));
 }
