@@ -151,21 +151,20 @@ static void take_report(struct rb_facts *f, const struct rb_engine *e, const str
 }
 
 // Trials whose start was ordered in this step begin to be charged now.
-static void take_starts(struct rb_facts *f, const struct rb_engine *e, rb_fact_fn *fn, void *ctx)
+static void take_starts(struct rb_facts *f, const struct rb_engine *e, const struct rb_actions *actions, rb_fact_fn *fn,
+                        void *ctx)
 {
-    int n;
-    const int *running = rb_engine_running(e, &n);
-    for (int i = 0; i < n; i++) {
-        struct known *k = &f->trials[running[i]];
-        const int64_t started_us = rb_engine_trial(e, running[i])->started_us;
-        if (started_us == rb_engine_now_us(e) && started_us != k->started_us) {
-            k->started_us = k->counted_us = started_us;
-            look_at(f, e, running[i], fn, ctx);
-        }
+    for (int i = 0; i < actions->n; i++) {
+        if (actions->items[i].kind != RB_ACTION_START_TRIAL)
+            continue;
+        struct known *k = &f->trials[actions->items[i].trial];
+        k->started_us = k->counted_us = rb_engine_now_us(e);
+        look_at(f, e, actions->items[i].trial, fn, ctx);
     }
 }
 
-void rb_facts_take(struct rb_facts *f, const struct rb_engine *e, const struct rb_event *event, rb_fact_fn *fn, void *ctx)
+void rb_facts_take(struct rb_facts *f, const struct rb_engine *e, const struct rb_event *event,
+                   const struct rb_actions *actions, rb_fact_fn *fn, void *ctx)
 {
     know(f, e);
     const bool of_trial = event->kind == RB_EVENT_REPORT || event->kind == RB_EVENT_TRIAL_ENDED ||
@@ -178,5 +177,5 @@ void rb_facts_take(struct rb_facts *f, const struct rb_engine *e, const struct r
         if (rb_engine_trial(e, event->trial)->n_slots == 0)
             f->trials[event->trial].started_us = -1; // it left its GPUs
     }
-    take_starts(f, e, fn, ctx);
+    take_starts(f, e, actions, fn, ctx);
 }

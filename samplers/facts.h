@@ -27,8 +27,9 @@ struct rb_facts; // what it remembers between events
 
 struct rb_facts *rb_facts_create(const struct rb_plan *plan);
 void rb_facts_destroy(struct rb_facts *f); // accepts NULL
-// Calls fn for what the event changed. The engine has already taken the step.
-void rb_facts_take(struct rb_facts *f, const struct rb_engine *e, const struct rb_event *event, rb_fact_fn *fn, void *ctx);
+// Calls fn for what the event changed. The engine has already taken the step, and given these orders.
+void rb_facts_take(struct rb_facts *f, const struct rb_engine *e, const struct rb_event *event,
+                   const struct rb_actions *actions, rb_fact_fn *fn, void *ctx);
 double rb_facts_dollars(const struct rb_facts *f); // of all trials so far
 
 #endif

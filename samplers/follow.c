@@ -30,10 +30,10 @@ static void take(void *ctx, const struct rb_fact *fact)
     }
 }
 
-static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
+static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
 {
     struct rb_follower *f = ctx;
-    rb_facts_take(f->facts, e, event, take, f);
+    rb_facts_take(f->facts, e, event, actions, take, f);
 }
 
 void rb_suggested_event(const struct rb_space *space, int trial, const struct rb_value *values, const char *origin,
@@ -89,6 +89,12 @@ void rb_follower_destroy(struct rb_follower *f)
     rb_search_destroy(f->search);
     rb_facts_destroy(f->facts);
     free(f);
+}
+
+void rb_follower_recall(struct rb_follower *f, const struct rb_earlier *earlier)
+{
+    if (earlier)
+        rb_search_recall(f->search, earlier->results, earlier->n);
 }
 
 const struct rb_suggester *rb_follower_suggester(const struct rb_follower *f)

@@ -307,6 +307,7 @@ static void gp_propose(void *state, const struct rb_history *history, const stru
 const struct rb_sampler rb_sampler_gp = {
     .name = "gp",
     .summary = "expected improvement of a Gaussian process over configurations and levels",
+    .recalls = true,
     .rules = rules,
     .n_rules = N_RULES,
     .create = gp_create,

@@ -10,7 +10,7 @@
 void rb_history_init(struct rb_history *h, int n_coordinates, const int64_t *levels, int n_levels)
 {
     assert(n_levels > 0);
-    *h = (struct rb_history){.n_coordinates = n_coordinates, .levels = levels, .n_levels = n_levels};
+    *h = (struct rb_history){.n_coordinates = n_coordinates, .levels = levels, .n_levels = n_levels, .largest = -1};
 }
 
 void rb_history_finish(struct rb_history *h)
@@ -37,6 +37,8 @@ int rb_history_place_of(const struct rb_history *h, int trial)
 {
     if (trial >= 0 && trial < h->n_trials && h->trials[trial].trial == trial)
         return trial; // trials begin in the order of their numbers, but for a few
+    if (trial > h->largest)
+        return -1;
     for (int i = h->n_trials - 1; i >= 0; i--)
         if (h->trials[i].trial == trial)
             return i;
@@ -54,6 +56,7 @@ int rb_history_begin(struct rb_history *h, int trial, const double *u, int64_t n
     }
     double *copy = rb_xcalloc((size_t)h->n_coordinates + 1, sizeof *copy);
     memcpy(copy, u, (size_t)h->n_coordinates * sizeof *copy);
+    h->largest = trial > h->largest ? trial : h->largest;
     h->trials[h->n_trials] = (struct rb_seen_trial){
         .trial = trial,
         .u = copy,

@@ -43,6 +43,7 @@ struct rb_history {
     int n_levels;
     struct rb_seen_trial *trials; // in the order in which they began, [n_trials]
     int n_trials, trials_cap;
+    int largest;                // of the trials' numbers, -1: none
     struct rb_seen_result *results; // [n_results]
     int n_results, results_cap;
     struct rb_recalled_result *recalled; // best first, [n_recalled]

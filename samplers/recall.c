@@ -1,5 +1,6 @@
 #include "samplers/recall.h"
 
+#include "base/order.h"
 #include "samplers/model/normal.h"
 
 #include <math.h>
@@ -54,19 +55,11 @@ static bool better(const struct rb_earlier_result *a, const struct rb_earlier_re
     return a->age < b->age;
 }
 
-static bool same_values(const struct rb_space *space, const struct rb_value *a, const struct rb_value *b)
-{
-    for (int i = 0; i < space->n_params; i++)
-        if (a[i].kind != b[i].kind || (a[i].kind != RB_VALUE_ABSENT && !rb_value_equal(&a[i], &b[i])))
-            return false;
-    return true;
-}
-
 static bool is_taken(const struct rb_space *space, const struct rb_earlier_result *results, const int *taken, int n,
                      int i)
 {
     for (int k = 0; k < n; k++)
-        if (same_values(space, results[taken[k]].values, results[i].values))
+        if (rb_values_same(space, results[taken[k]].values, results[i].values))
             return true;
     return false;
 }
@@ -83,6 +76,37 @@ int rb_recall_first(const struct rb_space *space, const struct rb_earlier_result
             out[n_out++] = best;
     }
     return n_out;
+}
+
+// ---- for later runs
+
+// The number of sorted values below x, or not above it.
+static int count(const double *sorted, int n, double x, bool or_equal)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        const int mid = (low + high) / 2;
+        if (sorted[mid] < x || (or_equal && !(sorted[mid] > x)))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void rb_recall_quantiles(const struct rb_history *h, double *out)
+{
+    RB_AUTO(rb_auto_free) double *sorted = rb_xcalloc((size_t)h->n_results + 1, sizeof *sorted);
+    for (int level = 0; level < h->n_levels; level++) {
+        int n = 0;
+        for (int i = 0; i < h->n_results; i++)
+            if (h->results[i].level == level)
+                sorted[n++] = h->results[i].score;
+        qsort(sorted, (size_t)n, sizeof *sorted, rb_order_doubles);
+        for (int i = 0; i < h->n_results; i++)
+            if (h->results[i].level == level)
+                out[i] = 0.5 * (count(sorted, n, h->results[i].score, false) + count(sorted, n, h->results[i].score, true)) / n;
+    }
 }
 
 // ---- do they still hold?

@@ -38,6 +38,7 @@ struct rb_proposal {
 struct rb_sampler {
     const char *name;
     const char *summary;        // one line of help
+    bool recalls;               // it learns from earlier runs too (history->recalled)
     const struct rb_setting_rule *rules; // its options, [n_rules]
     int n_rules;
     // Heap state. options [n_rules], read by `rules`. Errors: options that do not fit together.

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct rb_search {
     const struct rb_job *job;
@@ -18,6 +19,7 @@ struct rb_search {
     double *u;               // [coordinates.n]
     struct rb_arena earlier; // values of the configurations to begin with
     const struct rb_value *first[RB_RECALL_FIRST];
+    const char *first_reason[RB_RECALL_FIRST];
     int n_first;
 };
 
@@ -112,10 +114,16 @@ const struct rb_coordinates *rb_search_coordinates(const struct rb_search *s)
 void rb_search_recall(struct rb_search *s, const struct rb_earlier_result *results, int n)
 {
     int first[RB_RECALL_FIRST];
+    if (!s->sampler->recalls)
+        return;
     rb_recall_fill(&s->history, &s->coordinates, results, n);
     s->n_first = rb_recall_first(&s->job->space, results, n, first, RB_RECALL_FIRST);
-    for (int i = 0; i < s->n_first; i++)
-        s->first[i] = rb_values_copy(&s->job->space, results[first[i]].values, &s->earlier);
+    for (int i = 0; i < s->n_first; i++) {
+        const struct rb_earlier_result *r = &results[first[i]];
+        s->first[i] = rb_values_copy(&s->job->space, r->values, &s->earlier);
+        s->first_reason[i] = rb_arena_printf(&s->earlier, "among the best of earlier runs%s%s%s", r->run ? " (" : "",
+                                             r->run ? r->run : "", r->run ? ")" : "");
+    }
 }
 
 // Once, by the results that decide: whatever comes later does not change them.
@@ -163,7 +171,7 @@ void rb_search_suggest(struct rb_search *s, const struct rb_ask *ask, struct rb_
     struct rb_value *values = rb_arena_array(arena, (size_t)s->job->space.n_params, sizeof *values);
     struct rb_proposal proposal = {.u = s->u, .origin = s->sampler->name, .reason = ""};
     if (ask->trial < s->n_first) {
-        *out = (struct rb_suggestion){s->first[ask->trial], "earlier run", "among the best of earlier runs"};
+        *out = (struct rb_suggestion){s->first[ask->trial], "earlier run", s->first_reason[ask->trial]};
         return;
     }
     s->sampler->propose(s->state, &s->history, ask, arena, &proposal);
@@ -171,5 +179,7 @@ void rb_search_suggest(struct rb_search *s, const struct rb_ask *ask, struct rb_
         rb_space_sample(&s->job->space, s->job->seed, (uint32_t)ask->trial, values);
     else
         rb_coordinates_values(&s->coordinates, proposal.u, values);
+    if (s->history.n_recalled > 0 && strcmp(proposal.origin, s->sampler->name) == 0)
+        proposal.reason = rb_arena_printf(arena, "%s; %d results of earlier runs count", proposal.reason, s->history.n_recalled);
     *out = (struct rb_suggestion){values, proposal.origin, proposal.reason};
 }

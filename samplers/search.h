@@ -21,6 +21,14 @@ struct rb_earlier_result {
     double quantile;               // (rank - 1/2) / n among that run's results at this resource, 1: best
     double unit_s;                 // NAN: unknown
     int age;                       // 0: of the newest run, 1: of the one before, ...
+    const char *run;               // its id, for people; NULL: unknown
+};
+
+struct rb_earlier {
+    const struct rb_earlier_result *results; // [n]
+    int n;
+    const char *const *runs; // ids of those that they are from, the newest first, [n_runs]
+    int n_runs;
 };
 
 // job->scheduler.sampler names one of rb_samplers; NULL: random. The job is borrowed.
@@ -30,8 +38,8 @@ void rb_search_destroy(struct rb_search *s);
 const struct rb_history *rb_search_history(const struct rb_search *s);
 const struct rb_coordinates *rb_search_coordinates(const struct rb_search *s);
 
-// Results of earlier runs, before the first fact of this one. The first trials get their best configurations; the
-// rest count as observations until this run's results contradict them (samplers/recall.h).
+// Results of earlier runs, before the first fact of this one, if the sampler recalls any. The first trials get their best
+// configurations; the rest count as observations until this run's results contradict them (samplers/recall.h).
 void rb_search_recall(struct rb_search *s, const struct rb_earlier_result *results, int n);
 
 // The facts of the run, in their order. Values that no coordinate has (another program proposed them) count as the

@@ -227,6 +227,7 @@ static void tpe_propose(void *state, const struct rb_history *history, const str
 const struct rb_sampler rb_sampler_tpe = {
     .name = "tpe",
     .summary = "where good configurations are dense and bad ones are not (multivariate TPE)",
+    .recalls = true,
     .rules = rules,
     .n_rules = N_RULES,
     .create = tpe_create,

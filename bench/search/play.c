@@ -1,7 +1,7 @@
 #include "bench/search/play.h"
 
 #include "engine/core/tuner.h"
-#include "samplers/search.h"
+#include "samplers/recall.h"
 
 #include <assert.h>
 #include <math.h>
@@ -191,8 +191,11 @@ static void finish(struct round *r, struct worker *w)
     for (int b = 0; b < N_BUDGETS; b++)
         if (before <= r->game->budgets[b] && r->spent > r->game->budgets[b])
             r->out->regret[b] = regret(r);
-    if (score > r->best)
+    if (score > r->best) {
         r->best = score;
+        r->out->steps = rb_grow(r->out->steps, r->out->n_steps, sizeof *r->out->steps);
+        r->out->steps[r->out->n_steps++] = (struct step){r->spent, regret(r)};
+    }
     const int64_t resource = w->end == r->table->max_resource ? r->job.scheduler.max_resource : w->end;
     rb_search_reported(r->search, w->trial, resource, score,
                        r->table->unit_s ? r->table->unit_s[row] : NAN);
@@ -230,6 +233,31 @@ static void run(struct round *r)
             r->out->regret[b] = regret(r);
 }
 
+static void leave(const struct round *r)
+{
+    const struct rb_history *h = rb_search_history(r->search);
+    double *quantiles = rb_xcalloc((size_t)h->n_results + 1, sizeof *quantiles);
+    rb_recall_quantiles(h, quantiles);
+    r->out->results = rb_xcalloc((size_t)h->n_results + 1, sizeof *r->out->results);
+    r->out->n_results = h->n_results;
+    for (int i = 0; i < h->n_results; i++) {
+        const struct rb_seen_trial *t = &h->trials[h->results[i].place];
+        r->out->results[i] = (struct rb_earlier_result){.values = rb_blackbox_values(r->table, r->row_of[t->trial]),
+                                                        .resource = h->levels[h->results[i].level],
+                                                        .quantile = quantiles[i],
+                                                        .unit_s = t->unit_s};
+    }
+    free(quantiles);
+}
+
+void outcome_finish(struct outcome *o)
+{
+    free(o->suggest_s);
+    free(o->steps);
+    free(o->results);
+    free(o->used);
+}
+
 static double mean_seconds(const struct rb_blackbox *t)
 {
     double sum = 0;
@@ -251,14 +279,20 @@ bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, stru
     for (int i = 0; i < t->n_rows; i++)
         r->row_of[i] = -1;
     *out = (struct outcome){.suggest_s = rb_xcalloc((size_t)t->n_rows, sizeof *out->suggest_s)};
+    if (g->taken)
+        memcpy(r->used, g->taken, (size_t)t->n_rows * sizeof *r->used);
     const bool ok = rb_search_create(&r->job, &r->search, err) && new_tuner(r, err);
-    if (ok)
+    if (ok) {
+        if (g->earlier.n > 0)
+            rb_search_recall(r->search, g->earlier.results, g->earlier.n);
         run(r);
+        leave(r);
+    }
     rb_search_destroy(r->search);
     if (r->state)
         r->tuner->destroy(r->state);
     rb_arena_finish(&r->arena);
-    free(r->used);
+    out->used = r->used;
     free(r->row_of);
     free(r);
     return ok;

@@ -2,6 +2,7 @@
 #ifndef RB_BENCH_SEARCH_PLAY_H
 #define RB_BENCH_SEARCH_PLAY_H
 
+#include "samplers/search.h"
 #include "simulator/blackbox/table.h"
 
 #define N_BUDGETS 3
@@ -14,13 +15,26 @@ struct game {
     int ahead;                    // a configuration is proposed this many trials before its own starts
     bool in_seconds;              // budgets are seconds, in units of the table's mean seconds a unit
     double budgets[N_BUDGETS];    // ascending
+    struct rb_earlier earlier;    // what the sampler starts from
+    const bool *taken;            // rows that it cannot have, [table->n_rows]; NULL: none
+};
+
+struct step {
+    double spent, regret;         // where the best report became better
 };
 
 struct outcome {
     double regret[N_BUDGETS];     // (best reported - best) / (median final - best), at most 1
     double *suggest_s;            // processor time of each suggestion, [n_suggest], malloc'd
     int n_suggest;
+    struct step *steps;           // [n_steps], malloc'd
+    int n_steps;
+    struct rb_earlier_result *results; // what the search leaves to later ones, [n_results], malloc'd; values are the table's
+    int n_results;
+    bool *used;                   // rows that it had, [table->n_rows], malloc'd
 };
+
+void outcome_finish(struct outcome *o);
 
 bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, struct outcome *out, struct rb_err *err);
 

@@ -129,7 +129,7 @@ static void add_times(struct sums *s, struct outcome *o)
     s->times = rb_xrealloc(s->times, (size_t)(s->n_times + o->n_suggest + 1), sizeof *s->times);
     memcpy(s->times + s->n_times, o->suggest_s, (size_t)o->n_suggest * sizeof *s->times);
     s->n_times += o->n_suggest;
-    free(o->suggest_s);
+    outcome_finish(o);
 }
 
 static void print_method(const struct study *st, const char *name, struct sums *s)

@@ -10,7 +10,7 @@
 #define RB_RUN_COMMON_OPTIONS                                                                                  \
     {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where runs live (default: the user's state directory)",     \
      0,           0},                                                                                          \
-        {"db", 0, RB_OPT_STRING, false, "FILE", "profile store; accepted everywhere, rbrun needs none", 0, 0}, \
+        {"db", 0, RB_OPT_STRING, false, "FILE", "profile store, which gets what a run found (default: RB_DB, else the user's own)", 0, 0}, \
     {                                                                                                          \
         "json", 0, RB_OPT_FLAG, false, NULL, "print JSON", 0, 0                                                \
     }

@@ -12,6 +12,7 @@
 #include "executor/run/limits.h"
 #include "executor/run/preflight.h"
 #include "executor/run/worst_case.h"
+#include "executor/search/earlier.h"
 #include "executor/sinks/live.h"
 #include "executor/sinks/sink_place.h"
 #include "providers/wire/digest.h"
@@ -36,6 +37,7 @@ static const struct rb_option run_options[] = {
     {"budget", 0, RB_OPT_MONEY, false, "USD", "most the run may cost (default: the plan's)", 0, 0},
     {"max-cost", 0, RB_OPT_MONEY, false, "USD",
      "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
+    {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -102,6 +104,26 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
            rb_sinks_keep_places(f, job_path, plan_path, err);
 }
 
+// The search of a new run starts from earlier ones; without a readable store it starts by itself.
+static void keep_earlier(const struct rb_run_files *f, const struct rb_args *args)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_earlier earlier;
+    struct rb_err why;
+    if (rb_args_flag(args, "cold") || !rb_earlier_matter(f->plan.job))
+        return;
+    rb_buf_printf(&text, "%s/" RB_EARLIER_OF_RUN, f->dir);
+    if (!rb_earlier_keep(f->plan.job, rb_args_string(args, "db", NULL), rb_buf_str(&text), &arena, &earlier, &why)) {
+        rb_warn("the search starts without earlier runs: %s%s%s", why.file, why.file[0] ? ": " : "", why.message);
+        return;
+    }
+    rb_buf_clear(&text);
+    rb_earlier_write(&earlier, &text);
+    if (earlier.n_runs > 0)
+        rb_info("the search %s", rb_buf_str(&text));
+}
+
 static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const struct rb_args *args,
                       const struct rb_session_options *options, struct rb_err *err)
 {
@@ -135,10 +157,12 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
         !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, plan, &pinned, args, err) ||
         !rb_permit_keep(f, plan, approval, permit, err))
         return false;
+    keep_earlier(f, args);
     if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
     rb_info("run %s", f->run_id);
-    const struct rb_session_options options = {.json = rb_args_flag(args, "json"), .permit = permit};
+    const struct rb_session_options options = {
+        .json = rb_args_flag(args, "json"), .store = rb_args_string(args, "db", NULL), .permit = permit};
     const bool ok = carry_out(f, journal, args, &options, err);
     rb_journal_close(journal);
     return ok;
@@ -184,6 +208,7 @@ static const struct rb_option resume_options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "[+]D", "+1h: one hour more, counted from now where the deadline has passed",
      0, 0},
     {"budget", 0, RB_OPT_STRING, false, "[+]USD", "+10: ten dollars more", 0, 0},
+    {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -208,7 +233,10 @@ static bool resume(const struct rb_args *args, struct rb_err *err)
     }
     rb_info("run %s", f.run_id);
     struct rb_permit permit;
-    const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json"), .permit = &permit};
+    const struct rb_session_options options = {.go_on = true,
+                                               .json = rb_args_flag(args, "json"),
+                                               .store = rb_args_string(args, "db", NULL),
+                                               .permit = &permit};
     const bool ok = rb_permit_of_run(&f, journal, &permit, err) &&
                     rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
                                         rb_args_string(args, "budget", NULL), rb_permit_most_uusd(&permit), err) &&

@@ -35,10 +35,14 @@ static const struct rb_option options[] = {
      0},
     {"blackbox", 0, RB_OPT_STRING, false, "FILE", "a table that stands for training: FAMILY_TASK.csv[.gz], FAMILY.yaml beside it",
      0, 0},
+    {"record", 0, RB_OPT_STRING, false, "FILE", "no job: make such a table of the named runs of rbrun: rbsim --record F_T.csv RUN...",
+     0, 0},
+    {"cold", 0, RB_OPT_FLAG, false, NULL, "searches start without the results of earlier runs with the same parameters", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
      0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE", "draw the first run: FILE.svg or FILE.html", 0, 0},
+    {"events", 0, RB_OPT_STRING, false, "FILE", "write the events of the first run, as rbrun writes its events.jsonl", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print one rb-sim/1 or rb-sim-compare/1 document", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job; not with --plan", 0, 0},
     {"deadline", 0, RB_OPT_STRING, false, "D", "deadline of the job; not with --plan", 0, 0},
@@ -121,6 +125,9 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     if (rb_args_nth(args, "nodes", 1) || rb_args_nth(args, "instance-type", 1))
         return rb_err_set(err, RB_E_OPTION_REPEATED,
                           "--nodes, --instance-type: expected once; several need --trace FILE");
+    if (rb_args_nth(args, "events", 0) && rb_args_nth(args, "compare", 0))
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--events %s: expected one variant, not --compare",
+                          rb_args_string(args, "events", NULL));
     for (int g = 0; g < args->n_given; g++) {
         for (size_t i = 0; i < sizeof of_traces / sizeof of_traces[0]; i++) {
             if (strcmp(args->given[g].option->name, of_traces[i]) == 0)
@@ -156,7 +163,7 @@ static void say_curves(const struct rb_sim_command *c)
 static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    const char *gantt = rb_args_string(c->args, "gantt", NULL);
+    const char *gantt = rb_args_string(c->args, "gantt", NULL), *events = rb_args_string(c->args, "events", NULL);
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!rb_curves_open(rb_args_string(c->args, "curves", NULL), c->sim.seed, c->sim.variants[0].plan.job->goal,
                         &c->in.arena, &c->sim.curves, err))
@@ -166,7 +173,7 @@ static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
     rb_sim_use_programs(c);
     const bool ok =
         rb_simulate(&c->sim, cores > 0 ? (int)cores : 1, err) && rb_sim_programs_kept(c, err) &&
-        (!gantt || rb_sim_gantt_save(&c->sim, gantt, err));
+        (!gantt || rb_sim_gantt_save(&c->sim, gantt, err)) && (!events || rb_sim_save_events(&c->sim, events, err));
     rb_waiting_line_end(waiting);
     if (!ok)
         return false;
@@ -219,6 +226,8 @@ static bool run(const struct rb_args *args, struct rb_err *err)
 {
     if (rb_args_nth(args, "trace", 0))
         return rb_sim_trace(args, err);
+    if (rb_args_nth(args, "record", 0))
+        return rb_sim_record(args, err);
     if (!check_options(args, err))
         return false;
     RB_AUTO(finish)
@@ -229,12 +238,12 @@ static bool run(const struct rb_args *args, struct rb_err *err)
         .json = rb_args_flag(args, "json"),
     };
     return (!rb_args_nth(args, "blackbox", 0) || (check_table_options(args, err) && rb_sim_open_table(&c, err))) &&
-           load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && run_and_show(&c, err);
+           load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && rb_sim_recall(&c, err) && run_and_show(&c, err);
 }
 
 static const struct rb_command command = {
     .name = "rbsim",
-    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
+    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR | --record FAMILY_TASK.csv RUN...",
     .summary = "Runs a tuning job in virtual time, many times over, and reports time, cost and results.",
     .examples = "  rbsim job.yaml\n"
                 "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
@@ -244,7 +253,7 @@ static const struct rb_command command = {
                 "  rbsim --trace jobs.csv --apps measured/ --policy pollux --gantt cluster.svg\n",
     .options = options,
     .min_args = 0, // with --trace there is no job
-    .max_args = 1,
+    .max_args = -1, // --record takes several runs
     .run = run,
 };
 

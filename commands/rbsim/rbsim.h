@@ -31,9 +31,18 @@ bool rb_sim_open_table(struct rb_sim_command *c, struct rb_err *err);
 // Checks that the job is one of the table's; its parameters become the table's.
 bool rb_sim_fit_table(const struct rb_sim_command *c, struct rb_job *job, struct rb_err *err);
 
+// Without --cold: what the samplers start from, from the profile store.
+bool rb_sim_recall(struct rb_sim_command *c, struct rb_err *err);
+
 // Jobs may name a program that proposes configurations; afterwards: why one of them failed for good.
 void rb_sim_use_programs(struct rb_sim_command *c);
 bool rb_sim_programs_kept(const struct rb_sim_command *c, struct rb_err *err);
+
+// --events FILE: the events of the first run, as rbrun writes its own.
+bool rb_sim_save_events(const struct rb_simulation *sim, const char *path, struct rb_err *err);
+
+// --record FILE RUN...: makes a table of runs of rbrun.
+bool rb_sim_record(const struct rb_args *args, struct rb_err *err);
 
 // --trace FILE: simulates the jobs of a trace on one shared cluster instead of a tuning job.
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);

@@ -137,12 +137,9 @@ static bool check_scheduler(const struct rb_blackbox *t, const struct rb_job *jo
     snprintf(most, sizeof most, "at most %d", t->max_resource);
     if (s->max_resource > t->max_resource)
         return refuse("scheduler.max_resource", err, most, got);
-    if (strcmp(s->type, "grid") == 0)
-        return rb_err_set_at(err, RB_E_BLACKBOX_JOB, (struct rb_place){0}, "scheduler.type",
-                             "the rows of a table are no grid: choose another tuner");
-    return !s->sampler.command ||
-           rb_err_set_at(err, RB_E_BLACKBOX_JOB, (struct rb_place){0}, "scheduler.sampler",
-                         "not supported yet: a program as sampler; name a sampler such as tpe");
+    return strcmp(s->type, "grid") != 0 ||
+           rb_err_set_at(err, RB_E_BLACKBOX_JOB, (struct rb_place){0}, "scheduler.type",
+                         "the rows of a table are no grid: choose another tuner");
 }
 
 bool rb_sim_fit_table(const struct rb_sim_command *c, struct rb_job *job, struct rb_err *err)
@@ -157,7 +154,7 @@ bool rb_sim_fit_table(const struct rb_sim_command *c, struct rb_job *job, struct
         !check_params(&t->space, &job->space, "the job", false, &arena, err) || !check_scheduler(t, job, err))
         return false;
     job->space = t->space;
-    if (!job->scheduler.sampler.type)
+    if (!job->scheduler.sampler.type && !job->scheduler.sampler.command)
         job->scheduler.sampler.type = rb_sampler_find("random")->name;
     return true;
 }

@@ -36,7 +36,7 @@ def propose(trial, name, d):
 
 def new_study(hello):
     # Trials that are still training count as bad ones, so that two questions in a row do not get the same answer.
-    sampler = optuna.samplers.TPESampler(seed=hello["seed"], multivariate=True, group=True, constant_liar=True)
+    sampler = optuna.samplers.TPESampler(seed=hello["seed"] % 2**32, multivariate=True, group=True, constant_liar=True)
     return optuna.create_study(direction=hello["metric"]["goal"], sampler=sampler)
 
 

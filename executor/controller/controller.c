@@ -391,7 +391,7 @@ static bool step(struct rb_controller *c, struct rb_event *events, int n, struct
         c->last_event_us = events[k].time_us;
         rb_engine_step(c->engine, &events[k], &out[k]);
         if (c->config.suggester)
-            c->config.suggester->saw(c->config.suggester->ctx, c->engine, &events[k]);
+            c->config.suggester->saw(c->config.suggester->ctx, c->engine, &events[k], &out[k]);
     }
     return true;
 }

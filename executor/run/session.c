@@ -10,6 +10,8 @@
 #include "executor/report/report.h"
 #include "executor/run/infras.h"
 #include "executor/run/standing.h"
+#include "executor/search/earlier.h"
+#include "executor/search/found.h"
 #include "executor/search/search_program.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
@@ -400,12 +402,29 @@ static void open_search_program(struct rb_session *s)
     });
 }
 
+// From the run's own copy, made when it began.
+static bool recall(struct rb_session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    struct rb_earlier earlier;
+    rb_buf_printf(&path, "%s/" RB_EARLIER_OF_RUN, s->files->dir);
+    if (!rb_earlier_matter(s->files->plan.job))
+        return true;
+    if (!rb_earlier_find(s->files->plan.job, rb_buf_str(&path), &arena, &earlier, err))
+        return false;
+    rb_follower_recall(s->follower, &earlier);
+    return true;
+}
+
 static bool open_search(struct rb_session *s, struct rb_err *err)
 {
     const struct rb_sampler_spec *sampler = &s->files->plan.job->scheduler.sampler;
     if (sampler->command)
         open_search_program(s);
-    return !sampler->type || sampler->command || rb_follower_create(&s->files->plan, &s->follower, err);
+    if (!sampler->type || sampler->command)
+        return true;
+    return rb_follower_create(&s->files->plan, &s->follower, err) && recall(s, err);
 }
 
 static bool start(struct rb_session *s, struct rb_err *err)
@@ -464,6 +483,14 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
                               "the run is over, but its report was not kept: %s%s%s; make room, then run `rbrun report "
                               "%s`",
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
+}
+
+// A later run with the same space starts from them. This one is over without that, too.
+static void leave_results(const struct rb_session *s)
+{
+    struct rb_err why;
+    if (!rb_search_leave(s->files, s->journal, s->options->store, &why))
+        rb_warn("later runs do not start from this one's results: %s%s%s", why.file, why.file[0] ? ": " : "", why.message);
 }
 
 // Why a run that trained nothing to the end, or whose script is broken, is no success; false: it succeeded, or was only
@@ -573,6 +600,7 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
         return true;
     }
     end_groups(s);
+    leave_results(s);
     struct rb_err unsaved;
     const bool saved = save_report(s, &unsaved);
     if (s->failure.code || !saved) {

@@ -17,6 +17,7 @@ struct rb_session_options {
     bool end_it; // stops the run as soon as the controller has recovered
     bool json;
     bool quiet;  // the report is saved, and the caller prints its own
+    const char *store;        // profile store that gets the results; NULL: RB_DB, else the user's own
     struct rb_permit *permit; // the approval that its first launch spends; NULL: it needs none
 };
 

@@ -54,8 +54,12 @@ struct rb_search_program {
     struct ask *asks; // in the order of their ids
     int64_t last_id;
     bool is_slow;
-    int *answered_in; // by trial: the start of the program that proposed its values, 0: none; [n_trials]
+    struct proposed {
+        int start; // of the program that proposed the values, 0: none
+        const struct rb_value *values;
+    } *proposed;   // by trial, [n_trials]
     int n_trials;
+    struct rb_arena proposals;
 };
 
 static void fail(struct rb_search_program *p, const char *why);
@@ -132,15 +136,15 @@ static struct ask *add_ask(struct rb_search_program *p, int trial, int64_t resou
 
 // ---- answers for the engine
 
-static void remember_who(struct rb_search_program *p, int trial)
+static void remember(struct rb_search_program *p, const struct ask *a)
 {
-    if (trial >= p->n_trials) {
-        const int n = 2 * trial + 16;
-        p->answered_in = rb_xrealloc(p->answered_in, (size_t)n, sizeof *p->answered_in);
-        memset(p->answered_in + p->n_trials, 0, (size_t)(n - p->n_trials) * sizeof *p->answered_in);
+    if (a->trial >= p->n_trials) {
+        const int n = 2 * a->trial + 16;
+        p->proposed = rb_xrealloc(p->proposed, (size_t)n, sizeof *p->proposed);
+        memset(p->proposed + p->n_trials, 0, (size_t)(n - p->n_trials) * sizeof *p->proposed);
         p->n_trials = n;
     }
-    p->answered_in[trial] = p->n_starts;
+    p->proposed[a->trial] = (struct proposed){p->n_starts, rb_values_copy(&p->job->space, a->values, &p->proposals)};
 }
 
 static void fill_event(const struct rb_search_program *p, const struct ask *a, struct rb_arena *arena,
@@ -256,7 +260,7 @@ static void take_answer(struct rb_search_program *p, struct ask *a)
     a->is_answered = true;
     rb_silence_end(&a->silence);
     p->is_slow = rb_attended_us(p->config.loop) - a->asked_us >= SLOW_US;
-    remember_who(p, a->trial);
+    remember(p, a);
     if (!a->is_wanted)
         return;
     give(p, take_ask(p, a->trial));
@@ -377,26 +381,32 @@ static void start(void *arg)
 
 // ---- what it should know
 
+// Of this trial, which began with these values: a table gives those of its nearest row instead.
+static bool knows(const struct rb_search_program *p, const struct rb_fact *began)
+{
+    const struct proposed *mine = began->trial < p->n_trials ? &p->proposed[began->trial] : NULL;
+    return mine && mine->start == p->n_starts && mine->values &&
+           rb_values_same(&p->job->space, mine->values, began->values);
+}
+
 static void take_fact(void *ctx, const struct rb_fact *fact)
 {
     struct rb_search_program *p = ctx;
     const size_t from = p->log.len;
-    bool knows = false;
-    if (fact->kind == RB_FACT_BEGAN) {
+    const bool began = fact->kind == RB_FACT_BEGAN;
+    if (began)
         rb_search_put_replay(&p->job->space, fact, &p->log);
-        knows = fact->trial < p->n_trials && p->answered_in[fact->trial] == p->n_starts; // it proposed the values
-    } else {
+    else
         rb_search_put_tell(fact, p->job->scheduler.max_resource, &p->log);
-    }
-    if (p->phase == READY && !knows)
+    if (p->phase == READY && !(began && knows(p, fact)))
         rb_search_child_write(p->child, p->log.data + from, p->log.len - from);
 }
 
-static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
+static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
 {
     struct rb_search_program *p = ctx;
     p->engine = e;
-    rb_facts_take(p->facts, e, event, take_fact, p);
+    rb_facts_take(p->facts, e, event, actions, take_fact, p);
 }
 
 // ---- questions
@@ -448,6 +458,7 @@ struct rb_search_program *rb_search_program_create(const struct rb_search_progra
     p->config = *config;
     p->job = config->plan->job;
     p->facts = rb_facts_create(config->plan);
+    rb_arena_init(&p->proposals);
     p->workdir = rb_xstrdup(config->workdir);
     p->log_path = config->log ? rb_xstrdup(config->log) : NULL;
     p->suggester = (struct rb_suggester){.ctx = p, .saw = saw, .suggest = suggest};
@@ -465,7 +476,8 @@ void rb_search_program_destroy(struct rb_search_program *p)
         free_ask(take_ask(p, a->trial));
     rb_facts_destroy(p->facts);
     rb_buf_finish(&p->log);
-    free(p->answered_in);
+    free(p->proposed);
+    rb_arena_finish(&p->proposals);
     free(p->workdir);
     free(p->log_path);
     free(p);

@@ -80,11 +80,11 @@ static bool suggest(void *ctx, const struct rb_engine *e, int trial, int64_t res
     return true;
 }
 
-static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
+static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
 {
     const struct rb_search_wait *w = ctx;
     const struct rb_suggester *program = rb_search_program_suggester(w->program);
-    program->saw(program->ctx, e, event);
+    program->saw(program->ctx, e, event, actions);
 }
 
 struct rb_search_wait *rb_search_wait_create(const struct rb_plan *plan, const char *workdir)

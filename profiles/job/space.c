@@ -217,6 +217,14 @@ bool rb_value_equal(const struct rb_value *a, const struct rb_value *b)
     return false;
 }
 
+bool rb_values_same(const struct rb_space *space, const struct rb_value *a, const struct rb_value *b)
+{
+    for (int i = 0; i < space->n_params; i++)
+        if (a[i].kind != b[i].kind || (a[i].kind != RB_VALUE_ABSENT && !rb_value_equal(&a[i], &b[i])))
+            return false;
+    return true;
+}
+
 void rb_value_text(const struct rb_value *v, struct rb_buf *out)
 {
     if (v->kind == RB_VALUE_STRING) {

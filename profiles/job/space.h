@@ -60,6 +60,8 @@ void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_
 const struct rb_value *rb_values_copy(const struct rb_space *space, const struct rb_value *values, struct rb_arena *arena);
 // Equal kind and value; ABSENT equals nothing.
 bool rb_value_equal(const struct rb_value *a, const struct rb_value *b);
+// The same configuration: the same parameters apply, with equal values. [n_params]
+bool rb_values_same(const struct rb_space *space, const struct rb_value *a, const struct rb_value *b);
 // Parameters that do not apply are left out of all of these.
 // "--lr=0.01 --batch_size=64 --amp", each word shell-safe; a false flag is left out.
 void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out);

@@ -1,4 +1,5 @@
-// The profile store is one sqlite file with raw samples (and what they were measured on), prices, and imported profiles.
+// The profile store is one sqlite file with raw samples (and what they were measured on), prices, imported profiles,
+// and results of ended runs.
 // Fits are made from raw samples on demand, so a better fit never needs a new measurement. A file from a newer version of the
 // program is refused. Each command is one transaction, so a failed command changes nothing on disk.
 #ifndef RB_PROFILES_STORE_H

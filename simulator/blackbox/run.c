@@ -1,20 +1,18 @@
 #include "simulator/blackbox/run.h"
 
-#include "samplers/draws.h"
 #include "samplers/follow.h"
 #include "simulator/model/spending.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_SEED_BITS 53
-
 struct run {
     const struct rb_blackbox_runs *runs;
     const struct rb_blackbox *table;
-    struct rb_job job;   // with a seed of its own
-    struct rb_plan plan;
-    struct rb_follower *follower;
+    const struct rb_plan *plan;
+    struct rb_follower *follower;     // one of our samplers, NULL: a program
+    struct rb_world_options program;  // what it was prepared with
+    const struct rb_suggester *sampler;
     struct rb_suggester suggester;
     struct rb_blackbox_outcome *outcome, unwanted;
     bool *used;          // by row
@@ -37,14 +35,15 @@ static void take_row(struct run *r, int trial, int row)
     r->row_of[trial] = row;
 }
 
-// Without a row that is free there is no configuration, and the engine begins no such trial.
+// Without a proposal or a row that is free there is no configuration, and the engine begins no such trial.
 static bool suggest(void *ctx, const struct rb_engine *e, int trial, int64_t resource, struct rb_arena *arena,
                     struct rb_event *out)
 {
     struct run *r = ctx;
-    const struct rb_suggester *sampler = rb_follower_suggester(r->follower);
-    if (!sampler->suggest(sampler->ctx, e, trial, resource, arena, out))
+    if (!r->sampler->suggest(r->sampler->ctx, e, trial, resource, arena, out))
         return false;
+    if (out->n_values == 0)
+        return true;
     rb_event_values(out, &r->table->space, r->proposed);
     rb_coordinates_of(&r->table->coordinates, r->proposed, r->u);
     const int row = rb_blackbox_nearest(r->table, r->u, r->used);
@@ -76,16 +75,17 @@ static double unit_s(void *ctx, int trial)
 // Any report, as the engine counts it.
 static bool is_at_target(const struct run *r, double metric)
 {
-    return r->job.has_target && isfinite(metric) &&
-           (r->table->goal == RB_GOAL_MAXIMIZE ? metric >= r->job.target : metric <= r->job.target);
+    const struct rb_job *job = r->plan->job;
+    return job->has_target && isfinite(metric) &&
+           (r->table->goal == RB_GOAL_MAXIMIZE ? metric >= job->target : metric <= job->target);
 }
 
 // What counts is a result that a trial is compared by and has saved: at the end of a rung, or where the run ends at its
 // target. The best of all reports would be the luckiest one.
 static bool is_result(const struct run *r, const struct rb_event *event)
 {
-    for (int i = 0; i < r->plan.n_stages; i++)
-        if (r->plan.stages[i].resource_end == event->resource)
+    for (int i = 0; i < r->plan->n_stages; i++)
+        if (r->plan->stages[i].resource_end == event->resource)
             return isfinite(event->metric);
     return is_at_target(r, event->metric);
 }
@@ -99,12 +99,11 @@ static bool is_better(const struct run *r, double metric)
     return r->table->goal == RB_GOAL_MAXIMIZE ? metric > best : metric < best;
 }
 
-static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
+static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
 {
     struct run *r = ctx;
     struct rb_blackbox_outcome *o = r->outcome;
-    const struct rb_suggester *sampler = rb_follower_suggester(r->follower);
-    sampler->saw(sampler->ctx, e, event);
+    r->sampler->saw(r->sampler->ctx, e, event, actions);
     if (event->kind != RB_EVENT_REPORT)
         return;
     if (o->target_uusd < 0 && is_at_target(r, event->metric))
@@ -128,24 +127,13 @@ static void destroy(struct run *r)
     free(r);
 }
 
-// Replicates differ in what their samplers draw; compared variants share it.
-static uint64_t seed_of(uint64_t seed, uint32_t replicate)
-{
-    struct rb_stream stream;
-    rb_draws_init(&stream, seed, RB_FOR_REPLICATE, replicate);
-    return rb_stream_u64(&stream) >> (64 - MAX_SEED_BITS);
-}
-
 static struct run *create(const struct rb_blackbox_runs *b, const struct rb_plan *plan, uint32_t replicate)
 {
     const struct rb_blackbox *t = b->table;
     struct run *r = rb_xcalloc(1, sizeof *r);
     r->runs = b;
     r->table = t;
-    r->job = *plan->job;
-    r->job.seed = seed_of(plan->job->seed, replicate);
-    r->plan = *plan;
-    r->plan.job = &r->job;
+    r->plan = plan;
     r->used = rb_xcalloc((size_t)t->n_rows, sizeof *r->used);
     r->u = rb_xcalloc((size_t)t->coordinates.n + 1, sizeof *r->u);
     r->proposed = rb_xcalloc((size_t)t->space.n_params, sizeof *r->proposed);
@@ -155,11 +143,28 @@ static struct run *create(const struct rb_blackbox_runs *b, const struct rb_plan
     return r;
 }
 
+static bool open_sampler(struct run *r, uint32_t replicate, struct rb_err *err)
+{
+    const struct rb_blackbox_runs *b = r->runs;
+    if (b->prepare) {
+        r->program.replicate = replicate;
+        if (!b->prepare(b->prepare_ctx, r->plan, replicate, &r->program, err))
+            return false;
+        r->sampler = r->program.suggester;
+        return true;
+    }
+    if (!rb_follower_create(r->plan, &r->follower, err))
+        return false;
+    rb_follower_recall(r->follower, b->earlier);
+    r->sampler = rb_follower_suggester(r->follower);
+    return true;
+}
+
 static bool prepare(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt,
                     struct rb_err *err)
 {
     struct run *r = create(ctx, plan, replicate);
-    if (!rb_follower_create(&r->plan, &r->follower, err)) {
+    if (!open_sampler(r, replicate, err)) {
         destroy(r);
         return false;
     }
@@ -172,8 +177,11 @@ static bool prepare(void *ctx, const struct rb_plan *plan, uint32_t replicate, s
 
 static void finish(void *ctx, struct rb_world_options *opt)
 {
-    (void)ctx;
-    destroy(opt->suggester->ctx);
+    const struct rb_blackbox_runs *b = ctx;
+    struct run *r = opt->suggester->ctx;
+    if (b->prepare)
+        b->finish(b->prepare_ctx, &r->program);
+    destroy(r);
 }
 
 void rb_blackbox_play(struct rb_blackbox_runs *b, struct rb_world_runs *runs)

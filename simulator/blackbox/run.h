@@ -23,11 +23,17 @@ struct rb_blackbox_outcome {
 struct rb_blackbox_runs {
     const struct rb_blackbox *table;
     const struct rb_scenario *scenario;
+    const struct rb_earlier *earlier;     // runs that a sampler of ours starts from, NULL: none
     struct rb_blackbox_outcome *outcomes; // [samples of the runs]; NULL: not wanted
+    // Makes the suggester of a run whose configurations another program proposes, as in struct rb_world_runs; NULL: a
+    // sampler of ours proposes them.
+    bool (*prepare)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
+    void (*finish)(void *ctx, struct rb_world_options *opt);
+    void *prepare_ctx;
     uint32_t first;                       // as the runs'
 };
 
-// Sets prepare and finish. The job's sampler is one of ours, and its space is the table's. *b outlives the runs.
+// Sets prepare and finish of the runs. The job's space is the table's. *b outlives the runs.
 void rb_blackbox_play(struct rb_blackbox_runs *b, struct rb_world_runs *runs);
 void rb_blackbox_outcome_finish(struct rb_blackbox_outcome *o);
 

@@ -156,7 +156,11 @@ static bool read_number(const struct rb_csv *csv, int row, int column, const str
         return true;
     }
     *out = (struct rb_value){.kind = RB_VALUE_FLOAT};
-    return rb_csv_double(csv, row, column, low, high, &out->number, err);
+    if (!rb_csv_double(csv, row, column, low, high, &out->number, err))
+        return false;
+    if (is_bounded)
+        out->number = fmin(fmax(out->number, p->min), p->max);
+    return true;
 }
 
 static bool read_values(const struct rb_blackbox *t, const struct rb_csv *csv, int row, const struct columns *at,

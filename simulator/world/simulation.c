@@ -7,36 +7,63 @@
 
 // ---- running
 
-static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, int threads, struct rb_err *err)
+typedef void observe_fn(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
+                        const struct rb_actions *actions);
+
+// The first n runs. results [n]; outcomes NULL, or [n]; observe NULL: no observer.
+static bool run(const struct rb_simulation *sim, const struct rb_sim_variant *v, int n, int threads, observe_fn *observe,
+                void *observe_ctx, struct rb_world_result *results, struct rb_blackbox_outcome *outcomes,
+                struct rb_err *err)
 {
     const struct rb_plan *plan = &v->plan;
     const bool by_program = plan->job->scheduler.sampler.command != NULL;
     struct rb_scenario scenario;
-    struct rb_blackbox_runs box = {.table = sim->table, .scenario = &scenario};
+    struct rb_blackbox_runs box = {
+        .table = sim->table,
+        .scenario = &scenario,
+        .earlier = v->earlier.n_runs > 0 ? &v->earlier : NULL,
+        .outcomes = outcomes,
+        .prepare = by_program ? sim->prepare_program : NULL,
+        .finish = sim->finish_program,
+        .prepare_ctx = sim->program_ctx,
+    };
     struct rb_world_runs runs = {
-        .samples = sim->n,
+        .samples = n,
         .threads = threads,
         .deadline_us = plan->deadline_us,
         .stop_at_deadline = sim->stop_at_deadline,
         .budget_uusd = plan->budget_uusd,
         .searched = true,
-        .prepare = by_program ? sim->prepare_program : NULL,
-        .finish = by_program ? sim->finish_program : NULL,
+        .earlier = box.earlier,
+        .prepare = box.prepare,
+        .finish = box.finish,
         .prepare_ctx = sim->program_ctx,
         .curve = rb_curves_metric,
-        .curve_ctx = &sim->curves,
+        .curve_ctx = (void *)&sim->curves, // only read
+        .observe = observe,
+        .observe_ctx = observe_ctx,
     };
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
                           err))
         return false;
-    v->results = rb_xcalloc((size_t)sim->n, sizeof *v->results);
-    if (sim->table) {
-        box.outcomes = v->outcomes = rb_xcalloc((size_t)sim->n, sizeof *v->outcomes);
+    if (sim->table)
         rb_blackbox_play(&box, &runs);
-    }
-    const bool ok = rb_world_replicates(&scenario, plan, &runs, v->results, NULL, err);
+    const bool ok = rb_world_replicates(&scenario, plan, &runs, results, NULL, err);
     rb_scenario_finish(&scenario);
     return ok;
+}
+
+static bool run_variant(const struct rb_simulation *sim, struct rb_sim_variant *v, int threads, struct rb_err *err)
+{
+    v->results = rb_xcalloc((size_t)sim->n, sizeof *v->results);
+    v->outcomes = sim->table ? rb_xcalloc((size_t)sim->n, sizeof *v->outcomes) : NULL;
+    return run(sim, v, sim->n, threads, NULL, NULL, v->results, v->outcomes, err);
+}
+
+bool rb_sim_watch(const struct rb_simulation *sim, const struct rb_sim_variant *v, observe_fn *observe, void *ctx,
+                  struct rb_world_result *out, struct rb_err *err)
+{
+    return run(sim, v, 1, 1, observe, ctx, out, NULL, err);
 }
 
 bool rb_simulate(struct rb_simulation *sim, int threads, struct rb_err *err)

@@ -13,6 +13,7 @@ struct rb_sim_variant {
     const char *label;               // "asha:hypersched", and the keys it sets
     struct rb_job job;               // that its plan points at
     struct rb_plan plan;
+    struct rb_earlier earlier;       // runs that its sampler starts from; n_runs 0: none
     struct rb_world_result *results; // [n of the simulation], owned
     struct rb_blackbox_outcome *outcomes; // the same runs, where a table stands for training; owned
 };
@@ -34,6 +35,12 @@ struct rb_simulation {
 // Runs all of them. Runs end at the deadline only if one of the compared policies works towards a deadline, or if that
 // is requested; otherwise the whole distribution is shown.
 bool rb_simulate(struct rb_simulation *sim, int threads, struct rb_err *err);
+
+// The first run of a variant once more, observed as in struct rb_world_runs.
+bool rb_sim_watch(const struct rb_simulation *sim, const struct rb_sim_variant *v,
+                  void (*observe)(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
+                                  const struct rb_actions *actions),
+                  void *ctx, struct rb_world_result *out, struct rb_err *err);
 
 // The parts of a simulation that rb_simulate made.
 void rb_sim_variant_finish(struct rb_sim_variant *v, int n);

@@ -236,7 +236,7 @@ static void step(struct world *w, const struct rb_event *event)
     w->n_events += !w->reliving;
     rb_engine_step(w->engine, event, &w->actions);
     if (w->opt->suggester)
-        w->opt->suggester->saw(w->opt->suggester->ctx, w->engine, event);
+        w->opt->suggester->saw(w->opt->suggester->ctx, w->engine, event, &w->actions);
     if (w->opt->observe && !w->reliving)
         w->opt->observe(w->opt->observe_ctx, w->engine, event, &w->actions);
     for (int i = 0; i < w->actions.n && !w->failed; i++)

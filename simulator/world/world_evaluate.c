@@ -2,6 +2,7 @@
 
 #include "engine/core/policy.h"
 #include "engine/core/rungs.h"
+#include "samplers/draws.h"
 #include "samplers/follow.h"
 #include "simulator/forecast/forecast.h"
 #include "simulator/model/spending.h"
@@ -45,23 +46,42 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
 
 // ---- who proposes configurations
 
-static bool prepare(const struct rb_plan *plan, const struct rb_world_runs *runs, struct rb_world_options *opt,
-                    struct rb_follower **out, struct rb_err *err)
+#define SEED_BITS 32 // what other programs take as a seed
+
+// The search of one run has a seed of its own: replicates differ in what is proposed, compared variants share it.
+struct searched {
+    struct rb_job job;
+    struct rb_plan plan;
+    struct rb_follower *follower;
+};
+
+static uint64_t seed_of(uint64_t seed, uint32_t replicate)
 {
-    *out = NULL;
+    struct rb_stream stream;
+    rb_draws_init(&stream, seed, RB_FOR_REPLICATE, replicate);
+    return rb_stream_u64(&stream) >> (64 - SEED_BITS);
+}
+
+static bool prepare(struct searched *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
+                    struct rb_world_options *opt, struct rb_err *err)
+{
+    *s = (struct searched){.job = *plan->job, .plan = *plan};
+    s->job.seed = seed_of(plan->job->seed, opt->replicate);
+    s->plan.job = &s->job;
     if (runs->prepare)
-        return runs->prepare(runs->prepare_ctx, plan, opt->replicate, opt, err);
+        return runs->prepare(runs->prepare_ctx, &s->plan, opt->replicate, opt, err);
     if (!runs->searched || !rb_sampler_find(plan->job->scheduler.sampler.type))
         return true;
-    if (!rb_follower_create(plan, out, err))
+    if (!rb_follower_create(&s->plan, &s->follower, err))
         return false;
-    opt->suggester = rb_follower_suggester(*out);
+    rb_follower_recall(s->follower, runs->earlier);
+    opt->suggester = rb_follower_suggester(s->follower);
     return true;
 }
 
-static void finish(const struct rb_world_runs *runs, struct rb_world_options *opt, struct rb_follower *follower)
+static void finish(struct searched *s, const struct rb_world_runs *runs, struct rb_world_options *opt)
 {
-    rb_follower_destroy(follower);
+    rb_follower_destroy(s->follower);
     if (runs->prepare && runs->finish)
         runs->finish(runs->prepare_ctx, opt);
 }
@@ -72,7 +92,7 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     struct rb_forecaster forecaster = {.scenario = s, .plan = plan};
     struct watch w = {.scenario = s, .runs = runs, .replicate = replicate, .phases = phases, .phase = -1};
-    struct rb_follower *follower;
+    struct searched searched;
     struct rb_world_options opt = {
         .replicate = replicate,
         .curve = runs->curve,
@@ -86,10 +106,10 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
     };
     if (phases)
         memset(phases, 0, (size_t)plan->n_stages * sizeof *phases);
-    if (!prepare(plan, runs, &opt, &follower, err))
+    if (!prepare(&searched, plan, runs, &opt, err))
         return false;
     const bool ok = rb_world_run(s, plan, &opt, out, err);
-    finish(runs, &opt, follower);
+    finish(&searched, runs, &opt);
     if (!ok)
         return rb_err_prefix(err, "replicate %u", replicate);
     if (phases)

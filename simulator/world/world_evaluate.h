@@ -5,6 +5,7 @@
 #ifndef RB_SIMULATOR_WORLD_EVALUATE_H
 #define RB_SIMULATOR_WORLD_EVALUATE_H
 
+#include "samplers/search.h"
 #include "simulator/model/summary.h"
 #include "simulator/world/world.h"
 
@@ -22,7 +23,9 @@ struct rb_world_runs {
     void *curve_ctx;
     // The job's sampler proposes configurations. false: they have no values, which is enough where only times count.
     bool searched;
+    const struct rb_earlier *earlier; // runs that the sampler starts from, NULL: none
     // Prepares a run: its suggester, curve and unit_s (world.h); NULL: as above. `finish` frees what it made. Several threads may call them.
+    // The plan's job has the run's own seed of its search; it lives until `finish`.
     bool (*prepare)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
     void (*finish)(void *ctx, struct rb_world_options *opt);
     void *prepare_ctx;

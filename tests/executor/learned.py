@@ -57,6 +57,7 @@ class Learned(unittest.TestCase):
     def begin(self, name):
         self.state = os.path.join(self.run_.folder, "state-" + name)
         self.seen = os.path.join(self.run_.folder, "seen-" + name)
+        self.run_.env["RB_DB"] = os.path.join(self.run_.folder, "store-" + name + ".db")  # no search starts from another test's
         os.makedirs(self.seen)
 
     def say(self, *argv, **kwargs):

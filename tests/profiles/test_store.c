@@ -1,6 +1,8 @@
 // The store's file: who may open it, what it keeps, and that nothing half-done stays in it.
 #include "tests/profiles/store_world.h"
 
+#include "profiles/store/found.h"
+
 #include <sqlite3.h>
 
 static const double unit_s[] = {30, 31, 29};
@@ -127,6 +129,80 @@ static void an_older_store_is_read_and_brought_up_to_date(void **state)
     assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
     assert_ok(rb_store_fit(s, "cifar", &w->arena, &report, &w->err), &w->err);
     assert_true(report.profile.training[0].has_goodput);
+    rb_store_close(s);
+}
+
+// ---- what ended runs found
+
+static void put_found(struct world *w, struct rb_store *s, const char *run, int64_t ended_at_us, double quantile)
+{
+    const struct rb_found_result results[] = {
+        {.trial = 0, .resource = 1, .config_json = "{\"lr\":0.5}", .quantile = quantile, .unit_s = 2.5},
+        {.trial = 0, .resource = 9, .config_json = "{\"lr\":0.5}", .quantile = 0.5, .unit_s = NAN},
+        {.trial = 7, .resource = 1, .config_json = "{\"lr\":0.25}", .quantile = 1 - quantile, .unit_s = 1},
+    };
+    const struct rb_found found = {
+        .run = run, .job = "j", .space = "abc", .ended_at_us = ended_at_us, .results = results, .n = 3};
+    assert_ok(rb_store_put_found(s, &found, &w->err), &w->err);
+}
+
+static void results_of_ended_runs_are_kept_the_newest_first(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    struct rb_found *found;
+    int n;
+    put_found(w, s, "first", 10, 0.75);
+    put_found(w, s, "second", 20, 0.75);
+    put_found(w, s, "first", 30, 0.25); // it was resumed, and ended once more
+    assert_ok(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err), &w->err);
+    assert_int_equal(n, 2);
+    assert_string_equal(found[0].run, "first");
+    assert_string_equal(found[1].run, "second");
+    assert_int_equal(found[0].n, 3);
+    assert_int_equal(found[0].results[0].resource, 9); // the highest resource first
+    assert_true(isnan(found[0].results[0].unit_s));
+    assert_true(found[0].results[1].quantile == 0.25 && found[0].results[1].unit_s == 2.5);
+    assert_int_equal(found[0].results[2].trial, 7);
+    assert_string_equal(found[0].results[2].config_json, "{\"lr\":0.25}");
+    assert_ok(rb_store_found(s, "abc", 1, &w->arena, &found, &n, &w->err), &w->err);
+    assert_int_equal(n, 1);
+    assert_ok(rb_store_found(s, "other", 8, &w->arena, &found, &n, &w->err), &w->err);
+    assert_int_equal(n, 0);
+    rb_store_close(s);
+}
+
+// The tables are newer than the first stores: without them there are no results, and the first run that leaves some makes them.
+static void an_older_store_has_no_results_and_takes_them(void **state)
+{
+    struct world *w = *state;
+    struct rb_found *found;
+    int n = -1;
+    rb_store_close(open_store(w, false));
+    execute(w->db, "DROP TABLE step; PRAGMA user_version=1");
+    struct rb_store *s = open_store(w, true);
+    assert_ok(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err), &w->err);
+    assert_int_equal(n, 0);
+    rb_store_close(s);
+    s = open_store(w, false);
+    put_found(w, s, "first", 10, 0.75);
+    assert_ok(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err), &w->err);
+    assert_int_equal(n, 1);
+    rb_store_close(s);
+}
+
+static void results_out_of_their_range_are_refused(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    struct rb_found *found;
+    int n;
+    put_found(w, s, "first", 10, 0.75);
+    rb_store_close(s);
+    execute(w->db, "PRAGMA ignore_check_constraints=ON; UPDATE found SET quantile = 3 WHERE trial = 7");
+    s = open_store(w, true);
+    assert_false(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err));
+    assert_says(&w->err, "a result of trial 7");
     rb_store_close(s);
 }
 
@@ -341,6 +417,9 @@ int main(void)
         TEST(a_missing_directory_is_named),
         TEST(names_that_sqlite_would_take_for_commands),
         TEST(a_newer_version_is_refused),
+        TEST(results_of_ended_runs_are_kept_the_newest_first),
+        TEST(an_older_store_has_no_results_and_takes_them),
+        TEST(results_out_of_their_range_are_refused),
         TEST(an_older_store_is_read_and_brought_up_to_date),
         TEST(files_of_others_are_refused_and_left_alone),
         TEST(a_store_with_missing_tables_is_refused),

@@ -80,6 +80,42 @@ static void weights_halve_with_each_older_run_and_are_limited(void **state)
     toy_close(&t);
 }
 
+// By hand: scores 3, 1, 1, 7 at the first level, 2 and 2 at the next.
+static void what_a_run_leaves_are_ranks_at_each_level(void **state)
+{
+    (void)state;
+    static const int64_t levels[] = {1, 3};
+    static const double scores[] = {3, 1, 1, 7};
+    static const double expected[] = {0.625, 0.25, 0.25, 0.875, 0.5, 0.5};
+    struct rb_history h;
+    double u[1] = {0.5}, out[6];
+    rb_history_init(&h, 1, levels, 2);
+    for (int i = 0; i < 4; i++)
+        rb_history_report(&h, rb_history_begin(&h, i, u, 1), 1, scores[i]);
+    rb_history_report(&h, 0, 3, 2);
+    rb_history_report(&h, 3, 3, 2);
+    assert_int_equal(h.n_results, 6);
+    rb_recall_quantiles(&h, out);
+    for (int i = 0; i < 6; i++)
+        assert_near(out[i], expected[i], 1e-12);
+    rb_history_finish(&h);
+}
+
+// A sampler that has no use for them begins as it would without.
+static void samplers_that_do_not_recall_ignore_them(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct rb_earlier_result earlier[N_EARLIER];
+    struct rb_suggestion s;
+    toy_open(&t, toy_parameters, "random", 1);
+    make_earlier(&t, 1, earlier);
+    rb_search_recall(t.search, earlier, N_EARLIER);
+    toy_suggest(&t, 0, &t.arena, &s);
+    assert_string_equal(s.origin, "random");
+    toy_close(&t);
+}
+
 static int recalled_after(double sign, int n_trials)
 {
     struct toy t;
@@ -145,6 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_of_earlier_runs_come_first),
         cmocka_unit_test(weights_halve_with_each_older_run_and_are_limited),
+        cmocka_unit_test(what_a_run_leaves_are_ranks_at_each_level),
+        cmocka_unit_test(samplers_that_do_not_recall_ignore_them),
         cmocka_unit_test(results_that_are_contradicted_are_dropped),
         cmocka_unit_test(what_was_learned_before_helps),
     };

@@ -3,8 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
-#include "engine/core/policy.h"
-#include "simulator/forecast/forecast.h"
+#include "engine/core/tuner.h"
 #include "views/tables/gantt.h"
 
 #include <stdlib.h>
@@ -160,10 +159,11 @@ static void copy_nodes(struct drawing *d, const struct rb_engine *e, int64_t now
         d->nodes[d->lost[i]].lost = true;
 }
 
-static void observe(void *ctx, const struct rb_engine *e, const struct rb_event *event,
+static void observe(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
                     const struct rb_actions *actions)
 {
     struct drawing *d = ctx;
+    (void)replicate;
     if (event->kind == RB_EVENT_TRIAL_ENDED)
         end(d, event->trial, rb_engine_trial(e, event->trial)->resource, event->time_us,
             event->outcome == RB_OUTCOME_YIELDED ? RB_GANTT_GAVE_WAY : RB_GANTT_DONE);
@@ -181,41 +181,6 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
             copy_nodes(d, e, event->time_us);
     }
     end_phase(d, e, event->time_us);
-}
-
-static bool watch(const struct rb_simulation *sim, const struct rb_sim_variant *v, struct drawing *d,
-                  struct rb_world_result *out, struct rb_err *err)
-{
-    const struct rb_plan *plan = &v->plan;
-    const struct rb_policy *policy = rb_policy_find(plan->policy);
-    const bool stops = sim->stop_at_deadline || (policy && policy->anytime);
-    struct rb_scenario scenario;
-    struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
-    struct rb_blackbox_runs box = {.table = sim->table, .scenario = &scenario};
-    struct rb_world_runs hooks = {0};
-    struct rb_world_options opt = {
-        .curve = rb_curves_metric,
-        .curve_ctx = (void *)&sim->curves, // only read
-        .observe = observe,
-        .observe_ctx = d,
-        .deadline_us = stops ? plan->deadline_us : -1,
-        .budget_uusd = plan->budget_uusd,
-        .advise = rb_forecast,
-        .advise_ctx = &forecaster,
-    };
-    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
-                          err))
-        return false;
-    if (sim->table)
-        rb_blackbox_play(&box, &hooks);
-    bool ok = !sim->table || hooks.prepare(&box, plan, 0, &opt, err);
-    if (ok) {
-        ok = rb_world_run(&scenario, plan, &opt, out, err);
-        if (sim->table)
-            hooks.finish(&box, &opt);
-    }
-    rb_scenario_finish(&scenario);
-    return ok;
 }
 
 // ---- afterwards
@@ -278,7 +243,7 @@ bool rb_sim_gantt_save(const struct rb_simulation *sim, const char *path, struct
         const struct rb_plan *plan = &sim->variants[i].plan;
         const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
         drawings[i] = (struct drawing){.phase = -1, .plan = plan, .on_demand = tuner && tuner->on_demand};
-        ok = watch(sim, &sim->variants[i], &drawings[i], &r, err);
+        ok = rb_sim_watch(sim, &sim->variants[i], observe, &drawings[i], &r, err);
         if (ok)
             describe(sim, &sim->variants[i], &drawings[i], &r, &arena, &pictures[i]);
     }

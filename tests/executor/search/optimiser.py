@@ -84,6 +84,9 @@ def main():
         n_read += 1
         if MODE == "crash" and n_read > N:
             os._exit(9)
+        if MODE == "crash_once" and n_read > N and not os.path.exists("lied"):
+            open("lied", "w", encoding="utf-8").close()
+            os._exit(9)
         message = json.loads(line)
         if message["type"] == "hello":
             say({"type": "hint", "of": "a type that is not known"})

@@ -89,7 +89,7 @@ class Programs(unittest.TestCase):
     def run_dir(self):
         runs = os.path.join(self.top, ".local", "state", "rubberband")
         found = [d for d, _, files in os.walk(runs) if "journal.db" in files]
-        self.assertEqual(len(found), 1)
+        self.assertEqual(len(found), 1, found)
         return found[0]
 
     def suggestions(self):
@@ -257,6 +257,75 @@ class Programs(unittest.TestCase):
         cases = [(command("good"), point) for point in (12, 20, 30, 45)] + [(command("crash 6"), point) for point in (15, 35)]
         self.assertGreater(sum(self.side_by_side(Programs.killed, cases)), 3)
 
+    # ---- what earlier runs found
+
+    def test_warm_start(self):
+        """The second run starts from the first, is killed, and goes on as it began though the store is gone; a cold one
+        does not, nor does one that searches something else."""
+        train = TRAIN.replace("0.$((10 + RB_TRIAL_ID * 5 + e))", "0.$((10 + (RB_TRIAL_ID * 7 + 3) % 11 * 5 + e))")
+        self.here.write("train.sh", train)
+        self.plan("tpe")
+        said = self.say("rbrun", "plan.json").stderr
+        self.assertNotIn("earlier run", said)
+        first = os.path.basename(self.run_dir())
+        best = self.suggestions()[5]["values"]  # (5 * 7 + 3) % 11 = 5; trials 1 and 4, with 10 and 9, are better
+        known = [e["values"] for e in self.suggestions().values()]
+        self.assertIn(best, known)
+        order = [known[1], known[4], known[2]]  # to R the first two, the next further than the others
+        simulated = self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr
+        self.assertIn("every search starts from 1 earlier run: %s; --cold leaves it out" % first, simulated)
+        self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--cold", "--nodes", "1", "--replicates", "2").stderr)
+        shutil.rmtree(os.path.dirname(self.run_dir()))
+        killed = subprocess.run([os.path.join(BIN, "rbrun"), "plan.json"], cwd=self.top, capture_output=True, text=True,
+                                check=False, timeout=60, env=dict(self.here.env, RB_TEST_DIE_AFTER="12"))
+        self.assertEqual(killed.returncode, -9)
+        self.assertIn("the search starts from 1 earlier run: " + first, killed.stderr)
+        store = self.here.env["RB_DB"]
+        shutil.move(store, store + ".gone")
+        self.say("rbrun", "resume", os.path.basename(self.run_dir()))
+        found = self.suggestions()
+        self.assertEqual([found[t]["origin"] for t in range(3)], 3 * ["earlier run"])
+        self.assertEqual([found[t]["values"] for t in range(2)], order[:2])
+        self.assertIn("(%s)" % first, found[0]["because"])
+        self.assertNotIn("earlier run", [found[t]["origin"] for t in range(3, 6)])
+        self.assertIn("0 orders differ", self.say("rbrun", "replay").stdout)
+        shutil.move(store + ".gone", store)
+        shutil.rmtree(os.path.dirname(self.run_dir()))
+        self.assertNotIn("earlier run", self.say("rbrun", "--cold", "plan.json").stderr)
+        self.assertNotIn("earlier run", {e["origin"] for e in self.suggestions().values()})
+        self.here.write("job.yaml", (JOB % "tpe").replace("max: 0.9", "max: 0.8"))
+        self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr)
+
+    # ---- tables of runs
+
+    def test_recorded(self):
+        """What a run reported is a table, on which a search finds the same; trials without a whole curve are left out."""
+        job = JOB.replace("sha, num_trials: 6, min_resource: 1, max_resource: 4, eta: 2", "random, num_trials: 6, max_resource: 3")
+        self.here.write("train.sh", TRAIN.replace('    echo "epoch=$e val_acc=0.', '    v=0.').replace(
+            'e))"', 'e))\n    test $RB_TRIAL_ID = 4 -a $e -ge 2 && v=nan\n    echo "epoch=$e val_acc=$v"'))
+        self.plan("random", job)
+        self.say("rbrun", "plan.json")
+        run = os.path.basename(self.run_dir())
+        said = self.say("rbsim", "--record", "mine_first.csv", run).stderr
+        self.assertIn("mine_first.csv: 6 rows to 3 with their seconds", said)
+        with open(os.path.join(self.top, "mine_first.csv"), encoding="utf-8") as f:
+            rows = [line.strip().split(",") for line in f]
+        self.assertEqual(rows[0], ["p.lr", "p.kind", "unit_s", "1", "2", "3"])
+        found = self.suggestions()
+        for trial in range(6):
+            self.assertEqual(rows[1 + trial][:2], [str(found[trial]["values"]["lr"]), found[trial]["values"]["kind"]])
+            self.assertEqual(rows[1 + trial][3:], ["" if trial == 4 and e > 1 else "0.%d" % (10 + trial * 5 + e) for e in (1, 2, 3)])
+            self.assertTrue(0 < float(rows[1 + trial][2]) < 1)
+        self.here.write("job.yaml", "name: mine\nprofile: fast\nresources: {infra: [local]}\n"
+                        "scheduler: {type: random, num_trials: 6, sampler: random}\n")
+        simulated = json.loads(self.say("rbsim", "--blackbox", "mine_first.csv", "--nodes", "1", "--replicates", "2", "--json", "job.yaml").stdout)
+        self.assertEqual(simulated["blackbox"]["best"], 0.38)
+        self.assertEqual(simulated["means"]["regret"]["mean"], 0)  # all rows were taken
+        self.assertEqual(self.say("rbsim", "--record", "mine_twice.csv", run, self.run_dir()).stderr.count("12 rows"), 1)
+        self.here.write("other.yaml", "{}\n")
+        self.assertIn("other.yaml is there", self.say("rbsim", "--record", "other_x.csv", run, expect=2).stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.top, "other_x.csv")))
+
     # ---- virtual time, our samplers, Optuna
 
     def simulate(self, sampler, job=JOB, replicates=2):
@@ -272,6 +341,46 @@ class Programs(unittest.TestCase):
         self.here.write("job.yaml", JOB % command("exits", on_failure="stop"))
         done = self.say("rbsim", "job.yaml", "--nodes", "2", "--replicates", "2", expect=1)
         self.assertIn("RB4211", done.stderr)
+
+    def on_a_table(self, mode, replicates=1):
+        """Twelve rows, none of which is exactly what is proposed."""
+        self.here.write("toy.yaml", "metric: {name: val_acc, goal: maximize}\nmax_resource: 4\nparameters:\n"
+                        "  lr: {min: 0.1, max: 0.9}\n  kind: {values: [a, b]}\n")
+        self.here.write("toy_1.csv", "p.lr,p.kind,1,2,3,4\n" + "".join(
+            "%.2f,%s,%s\n" % (0.12 + 0.06 * i, "ab"[i // 2 % 2], ",".join("%.3f" % (0.1 * r + 0.01 * i) for r in range(4)))
+            for i in range(12)))
+        self.here.write("job.yaml", JOB % command(mode, "0.5s"))
+        begun = time.monotonic()
+        said = self.say("rbsim", "job.yaml", "--blackbox", "toy_1.csv", "--nodes", "2", "--replicates", str(replicates),
+                        "--json", timeout=60)
+        self.assertLess(time.monotonic() - begun, 40)
+        return json.loads(said.stdout)
+
+    def test_rbsim_on_a_table(self):
+        good = self.on_a_table("good")
+        heard = self.heard()
+        with open(os.path.join(self.top, "toy_1.csv"), encoding="utf-8") as f:
+            rows = {tuple(line.split(",")[:2]) for line in list(f)[1:]}
+        asked, told = None, []
+        for m in heard:
+            if m["type"] == "ask":
+                asked = m["trial"]
+            if m["type"] == "replay":  # the row that it is instead, before anything that it reports
+                self.assertEqual(m["trial"], asked)
+                told.append(("%.2f" % m["values"]["lr"], m["values"]["kind"]))
+                self.assertEqual(len(set(told)), len(told))
+                self.assertIn(told[-1], rows)
+                self.assertLess(abs(m["values"]["lr"] - expected(asked)["lr"]), 0.2)
+        self.assertEqual(len([m for m in heard if m["type"] == "replay"]), 6)
+        self.on_a_table("good", replicates=2)
+        self.assertEqual(len({m["seed"] for m in self.heard()[len(heard):] if m["type"] == "hello"}), 2)
+
+    def test_hostile_on_a_table(self):
+        good, crashed, hung, lied = self.side_by_side(lambda place, mode: place.on_a_table(mode), [
+            ("good",), ("crash_once 12",), ("hang",), ("not_json",)])
+        self.assertEqual(crashed, good)     # started again, it goes on as it would have
+        self.assertNotEqual(hung, good)     # random from then on, the same however it failed
+        self.assertEqual(hung, lied)
 
     def test_rbsearch_is_the_sampler(self):
         """What a sampler proposes in the process of the run, and what it proposes over the protocol: one trial at a time, so
@@ -309,6 +418,13 @@ class Programs(unittest.TestCase):
         self.assertEqual(len({json.dumps(e["values"]) for e in found.values()}), 6)
         job = JOB.replace("num_trials: 6", "num_trials: 30")
         self.simulate(sampler, job, replicates=1)
+        for name in ("toy.yaml", "toy_hills.csv"):
+            shutil.copy(os.path.join(ROOT, "examples", "search-table", name), self.top)
+        self.here.write("table.yaml", "name: toy\nprofile: fast\nresources: {infra: [local]}\n"
+                        "scheduler: {type: asha, num_trials: 20, sampler: %s}\n" % sampler)
+        done = self.say("rbsim", "table.yaml", "--blackbox", "toy_hills.csv", "--nodes", "1", "--replicates", "1", "--json", timeout=120)
+        self.assertEqual(json.loads(done.stdout)["search"]["sampler"], "command")
+        self.assertNotIn("failed", done.stderr)
 
 
 if __name__ == "__main__":
