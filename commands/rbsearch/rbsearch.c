@@ -87,6 +87,7 @@ static void on_ask(struct server *s, const struct rb_search_line *line)
     struct rb_suggestion suggestion;
     const struct rb_ask ask = {
         .trial = line->trial,
+        .parent = -1,
         .resource = line->resource > 0 ? line->resource : s->job.scheduler.min_resource,
         .budget = s->job.budget_uusd > 0 ? (double)s->job.budget_uusd / 1e6 : 0,
         .spent = s->spent,

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct rb_tuner *const rb_tuners[] = {&rb_tuner_asha,   &rb_tuner_grid, &rb_tuner_hyperband,
-                                            &rb_tuner_random, &rb_tuner_sha,  NULL};
+const struct rb_tuner *const rb_tuners[] = {&rb_tuner_asha, &rb_tuner_grid,   &rb_tuner_hyperband,
+                                            &rb_tuner_pbt,  &rb_tuner_random, &rb_tuner_sha, NULL};
 
 const struct rb_tuner *rb_tuner_find(const char *name)
 {

@@ -71,6 +71,19 @@ static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_er
                most, s->brackets, most);
 }
 
+// A population trains in stages of equal length.
+static bool refuse_rungs_of_pbt(struct rb_map *m, const struct rb_scheduler *s, struct rb_err *err)
+{
+    static const char *const keys[] = {"min_resource", "eta", "rungs", "brackets", NULL};
+    for (int i = 0; is(s, "pbt") && keys[i]; i++) {
+        const struct rb_node *node = rb_keys_given(m, keys[i]);
+        if (node)
+            return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS,
+                                  "pbt compares its members every ready_every units; leave %s out", keys[i]);
+    }
+    return true;
+}
+
 // An optional key that one tuner has.
 static bool read_choice_of(struct rb_map *m, const char *key, const struct rb_scheduler *s, const char *type,
                            const char *const *names, int *out, struct rb_err *err)
@@ -121,11 +134,16 @@ static bool read_sampler(struct rb_map *m, struct rb_arena *arena, struct rb_sch
     const struct rb_node *node = rb_keys_given(m, "sampler"), *name = node;
     struct rb_sampler_spec spec = {0};
     int choice;
+    s->sampler.type = is(s, "pbt") ? s->type : NULL;
     if (!node)
         return true;
     if (is(s, "grid"))
         return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS,
                               "grid trains every combination; leave sampler out, or choose scheduler.type: random");
+    if (is(s, "pbt"))
+        return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS,
+                              "pbt explores around the trials that it copies; leave sampler out, or choose "
+                              "scheduler.type: asha");
     if (node->kind == RB_NODE_MAP && rb_node_member(node, "command")) {
         if (!read_command(node, arena, &spec, err))
             return false;
@@ -140,6 +158,9 @@ static bool read_sampler(struct rb_map *m, struct rb_arena *arena, struct rb_sch
         if (!rb_settings_collect(node, known, arena, &spec.options, err))
             return false;
     }
+    if (name->kind == RB_NODE_STRING && strcmp(name->text, "pbt") == 0)
+        return rb_node_refuse(name, err, RB_E_SCHEDULER_KEYS,
+                              "it explores around trials that are copied, and only scheduler.type: pbt copies any");
     if (!rb_node_choice(name, rb_sampler_names, rb_names_count(rb_sampler_names), &choice, err))
         return false;
     spec.type = rb_sampler_names[choice];
@@ -172,8 +193,9 @@ bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_
     struct rb_scheduler s = {0};
     struct rb_map m;
     int given_rule = (int)rule, run = RB_BRACKETS_IN_TURN;
-    if (!rb_map_begin(&m, node, err) || !rb_settings_collect(node, keys, arena, &s.options, err) || !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) ||
-        !read_resource(&m, &s, err) || !rb_keys_text(&m, "unit", "epoch", arena, &s.unit, err) ||
+    if (!rb_map_begin(&m, node, err) || !rb_settings_collect(node, keys, arena, &s.options, err) ||
+        !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) ||
+        !refuse_rungs_of_pbt(&m, &s, err) || !read_resource(&m, &s, err) || !rb_keys_text(&m, "unit", "epoch", arena, &s.unit, err) ||
         !read_brackets(&m, &s, err) ||
         !read_choice_of(&m, "brackets_run", &s, "hyperband", rb_brackets_run_names, &run, err) ||
         !read_choice_of(&m, "rule", &s, "asha", rb_rule_names, &given_rule, err))
@@ -188,20 +210,26 @@ bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_
 
 void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j)
 {
+    const bool has_rungs = !is(s, "pbt"); // it has no such keys, and no sampler's but its own
     rb_json_begin_object(j);
     rb_json_kstring(j, "type", s->type);
     rb_json_kint(j, "num_trials", s->num_trials);
-    rb_json_kint(j, "min_resource", s->min_resource);
+    if (has_rungs)
+        rb_json_kint(j, "min_resource", s->min_resource);
     rb_json_kint(j, "max_resource", s->max_resource);
-    rb_json_kint(j, "eta", s->eta);
+    if (has_rungs)
+        rb_json_kint(j, "eta", s->eta);
     rb_json_kstring(j, "unit", s->unit);
-    rb_json_kstring(j, "rungs", rb_rungs_names[s->rungs]);
-    rb_json_kint(j, "brackets", s->brackets);
+    if (has_rungs) {
+        rb_json_kstring(j, "rungs", rb_rungs_names[s->rungs]);
+        rb_json_kint(j, "brackets", s->brackets);
+    }
     if (is(s, "hyperband"))
         rb_json_kstring(j, "brackets_run", rb_brackets_run_names[s->brackets_run]);
     if (is(s, "asha"))
         rb_json_kstring(j, "rule", rb_rule_names[s->rule]);
-    write_sampler(&s->sampler, j);
+    if (has_rungs)
+        write_sampler(&s->sampler, j);
     rb_settings_write(&s->options, j);
     rb_json_end_object(j);
 }

@@ -146,7 +146,7 @@ static bool goes_on(const struct rb_job *job)
 {
     const struct rb_scheduler *t = &job->scheduler;
     const bool rungs = strcmp(t->type, "sha") == 0 || strcmp(t->type, "hyperband") == 0 ||
-                       (strcmp(t->type, "asha") == 0 && t->rule != RB_RULE_STOP);
+                       (strcmp(t->type, "asha") == 0 && t->rule != RB_RULE_STOP) || strcmp(t->type, "pbt") == 0;
     return rungs && t->min_resource < t->max_resource;
 }
 

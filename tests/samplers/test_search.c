@@ -323,7 +323,7 @@ static double mean_x(const char *sampler, double spent)
             rb_search_changed(t.search, i, RB_SEEN_ENDED, 0);
         }
         for (int i = 30; i < 46; i++) {
-            const struct rb_ask ask = {.trial = i, .resource = 1, .budget = 100, .spent = spent};
+            const struct rb_ask ask = {.trial = i, .parent = -1, .resource = 1, .budget = 100, .spent = spent};
             rb_search_suggest(t.search, &ask, &arena, &s);
             sum += s.values[0].number / 160;
         }
