@@ -65,7 +65,7 @@ struct pbt {
 static bool pbt_stages(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err)
 {
     const struct rb_scheduler *s = &job->scheduler;
-    double options[N_RULES];
+    double options[RB_SETTINGS_MAX];
     if (!rb_tuner_options(&rb_tuner_pbt, s, options, err))
         return false;
     if (options[READY_EVERY] < 1)
@@ -102,7 +102,7 @@ static bool pbt_stages(const struct rb_job *job, struct rb_rung_table *out, stru
 
 static bool pbt_overlaps(const struct rb_scheduler *s)
 {
-    double options[N_RULES];
+    double options[RB_SETTINGS_MAX];
     struct rb_err err = {0};
     return rb_tuner_options(&rb_tuner_pbt, s, options, &err) && options[ASYNCHRONOUS] > 0;
 }
@@ -117,8 +117,8 @@ static int *ints(int n)
 static bool pbt_create(const struct rb_job *job, void **out_state, struct rb_err *err)
 {
     const struct rb_scheduler *s = &job->scheduler;
-    struct rb_rung_table table;
-    double options[N_RULES];
+    struct rb_rung_table table = {0};
+    double options[RB_SETTINGS_MAX];
     if (!pbt_stages(job, &table, err) || !rb_tuner_options(&rb_tuner_pbt, s, options, err))
         return false;
     struct pbt *p = rb_xcalloc(1, sizeof *p);

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define MAX_ETA 1024
+#define MAX_ETA     1024
+#define DEFAULT_ETA 3
 
 static bool is(const struct rb_scheduler *s, const char *type)
 {
@@ -52,9 +53,13 @@ static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_
 static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
     const struct rb_node *max;
-    return rb_map_need(m, "max_resource", &max, err) && rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err) &&
-           rb_keys_int(m, "min_resource", 1, s->max_resource, 1, &s->min_resource, err) &&
-           rb_keys_count(m, "eta", 2, MAX_ETA, 3, &s->eta, err);
+    s->min_resource = 1;
+    s->eta = DEFAULT_ETA;
+    if (!rb_map_need(m, "max_resource", &max, err) || !rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err))
+        return false;
+    return is(s, "pbt") ||
+           (rb_keys_int(m, "min_resource", 1, s->max_resource, s->min_resource, &s->min_resource, err) &&
+            rb_keys_count(m, "eta", 2, MAX_ETA, s->eta, &s->eta, err));
 }
 
 static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)

@@ -371,6 +371,12 @@ static void any_events_are_survived_by_asha(void **state)
     check_tuner("asha", NOBODY);
 }
 
+static void any_events_are_survived_by_populations(void **state)
+{
+    (void)state;
+    check_tuner("pbt", NOBODY);
+}
+
 static void any_events_are_survived_by_hypersched(void **state)
 {
     (void)state;
@@ -389,6 +395,12 @@ static void any_events_are_survived_by_packed_hyperband(void **state)
     check_tuner("hyperband", PACKING);
 }
 
+static void any_events_are_survived_by_packed_populations(void **state)
+{
+    (void)state;
+    check_tuner("pbt", PACKING);
+}
+
 static void any_events_are_survived_by_packed_asha(void **state)
 {
     (void)state;
@@ -401,9 +413,11 @@ int main(void)
         cmocka_unit_test(any_events_are_survived),
         cmocka_unit_test(any_events_are_survived_by_hyperband),
         cmocka_unit_test(any_events_are_survived_by_asha),
+        cmocka_unit_test(any_events_are_survived_by_populations),
         cmocka_unit_test(any_events_are_survived_by_hypersched),
         cmocka_unit_test(any_events_are_survived_by_packed_groups),
         cmocka_unit_test(any_events_are_survived_by_packed_hyperband),
+        cmocka_unit_test(any_events_are_survived_by_packed_populations),
         cmocka_unit_test(any_events_are_survived_by_packed_asha),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
