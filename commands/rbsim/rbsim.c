@@ -27,7 +27,7 @@ static const struct rb_option options[] = {
     {"nodes", 0, RB_OPT_INT, true, "N", "no plan: a fixed cluster of N nodes", 1, RB_LIMIT_NODES},
     {"instance-type", 0, RB_OPT_STRING, true, "T", "of these nodes (default: the cheapest allowed)", 0, 0},
     {"gpus-per-trial", 0, RB_OPT_INT, false, "G", "on these nodes (default: the job's smallest size)", 1, 4096},
-    {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random or grid (default: the job's)", 0, 0},
+    {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random, grid or pbt (default: the job's)", 0, 0},
     {"policy", 0, RB_OPT_STRING, false, "NAME", "the allocation policy (default: the plan's, else the job's)", 0, 0},
     {"compare", 0, RB_OPT_STRING, true, "LIST", "TUNER[/SAMPLER]:POLICY[:KEY=VALUE]...,...: each against the first", 0, 0},
     {"replicates", 0, RB_OPT_INT, false, "N", "simulated runs (default 100)", 1, 1000000},
@@ -86,7 +86,7 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
     const char *tuner = rb_args_string(args, "tuner", NULL), *policy = rb_args_string(args, "policy", NULL);
     if (tuner && !rb_tuner_find(tuner))
         return rb_err_set(err, RB_E_OPTION_VALUE,
-                          "not supported yet: --tuner %.40s; expected sha, hyperband, asha, random or grid", tuner);
+                          "not supported yet: --tuner %.40s; expected sha, hyperband, asha, random, grid or pbt", tuner);
     if (!policy || rb_policy_find_alone(policy))
         return true;
     RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
