@@ -234,8 +234,23 @@ static struct ranked *rank_trials(const struct rb_node *document, int *out_n)
     return rows;
 }
 
+// The most columns before those of the parameters.
+#define N_FIXED 6
+
+static bool has_clones(const struct rb_node *document)
+{
+    return rb_document_at(document, "report.best.schedule") != NULL;
+}
+
+static int list_param_columns(const struct rb_node *params, int n, struct rb_text_column *out)
+{
+    for (const struct rb_node *q = params ? params->first : NULL; q && n < RB_LIMIT_PARAMETERS + N_FIXED; q = q->next)
+        out[n++] = (struct rb_text_column){q->key, true, 0};
+    return n;
+}
+
 static int list_trial_columns(const struct rb_node *document, const struct rb_node *params,
-                              struct rb_text_column out[static RB_LIMIT_PARAMETERS + 5])
+                              struct rb_text_column out[static RB_LIMIT_PARAMETERS + N_FIXED])
 {
     const struct rb_node *job = rb_run_page_job(document);
     int n = 0;
@@ -244,22 +259,13 @@ static int list_trial_columns(const struct rb_node *document, const struct rb_no
     out[n++] = (struct rb_text_column){"state", false, 0};
     out[n++] = (struct rb_text_column){rb_document_text(rb_document_member(job, "scheduler"), "unit"), true, 0};
     out[n++] = (struct rb_text_column){"restarts", true, 0};
-    for (const struct rb_node *q = params ? params->first : NULL; q && n < RB_LIMIT_PARAMETERS + 5; q = q->next)
-        out[n++] = (struct rb_text_column){q->key, true, 0};
-    return n;
+    if (has_clones(document))
+        out[n++] = (struct rb_text_column){"goes on from", false, 0};
+    return list_param_columns(params, n, out);
 }
 
-static void trial_row(struct rb_text_table *t, const struct ranked *r)
+static void param_cells(struct rb_text_table *t, const struct rb_node *params, int n)
 {
-    integer_cell(t, r->trial, "trial");
-    number_cell(t, r->metric);
-    text_cell(t, r->trial, "state");
-    if (strcmp(rb_document_text(r->trial, "state"), "failed") == 0)
-        rb_text_table_mark_failed(t);
-    integer_cell(t, r->trial, "resource");
-    integer_cell(t, r->trial, "restarts");
-    int n = 5;
-    const struct rb_node *params = rb_document_member(r->trial, "params");
     for (const struct rb_node *q = params ? params->first : NULL; q && n < t->n_columns; q = q->next, n++) {
         if (q->kind == RB_NODE_FLOAT)
             rb_text_table_cell(t, "%.6g", q->number);
@@ -270,19 +276,60 @@ static void trial_row(struct rb_text_table *t, const struct ranked *r)
         rb_text_table_cell(t, UNKNOWN);
 }
 
-static void trial_table(struct rb_page *p, const struct rb_text_column *columns, int n_columns,
-                        const struct ranked *rows, int n, const char *caption)
+static void parent_cell(struct rb_text_table *t, const struct rb_node *trial)
+{
+    if (rb_document_member(trial, "parent"))
+        rb_text_table_cell(t, "trial %" PRId64 " at %" PRId64, rb_document_int(trial, "parent"),
+                           rb_document_int(trial, "cloned_at"));
+    else
+        rb_text_table_cell(t, "-");
+}
+
+static void trial_row(struct rb_text_table *t, const struct ranked *r, bool clones)
+{
+    integer_cell(t, r->trial, "trial");
+    number_cell(t, r->metric);
+    text_cell(t, r->trial, "state");
+    if (strcmp(rb_document_text(r->trial, "state"), "failed") == 0)
+        rb_text_table_mark_failed(t);
+    integer_cell(t, r->trial, "resource");
+    integer_cell(t, r->trial, "restarts");
+    if (clones)
+        parent_cell(t, r->trial);
+    param_cells(t, rb_document_member(r->trial, "params"), clones ? N_FIXED : N_FIXED - 1);
+}
+
+static void trial_table(struct rb_page *p, const struct rb_node *document, const struct rb_text_column *columns,
+                        int n_columns, const struct ranked *rows, int n, const char *caption)
 {
     struct rb_text_table t;
     rb_text_table_init(&t, columns, n_columns);
     for (int i = 0; i < n; i++)
-        trial_row(&t, &rows[i]);
+        trial_row(&t, &rows[i], has_clones(document));
     finish(p, caption, &t);
+}
+
+// Trial by trial, what the best checkpoint descends from.
+static void schedule_table(struct rb_page *p, const struct rb_node *document)
+{
+    const struct rb_node *best = rb_document_at(document, "report.best"), *first = rb_document_items(best, "schedule");
+    struct rb_text_column columns[RB_LIMIT_PARAMETERS + N_FIXED] = {{"trial", true, 0}, {"from", true, 0}, {"to", true, 0}};
+    struct rb_text_table t;
+    if (!first)
+        return;
+    rb_text_table_init(&t, columns, list_param_columns(rb_document_member(first, "values"), 3, columns));
+    for (const struct rb_node *s = first; s; s = s->next) {
+        integer_cell(&t, s, "trial");
+        integer_cell(&t, s, "from");
+        integer_cell(&t, s, "to");
+        param_cells(&t, rb_document_member(s, "values"), 3);
+    }
+    finish(p, "What the best checkpoint was trained with, one trial after another", &t);
 }
 
 void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
 {
-    struct rb_text_column columns[RB_LIMIT_PARAMETERS + 5];
+    struct rb_text_column columns[RB_LIMIT_PARAMETERS + N_FIXED];
     int n;
     RB_AUTO(rb_auto_free) struct ranked *rows = rank_trials(document, &n);
     rb_page_section(p, "trials", "Trials", NULL);
@@ -292,14 +339,15 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
     }
     const int n_columns = list_trial_columns(document, rb_document_member(rows[0].trial, "params"), columns);
     const int n_seen = n > FOLD ? FOLD : n, n_shown = n > RB_RUN_PAGE_TRIALS ? RB_RUN_PAGE_TRIALS : n;
-    trial_table(p, columns, n_columns, rows, n_seen, "Trials, the best first, then those trained furthest");
+    trial_table(p, document, columns, n_columns, rows, n_seen, "Trials, the best first, then those trained furthest");
     if (n_shown > n_seen) {
         rb_buf_printf(p->out, "<details>\n<summary>%d more trials</summary>\n", n - n_seen);
-        trial_table(p, columns, n_columns, rows + n_seen, n_shown - n_seen, "The other trials, in the same order");
+        trial_table(p, document, columns, n_columns, rows + n_seen, n_shown - n_seen, "The other trials, in the same order");
         if (n > n_shown)
             rb_page_paragraph(p, "And %d more: rbrun report --json has all of them.", n - n_shown);
         rb_buf_puts(p->out, "</details>\n");
     }
+    schedule_table(p, document);
     const char *command = rb_document_text(rb_document_at(document, "report.best"), "command");
     if (command[0]) {
         rb_page_paragraph(p, "The best configuration as a command:");
