@@ -61,6 +61,9 @@ static bool open_search(struct server *s, const struct rb_args *args, struct rb_
     const struct rb_sampler_spec *spec = &s->job.scheduler.sampler;
     if (!sampler && (!spec->type || spec->command) && !load(s, path, overrides, n, "tpe", err))
         return false;
+    if (strcmp(s->job.scheduler.type, "pbt") == 0)
+        return rb_err_set_at(err, RB_E_SCHEDULER_KEYS, (struct rb_place){0}, "scheduler.type",
+                             "pbt copies trials, and rb-search/1 has no word for that; choose another type");
     return rb_search_create(&s->job, &s->search, err);
 }
 
