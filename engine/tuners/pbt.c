@@ -157,12 +157,12 @@ static void pbt_destroy(void *state)
 
 // ---- who is copied
 
-static int n_in_state(const struct pbt *p, int state)
+static bool any_trains(const struct pbt *p)
 {
-    int n = 0;
     for (int i = 0; i < p->n; i++)
-        n += (int)p->members[i].state == state;
-    return n;
+        if (p->members[i].state == TRAINS)
+            return true;
+    return false;
 }
 
 static int best_first(const void *pa, const void *pb)
@@ -320,7 +320,7 @@ static enum rb_tuner_next next_member(struct pbt *p, struct rb_group *out)
         if ((m->state == READY || m->state == VACANT) && hand_out_member(p, m, out))
             return RB_TUNER_GROUP;
     }
-    return n_in_state(p, TRAINS) > 0 ? RB_TUNER_WAIT : RB_TUNER_DONE;
+    return any_trains(p) ? RB_TUNER_WAIT : RB_TUNER_DONE;
 }
 
 // ---- the interface
@@ -329,24 +329,23 @@ static enum rb_tuner_next pbt_next(void *state, struct rb_group *out)
 {
     struct pbt *p = state;
     if (p->closed_all)
-        return n_in_state(p, TRAINS) > 0 ? RB_TUNER_WAIT : RB_TUNER_DONE;
+        return any_trains(p) ? RB_TUNER_WAIT : RB_TUNER_DONE;
     if (p->n_trials == 0)
         return begin(p, out);
     if (p->asynchronous)
         return next_member(p, out);
-    return n_in_state(p, TRAINS) > 0 ? RB_TUNER_WAIT : next_stage(p, out);
+    return any_trains(p) ? RB_TUNER_WAIT : next_stage(p, out);
 }
 
-// The lowest stage of any place. One that is vacant only counts while there is a member that could be copied.
+// The lowest stage of those that train. A vacant place gets a clone of one of them.
 static int pbt_phase(const void *state)
 {
     const struct pbt *p = state;
-    const bool goes_on = n_in_state(p, TRAINS) + n_in_state(p, READY) > 0;
     int lowest = p->n_stages - 1;
-    for (int i = 0; i < p->n && goes_on; i++)
-        if (p->members[i].state != OVER && p->members[i].n_done < lowest)
+    for (int i = 0; i < p->n && p->n_trials > 0; i++)
+        if ((p->members[i].state == TRAINS || p->members[i].state == READY) && p->members[i].n_done < lowest)
             lowest = p->members[i].n_done;
-    return p->n_trials == 0 ? 0 : lowest;
+    return p->n_trials > 0 ? lowest : 0;
 }
 
 static struct member *training(struct pbt *p, int trial)
