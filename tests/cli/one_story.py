@@ -69,7 +69,7 @@ TUNERS = {
     "pbt, one by one": "type: pbt, num_trials: 6, ready_every: 3, max_resource: 9, asynchronous: true",
 }
 POLICIES = ("elastic", "static", "fluid", "packing")
-FEW = (("sha", "elastic"), ("random", "packing"), ("asha", "hypersched"), ("asha", "lookahead"))
+FEW = (("sha", "elastic"), ("pbt", "elastic"), ("random", "packing"), ("asha", "hypersched"), ("asha", "lookahead"))
 UNTIL_DEADLINE = ("hypersched", "lookahead")  # asha alone
 REAL = {  # of policy: tuner, limits
     "lookahead": ("type: asha, num_trials: 60, min_resource: 1, max_resource: 500, eta: 3", "deadline: 90s\nbudget: 0.048\n"),
