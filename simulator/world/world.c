@@ -598,7 +598,7 @@ static void count_trials(const struct world *w, struct rb_world_result *out)
 {
     for (int i = 0; i < rb_engine_n_trials(w->engine); i++) {
         const struct rb_trial *t = rb_engine_trial(w->engine, i);
-        out->n_trained += t->resource > 0;
+        out->n_trained += t->resource > t->cloned_at;
         out->n_full += t->resource >= w->scenario->job->scheduler.max_resource;
     }
 }

@@ -145,6 +145,13 @@ class OnACloud(CloudCase, Lineage):
         text = self.rbrun("report").stdout
         self.assertRegex(text, r"trained with +from +to")
         self.assertEqual(len(re.findall(r"^  trial \d+ +\d+ +\d+ ", text, re.M)), len(report["best"]["schedule"]))
+        page = os.path.join(self.folder, "page.html")
+        self.rbrun("report", "--html", page)
+        with open(page, encoding="utf-8") as f:
+            page = f.read()
+        self.assertIn("What the best checkpoint was trained with", page)
+        for t in trials.values():
+            self.assertTrue("parent" not in t or "trial %d at %d" % (t["parent"], t["cloned_at"]) in page)
 
     def test_one_by_one(self):
         report, run_dir = self.carry_out(", asynchronous: true")
