@@ -58,11 +58,11 @@ static bool suggest(void *ctx, const struct rb_engine *e, int trial, int64_t res
     const struct rb_follower *f = ctx;
     const int64_t budget_uusd = f->plan->job->budget_uusd;
     const struct rb_ask ask = {.trial = trial,
+                               .parent = rb_engine_trial(e, trial)->parent,
                                .resource = resource,
                                .budget = budget_uusd > 0 ? (double)budget_uusd / 1e6 : 0,
                                .spent = rb_facts_dollars(f->facts)};
     struct rb_suggestion s;
-    (void)e;
     rb_search_suggest(f->search, &ask, arena, &s);
     rb_suggested_event(&f->plan->job->space, trial, s.values, s.origin, s.reason, arena, out);
     return true;

@@ -21,6 +21,7 @@ struct rb_sampler_setup {
 
 struct rb_ask {
     int trial;                  // its number; not in the history yet
+    int parent;                 // the trial from whose checkpoint it goes on, -1: it begins from nothing
     int64_t resource;           // where it will first be compared
     // What the search may cost and has cost so far, both in the same unit (dollars of the plan's prices, or
     // seconds): the larger the rest, the less a cheap configuration is preferred to a good one. budget 0: unknown,

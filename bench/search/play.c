@@ -109,7 +109,7 @@ static double budget_of(const struct round *r)
 
 static void suggest(struct round *r, int trial, int64_t resource)
 {
-    struct rb_ask ask = {.trial = trial, .resource = resource};
+    struct rb_ask ask = {.trial = trial, .parent = -1, .resource = resource};
     struct rb_suggestion s;
     struct timespec from, to;
     if (r->game->in_seconds) {

@@ -86,7 +86,7 @@ static bool measure(const char *name, int n)
     double *times = rb_arena_array(&kept, (size_t)n, sizeof *times);
     struct rb_value(*values)[8] = rb_arena_array(&kept, (size_t)n, sizeof *values);
     for (int i = 0; i < n; i++, rb_arena_reset(&arena)) {
-        const struct rb_ask ask = {.trial = i, .resource = 1, .budget = 2 * n, .spent = i};
+        const struct rb_ask ask = {.trial = i, .parent = -1, .resource = 1, .budget = 2 * n, .spent = i};
         struct rb_suggestion suggestion;
         const double from = seconds();
         rb_search_suggest(s, &ask, &arena, &suggestion);

@@ -61,6 +61,9 @@ static bool open_search(struct server *s, const struct rb_args *args, struct rb_
     const struct rb_sampler_spec *spec = &s->job.scheduler.sampler;
     if (!sampler && (!spec->type || spec->command) && !load(s, path, overrides, n, "tpe", err))
         return false;
+    if (strcmp(s->job.scheduler.type, "pbt") == 0)
+        return rb_err_set_at(err, RB_E_SCHEDULER_KEYS, (struct rb_place){0}, "scheduler.type",
+                             "pbt copies trials, and rb-search/1 has no word for that; choose another type");
     return rb_search_create(&s->job, &s->search, err);
 }
 
@@ -87,6 +90,7 @@ static void on_ask(struct server *s, const struct rb_search_line *line)
     struct rb_suggestion suggestion;
     const struct rb_ask ask = {
         .trial = line->trial,
+        .parent = -1,
         .resource = line->resource > 0 ? line->resource : s->job.scheduler.min_resource,
         .budget = s->job.budget_uusd > 0 ? (double)s->job.budget_uusd / 1e6 : 0,
         .spent = s->spent,

@@ -26,7 +26,9 @@ struct rb_trial {
     int next_gpus;            // GPUs of its next start, if it was asked to give way; 0: it will pause; else `gpus`
     int next_sharers;         // likewise; else `sharers`
     int64_t started_us;       // of the current or last start, -1: never
-    int64_t resource;         // trained and reported so far
+    int parent;               // it began with this trial's checkpoint, -1: with none
+    int64_t cloned_at;        // the resource of that checkpoint; 0 without a parent
+    int64_t resource;         // trained and reported so far; what its parent had trained counts
     int64_t resource_end;     // of its budget
     double metric;            // last reported, NaN before the first
     double score;             // of that metric; -INFINITY before the first, and for a failed trial

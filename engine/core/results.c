@@ -210,7 +210,7 @@ static void end_trial(struct rb_engine *e, int trial, enum rb_trial_state state,
 void rb_engine_end_paused(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
-    const double score = t->pub.resource > 0 ? t->pub.score : -DBL_MAX;
+    const double score = t->pub.resource > t->pub.cloned_at ? t->pub.score : -DBL_MAX;
     t->pub.resource = t->checkpoint;
     end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, score);
 }

@@ -24,7 +24,8 @@ static void know_trial(struct rb_engine *e, int trial)
     }
     for (; e->n_trials <= trial; e->n_trials++) {
         e->trials[e->n_trials] = (struct trial){
-            .pub = {.stage = -1, .sharers = 1, .next_sharers = 1, .metric = NAN, .score = -INFINITY, .started_us = -1},
+            .pub = {.stage = -1, .sharers = 1, .next_sharers = 1, .metric = NAN, .score = -INFINITY, .started_us = -1,
+                    .parent = -1},
             .running_at = -1,
             .ranked_resource = -1,
             .ranked_score = -INFINITY,
@@ -102,6 +103,10 @@ static void join(struct rb_engine *e, const struct rb_group *group, int index, s
     t->pub.stage = group->stage;
     t->pub.position = e->tuner->on_demand ? group->trials[index] : e->n_joined[group->stage] + index;
     want_width(e, group->trials[index], width);
+    if (group->parents && group->parents[index] >= 0) {
+        t->pub.parent = group->parents[index];
+        t->pub.cloned_at = group->resource_start;
+    }
     t->pub.resource = group->resource_start;
     t->pub.resource_end = group->resource_end;
     t->handed_out = true;

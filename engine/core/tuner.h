@@ -1,6 +1,6 @@
 // A tuner decides which trials train next and how far. It hands out groups of trials and receives results at any time:
-// synchronous rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, no random number
-// (profiles/job/space draws configurations from the job's seed). A tuner is one file under tuners/ and one line in tuners.c.
+// synchronous rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, and no random number but
+// draws that the job's seed and a trial's id key (base/stream.h). A tuner is one file under tuners/ and one line in tuners.c.
 #ifndef RB_ENGINE_TUNER_H
 #define RB_ENGINE_TUNER_H
 
@@ -12,7 +12,9 @@ struct rb_group {
     int stage;              // of rb_rungs_of_job: its GPUs per trial hold for the group
     const int *trials;      // ascending trial ids, [n_trials]
     int n_trials;
-    int64_t resource_start; // trained so far, all members alike
+    const int *parents;     // of each, the trial whose checkpoint at resource_start it begins with as a new trial; -1: it
+                            // has none. NULL: no member has one
+    int64_t resource_start; // trained so far, all members alike; by a clone's parent
     int64_t resource_end;   // train to
     const int *dropped;     // paused trials that train again only in place of one that fails, [n_dropped]
     int n_dropped;
@@ -60,7 +62,7 @@ struct rb_tuner {
     // Trial `trial` failed for good before the end of its group's budget. If it was promoted, the next best of the rung
     // below takes its place, if there is one. NULL, and in runs by RB_RULES_OLDEST: ended with -INFINITY instead.
     void (*failed)(void *state, int trial);
-    void (*close)(void *state, enum rb_tuner_close what); // NULL: not on_demand
+    void (*close)(void *state, enum rb_tuner_close what); // NULL: it always begins all its trials
 };
 
 const struct rb_tuner *rb_tuner_find(const char *name); // NULL: unknown

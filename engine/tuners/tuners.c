@@ -13,6 +13,7 @@ const struct rb_tuner *const rb_tuners[] = {
     &rb_tuner_hyperband,
     &rb_tuner_median,
     &rb_tuner_pasha,
+    &rb_tuner_pbt,
     &rb_tuner_random,
     &rb_tuner_sha,
     NULL,

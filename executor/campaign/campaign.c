@@ -163,6 +163,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .job = c->config.pool.job,
         .run_id = c->config.pool.run_id,
         .trial = r->result.config,
+        .parent = -1,
         .suggested = draw_values(c->config.pool.job, r->result.config, &arena),
         .attempt = r->result.round, // a script that draws noise from its identity draws other noise
         .resource_start = r->resource_start,

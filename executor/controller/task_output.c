@@ -248,12 +248,22 @@ static void failed(struct rb_run_task *t, const char *why, bool script)
     say_failed_alike(c, trial);
 }
 
-// A checkpoint from the middle of a stage is useless once there is a later one.
-static void drop_midway(const struct rb_controller *c, const char *checkpoint)
+// May a trial that copies this one still have to begin?
+static bool has_unsaved_clone(struct rb_controller *c, int trial)
+{
+    for (int i = trial + 1; i < rb_engine_n_trials(c->engine); i++)
+        if (rb_engine_trial(c->engine, i)->parent == trial && !rb_run_trial_at(c, i)->checkpoint[0])
+            return true;
+    return false;
+}
+
+// A checkpoint from the middle of a stage is useless once there is a later one; those of stages' ends are kept. A stage
+// counts with a checkpoint from its middle if the trial overran its end, and then clones may begin with it.
+static void drop_midway(struct rb_controller *c, int trial, const char *checkpoint)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/%s", c->config.run_dir, checkpoint);
-    if (strstr(checkpoint, RB_CHECKPOINT_MIDWAY) && !strstr(checkpoint, "://"))
+    if (strstr(checkpoint, RB_CHECKPOINT_MIDWAY) && !strstr(checkpoint, "://") && !has_unsaved_clone(c, trial))
         unlink(rb_buf_str(&path));
 }
 
@@ -374,5 +384,5 @@ void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, 
     rb_run_task_measure_save(t);
     trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED, 0, NULL);
     if (!c->dead)
-        drop_midway(c, before);
+        drop_midway(c, trial, before);
 }

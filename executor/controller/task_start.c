@@ -49,13 +49,36 @@ static const char *const *node_ips(const struct rb_run_task *t, struct rb_arena 
     return ips;
 }
 
-// The trial's last checkpoint, NULL: none.
-static const char *resume_from(const struct rb_run_task *t, struct rb_arena *arena)
+// What a clone begins with: the checkpoint that its parent saved where it was copied. The parent's last one may be of
+// later training. The arena's.
+static bool parents_checkpoint(struct rb_controller *c, const struct rb_trial *clone, struct rb_arena *arena,
+                               const char **out, struct rb_err *err)
 {
+    struct rb_task_row *rows;
+    int n;
+    *out = NULL;
+    if (!rb_journal_tasks_of(c->journal, clone->parent, arena, &rows, &n, err))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (rows[i].state == RB_TASK_SAVED && rows[i].exit_code == 0 && rows[i].resource_end == clone->cloned_at)
+            *out = rows[i].checkpoint; // in order of starts
+    return *out || rb_journal_misfit(c->journal, err, "trial %d saved nothing that its clone could go on from",
+                                     clone->parent);
+}
+
+// The trial's last checkpoint, or the one that it begins with; NULL: none.
+static bool resume_from(const struct rb_run_task *t, struct rb_arena *arena, const char **out, struct rb_err *err)
+{
+    const struct rb_trial *trial = rb_engine_trial(t->c->engine, t->row.trial);
     const char *checkpoint = rb_run_trial_at(t->c, t->row.trial)->checkpoint;
+    if (!checkpoint[0] && trial->parent >= 0 && !parents_checkpoint(t->c, trial, arena, &checkpoint, err))
+        return false;
     if (!checkpoint[0] || t->c->config.plan->job->starts_over)
-        return NULL;
-    return strstr(checkpoint, "://") ? checkpoint : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
+        *out = NULL;
+    else
+        *out = strstr(checkpoint, "://") ? checkpoint
+                                         : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
+    return true;
 }
 
 // The arena holds secret values: they are wiped before it is freed.
@@ -70,13 +93,20 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
     struct rb_controller *c = t->c;
     const struct rb_job *job = c->config.plan->job;
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    const char *checkpoint;
+    struct rb_err err = {0};
     rb_arena_init(&arena);
+    if (!resume_from(t, &arena, &checkpoint, &err)) {
+        rb_controller_fail_run(c, &err);
+        return;
+    }
     const struct rb_trial_order order = {
         .job = job,
         .run_id = c->config.run_id,
         .trial = t->row.trial,
         .stage = t->row.stage,
         .attempt = t->row.attempt,
+        .parent = rb_engine_trial(c->engine, t->row.trial)->parent,
         .suggested = rb_engine_trial(c->engine, t->row.trial)->values,
         .resource_start = t->row.resource_start,
         .resource_end = t->row.resource_end,
@@ -97,7 +127,7 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
         .slots = slots,
         .n_slots = n_slots,
         .command = job->run,
-        .resume_from = resume_from(t, &arena),
+        .resume_from = checkpoint,
         .checkpoint_uri = job->checkpoint_uri,
     };
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;

@@ -129,6 +129,8 @@ bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb
                          struct rb_err *err);
 bool rb_journal_tasks(struct rb_journal *j, struct rb_arena *arena, struct rb_task_row **out, int *out_n,
                       struct rb_err *err);
+bool rb_journal_tasks_of(struct rb_journal *j, int trial, struct rb_arena *arena, struct rb_task_row **out, int *out_n,
+                         struct rb_err *err); // of one trial
 bool rb_journal_notes(struct rb_journal *j, struct rb_arena *arena, struct rb_note **out, int *out_n,
                       struct rb_err *err);
 

@@ -348,6 +348,14 @@ bool rb_journal_tasks(struct rb_journal *j, struct rb_arena *arena, struct rb_ta
     return deliver(&c, sizeof(struct rb_task_row), ok, (void **)out, out_n);
 }
 
+bool rb_journal_tasks_of(struct rb_journal *j, int trial, struct rb_arena *arena, struct rb_task_row **out, int *out_n,
+                         struct rb_err *err)
+{
+    struct collected c = {.arena = arena};
+    const bool ok = each_row_from(j, "SELECT * FROM task WHERE trial = ? ORDER BY start", trial, read_task, &c, err);
+    return deliver(&c, sizeof(struct rb_task_row), ok, (void **)out, out_n);
+}
+
 static bool read_note(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
     struct collected *c = ctx;

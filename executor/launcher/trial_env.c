@@ -128,6 +128,8 @@ void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct
     put(&env, "RB_JOB_NAME", job->name);
     put(&env, "RB_RUN_ID", o->run_id);
     put_int(&env, "RB_TRIAL_ID", o->trial);
+    if (o->parent >= 0)
+        put_int(&env, "RB_PARENT_TRIAL_ID", o->parent);
     put_int(&env, "RB_TRIAL_SEED", rb_trial_seed(job, o->trial));
     put_int(&env, "RB_RUNG", o->stage);
     put_int(&env, "RB_ATTEMPT", o->attempt);

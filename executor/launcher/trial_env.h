@@ -13,6 +13,7 @@ struct rb_trial_order {
     const struct rb_job *job;
     const char *run_id;
     int trial, stage, attempt;
+    int parent;                  // the trial whose checkpoint it began with; -1: none
     const struct rb_value *suggested; // as the engine's trial has them; NULL: the configuration follows from the seed
     int64_t resource_start, resource_end;
     const char *const *node_ips; // as the gang's nodes see each other, rank order, [n_nodes]; RB_NODE_IPS

@@ -97,6 +97,8 @@ static void take_trials(struct maker *m)
         r->trials[i] = (struct rb_report_trial){.trial = i,
                                                 .restarts = t->failures,
                                                 .state = rb_trial_state_name(t->state),
+                                                .parent = t->parent,
+                                                .cloned_at = t->cloned_at,
                                                 .resource = t->resource,
                                                 .metric = t->metric,
                                                 .suggested = rb_values_copy(&r->plan->job->space, t->values, m->arena),
@@ -327,6 +329,33 @@ void rb_node_time_write(const struct rb_node_time *t, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static bool has_clones(const struct rb_report *r)
+{
+    for (int i = 0; i < r->n_trials; i++)
+        if (r->trials[i].parent >= 0)
+            return true;
+    return false;
+}
+
+// The trial's weights trained with the values of those that it descends from, the first of them first.
+static void write_ancestry(const struct rb_report *r, const struct rb_report_trial *t, int64_t to, struct rb_json *j)
+{
+    if (t->parent >= 0)
+        write_ancestry(r, &r->trials[t->parent], t->cloned_at, j);
+    rb_json_put(j, "{trial: %d from: %jd to: %jd values:", t->trial, t->cloned_at, to);
+    rb_trial_params_write(r->plan->job, t->trial, t->suggested, j);
+    rb_json_end_object(j);
+}
+
+static void write_schedule(const struct rb_report *r, const struct rb_report_trial *best, struct rb_json *j)
+{
+    if (!has_clones(r))
+        return;
+    rb_json_karray(j, "schedule");
+    write_ancestry(r, best, best->resource, j);
+    rb_json_end_array(j);
+}
+
 static void write_best(const struct rb_report *r, struct rb_json *j)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
@@ -340,8 +369,10 @@ static void write_best(const struct rb_report *r, struct rb_json *j)
     const struct rb_value *suggested = r->trials[r->best_trial].suggested;
     rb_trial_params_write(r->plan->job, r->best_trial, suggested, j);
     rb_trial_command_write(r->plan->job, r->best_trial, suggested, &command);
-    rb_json_put(j, "command: %s checkpoint: %s|null remark: %s|null}", rb_buf_str(&command), r->best_checkpoint,
+    rb_json_put(j, "command: %s checkpoint: %s|null remark: %s|null", rb_buf_str(&command), r->best_checkpoint,
                 r->best_remark);
+    write_schedule(r, &r->trials[r->best_trial], j);
+    rb_json_end_object(j);
 }
 
 static void write_predicted(const struct rb_plan *plan, const struct rb_quantiles *q, struct rb_json *j)
@@ -379,7 +410,10 @@ static void write_trial(const struct rb_report *r, const struct rb_report_trial 
     rb_json_put(j, "{trial: %d state: %s resource: %jd metric: %g|null params:", t->trial, t->state, t->resource,
                 t->metric);
     rb_trial_params_write(r->plan->job, t->trial, t->suggested, j);
-    rb_json_put(j, "restarts: %d origin: %s because: %s}", t->restarts, t->origin, t->because);
+    rb_json_put(j, "restarts: %d origin: %s because: %s", t->restarts, t->origin, t->because);
+    if (t->parent >= 0)
+        rb_json_put(j, "parent: %d cloned_at: %jd", t->parent, t->cloned_at);
+    rb_json_end_object(j);
 }
 
 static void write_node(const struct rb_report_node *n, struct rb_json *j)

@@ -26,6 +26,8 @@ struct rb_report_stage {
 struct rb_report_trial {
     int trial, restarts;
     const char *state;
+    int parent;        // the trial that it copied, -1: none
+    int64_t cloned_at; // the resource of the checkpoint that it began with; 0 without a parent
     int64_t resource;
     double metric; // last reported, NaN before the first; written as null
     const struct rb_value *suggested; // as the engine's trial has them, NULL: its configuration follows from the seed

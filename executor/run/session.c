@@ -519,8 +519,9 @@ static bool has_failed(const struct rb_session *s, struct rb_err *err)
     if (s->outcome != RB_JOB_INCOMPLETE)
         return false;
     for (int i = 0; i < n_trials; i++) {
-        n_failed += rb_engine_trial(e, i)->state == RB_TRIAL_FAILED;
-        n_reported += !isnan(rb_engine_trial(e, i)->metric) || rb_engine_trial(e, i)->resource > 0;
+        const struct rb_trial *t = rb_engine_trial(e, i);
+        n_failed += t->state == RB_TRIAL_FAILED;
+        n_reported += !isnan(t->metric) || t->resource > t->cloned_at;
     }
     if (n_failed > 0)
         snprintf(why, sizeof why, "%d of %d trials failed", n_failed, n_trials);

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define MAX_ETA 1024
+#define MAX_ETA     1024
+#define DEFAULT_ETA 3
 
 const struct rb_scheduler_kind rb_scheduler_kinds[] = {
     {.name = "sha", .has_rungs = true},
@@ -18,6 +19,7 @@ const struct rb_scheduler_kind rb_scheduler_kinds[] = {
     {.name = "pasha", .has_rungs = true, .shares_levels = true, .admits_one_by_one = true},
     {.name = "dehb", .has_rungs = true, .num_trials = RB_TRIALS_DERIVED, .has_brackets = true, .sampler = "de"},
     {.name = "freeze_thaw", .has_rungs = true, .shares_levels = true, .admits_one_by_one = true},
+    {.name = "pbt", .has_rungs = true, .is_population = true, .sampler = "pbt"},
     {.name = "median", .shares_levels = true, .admits_one_by_one = true},
     {.name = "random"},
     {.name = "grid", .num_trials = RB_TRIALS_OPTIONAL},
@@ -35,6 +37,12 @@ const struct rb_scheduler_kind *rb_scheduler_kind(const char *type)
 static bool is(const struct rb_scheduler *s, const char *type)
 {
     return strcmp(s->type, type) == 0;
+}
+
+static bool is_population(const struct rb_scheduler *s)
+{
+    const struct rb_scheduler_kind *kind = rb_scheduler_kind(s->type);
+    return kind && kind->is_population;
 }
 
 int rb_scheduler_s_max(int64_t r, int64_t R, int eta)
@@ -105,10 +113,14 @@ static bool read_max_resource(struct rb_map *m, struct rb_scheduler *s, bool *is
 static bool read_resource(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
     bool none;
-    return read_max_resource(m, s, &none, err) &&
-           rb_keys_int(m, "min_resource", 1, s->max_resource, 1, &s->min_resource, err) &&
-           rb_keys_count(m, "eta", 2, MAX_ETA, 3, &s->eta, err) &&
-           (!none || highest_reachable(rb_map_get(m, "max_resource"), s, err));
+    s->min_resource = 1;
+    s->eta = DEFAULT_ETA;
+    if (!read_max_resource(m, s, &none, err))
+        return false;
+    return is_population(s) ||
+           (rb_keys_int(m, "min_resource", 1, s->max_resource, s->min_resource, &s->min_resource, err) &&
+            rb_keys_count(m, "eta", 2, MAX_ETA, s->eta, &s->eta, err) &&
+            (!none || highest_reachable(rb_map_get(m, "max_resource"), s, err)));
 }
 
 // Hyperband without some of its brackets is no longer that.
@@ -130,6 +142,19 @@ static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_er
                "expected at most %d, got %d: a bracket starts at min_resource times a power of eta, and only "
                "%d of these are within max_resource",
                most, s->brackets, most);
+}
+
+// A population trains in stages of equal length.
+static bool refuse_rungs_of_population(struct rb_map *m, const struct rb_scheduler *s, struct rb_err *err)
+{
+    static const char *const keys[] = {"min_resource", "eta", "rungs", "brackets", NULL};
+    for (int i = 0; is_population(s) && keys[i]; i++) {
+        const struct rb_node *node = rb_keys_given(m, keys[i]);
+        if (node)
+            return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS,
+                                  "%s compares its members every ready_every units; leave %s out", s->type, keys[i]);
+    }
+    return true;
 }
 
 // An optional key that not every tuner has; `type` is one that does.
@@ -212,6 +237,9 @@ static bool read_sampler(struct rb_map *m, struct rb_arena *arena, struct rb_sch
         if (!rb_settings_collect(node, known, arena, &spec.options, err))
             return false;
     }
+    if (name->kind == RB_NODE_STRING && strcmp(name->text, "pbt") == 0)
+        return rb_node_refuse(name, err, RB_E_SCHEDULER_KEYS,
+                              "it explores around trials that are copied, and only scheduler.type: pbt copies any");
     if (!rb_node_choice(name, rb_sampler_names, rb_names_count(rb_sampler_names), &choice, err))
         return false;
     spec.type = rb_sampler_names[choice];
@@ -246,7 +274,8 @@ bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_
     struct rb_scheduler s = {0};
     struct rb_map m;
     int given_rule = (int)rule, run = RB_BRACKETS_IN_TURN;
-    if (!rb_map_begin(&m, node, err) || !rb_settings_collect(node, keys, arena, &s.options, err) || !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) ||
+    if (!rb_map_begin(&m, node, err) || !rb_settings_collect(node, keys, arena, &s.options, err) ||
+        !read_type(&m, &s, err) || !read_num_trials(&m, &s, err) || !refuse_rungs_of_population(&m, &s, err) ||
         !read_resource(&m, &s, err) || !rb_keys_text(&m, "unit", "epoch", arena, &s.unit, err) ||
         !read_brackets(&m, &s, err) ||
         !read_choice_of(&m, "brackets_run", &s, "hyperband", all_brackets(&s), rb_brackets_run_names, &run, err) ||
@@ -262,20 +291,26 @@ bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_
 
 void rb_scheduler_write(const struct rb_scheduler *s, struct rb_json *j)
 {
+    const bool has_rungs = !is_population(s); // it has no such keys, and no sampler but its own
     rb_json_begin_object(j);
     rb_json_kstring(j, "type", s->type);
     rb_json_kint(j, "num_trials", s->num_trials);
-    rb_json_kint(j, "min_resource", s->min_resource);
+    if (has_rungs)
+        rb_json_kint(j, "min_resource", s->min_resource);
     rb_json_kint(j, "max_resource", s->max_resource);
-    rb_json_kint(j, "eta", s->eta);
+    if (has_rungs)
+        rb_json_kint(j, "eta", s->eta);
     rb_json_kstring(j, "unit", s->unit);
-    rb_json_kstring(j, "rungs", rb_rungs_names[s->rungs]);
-    rb_json_kint(j, "brackets", s->brackets);
+    if (has_rungs) {
+        rb_json_kstring(j, "rungs", rb_rungs_names[s->rungs]);
+        rb_json_kint(j, "brackets", s->brackets);
+    }
     if (all_brackets(s))
         rb_json_kstring(j, "brackets_run", rb_brackets_run_names[s->brackets_run]);
     if (is(s, "asha"))
         rb_json_kstring(j, "rule", rb_rule_names[s->rule]);
-    write_sampler(&s->sampler, j);
+    if (has_rungs)
+        write_sampler(&s->sampler, j);
     rb_settings_write(&s->options, j);
     rb_json_end_object(j);
 }

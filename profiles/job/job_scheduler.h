@@ -10,6 +10,7 @@ struct rb_scheduler_kind {
     enum { RB_TRIALS_NEEDED, RB_TRIALS_OPTIONAL, RB_TRIALS_DERIVED } num_trials; // derived: from its other keys
     bool has_brackets;
     bool has_rungs;              // trials pause at them, and some go on
+    bool is_population;          // its trials copy each other in stages of equal length: it has no r, eta, rungs and brackets
     bool shares_levels;          // trials that began at different times are compared at the same resource
     bool admits_one_by_one;      // trials begin as GPUs become free: what hypersched and lookahead decide about
     const char *sampler;         // it chooses configurations by this sampler and by no other; NULL: by any

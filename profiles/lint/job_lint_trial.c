@@ -162,6 +162,33 @@ static void check_save(const struct rb_lint_subject *s)
                             s->written));
 }
 
+// x.load_state_dict(...) of an x that has "opt" in its name.
+static bool loads_optimiser(const char *source)
+{
+    static const char call[] = ".load_state_dict(";
+    for (const char *at = strstr(source, call); at; at = strstr(at + 1, call)) {
+        const char *name = at;
+        while (name > source && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+            name--;
+        for (; name + 3 <= at; name++)
+            if (strncmp(name, "opt", 3) == 0)
+                return true;
+    }
+    return false;
+}
+
+// A clone that loads its parent's optimiser gets the parent's learning rate with it.
+static void check_state(const struct rb_lint_subject *s)
+{
+    if (strcmp(s->job->scheduler.type, "pbt") == 0 && s->is_alone && loads_optimiser(s->source) &&
+        !strstr(s->source, "param_groups"))
+        s->warn(s->ctx, RB_E_LINT_STATE, "scheduler.type", "pbt",
+                rb_arena_printf(s->arena,
+                                "%s loads the state of its optimiser, in which the learning rate of the copied trial is, "
+                                "and never sets it afterwards: set lr in optimizer.param_groups after load_state_dict",
+                                s->written));
+}
+
 // --- reports
 
 static const struct rb_script_metric *printed_metric(const struct rb_lint_subject *s)
@@ -252,6 +279,7 @@ void rb_lint_trial(const struct rb_lint_subject *s)
         check_horizon(s);
         check_save(s);
     }
+    check_state(s);
     check_base(s);
     check_metric(s);
 }

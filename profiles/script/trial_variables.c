@@ -12,6 +12,7 @@ const char *const rb_trial_variables[] = {
     "RB_JOB_NAME",
     "RB_RUN_ID",
     "RB_TRIAL_ID",
+    "RB_PARENT_TRIAL_ID",
     "RB_TRIAL_SEED",
     "RB_RUNG",
     "RB_ATTEMPT",

@@ -269,15 +269,32 @@ static void node_running(struct world *w, const struct rb_sim_event *e)
     step(w, &event);
 }
 
-static double metric_after(const struct world *w, int trial, int64_t resource)
+// Of the trial's configuration, trained from the beginning.
+static double own_metric(const struct world *w, int trial, int64_t resource)
 {
     if (w->opt->curve)
         return w->opt->curve(w->opt->curve_ctx, w->opt->replicate, trial, resource);
+    return rb_synthetic_curve(w->scenario->seed, w->opt->replicate, w->scenario->job->goal, trial, resource);
+}
+
+// What a clone's parent was ahead of it fades away by the end: a model, until curves of copied trials are measured.
+static double continued_metric(const struct world *w, int trial, int64_t resource)
+{
+    const struct rb_trial *t = rb_engine_trial(w->engine, trial);
+    const double own = own_metric(w, trial, resource), end = (double)w->scenario->job->scheduler.max_resource;
+    if (t->parent < 0 || w->opt->curve_has_clones)
+        return own;
+    const double ahead = continued_metric(w, t->parent, t->cloned_at) - own_metric(w, trial, t->cloned_at);
+    return own + ahead * (end - (double)resource) / (end - (double)t->cloned_at);
+}
+
+static double metric_after(const struct world *w, int trial, int64_t resource)
+{
     const struct running_trial *t = &w->trials[trial];
-    if (t->kept && t->position == trial)
+    if (!w->opt->curve && t->kept && t->position == trial && rb_engine_trial(w->engine, trial)->parent < 0)
         return rb_kept_trials_metric(w->scenario->kept_trials, t->kept, trial, w->opt->replicate, t->resource_start,
                                      resource);
-    return rb_synthetic_curve(w->scenario->seed, w->opt->replicate, w->scenario->job->goal, trial, resource);
+    return continued_metric(w, trial, resource);
 }
 
 static bool is_current(const struct world *w, const struct rb_sim_event *e)
@@ -581,7 +598,7 @@ static void count_trials(const struct world *w, struct rb_world_result *out)
 {
     for (int i = 0; i < rb_engine_n_trials(w->engine); i++) {
         const struct rb_trial *t = rb_engine_trial(w->engine, i);
-        out->n_trained += t->resource > 0;
+        out->n_trained += t->resource > t->cloned_at;
         out->n_full += t->resource >= w->scenario->job->scheduler.max_resource;
     }
 }

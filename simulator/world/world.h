@@ -16,6 +16,8 @@ struct rb_world_options {
     uint32_t replicate;
     rb_curve_fn *curve;
     void *curve_ctx;
+    bool curve_has_clones;            // it continues from a clone's parent; else a clone begins at the parent's metric
+                                      // and approaches its own curve, which it reaches at the end
     // Called after every event with its consequences; for traces, Gantt charts, events.jsonl. May be NULL.
     void (*observe)(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions);
     void *observe_ctx;

@@ -65,14 +65,17 @@ TUNERS = {
     "asha": "type: asha, num_trials: 12, min_resource: 1, max_resource: 9, eta: 3",
     "random": "type: random, num_trials: 6, max_resource: 4",
     "grid": "type: grid, max_resource: 3",
+    "pbt": "type: pbt, num_trials: 6, ready_every: 3, max_resource: 9",
+    "pbt, one by one": "type: pbt, num_trials: 6, ready_every: 3, max_resource: 9, asynchronous: true",
 }
 POLICIES = ("elastic", "static", "fluid", "packing")
-FEW = (("sha", "elastic"), ("random", "packing"), ("asha", "hypersched"), ("asha", "lookahead"))
+FEW = (("sha", "elastic"), ("pbt", "elastic"), ("random", "packing"), ("asha", "hypersched"), ("asha", "lookahead"))
 UNTIL_DEADLINE = ("hypersched", "lookahead")  # asha alone
 REAL = {  # of policy: tuner, limits
     "lookahead": ("type: asha, num_trials: 60, min_resource: 1, max_resource: 500, eta: 3", "deadline: 90s\nbudget: 0.048\n"),
     "hypersched": ("type: asha, num_trials: 60, min_resource: 1, max_resource: 500, eta: 3", "deadline: 75s\nbudget: 0.05\n"),
     "elastic/sha": (TUNERS["sha"], "deadline: 3m\nbudget: 0.2\n"),
+    "elastic/pbt": (TUNERS["pbt"], "deadline: 3m\nbudget: 0.2\n"),
 }
 UNSURE = 5  # standard errors: once in two million, for some hundred comparisons
 

@@ -29,6 +29,7 @@ struct world {
     bool gangs;                    // trials over two nodes
     bool asynchronous;             // asha, whose trials are asked to give way
     bool packed;                   // GPUs shared, trials resized
+    bool population;               // whose members are copied; compared one by one if asynchronous
     enum rb_rule rule;
     int64_t deadline_us;   // of hypersched, 0: another policy
     int64_t stopped_at_us; // by the user, once, and resumed at once; 0: never
@@ -75,16 +76,29 @@ static const struct world worlds[] = {
      .packed = true,
      .faults = {.preemption_per_hour = 10, .lost_answer = 0.1, .visible_after_us = 3000000},
      .training = {.fails = 0.1, .deaf = 0.1}},
+    {.name = "a population, failing and refused",
+     .population = true,
+     .faults = {.capacity = 0.3, .lost_answer = 0.2, .visible_after_us = 3000000},
+     .training = {.fails = 0.15, .yields = 0.15, .hangs = 0.05, .save_fails = 0.1}},
+    {.name = "a population, preempted",
+     .population = true,
+     .faults = {.preemption_per_hour = 10, .visible_after_us = 3000000}},
+    {.name = "a population, one by one",
+     .population = true,
+     .asynchronous = true,
+     .faults = {.preemption_per_hour = 5, .visible_after_us = 3000000},
+     .training = {.fails = 0.1, .yields = 0.2, .save_fails = 0.1}},
 };
-enum { N_WORLDS = sizeof worlds / sizeof *worlds, N_TRIALS = 9, LIMIT_US = 2000000000 };
+enum { N_WORLDS = sizeof worlds / sizeof *worlds, N_TRIALS = 15, LIMIT_US = 2000000000 };
 
 // What must not depend on any death.
 struct ending {
     int best, n_trials, n_launches;
     struct {
         enum rb_trial_state state;
+        int parent;
         int64_t resource;
-        double metric;
+        double metric, lr;
     } trials[N_TRIALS];
 };
 
@@ -106,7 +120,9 @@ static void init(struct fake_run *r, const struct world *w, uint64_t seed)
         fake_run_make_gangs(r);
     if (w->packed)
         fake_run_make_packed(r);
-    if (w->deadline_us > 0)
+    if (w->population)
+        fake_run_make_population(r, w->asynchronous);
+    else if (w->deadline_us > 0)
         fake_run_make_anytime(r, w->deadline_us);
     else if (w->asynchronous)
         fake_run_make_asynchronous(r, w->rule);
@@ -152,6 +168,8 @@ static struct ending ending_of(struct fake_run *r)
         end.trials[i].state = t->state;
         end.trials[i].resource = t->resource;
         end.trials[i].metric = t->metric;
+        end.trials[i].parent = t->parent;
+        end.trials[i].lr = t->values ? t->values[0].number : 0;
     }
     return end;
 }
@@ -162,6 +180,7 @@ static bool same_ending(const struct ending *a, const struct ending *b)
         return false;
     for (int i = 0; i < a->n_trials; i++) {
         if (a->trials[i].state != b->trials[i].state || a->trials[i].resource != b->trials[i].resource ||
+            a->trials[i].parent != b->trials[i].parent || !fake_same_metric(a->trials[i].lr, b->trials[i].lr) ||
             !fake_same_metric(a->trials[i].metric, b->trials[i].metric))
             return false;
     }
@@ -184,6 +203,8 @@ static bool replays(struct fake_run *r, const struct ending *end)
         assert_true(end->trials[i].state != RB_TRIAL_RUNNING && end->trials[i].state != RB_TRIAL_WAITING);
         again.trials[i].resource = report.trials[i].resource;
         again.trials[i].metric = report.trials[i].metric;
+        again.trials[i].parent = report.trials[i].parent;
+        again.trials[i].lr = report.trials[i].suggested ? report.trials[i].suggested[0].number : 0;
     }
     return same_ending(&again, end);
 }
@@ -380,6 +401,24 @@ static void packed(void **state)
     every_seed(12);
 }
 
+static void a_failing_population(void **state)
+{
+    (void)state;
+    every_seed(13);
+}
+
+static void a_preempted_population(void **state)
+{
+    (void)state;
+    every_seed(14);
+}
+
+static void a_population_one_by_one(void **state)
+{
+    (void)state;
+    every_seed(15);
+}
+
 static int print_table(void **state)
 {
     (void)state;
@@ -407,6 +446,9 @@ int main(void)
         cmocka_unit_test(asynchronous_stopped),
         cmocka_unit_test(until_the_deadline),
         cmocka_unit_test(packed),
+        cmocka_unit_test(a_failing_population),
+        cmocka_unit_test(a_preempted_population),
+        cmocka_unit_test(a_population_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, print_table);
 }

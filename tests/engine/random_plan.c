@@ -236,15 +236,31 @@ static void make_stages(struct random_plan *p, struct rb_stream *s)
     p->plan.n_stages = table.n;
 }
 
-// From a stream of its own: everything else stays as it is under sha.
-static void change_tuner(struct rb_scheduler *scheduler, uint64_t seed, const char *tuner)
+// Two to fifteen stages.
+static void make_population(struct random_plan *p, struct rb_stream *s)
 {
+    const int max = (int)p->job.scheduler.max_resource;
+    p->settings[0] = (struct rb_setting){
+        .key = "ready_every", .kind = RB_NODE_INT, .number = between(s, max > 8 ? max / 8 : 1, 1 + max / 2)};
+    p->settings[1] = (struct rb_setting){.key = "quantile", .kind = RB_NODE_FLOAT, .number = between(s, 1, 50) / 100.0};
+    p->settings[2] = (struct rb_setting){.key = "asynchronous", .kind = RB_NODE_BOOL, .boolean = chance(s, 50)};
+    p->job.scheduler.options = (struct rb_settings){p->settings, 3};
+}
+
+// From a stream of its own: everything else stays as it is under sha.
+static void change_tuner(struct random_plan *p, uint64_t seed, const char *tuner)
+{
+    struct rb_scheduler *scheduler = &p->job.scheduler;
     struct rb_stream s;
     rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 2});
     int most = 1;
     for (int64_t r = scheduler->min_resource * scheduler->eta; r <= scheduler->max_resource; r *= scheduler->eta)
         most++;
     scheduler->type = tuner;
+    if (strcmp(tuner, "pbt") == 0) {
+        make_population(p, &s);
+        return;
+    }
     scheduler->brackets = rb_scheduler_kind(tuner)->has_brackets ? between(&s, 1, most) : 1;
     scheduler->rungs = RB_RUNGS_CUMULATIVE;
     if (strcmp(tuner, "asha") == 0)
@@ -289,7 +305,7 @@ void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tun
     memset(out, 0, sizeof *out);
     make_job(out, &s);
     if (tuner)
-        change_tuner(&out->job.scheduler, seed, tuner);
+        change_tuner(out, seed, tuner);
     make_profile(out, &s);
     make_offers(out, &s);
     make_stages(out, &s);

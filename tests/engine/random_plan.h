@@ -22,12 +22,13 @@ struct random_plan {
     struct rb_plan_early early[RB_LIMIT_STAGES][2];
     struct rb_plan plan;
     int share; // the one entry of trial.shares
+    struct rb_setting settings[3]; // of pbt
 };
 
 void random_plan_make(struct random_plan *out, uint64_t seed);
 // Takes what no law and no table knows from it: errors that all stages share, data that new nodes read.
 void random_plan_forget_errors(struct random_plan *p);
-// The same of another tuner, which has brackets: hyperband or asha, with any of its ways.
+// The same of another tuner: hyperband or asha with any of their ways, or pbt.
 void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tuner);
 
 #endif

@@ -389,6 +389,12 @@ static void any_events_are_survived_by_freeze_thaw(void **state)
     check_tuner("freeze_thaw", NOBODY);
 }
 
+static void any_events_are_survived_by_populations(void **state)
+{
+    (void)state;
+    check_tuner("pbt", NOBODY);
+}
+
 static void any_events_are_survived_by_hypersched_with_median(void **state)
 {
     (void)state;
@@ -413,6 +419,12 @@ static void any_events_are_survived_by_packed_hyperband(void **state)
     check_tuner("hyperband", PACKING);
 }
 
+static void any_events_are_survived_by_packed_populations(void **state)
+{
+    (void)state;
+    check_tuner("pbt", PACKING);
+}
+
 static void any_events_are_survived_by_packed_asha(void **state)
 {
     (void)state;
@@ -428,10 +440,12 @@ int main(void)
         cmocka_unit_test(any_events_are_survived_by_median),
         cmocka_unit_test(any_events_are_survived_by_pasha),
         cmocka_unit_test(any_events_are_survived_by_freeze_thaw),
+        cmocka_unit_test(any_events_are_survived_by_populations),
         cmocka_unit_test(any_events_are_survived_by_hypersched),
         cmocka_unit_test(any_events_are_survived_by_hypersched_with_median),
         cmocka_unit_test(any_events_are_survived_by_packed_groups),
         cmocka_unit_test(any_events_are_survived_by_packed_hyperband),
+        cmocka_unit_test(any_events_are_survived_by_packed_populations),
         cmocka_unit_test(any_events_are_survived_by_packed_asha),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

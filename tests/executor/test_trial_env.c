@@ -28,6 +28,7 @@ struct fixture {
     struct rb_job job;
     struct rb_key_value *env;
     int n;
+    int parent; // + 1; 0: none
 };
 
 static const char *secret(void *ctx, const char *name)
@@ -46,7 +47,7 @@ static void make(struct fixture *f, int trial, int n_nodes, int64_t deadline_uni
         !rb_job_read(doc.root, NULL, 0, &f->arena, &f->job, &err))
         fail_msg("%s", err.message);
     rb_doc_finish(&doc);
-    const struct rb_trial_order order = {.job = &f->job,
+    const struct rb_trial_order order = {.job = &f->job, .parent = f->parent - 1,
                                          .run_id = "env-1",
                                          .trial = trial,
                                          .stage = 2,
@@ -114,7 +115,7 @@ static void every_variable_is_known(void **state)
     static const char *const ips[] = {"10.0.0.1"};
     struct fixture f;
     make(&f, 0, 1, -1);
-    const struct rb_trial_order order = {.job = &f.job,
+    const struct rb_trial_order order = {.job = &f.job, .parent = -1,
                                          .run_id = "env-1",
                                          .resource_end = 1,
                                          .node_ips = ips,
@@ -140,7 +141,7 @@ static void a_tuned_batch_is_told(void **state)
     make(&f, 0, 2, -1);
     assert_null(get(&f, "RB_BATCH_SIZE"));
     assert_null(get(&f, "RB_LR_FACTOR"));
-    const struct rb_trial_order order = {.job = &f.job,
+    const struct rb_trial_order order = {.job = &f.job, .parent = -1,
                                          .run_id = "env-1",
                                          .resource_end = 1,
                                          .node_ips = ips,
@@ -167,7 +168,7 @@ static void a_share_of_a_gpu_is_told(void **state)
         static const char *const ips[] = {"10.0.0.1"};
         struct fixture f;
         make(&f, 0, 1, -1);
-        const struct rb_trial_order order = {.job = &f.job,
+        const struct rb_trial_order order = {.job = &f.job, .parent = -1,
                                              .run_id = "env-1",
                                              .resource_end = 1,
                                              .node_ips = ips,

@@ -323,7 +323,7 @@ static double mean_x(const char *sampler, double spent)
             rb_search_changed(t.search, i, RB_SEEN_ENDED, 0);
         }
         for (int i = 30; i < 46; i++) {
-            const struct rb_ask ask = {.trial = i, .resource = 1, .budget = 100, .spent = spent};
+            const struct rb_ask ask = {.trial = i, .parent = -1, .resource = 1, .budget = 100, .spent = spent};
             rb_search_suggest(t.search, &ask, &arena, &s);
             sum += s.values[0].number / 160;
         }
@@ -377,6 +377,98 @@ static void unknown_options_are_refused(void **state)
     }
 }
 
+// ---- clones
+
+static void toy_open_pbt(struct toy *t, uint64_t seed)
+{
+    struct rb_err err;
+    toy_open(t, toy_parameters, "random", seed);
+    rb_search_destroy(t->search);
+    t->job.scheduler.sampler.type = "pbt"; // the reader sets it for scheduler.type: pbt
+    assert_true(rb_search_create(&t->job, &t->search, &err));
+}
+
+static const struct rb_value *clone(struct toy *t, int trial, int parent, struct rb_arena *arena)
+{
+    struct rb_suggestion s;
+    rb_search_suggest(t->search, &(struct rb_ask){.trial = trial, .parent = parent, .resource = 3}, arena, &s);
+    assert_string_equal(s.origin, "pbt");
+    return s.values;
+}
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) < 1e-9 * fabs(b);
+}
+
+// Of 4000 clones three quarters of each number are 1.2 or 0.8 times the parent's, half of them up; a standard deviation is 30.
+static void clones_explore_around_their_parent(void **state)
+{
+    (void)state;
+    enum { CLONES = 4000 };
+    struct toy t;
+    struct rb_arena arena;
+    const struct rb_value parent[4] = {{.kind = RB_VALUE_FLOAT, .number = 0.01},
+                                       {.kind = RB_VALUE_INT, .integer = 10, .number = 10},
+                                       {.kind = RB_VALUE_STRING, .string = "b"},
+                                       {.kind = RB_VALUE_FLOAT, .number = 0.5}};
+    int up = 0, down = 0, n_width = 0, kinds[3] = {0}, n_depth = 0;
+    rb_arena_init(&arena);
+    toy_open_pbt(&t, 5);
+    rb_search_began(t.search, 0, parent, 3);
+    for (int i = 1; i <= CLONES; i++) {
+        const struct rb_value *v = clone(&t, i, 0, &arena);
+        up += is_near(v[0].number, 0.012);
+        down += is_near(v[0].number, 0.008);
+        n_width += v[1].integer == 8 || v[1].integer == 12;
+        kinds[v[2].string[0] - 'a']++;
+        assert_true((v[3].kind == RB_VALUE_ABSENT) == (v[2].string[0] == 'a'));
+        n_depth += v[3].kind != RB_VALUE_ABSENT && (is_near(v[3].number, 0.6) || is_near(v[3].number, 0.4));
+    }
+    assert_in_range(up, CLONES * 3 / 8 - 150, CLONES * 3 / 8 + 150);
+    assert_in_range(down, CLONES * 3 / 8 - 150, CLONES * 3 / 8 + 150);
+    assert_in_range(n_width, CLONES * 3 / 4 + CLONES / 64 - 150, CLONES * 3 / 4 + CLONES / 64 + 150);
+    for (int k = 0; k < 3; k++)
+        assert_in_range(kinds[k], CLONES / 3 - 150, CLONES / 3 + 150);
+    assert_in_range(n_depth, CLONES / 2 - 150, CLONES / 2 + 150); // two of three kinds have it
+    assert_true(rb_value_equal(&clone(&t, 7, 0, &arena)[0], &clone(&t, 7, 0, &arena)[0]));
+    toy_close(&t);
+    rb_arena_finish(&arena);
+}
+
+// At the ends of the ranges: whole numbers move by one at least, and nothing leaves its range.
+static void clones_stay_within_the_space(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct rb_arena arena;
+    const struct rb_value low[4] = {{.kind = RB_VALUE_FLOAT, .number = 1e-4},
+                                    {.kind = RB_VALUE_INT, .integer = 2, .number = 2},
+                                    {.kind = RB_VALUE_STRING, .string = "a"},
+                                    {.kind = RB_VALUE_ABSENT}};
+    const struct rb_value high[4] = {{.kind = RB_VALUE_FLOAT, .number = 1},
+                                     {.kind = RB_VALUE_INT, .integer = 32, .number = 32},
+                                     {.kind = RB_VALUE_STRING, .string = "c"},
+                                     {.kind = RB_VALUE_FLOAT, .number = 0}};
+    int n_next = 0, n_zero = 0, n_depth = 0;
+    rb_arena_init(&arena);
+    toy_open_pbt(&t, 6);
+    rb_search_began(t.search, 0, low, 3);
+    rb_search_began(t.search, 1, high, 3);
+    for (int i = 2; i < 2002; i++) {
+        const struct rb_value *v = clone(&t, i, i % 2, &arena);
+        assert_true(v[0].number >= 1e-4 && v[0].number <= 1 && v[1].integer >= 1 && v[1].integer <= 32);
+        assert_true(v[3].kind == RB_VALUE_ABSENT || (v[3].number >= 0 && v[3].number <= 1));
+        n_next += i % 2 == 0 && (v[1].integer == 1 || v[1].integer == 3);
+        n_depth += i % 2 == 1 && v[3].kind != RB_VALUE_ABSENT;
+        n_zero += i % 2 == 1 && v[3].kind != RB_VALUE_ABSENT && v[3].number < 1e-12;
+    }
+    assert_in_range(n_next, 700, 850);
+    assert_in_range(n_zero, n_depth * 3 / 4 - 60, n_depth * 3 / 4 + 60); // zero is left by a new draw alone
+    toy_close(&t);
+    rb_arena_finish(&arena);
+}
+
 static void every_name_of_a_job_has_a_sampler(void **state)
 {
     (void)state;
@@ -401,6 +493,8 @@ int main(void)
         cmocka_unit_test(parallel_proposals_differ),
         cmocka_unit_test(cheap_configurations_come_first),
         cmocka_unit_test(unknown_options_are_refused),
+        cmocka_unit_test(clones_explore_around_their_parent),
+        cmocka_unit_test(clones_stay_within_the_space),
         cmocka_unit_test(every_name_of_a_job_has_a_sampler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ double toy_score(const struct rb_space *space, const struct rb_value *values, in
 
 const struct rb_value *toy_suggest(struct toy *t, int trial, struct rb_arena *arena, struct rb_suggestion *out)
 {
-    rb_search_suggest(t->search, &(struct rb_ask){.trial = trial, .resource = 1}, arena, out);
+    rb_search_suggest(t->search, &(struct rb_ask){.trial = trial, .parent = -1, .resource = 1}, arena, out);
     return out->values;
 }
 

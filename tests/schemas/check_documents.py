@@ -86,6 +86,8 @@ def planned(p):
     p.run("(cat $ROOT/examples/prices/aws-us-east-1.csv; echo aws/us-east-1,disk,,,,,,,0.00011,,) > prices.csv")
     yield "plan", "disks, budget", p.json("rbplan %s --prices prices.csv --set resources.disk_size=100GB --budget 50 "
                                           "--planner naive --json" % bert)
+    yield "plan", "a population", p.json("rbplan $ROOT/examples/resnet50-cifar10/job.yaml --samples 64 --deadline 3h --json --set "
+                                         "'scheduler={type: pbt, num_trials: 8, ready_every: 10, max_resource: 50}'")
     yield "plan", "an instant", p.json("rbplan %s --deadline 2099-01-01T00:00:00Z --json" % bert)
     p.run("rbplan %s -o plan.json" % bert)
     yield "plan", "plan.json", p.file("plan.json")

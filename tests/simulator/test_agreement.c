@@ -87,7 +87,7 @@ static void check_seed(uint64_t seed, const char *tuner, struct rb_workspace *ws
     struct rb_scenario s;
     struct rb_err err;
     random_plan_make_of(&p, seed, tuner);
-    if (p.job.scheduler.brackets_run == RB_BRACKETS_SIDE_BY_SIDE)
+    if (rb_job_is_asynchronous(&p.job))
         return; // its stages overlap: only the world knows how
     if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
         fail_msg("RB_TEST_SEED=%llu: %s", (unsigned long long)seed, err.message);
@@ -136,11 +136,26 @@ static void both_agree_on_brackets_in_turn(void **state)
     rb_workspace_destroy(ws);
 }
 
+// So are the stages of a synchronous population, whoever is copied.
+static void both_agree_on_populations(void **state)
+{
+    (void)state;
+    struct rb_workspace *ws = rb_workspace_create();
+    struct seen seen = {0};
+    for (uint64_t seed = 1; seed <= N_PLANS / 3; seed++)
+        check_seed(seed, "pbt", ws, &seen);
+    print_message("%d gang starts, %d stages in waves, %d nodes lost, %d without end\n", seen.gangs, seen.waves,
+                  seen.lost, seen.infeasible);
+    assert_true(seen.gangs > 1000 && seen.waves > 300 && seen.lost > 1000 && seen.infeasible < N_PLANS / 100);
+    rb_workspace_destroy(ws);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_agree_on_every_replicate),
         cmocka_unit_test(both_agree_on_brackets_in_turn),
+        cmocka_unit_test(both_agree_on_populations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

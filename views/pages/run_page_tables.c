@@ -237,11 +237,11 @@ static struct ranked *rank_trials(const struct rb_node *document, int *out_n)
 
 // Columns of the table of trials.
 struct trial_columns {
-    struct rb_text_column columns[RB_LIMIT_PARAMETERS + 6];
+    struct rb_text_column columns[RB_LIMIT_PARAMETERS + 7];
     int n;
     const char *parameters[RB_LIMIT_PARAMETERS];
     int n_parameters;
-    bool has_reasons;
+    bool has_reasons, has_clones;
 };
 
 static void list_trial_columns(const struct rb_node *document, struct trial_columns *out)
@@ -253,7 +253,10 @@ static void list_trial_columns(const struct rb_node *document, struct trial_colu
         .columns = {{"trial", true, 0}, {metric, true, 0}, {"state", false, 0}, {unit, true, 0}, {"restarts", true, 0}},
         .n = 5,
         .has_reasons = rb_report_has_reasons(report),
+        .has_clones = rb_document_at(document, "report.best.schedule") != NULL,
     };
+    if (out->has_clones)
+        out->columns[out->n++] = (struct rb_text_column){"goes on from", false, 0};
     out->n_parameters = rb_report_parameters(report, rb_document_member(job, "parameters"), out->parameters);
     for (int i = 0; i < out->n_parameters; i++)
         out->columns[out->n++] = (struct rb_text_column){out->parameters[i], true, 0};
@@ -269,6 +272,15 @@ static void parameter_cell(struct rb_text_table *t, const struct rb_node *value)
         rb_text_table_cell(t, "%.6g", value->number);
     else
         rb_text_table_cell(t, "%s", value->kind == RB_NODE_NULL ? UNKNOWN : value->text);
+}
+
+static void parent_cell(struct rb_text_table *t, const struct rb_node *trial)
+{
+    if (rb_document_member(trial, "parent"))
+        rb_text_table_cell(t, "trial %" PRId64 " at %" PRId64, rb_document_int(trial, "parent"),
+                           rb_document_int(trial, "cloned_at"));
+    else
+        rb_text_table_cell(t, "-");
 }
 
 static void reason_cell(struct rb_text_table *t, const struct rb_node *trial)
@@ -287,6 +299,8 @@ static void trial_row(struct rb_text_table *t, const struct trial_columns *colum
         rb_text_table_mark_failed(t);
     integer_cell(t, r->trial, "resource");
     integer_cell(t, r->trial, "restarts");
+    if (columns->has_clones)
+        parent_cell(t, r->trial);
     const struct rb_node *params = rb_document_member(r->trial, "params");
     for (int i = 0; i < columns->n_parameters; i++)
         parameter_cell(t, rb_node_member(params, columns->parameters[i]));
@@ -302,6 +316,30 @@ static void trial_table(struct rb_page *p, const struct trial_columns *columns, 
     for (int i = 0; i < n; i++)
         trial_row(&t, columns, &rows[i]);
     finish(p, caption, &t);
+}
+
+// Trial by trial, what the best checkpoint descends from.
+static void schedule_table(struct rb_page *p, const struct rb_node *document)
+{
+    const struct rb_node *best = rb_document_at(document, "report.best"), *first = rb_document_items(best, "schedule");
+    struct rb_text_column columns[RB_LIMIT_PARAMETERS + 3] = {{"trial", true, 0}, {"from", true, 0}, {"to", true, 0}};
+    const char *parameters[RB_LIMIT_PARAMETERS];
+    struct rb_text_table t;
+    if (!first)
+        return;
+    const int n = rb_report_parameters(rb_document_member(document, "report"),
+                                       rb_document_member(rb_run_page_job(document), "parameters"), parameters);
+    for (int i = 0; i < n; i++)
+        columns[3 + i] = (struct rb_text_column){parameters[i], true, 0};
+    rb_text_table_init(&t, columns, 3 + n);
+    for (const struct rb_node *s = first; s; s = s->next) {
+        integer_cell(&t, s, "trial");
+        integer_cell(&t, s, "from");
+        integer_cell(&t, s, "to");
+        for (int i = 0; i < n; i++)
+            parameter_cell(&t, rb_node_member(rb_document_member(s, "values"), parameters[i]));
+    }
+    finish(p, "What the best checkpoint was trained with, one trial after another", &t);
 }
 
 void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
@@ -324,6 +362,7 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
             rb_page_paragraph(p, "And %d more: rbrun report --json has all of them.", n - n_shown);
         rb_buf_puts(p->out, "</details>\n");
     }
+    schedule_table(p, document);
     const char *command = rb_document_text(rb_document_at(document, "report.best"), "command");
     if (command[0]) {
         rb_page_paragraph(p, "The best configuration as a command:");

@@ -63,7 +63,31 @@ static void reason(const struct rb_node *r, int64_t trial, struct rb_buf *out)
     }
 }
 
-static void best(const struct rb_node *r, struct rb_buf *out)
+// What the best trial and those that it descends from trained with. A population has one; others have none.
+static void schedule(const struct rb_node *best, const struct rb_text_style *style, struct rb_buf *out)
+{
+    static const struct rb_text_column columns[] = {
+        {"  trained with", false, 0}, {"from", true, 0}, {"to", true, 0}, {"", false, 0}};
+    const struct rb_node *first = rb_document_items(best, "schedule");
+    struct rb_text_table t;
+    if (!first)
+        return;
+    rb_text_table_init(&t, columns, 4);
+    for (const struct rb_node *s = first; s; s = s->next) {
+        RB_AUTO(rb_buf_finish) struct rb_buf values = RB_BUF_INIT;
+        const struct rb_node *of = rb_document_member(s, "values");
+        for (const struct rb_node *v = of ? of->first : NULL; v; v = v->next)
+            rb_buf_printf(&values, "%s%s=%s", v == of->first ? "" : " ", v->key, v->text);
+        rb_text_table_cell(&t, "  trial %" PRId64, rb_document_int(s, "trial"));
+        rb_text_table_cell(&t, "%" PRId64, rb_document_int(s, "from"));
+        rb_text_table_cell(&t, "%" PRId64, rb_document_int(s, "to"));
+        rb_text_table_cell(&t, "%s", rb_buf_str(&values));
+    }
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+static void best(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     const struct rb_node *b = rb_document_member(r, "best");
     rb_buf_putc(out, '\n');
@@ -87,6 +111,7 @@ static void best(const struct rb_node *r, struct rb_buf *out)
     if (rb_document_text(b, "checkpoint")[0])
         rb_buf_printf(out, "  checkpoint: %s (get it with: rbrun fetch %s --best DIR)\n",
                       rb_document_text(b, "checkpoint"), rb_document_text(r, "run"));
+    schedule(b, style, out);
 }
 
 typedef char *format_fn(int64_t v, char out[static 32]);
@@ -254,7 +279,7 @@ bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *
         !rb_document_member(r, "stages"))
         return rb_err_set(err, RB_E_REPORT_FORMAT, "the report lacks time_us, cost_uusd.by or stages");
     heading(r, style, out);
-    best(r, out);
+    best(r, style, out);
     beside(r, style, out);
     parts(r, style, out);
     stages(r, style, out);

@@ -173,6 +173,26 @@ void fake_run_make_packed(struct fake_run *r)
     r->plan->policy = "packing";
 }
 
+void fake_run_make_population(struct fake_run *r, bool asynchronous)
+{
+    static const struct rb_setting settings[] = {
+        {.key = "ready_every", .kind = RB_NODE_INT, .number = 3},
+        {.key = "quantile", .kind = RB_NODE_FLOAT, .number = 0.4},
+        {.key = "asynchronous", .kind = RB_NODE_BOOL, .boolean = true},
+    };
+    fake_run_make_asynchronous(r, RB_RULE_PROMOTE);
+    struct rb_job *job = (struct rb_job *)r->plan->job;
+    struct rb_plan_stage *stages = (struct rb_plan_stage *)r->plan->stages;
+    job->scheduler.type = job->scheduler.sampler.type = "pbt";
+    job->scheduler.num_trials = 5;
+    job->scheduler.options = (struct rb_settings){settings, asynchronous ? 3 : 2};
+    for (int i = 0; i < r->plan->n_stages; i++) {
+        stages[i].trials = 5;
+        stages[i].resource_start = 3 * i;
+        stages[i].resource_end = 3 * (i + 1);
+    }
+}
+
 void fake_run_init(struct fake_run *r, uint64_t seed)
 {
     *r = (struct fake_run){.deadline_us = -1,
@@ -279,6 +299,8 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
     r->journal = open_journal(r);
     rb_journal_die(r->journal, n, how);
     r->finished = false;
+    if (r->plan->job->scheduler.sampler.type)
+        must(rb_follower_create(r->plan, &r->sampler, &err), &err);
     const struct rb_controller_config config = {
         .loop = &r->v.ours,
         .plan = r->plan,
@@ -297,6 +319,7 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
         .boot_timeout_us = r->boot_timeout_us,
         .capacity_retries = r->capacity_retries,
         .go_on = r->go_on,
+        .suggester = r->sampler ? rb_follower_suggester(r->sampler) : NULL,
         .observe = observe,
         .talk = talk,
         .finished = finished,
@@ -311,6 +334,8 @@ void fake_run_close(struct fake_run *r)
     fake_cloud_new_session(&r->cloud);
     rb_controller_destroy(r->controller);
     rb_journal_close(r->journal);
+    rb_follower_destroy(r->sampler);
+    r->sampler = NULL;
     r->controller = NULL;
     r->journal = NULL;
 }

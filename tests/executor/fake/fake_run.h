@@ -4,6 +4,7 @@
 
 #include "executor/controller/controller.h"
 #include "fake_cloud.h"
+#include "samplers/follow.h"
 
 struct fake_run {
     struct virtual_loop v;
@@ -18,6 +19,7 @@ struct fake_run {
     struct rb_provider provider;
     struct rb_journal *journal;
     struct rb_controller *controller;
+    struct rb_follower *sampler; // of this controller; NULL: the job has none
     int64_t deadline_us, budget_uusd; // of a fresh journal; -1: none
     int64_t poll_us, boot_timeout_us;
     int capacity_retries;
@@ -41,6 +43,8 @@ void fake_run_make_asynchronous(struct fake_run *r, enum rb_rule rule);
 void fake_run_make_anytime(struct fake_run *r, int64_t deadline_us); // likewise, under hypersched until the deadline
 // The same 9 trials packed onto one node: halves of a GPU, 1, 2 or 4. Before fake_run_open
 void fake_run_make_packed(struct fake_run *r);
+// A population of 5 trains 9 epochs and is compared every 3, on two nodes, 2 GPUs each. Before fake_run_open
+void fake_run_make_population(struct fake_run *r, bool asynchronous);
 void fake_run_finish(struct fake_run *r);
 
 void fake_run_open(struct fake_run *r); // journal (created if absent) and controller, started
