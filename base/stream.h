@@ -30,6 +30,7 @@ enum rb_purpose {
     RB_DRAW_QUEUE_ERROR = 19,
     RB_DRAW_INIT_ERROR = 20,
     RB_DRAW_SUGGESTION = 21, // samplers/draws.h: index = trial, stage = what for
+    RB_DRAW_QUALITY = 22,    // scores of imagined configurations: index = trial, stage = rung of its bracket
 };
 
 struct rb_stream_key {
