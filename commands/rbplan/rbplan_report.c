@@ -47,7 +47,7 @@ static void write_json(const struct rb_plan *plan, bool pretty, struct rb_buf *o
     rb_buf_putc(out, '\n');
 }
 
-static bool save(const struct rb_plan *plan, const char *path, struct rb_err *err)
+bool rb_plan_save(const struct rb_plan *plan, const char *path, struct rb_err *err)
 {
     struct rb_buf text = RB_BUF_INIT;
     write_json(plan, true, &text);
@@ -84,7 +84,7 @@ bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, cons
     struct rb_buf out = RB_BUF_INIT, verified = RB_BUF_INIT;
     if (n_verify > 0 && !rb_plan_verify(plan, n_verify, &verified, err))
         return false;
-    bool ok = !output || save(plan, output, err);
+    bool ok = !output || rb_plan_save(plan, output, err);
     if (rb_args_flag(args, "json") || (output && strcmp(output, "-") == 0)) {
         rb_plan_wipe_line();
         rb_info("%s", rb_buf_str(&verified));
