@@ -9,12 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-#define COMPARED_DRAWS 2000
+#define MOST_DRAWS     2000   // to compare two searches; of very many trials ...
+#define DRAWN_TRIALS   400000 // ... as many as draw so many trials, ...
+#define FEWEST_DRAWS   500    // ... but at least these
 #define MOST_SHAPES    64
 #define GROWTH         1.2 // of the number of trials, squared each time, until both sides of the affordable one are known
 #define MOST_GROWTH    4
-#define EXACT          32   // its error is at most one 32nd
-#define SURELY_MORE    1.5  // times the units of the best search: not affordable by any
+#define EXACT          32  // its error is at most one 32nd
+#define SLOPE          0.4 // of the mean score in ln trials, about: to find how many would be as good
+#define NEAR           0.03 // scores that are taken for equal
+#define FAR_BEHIND     0.2
 
 struct choosing {
     const struct rb_job *job;
@@ -77,17 +81,24 @@ static void add_brackets(struct choosing *c, int eta, int64_t r)
         add_shape(c, &(struct rb_search_choice){eta, r, b, s->num_trials});
 }
 
-static void list_shapes(struct choosing *c, const struct rb_search_choice *start)
+static void list_all(struct choosing *c)
 {
     const struct rb_scheduler *s = &c->job->scheduler;
-    const struct rb_search_choice own = {s->eta, s->min_resource, s->brackets, s->num_trials};
-    add_shape(c, start ? start : &own);
-    add_shape(c, &own);
-    for (int eta = 2; eta <= 4 && !is(c->job, "random"); eta++)
+    add_shape(c, &(struct rb_search_choice){s->eta, s->min_resource, s->brackets, s->num_trials});
+    if (is(c->job, "random"))
+        return;
+    for (int eta = 2; eta <= 4; eta++)
         for (int64_t r = s->max_resource / eta; r >= s->min_resource && r >= 1; r /= eta)
             add_brackets(c, eta, r);
-    if (!is(c->job, "random"))
-        add_brackets(c, s->eta, s->max_resource);
+    add_brackets(c, s->eta, s->max_resource);
+}
+
+static void list_near(struct choosing *c, const struct rb_search_choices *before)
+{
+    add_shape(c, &before->rows[before->chosen].choice);
+    for (int i = 0; i < before->n; i++)
+        if (before->rows[i].fits || before->rows[i].behind < FAR_BEHIND)
+            add_shape(c, &before->rows[i].choice);
 }
 
 // ---- numbers of trials
@@ -137,7 +148,9 @@ static bool expect(const struct choosing *c, const struct rb_search_choice *choi
                    struct rb_err *err)
 {
     const struct rb_job job = rb_job_with_choice(c->job, choice);
-    return rb_job_expect(&job, c->law, COMPARED_DRAWS, out, err);
+    const int draws = choice->num_trials > 0 ? DRAWN_TRIALS / choice->num_trials : MOST_DRAWS;
+    return rb_job_expect(&job, c->law, draws < FEWEST_DRAWS ? FEWEST_DRAWS : draws > MOST_DRAWS ? MOST_DRAWS : draws,
+                         out, err);
 }
 
 static bool is_over(struct choosing *c)
@@ -146,11 +159,12 @@ static bool is_over(struct choosing *c)
     return c->cut;
 }
 
-// Finds the largest affordable number of trials. low fits, high does not; 0: not known yet.
-static bool most_trials(struct choosing *c, struct rb_choice_row *row, int n, struct rb_err *err)
+// Finds the largest affordable number of trials, from n on. low fits (0: not known yet; else the row has its
+// estimate), high does not.
+static bool most_trials(struct choosing *c, struct rb_choice_row *row, int low, int n, struct rb_err *err)
 {
     double growth = GROWTH;
-    int low = 0, high = 0;
+    int high = 0;
     while (high == 0 || high - low > (low < EXACT ? 1 : low / EXACT)) {
         struct rb_estimate estimate;
         bool fits;
@@ -190,22 +204,22 @@ static bool take_if_better(struct choosing *c, int i, struct rb_err *err)
     return units_of(&job, &c->units, err);
 }
 
-// Is it surely worse than the best so far? Then the row says how many trials are not affordable.
-static bool is_beaten(struct choosing *c, struct rb_choice_row *row, int guess, bool *out, struct rb_err *err)
+// How many trials would make it as good as the best so far?
+static bool as_many(struct choosing *c, struct rb_choice_row *row, int guess, struct rb_err *err)
 {
-    struct rb_estimate ignored;
-    bool fits;
-    *out = false;
-    if (c->chosen < 0)
-        return true;
-    row->choice.num_trials = between(ceil(SURELY_MORE * guess));
-    if (!expect(c, &row->choice, &row->best, err))
-        return false;
-    if (row->best.z.mean > c->rows[c->chosen].best.z.mean)
-        return true;
-    if (!ask(c, &row->choice, &fits, &ignored, err))
-        return false;
-    *out = !fits;
+    const double best = c->rows[c->chosen].best.z.mean;
+    double n = guess;
+    for (int i = 0; i < 3; i++) {
+        row->choice.num_trials = between(n);
+        if (!expect(c, &row->choice, &row->best, err))
+            return false;
+        const double behind = best - row->best.z.mean;
+        if (i == 0)
+            row->behind = behind;
+        if (fabs(behind) < NEAR)
+            break;
+        n = fmin(n * exp(behind / SLOPE), RB_LIMIT_TRIALS);
+    }
     return true;
 }
 
@@ -219,19 +233,31 @@ static bool try_fixed(struct choosing *c, int i, struct rb_err *err)
     return ask(c, &row->choice, &row->fits, &row->estimate, err) && (!row->fits || take_if_better(c, i, err));
 }
 
-static bool try_shape(struct choosing *c, int i, struct rb_err *err)
+static bool try_first(struct choosing *c, int i, int guess, struct rb_err *err)
 {
     struct rb_choice_row *row = &c->rows[i];
-    bool beaten;
+    return most_trials(c, row, 0, guess, err) && (!row->fits || take_if_better(c, i, err));
+}
+
+static bool try_next(struct choosing *c, int i, int guess, struct rb_err *err)
+{
+    struct rb_choice_row *row = &c->rows[i];
+    if (!as_many(c, row, guess, err) || !ask(c, &row->choice, &row->fits, &row->estimate, err))
+        return false;
+    const int n = row->choice.num_trials;
+    return !row->fits || (most_trials(c, row, n, between(ceil(n * GROWTH)), err) && take_if_better(c, i, err));
+}
+
+static bool try_shape(struct choosing *c, int i, struct rb_err *err)
+{
     int guess;
     if (is(c->job, "hyperband"))
         return try_fixed(c, i, err);
-    return guess_trials(c, row, &guess, err) && is_beaten(c, row, guess, &beaten, err) &&
-           (beaten || (most_trials(c, row, guess, err) && (!row->fits || take_if_better(c, i, err))));
+    return guess_trials(c, &c->rows[i], &guess, err) && (c->chosen < 0 ? try_first : try_next)(c, i, guess, err);
 }
 
 bool rb_choose_search(const struct rb_job *job, const struct rb_quality_law *law, const struct rb_affordable *afford,
-                      const struct rb_search_choice *start, struct rb_arena *arena, struct rb_search_choices *out,
+                      const struct rb_search_choices *before, struct rb_arena *arena, struct rb_search_choices *out,
                       struct rb_err *err)
 {
     struct choosing *c = rb_arena_alloc(arena, sizeof *c);
@@ -239,7 +265,10 @@ bool rb_choose_search(const struct rb_job *job, const struct rb_quality_law *law
     if (!rb_search_shape_of(job, &ignored, err))
         return false;
     *c = (struct choosing){.job = job, .law = law, .afford = afford, .chosen = -1};
-    list_shapes(c, start);
+    if (before)
+        list_near(c, before);
+    else
+        list_all(c);
     for (int i = 0; i < c->n && (i == 0 || !is_over(c)); i++)
         if (!try_shape(c, i, err))
             return false;

@@ -22,12 +22,14 @@ struct rb_affordable {
     void *ctx;
 };
 
-// A shape (eta, min_resource, brackets) with the largest number of trials that is affordable.
+// A shape (eta, min_resource, brackets) and a number of trials. fits: the largest number that is affordable. Else a
+// number that is not affordable, and with which it would be no better than the best search so far; 1: it would take one.
 struct rb_choice_row {
     struct rb_search_choice choice;
-    bool fits;                  // choice.num_trials trials are affordable, and `best` and `estimate` are theirs;
-    struct rb_best best;        // else no affordable number was found that would be better than the chosen search, and
-    struct rb_estimate estimate; // both are of a number that is not affordable (n 0: not even the smallest)
+    bool fits;
+    struct rb_best best;         // with that number
+    struct rb_estimate estimate; // where it fits
+    double behind;               // mean normal score that it lacks at as many units of training as the best so far
 };
 
 struct rb_search_choices {
@@ -44,15 +46,15 @@ struct rb_job rb_job_with_choice(const struct rb_job *job, const struct rb_searc
 bool rb_job_expect(const struct rb_job *job, const struct rb_quality_law *law, int draws, struct rb_best *out,
                    struct rb_err *err);
 
-// Tries eta 2, 3, 4 and every min_resource = floor(R / eta^k) that is not below the job's own; the job's own shape
-// first; hyperband with every number of brackets, asha with one, and its own shape with the job's. max_resource and the
-// tuner are the job's. Maximises the mean final normal score. From a shape that was tried the budget in units of
-// training is known, and begins the bisection of the next; one that would not win with half as many units again, which
-// are not affordable, is done with. Numbers of trials are found to 3 %.
-// start: a choice to begin with, of a neighbouring request, and its trials; NULL: the job's own.
+// Maximises the mean final normal score over eta 2, 3, 4 and every min_resource = floor(R / eta^k) that is not below
+// the job's own; over the numbers of brackets of hyperband; over the number of trials, which is found to 3 %. asha has
+// one bracket, and the job's own shape the job's; max_resource and the tuner are the job's. The job's own shape is tried
+// first. A later one is asked about with as many trials as would make it the best, and is done with where these are not
+// affordable.
+// before: the answer under other limits, to begin with; shapes that were far behind are not tried again. NULL: none.
 // Errors: of rb_search_shape_of and `fits`.
 bool rb_choose_search(const struct rb_job *job, const struct rb_quality_law *law, const struct rb_affordable *afford,
-                      const struct rb_search_choice *start, struct rb_arena *arena, struct rb_search_choices *out,
+                      const struct rb_search_choices *before, struct rb_arena *arena, struct rb_search_choices *out,
                       struct rb_err *err);
 
 #endif

@@ -47,6 +47,7 @@ static bool fits(void *ctx, const struct rb_job *job, bool *out_fits, struct rb_
     limited.deadline_us = req.deadline_us = a->deadline_us;
     req.job = &limited;
     req.alone = true;
+    req.early = false;
     req.marginal = false;
     req.explain = NULL;
     req.notice = NULL;
@@ -78,14 +79,13 @@ static bool is_over(void *ctx)
 
 // ---- one question
 
-// worst: an answer that is surely affordable here as well; NULL: none is known.
-static bool ask(struct asking *a, int64_t budget_uusd, int64_t deadline_us, const struct rb_search_choice *start,
+static bool ask(struct asking *a, int64_t budget_uusd, int64_t deadline_us, const struct rb_search_choices *before,
                 struct rb_search_choices *choices, struct rb_best_for_answer *out, struct rb_err *err)
 {
     const struct rb_affordable afford = {fits, is_over, a};
     a->budget_uusd = budget_uusd;
     a->deadline_us = deadline_us;
-    if (!rb_choose_search(a->req->job, a->law, &afford, start, a->arena, choices, err))
+    if (!rb_choose_search(a->req->job, a->law, &afford, before, a->arena, choices, err))
         return false;
     a->cut |= choices->cut;
     *out = (struct rb_best_for_answer){.budget_uusd = budget_uusd, .deadline_us = deadline_us};
@@ -138,12 +138,12 @@ static bool ask_steps(struct asking *a, struct rb_best_for *out, struct rb_err *
     const struct rb_best_for_answer *now = &out->chosen;
     struct rb_search_choices ignored;
     a->until = STEPS_UNTIL;
-    if (!ask(a, req->budget_uusd + step_uusd(req->budget_uusd), req->deadline_us, &now->choice, &ignored,
+    if (!ask(a, req->budget_uusd + step_uusd(req->budget_uusd), req->deadline_us, &out->choices, &ignored,
              &out->more_money, err))
         return false;
     no_worse_than(&out->more_money, now);
     out->has_less_time = req->deadline_us >= 0;
-    if (out->has_less_time && !ask(a, req->budget_uusd, req->deadline_us - step_us(req->deadline_us), &now->choice,
+    if (out->has_less_time && !ask(a, req->budget_uusd, req->deadline_us - step_us(req->deadline_us), &out->choices,
                                    &ignored, &out->less_time, err))
         return false;
     return true;
@@ -153,7 +153,6 @@ static bool ask_steps(struct asking *a, struct rb_best_for *out, struct rb_err *
 
 static bool ask_frontier(struct asking *a, struct rb_best_for *out, struct rb_err *err)
 {
-    struct rb_search_choice start = out->chosen.choice;
     a->until = POINTS_UNTIL;
     for (int i = 0; i < RB_BEST_FOR_POINTS; i++) {
         struct rb_best_for_answer *point = &out->frontier[out->n_frontier];
@@ -161,14 +160,11 @@ static bool ask_frontier(struct asking *a, struct rb_best_for *out, struct rb_er
         const int64_t budget_uusd = llround((double)a->req->budget_uusd * exp2(0.5 * i - 3)); // an eighth to twice
         if (i == 6)
             *point = out->chosen;
-        else if (!ask(a, budget_uusd, a->req->deadline_us, &start, &ignored, point, err))
+        else if (!ask(a, budget_uusd, a->req->deadline_us, &out->choices, &ignored, point, err))
             return false;
         if (out->n_frontier > 0)
             no_worse_than(point, point - 1);
-        if (point->feasible) {
-            start = point->choice;
-            out->n_frontier++;
-        }
+        out->n_frontier += point->feasible;
     }
     return true;
 }

@@ -68,33 +68,25 @@ static void add_row(const struct rb_best_for *b, const struct rb_search_choice *
     rb_text_table_cell(t, "%s", rb_format_duration(e->time_us.mean, text[0]));
 }
 
-// Those that are affordable, the best first; returns how many are not shown.
+// Returns how many are not shown: where they would be as good they are not affordable.
 static int add_rows(const struct rb_best_for *b, struct rb_text_table *t)
 {
     const struct rb_search_choices *c = &b->choices;
-    double last = INFINITY;
     int hidden = 0;
-    for (int i = 0; i < c->n; i++)
-        hidden += !c->rows[i].fits;
     add_row(b, &b->chosen.choice, &b->chosen.best, &b->chosen.estimate, true, t);
-    for (;;) {
-        const struct rb_choice_row *next = NULL;
-        for (int i = 0; i < c->n; i++) {
-            const struct rb_choice_row *r = &c->rows[i];
-            if (i != c->chosen && r->fits && r->best.z.mean < last && (!next || r->best.z.mean > next->best.z.mean))
-                next = r;
-        }
-        if (!next)
-            return hidden;
-        last = next->best.z.mean;
-        add_row(b, &next->choice, &next->best, &next->estimate, false, t);
+    for (int i = 0; i < c->n; i++) {
+        const struct rb_choice_row *r = &c->rows[i];
+        hidden += !r->fits;
+        if (i != c->chosen && r->fits)
+            add_row(b, &r->choice, &r->best, &r->estimate, false, t);
     }
+    return hidden;
 }
 
 static void write_table(const struct rb_best_for *b, const struct rb_text_style *style, struct rb_buf *out)
 {
-    const struct rb_text_column columns[] = {{"search", false, 0},         {"trials", true, 0}, {"better than", true, 0},
-                                             {"90 % of draws", true, 2},   {"cost", true, 0},   {"time", true, 1}};
+    const struct rb_text_column columns[] = {{"search", false, 0},       {"trials", true, 0}, {"better than", true, 0},
+                                             {"90 % of draws", true, 2}, {"cost", true, 0},   {"time", true, 1}};
     const struct rb_text_column with_metric[] = {{"search", false, 0},      {"trials", true, 0},
                                                  {b->asked->metric_name, true, 0}, {"better than", true, 0},
                                                  {"90 % of draws", true, 2}, {"cost", true, 0}, {"time", true, 1}};
@@ -107,8 +99,8 @@ static void write_table(const struct rb_best_for *b, const struct rb_text_style 
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
     if (hidden > 0)
-        rb_buf_printf(out, "%d other search%s would find no better model with what is affordable\n", hidden,
-                      hidden == 1 ? "" : "es");
+        rb_buf_printf(out, "%d other searches by %s are not affordable with as many trials as would find as good a model\n",
+                      hidden, b->asked->scheduler.type);
 }
 
 // ---- sentences
@@ -230,7 +222,8 @@ void rb_best_for_table_write(const struct rb_best_for *b, const struct rb_text_s
     write_table(b, style, out);
     rb_buf_puts(out, "\nexpected: ");
     rb_best_write(b, &b->chosen.best, out);
-    rb_buf_printf(out, "; P(affordable) %s\n",
+    rb_buf_printf(out, "; P(%s) %s\n",
+                  b->chosen.deadline_us >= 0 ? "on time and in budget" : "in budget",
                   rb_plan_probability(&b->chosen.estimate, b->chosen.estimate.p_both, 3, text[0]));
     write_basis(b, out);
     write_steps(b, out);
