@@ -321,11 +321,12 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct rb_time_limit limit;
     struct rb_plan plan;
     struct rb_plan_result result;
+    struct rb_quality_law law;
     if (!find_comparison(args, &comparison, err))
         return false;
     const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
-        !rb_sampler_check(&in->job, err) ||
+        !rb_sampler_check(&in->job, err) || !rb_plan_open_law(args, &in->job, &in->arena, &law, err) ||
         !rb_args_find_inputs(args, in, err))
         return false;
     rb_plan_inputs_warn_stale(in, rb_digest_sha256);
@@ -337,7 +338,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     if (comparison)
         return compare(comparison, args, &req, err);
     if (is_given(args, "best-for"))
-        return rb_plan_best_for(args, &req, in, err);
+        return rb_plan_best_for(args, &req, &law, in, err);
     RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with the plans beside it on the page
     rb_sharing_begin(&sharing, &req);
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
@@ -351,7 +352,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         rb_info("what a little more time would save is unknown: that needs a deadline, objective min_cost, planner "
                 "optimal and plans that are proved; rbplan --pareto shows cost against deadline nevertheless");
     rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
-    return rb_plan_draw(args, &req, &plan, &result, NULL, err) && rb_plan_report(args, &plan, &result.marginal, err);
+    return rb_plan_draw(args, &req, &plan, &result, NULL, err) && rb_plan_report(args, &plan, &result.marginal, &law, err);
 }
 
 static bool run(const struct rb_args *args, struct rb_err *err)

@@ -42,7 +42,7 @@ static bool print_text(const struct rb_args *args, const struct rb_best_for *b, 
         rb_warn("the time limit ended before every search was tried: a better one may be affordable");
     rb_best_for_table_write(b, &style, &out);
     rb_buf_putc(&out, '\n');
-    return rb_plan_print(&out, err) && rb_plan_report(args, &b->plan, &b->result.marginal, err);
+    return rb_plan_print(&out, err) && rb_plan_report(args, &b->plan, &b->result.marginal, b->law, err);
 }
 
 static bool print_json(const struct rb_args *args, const struct rb_best_for *b, struct rb_err *err)
@@ -68,15 +68,13 @@ bool rb_plan_open_law(const struct rb_args *args, const struct rb_job *job, stru
     return ok;
 }
 
-bool rb_plan_best_for(const struct rb_args *args, const struct rb_plan_request *req, struct rb_plan_inputs *in,
-                      struct rb_err *err)
+bool rb_plan_best_for(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_quality_law *law,
+                      struct rb_plan_inputs *in, struct rb_err *err)
 {
     const char *planner = rb_args_string(args, "planner", rb_planner_default(req->job));
     const char *pareto = rb_args_string(args, "pareto", NULL), *html = rb_args_string(args, "html", NULL);
-    struct rb_quality_law law;
     struct rb_best_for *b = rb_arena_alloc(&in->arena, sizeof *b);
-    if (!rb_plan_open_law(args, req->job, &in->arena, &law, err) ||
-        !rb_best_for_find(req, planner, &law, pareto || html, &in->arena, b, err) || !save_frontier(b, pareto, err))
+    if (!rb_best_for_find(req, planner, law, pareto || html, &in->arena, b, err) || !save_frontier(b, pareto, err))
         return false;
     rb_plan_wipe_line();
     if (!rb_plan_check_prices(args, &b->plan, err))

@@ -40,6 +40,12 @@ struct rb_job rb_job_with_choice(const struct rb_job *job, const struct rb_searc
     return with;
 }
 
+int rb_job_trials(const struct rb_job *job)
+{
+    struct rb_search_shape shape;
+    return rb_search_shape_of(job, &shape, NULL) ? rb_search_shape_trials(&shape) : 0;
+}
+
 bool rb_job_expect(const struct rb_job *job, const struct rb_quality_law *law, int draws, struct rb_best *out,
                    struct rb_err *err)
 {

@@ -42,6 +42,8 @@ struct rb_search_choices {
 // The job with this search.
 struct rb_job rb_job_with_choice(const struct rb_job *job, const struct rb_search_choice *choice);
 
+int rb_job_trials(const struct rb_job *job); // of all brackets; of a job with a shape
+
 // What the job's search is expected to find, its sampler's gain included.
 bool rb_job_expect(const struct rb_job *job, const struct rb_quality_law *law, int draws, struct rb_best *out,
                    struct rb_err *err);

@@ -33,6 +33,12 @@ static bool nothing_limits(const struct asking *a, const struct rb_estimate *e)
     return e->cost_uusd.mean == 0 && a->deadline_us < 0;
 }
 
+// A plan of an asynchronous job may keep its deadline by starting fewer trials than it was asked for.
+static bool starts_all(const struct rb_plan *plan)
+{
+    return plan->admit_until_us == 0;
+}
+
 static bool fits(void *ctx, const struct rb_job *job, bool *out_fits, struct rb_estimate *out_estimate,
                  struct rb_err *err)
 {
@@ -68,6 +74,7 @@ static bool fits(void *ctx, const struct rb_job *job, bool *out_fits, struct rb_
                                              "deadline; give --deadline");
     if (*out_fits)
         *out_estimate = plan.estimate;
+    *out_fits = *out_fits && starts_all(&plan);
     return true;
 }
 
@@ -92,8 +99,10 @@ static bool ask(struct asking *a, int64_t budget_uusd, int64_t deadline_us, cons
     if (choices->chosen < 0)
         return true;
     const struct rb_choice_row *row = &choices->rows[choices->chosen];
+    const struct rb_job job = rb_job_with_choice(a->req->job, &row->choice);
     out->feasible = true;
     out->choice = row->choice;
+    out->trials = rb_job_trials(&job);
     out->best = row->best;
     out->estimate = row->estimate;
     return true;
@@ -182,8 +191,10 @@ static bool plan_with(struct asking *a, const struct rb_search_choice *choice, s
     a->n_plans++;
     *out_kept = rb_make_plan(&req, a->planner, a->arena, &out->plan, &out->result, &why);
     out->job = job;
-    if (*out_kept || why.code == RB_ERR_INFEASIBLE)
+    if (*out_kept || why.code == RB_ERR_INFEASIBLE) {
+        *out_kept = *out_kept && starts_all(&out->plan);
         return true;
+    }
     *err = why;
     return false;
 }
@@ -205,6 +216,7 @@ static bool plan_chosen(struct asking *a, struct rb_best_for *out, struct rb_err
         return rb_err_set(err, RB_E_NO_PLAN,
                           "no search keeps the constraints surely enough; give more --samples, or more money");
     out->chosen.estimate = out->plan.estimate;
+    out->chosen.trials = rb_job_trials(out->job);
     return rb_job_expect(out->job, a->law, RB_BEST_DRAWS, &out->chosen.best, err);
 }
 
@@ -232,7 +244,10 @@ static bool find(struct asking *a, bool frontier, struct rb_best_for *out, struc
         return not_affordable(req, a, err);
     if (!ask_steps(a, out, err) || (frontier && !ask_frontier(a, out, err)) || !plan_chosen(a, out, err))
         return false;
-    out->gain = rb_sampler_gain(req->job->scheduler.sampler.type, out->chosen.choice.num_trials, &out->gain_source);
+    for (int i = 0; i < out->n_frontier; i++)
+        if (out->frontier[i].budget_uusd == out->chosen.budget_uusd)
+            out->frontier[i] = out->chosen; // as it is reported
+    out->gain = rb_sampler_gain(req->job->scheduler.sampler.type, out->chosen.trials, &out->gain_source);
     out->has_target = req->job->has_target && a->law->scores;
     return !out->has_target || rb_target_expect(a->law, &out->plan, RB_BEST_DRAWS, &out->to_target, err);
 }

@@ -17,6 +17,7 @@ struct rb_best_for_answer {
     int64_t budget_uusd, deadline_us; // -1: none
     bool feasible;
     struct rb_search_choice choice;
+    int trials; // of all brackets
     struct rb_best best;
     struct rb_estimate estimate;
 };

@@ -1,7 +1,8 @@
 // rb-best-for/1, docs/formats/json.md.
 #include "planner/questions/best_for.h"
 
-#include <string.h>
+#include "profiles/job/job_names.h"
+
 
 static void write_band(const char *key, const struct rb_band *b, struct rb_json *j)
 {
@@ -29,6 +30,7 @@ static void write_answer(const struct rb_best_for_answer *a, struct rb_json *j)
     rb_json_put(j, "{budget_uusd: %jd deadline_us: %jd|null feasible: %i", a->budget_uusd, a->deadline_us, a->feasible);
     if (a->feasible) {
         write_choice(&a->choice, j);
+        rb_json_put(j, "trials: %d", a->trials);
         write_best(&a->best, j);
         rb_json_key(j, "estimate");
         rb_estimate_write(&a->estimate, j);
@@ -77,8 +79,9 @@ static void write_target(const struct rb_best_for *b, struct rb_json *j)
 
 void rb_best_for_write(const struct rb_best_for *b, struct rb_json *j)
 {
-    rb_json_put(j, "{format: 'rb-best-for/1' job: %s tuner: %s confidence: %g", b->asked->name, b->asked->scheduler.type,
-                b->plan.confidence);
+    rb_json_put(j, "{format: 'rb-best-for/1' job: %s metric: %s goal: %s tuner: %s max_resource: %jd confidence: %g",
+                b->asked->name, b->asked->metric_name, rb_goal_names[b->asked->goal], b->asked->scheduler.type,
+                b->asked->scheduler.max_resource, b->plan.confidence);
     write_law(b, j);
     rb_json_key(j, "chosen");
     write_answer(&b->chosen, j);

@@ -1,6 +1,5 @@
 #include "views/tables/best_for_table.h"
 
-#include "planner/quality/gain.h"
 #include "views/tables/plan_table.h"
 
 #include <math.h>
@@ -10,8 +9,8 @@
 // A share close to 1 with as many digits as tell it from 1.
 static const char *percent(double p, char out[static 32])
 {
-    const double digits = p < 1 ? ceil(-log10(1 - p)) - 1 : 4;
-    snprintf(out, 32, "%.*f", (int)fmax(1, fmin(4, digits)), 100 * p);
+    const double digits = p < 1 ? fmax(1, fmin(4, ceil(-log10(1 - p)) - 1)) : 0;
+    snprintf(out, 32, "%.*f", (int)digits, 100 * p);
     return out;
 }
 
@@ -33,13 +32,6 @@ void rb_best_write(const struct rb_best_for *b, const struct rb_best *best, stru
 
 // ---- the searches that were tried
 
-static int n_trials(const struct rb_best_for *b, const struct rb_search_choice *choice)
-{
-    struct rb_search_shape shape;
-    const struct rb_job job = rb_job_with_choice(b->asked, choice);
-    return rb_search_shape_of(&job, &shape, NULL) ? rb_search_shape_trials(&shape) : choice->num_trials;
-}
-
 static void search_cell(const struct rb_best_for *b, const struct rb_search_choice *c, bool chosen,
                         struct rb_text_table *t)
 {
@@ -57,8 +49,9 @@ static void add_row(const struct rb_best_for *b, const struct rb_search_choice *
                     const struct rb_estimate *e, bool chosen, struct rb_text_table *t)
 {
     char text[2][32];
+    const struct rb_job job = rb_job_with_choice(b->asked, choice);
     search_cell(b, choice, chosen, t);
-    rb_text_table_cell(t, "%d", n_trials(b, choice));
+    rb_text_table_cell(t, "%d", rb_job_trials(&job));
     if (knows_metric(b))
         rb_text_table_cell(t, "%.4g", best->metric.mean);
     rb_text_table_cell(t, "%s %%", percent(best->better_than.mean, text[0]));
@@ -132,7 +125,7 @@ static void write_answer(const struct rb_best_for *b, const struct rb_best_for_a
         return;
     }
     rb_best_write(b, &a->best, out);
-    rb_buf_printf(out, ", %d trials", n_trials(b, &a->choice));
+    rb_buf_printf(out, ", %d trials", a->trials);
 }
 
 static void write_steps(const struct rb_best_for *b, struct rb_buf *out)
@@ -152,9 +145,9 @@ static void write_steps(const struct rb_best_for *b, struct rb_buf *out)
 void rb_to_target_write(const struct rb_job *job, const struct rb_quality_law *law, const struct rb_to_target *t,
                         struct rb_buf *out)
 {
-    char text[3][32];
-    if (!law || !law->scores) {
-        rb_buf_printf(out, "what %s %g costs is unknown: --blackbox TABLE, of trained configurations like these, says it",
+    char text[4][32];
+    if (!law->scores) {
+        rb_buf_printf(out, "what it costs to reach %s %g is unknown: --blackbox TABLE, of trained configurations like these, says it",
                       job->metric_name, job->target);
         return;
     }
@@ -165,8 +158,8 @@ void rb_to_target_write(const struct rb_job *job, const struct rb_quality_law *l
     }
     const struct rb_quantiles *q = &t->cost_uusd;
     rb_buf_printf(out, "%s %g is reached in %s %% of draws, then for %s on average (90 %%: %s to %s), by %s",
-                  job->metric_name, job->target, percent(t->reached, text[0]), rb_format_money(q->mean, text[0]),
-                  rb_format_money(q->p5, text[1]), rb_format_money(q->p95, text[2]), law->source);
+                  job->metric_name, job->target, percent(t->reached, text[0]), rb_format_money(q->mean, text[1]),
+                  rb_format_money(q->p5, text[2]), rb_format_money(q->p95, text[3]), law->source);
 }
 
 static void write_setting(const struct rb_best_for *b, struct rb_buf *out)
@@ -203,7 +196,7 @@ static void write_frontier(const struct rb_best_for *b, const struct rb_text_sty
         rb_best_write(b, &a->best, &best);
         rb_text_table_cell(&t, "%s%s", a->budget_uusd == b->chosen.budget_uusd ? "> " : "",
                            rb_format_money(a->budget_uusd, text));
-        rb_text_table_cell(&t, "%d", n_trials(b, &a->choice));
+        rb_text_table_cell(&t, "%d", a->trials);
         rb_text_table_cell(&t, "%d", a->choice.eta);
         rb_text_table_cell(&t, "%lld", (long long)a->choice.min_resource);
         rb_text_table_cell(&t, "%s", rb_buf_str(&best));
@@ -227,10 +220,6 @@ void rb_best_for_table_write(const struct rb_best_for *b, const struct rb_text_s
                   rb_plan_probability(&b->chosen.estimate, b->chosen.estimate.p_both, 3, text[0]));
     write_basis(b, out);
     write_steps(b, out);
-    if (b->job->has_target) {
-        rb_to_target_write(b->job, b->law, &b->to_target, out);
-        rb_buf_putc(out, '\n');
-    }
     write_frontier(b, style, out);
     rb_buf_puts(out, "\nin the job, or as --set scheduler.num_trials=... and so on:\n  ");
     write_setting(b, out);

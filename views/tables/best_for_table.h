@@ -12,7 +12,8 @@ void rb_best_for_table_write(const struct rb_best_for *b, const struct rb_text_s
 // (90 %: 97.1 to 99.9 %)".
 void rb_best_write(const struct rb_best_for *b, const struct rb_best *best, struct rb_buf *out);
 
-// "$8.10 until val_acc reaches 0.9 (90 %: $4 to $20) in 96 % of draws", or why that is not known. No newline.
+// "val_acc 0.9 is reached in 96 % of draws, then for $8.10 on average (90 %: $4 to $20), by the table x", or why that
+// is not known. t: only where the law knows metrics. No newline.
 void rb_to_target_write(const struct rb_job *job, const struct rb_quality_law *law, const struct rb_to_target *t,
                         struct rb_buf *out);
 
