@@ -2,10 +2,14 @@
 //   search_quality gain SEEDS TABLE...   normal scores of the best trained to R, by sampler and trials, and how many
 //                                        random trials find as much
 //   search_quality cover SEEDS TABLE...  do they lie in the 90 % band, under the prior and under the table's own law?
+//   search_quality choose SEEDS TABLE... what the search that is chosen for a budget of units of training finds, beside
+//                                        every other that could have been chosen, and beside its 90 % band
 #include "bench/search/play.h"
 
 #include "base/arena.h"
-#include "planner/quality/best.h"
+#include "planner/quality/choose.h"
+
+#include "engine/core/rungs.h"
 #include "samplers/model/normal.h"
 
 #include <math.h>
@@ -173,19 +177,167 @@ static void cover(struct tables *ts)
     }
 }
 
+// ---- choose
+
+#define MOST_CHOICES 64
+
+struct purse {
+    double units;
+    bool starts_over;
+};
+
+static double units_of(const struct rb_job *job, bool starts_over)
+{
+    struct rb_rung_table table;
+    struct rb_err err;
+    double sum = 0;
+    if (!rb_rungs_of_job(job, &table, &err))
+        die(&err);
+    for (int i = 0; i < table.n; i++)
+        sum += (double)table.rungs[i].trials *
+               (double)(table.rungs[i].resource_end - (starts_over ? 0 : table.rungs[i].resource_start));
+    return sum;
+}
+
+static bool is_in_purse(void *ctx, const struct rb_job *job, bool *out_fits, struct rb_estimate *out_estimate,
+                        struct rb_err *err)
+{
+    const struct purse *p = ctx;
+    (void)err;
+    *out_estimate = (struct rb_estimate){0};
+    *out_fits = units_of(job, p->starts_over) <= p->units;
+    return true;
+}
+
+static struct rb_job job_for(const struct rb_blackbox *t, const char *sampler)
+{
+    return (struct rb_job){.metric_name = t->metric_name, .goal = t->goal, .starts_over = !t->resumable,
+                           .scheduler = {.type = "asha", .sampler.type = sampler, .num_trials = 27, .min_resource = 1,
+                                         .max_resource = t->max_resource, .eta = 3, .brackets = 1}};
+}
+
+// Shapes with the largest number of trials that the purse allows; the chosen one first.
+static int list_choices(const struct rb_blackbox *t, const char *sampler, const struct purse *p, struct rb_arena *arena,
+                        struct rb_search_choice out[MOST_CHOICES], struct rb_best *best)
+{
+    const struct rb_affordable afford = {is_in_purse, NULL, (void *)p};
+    const struct rb_job job = job_for(t, sampler);
+    struct rb_quality_law prior;
+    struct rb_search_choices choices;
+    struct rb_err err;
+    int n = 0;
+    rb_quality_law_prior(&prior);
+    if (!rb_choose_search(&job, &prior, &afford, NULL, arena, &choices, &err))
+        die(&err);
+    *best = choices.rows[choices.chosen].best;
+    for (int i = 0; i < choices.n; i++) {
+        struct rb_search_choice c = choices.rows[i].choice;
+        struct rb_job with;
+        c.num_trials = 1;
+        for (with = rb_job_with_choice(&job, &c); units_of(&with, p->starts_over) <= p->units && c.num_trials < 1000;
+             with = rb_job_with_choice(&job, &c))
+            c.num_trials++;
+        c.num_trials = i == choices.chosen ? choices.rows[i].choice.num_trials : c.num_trials - 1;
+        if (c.num_trials < 1)
+            continue;
+        out[n++] = c;
+        if (i == choices.chosen) {
+            const struct rb_search_choice swap = out[0];
+            out[0] = c;
+            out[n - 1] = swap;
+        }
+    }
+    return n;
+}
+
+static double regret_of(const struct rb_blackbox *t, int row)
+{
+    return row < 0 ? 1 : rb_blackbox_regret(t, rb_blackbox_metric(t, row, t->max_resource));
+}
+
+struct chosen {
+    double regret, hindsight, all; // mean regret; of the best of all on each table; of the best one on all tables
+    int near, n;                   // tables on which it is within 10 % of the table's best
+    struct cover cover;
+    double by_choice[MOST_CHOICES];
+};
+
+static void play_choices(const struct tables *ts, int table, const char *sampler, const struct rb_search_choice *choices,
+                         int n, const struct rb_best *best, struct chosen *c)
+{
+    const struct rb_blackbox *t = &ts->items[table];
+    double mean[MOST_CHOICES] = {0}, least = INFINITY;
+    for (int i = 0; i < n; i++) {
+        const struct game g = {.scheduler = "asha", .sampler = {.type = sampler}, .workers = 1,
+                               .num_trials = choices[i].num_trials, .eta = choices[i].eta,
+                               .min_resource = choices[i].min_resource, .once = true};
+        for (int seed = 1; seed <= ts->n_seeds; seed++) {
+            struct outcome o;
+            struct rb_err err;
+            if (!play(&g, t, (uint64_t)seed, &o, &err))
+                die(&err);
+            free(o.suggest_s);
+            mean[i] += regret_of(t, o.best_row) / ts->n_seeds;
+            if (i == 0)
+                add(&c->cover, best, o.best_row < 0 ? -INFINITY : score_of(t, o.best_row));
+        }
+        c->by_choice[i] += mean[i];
+        least = fmin(least, mean[i]);
+    }
+    c->regret += mean[0];
+    c->hindsight += least;
+    c->near += mean[0] <= 1.1 * least + 1e-9;
+    c->n++;
+}
+
+static void choose(struct tables *ts)
+{
+    static const char *const samplers[] = {"random", "tpe"};
+    static const double units[] = {500, 1000, 2000};
+    for (size_t s = 0; s < 2; s++) {
+        for (size_t u = 0; u < 3; u++) {
+            struct rb_search_choice choices[MOST_CHOICES];
+            struct rb_best best;
+            struct chosen c = {0};
+            const struct purse p = {units[u], !ts->items[0].resumable};
+            const int n = list_choices(&ts->items[0], samplers[s], &p, &ts->arena, choices, &best);
+            int least = 0;
+            for (int i = 0; i < ts->n; i++)
+                play_choices(ts, i, samplers[s], choices, n, &best, &c);
+            for (int i = 1; i < n; i++)
+                if (c.by_choice[i] < c.by_choice[least])
+                    least = i;
+            printf("asha x %s, %g units: chosen eta %d, from %lld, %d trials: regret %.3f; best of %d on all tables: eta "
+                   "%d, from %lld, %d trials: %.3f; best on each: %.3f; within 10 %% of it on %d of %d;",
+                   samplers[s], units[u], choices[0].eta, (long long)choices[0].min_resource, choices[0].num_trials,
+                   c.regret / c.n, n, choices[least].eta, (long long)choices[least].min_resource,
+                   choices[least].num_trials, c.by_choice[least] / c.n, c.hindsight / c.n, c.near, c.n);
+            print_cover("band", &c.cover);
+            printf("\n");
+            fflush(stdout);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        void (*run)(struct tables *ts);
+    } modes[] = {{"gain", gain}, {"cover", cover}, {"choose", choose}};
     static struct tables ts;
     struct rb_err err;
     if (argc < 4 || argc - 3 > MAX_TABLES) {
-        fprintf(stderr, "usage: search_quality gain|cover SEEDS TABLE.csv.gz...\n");
+        fprintf(stderr, "usage: search_quality gain|cover|choose SEEDS TABLE.csv.gz...\n");
         return 2;
     }
     ts.n_seeds = atoi(argv[2]);
     for (; ts.n < argc - 3; ts.n++)
         if (!rb_blackbox_read(argv[ts.n + 3], &ts.arena, &ts.items[ts.n], &err))
             die(&err);
-    (strcmp(argv[1], "gain") == 0 ? gain : cover)(&ts);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        if (strcmp(argv[1], modes[i].name) == 0)
+            modes[i].run(&ts);
     for (int i = 0; i < ts.n; i++)
         rb_blackbox_finish(&ts.items[i]);
     rb_arena_finish(&ts.arena);

@@ -17,6 +17,7 @@
 #define MOST_GROWTH    4
 #define EXACT          32  // its error is at most one 32nd
 #define SLOPE          0.4 // of the mean score in ln trials, about: to find how many would be as good
+#define KNOWN_FROM     0.75 // of the law's first share
 #define NEAR           0.03 // scores that are taken for equal
 #define FAR_BEHIND     0.2
 
@@ -87,15 +88,27 @@ static void add_brackets(struct choosing *c, int eta, int64_t r)
         add_shape(c, &(struct rb_search_choice){eta, r, b, s->num_trials});
 }
 
+// The least min_resource: the law knows nothing of results long before its first share, and a choice would rest on that.
+static int64_t least_resource(const struct choosing *c)
+{
+    const struct rb_scheduler *s = &c->job->scheduler;
+    const int64_t known = (int64_t)ceil(KNOWN_FROM * c->law->share[0] * (double)s->max_resource);
+    return s->min_resource > known ? s->min_resource : known < 1 ? 1 : known;
+}
+
 static void list_all(struct choosing *c)
 {
     const struct rb_scheduler *s = &c->job->scheduler;
-    add_shape(c, &(struct rb_search_choice){s->eta, s->min_resource, s->brackets, s->num_trials});
+    const int64_t least = least_resource(c);
+    add_shape(c, &(struct rb_search_choice){s->eta, s->min_resource < least ? least : s->min_resource,
+                                            is(c->job, "hyperband") ? 1 : s->brackets, s->num_trials});
     if (is(c->job, "random"))
         return;
-    for (int eta = 2; eta <= 4; eta++)
-        for (int64_t r = s->max_resource / eta; r >= s->min_resource && r >= 1; r /= eta)
+    for (int eta = 2; eta <= 4; eta++) {
+        add_brackets(c, eta, least);
+        for (int64_t r = s->max_resource / eta; r >= least; r /= eta)
             add_brackets(c, eta, r);
+    }
     add_brackets(c, s->eta, s->max_resource);
 }
 

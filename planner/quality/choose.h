@@ -48,8 +48,8 @@ int rb_job_trials(const struct rb_job *job); // of all brackets; of a job with a
 bool rb_job_expect(const struct rb_job *job, const struct rb_quality_law *law, int draws, struct rb_best *out,
                    struct rb_err *err);
 
-// Maximises the mean final normal score over eta 2, 3, 4 and every min_resource = floor(R / eta^k) that is not below
-// the job's own; over the numbers of brackets of hyperband; over the number of trials, which is found to 3 %. asha has
+// Maximises the mean final normal score over eta 2, 3, 4 and every min_resource = floor(R / eta^k) from the least one
+// on, which is the job's own or, if that is more, where the law begins to know anything; over the numbers of brackets of hyperband; over the number of trials, which is found to 3 %. asha has
 // one bracket, and the job's own shape the job's; max_resource and the tuner are the job's. The job's own shape is tried
 // first. A later one is asked about with as many trials as would make it the best, and is done with where these are not
 // affordable.

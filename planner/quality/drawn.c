@@ -14,7 +14,7 @@ void rb_drawn_init(struct rb_drawn *d, const struct rb_quality_law *law, const s
     for (int b = 0; b < shape->n; b++)
         if (shape->brackets[b].rungs[0].trials > most)
             most = shape->brackets[b].rungs[0].trials;
-    *d = (struct rb_drawn){law, shape, seed, rb_xcalloc((size_t)most, sizeof *d->trials)};
+    *d = (struct rb_drawn){law, shape, seed, 1, rb_xcalloc((size_t)most, sizeof *d->trials)};
 }
 
 void rb_drawn_finish(struct rb_drawn *d)
@@ -24,10 +24,24 @@ void rb_drawn_finish(struct rb_drawn *d)
 
 // ---- scores at a rung
 
+// How much less than usual results predict in this draw: one number, because jobs differ as a whole.
+static double draw_power(const struct rb_drawn *d, uint32_t k)
+{
+    const struct rb_stream_key key = {.seed = d->seed, .purpose = RB_DRAW_QUALITY, .stage = RB_LIMIT_STAGES,
+                                      .replicate = k};
+    return d->law->spread > 0 ? exp(d->law->spread * rb_normal_quantile(rb_stream_first_uniform(&key))) : 1;
+}
+
+static double correlation(const struct rb_drawn *d, double share)
+{
+    const double rho = rb_quality_correlation(d->law, share);
+    return d->power == 1 ? rho : pow(rho, d->power);
+}
+
 // z belongs to a trial and not to a shape, so that shapes are compared on the same configurations.
 static void draw_first(const struct rb_drawn *d, uint32_t k, int first_trial, const struct rb_shape_bracket *b)
 {
-    const double rho = rb_quality_correlation(d->law, b->rungs[0].share), noise = sqrt(fmax(0, 1 - rho * rho));
+    const double rho = correlation(d, b->rungs[0].share), noise = sqrt(fmax(0, 1 - rho * rho));
     for (int i = 0; i < b->rungs[0].trials; i++) {
         const struct rb_stream_key key = {.seed = d->seed, .purpose = RB_DRAW_QUALITY,
                                           .index = (uint32_t)(first_trial + i), .replicate = k};
@@ -44,9 +58,9 @@ struct step {
     double of_y, of_z, noise;
 };
 
-static struct step step_between(const struct rb_quality_law *law, double share, double later_share)
+static struct step step_between(const struct rb_drawn *d, double share, double later_share)
 {
-    const double rho = rb_quality_correlation(law, share), later = rb_quality_correlation(law, later_share);
+    const double rho = correlation(d, share), later = correlation(d, later_share);
     const double rest = 1 - rho * rho, between = later > 0 ? rho / later : 0;
     if (later >= 1 || rest < 1e-12)
         return (struct step){0, 1, 0};
@@ -115,6 +129,7 @@ double rb_drawn_play(struct rb_drawn *d, uint32_t k, rb_drawn_rung *rung, void *
 {
     double best = -INFINITY;
     int first_trial = 0;
+    d->power = draw_power(d, k);
     for (int b = 0; b < d->shape->n; b++) {
         const struct rb_shape_bracket *bracket = &d->shape->brackets[b];
         const struct rb_shape_rung *r = bracket->rungs;
@@ -123,7 +138,7 @@ double rb_drawn_play(struct rb_drawn *d, uint32_t k, rb_drawn_rung *rung, void *
         if (rung)
             rung(ctx, b, 0, d->trials, r[0].trials);
         for (int i = 1; i < bracket->n; i++) {
-            const struct step step = step_between(d->law, r[i - 1].share, r[i].share);
+            const struct step step = step_between(d, r[i - 1].share, r[i].share);
             select_best(d->trials, r[i - 1].trials, r[i].trials);
             draw_next(d, k, i, &step, r[i].trials);
             if (rung) {

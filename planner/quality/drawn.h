@@ -15,6 +15,7 @@ struct rb_drawn {
     const struct rb_quality_law *law;
     const struct rb_search_shape *shape;
     uint64_t seed;
+    double power; // of correlations in the present draw
     struct rb_drawn_trial *trials; // of the rung
 };
 

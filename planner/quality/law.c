@@ -17,6 +17,7 @@ void rb_quality_law_prior(struct rb_quality_law *out)
         .share = {0.04, 0.12, 0.36, 1},
         .rho = {0.75, 0.85, 0.93, 1},
         .n = 4,
+        .spread = 0.5,
     };
 }
 

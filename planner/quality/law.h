@@ -7,7 +7,8 @@
 // result knows all that an earlier one knew of the end: corr(y(s), y(t)) = rho(s) / rho(t) for s < t.
 //
 // Where nothing is known of the job, rho is a prior: .75, .85, .93 at 4, 12, 36 % of R, from 12 tables of measured and
-// modelled curves (docs/MODEL.md); which metric a score is, is then unknown.
+// modelled curves (docs/MODEL.md). Jobs differ: in each draw rho is taken to the power e^(spread N(0, 1)). Which metric
+// a score is, is then unknown.
 #ifndef RB_PLANNER_QUALITY_LAW_H
 #define RB_PLANNER_QUALITY_LAW_H
 
@@ -19,6 +20,7 @@ struct rb_quality_law {
     const char *source;        // "a prior", "the table lcbench_3945": what every sentence about it names
     double share[RB_QUALITY_SHARES], rho[RB_QUALITY_SHARES]; // ascending; rho never falls; the last is (1, 1)
     int n;
+    double spread;             // of rho between jobs; 0: it is this job's own
     const double *scores;      // at each share, ascending, higher is better: metrics, negated under `minimize`;
     int n_scores;              // [n][n_scores]; NULL: which metric a normal score is, is unknown
     enum rb_goal goal;

@@ -54,8 +54,8 @@
 
     rb_charts.all.best = function (doc, look) {
         var points = doc.best_for.frontier;
-        var series = [line(doc, points, "mean", "expected", look), line(doc, points, "low", "90 % of draws: from", look),
-                      line(doc, points, "high", "to", look), chosen(doc, look)];
+        var series = [line(doc, points, "mean", "expected", look), line(doc, points, "low", "5 % of draws are worse", look),
+                      line(doc, points, "high", "5 % are better", look), chosen(doc, look)];
         var option = rb_charts.frame(look, series, {
             xAxis: rb_charts.doubling_axis("budget", look, {}),
             yAxis: rb_charts.axis(what(doc), figure, look, {nameGap: 50})
