@@ -34,7 +34,8 @@ static void write_answer(const struct rb_best_for_answer *a, struct rb_json *j)
         write_best(&a->best, j);
         rb_json_key(j, "estimate");
         rb_estimate_write(&a->estimate, j);
-    }
+    } else
+        rb_json_put(j, "search: null trials: null expected: null estimate: null");
     rb_json_put(j, "}");
 }
 
