@@ -324,7 +324,10 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct rb_quality_law law;
     if (!find_comparison(args, &comparison, err))
         return false;
-    const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
+    const char *many = comparison                    ? comparison->option
+                       : is_given(args, "what-if")  ? "what-if"
+                       : is_given(args, "best-for") ? "best-for"
+                                                    : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
         !rb_sampler_check(&in->job, err) || !rb_plan_open_law(args, &in->job, &in->arena, &law, err) ||
         !rb_args_find_inputs(args, in, err))
