@@ -11,8 +11,8 @@
 #define CHOOSE_UNTIL 0.55 // of it; then with other limits, ...
 #define STEPS_UNTIL  0.7
 #define POINTS_UNTIL 0.85 // ... the frontier, and the plan that is reported
-#define FEWER        32   // trials are cut by one 32nd while the reported plan does not keep what its probe kept
-#define MOST_CUTS    16
+#define FEWER        32   // trials are cut, first by one 32nd, while the reported plan does not keep what its probe kept
+#define MOST_CUTS    6    // each twice as large as the one before
 
 struct asking {
     const struct rb_plan_request *req; // as asked
@@ -96,6 +96,7 @@ static bool ask(struct asking *a, int64_t budget_uusd, int64_t deadline_us, cons
         return false;
     a->cut |= choices->cut;
     *out = (struct rb_best_for_answer){.budget_uusd = budget_uusd, .deadline_us = deadline_us};
+    out->asked = choices->chosen >= 0 || !choices->cut;
     if (choices->chosen < 0)
         return true;
     const struct rb_choice_row *row = &choices->rows[choices->chosen];
@@ -147,15 +148,15 @@ static bool ask_steps(struct asking *a, struct rb_best_for *out, struct rb_err *
     const struct rb_best_for_answer *now = &out->chosen;
     struct rb_search_choices ignored;
     a->until = STEPS_UNTIL;
+    if (is_over(a))
+        return true;
     if (!ask(a, req->budget_uusd + step_uusd(req->budget_uusd), req->deadline_us, &out->choices, &ignored,
              &out->more_money, err))
         return false;
     no_worse_than(&out->more_money, now);
-    out->has_less_time = req->deadline_us >= 0;
-    if (out->has_less_time && !ask(a, req->budget_uusd, req->deadline_us - step_us(req->deadline_us), &out->choices,
-                                   &ignored, &out->less_time, err))
-        return false;
-    return true;
+    return req->deadline_us < 0 || is_over(a) ||
+           ask(a, req->budget_uusd, req->deadline_us - step_us(req->deadline_us), &out->choices, &ignored,
+               &out->less_time, err);
 }
 
 // ---- the frontier
@@ -169,6 +170,8 @@ static bool ask_frontier(struct asking *a, struct rb_best_for *out, struct rb_er
         const int64_t budget_uusd = llround((double)a->req->budget_uusd * exp2(0.5 * i - 3)); // an eighth to twice
         if (i == 6)
             *point = out->chosen;
+        else if (is_over(a))
+            continue;
         else if (!ask(a, budget_uusd, a->req->deadline_us, &out->choices, &ignored, point, err))
             return false;
         if (out->n_frontier > 0)
@@ -210,14 +213,22 @@ static bool plan_chosen(struct asking *a, struct rb_best_for *out, struct rb_err
             return false;
         if (kept || choice->num_trials <= 1)
             break;
-        choice->num_trials -= choice->num_trials < FEWER ? 1 : choice->num_trials / FEWER;
+        const int cut = choice->num_trials * (1 << i) / FEWER;
+        choice->num_trials -= cut < 1 ? 1 : cut < choice->num_trials ? cut : choice->num_trials - 1;
     }
     if (!kept)
         return rb_err_set(err, RB_E_NO_PLAN,
                           "no search keeps the constraints surely enough; give more --samples, or more money");
     out->chosen.estimate = out->plan.estimate;
     out->chosen.trials = rb_job_trials(out->job);
-    return rb_job_expect(out->job, a->law, RB_BEST_DRAWS, &out->chosen.best, err);
+    return true;
+}
+
+// Choosing took fewer draws than a reported figure should rest on.
+static bool expect_well(const struct asking *a, struct rb_best_for_answer *io, struct rb_err *err)
+{
+    const struct rb_job job = rb_job_with_choice(a->req->job, &io->choice);
+    return !io->feasible || rb_job_expect(&job, a->law, RB_BEST_DRAWS, &io->best, err);
 }
 
 static bool not_affordable(const struct rb_plan_request *req, const struct asking *a, struct rb_err *err)
@@ -242,7 +253,9 @@ static bool find(struct asking *a, bool frontier, struct rb_best_for *out, struc
         return false;
     if (!out->chosen.feasible)
         return not_affordable(req, a, err);
-    if (!ask_steps(a, out, err) || (frontier && !ask_frontier(a, out, err)) || !plan_chosen(a, out, err))
+    if (!ask_steps(a, out, err) || (frontier && !ask_frontier(a, out, err)) || !plan_chosen(a, out, err) ||
+        !expect_well(a, &out->chosen, err) || !expect_well(a, &out->more_money, err) ||
+        !expect_well(a, &out->less_time, err))
         return false;
     for (int i = 0; i < out->n_frontier; i++)
         if (out->frontier[i].budget_uusd == out->chosen.budget_uusd)

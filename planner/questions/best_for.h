@@ -14,6 +14,7 @@
 
 // The best search under these limits. Not feasible: no search is affordable.
 struct rb_best_for_answer {
+    bool asked;                       // else the time limit ended before, or there is no deadline
     int64_t budget_uusd, deadline_us; // -1: none
     bool feasible;
     struct rb_search_choice choice;
@@ -33,8 +34,7 @@ struct rb_best_for {
     struct rb_plan_result result;
     struct rb_best_for_answer more_money; // a step more: the largest of 1, 2, 5 times a power of ten dollars that is at
                                           // most a fifth of the budget
-    struct rb_best_for_answer less_time;  // a step less, at most a third of the deadline; exists: has_less_time
-    bool has_less_time;
+    struct rb_best_for_answer less_time;  // a step less, at most a third of the deadline
     bool has_target;                  // the job has one, and the law knows metrics:
     struct rb_to_target to_target;
     struct rb_best_for_answer frontier[RB_BEST_FOR_POINTS]; // by budget; only where it was asked for, [n_frontier]

@@ -27,6 +27,10 @@ static void write_choice(const struct rb_search_choice *c, struct rb_json *j)
 
 static void write_answer(const struct rb_best_for_answer *a, struct rb_json *j)
 {
+    if (!a->asked) {
+        rb_json_null(j);
+        return;
+    }
     rb_json_put(j, "{budget_uusd: %jd deadline_us: %jd|null feasible: %i", a->budget_uusd, a->deadline_us, a->feasible);
     if (a->feasible) {
         write_choice(&a->choice, j);
@@ -89,10 +93,7 @@ void rb_best_for_write(const struct rb_best_for *b, struct rb_json *j)
     rb_json_key(j, "more_money");
     write_answer(&b->more_money, j);
     rb_json_key(j, "less_time");
-    if (b->has_less_time)
-        write_answer(&b->less_time, j);
-    else
-        rb_json_null(j);
+    write_answer(&b->less_time, j);
     write_target(b, j);
     rb_json_karray(j, "frontier");
     for (int i = 0; i < b->n_frontier; i++)

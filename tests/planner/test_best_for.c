@@ -199,7 +199,7 @@ static void the_plan_keeps_the_budget(void **state)
     assert_int_equal(b.job->scheduler.num_trials, b.chosen.trials);
     assert_int_equal(b.more_money.budget_uusd, 9000000); // 1: the largest of 1, 2, 5 ... up to a fifth
     assert_true(b.more_money.best.z.mean >= b.chosen.best.z.mean - 0.02);
-    assert_true(b.has_less_time && b.less_time.deadline_us == 60 * 60 * RB_US_PER_S);
+    assert_true(b.less_time.asked && b.less_time.deadline_us == 60 * 60 * RB_US_PER_S);
     for (int i = 1; i < b.n_frontier; i++) {
         assert_true(b.frontier[i].budget_uusd > b.frontier[i - 1].budget_uusd);
         assert_true(b.frontier[i].best.z.mean >= b.frontier[i - 1].best.z.mean - 0.02);

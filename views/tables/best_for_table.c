@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SAME_SCORE 0.005 // 10,000 draws tell no less apart
+
 // A share close to 1 with as many digits as tell it from 1.
 static const char *percent(double p, char out[static 32])
 {
@@ -120,7 +122,7 @@ static void write_answer(const struct rb_best_for *b, const struct rb_best_for_a
         rb_buf_puts(out, "no search is affordable");
         return;
     }
-    if (a->best.z.mean <= b->chosen.best.z.mean && a->budget_uusd > b->chosen.budget_uusd) {
+    if (a->budget_uusd > b->chosen.budget_uusd && a->best.z.mean <= b->chosen.best.z.mean + SAME_SCORE) {
         rb_buf_puts(out, "nothing better");
         return;
     }
@@ -131,10 +133,12 @@ static void write_answer(const struct rb_best_for *b, const struct rb_best_for_a
 static void write_steps(const struct rb_best_for *b, struct rb_buf *out)
 {
     char text[32];
-    rb_buf_printf(out, "%s more: ", rb_format_money(b->more_money.budget_uusd - b->chosen.budget_uusd, text));
-    write_answer(b, &b->more_money, out);
-    rb_buf_puts(out, "\n");
-    if (!b->has_less_time)
+    if (b->more_money.asked) {
+        rb_buf_printf(out, "%s more: ", rb_format_money(b->more_money.budget_uusd - b->chosen.budget_uusd, text));
+        write_answer(b, &b->more_money, out);
+        rb_buf_puts(out, "\n");
+    }
+    if (!b->less_time.asked)
         return;
     rb_plan_step_write(b->chosen.deadline_us - b->less_time.deadline_us, out);
     rb_buf_puts(out, " less: ");
