@@ -288,9 +288,10 @@ bool rb_choose_search(const struct rb_job *job, const struct rb_quality_law *law
         list_near(c, before);
     else
         list_all(c);
-    for (int i = 0; i < c->n && (i == 0 || !is_over(c)); i++)
-        if (!try_shape(c, i, err))
+    int n_tried = 0;
+    for (; n_tried < c->n && (n_tried == 0 || !is_over(c)); n_tried++)
+        if (!try_shape(c, n_tried, err))
             return false;
-    *out = (struct rb_search_choices){c->rows, c->n, c->chosen, c->n_asked, c->cut};
+    *out = (struct rb_search_choices){c->rows, n_tried, c->chosen, c->n_asked, c->cut};
     return true;
 }

@@ -8,9 +8,9 @@
 
 #define PROBE_RUNS   256  // of an asynchronous plan: each run of the engine is slow
 #define PROBE_PART   0.05 // of a time limit, for one probe at most
-#define CHOOSE_UNTIL 0.55 // of it; then with other limits, ...
-#define STEPS_UNTIL  0.7
-#define POINTS_UNTIL 0.85 // ... the frontier, and the plan that is reported
+#define CHOOSE_UNTIL 0.45 // of it; then with other limits, ...
+#define STEPS_UNTIL  0.55
+#define POINTS_UNTIL 0.65 // ... the frontier, and the plan that is reported
 #define FEWER        32   // trials are cut, first by one 32nd, while the reported plan does not keep what its probe kept
 #define MOST_CUTS    6    // each twice as large as the one before
 
@@ -183,14 +183,18 @@ static bool ask_frontier(struct asking *a, struct rb_best_for *out, struct rb_er
 
 // ---- the plan that is reported
 
+// Of the time that is left it takes half: another one may be needed.
 static bool plan_with(struct asking *a, const struct rb_search_choice *choice, struct rb_best_for *out, bool *out_kept,
                       struct rb_err *err)
 {
     struct rb_plan_request req = *a->req;
+    struct rb_time_share share;
     struct rb_job *job = rb_arena_alloc(a->arena, sizeof *job);
     struct rb_err why = {0};
     *job = rb_job_with_choice(a->req->job, choice);
     req.job = job;
+    if (a->req->time_used)
+        rb_time_share_begin(&share, a->req, (1 + a->req->time_used(a->req->out_of_time_ctx)) / 2, &req);
     a->n_plans++;
     *out_kept = rb_make_plan(&req, a->planner, a->arena, &out->plan, &out->result, &why);
     out->job = job;
@@ -224,11 +228,33 @@ static bool plan_chosen(struct asking *a, struct rb_best_for *out, struct rb_err
     return true;
 }
 
-// Choosing took fewer draws than a reported figure should rest on.
-static bool expect_well(const struct asking *a, struct rb_best_for_answer *io, struct rb_err *err)
+// Choosing took fewer draws than a reported figure should rest on. kept: the share of its trials with which the chosen
+// search kept what its probe kept; the others would lose as many.
+static bool expect_well(const struct asking *a, double kept, struct rb_best_for_answer *io, struct rb_err *err)
 {
+    if (!io->feasible)
+        return true;
+    if (kept < 1)
+        io->choice.num_trials = (int)fmax(1, kept * io->choice.num_trials);
     const struct rb_job job = rb_job_with_choice(a->req->job, &io->choice);
-    return !io->feasible || rb_job_expect(&job, a->law, RB_BEST_DRAWS, &io->best, err);
+    io->trials = rb_job_trials(&job);
+    return rb_job_expect(&job, a->law, RB_BEST_DRAWS, &io->best, err);
+}
+
+static bool expect_all(const struct asking *a, int probed_trials, struct rb_best_for *io, struct rb_err *err)
+{
+    const double kept = probed_trials > 0 ? (double)io->chosen.choice.num_trials / probed_trials : 1;
+    if (!expect_well(a, 1, &io->chosen, err) || !expect_well(a, kept, &io->more_money, err) ||
+        !expect_well(a, kept, &io->less_time, err))
+        return false;
+    for (int i = 0; i < io->n_frontier; i++) {
+        const bool is_chosen = io->frontier[i].budget_uusd == io->chosen.budget_uusd;
+        if (is_chosen)
+            io->frontier[i] = io->chosen;
+        else if (!expect_well(a, kept, &io->frontier[i], err))
+            return false;
+    }
+    return true;
 }
 
 static bool not_affordable(const struct rb_plan_request *req, const struct asking *a, struct rb_err *err)
@@ -253,13 +279,10 @@ static bool find(struct asking *a, bool frontier, struct rb_best_for *out, struc
         return false;
     if (!out->chosen.feasible)
         return not_affordable(req, a, err);
+    const int probed_trials = out->chosen.choice.num_trials;
     if (!ask_steps(a, out, err) || (frontier && !ask_frontier(a, out, err)) || !plan_chosen(a, out, err) ||
-        !expect_well(a, &out->chosen, err) || !expect_well(a, &out->more_money, err) ||
-        !expect_well(a, &out->less_time, err))
+        !expect_all(a, probed_trials, out, err))
         return false;
-    for (int i = 0; i < out->n_frontier; i++)
-        if (out->frontier[i].budget_uusd == out->chosen.budget_uusd)
-            out->frontier[i] = out->chosen; // as it is reported
     out->gain = rb_sampler_gain(req->job->scheduler.sampler.type, out->chosen.trials, &out->gain_source);
     out->has_target = req->job->has_target && a->law->scores;
     return !out->has_target || rb_target_expect(a->law, &out->plan, RB_BEST_DRAWS, &out->to_target, err);
