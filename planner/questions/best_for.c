@@ -153,7 +153,10 @@ static bool ask_steps(struct asking *a, struct rb_best_for *out, struct rb_err *
     if (!ask(a, req->budget_uusd + step_uusd(req->budget_uusd), req->deadline_us, &out->choices, &ignored,
              &out->more_money, err))
         return false;
-    no_worse_than(&out->more_money, now);
+    if (ignored.cut && out->more_money.best.z.mean <= now->best.z.mean)
+        out->more_money.asked = out->more_money.feasible = false; // what it would find was not reached
+    else
+        no_worse_than(&out->more_money, now);
     return req->deadline_us < 0 || is_over(a) ||
            ask(a, req->budget_uusd, req->deadline_us - step_us(req->deadline_us), &out->choices, &ignored,
                &out->less_time, err);
