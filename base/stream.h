@@ -31,6 +31,7 @@ enum rb_purpose {
     RB_DRAW_INIT_ERROR = 20,
     RB_DRAW_SUGGESTION = 21, // samplers/draws.h: index = trial, stage = what for
     RB_DRAW_PARENT = 22, // which trial a clone copies (engine/tuners/pbt.c): index = the clone
+    RB_DRAW_QUALITY = 23,    // scores of imagined configurations: index = trial, stage = rung of its bracket
 };
 
 struct rb_stream_key {

@@ -35,7 +35,7 @@ struct round {
     } waiting[4096];
     int n_waiting, at_waiting;
     struct worker workers[MAX_WORKERS];
-    double now, spent, best, mean_unit_s;
+    double now, spent, best, best_final, mean_unit_s;
     struct outcome *out;
 };
 
@@ -95,6 +95,11 @@ static void set_job(struct round *r, uint64_t seed)
                       .unit = "unit",
                       .brackets = 1},
     };
+    if (r->game->eta > 0) {
+        r->job.scheduler.eta = r->game->eta;
+        r->job.scheduler.min_resource = r->game->min_resource;
+        r->job.scheduler.max_resource = r->table->max_resource;
+    }
     if (strcmp(r->game->scheduler, "hyperband") == 0)
         for (int64_t k = r->job.scheduler.min_resource; k < top; k *= 3)
             r->job.scheduler.brackets++;
@@ -104,7 +109,7 @@ static void set_job(struct round *r, uint64_t seed)
 
 static double budget_of(const struct round *r)
 {
-    return r->game->budgets[N_BUDGETS - 1];
+    return r->game->once ? INFINITY : r->game->budgets[N_BUDGETS - 1];
 }
 
 static void suggest(struct round *r, int trial, int64_t resource)
@@ -151,7 +156,7 @@ static bool next_trial(struct round *r, struct worker *w)
         case RB_TUNER_WAIT:
             return false;
         case RB_TUNER_DONE:
-            if (!new_tuner(r, NULL))
+            if (r->game->once || !new_tuner(r, NULL))
                 return false;
             continue;
         case RB_TUNER_GROUP:
@@ -196,6 +201,10 @@ static void finish(struct round *r, struct worker *w)
         r->out->steps = rb_grow(r->out->steps, r->out->n_steps, sizeof *r->out->steps);
         r->out->steps[r->out->n_steps++] = (struct step){r->spent, regret(r)};
     }
+    if (w->end == r->table->max_resource && score > r->best_final) {
+        r->best_final = score;
+        r->out->best_row = row;
+    }
     const int64_t resource = w->end == r->table->max_resource ? r->job.scheduler.max_resource : w->end;
     rb_search_reported(r->search, w->trial, resource, score,
                        r->table->unit_s ? r->table->unit_s[row] : NAN);
@@ -229,8 +238,9 @@ static void run(struct round *r)
         finish(r, w);
     }
     for (int b = 0; b < N_BUDGETS; b++)
-        if (r->spent <= r->game->budgets[b])
+        if (r->spent <= r->game->budgets[b] || r->game->once)
             r->out->regret[b] = regret(r);
+    r->out->units = r->spent;
 }
 
 static void leave(const struct round *r)
@@ -269,7 +279,7 @@ static double mean_seconds(const struct rb_blackbox *t)
 bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, struct outcome *out, struct rb_err *err)
 {
     struct round *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct round){.game = g, .table = t, .tuner = rb_tuner_find(g->scheduler), .best = -INFINITY, .out = out};
+    *r = (struct round){.game = g, .table = t, .tuner = rb_tuner_find(g->scheduler), .best = -INFINITY, .best_final = -INFINITY, .out = out};
     assert(r->tuner && g->workers <= MAX_WORKERS);
     r->mean_unit_s = mean_seconds(t);
     set_job(r, seed);
@@ -278,7 +288,7 @@ bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, stru
     r->row_of = rb_xcalloc((size_t)t->n_rows, sizeof *r->row_of);
     for (int i = 0; i < t->n_rows; i++)
         r->row_of[i] = -1;
-    *out = (struct outcome){.suggest_s = rb_xcalloc((size_t)t->n_rows, sizeof *out->suggest_s)};
+    *out = (struct outcome){.best_row = -1, .suggest_s = rb_xcalloc((size_t)t->n_rows, sizeof *out->suggest_s)};
     if (g->taken)
         memcpy(r->used, g->taken, (size_t)t->n_rows * sizeof *r->used);
     const bool ok = rb_search_create(&r->job, &r->search, err) && new_tuner(r, err);

@@ -11,7 +11,10 @@ struct game {
     const char *scheduler;        // a tuner's name
     struct rb_sampler_spec sampler;
     int workers;
-    int num_trials;               // of sha
+    int num_trials;               // of sha and asha
+    int eta;                      // 0: 3, from the table's lowest level, to a top that is one more step of it
+    int64_t min_resource;         // with eta
+    bool once;                    // the scheduler is not begun again when it is done; budgets are then unlimited
     int ahead;                    // a configuration is proposed this many trials before its own starts
     bool in_seconds;              // budgets are seconds, in units of the table's mean seconds a unit
     double budgets[N_BUDGETS];    // ascending
@@ -25,6 +28,8 @@ struct step {
 
 struct outcome {
     double regret[N_BUDGETS];     // (best reported - best) / (median final - best), at most 1
+    int best_row;                 // of those trained to R, -1: none
+    double units;                 // spent
     double *suggest_s;            // processor time of each suggestion, [n_suggest], malloc'd
     int n_suggest;
     struct step *steps;           // [n_steps], malloc'd

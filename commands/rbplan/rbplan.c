@@ -28,6 +28,10 @@ static const struct rb_option plan_options[] = {
     {"confidence", 0, RB_OPT_STRING, false, "P",
      "probability with which both must be kept (default: the job's); mean: keep the deadline on average", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job, e.g. --set scheduler.eta=4", 0, 0},
+    {"best-for", 0, RB_OPT_STRING, false, "USD",
+     "choose the search (eta, min_resource, trials) that finds the best model for that much, by the deadline", 0, 0},
+    {"blackbox", 0, RB_OPT_STRING, false, "FILE",
+     "a table of configurations like these, FAMILY_TASK.csv[.gz]: how good they get, and what early results say", 0, 0},
     {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), mean, greedy, static or naive", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
@@ -36,7 +40,7 @@ static const struct rb_option plan_options[] = {
     {"html", 0, RB_OPT_STRING, false, "FILE",
      "write the plan as a page for a browser: its times, its risks, other deadlines, what if", 0, 0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "draw the plan's stages in time", 0, 0},
-    {"pareto", 0, RB_OPT_STRING, false, "FILE", "write (.json) or draw (.svg) cost against deadline for every planner",
+    {"pareto", 0, RB_OPT_STRING, false, "FILE", "write (.json) or draw (.svg) cost against deadline for every planner; with --best-for, what other budgets find",
      0, 0},
     {"marginal", 0, RB_OPT_FLAG, false, NULL, "show what a little more time would save (on a terminal always)", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
@@ -244,7 +248,8 @@ static bool find_comparison(const struct rb_args *args, const struct comparison 
     *out = NULL;
     for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
         const bool on_the_page = comparisons[i].run == rb_plan_what_if && is_given(args, "html");
-        if (!is_given(args, comparisons[i].option) || on_the_page)
+        const bool of_budgets = comparisons[i].run == rb_plan_pareto && is_given(args, "best-for");
+        if (!is_given(args, comparisons[i].option) || on_the_page || of_budgets)
             continue;
         if (*out)
             return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--%s and --%s answer different questions: run rbplan twice",
@@ -269,14 +274,31 @@ static bool check_alone(const struct rb_args *args, const char *option, bool exp
     return true;
 }
 
+static bool check_best_for(const struct rb_args *args, const struct comparison *comparison, struct rb_err *err)
+{
+    const char *money = rb_args_string(args, "best-for", NULL);
+    int64_t uusd;
+    if (!money)
+        return true;
+    if (!rb_parse_money(money, &uusd, err))
+        return rb_err_prefix(err, "--best-for");
+    if (uusd == 0)
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--best-for: expected dollars above 0, such as 50");
+    if (comparison)
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--best-for and --%s answer different questions: run rbplan twice",
+                          comparison->option);
+    return !is_given(args, "budget") ||
+           rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--best-for is the budget: leave --budget out");
+}
+
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
     const struct comparison *comparison;
     if (is_given(args, "time-limit") && rb_args_duration_us(args, "time-limit", 0) == 0)
         return rb_err_set(err, RB_E_OPTION_VALUE, "--time-limit: expected a duration above 0, such as 10s");
-    if (!find_comparison(args, &comparison, err))
+    if (!find_comparison(args, &comparison, err) || !check_best_for(args, comparison, err))
         return false;
-    if (is_given(args, "pareto") && is_given(args, "planner"))
+    if (is_given(args, "pareto") && !is_given(args, "best-for") && is_given(args, "planner"))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--pareto shows every planner: leave --planner out");
     return rb_plan_check_pictures(args, err) &&
            (!comparison || check_alone(args, comparison->option, comparison->explains, err));
@@ -307,11 +329,16 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct rb_time_limit limit;
     struct rb_plan plan;
     struct rb_plan_result result;
+    struct rb_quality_law law;
     if (!find_comparison(args, &comparison, err))
         return false;
-    const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
+    const char *many = comparison                    ? comparison->option
+                       : is_given(args, "what-if")  ? "what-if"
+                       : is_given(args, "best-for") ? "best-for"
+                                                    : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
-        !check_options_of_parts(&in->job, err) || !rb_args_find_inputs(args, in, err))
+        !check_options_of_parts(&in->job, err) || !rb_plan_open_law(args, &in->job, &in->arena, &law, err) ||
+        !rb_args_find_inputs(args, in, err))
         return false;
     rb_plan_inputs_warn_stale(in, rb_digest_sha256);
     struct rb_plan_request req = request(args, in, &limit);
@@ -321,6 +348,8 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         waiting = rb_waiting_line_begin("planning", "Ctrl-C ends it, --time-limit 10s bounds it");
     if (comparison)
         return compare(comparison, args, &req, err);
+    if (is_given(args, "best-for"))
+        return rb_plan_best_for(args, &req, &law, in, err);
     RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with the plans beside it on the page
     rb_sharing_begin(&sharing, &req);
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
@@ -334,7 +363,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         rb_info("what a little more time would save is unknown: that needs a deadline, objective min_cost, planner "
                 "optimal and plans that are proved; rbplan --pareto shows cost against deadline nevertheless");
     rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
-    return rb_plan_draw(args, &req, &plan, &result, err) && rb_plan_report(args, &plan, &result.marginal, err);
+    return rb_plan_draw(args, &req, &plan, &result, NULL, err) && rb_plan_report(args, &plan, &result.marginal, &law, err);
 }
 
 static bool run(const struct rb_args *args, struct rb_err *err)
@@ -342,7 +371,12 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (!check_options(args, err))
         return false;
     RB_AUTO(rb_plan_inputs_finish) struct rb_plan_inputs in = {0};
-    if (!rb_args_job(args, NULL, &in, err))
+    char money[64], *budget = money;
+    const char *best_for = rb_args_string(args, "best-for", NULL);
+    const struct rb_job_overrides besides = {.last = (const char *const *)&budget, .n_last = best_for != NULL};
+    if (best_for)
+        snprintf(money, sizeof money, "--budget=%s", best_for + (best_for[0] == '$'));
+    if (!rb_args_job(args, &besides, &in, err))
         return false;
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);
@@ -358,6 +392,7 @@ static const struct rb_command plan_command = {
     .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
     .examples = "  rbplan --deadline 2h job.yaml\n"
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
+                "  rbplan --best-for 50 --deadline 3h job.yaml\n"
                 "  rbplan --planner greedy --explain job.yaml\n"
                 "  rbplan --html plan.html job.yaml\n"
                 "  rbplan --pareto frontier.json job.yaml\n"

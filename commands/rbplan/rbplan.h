@@ -4,6 +4,8 @@
 
 #include "commands/rbplan/rbplan_inputs.h"
 #include "engine/plan/plan.h"
+#include "planner/quality/best.h"
+#include "planner/quality/target.h"
 #include "planner/search/planner.h"
 #include "views/tables/text_table.h"
 
@@ -14,20 +16,32 @@ void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *o
 // Checks the age of the plan's prices: with --max-price-age, one that is older or of unknown age is an error (exit 7);
 // otherwise it is a warning on stderr.
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
-// Saves where --output says, and prints: the table, or the plan with --json.
+// Saves where --output says, and prints: the table, with what metric.target is expected to cost, or the plan with
+// --json.
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, const struct rb_marginal *marginal,
-                    struct rb_err *err);
+                    const struct rb_quality_law *law, struct rb_err *err);
+bool rb_plan_save(const struct rb_plan *plan, const char *path, struct rb_err *err);
 
 // --html FILE, --gantt FILE.svg: writes the plan as a page, with the effect of other deadlines and changes (planned as
 // `req`, each with its time limit), and as a picture. Without either: nothing. The check tests the names of these
 // files, and of --pareto's, before any planning.
 bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err);
+// best: on the page as well; NULL: none.
+struct rb_best_for;
 bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
-                  const struct rb_plan_result *result, struct rb_err *err);
+                  const struct rb_plan_result *result, const struct rb_best_for *best, struct rb_err *err);
 
 // Simulates a plan `n` times, on replicates that the estimate did not use, some of them through the engine as well.
 // Appends the distance of the estimate from these runs in standard errors.
 bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struct rb_err *err);
+
+// --best-for USD: the search that finds the best model for that, and its plan; with --pareto FILE what other budgets
+// find. in: of the request.
+bool rb_plan_best_for(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_quality_law *law,
+                      struct rb_plan_inputs *in, struct rb_err *err);
+// --blackbox TABLE: the law of quality of its configurations; without it the prior.
+bool rb_plan_open_law(const struct rb_args *args, const struct rb_job *job, struct rb_arena *arena,
+                      struct rb_quality_law *out, struct rb_err *err);
 
 // --pareto FILE.json, FILE.svg: saves or draws the frontier there and prints it as a table, or as JSON with --json.
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);

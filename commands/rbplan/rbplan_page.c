@@ -39,11 +39,11 @@ static bool plan_beside(const struct rb_args *args, const struct rb_plan_request
 }
 
 bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
-                  const struct rb_plan_result *result, struct rb_err *err)
+                  const struct rb_plan_result *result, const struct rb_best_for *best, struct rb_err *err)
 {
     const char *gantt = rb_args_string(args, "gantt", NULL), *html = rb_args_string(args, "html", NULL);
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_plan_document x = {.plan = plan, .written_at_us = rb_clock_unix_us()};
+    struct rb_plan_document x = {.plan = plan, .best_for = best, .written_at_us = rb_clock_unix_us()};
     if (!gantt && !html)
         return true;
     if (!rb_plan_document_simulate(&x, req->threads, html, err) ||

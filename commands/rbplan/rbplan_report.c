@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/errors/log.h"
 #include "providers/wire/digest.h"
+#include "views/tables/best_for_table.h"
 #include "views/tables/plan_table.h"
 
 #include <limits.h>
@@ -47,7 +48,7 @@ static void write_json(const struct rb_plan *plan, bool pretty, struct rb_buf *o
     rb_buf_putc(out, '\n');
 }
 
-static bool save(const struct rb_plan *plan, const char *path, struct rb_err *err)
+bool rb_plan_save(const struct rb_plan *plan, const char *path, struct rb_err *err)
 {
     struct rb_buf text = RB_BUF_INIT;
     write_json(plan, true, &text);
@@ -64,7 +65,23 @@ static void next_step(const char *output, struct rb_buf *out)
         rb_buf_puts(out, "\nto keep it, add: -o plan.json; then carry it out with: rbrun plan.json\n");
 }
 
-static bool write_table(const struct rb_plan *plan, const struct rb_marginal *m, struct rb_buf *out, struct rb_err *err)
+// What reaching metric.target costs, where the job has one.
+static bool write_target(const struct rb_plan *plan, const struct rb_quality_law *law, struct rb_buf *out,
+                         struct rb_err *err)
+{
+    struct rb_to_target t;
+    if (!plan->job->has_target)
+        return true;
+    if (law->scores && !rb_target_expect(law, plan, RB_BEST_DRAWS, &t, err))
+        return false;
+    rb_buf_puts(out, "target: ");
+    rb_to_target_write(plan->job, law, &t, out);
+    rb_buf_putc(out, '\n');
+    return true;
+}
+
+static bool write_table(const struct rb_plan *plan, const struct rb_marginal *m, const struct rb_quality_law *law,
+                        struct rb_buf *out, struct rb_err *err)
 {
     struct rb_measuring measuring;
     const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
@@ -73,25 +90,25 @@ static bool write_table(const struct rb_plan *plan, const struct rb_marginal *m,
         return false;
     rb_plan_table_write(plan, m->exists ? &slack : NULL, &style, out);
     rb_plan_guess_write(plan, &measuring, out);
-    return true;
+    return write_target(plan, law, out, err);
 }
 
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, const struct rb_marginal *marginal,
-                    struct rb_err *err)
+                    const struct rb_quality_law *law, struct rb_err *err)
 {
     const char *output = rb_args_string(args, "output", NULL);
     int n_verify = (int)rb_args_int(args, "verify", 0);
     struct rb_buf out = RB_BUF_INIT, verified = RB_BUF_INIT;
     if (n_verify > 0 && !rb_plan_verify(plan, n_verify, &verified, err))
         return false;
-    bool ok = !output || save(plan, output, err);
+    bool ok = !output || rb_plan_save(plan, output, err);
     if (rb_args_flag(args, "json") || (output && strcmp(output, "-") == 0)) {
         rb_plan_wipe_line();
         rb_info("%s", rb_buf_str(&verified));
         if (!output || strcmp(output, "-") != 0)
             write_json(plan, false, &out);
     } else {
-        ok = write_table(plan, marginal, &out, err) && ok;
+        ok = write_table(plan, marginal, law, &out, err) && ok;
         rb_buf_puts(&out, rb_buf_str(&verified));
         next_step(output, &out);
     }

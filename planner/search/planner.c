@@ -37,8 +37,8 @@ bool rb_planner_check(const struct rb_job *job, const char *planner, const char 
                           job->policy);
     if (job->on_average && (other || many))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
-                          "--confidence mean has a planner of its own, which plans once: leave out --planner, --pareto "
-                          "and --what-if, or give a probability: --confidence 0.95");
+                          "--confidence mean has a planner of its own, which plans once: leave out --planner, --pareto, "
+                          "--what-if and --best-for, or give a probability: --confidence 0.95");
     if (is_static && (other || pareto))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                           "policy: %s keeps the nodes of the first stage throughout, so only static plans are what "

@@ -27,6 +27,10 @@ from mock_cloud import MockCloud  # noqa: E402
 
 EXAMPLES = ("bert", "resnet50-cifar10", "resnet50-imagenet")
 
+# What its table says of a search, a job must say itself to be planned.
+TOY = ("--set 'metric={name: score, goal: maximize, target: 0.8}' --set 'parameters={lr: {min: 0.1, max: 0.9}}' --set run=train"
+       " --set 'scheduler={type: sha, num_trials: 4, min_resource: 1, max_resource: 9, eta: 3}'")
+
 JOB = """name: tiny
 metric: {name: loss, goal: minimize}
 parameters: {lr: {min: 0.1, max: 0.9}, opt: {values: [sgd, adam]}}
@@ -103,6 +107,12 @@ def planned(p):
     yield "pareto", "stdout", p.json("rbplan %s --deadline 10m --pareto pareto.json --json" % bert)
     p.run("rbplan %s --html page.html" % bert)
     yield "plan-page", "page.html", page_document(p, "page.html")
+    best = "rbplan %s --best-for 4 --deadline 3h" % bert
+    yield "best-for", "the prior", p.json(best + " --json")
+    p.run("rbplan $ROOT/examples/search-table/job.yaml --prices $ROOT/examples/prices/aws-us-east-1.csv --best-for 0.3 --deadline 30m"
+          " --blackbox $ROOT/examples/search-table/toy_hills.csv %s --pareto best.json --html best.html" % TOY)
+    yield "best-for", "a table, with a frontier and a target", p.file("best.json")
+    yield "plan-page", "of a search for a budget", page_document(p, "best.html")
     p.run("rbplan %s --set policy=static --what-if deadline=10m --html static.html" % bert)
     yield "plan-page", "no frontier, an infeasible scenario", page_document(p, "static.html")
     scenarios = "--what-if price=-20% --what-if training=-5%,provisioning=+50% --what-if price.g4dn.xlarge=+5%,spot=allow --what-if deadline=10m"

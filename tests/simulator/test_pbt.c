@@ -76,12 +76,12 @@ static double curve(void *ctx, uint32_t replicate, int trial, int64_t resource)
     return 1.2 - (now[0] * now[0] + now[1] * now[1]);
 }
 
-static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event)
+static void saw(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
 {
     struct toy *t = ctx;
     t->engine = e;
     if (t->follower)
-        rb_follower_suggester(t->follower)->saw(rb_follower_suggester(t->follower)->ctx, e, event);
+        rb_follower_suggester(t->follower)->saw(rb_follower_suggester(t->follower)->ctx, e, event, actions);
 }
 
 // The member whose place the clone takes: with two members, the one that it does not copy.

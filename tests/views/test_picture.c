@@ -50,6 +50,25 @@ static void a_frontier_marks_the_plan_and_what_time_is_worth(void **state)
     rb_buf_finish(&out);
 }
 
+#define EXPECTED(mean)                                                                                                 \
+    "\"expected\":{\"better_than\":{\"mean\":" mean ",\"low\":0.8,\"high\":0.99},\"metric\":{\"mean\":null}}"
+
+static void what_budgets_find_is_drawn_with_its_band(void **state)
+{
+    static const char document[] =
+        "{\"best_for\":{\"metric\":\"f1\",\"law\":{\"metric_known\":false},\"chosen\":{\"budget_uusd\":4000000," EXPECTED(
+            "0.95") "},\"frontier\":[{\"budget_uusd\":2000000,\"trials\":9," EXPECTED("0.9") "},{\"budget_uusd\":4000000,\"trials\":20," EXPECTED("0.95") "}]}}";
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    (void)state;
+    assert_true(rb_picture_write("best", document, &out, &err));
+    assert_non_null(strstr(rb_buf_str(&out), "% of random configurations that it beats"));
+    assert_non_null(strstr(rb_buf_str(&out), "5 % of draws are worse"));
+    assert_non_null(strstr(rb_buf_str(&out), "this plan"));
+    assert_non_null(strstr(rb_buf_str(&out), ">$4<"));
+    rb_buf_finish(&out);
+}
+
 static void what_cannot_be_drawn_is_an_error(void **state)
 {
     (void)state;
@@ -68,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frontier_is_drawn_with_its_planners),
         cmocka_unit_test(a_frontier_marks_the_plan_and_what_time_is_worth),
+        cmocka_unit_test(what_budgets_find_is_drawn_with_its_band),
         cmocka_unit_test(what_cannot_be_drawn_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

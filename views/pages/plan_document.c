@@ -65,6 +65,10 @@ static void write_extras(const struct rb_plan_document *x, struct rb_json *j)
         rb_what_if_write(b->what_if, j);
     else
         rb_json_null(j);
+    if (x->best_for) {
+        rb_json_key(j, "best_for");
+        rb_best_for_write(x->best_for, j);
+    }
     rb_json_key(j, "notes");
     rb_json_begin_array(j);
     if (b->frontier && b->frontier->marginal.exists)

@@ -5,6 +5,7 @@
 
 #include "engine/plan/plan.h"
 #include "planner/questions/beside_plan.h"
+#include "planner/questions/best_for.h"
 #include "simulator/model/distribution.h"
 #include "simulator/world/timeline.h"
 
@@ -13,6 +14,7 @@ struct rb_plan_document {
     struct rb_timeline timeline;
     struct rb_distribution distribution;
     struct rb_beside_plan beside;
+    const struct rb_best_for *best_for; // whose plan it is; NULL: its search was given
     int64_t written_at_us;
 };
 

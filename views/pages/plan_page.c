@@ -261,6 +261,20 @@ static void frontier_section(const struct rb_plan *plan, const struct rb_node *d
     planners_table(plan, page);
 }
 
+// ---- what other budgets find
+
+// Only of a plan whose search was chosen by a budget.
+static void best_section(const struct rb_node *document, struct rb_page *page)
+{
+    const struct rb_node *best = rb_node_member(document, "best_for");
+    if (!best)
+        return;
+    rb_page_section(page, "best", "What more or less money finds",
+                    "The best search that is affordable with each budget, and what it is expected to find.");
+    rb_page_chart(page, "best", "Expected best against the budget, with 90 % of draws; the diamond is this plan.");
+    rb_page_sentence(page, "It rests on ", member(member(best, "law"), "source")->text);
+}
+
 // ---- money
 
 static const struct {
@@ -415,6 +429,7 @@ void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *docume
     plan_section(plan, &page);
     certainty_section(plan, &page);
     frontier_section(plan, document, &page);
+    best_section(document, &page);
     money_section(plan, document, &page);
     what_if_section(plan, document, &page);
     rb_plan_page_prices(plan, &made, &page);
