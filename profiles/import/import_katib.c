@@ -99,6 +99,20 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *algorit
     return true;
 }
 
+#define POPULATION 40 // Katib's default
+
+static bool read_population(struct rb_importer *im, const struct rb_node *algorithm, struct rb_err *err)
+{
+    const char *given = setting(algorithm, "n_population");
+    int64_t members = POPULATION;
+    if (given && !rb_parse_int(given, &members))
+        return rb_node_refuse(algorithm, err, RB_E_TYPE_WRONG, "expected a whole number for n_population, got \"%.40s\"",
+                              given);
+    rb_import_set_int(im, RB_DRAFT_SCHEDULER, "num_trials", im->options->num_trials > 0 ? im->options->num_trials : members,
+                      algorithm);
+    return rb_import_set_population(im, 0, "epoch", NULL, NULL, algorithm, err);
+}
+
 static bool read_search(struct rb_importer *im, const struct rb_node *spec, struct rb_err *err)
 {
     const struct rb_node *algorithm, *stopping = rb_import_given(spec, "earlyStopping");
@@ -111,12 +125,10 @@ static bool read_search(struct rb_importer *im, const struct rb_node *spec, stru
     if (strcmp(name, "hyperband") == 0)
         return read_hyperband(im, algorithm, err);
     const bool is_grid = strcmp(name, "grid") == 0;
-    const bool is_pbt = strcmp(name, "pbt") == 0;
-    if (is_pbt)
-        rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "pbt", algorithm);
-    else
-        rb_import_set_type(im, is_grid, stopping, algorithm); // medianstop is the one rule that Katib has
-    if (!is_grid && !is_pbt)
+    if (strcmp(name, "pbt") == 0)
+        return read_population(im, algorithm, err);
+    rb_import_set_type(im, is_grid, stopping, algorithm); // medianstop is the one rule that Katib has
+    if (!is_grid)
         rb_import_set_sampler(im, name, algorithm);
     if (!is_grid && !rb_import_set_trials(im, rb_import_given(spec, "maxTrialCount"), spec, err))
         return false;

@@ -437,23 +437,32 @@ static bool read_search_alg(struct rb_importer *im, const struct rb_node *root, 
     return true;
 }
 
-// MedianStoppingRule and PopulationBasedTraining.
-static bool read_other(struct rb_importer *im, const struct rb_node *root, const struct rb_node *s,
-                       const char *ours, struct rb_err *err)
+static bool read_median(struct rb_importer *im, const struct rb_node *root, const struct rb_node *s, struct rb_err *err)
 {
-    const struct rb_node *grace = rb_import_given(s, "grace_period"), *search = setting(root, "tune_config", "search_alg");
+    const struct rb_node *grace = rb_import_given(s, "grace_period");
     const char *unit;
     int64_t length, first = 1;
     if (!read_stop(im, root, &length, err) || (grace && !rb_node_int(grace, 1, INT32_MAX, &first, err)) ||
         !read_unit(rb_import_given(s, "time_attr"), &unit, err))
         return false;
-    rb_import_set(im, RB_DRAFT_SCHEDULER, "type", ours, s);
+    rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "median", s);
     if (grace)
         rb_import_set_int(im, RB_DRAFT_SCHEDULER, "min_resource", first, grace);
-    if (search && strcmp(ours, "pbt") == 0)
-        rb_import_warn(im, RB_DRAFT_SCHEDULER, search, "a population has its own search");
     rb_import_set_length(im, length, unit, root);
     return read_samples(im, root, err);
+}
+
+static bool read_population(struct rb_importer *im, const struct rb_node *root, const struct rb_node *s, struct rb_err *err)
+{
+    const struct rb_node *search = setting(root, "tune_config", "search_alg");
+    const char *unit;
+    int64_t length;
+    if (search)
+        rb_import_warn(im, RB_DRAFT_SCHEDULER, search, "a population has its own search");
+    return read_stop(im, root, &length, err) && read_unit(rb_import_given(s, "time_attr"), &unit, err) &&
+           rb_import_set_population(im, length, unit, rb_import_given(s, "perturbation_interval"),
+                                    rb_import_given(s, "quantile_fraction"), s, err) &&
+           read_samples(im, root, err);
 }
 
 static const char *const asha[] = {"asha", "ASHAScheduler", "AsyncHyperBandScheduler", "async_hyperband", "asynchyperband", NULL};
@@ -469,7 +478,7 @@ static bool read_sampled(struct rb_importer *im, const struct rb_node *root, con
     if (rb_is_one_of(type, fifo))
         return read_random(im, root, err);
     if (rb_is_one_of(type, median))
-        return read_other(im, root, s, "median", err);
+        return read_median(im, root, s, err);
     if (rb_is_one_of(type, hyperband))
         return read_hyperband(im, s, err);
     return read_asha(im, s, err) && read_samples(im, root, err);
@@ -479,10 +488,10 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
                            struct rb_err *err)
 {
     static const struct rb_key_rule rules[] = {
-        {"brackets grace_period max_t metric mode reduction_factor time_attr type", RB_KEY_READ, NULL},
+        {"brackets grace_period max_t metric mode perturbation_interval quantile_fraction reduction_factor time_attr type", RB_KEY_READ, NULL},
         {"stop_last_trials", RB_KEY_DROPPED, "every trial ends at max_t"},
         {"burn_in_period custom_explore_fn hard_stop hyperparam_mutations log_config min_samples_required min_time_slice "
-         "perturbation_interval quantile_fraction require_attrs resample_probability synch",
+         "require_attrs resample_probability synch",
          RB_KEY_DROPPED, "an option of this scheduler in Ray: see docs/formats/job.md for those here"},
         {0},
     };
@@ -502,7 +511,7 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
     if (demand->grid)
         return read_grid(im, root, demand, is_fifo ? NULL : s, err);
     if (rb_is_one_of(is_fifo ? "fifo" : type->text, pbt)) // it has its own search
-        return read_other(im, root, s, "pbt", err);
+        return read_population(im, root, s, err);
     return read_sampled(im, root, is_fifo ? NULL : s, is_fifo ? "fifo" : type->text, err) && read_search_alg(im, root, err);
 }
 

@@ -4,6 +4,7 @@
 #include "profiles/job/job_names.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 // Without case, - and _, and without "search", "searcher" or "sampler" at the end. why: where theirs is another method.
@@ -71,4 +72,23 @@ void rb_import_set_type(struct rb_importer *im, bool is_grid, const struct rb_no
     if (median && is_grid)
         rb_import_warn(im, RB_DRAFT_SCHEDULER, median, "a grid trains each of its points in full; none is stopped early");
     rb_import_set(im, RB_DRAFT_SCHEDULER, "type", stops ? "median" : is_grid ? "grid" : "random", stops ? median : at);
+}
+
+bool rb_import_set_population(struct rb_importer *im, int64_t length, const char *unit, const struct rb_node *interval,
+                              const struct rb_node *quantile, const struct rb_node *at, struct rb_err *err)
+{
+    const int64_t R = im->options->max_resource > 0 ? im->options->max_resource : length > 0 ? length : 1;
+    double every = ceil((double)R / 10), share;
+    if ((interval && !rb_node_double(interval, 1, INT32_MAX, &every, err)) ||
+        (quantile && !rb_node_double(quantile, 0.01, 0.5, &share, err)))
+        return false;
+    if (!interval)
+        rb_import_warn(im, RB_DRAFT_SCHEDULER, at,
+                       "how often members of the population compare themselves is not given: a tenth of their training");
+    rb_import_set(im, RB_DRAFT_SCHEDULER, "type", "pbt", at);
+    rb_import_set_int(im, RB_DRAFT_SCHEDULER, "ready_every", (int64_t)ceil(every), interval ? interval : at);
+    if (quantile)
+        rb_import_set(im, RB_DRAFT_SCHEDULER, "quantile", quantile->text, quantile);
+    rb_import_set_length(im, length, unit, at);
+    return true;
 }

@@ -12,4 +12,9 @@ void rb_import_set_sampler(struct rb_importer *im, const char *name, const struc
 // others (median: its key; NULL: none): grid, random or median.
 void rb_import_set_type(struct rb_importer *im, bool is_grid, const struct rb_node *median, const struct rb_node *at);
 
+// Sets scheduler.type pbt and its keys: trials of `length` units (0: unknown) that compare themselves every `interval` of
+// them (its key; NULL: a tenth of the length, with a warning), and the share that gives up (its key; NULL: our default).
+bool rb_import_set_population(struct rb_importer *im, int64_t length, const char *unit, const struct rb_node *interval,
+                              const struct rb_node *quantile, const struct rb_node *at, struct rb_err *err);
+
 #endif
