@@ -313,7 +313,8 @@ static void trial_table(struct rb_page *p, const struct rb_node *document, const
 static void schedule_table(struct rb_page *p, const struct rb_node *document)
 {
     const struct rb_node *best = rb_document_at(document, "report.best"), *first = rb_document_items(best, "schedule");
-    struct rb_text_column columns[RB_LIMIT_PARAMETERS + N_FIXED] = {{"trial", true, 0}, {"from", true, 0}, {"to", true, 0}};
+    struct rb_text_column columns[RB_LIMIT_PARAMETERS + N_FIXED] = {
+        {"trial", true, 0}, {"from", true, 0}, {"to", true, 0}};
     struct rb_text_table t;
     if (!first)
         return;
@@ -342,7 +343,8 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
     trial_table(p, document, columns, n_columns, rows, n_seen, "Trials, the best first, then those trained furthest");
     if (n_shown > n_seen) {
         rb_buf_printf(p->out, "<details>\n<summary>%d more trials</summary>\n", n - n_seen);
-        trial_table(p, document, columns, n_columns, rows + n_seen, n_shown - n_seen, "The other trials, in the same order");
+        trial_table(p, document, columns, n_columns, rows + n_seen, n_shown - n_seen,
+                    "The other trials, in the same order");
         if (n > n_shown)
             rb_page_paragraph(p, "And %d more: rbrun report --json has all of them.", n - n_shown);
         rb_buf_puts(p->out, "</details>\n");
