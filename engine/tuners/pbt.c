@@ -70,9 +70,8 @@ static bool pbt_stages(const struct rb_job *job, struct rb_rung_table *out, stru
         return false;
     if (options[READY_EVERY] < 1)
         return rb_err_set(err, RB_E_KEY_MISSING,
-                          "scheduler.ready_every: missing: after how many %ss do members of the population compare "
-                          "themselves?",
-                          s->unit);
+                          "scheduler.ready_every: missing: after how many units do members of the population compare "
+                          "themselves?");
     if (job->starts_over)
         return rb_err_set(err, RB_E_SCHEDULER_KEYS,
                           "checkpoint.resume: false: with scheduler.type: pbt trials go on from each other's "
