@@ -54,9 +54,9 @@ struct pbt {
     int n_stages;
     struct member *members; // [n]
     int n;
-    int *member_of;         // by trial, [n_trials]
+    int *member_of; // by trial, [n_trials]
     int n_trials;
-    struct rb_scored *order; // trials with a result of their own, best first; [n]
+    struct rb_scored *order;         // trials with a result of their own, best first; [n]
     int *handed, *parents, *dropped; // of the last group, [n]
 };
 
@@ -70,20 +70,20 @@ static bool pbt_stages(const struct rb_job *job, struct rb_rung_table *out, stru
         return false;
     if (options[READY_EVERY] < 1)
         return rb_err_set(err, RB_E_KEY_MISSING,
-                          "scheduler.ready_every: missing: after how many %ss do members of the population compare "
-                          "themselves?",
-                          s->unit);
+                          "scheduler.ready_every: missing: after how many units do members of the population compare "
+                          "themselves?");
     if (job->starts_over)
         return rb_err_set(err, RB_E_SCHEDULER_KEYS,
                           "checkpoint.resume: false: with scheduler.type: pbt trials go on from each other's "
                           "checkpoints; let the script resume, or choose scheduler.type: random");
     const int64_t every = (int64_t)options[READY_EVERY], n = (s->max_resource + every - 1) / every;
     if (n > RB_LIMIT_STAGES)
-        return rb_err_set(err, RB_E_SCHEDULER_SIZE,
-                          "scheduler.ready_every: %lld: max_resource: %lld then has %lld stages, and a plan at most %d; "
-                          "use ready_every: %lld or more",
-                          (long long)every, (long long)s->max_resource, (long long)n, RB_LIMIT_STAGES,
-                          (long long)((s->max_resource + RB_LIMIT_STAGES - 1) / RB_LIMIT_STAGES));
+        return rb_err_set(
+            err, RB_E_SCHEDULER_SIZE,
+            "scheduler.ready_every: %lld: max_resource: %lld then has %lld stages, and a plan at most %d; "
+            "use ready_every: %lld or more",
+            (long long)every, (long long)s->max_resource, (long long)n, RB_LIMIT_STAGES,
+            (long long)((s->max_resource + RB_LIMIT_STAGES - 1) / RB_LIMIT_STAGES));
     if (s->num_trials * n > RB_LIMIT_TRIALS)
         return rb_err_set(err, RB_E_SCHEDULER_SIZE,
                           "scheduler.num_trials: %d and %lld stages of ready_every: %lld may need %lld trials, at most "

@@ -62,8 +62,8 @@ static bool parents_checkpoint(struct rb_controller *c, const struct rb_trial *c
     for (int i = 0; i < n; i++)
         if (rows[i].state == RB_TASK_SAVED && rows[i].exit_code == 0 && rows[i].resource_end == clone->cloned_at)
             *out = rows[i].checkpoint; // in order of starts
-    return *out || rb_journal_misfit(c->journal, err, "trial %d saved nothing that its clone could go on from",
-                                     clone->parent);
+    return *out ||
+           rb_journal_misfit(c->journal, err, "trial %d saved nothing that its clone could go on from", clone->parent);
 }
 
 // The trial's last checkpoint, or the one that it begins with; NULL: none.
@@ -76,8 +76,8 @@ static bool resume_from(const struct rb_run_task *t, struct rb_arena *arena, con
     if (!checkpoint[0] || t->c->config.plan->job->starts_over)
         *out = NULL;
     else
-        *out = strstr(checkpoint, "://") ? checkpoint
-                                         : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
+        *out =
+            strstr(checkpoint, "://") ? checkpoint : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
     return true;
 }
 

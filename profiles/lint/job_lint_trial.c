@@ -182,11 +182,12 @@ static void check_state(const struct rb_lint_subject *s)
 {
     if (strcmp(s->job->scheduler.type, "pbt") == 0 && s->is_alone && loads_optimiser(s->source) &&
         !strstr(s->source, "param_groups"))
-        s->warn(s->ctx, RB_E_LINT_STATE, "scheduler.type", "pbt",
-                rb_arena_printf(s->arena,
-                                "%s loads the state of its optimiser, in which the learning rate of the copied trial is, "
-                                "and never sets it afterwards: set lr in optimizer.param_groups after load_state_dict",
-                                s->written));
+        s->warn(
+            s->ctx, RB_E_LINT_STATE, "scheduler.type", "pbt",
+            rb_arena_printf(s->arena,
+                            "%s loads the state of its optimiser, in which the learning rate of the copied trial is, "
+                            "and never sets it afterwards: set lr in optimizer.param_groups after load_state_dict",
+                            s->written));
 }
 
 // --- reports

@@ -253,12 +253,12 @@ static void a_job_of_an_unknown_tuner_is_refused(void **state)
     struct rb_plan out;
     struct rb_err err;
     random_plan_make(&p, 3);
-    p.job.scheduler.type = "pbt";
+    p.job.scheduler.type = "nobody";
     complete(&p, 3);
     write_plan(&p.plan, &text);
     rb_arena_init(&arena);
     assert_false(read_plan(rb_buf_str(&text), &arena, &out, &err));
-    assert_says(&err, "pbt");
+    assert_says(&err, "nobody");
     assert_string_equal(err.file, "plan.json");
     rb_arena_finish(&arena);
     rb_buf_finish(&text);

@@ -507,9 +507,9 @@ static void a_plan_that_cannot_be_carried_out_is_refused(void **state)
     assert_false(rb_engine_create(&p.plan, &engine, &err));
     assert_says(&err, "hypersched");
     small_plan_make(&p);
-    p.job.scheduler.type = "pbt";
+    p.job.scheduler.type = "nobody";
     assert_false(rb_engine_create(&p.plan, &engine, &err));
-    assert_says(&err, "pbt");
+    assert_says(&err, "nobody");
     small_plan_make(&p);
     p.nodes[0][1] = (struct rb_plan_nodes){.offer = LARGE, .count = 1};
     p.stages[0].n_nodes = 2;

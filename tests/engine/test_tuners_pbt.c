@@ -18,12 +18,15 @@ struct population {
     void *state;
 };
 
-static void describe(struct population *p, int n, int64_t every, int64_t max_resource, double quantile, bool asynchronous)
+static void describe(struct population *p, int n, int64_t every, int64_t max_resource, double quantile,
+                     bool asynchronous)
 {
     *p = (struct population){.tuner = rb_tuner_find("pbt")};
-    p->settings[0] = (struct rb_setting){.key = "ready_every", .kind = RB_NODE_INT, .number = (double)every, .text = ""};
+    p->settings[0] =
+        (struct rb_setting){.key = "ready_every", .kind = RB_NODE_INT, .number = (double)every, .text = ""};
     p->settings[1] = (struct rb_setting){.key = "quantile", .kind = RB_NODE_FLOAT, .number = quantile, .text = ""};
-    p->settings[2] = (struct rb_setting){.key = "asynchronous", .kind = RB_NODE_BOOL, .boolean = asynchronous, .text = ""};
+    p->settings[2] =
+        (struct rb_setting){.key = "asynchronous", .kind = RB_NODE_BOOL, .boolean = asynchronous, .text = ""};
     p->job = (struct rb_job){.seed = 7,
                              .scheduler = {.type = "pbt",
                                            .num_trials = n,
@@ -226,7 +229,8 @@ static void the_quantile_leaves_half(void **unused)
         int n;
         double quantile;
         int give_up;
-    } cases[] = {{2, 0.01, 1}, {3, 0.5, 1}, {5, 0.5, 2}, {5, 0.2, 1}, {6, 0.2, 2}, {15, 0.2, 3}, {20, 0.25, 5}, {8, 0.5, 4}};
+    } cases[] = {{2, 0.01, 1}, {3, 0.5, 1},  {5, 0.5, 2},   {5, 0.2, 1},
+                 {6, 0.2, 2},  {15, 0.2, 3}, {20, 0.25, 5}, {8, 0.5, 4}};
     for (size_t c = 0; c < N_OF(cases); c++) {
         struct population p;
         struct rb_group g;

@@ -99,8 +99,8 @@ static void choose(const struct toy *t, const struct rb_engine *e, int trial, do
 {
     const struct rb_trial *of = rb_engine_trial(e, trial);
     struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){
-                           .seed = t->s.p.job.seed, .purpose = RB_DRAW_SEARCH, .index = (uint32_t)trial});
+    rb_stream_init(
+        &s, &(struct rb_stream_key){.seed = t->s.p.job.seed, .purpose = RB_DRAW_SEARCH, .index = (uint32_t)trial});
     for (int i = 0; i < 2; i++) {
         if (of->parent < 0)
             h[i] = i == trial;
@@ -121,7 +121,8 @@ static bool suggest(void *ctx, const struct rb_engine *e, int trial, int64_t res
         return sampler->suggest(sampler->ctx, e, trial, resource, arena, out);
     }
     choose(t, e, trial, h);
-    const struct rb_value values[2] = {{.kind = RB_VALUE_FLOAT, .number = h[0]}, {.kind = RB_VALUE_FLOAT, .number = h[1]}};
+    const struct rb_value values[2] = {{.kind = RB_VALUE_FLOAT, .number = h[0]},
+                                       {.kind = RB_VALUE_FLOAT, .number = h[1]}};
     rb_suggested_event(&t->s.p.job.space, trial, values, "toy", NULL, arena, out);
     return true;
 }
