@@ -3,8 +3,17 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct rb_sampler *const rb_samplers[] = {&rb_sampler_bohb,   &rb_sampler_de,    &rb_sampler_gp,  &rb_sampler_pbt,
-                                                &rb_sampler_random, &rb_sampler_sobol, &rb_sampler_tpe, NULL};
+const struct rb_sampler *const rb_samplers[] = {
+    &rb_sampler_bohb,
+    &rb_sampler_de,
+    &rb_sampler_gp,
+    &rb_sampler_grid,
+    &rb_sampler_pbt,
+    &rb_sampler_random,
+    &rb_sampler_sobol,
+    &rb_sampler_tpe,
+    NULL,
+};
 
 const struct rb_sampler *rb_sampler_find(const char *name)
 {

@@ -18,7 +18,7 @@ static const struct rb_option options[] = {
     {"job", 0, RB_OPT_STRING, false, "FILE", "job with the parameters, the scheduler and the seed (default: job.yaml)",
      0, 0},
     {"sampler", 0, RB_OPT_STRING, false, "NAME",
-     "random, sobol, tpe, gp, bohb or de (default: the job's, or tpe if it names a program or none)", 0, 0},
+     "random, sobol, grid, tpe, gp, bohb or de (default: the job's, or tpe if it names a program or none)", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job", 0, 0},
     {0},
 };

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-const char *const rb_sampler_names[] = {"random", "sobol", "tpe", "gp", "bohb", "de", NULL};
+const char *const rb_sampler_names[] = {"random", "sobol", "grid", "tpe", "gp", "bohb", "de", NULL};
 const char *const rb_on_failure_names[] = {"random", "stop", NULL};
 const char *const rb_policy_names[] = {"elastic", "static",  "hypersched", "lookahead", "fluid", "packing",
                                        "pollux",  "optimus", "tiresias",   "goodput",   NULL};

@@ -303,6 +303,37 @@ static void parallel_proposals_differ(void **state)
     }
 }
 
+// ---- the grid
+
+// 2 x 3 x 2 combinations: each once in twelve trials, in another order by another seed.
+static void every_combination_is_proposed_once(void **state)
+{
+    (void)state;
+    int first[2];
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct toy t;
+        struct rb_arena arena;
+        struct rb_suggestion s;
+        bool seen[12] = {false};
+        rb_arena_init(&arena);
+        toy_open(&t, "  a: {values: [x, y]}\n  b: {min: 1, max: 5, q: 2}\n  c: {min: 3, max: 4}\n", "grid", seed);
+        for (int i = 0; i < 12; i++) {
+            const struct rb_value *v = toy_suggest(&t, i, &arena, &s);
+            const int a = strcmp(v[0].string, "y") == 0, b = ((int)v[1].number - 1) / 2, c = (int)v[2].number - 3;
+            assert_true(b >= 0 && b < 3 && (c == 0 || c == 1) && v[1].number == 2 * b + 1);
+            assert_false(seen[6 * a + 2 * b + c]);
+            seen[6 * a + 2 * b + c] = true;
+            first[seed - 1] = i == 0 ? 6 * a + 2 * b + c : first[seed - 1];
+            assert_string_equal(s.origin, "grid");
+        }
+        toy_suggest(&t, 12, &arena, &s);
+        assert_string_equal(s.reason, "combination 1 of 12, again");
+        toy_close(&t);
+        rb_arena_finish(&arena);
+    }
+    assert_int_not_equal(first[0], first[1]);
+}
+
 // ---- costs
 
 // All configurations are equally good, and seconds grow with x: at the start cheap ones are preferred, at the end
@@ -491,6 +522,7 @@ int main(void)
         cmocka_unit_test(the_same_facts_give_the_same_proposals),
         cmocka_unit_test(what_was_reported_before_counts_once),
         cmocka_unit_test(parallel_proposals_differ),
+        cmocka_unit_test(every_combination_is_proposed_once),
         cmocka_unit_test(cheap_configurations_come_first),
         cmocka_unit_test(unknown_options_are_refused),
         cmocka_unit_test(clones_explore_around_their_parent),
