@@ -4,6 +4,7 @@
 #include "engine/core/engine.h"
 #include "engine/core/tuner.h"
 #include "executor/launcher/trial_env.h"
+#include "profiles/job/job_scheduler.h"
 #include "profiles/store/found.h"
 #include "providers/wire/digest.h"
 #include "samplers/recall.h"
@@ -125,7 +126,8 @@ bool rb_search_leave(const struct rb_run_files *f, struct rb_journal *j, const c
     RB_AUTO(finish) struct run r = {.job = *f->plan.job, .plan = &f->plan};
     rb_arena_init(&r.arena);
     r.job.scheduler.sampler = (struct rb_sampler_spec){0};
-    if (r.job.space.n_params == 0)
+    // In a population a score is also due to what its trial's ancestors trained with.
+    if (r.job.space.n_params == 0 || rb_scheduler_kind(r.job.scheduler.type)->is_population)
         return true;
     if (!rb_search_create(&r.job, &r.search, err))
         return false;
