@@ -22,6 +22,7 @@ struct rb_waiting_line {
     pthread_mutex_t lock; // of the following fields
     pthread_cond_t ended;
     bool over, drawn;
+    int64_t quiet_until_us; // something else is being printed
     bool redraws; // constant, as are the following
     const char *what, *hint;
     int64_t began_us;
@@ -68,6 +69,11 @@ static void *run(void *arg)
     pthread_mutex_lock(&l->lock);
     wait_for(l, l->redraws ? FIRST_US : PRINT_US);
     while (!l->over) {
+        const int64_t quiet_us = l->quiet_until_us - rb_clock_monotonic_us();
+        if (quiet_us > 0) {
+            wait_for(l, quiet_us);
+            continue;
+        }
         write_line(l);
         if (!l->redraws)
             break;
@@ -104,6 +110,7 @@ void rb_waiting_line_wipe(struct rb_waiting_line *l)
         return;
     pthread_mutex_lock(&l->lock);
     wipe(l);
+    l->quiet_until_us = rb_clock_monotonic_us() + REDRAW_US;
     pthread_mutex_unlock(&l->lock);
 }
 

@@ -104,10 +104,10 @@ class Programs(unittest.TestCase):
         with open(os.path.join(self.top, "heard"), encoding="utf-8") as f:
             return [json.loads(line) for line in f]
 
-    def run_it(self, sampler, expect=0, within_s=20):
+    def run_it(self, sampler, expect=0, within_s=60):  # some seconds on a quiet machine; for ever is longer
         self.plan(sampler)
         begun = time.monotonic()
-        done = self.say("rbrun", "plan.json", expect=expect, timeout=60)
+        done = self.say("rbrun", "plan.json", expect=expect, timeout=90)
         self.assertLess(time.monotonic() - begun, within_s)
         self.assertIn("0 orders differ", self.say("rbrun", "replay").stdout)
         return done
@@ -412,7 +412,7 @@ class Programs(unittest.TestCase):
             self.skipTest("python3-optuna is not installed")
         shutil.copy(os.path.join(ROOT, "examples", "optuna", "adapter.py"), self.top)
         sampler = "{command: 'exec /usr/bin/python3 adapter.py', timeout: 60s}"
-        self.run_it(sampler, within_s=60)
+        self.run_it(sampler)
         found = self.suggestions()
         self.assertEqual({e["origin"] for e in found.values()}, {"command"})
         self.assertEqual(len({json.dumps(e["values"]) for e in found.values()}), 6)
