@@ -5,6 +5,7 @@
     var TYPES = ["solid", "dashed", "dotted"]; // after each round of colours
     var ROW = 40, LINE = 16, HIGH = 320;
     var LOG_BELOW = 0.25; // a line that falls below this is lost at the foot of a linear axis
+    var LOG_WITHIN = 0.2; // a search that ends within this share of the dollars is lost at the left of one
 
     // ---- what is drawn
 
@@ -46,18 +47,18 @@
         };
     }
 
-    // least: the foot of a logarithmic axis.
-    function band(doc, s, least) {
+    // foot: of the axis.
+    function band(doc, s, foot) {
         var last = s.points[s.points.length - 1];
         return {
             name: s.label, type: "custom", clip: true, z: 2, itemStyle: {color: s.colour},
             renderItem: function (params, api) {
                 function at(key) {
-                    return s.points.map(function (p) { return api.coord([rb_charts.dollars(p.cost), Math.max(p[key], least)]); });
+                    return s.points.map(function (p) { return api.coord([rb_charts.dollars(p.cost), Math.max(p[key], foot)]); });
                 }
                 return {type: "polygon", shape: {points: at("high").concat(at("low").reverse())}, style: {fill: s.colour, opacity: 0.16}};
             },
-            data: [{value: [rb_charts.dollars(last.cost), Math.max(last.mean, least)], name: "the band: 95 % interval of the mean; " + words(doc, s, last)}]
+            data: [{value: [rb_charts.dollars(last.cost), Math.max(last.mean, foot)], name: "the band: 95 % interval of the mean; " + words(doc, s, last)}]
         };
     }
 
@@ -70,19 +71,31 @@
         };
     }
 
+    // The least mean and, down to a quarter of it, the least end of an interval.
+    function least_of(searches) {
+        var mean = 1, low = 1;
+        searches.forEach(function (s) {
+            s.points.forEach(function (p) {
+                mean = Math.min(mean, p.mean);
+                low = Math.min(low, p.low);
+            });
+        });
+        return {mean: mean, low: Math.max(low, mean / 4)};
+    }
+
     function is_log(least) {
-        return least > 0 && least < LOG_BELOW;
+        return least.mean > 0 && least.mean < LOG_BELOW;
     }
 
     function regret_axis(least, look) {
         var title = "mean regret";
         return is_log(least) ? rb_charts.axis(title, function (v) { return String(+v.toPrecision(3)); }, look,
                                               {type: "log", logBase: 2, splitNumber: 6, min: foot(least), max: 1, scale: false, nameGap: 50})
-                             : rb_charts.axis(title, null, look, {min: 0, max: 1, interval: 0.2, scale: false, nameGap: 44});
+                             : rb_charts.axis(title, null, look, {min: 0, max: 1, interval: 0.2, scale: false, nameGap: 50});
     }
 
     function foot(least) {
-        return is_log(least) ? Math.pow(2, Math.floor(Math.log(least) / Math.LN2 + 1e-9)) : 0;
+        return is_log(least) ? Math.pow(2, Math.floor(Math.log(least.low) / Math.LN2 + 1e-9)) : 0;
     }
 
     // ---- the lower part
@@ -108,12 +121,13 @@
         };
     }
 
-    function target(doc, s, look) {
+    function target(doc, s, span, look) {
         var q = s.search.target_uusd || {p5: 0, p50: 0, p95: 0};
+        function at(uusd) { return rb_charts.dollars(Math.max(uusd, span.from)); }
         return {
             name: s.label, type: "custom", renderItem: draw_target(doc, s, look), clip: true, xAxisIndex: 1, yAxisIndex: 1,
             itemStyle: {color: s.colour}, encode: {x: [0, 1], y: 2},
-            data: [{value: [rb_charts.dollars(q.p5), rb_charts.dollars(q.p95), s.row, rb_charts.dollars(q.p50)],
+            data: [{value: [at(q.p5), at(q.p95), s.row, at(q.p50)],
                     name: "the target: " + target_words(doc, s, look)}]
         };
     }
@@ -142,11 +156,14 @@
 
     // A page says it in words of its own.
     function caption(doc, searches) {
-        var prices = prices_of(searches), shown = prices.slice(0, 1).join(", ");
-        return ["Table " + doc.blackbox.table.replace(/^.*\//, "") + ", " + doc.blackbox.rows + " rows; " + doc.replicates + " simulated runs" +
-                    (searches.length > 1 ? " of each search, on the same draws." : "."),
-                "Bands: 95 % interval of the mean. A dot: the last run has ended.",
-                "Dollars: " + shown + (prices.length > 1 ? ", and " + (prices.length - 1) + " more" : "") + "."];
+        var prices = prices_of(searches), more = prices.length - 1;
+        var said = ["Table " + doc.blackbox.table.replace(/^.*\//, "") + ", " + doc.blackbox.rows + " rows; " + doc.replicates + " simulated runs" +
+                        (searches.length > 1 ? " of each search, on the same draws." : "."),
+                    "Bands: 95 % interval of the mean. A dot: the last run has ended.",
+                    "Dollars: " + prices[0] + (more > 0 ? ", and " + more + " more" : "") + "."];
+        if (doc.blackbox.target !== null)
+            said.splice(2, 0, "Bars: from 5 % to 95 % of the runs that reported the target; the mark: half of them.");
+        return said;
     }
 
     function numbers(searches) {
@@ -161,40 +178,51 @@
 
     // ---- the whole
 
-    function least_of(searches) {
-        return searches.reduce(function (least, s) {
-            return s.points.reduce(function (l, p) { return Math.min(l, p.mean); }, least);
-        }, 1);
+    // The dollars that are shown. Doublings begin with the last point at which no search has found anything.
+    function span_of(searches) {
+        var ends = searches.map(function (s) { return s.points[s.points.length - 1].cost; });
+        var begins = searches.map(function (s) {
+            var found = s.points.filter(function (p) { return p.mean === 1; }).length;
+            return s.points[Math.max(found - 1, 1)].cost;
+        });
+        var most = Math.max.apply(null, ends), is_log = Math.min.apply(null, ends) < LOG_WITHIN * most;
+        return {is_log: is_log, from: is_log ? Math.min.apply(null, begins) : 0, to: 1.02 * most};
     }
 
-    function most_of(searches) {
-        return searches.reduce(function (most, s) { return Math.max(most, s.points[s.points.length - 1].cost); }, 0);
+    function begin_with(span, s) {
+        s.points = s.points.filter(function (p) { return p.cost >= span.from; });
     }
 
-    function dollars_axis(title, most, look, extra) {
-        return rb_charts.money_axis(title, 0, most, look, rb_charts.merge({scale: false, min: 0, max: rb_charts.dollars(most)}, extra));
+    function dollars_axis(title, span, look, grid) {
+        var from = rb_charts.dollars(span.from), to = rb_charts.dollars(span.to);
+        var axis = span.is_log
+            ? rb_charts.doubling_axis(title, look, {gridIndex: grid, min: function () { return from; }, max: function () { return to; }})
+            : rb_charts.money_axis(title, 0, span.to, look, {gridIndex: grid, scale: false, min: from, max: to});
+        axis.axisLabel.showMaxLabel = false; // the ends are no round amounts
+        axis.axisLabel.showMinLabel = !span.is_log;
+        return axis;
     }
 
     rb_charts.all.regret = function (doc, look) {
-        var searches = searches_of(doc, look), least = least_of(searches), most = most_of(searches) * 1.02, series = [];
+        var searches = searches_of(doc, look), span = span_of(searches), least = least_of(searches), series = [];
         var has_target = doc.blackbox.target !== null, rows = has_target ? searches.length * ROW : 0, said = look.legend ? caption(doc, searches) : [];
+        searches.forEach(function (s) { begin_with(span, s); });
         searches.forEach(function (s) { series.push(line(doc, s, look), band(doc, s, foot(least)), end(doc, s, look)); });
         if (has_target)
-            searches.forEach(function (s) { series.push(target(doc, s, look)); });
-        var top = rb_charts.top(look, rb_charts.names(series)), left = rb_charts.is_narrow(look) ? 56 : 70, below = top + HIGH + 62;
-        var height = (has_target ? below + rows : top + HIGH) + 56 + LINE * said.length, titles = said.map(function (t, i) {
-            return text(t, {left: 0, top: height - LINE * (said.length - i)}, look);
+            searches.forEach(function (s) { series.push(target(doc, s, span, look)); });
+        var top = rb_charts.top(look, rb_charts.names(series)), left = 76, below = top + HIGH + 76;
+        var height = (has_target ? below + rows + 40 : top + HIGH + 56) + LINE * said.length, titles = said.map(function (t, i) {
+            return text(t, {left: 5, top: height - LINE * (said.length - i)}, look);
         });
-        var grids = [{left: left, right: 24, top: top, height: HIGH}], xs = [dollars_axis("dollars spent", most, look, {gridIndex: 0})];
+        var grids = [{left: left, right: 24, top: top, height: HIGH, outerBoundsMode: "none"}], xs = [dollars_axis("dollars spent", span, look, 0)];
         var ys = [regret_axis(least, look)];
         if (has_target) {
             titles.push(text("dollars until the target, " + doc.blackbox.target + ", was reported", {left: left, top: below - 18}, look));
-            grids.push({left: left, right: 24, top: below, height: rows});
-            xs.push(dollars_axis("", most, look, {gridIndex: 1}));
+            grids.push({left: left, right: 24, top: below, height: rows, outerBoundsMode: "none"});
+            xs.push(dollars_axis("", span, look, 1));
             ys.push(rb_charts.axis("", null, look, {gridIndex: 1, type: "category", inverse: true, data: searches.map(function (s) { return s.label; }),
                                                     axisLabel: {show: false}, axisTick: {show: false}, splitLine: {show: false}}));
         }
-        xs.forEach(function (axis) { axis.axisLabel.showMaxLabel = false; }); // the end is no round amount
         return {
             height: height, numbers: numbers(searches),
             option: rb_charts.frame(look, series, {grid: grids, xAxis: xs, yAxis: ys, title: titles})

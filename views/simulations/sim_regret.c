@@ -43,14 +43,34 @@ static bool is_same(const struct rb_offer *a, const struct rb_offer *b)
     return strcmp(a->infra, b->infra) == 0 && strcmp(a->instance_type, b->instance_type) == 0 && a->market == b->market;
 }
 
-// In the plan of an earlier variant.
-static bool is_listed(const struct rb_simulation *sim, int n, const struct rb_offer *offer)
+static bool has_same_source(const struct rb_offer *a, const struct rb_offer *b)
 {
-    for (int v = 0; v < n; v++)
-        for (int i = 0; i < sim->variants[v].plan.n_offers; i++)
-            if (is_same(&sim->variants[v].plan.offers[i], offer))
-                return true;
+    return a->source && b->source && strcmp(a->source, b->source) == 0;
+}
+
+static bool is_among(bool (*equal)(const struct rb_offer *, const struct rb_offer *), const struct rb_offer *offer,
+                     const struct rb_offer *const *offers, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (equal(offers[i], offer))
+            return true;
     return false;
+}
+
+// Of all variants' plans, each once, in `arena`; their number.
+static int find_offers(const struct rb_simulation *sim, struct rb_arena *arena, const struct rb_offer ***out)
+{
+    int most = 0, n = 0;
+    for (int v = 0; v < sim->n_variants; v++)
+        most += sim->variants[v].plan.n_offers;
+    *out = rb_arena_array(arena, (size_t)most, sizeof **out);
+    for (int v = 0; v < sim->n_variants; v++) {
+        const struct rb_plan *plan = &sim->variants[v].plan;
+        for (int i = 0; i < plan->n_offers; i++)
+            if (!is_among(is_same, &plan->offers[i], *out, n))
+                (*out)[n++] = &plan->offers[i];
+    }
+    return n;
 }
 
 static void price_row(struct rb_text_table *table, const struct rb_offer *offer)
@@ -61,22 +81,27 @@ static void price_row(struct rb_text_table *table, const struct rb_offer *offer)
     rb_text_table_cell(table, "%s", rb_market_name(offer->market));
     rb_text_table_cell(table, "%s", rb_format_money(offer->rate.uusd_per_hour, text));
     rb_text_table_cell(table, "%s", offer->fetched_at_us < 0 ? "-" : rb_format_instant(offer->fetched_at_us, text));
-    rb_text_table_cell(table, "%s", offer->source ? offer->source : "-");
 }
 
 static void prices(struct rb_page *p, const struct rb_simulation *sim)
 {
-    static const struct rb_text_column columns[] = {{"machine", false, 0}, {"where", false, 0},   {"market", false, 0},
-                                                    {"an hour", true, 0},  {"fetched", false, 0}, {"source", false, 0}};
+    static const struct rb_text_column columns[] = {
+        {"machine", false, 0}, {"where", false, 0}, {"market", false, 0}, {"an hour", true, 0}, {"fetched", false, 0}};
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_text_table table;
+    const struct rb_offer **offers;
+    const int n = find_offers(sim, &arena, &offers);
     rb_page_section(p, "prices", "What the dollars are", NULL);
     rb_text_table_init(&table, columns, sizeof columns / sizeof columns[0]);
-    for (int v = 0; v < sim->n_variants; v++)
-        for (int i = 0; i < sim->variants[v].plan.n_offers; i++)
-            if (!is_listed(sim, v, &sim->variants[v].plan.offers[i]))
-                price_row(&table, &sim->variants[v].plan.offers[i]);
-    rb_page_table(p, "Prices of the machines that the searches may use", &table);
+    for (int i = 0; i < n; i++)
+        price_row(&table, offers[i]);
+    rb_page_table(p, "Prices of the machines in the searches' plans", &table);
     rb_text_table_finish(&table);
+    for (int i = 0; i < n; i++) {
+        const char *before = rb_arena_printf(&arena, "%s, %s: ", offers[i]->instance_type, rb_market_name(offers[i]->market));
+        if (offers[i]->source && !is_among(has_same_source, offers[i], offers, i))
+            rb_page_sentence(p, before, offers[i]->source);
+    }
 }
 
 static void write_page(const struct rb_simulation *sim, const char *document, struct rb_buf *out)

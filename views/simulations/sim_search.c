@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CURVE_POINTS 41
+#define CURVE_POINTS 101
 
 const char *rb_sim_curves_say(const struct rb_simulation *sim)
 {
