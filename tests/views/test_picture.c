@@ -83,7 +83,7 @@ static void regret_is_drawn_with_targets_prices_and_table(void **state)
     static const char *const said[] = {
         ">asha/tpe:static: 3 of 4 runs, $1.50 in half of them ($1.00 to $2.00)<",
         ">sha:static: none of 4 runs<",
-        ">dollars until the target, 0.9, was reported<",
+        ">dollars to the target, 0.9<",
         ">Table toy_a.csv, 30 rows; 4 simulated runs of each search, on the same draws.<",
         ">Dollars: g5.xlarge spot at $0.4000 an hour (aws/us-east-1).<",
         ">0.125<", // a line that falls so low has doublings

@@ -217,7 +217,7 @@
         var grids = [{left: left, right: 24, top: top, height: HIGH, outerBoundsMode: "none"}], xs = [dollars_axis("dollars spent", span, look, 0)];
         var ys = [regret_axis(least, look)];
         if (has_target) {
-            titles.push(text("dollars until the target, " + doc.blackbox.target + ", was reported", {left: left, top: below - 18}, look));
+            titles.push(text("dollars to the target, " + doc.blackbox.target, {left: left, top: below - 18}, look));
             grids.push({left: left, right: 24, top: below, height: rows, outerBoundsMode: "none"});
             xs.push(dollars_axis("", span, look, 1));
             ys.push(rb_charts.axis("", null, look, {gridIndex: 1, type: "category", inverse: true, data: searches.map(function (s) { return s.label; }),
