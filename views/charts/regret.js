@@ -47,18 +47,18 @@
         };
     }
 
-    // foot: of the axis.
-    function band(doc, s, foot) {
+    // bottom: of the axis.
+    function band(doc, s, bottom) {
         var last = s.points[s.points.length - 1];
         return {
             name: s.label, type: "custom", clip: true, z: 2, itemStyle: {color: s.colour},
             renderItem: function (params, api) {
                 function at(key) {
-                    return s.points.map(function (p) { return api.coord([rb_charts.dollars(p.cost), Math.max(p[key], foot)]); });
+                    return s.points.map(function (p) { return api.coord([rb_charts.dollars(p.cost), Math.max(p[key], bottom)]); });
                 }
                 return {type: "polygon", shape: {points: at("high").concat(at("low").reverse())}, style: {fill: s.colour, opacity: 0.16}};
             },
-            data: [{value: [rb_charts.dollars(last.cost), Math.max(last.mean, foot)], name: "the band: 95 % interval of the mean; " + words(doc, s, last)}]
+            data: [{value: [rb_charts.dollars(last.cost), Math.max(last.mean, bottom)], name: "the band: 95 % interval of the mean; " + words(doc, s, last)}]
         };
     }
 
