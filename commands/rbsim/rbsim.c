@@ -11,6 +11,7 @@
 #include "engine/core/policy.h"
 #include "views/live/waiting_line.h"
 #include "views/simulations/sim_gantt.h"
+#include "views/simulations/sim_regret.h"
 #include "views/simulations/sim_table.h"
 
 #include <errno.h>
@@ -42,6 +43,8 @@ static const struct rb_option options[] = {
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
      0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE", "draw the first run: FILE.svg or FILE.html", 0, 0},
+    {"regret", 0, RB_OPT_STRING, false, "FILE",
+     "with --blackbox: draw regret over dollars, and the dollars to the target: FILE.svg or FILE.html", 0, 0},
     {"events", 0, RB_OPT_STRING, false, "FILE", "write the events of the first run, as rbrun writes its events.jsonl", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print one rb-sim/1 or rb-sim-compare/1 document", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job; not with --plan", 0, 0},
@@ -120,6 +123,16 @@ static const char *const of_traces[] = {"apps",
                                         "provision",
                                         "provision-cv"};
 
+static bool check_regret(const struct rb_args *args, struct rb_err *err)
+{
+    const char *path = rb_args_string(args, "regret", NULL);
+    if (path && !rb_args_nth(args, "blackbox", 0))
+        return rb_err_set(err, RB_E_OPTION_ALONE,
+                          "--regret %s: expected --blackbox FILE beside it: only a table knows the best there is", path);
+    return !path || rb_has_ending(path, ".svg") || rb_has_ending(path, ".html") ||
+           rb_err_set(err, RB_E_PICTURE_NAME, "--regret %s: expected a name that ends with .svg or .html", path);
+}
+
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
     if (rb_args_nth(args, "nodes", 1) || rb_args_nth(args, "instance-type", 1))
@@ -134,7 +147,7 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
                 return rb_err_set(err, RB_E_OPTION_ALONE, "--%s: expected --trace FILE beside it", of_traces[i]);
         }
     }
-    return check_names(args, err) &&
+    return check_names(args, err) && check_regret(args, err) &&
            (args->n_args == 1 ||
             rb_err_set(err, RB_E_OPERANDS, "expected a job file: rbsim job.yaml (see rbsim --help)"));
 }
@@ -163,7 +176,8 @@ static void say_curves(const struct rb_sim_command *c)
 static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    const char *gantt = rb_args_string(c->args, "gantt", NULL), *events = rb_args_string(c->args, "events", NULL);
+    const char *gantt = rb_args_string(c->args, "gantt", NULL), *events = rb_args_string(c->args, "events", NULL),
+               *regret = rb_args_string(c->args, "regret", NULL);
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!rb_curves_open(rb_args_string(c->args, "curves", NULL), c->sim.seed, c->sim.variants[0].plan.job->goal,
                         &c->in.arena, &c->sim.curves, err))
@@ -173,7 +187,9 @@ static bool run_and_show(struct rb_sim_command *c, struct rb_err *err)
     rb_sim_use_programs(c);
     const bool ok =
         rb_simulate(&c->sim, cores > 0 ? (int)cores : 1, err) && rb_sim_programs_kept(c, err) &&
-        (!gantt || rb_sim_gantt_save(&c->sim, gantt, err)) && (!events || rb_sim_save_events(&c->sim, events, err));
+        (!gantt || rb_sim_gantt_save(&c->sim, gantt, err)) &&
+        (!regret || rb_sim_regret_save(&c->sim, regret, err)) &&
+        (!events || rb_sim_save_events(&c->sim, events, err));
     rb_waiting_line_end(waiting);
     if (!ok)
         return false;

@@ -123,6 +123,7 @@ void rb_plan_digest(struct rb_plan *plan, rb_digest_fn *digest); // both, into j
 // Canonical rb-plan/1. read(write(x)) = x; read checks every number, that stages match the job's rungs, that offers
 // referred to exist, and the digests. Everything is copied into `arena`.
 void rb_plan_write(const struct rb_plan *plan, struct rb_json *j);
+void rb_plan_write_prices(const struct rb_plan *plan, struct rb_json *j); // its members `prices` and, with disks, `disks`
 bool rb_plan_read(const struct rb_node *root, rb_digest_fn *digest, struct rb_arena *arena, struct rb_plan *out,
                   struct rb_err *err);
 

@@ -123,7 +123,7 @@ static void write_baseline(const struct rb_plan *plan, const char *name, struct 
     rb_json_null(j);
 }
 
-static void write_prices(const struct rb_plan *plan, struct rb_json *j)
+static void write_offers(const struct rb_plan *plan, struct rb_json *j)
 {
     rb_json_karray(j, "prices");
     for (int i = 0; i < plan->n_offers; i++) {
@@ -162,6 +162,12 @@ static void write_disks(const struct rb_plan *plan, struct rb_json *j)
     rb_json_end_array(j);
 }
 
+void rb_plan_write_prices(const struct rb_plan *plan, struct rb_json *j)
+{
+    write_offers(plan, j);
+    write_disks(plan, j);
+}
+
 static void write_fallbacks(const struct rb_plan *plan, struct rb_json *j)
 {
     rb_json_karray(j, "fallbacks");
@@ -191,8 +197,7 @@ void rb_plan_write(const struct rb_plan *plan, struct rb_json *j)
     write_baseline(plan, "greedy", j);
     write_baseline(plan, "naive", j);
     rb_json_end_object(j);
-    write_prices(plan, j);
-    write_disks(plan, j);
+    rb_plan_write_prices(plan, j);
     write_fallbacks(plan, j);
     write_strings(j, "warnings", plan->warnings, plan->n_warnings);
     rb_json_end_object(j);

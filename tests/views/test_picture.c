@@ -69,6 +69,67 @@ static void what_budgets_find_is_drawn_with_its_band(void **state)
     rb_buf_finish(&out);
 }
 
+#define SEARCH(costs, reached, target, mean, running)                                                                         \
+    "\"search\":{\"reached\":" reached ",\"target_uusd\":" target ",\"regret_curve\":{\"cost_uusd\":[" costs "],"                          \
+    "\"mean\":[1," mean "],\"low\":[1,0.5,-0.1,0],\"high\":[1,1.2,0.7,0.6],\"running\":" running "},\"prices\":[{\"infra\":"         \
+    "\"aws/us-east-1\",\"instance_type\":\"g5.xlarge\",\"market\":\"spot\",\"uusd_per_hour\":400000,\"fetched_at\":null}]}"
+#define BLACKBOX(target) "\"blackbox\":{\"table\":\"tables/toy_a.csv\",\"rows\":30,\"target\":" target "},\"replicates\":4,"
+#define COSTS "0,1000000,2000000,3000000"
+#define QUANTILES "{\"p5\":1000000,\"p50\":1500000,\"p95\":2000000}"
+
+static void regret_is_drawn_with_targets_prices_and_table(void **state)
+{
+    static const char document[] = "{" BLACKBOX("0.9") "\"variants\":[{\"label\":\"asha/tpe:static\"," SEARCH(
+        COSTS, "3", QUANTILES, "0.8,0.3,0.1", "[4,4,1,0]") "},{\"label\":\"sha:static\"," SEARCH(COSTS, "0", "null", "0.9,0.5,0.5", "[4,2,0,0]") "}]}";
+    static const char *const said[] = {
+        ">asha/tpe:static: 3 of 4 runs, $1.50 in half of them ($1.00 to $2.00)<",
+        ">sha:static: none of 4 runs<",
+        ">dollars to the target, 0.9<",
+        ">Table toy_a.csv, 30 rows; 4 simulated runs of each search, on the same draws.<",
+        ">Dollars: g5.xlarge spot at $0.4000 an hour (aws/us-east-1).<",
+        ">0.125<", // a line that falls so low has doublings
+        ">$3.00<"};
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    (void)state;
+    assert_true(rb_picture_write("regret", document, &out, &err));
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        assert_non_null(strstr(rb_buf_str(&out), said[i]));
+    rb_buf_finish(&out);
+}
+
+// Regret of 0 has no logarithm.
+static void regret_that_ends_at_none_has_a_linear_axis(void **state)
+{
+    static const char document[] =
+        "{" BLACKBOX("null") "\"tuner\":\"asha\",\"policy\":\"static\"," SEARCH(COSTS, "0", "null", "0.8,0.1,0", "[4,4,4,0]") "}";
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    (void)state;
+    assert_true(rb_picture_write("regret", document, &out, &err));
+    assert_non_null(strstr(rb_buf_str(&out), ">asha:static<"));
+    assert_non_null(strstr(rb_buf_str(&out), ">0.2<"));
+    assert_null(strstr(rb_buf_str(&out), ">0.25<"));
+    assert_null(strstr(rb_buf_str(&out), "the target"));
+    rb_buf_finish(&out);
+}
+
+// One search ends long before the other: dollars are doublings, from the last point at which nothing was found.
+static void searches_that_end_far_apart_are_drawn_over_doublings(void **state)
+{
+    static const char document[] = "{" BLACKBOX("null") "\"variants\":[{\"label\":\"a\"," SEARCH(
+        "0,1000000,2000000,16000000", "0", "null", "1,0.3,0.3", "[4,4,0,0]") "},{\"label\":\"b\"," SEARCH(
+        "0,1000000,2000000,16000000", "0", "null", "1,0.9,0.5", "[4,4,4,0]") "}]}";
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    (void)state;
+    assert_true(rb_picture_write("regret", document, &out, &err));
+    assert_non_null(strstr(rb_buf_str(&out), ">$2<"));
+    assert_non_null(strstr(rb_buf_str(&out), ">$8<"));
+    assert_null(strstr(rb_buf_str(&out), ">$0"));
+    rb_buf_finish(&out);
+}
+
 static void what_cannot_be_drawn_is_an_error(void **state)
 {
     (void)state;
@@ -88,6 +149,9 @@ int main(void)
         cmocka_unit_test(a_frontier_is_drawn_with_its_planners),
         cmocka_unit_test(a_frontier_marks_the_plan_and_what_time_is_worth),
         cmocka_unit_test(what_budgets_find_is_drawn_with_its_band),
+        cmocka_unit_test(regret_is_drawn_with_targets_prices_and_table),
+        cmocka_unit_test(regret_that_ends_at_none_has_a_linear_axis),
+        cmocka_unit_test(searches_that_end_far_apart_are_drawn_over_doublings),
         cmocka_unit_test(what_cannot_be_drawn_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CURVE_POINTS 41
+#define CURVE_POINTS 101
 
 const char *rb_sim_curves_say(const struct rb_simulation *sim)
 {
@@ -55,7 +55,7 @@ void rb_sim_table_json(const struct rb_simulation *sim, struct rb_json *j)
 }
 
 // Of all variants and runs, so that their curves share their dollars.
-static int64_t most_spent(const struct rb_simulation *sim)
+int64_t rb_sim_most_spent(const struct rb_simulation *sim)
 {
     int64_t most = 0;
     for (int v = 0; v < sim->n_variants; v++)
@@ -65,9 +65,17 @@ static int64_t most_spent(const struct rb_simulation *sim)
     return most;
 }
 
+static int count_running(const struct rb_simulation *sim, const struct rb_sim_variant *v, int64_t cost_uusd)
+{
+    int n = 0;
+    for (int i = 0; i < sim->n; i++)
+        n += v->results[i].cost_uusd > cost_uusd;
+    return n;
+}
+
 static void write_curve(const struct rb_simulation *sim, const struct rb_sim_variant *v, struct rb_json *j)
 {
-    const int64_t step_uusd = most_spent(sim) / (CURVE_POINTS - 1) + 1;
+    const int64_t step_uusd = rb_sim_most_spent(sim) / (CURVE_POINTS - 1) + 1;
     struct rb_mean points[CURVE_POINTS];
     rb_json_put(j, "regret_curve: {cost_uusd: [");
     for (int i = 0; i < CURVE_POINTS; i++) {
@@ -83,6 +91,9 @@ static void write_curve(const struct rb_simulation *sim, const struct rb_sim_var
     rb_json_put(j, "] high: [");
     for (int i = 0; i < CURVE_POINTS; i++)
         rb_json_double(j, points[i].high);
+    rb_json_put(j, "] running: [");
+    for (int i = 0; i < CURVE_POINTS; i++)
+        rb_json_int(j, count_running(sim, v, i * step_uusd));
     rb_json_put(j, "]}");
 }
 
@@ -96,6 +107,7 @@ void rb_sim_search_json(const struct rb_simulation *sim, const struct rb_sim_var
     else
         rb_json_null(j);
     write_curve(sim, v, j);
+    rb_plan_write_prices(&v->plan, j);
     rb_json_end_object(j);
 }
 
@@ -111,38 +123,43 @@ static void cells_of_target(struct rb_text_table *table, const struct rb_simulat
     rb_text_table_cell(table, "%d of %d", r->n, sim->n);
 }
 
-static void warn_of_rows(const struct rb_simulation *sim, struct rb_buf *out)
+bool rb_sim_ran_out(const struct rb_simulation *sim, const struct rb_sim_variant *v, struct rb_buf *out)
 {
-    for (int i = 0; i < sim->n_variants; i++) {
-        const int n = count_ran_out(sim, &sim->variants[i]);
-        if (n > 0)
-            rb_buf_printf(out, "%s: %d of %d runs took all %d rows of the table, and ended with them\n",
-                          sim->variants[i].label, n, sim->n, sim->table->n_rows);
-    }
+    const int n = count_ran_out(sim, v);
+    if (n > 0)
+        rb_buf_printf(out, "%s: %d of %d runs took all %d rows of the table, and ended with them", v->label, n, sim->n,
+                      sim->table->n_rows);
+    return n > 0;
 }
 
-// Regret, and with a target the dollars to it, over the runs that reached it.
-void rb_sim_search_table(const struct rb_simulation *sim, struct rb_buf *out)
+void rb_sim_search_cells(const struct rb_simulation *sim, struct rb_text_table *table)
 {
     static const struct rb_text_column columns[] = {
         {"search", false, 0},   {"regret", true, 0}, {"sd", true, 4},  {"$ to target: mean", true, 0}, {"p5", true, 2},
         {"p50", true, 3}, {"p95", true, 1},    {"reached", true, 0}};
     const bool has_target = sim->variants[0].plan.job->has_target;
-    const struct rb_text_style text_style = rb_text_style_of(STDOUT_FILENO);
-    struct rb_text_table table;
-    rb_buf_putc(out, '\n');
-    rb_text_table_init(&table, columns, has_target ? 8 : 3);
+    rb_text_table_init(table, columns, has_target ? 8 : 3);
     for (int i = 0; i < sim->n_variants; i++) {
         const struct rb_sim_variant *v = &sim->variants[i];
         const struct rb_mean regret = rb_sim_mean(sim, v, RB_SIM_REGRET);
         const struct reached r = reached_by(sim, v);
-        rb_text_table_cell(&table, "%s", v->label);
-        rb_text_table_cell(&table, "%.4f [%.4f, %.4f]", regret.mean, regret.low > 0 ? regret.low : 0, regret.high);
-        rb_text_table_cell(&table, "%.4f", regret.sd);
+        rb_text_table_cell(table, "%s", v->label);
+        rb_text_table_cell(table, "%.4f [%.4f, %.4f]", regret.mean, regret.low > 0 ? regret.low : 0, regret.high);
+        rb_text_table_cell(table, "%.4f", regret.sd);
         if (has_target)
-            cells_of_target(&table, sim, &r);
+            cells_of_target(table, sim, &r);
     }
+}
+
+void rb_sim_search_table(const struct rb_simulation *sim, struct rb_buf *out)
+{
+    const struct rb_text_style text_style = rb_text_style_of(STDOUT_FILENO);
+    struct rb_text_table table;
+    rb_buf_putc(out, '\n');
+    rb_sim_search_cells(sim, &table);
     rb_text_table_write(&table, &text_style, out);
     rb_text_table_finish(&table);
-    warn_of_rows(sim, out);
+    for (int i = 0; i < sim->n_variants; i++)
+        if (rb_sim_ran_out(sim, &sim->variants[i], out))
+            rb_buf_putc(out, '\n');
 }
