@@ -21,7 +21,7 @@ static const struct rb_setting_rule rules[N_RULES] = {
                   .summary = "of all units, for the first steps of new trials"},
 };
 
-#define REFIT_GROWTH 1.2  // the model is fitted again when there are so many times more scores
+#define REFIT_GROWTH 1.2  // the model is fitted again when the number of scores has grown by this factor
 #define WORST        (-4) // scores farther below the median, in standard deviations, count as this
 #define MOST_TRIALS  10000 // all of them are compared at each step
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define BISECTIONS   7     // precision of the instant, as a fraction of the available time
-#define FEW_RUNS     64    // while searching for it, if a time limit allows so many
+#define FEW_RUNS     64    // while searching for it, if a time limit allows them
 #define PLAYED_PARTS 8     // numbers of runs after each of which the instant may be rejected as too late
 #define MORE         1.005 // factor in the number of configurations: the minimum gain of an exchange
 #define MOVE         0.3   // part of the instant by which more runs may move it,

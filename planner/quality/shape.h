@@ -27,7 +27,7 @@ struct rb_search_shape {
 // Errors: a tuner whose trials are not compared at rungs, such as grid, or not by their results there.
 bool rb_search_shape_of(const struct rb_job *job, struct rb_search_shape *out, struct rb_err *err);
 int rb_search_shape_trials(const struct rb_search_shape *shape);
-// Every rung with so many times as many trials, rounded, and at least one.
+// Every rung with `times` times as many trials, rounded, and at least one.
 void rb_search_shape_scale(struct rb_search_shape *shape, double times);
 
 #endif

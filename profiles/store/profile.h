@@ -26,7 +26,7 @@ struct rb_gpu_sharing {
 // How a training's times follow from those that were measured on another GPU.
 struct rb_transfer {
     const char *from;      // the GPU that was measured; NULL: nothing was transferred
-    double faster, log_sd; // this GPU trains so many times as fast, with this standard deviation of the logarithm
+    double faster, log_sd; // this GPU trains this many times as fast, with this standard deviation of the logarithm
 };
 
 // Training on one accelerator: either a speed-up table or the throughput model.

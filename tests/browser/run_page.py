@@ -149,7 +149,7 @@ def check_charts(b, document):
 
 
 def check_parameters(b, document):
-    """Lines and dots lie where the values are; of nine trials no importance is told."""
+    """Lines and dots lie where the values are; for nine trials no importance is given."""
     trials, law = document["report"]["trials"], document["plan"]["job"]["config"]["parameters"]["lr"]
     span = math.log(law["max"] / law["min"])
     expected = sorted(math.log(t["params"]["lr"] / law["min"]) / span for t in trials)

@@ -1,4 +1,4 @@
-// Median stopping: known answers, and every verdict of random searches against medians that are sorted anew each time.
+// Median stopping: known answers, and every verdict of random searches against medians by sorting.
 #include "engine/core/tuner.h"
 
 #include "base/stream.h"
