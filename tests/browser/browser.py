@@ -39,6 +39,8 @@ def missing():
     return None
 
 
+PATIENCE = 5
+
 class Browser:
     """with Browser() as b: b.open(path); b.js("return ...") ..."""
 
@@ -80,7 +82,9 @@ class Browser:
         return self.driver.execute_script(script, *args)
 
     def wait(self, condition, seconds=10):
-        """The value of a JavaScript expression, as soon as it is true; AssertionError where it never is."""
+        """The value of a JavaScript expression, as soon as it is true; AssertionError where it never is. `seconds` are those of a
+        quiet machine: a browser that shares two cores with eight busy programs takes five times as long."""
+        seconds *= PATIENCE
         ends = time.monotonic() + seconds
         while True:
             value = self.js("return (" + condition + ")")

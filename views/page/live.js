@@ -5,7 +5,7 @@
 (function () {
     if (!document.documentElement.hasAttribute("data-live"))
         return;
-    var EVERY_MS = 1500, HIDDEN_MS = 10000, GIVE_UP_MS = 8000, SHARE = 5; // drawing takes at most a fifth of the time
+    var EVERY_MS = 1500, HIDDEN_MS = 10000, GIVE_UP_MS = 8000, SHARE = 5; // drawing takes at most a fifth of the time, unless the page would then be older than HIDDEN_MS
     var said = document.createElement("p"), status = document.createElement("span"), when = document.createElement("span");
     var last_text = "", last_main = null, last_seen = new Date(), drawing_ms = 0;
     said.className = "live";
@@ -105,7 +105,7 @@
     }
 
     function again(after_ms) {
-        setTimeout(ask, document.hidden ? HIDDEN_MS : Math.max(after_ms, SHARE * drawing_ms));
+        setTimeout(ask, document.hidden ? HIDDEN_MS : Math.min(HIDDEN_MS, Math.max(after_ms, SHARE * drawing_ms)));
     }
 
     function lost(why) {
