@@ -2,6 +2,7 @@
 #include "executor/journal/history_series.h"
 
 #include "base/limits.h"
+#include "base/order.h"
 #include "executor/controller/spend.h"
 #include "executor/journal/history.h"
 
@@ -190,12 +191,6 @@ void rb_history_gpus_write(const struct rb_report *r, const struct rb_lent_chang
 
 // --- dollars
 
-static int by_value(const void *pa, const void *pb)
-{
-    const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return (a > b) - (a < b);
-}
-
 // The points where the line bends, as far as they fit, and an even grid.
 static int list_instants(const struct rb_report *r, int64_t out[static RB_HISTORY_SPENT])
 {
@@ -210,7 +205,7 @@ static int list_instants(const struct rb_report *r, int64_t out[static RB_HISTOR
                 out[n++] = bends[k];
     }
     out[n++] = r->now_us;
-    qsort(out, (size_t)n, sizeof *out, by_value);
+    qsort(out, (size_t)n, sizeof *out, rb_order_int64s);
     for (int i = 0; i < n; i++)
         if (i + 1 == n || out[i] != out[i + 1])
             out[kept++] = out[i];

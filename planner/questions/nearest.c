@@ -1,5 +1,6 @@
 #include "planner/questions/nearest.h"
 
+#include "base/order.h"
 #include "planner/async/endless.h"
 #include "planner/proof/decide.h"
 
@@ -7,12 +8,6 @@
 #include <stdlib.h>
 
 #define SURER_SIGMA 2.0
-
-static int compare_int64(const void *pa, const void *pb)
-{
-    int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return (a > b) - (a < b);
-}
 
 static bool within(int64_t value, int64_t limit)
 {
@@ -30,7 +25,7 @@ static int64_t smallest_limit(const int64_t *values, const int64_t *others, int6
     }
     if (kept < need || need == 0)
         return -1;
-    qsort(scratch, (size_t)kept, sizeof *scratch, compare_int64);
+    qsort(scratch, (size_t)kept, sizeof *scratch, rb_order_int64s);
     return scratch[need - 1];
 }
 

@@ -1,5 +1,7 @@
 #include "planner/search/aim.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -51,12 +53,6 @@ bool rb_aim_may_beat(const struct rb_aim *aim, const double *time_us, const doub
     return count_within(aim, time_us, cost_uusd, n, time_limit, cost_limit) >= need;
 }
 
-static int compare_doubles(const void *pa, const void *pb)
-{
-    double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
 static double need_th_smallest(const double *values, const double *others, double other_limit, int n, int need,
                                double *scratch)
 {
@@ -67,7 +63,7 @@ static double need_th_smallest(const double *values, const double *others, doubl
     }
     if (kept < need || need == 0)
         return INFINITY;
-    qsort(scratch, (size_t)kept, sizeof *scratch, compare_doubles);
+    qsort(scratch, (size_t)kept, sizeof *scratch, rb_order_doubles);
     return scratch[need - 1];
 }
 

@@ -1,5 +1,6 @@
 #include "simulator/cluster/trace_fairness.h"
 
+#include "base/order.h"
 #include "base/text/units.h"
 
 #include <math.h>
@@ -24,16 +25,10 @@ static void finish_instants(struct instants *i)
     free(i->sum_s);
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
 static void sort_instants(struct instants *i)
 {
     double sum = 0;
-    qsort(i->at_s, (size_t)i->n, sizeof *i->at_s, ascending);
+    qsort(i->at_s, (size_t)i->n, sizeof *i->at_s, rb_order_doubles);
     i->sum_s = rb_xcalloc((size_t)i->n + 1, sizeof *i->sum_s);
     for (int k = 0; k < i->n; k++)
         i->sum_s[k + 1] = sum += i->at_s[k];

@@ -1,5 +1,6 @@
 #include "simulator/cluster/trace_summary.h"
 
+#include "base/order.h"
 #include "base/text/units.h"
 #include "profiles/catalog/billing.h"
 
@@ -23,12 +24,6 @@ double rb_trace_wait_s(const struct rb_trace_training *t)
     return seconds(t->started_us - t->submitted_us);
 }
 
-static int ascending(const void *pa, const void *pb)
-{
-    const double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
 static double quantile(const double *sorted, int n, double q)
 {
     const double rank = q * (n - 1);
@@ -47,7 +42,7 @@ static void summarise_jct(const struct rb_trace_run *run, struct rb_trace_summar
         sum += jct[n] = rb_trace_jct_s(&run->jobs[j]);
         n++;
     }
-    qsort(jct, (size_t)n, sizeof *jct, ascending);
+    qsort(jct, (size_t)n, sizeof *jct, rb_order_doubles);
     s->jct_mean_s = sum / n;
     s->jct_p50_s = quantile(jct, n, 0.5);
     s->jct_p99_s = quantile(jct, n, 0.99);

@@ -1,5 +1,6 @@
 #include "simulator/model/distribution.h"
 
+#include "base/order.h"
 #include "simulator/model/evaluate.h"
 #include "simulator/world/world_evaluate.h"
 
@@ -44,15 +45,9 @@ static bool run_engine(const struct rb_scenario *s, const struct rb_plan *plan, 
     return true;
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-    const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return (a > b) - (a < b);
-}
-
 static void take_shares(int64_t *values, int n, int64_t *out)
 {
-    qsort(values, (size_t)n, sizeof *values, by_value);
+    qsort(values, (size_t)n, sizeof *values, rb_order_int64s);
     for (int64_t k = 0; k < RB_DISTRIBUTION_SHARES; k++) {
         const int64_t at_or_below = (k * n + RB_DISTRIBUTION_SHARES - 2) / (RB_DISTRIBUTION_SHARES - 1); // rounded up
         out[k] = values[at_or_below > 0 ? at_or_below - 1 : 0];
