@@ -1,7 +1,6 @@
 // CSV as RFC 4180 describes it, read into one copy of the text that is cut into cells in place.
 #include "base/document/csv.h"
 
-#include "base/text/buf.h"
 #include "base/text/closest.h"
 #include "base/file.h"
 #include "base/limits.h"
@@ -353,4 +352,16 @@ bool rb_csv_int(const struct rb_csv *csv, int row, int column, int64_t min, int6
         return rb_csv_error(csv, row, column, err, "expected %s, got \"%.60s\"", rb_int_range(min, max, range), cell);
     *out = v;
     return true;
+}
+
+void rb_csv_put_text(const char *text, bool is_guarded, struct rb_buf *out)
+{
+    rb_buf_putc(out, '"');
+    if (is_guarded && *text && strchr("=+-@\t\r", *text))
+        rb_buf_putc(out, '\'');
+    for (; *text; text++) {
+        rb_buf_puts(out, *text == '"' ? "\"" : "");
+        rb_buf_putc(out, *text);
+    }
+    rb_buf_putc(out, '"');
 }

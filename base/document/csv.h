@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/errors/err.h"
+#include "base/text/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +32,8 @@ int rb_csv_column(const struct rb_csv *csv, const char *name);
 // known[i] is required if required[i].
 bool rb_csv_check_columns(const struct rb_csv *csv, const char *const *known, const bool *required, int n,
                           struct rb_err *err);
+// Writes a cell in quotes. is_guarded: for spreadsheets, which take some texts for formulas; such a text begins with '.
+void rb_csv_put_text(const char *text, bool is_guarded, struct rb_buf *out);
 // Error at (row, column). Returns false.
 bool rb_csv_error(const struct rb_csv *csv, int row, int column, struct rb_err *err, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

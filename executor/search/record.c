@@ -1,5 +1,6 @@
 #include "executor/search/record.h"
 
+#include "base/document/csv.h"
 #include "base/document/doc.h"
 #include "executor/launcher/trial_env.h"
 #include "profiles/job/job_names.h"
@@ -197,16 +198,13 @@ void rb_record_write_family(const struct rb_record *r, struct rb_buf *out)
     rb_buf_printf(out, "\n");
 }
 
+// Read by programs, which want the text as it is.
 static void write_cell(const char *text, struct rb_buf *out)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        rb_buf_printf(out, "%s", text);
-        return;
-    }
-    rb_buf_printf(out, "\"");
-    for (const char *c = text; *c; c++)
-        rb_buf_printf(out, *c == '"' ? "\"\"" : "%c", *c);
-    rb_buf_printf(out, "\"");
+    if (strpbrk(text, ",\"\r\n"))
+        rb_csv_put_text(text, false, out);
+    else
+        rb_buf_puts(out, text);
 }
 
 static bool has_seconds(const struct rb_record *r)

@@ -1,7 +1,9 @@
 // CSV: reports.csv grows by a line for each report; trials.csv says how each trial stands, and is replaced.
+// As rbrun report --csv has them (views/tables/report_csv.h): CRLF, and nothing that a spreadsheet takes for a formula.
 #include "executor/sinks/sink.h"
 #include "executor/sinks/sink_file.h"
 
+#include "base/document/csv.h"
 #include "base/document/json.h"
 #include "base/text/units.h"
 #include "executor/launcher/trial_env.h"
@@ -17,19 +19,6 @@ struct csv {
     struct rb_sink_file *reports;
 };
 
-// As rbrun report --csv has them (views/tables/report_csv.h): CRLF, and nothing that a spreadsheet takes for a formula.
-static void put_text(const char *text, struct rb_buf *out)
-{
-    rb_buf_putc(out, '"');
-    if (*text && strchr("=+-@\t\r", *text))
-        rb_buf_putc(out, '\'');
-    for (; *text; text++) {
-        rb_buf_puts(out, *text == '"' ? "\"" : "");
-        rb_buf_putc(out, *text);
-    }
-    rb_buf_putc(out, '"');
-}
-
 // nan and inf are what most readers take for such; a number that is not known is an empty cell.
 static void put_number(double v, struct rb_buf *out)
 {
@@ -43,7 +32,7 @@ static void put_number(double v, struct rb_buf *out)
 static void put_value(const struct rb_value *v, struct rb_buf *out)
 {
     if (v->kind == RB_VALUE_STRING)
-        put_text(v->string, out);
+        rb_csv_put_text(v->string, true, out);
     else
         rb_value_text(v, out);
 }

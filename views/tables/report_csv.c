@@ -1,5 +1,6 @@
 #include "views/tables/report_csv.h"
 
+#include "base/document/csv.h"
 #include "views/pages/document.h"
 #include "views/tables/report_trials.h"
 
@@ -13,25 +14,13 @@ static void begin_cell(struct rb_buf *out, bool *first)
     *first = false;
 }
 
-static void put_text(const char *text, struct rb_buf *out)
-{
-    rb_buf_putc(out, '"');
-    if (*text && strchr("=+-@\t\r", *text))
-        rb_buf_putc(out, '\'');
-    for (; *text; text++) {
-        rb_buf_puts(out, *text == '"' ? "\"" : "");
-        rb_buf_putc(out, *text);
-    }
-    rb_buf_putc(out, '"');
-}
-
 static void put_cell(const struct rb_node *value, struct rb_buf *out, bool *first)
 {
     begin_cell(out, first);
     if (!value || value->kind == RB_NODE_NULL)
         return;
     if (value->kind == RB_NODE_STRING)
-        put_text(value->text, out);
+        rb_csv_put_text(value->text, true, out);
     else
         rb_buf_puts(out, value->text);
 }
@@ -123,7 +112,7 @@ static void write_costs(const struct rb_node *report, struct rb_buf *out)
     rb_buf_puts(out, "part,cost_uusd\r\n");
     for (const struct rb_node *part = by ? by->first : NULL; part; part = part->next) {
         bool first = false;
-        put_text(part->key, out);
+        rb_csv_put_text(part->key, true, out);
         put_cell(part, out, &first);
         end_row(out);
     }
@@ -141,7 +130,7 @@ static void write_notes(const struct rb_node *report, struct rb_buf *out)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         for (const struct rb_node *note = rb_document_items(report, kinds[i][0]); note; note = note->next) {
             first = false;
-            put_text(kinds[i][1], out);
+            rb_csv_put_text(kinds[i][1], true, out);
             put_members(note, columns, out, &first);
             end_row(out);
         }
