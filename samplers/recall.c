@@ -137,17 +137,6 @@ static double predict(const struct rb_history *h, const double *u, int level)
     return sum / weights;
 }
 
-static double correlation(const double *a, const double *b, int n)
-{
-    double ab = 0, aa = 0, bb = 0; // normal scores have mean 0
-    for (int i = 0; i < n; i++) {
-        ab += a[i] * b[i];
-        aa += a[i] * a[i];
-        bb += b[i] * b[i];
-    }
-    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
-}
-
 bool rb_recall_holds(const struct rb_history *h)
 {
     double predicted[JUDGED_RESULTS], found[JUDGED_RESULTS], ranks[2][JUDGED_RESULTS];
@@ -167,5 +156,5 @@ bool rb_recall_holds(const struct rb_history *h)
     rb_normal_scores(predicted, n, &arena, ranks[0]);
     rb_normal_scores(found, n, &arena, ranks[1]);
     rb_arena_finish(&arena);
-    return correlation(ranks[0], ranks[1], n) >= LEAST_SPEARMAN;
+    return rb_normal_score_correlation(ranks[0], ranks[1], n) >= LEAST_SPEARMAN;
 }

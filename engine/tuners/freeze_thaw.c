@@ -6,6 +6,8 @@
 #include "engine/tuners/level_model.h"
 
 #include "base/arena.h"
+#include "base/normal.h"
+#include "base/order.h"
 #include "engine/tuners/brackets.h"
 #include "engine/tuners/tuners.h"
 
@@ -29,6 +31,7 @@ struct trial {
     bool trains, ended; // ended: at R, or it never trains again
     int n;              // levels with a score
     int64_t resource;   // where it was paused
+    double expected;    // its score at R by the model, scaled as there; where n > 0 and the model is fitted
 };
 
 struct freeze_thaw {
@@ -105,12 +108,6 @@ static double *scores_of(const struct freeze_thaw *f, int trial)
 
 // ---- the model
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // Scores have no unit that is known, and losses of bad trials may be of any size: they count by their distance from the
 // median in standard deviations of the better half.
 static void find_scale(struct freeze_thaw *f)
@@ -120,7 +117,7 @@ static void find_scale(struct freeze_thaw *f)
     for (int i = 0; i < f->n_trials; i++)
         for (int k = 0; k < f->trials[i].n; k++)
             sorted[n++] = scores_of(f, i)[k];
-    qsort(sorted, (size_t)n, sizeof *sorted, compare);
+    qsort(sorted, (size_t)n, sizeof *sorted, rb_order_doubles);
     f->median = n > 0 ? sorted[n / 2] : 0;
     for (int i = n / 2; i < n; i++)
         sum += (sorted[i] - f->median) * (sorted[i] - f->median);
@@ -136,6 +133,13 @@ static int scaled_scores(const struct freeze_thaw *f, int trial, double *out)
     return f->trials[trial].n;
 }
 
+static void expect(struct freeze_thaw *f, int trial)
+{
+    double scaled[RB_LIMIT_STAGES];
+    const int n = scaled_scores(f, trial, scaled);
+    f->trials[trial].expected = rb_level_model_expect(&f->model, scaled, n);
+}
+
 static void fit(struct freeze_thaw *f)
 {
     double *scaled = rb_xcalloc((size_t)f->n_scores + 1, sizeof *scaled), *at = scaled;
@@ -147,26 +151,18 @@ static void fit(struct freeze_thaw *f)
     }
     rb_level_model_fit(&f->model, f->levels.resource, f->levels.n, curves, f->n_trials);
     f->fitted_at = f->n_scores;
+    for (int i = 0; i < f->n_trials; i++)
+        expect(f, i);
     free(scaled);
     free(curves);
 }
 
-static double expect(const struct freeze_thaw *f, int trial)
+// Of a trial, or of what a new one may become, on the best; its distance is known exactly where sd is 0.
+static double log_improvement(double expected, double sd, double best)
 {
-    double scaled[RB_LIMIT_STAGES];
-    const int n = scaled_scores(f, trial, scaled);
-    return rb_level_model_expect(&f->model, scaled, n);
-}
-
-// ln of the expected improvement over 0 of a normal with this mean and standard deviation.
-static double log_improvement(double mean, double sd)
-{
-    if (!(sd > 0))
-        return mean > 0 ? log(mean) : -INFINITY;
-    const double z = mean / sd, density = exp(-z * z / 2) / sqrt(2 * M_PI);
-    if (z < -5) // the asymptote: phi(z) / z^2
-        return log(sd) - z * z / 2 - log(sqrt(2 * M_PI)) - 2 * log(-z);
-    return log(sd * (z * erfc(-z / sqrt(2)) / 2 + density));
+    if (sd > 0)
+        return rb_log_expected_improvement(expected, sd, best);
+    return expected > best ? log(expected - best) : -INFINITY;
 }
 
 // ---- the choice
@@ -193,9 +189,9 @@ static int most_promising(const struct freeze_thaw *f)
     int best = -1;
     double most = -INFINITY;
     for (int i = 0; i < f->n_trials; i++) {
-        const double y = f->trials[i].n > 0 ? expect(f, i) : -INFINITY;
-        if (y > most) {
-            most = y;
+        const struct trial *t = &f->trials[i];
+        if (t->n > 0 && t->expected > most) {
+            most = t->expected;
             best = i;
         }
     }
@@ -215,12 +211,12 @@ static int choose_among(const struct freeze_thaw *f, int best, int64_t left)
     int chosen = new_trial_is_due(f, left) ? f->n_trials : -1;
     if (best < 0)
         return chosen;
-    const double best_score = expect(f, best);
-    double most = log_improvement(f->model.mean[f->levels.n - 1] - best_score, f->model.sd[0]);
+    const double best_score = f->trials[best].expected;
+    double most = log_improvement(f->model.mean[f->levels.n - 1], f->model.sd[0], best_score);
     for (int i = 0; i < f->n_trials; i++) {
         if (!waits(&f->trials[i]) || step_of(f, i) > left)
             continue;
-        const double value = log_improvement(expect(f, i) - best_score, f->model.sd[f->trials[i].n]);
+        const double value = log_improvement(f->trials[i].expected, f->model.sd[f->trials[i].n], best_score);
         if (chosen < 0 || value > most) {
             most = value;
             chosen = i;
@@ -301,6 +297,8 @@ static void freeze_thaw_ended(void *state, int id, int64_t resource, double scor
         scores_of(f, id)[t->n++] = score;
         f->n_scores++;
     }
+    if (f->fitted_at > 0)
+        expect(f, id);
     t->ended = t->n == f->levels.n;
     f->any_at_end = f->any_at_end || t->ended;
 }

@@ -50,17 +50,6 @@ static void list_scores(const struct rb_blackbox *t, int resource, double *out)
             out[i] = isfinite(worst) ? worst : 0;
 }
 
-static double correlation(const double *a, const double *b, int n)
-{
-    double ab = 0, aa = 0, bb = 0; // normal scores have mean 0
-    for (int i = 0; i < n; i++) {
-        ab += a[i] * b[i];
-        aa += a[i] * a[i];
-        bb += b[i] * b[i];
-    }
-    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
-}
-
 static bool check_metric(const struct rb_blackbox *t, const struct rb_job *job, struct rb_err *err)
 {
     if (t->goal == job->goal && strcmp(t->metric_name, job->metric_name) == 0)
@@ -94,7 +83,7 @@ bool rb_quality_law_of_table(const struct rb_blackbox *table, const struct rb_jo
         double *at = &scores[(size_t)i * n_rows];
         list_scores(table, resources[i], at);
         rb_normal_scores(at, table->n_rows, arena, here);
-        const double rho = fmax(0, correlation(here, final, table->n_rows));
+        const double rho = fmax(0, rb_normal_score_correlation(here, final, table->n_rows));
         law.share[i] = (double)resources[i] / table->max_resource;
         law.rho[i] = i == n - 1 ? 1 : i > 0 ? fmax(rho, law.rho[i - 1]) : rho;
         qsort(at, n_rows, sizeof *at, rb_order_doubles);

@@ -4,21 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LN_ROOT_2PI 0.91893853320467274178
-
-double rb_normal_cdf(double x)
-{
-    return 0.5 * erfc(-x * M_SQRT1_2);
-}
-
 double rb_normal_quantile(double p)
 {
     return gsl_cdf_ugaussian_Pinv(p);
-}
-
-double rb_normal_log_density(double x)
-{
-    return -0.5 * x * x - LN_ROOT_2PI;
 }
 
 // Beyond 8.3 standard deviations nothing is left in double precision.
@@ -33,16 +21,6 @@ double rb_truncated_quantile(double mu, double sd, double p)
     const double low = rb_normal_cdf(-mu / sd), at = low + p * (rb_normal_cdf((1 - mu) / sd) - low);
     const double u = at > 0 && at < 1 ? mu + sd * rb_normal_quantile(at) : mu;
     return fmax(0, fmin(1, u));
-}
-
-// z Phi(z) + phi(z) -> phi(z) / z^2 (1 - 3/z^2 + 15/z^4 - ...) as z -> -inf, where the sum itself cancels.
-double rb_log_expected_improvement(double mean, double sd, double best)
-{
-    const double z = (mean - best) / sd;
-    if (z >= -5)
-        return log(sd) + log(z * rb_normal_cdf(z) + exp(rb_normal_log_density(z)));
-    const double r = 1 / (z * z);
-    return log(sd) + rb_normal_log_density(z) + log(r * (1 - r * (3 - r * (15 - r * (105 - 945 * r)))));
 }
 
 struct ranked {
@@ -69,4 +47,15 @@ void rb_normal_scores(const double *values, int n, struct rb_arena *arena, doubl
         for (int i = first; i < end; i++)
             out[order[i].index] = score;
     }
+}
+
+double rb_normal_score_correlation(const double *a, const double *b, int n)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int i = 0; i < n; i++) {
+        ab += a[i] * b[i];
+        aa += a[i] * a[i];
+        bb += b[i] * b[i];
+    }
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
 }
