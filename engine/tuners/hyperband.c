@@ -173,27 +173,12 @@ static void hyperband_failed(void *state, int trial)
     rb_rung_state_failed(rungs_of(state, trial), trial);
 }
 
-const struct rb_tuner rb_tuner_hyperband = {
-    .name = "hyperband",
-    .stages = hyperband_stages,
-    .overlaps = hyperband_overlaps,
-    .create = hyperband_create,
-    .destroy = hyperband_destroy,
-    .next = hyperband_next,
-    .phase = hyperband_phase,
-    .ended = hyperband_ended,
-    .failed = hyperband_failed,
-};
+#define HYPERBAND(tuner_name) \
+    { \
+        .name = (tuner_name), .stages = hyperband_stages, .overlaps = hyperband_overlaps, .create = hyperband_create, \
+        .destroy = hyperband_destroy, .next = hyperband_next, .phase = hyperband_phase, .ended = hyperband_ended, \
+        .failed = hyperband_failed, \
+    }
 
-// Its sampler evolves a population for each level (samplers/de.c).
-const struct rb_tuner rb_tuner_dehb = {
-    .name = "dehb",
-    .stages = hyperband_stages,
-    .overlaps = hyperband_overlaps,
-    .create = hyperband_create,
-    .destroy = hyperband_destroy,
-    .next = hyperband_next,
-    .phase = hyperband_phase,
-    .ended = hyperband_ended,
-    .failed = hyperband_failed,
-};
+const struct rb_tuner rb_tuner_hyperband = HYPERBAND("hyperband");
+const struct rb_tuner rb_tuner_dehb = HYPERBAND("dehb"); // its sampler evolves a population for each level (samplers/de.c)

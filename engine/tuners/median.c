@@ -42,7 +42,7 @@ struct median {
     int64_t min_resource, max_resource;
     struct trial *trials;                 // [max_trials]
     struct level *levels;                 // ascending resource, [n_levels]
-    int n_levels, levels_cap;
+    int n_levels;
     bool closed_new, closed_all;
     int handed;                           // what a group points to
 };
@@ -103,10 +103,7 @@ static struct rb_ranking *results_at(struct median *m, int64_t resource)
     }
     if (low < m->n_levels && m->levels[low].resource == resource)
         return &m->levels[low].results;
-    if (m->n_levels == m->levels_cap) {
-        m->levels_cap = m->levels_cap ? 2 * m->levels_cap : 16;
-        m->levels = rb_xrealloc(m->levels, (size_t)m->levels_cap, sizeof *m->levels);
-    }
+    m->levels = rb_grow(m->levels, m->n_levels, sizeof *m->levels);
     memmove(&m->levels[low + 1], &m->levels[low], (size_t)(m->n_levels - low) * sizeof *m->levels);
     m->levels[low].resource = resource;
     rb_ranking_init(&m->levels[low].results);

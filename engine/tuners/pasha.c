@@ -6,11 +6,13 @@
 #include "engine/tuners/asha.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 #include "engine/tuners/brackets.h"
 #include "engine/tuners/tuners.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NOISE_QUANTILE 0.9 // of the differences of such pairs; the paper's choice
 
@@ -22,7 +24,7 @@ struct point {
 // What a trial has reported, ascending resource.
 struct curve {
     struct point *points;
-    int n, cap;
+    int n;
 };
 
 // A trial that has a result at the highest level in use.
@@ -38,10 +40,9 @@ struct pasha {
     struct curve *curves;     // [n_curves], by trial
     int n_curves;
     struct member *members;   // [n_members]
-    int n_members, members_cap;
+    int n_members;
     double *swaps;            // differences at the highest level of pairs that swapped and swapped back, [n_swaps]
-    int n_swaps, swaps_cap;
-    struct member *by_below, *by_top; // for sorting, [members_cap]
+    int n_swaps;
 };
 
 static bool pasha_create(const struct rb_job *job, void **out_state, struct rb_err *err)
@@ -69,8 +70,6 @@ static void pasha_destroy(void *state)
     free(p->curves);
     free(p->members);
     free(p->swaps);
-    free(p->by_below);
-    free(p->by_top);
     free(p);
 }
 
@@ -78,11 +77,9 @@ static void pasha_destroy(void *state)
 
 static struct curve *curve_of(struct pasha *p, int trial)
 {
-    if (trial >= p->n_curves) {
-        const int n = trial >= 2 * p->n_curves ? trial + 1 : 2 * p->n_curves;
-        p->curves = rb_xrealloc(p->curves, (size_t)n, sizeof *p->curves);
-        for (; p->n_curves < n; p->n_curves++)
-            p->curves[p->n_curves] = (struct curve){0};
+    for (; p->n_curves <= trial; p->n_curves++) {
+        p->curves = rb_grow(p->curves, p->n_curves, sizeof *p->curves);
+        p->curves[p->n_curves] = (struct curve){0};
     }
     return &p->curves[trial];
 }
@@ -93,10 +90,7 @@ static void add_point(struct pasha *p, int trial, int64_t resource, double score
     struct curve *c = curve_of(p, trial);
     if (c->n > 0 && resource <= c->points[c->n - 1].resource)
         return;
-    if (c->n == c->cap) {
-        c->cap = c->cap ? 2 * c->cap : 8;
-        c->points = rb_xrealloc(c->points, (size_t)c->cap, sizeof *c->points);
-    }
+    c->points = rb_grow(c->points, c->n, sizeof *c->points);
     c->points[c->n++] = (struct point){resource, score};
 }
 
@@ -131,37 +125,20 @@ static bool swapped_back(const struct curve *a, const struct curve *b)
 
 // ---- ranks
 
-static void add_swap(struct pasha *p, double difference)
-{
-    if (p->n_swaps == p->swaps_cap) {
-        p->swaps_cap = p->swaps_cap ? 2 * p->swaps_cap : 16;
-        p->swaps = rb_xrealloc(p->swaps, (size_t)p->swaps_cap, sizeof *p->swaps);
-    }
-    p->swaps[p->n_swaps++] = difference;
-}
-
 static void add_member(struct pasha *p, int trial)
 {
     const struct curve *c = curve_of(p, trial);
     const struct member m = {.trial = trial,
                              .below = score_at(c, p->levels.resource[p->cap - 1]),
                              .top = score_at(c, p->levels.resource[p->cap])};
-    for (int i = 0; i < p->n_members; i++)
-        if (swapped_back(c, &p->curves[p->members[i].trial]))
-            add_swap(p, fabs(p->members[i].top - m.top));
-    if (p->n_members == p->members_cap) {
-        p->members_cap = p->members_cap ? 2 * p->members_cap : 16;
-        p->members = rb_xrealloc(p->members, (size_t)p->members_cap, sizeof *p->members);
-        p->by_below = rb_xrealloc(p->by_below, (size_t)p->members_cap, sizeof *p->by_below);
-        p->by_top = rb_xrealloc(p->by_top, (size_t)p->members_cap, sizeof *p->by_top);
+    for (int i = 0; i < p->n_members; i++) {
+        if (!swapped_back(c, &p->curves[p->members[i].trial]))
+            continue;
+        p->swaps = rb_grow(p->swaps, p->n_swaps, sizeof *p->swaps);
+        p->swaps[p->n_swaps++] = fabs(p->members[i].top - m.top);
     }
+    p->members = rb_grow(p->members, p->n_members, sizeof *p->members);
     p->members[p->n_members++] = m;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static int compare_below(const void *a, const void *b)
@@ -181,24 +158,25 @@ static double noise(struct pasha *p)
 {
     if (p->n_swaps == 0)
         return 0;
-    qsort(p->swaps, (size_t)p->n_swaps, sizeof *p->swaps, compare_doubles);
+    qsort(p->swaps, (size_t)p->n_swaps, sizeof *p->swaps, rb_order_doubles);
     const double at = NOISE_QUANTILE * (p->n_swaps - 1);
     const int low = (int)at, high = low + 1 < p->n_swaps ? low + 1 : low;
     return p->swaps[low] + (at - low) * (p->swaps[high] - p->swaps[low]);
 }
 
-// Does every place of the ranking below belong to a trial that could have it above, but for noise?
+// Does every place of the ranking below belong to a trial that could have it above, but for noise? The order of members
+// does not matter otherwise, so they are sorted in place.
 static bool ranks_agree(struct pasha *p)
 {
     const double tolerance = noise(p);
+    RB_AUTO(rb_auto_free) struct member *above = rb_xcalloc((size_t)p->n_members, sizeof *above);
+    bool agree = true;
+    memcpy(above, p->members, (size_t)p->n_members * sizeof *above);
+    qsort(p->members, (size_t)p->n_members, sizeof *p->members, compare_below);
+    qsort(above, (size_t)p->n_members, sizeof *above, compare_top);
     for (int i = 0; i < p->n_members; i++)
-        p->by_below[i] = p->by_top[i] = p->members[i];
-    qsort(p->by_below, (size_t)p->n_members, sizeof *p->by_below, compare_below);
-    qsort(p->by_top, (size_t)p->n_members, sizeof *p->by_top, compare_top);
-    for (int i = 0; i < p->n_members; i++)
-        if (fabs(p->by_below[i].top - p->by_top[i].top) > tolerance)
-            return false;
-    return true;
+        agree = agree && fabs(p->members[i].top - above[i].top) <= tolerance;
+    return agree;
 }
 
 static void reached_highest(struct pasha *p, int trial)
