@@ -91,14 +91,14 @@ static const struct rb_option options[] = {
 static bool check_names(const struct rb_args *args, struct rb_err *err)
 {
     const char *tuner = rb_args_string(args, "tuner", NULL), *policy = rb_args_string(args, "policy", NULL);
-    RB_AUTO(rb_buf_finish) struct rb_buf tuners = RB_BUF_INIT;
-    for (int i = 0; rb_tuners[i]; i++)
-        rb_buf_printf(&tuners, "%s%s", i == 0 ? "" : rb_tuners[i + 1] ? ", " : " or ", rb_tuners[i]->name);
-    if (tuner && !rb_tuner_find(tuner))
-        return rb_err_set(err, RB_E_OPTION_VALUE, "unknown tuner: --tuner %.40s; expected %s", tuner, rb_buf_str(&tuners));
+    RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
+    if (tuner && !rb_tuner_find(tuner)) {
+        for (int i = 0; rb_tuners[i]; i++)
+            rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_tuners[i + 1] ? ", " : " or ", rb_tuners[i]->name);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "unknown tuner: --tuner %.40s; expected %s", tuner, rb_buf_str(&known));
+    }
     if (!policy || rb_policy_find_alone(policy))
         return true;
-    RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
     for (int i = 0; rb_policies[i]; i++) {
         if (!rb_policies[i]->on_lent_gpus)
             rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_policies[i + 1] ? ", " : " or ", rb_policies[i]->name);
