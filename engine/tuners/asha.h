@@ -2,7 +2,7 @@
 #ifndef RB_ENGINE_TUNERS_ASHA_H
 #define RB_ENGINE_TUNERS_ASHA_H
 
-// Nobody is promoted to a level above `level` until it is raised. Levels are those of rb_levels_of, counted from 0.
+// No trial is promoted above `level` until a later call raises it. Levels are those of rb_levels_of, counted from 0.
 void rb_asha_cap(void *asha_state, int level);
 
 #endif

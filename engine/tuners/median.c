@@ -1,7 +1,7 @@
 // Median stopping: a trial is stopped for good when its best score so far is worse than the median of the others, each
 // taken as the average of its scores up to the same resource. Sources: Golovin et al., "Google Vizier", KDD'17, section
 // 3.2.1; with `compare: values` the others count by their scores at that resource, as Optuna's MedianPruner has it.
-// min_resource: nobody is stopped before.
+// No trial is stopped before min_resource.
 #include "engine/tuners/ranking.h"
 
 #include "base/arena.h"

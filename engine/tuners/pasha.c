@@ -186,7 +186,7 @@ static void reached_highest(struct pasha *p, int trial)
         return;
     p->cap++;
     rb_asha_cap(p->asha, p->cap);
-    p->n_members = p->n_swaps = 0; // nobody has been there yet
+    p->n_members = p->n_swaps = 0; // no trial has a result at the new level yet
 }
 
 // ---- the interface

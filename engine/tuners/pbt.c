@@ -187,7 +187,7 @@ static struct member *ranked(const struct pbt *p, int place)
     return &p->members[p->member_of[p->order[place].trial]];
 }
 
-// The size of either end of n members: nobody is both among the best and among the worst.
+// How many of n members are copied, and how many give up. At most half, so that no member is in both groups.
 static int quantile_of(const struct pbt *p, int n)
 {
     const int wanted = (int)ceil(p->quantile * n - 1e-9); // 0.2 of 15 are 3

@@ -14,7 +14,7 @@
 
 struct run {
     struct rb_arena arena;
-    struct rb_job job; // with the prior as its sampler: nobody asks for proposals here
+    struct rb_job job; // without its sampler, because no proposals are needed here
     const struct rb_plan *plan;
     struct rb_engine *engine;
     struct rb_search *search;

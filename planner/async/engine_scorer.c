@@ -14,7 +14,7 @@
 #define AMPLE_PART     0.06 // of a time limit: if all runs of an estimate take no more, all are made; else
 #define ESTIMATE_PART  0.02 // this part of it,
 #define FIRST_PART     0.1  // or up to this if else they were fewer than FEWEST_SAMPLES,
-#define LEAST_SAMPLES  2    // but at least these: the errors stated are those of so few runs
+#define LEAST_SAMPLES  2    // but at least these; the stated error is then large
 #define FIRST_PLAN     4.0  // estimates behind the first plan: measured, compared, kept, shown
 
 // Microseconds of one run by the engine, measured.

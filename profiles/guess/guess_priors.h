@@ -1,4 +1,4 @@
-// What a guess assumes of GPUs and machines that nobody measured, and how its errors spread. For profiles/guess alone.
+// What a guess assumes about GPUs and machines without a measurement, and how wide its errors are. For profiles/guess alone.
 // Errors of independent sources are added as squares of log_sd, the standard deviation of the logarithm.
 // A guess is a median; the profile has means: a median m with log_sd s becomes the mean m exp(s^2/2) with relative_error
 // sqrt(exp(s^2) - 1).
