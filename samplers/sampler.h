@@ -1,7 +1,7 @@
 // A sampler proposes the hyperparameters of a new trial from what the search has seen so far. It is a pure function
 // of the job (space, seed, options), the history and the question: its state is only a cache of the history, so a
 // resumed run, which gives the same history again, gets the same proposals. Draws come from base/stream.h, keyed by
-// the trial. A sampler is one file and one line in samplers.c.
+// the trial. A sampler is one file, one line in samplers.c, and its name among those that a job may use (rb_sampler_names).
 #ifndef RB_SAMPLERS_SAMPLER_H
 #define RB_SAMPLERS_SAMPLER_H
 

@@ -1,6 +1,7 @@
 // A tuner decides which trials train next and how far. It hands out groups of trials and receives results at any time:
 // synchronous rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, and no random number but
-// draws that the job's seed and a trial's id key (base/stream.h). A tuner is one file under tuners/ and one line in tuners.c.
+// draws that the job's seed and a trial's id key (base/stream.h). A tuner is one file under tuners/, one line in tuners.c,
+// and one row of what the reader of jobs must know of it (rb_scheduler_kinds, profiles/job/job_scheduler.h).
 #ifndef RB_ENGINE_TUNER_H
 #define RB_ENGINE_TUNER_H
 
