@@ -601,9 +601,9 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
         return true;
     }
     end_groups(s);
-    leave_results(s);
     struct rb_err unsaved;
     const bool saved = save_report(s, &unsaved);
+    leave_results(s);
     if (s->failure.code || !saved) {
         *err = s->failure.code ? s->failure : unsaved;
         return false;

@@ -52,7 +52,7 @@ void rb_best_expect(const struct rb_quality_law *law, const struct rb_search_sha
     double *best = rb_xcalloc((size_t)n, sizeof *best);
     rb_drawn_init(&d, law, shape, seed);
     for (int k = 0; k < n; k++)
-        best[k] = rb_drawn_best(&d, (uint32_t)k);
+        best[k] = rb_drawn_play(&d, (uint32_t)k, NULL, NULL);
     summarise(law, best, n, out);
     rb_drawn_finish(&d);
     free(best);

@@ -25,13 +25,9 @@ void rb_drawn_init(struct rb_drawn *d, const struct rb_quality_law *law, const s
 void rb_drawn_finish(struct rb_drawn *d);
 
 // Plays draw k: the rungs of one bracket after another. `rung` gets each with its trials by number, an order that
-// says nothing of their scores; NULL: the caller does not need them. Returns the best final normal score of the trials that reach R.
+// says nothing of their scores; NULL: the caller does not need them. Returns the best final normal score of the trials
+// that reach R.
 typedef void rb_drawn_rung(void *ctx, int bracket, int rung, const struct rb_drawn_trial *trials, int n);
 double rb_drawn_play(struct rb_drawn *d, uint32_t k, rb_drawn_rung *rung, void *ctx);
-
-static inline double rb_drawn_best(struct rb_drawn *d, uint32_t k)
-{
-    return rb_drawn_play(d, k, NULL, NULL);
-}
 
 #endif

@@ -9,7 +9,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { REFRESH_US = 1000000 };
+enum {
+    REFRESH_US = 1000000,
+    ENDING_LOOKS = 10, // its job is over and its process cleans up: one block says how it ended, unless that takes longer
+};
 
 #define FOOTER "q leaves; the run continues"
 
@@ -178,11 +181,14 @@ static bool print_json(struct rb_following *f, struct rb_err *err)
 bool rb_watch_lines(struct rb_following *f, bool json, struct rb_err *err)
 {
     int64_t shown = -1;
+    int n_ending = 0;
     for (;; usleep(REFRESH_US)) {
         if (!rb_following_look(f, true, err))
             return false;
         const bool over = rb_following_is_over(f);
-        if (!over && f->news == shown)
+        n_ending = f->over_us >= 0 ? n_ending + 1 : 0;
+        const bool ends_soon = n_ending > 0 && n_ending <= ENDING_LOOKS;
+        if (!over && (f->news == shown || ends_soon))
             continue;
         if (!(json ? print_json(f, err) : print_summary(f, !over, err)))
             return false;
