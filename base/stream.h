@@ -32,6 +32,7 @@ enum rb_purpose {
     RB_DRAW_SUGGESTION = 21, // samplers/draws.h: index = trial, stage = what for
     RB_DRAW_PARENT = 22, // which trial a clone copies (engine/tuners/pbt.c): index = the clone
     RB_DRAW_QUALITY = 23,    // scores of imagined configurations: index = trial, stage = rung of its bracket
+    RB_DRAW_CONFIGURATION = 24, // slow or fast configuration: index = trial
 };
 
 struct rb_stream_key {

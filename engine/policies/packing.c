@@ -159,7 +159,7 @@ static void decide_starts(struct packing *p, const struct rb_packing *packing, i
 // The likely excess of the slowest of n trials over the mean.
 static double overrun(const struct packing *p, int n)
 {
-    const double slowest = rb_dist_quantile(&p->plan->profile->between, (double)n / (n + 1));
+    const double slowest = rb_profile_slow_factor(p->plan->profile, (double)n / (n + 1));
     return slowest > 1 ? slowest - 1 : 0;
 }
 

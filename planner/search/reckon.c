@@ -18,9 +18,9 @@ struct reckoned {
 // A stage ends with its last trial: how many times the mean trial this takes, at the confidence asked.
 static double longest_part(const struct rb_search *search, int n_trials)
 {
-    const struct rb_dist *between = &search->scenario->profile->between;
-    const double mean = rb_dist_mean(between), later = fmax(1 - search->req->confidence, 1e-3);
-    return mean > 0 ? fmax(1, rb_dist_quantile(between, 1 - later / n_trials) / mean) : 1;
+    const struct rb_profile *p = search->scenario->profile;
+    const double later = fmax(1 - search->req->confidence, 1e-3);
+    return fmax(1, rb_profile_slow_factor(p, 1 - later / n_trials) * rb_dist_mean(&p->within) / rb_profile_mean_factor(p));
 }
 
 static struct reckoned reckon(const struct rb_search *search, const struct rb_candidate *c)

@@ -259,8 +259,7 @@ bool rb_search_trial_s(const struct rb_search *search, int stage, int offer, int
     if (!rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
         return false;
     *out = rb_dist_mean(&s->profile->startup_s) + rb_dist_mean(&s->profile->checkpoint_s) +
-           (double)rb_scenario_rung_units(s, stage) * unit_s * rb_dist_mean(&s->profile->between) *
-               rb_dist_mean(&s->profile->within);
+           (double)rb_scenario_rung_units(s, stage) * unit_s * rb_profile_mean_factor(s->profile);
     return true;
 }
 

@@ -20,10 +20,27 @@ static bool varies(const struct rb_dist *d)
     return rb_dist_variance(d) > 0 || d->relative_error > 0;
 }
 
+double rb_profile_mean_factor(const struct rb_profile *p)
+{
+    return rb_dist_mean(&p->between) * rb_dist_mean(&p->within) *
+           (p->configuration ? rb_dist_mean(p->configuration) : 1);
+}
+
+double rb_profile_slow_factor(const struct rb_profile *p, double q)
+{
+    const double between = rb_dist_quantile(&p->between, q);
+    if (!p->configuration)
+        return between;
+    const double configuration = rb_dist_quantile(p->configuration, q);
+    if (between <= 1 || configuration <= 1)
+        return fmax(between, configuration);
+    return exp(hypot(log(between), log(configuration)));
+}
+
 bool rb_profile_spread_is_unknown(const struct rb_profile *p)
 {
-    bool known =
-        p->exact || varies(&p->between) || varies(&p->within) || varies(&p->startup_s) || varies(&p->checkpoint_s);
+    bool known = p->exact || varies(&p->between) || varies(&p->within) || varies(&p->startup_s) ||
+                 varies(&p->checkpoint_s) || (p->configuration && varies(p->configuration));
     for (int i = 0; i < p->n_training && !known; i++)
         known = p->training[i].relative_error > 0;
     return !known;

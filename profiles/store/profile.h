@@ -68,6 +68,7 @@ struct rb_profile {
     const struct rb_training *training;
     int n_training;
     struct rb_dist between, within;   // factors
+    const struct rb_dist *configuration; // factor that a trial keeps in all its stages; NULL: 1
     struct rb_dist startup_s, checkpoint_s;
     const struct rb_provisioning *provisioning; // first match wins
     int n_provisioning;
@@ -78,6 +79,12 @@ struct rb_profile {
     const struct rb_basis *basis;     // [n_basis]; none: it was measured, or written by hand. Otherwise it is a guess: the errors
     int n_basis;                      // of its times are common to all layouts, and nothing is proved with it
 };
+
+// Mean of the product of its factors.
+double rb_profile_mean_factor(const struct rb_profile *p);
+// How much slower a trial is than another one: about the quantile q, 0 < q < 1, of between times configuration, whose
+// logarithms count as normal.
+double rb_profile_slow_factor(const struct rb_profile *p, double q);
 
 // Is everything in it constant although it does not have `exact: true`? Then it is unknown how far a run may be from
 // its prediction, and so is every probability.

@@ -249,14 +249,23 @@ static bool need_factor(struct rb_map *m, const char *key, struct rb_arena *aren
            rb_node_refuse(rb_map_get(m, key), err, RB_E_OUT_OF_RANGE, "expected a factor with a mean above 0");
 }
 
+static bool read_configuration(struct rb_map *noise, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
+{
+    if (!rb_map_get(noise, "configuration"))
+        return true;
+    struct rb_dist *factor = rb_arena_alloc(arena, sizeof *factor);
+    p->configuration = factor;
+    return need_factor(noise, "configuration", arena, factor, err);
+}
+
 static bool read_noise(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
 {
-    static const char *const keys[] = {"between", "within", NULL};
+    static const char *const keys[] = {"between", "within", "configuration", NULL};
     const struct rb_node *node;
     struct rb_map noise;
     return rb_map_need(m, "noise", &node, err) && rb_keys_begin(&noise, node, keys, err) &&
            need_factor(&noise, "between", arena, &p->between, err) &&
-           need_factor(&noise, "within", arena, &p->within, err);
+           need_factor(&noise, "within", arena, &p->within, err) && read_configuration(&noise, arena, p, err);
 }
 
 static bool read_pattern(struct rb_map *m, const char *key, bool (*check)(const char *, struct rb_err *),

@@ -93,6 +93,8 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
     rb_json_put(j, "] noise: {");
     write_dist(j, "between", &p->between);
     write_dist(j, "within", &p->within);
+    if (p->configuration)
+        write_dist(j, "configuration", p->configuration);
     rb_json_end_object(j);
     write_dist(j, "startup_s", &p->startup_s);
     write_dist(j, "checkpoint_s", &p->checkpoint_s);

@@ -224,6 +224,12 @@ int64_t rb_trial_progress_checkpoint_us(const struct rb_trial_progress *p)
     return trial_us(p->checkpoint_s, 0, 0, 0);
 }
 
+double rb_draw_configuration(const struct rb_scenario *s, int trial, uint32_t replicate)
+{
+    const struct rb_dist *factor = s->profile->configuration;
+    return factor ? draw(factor, s, RB_DRAW_CONFIGURATION, 0, trial, 0, replicate) : 1;
+}
+
 struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage, int position, int attempt,
                                           uint32_t replicate, int64_t units)
 {
@@ -236,7 +242,8 @@ struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage
         for (int64_t u = 0; u < units; u++)
             draw_unit(&p);
     }
-    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, p.between * p.units_drawn};
+    const double slow = rb_draw_configuration(s, rb_scenario_trial(s, stage, position), replicate);
+    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, slow * p.between * p.units_drawn};
 }
 
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,

@@ -37,6 +37,8 @@ struct rb_arrival {
 };
 struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                                   uint32_t replicate);
+// How much slower the trial's configuration trains than the mean one, in all its stages (noise.configuration).
+double rb_draw_configuration(const struct rb_scenario *s, int trial, uint32_t replicate);
 // Duration of position k in a stage: startup + sum of units + checkpoint, rounded once to the microsecond.
 // unit_s from rb_draw_unit_s.
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
@@ -45,7 +47,7 @@ int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, i
 // The same duration in two steps: a trial's draws do not depend on the plan, only unit_s does.
 struct rb_trial_noise {
     double fixed_s;          // startup and checkpoint
-    double units_drawn;      // between x sum of within
+    double units_drawn;      // configuration x between x sum of within
 };
 struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage, int position, int attempt,
                                           uint32_t replicate, int64_t units);
@@ -62,7 +64,8 @@ struct rb_drawn_trial {
 void rb_drawn_trial_init(struct rb_drawn_trial *d, const struct rb_scenario *s, int stage, int position,
                          uint32_t replicate, double *units_drawn, int64_t cap);
 
-// The same duration unit by unit, with the end of each. After `units` calls of next, end is rb_draw_trial_us.
+// The same duration unit by unit, with the end of each. After `units` calls of next, end is rb_draw_trial_us; the
+// caller's unit_s contains the configuration's factor.
 struct rb_trial_progress {
     const struct rb_dist *within;
     struct rb_drawn_trial *drawn; // NULL: it draws its own numbers

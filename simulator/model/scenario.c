@@ -192,6 +192,19 @@ int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage)
     return rb_scenario_units(s, rung->resource_start, rung->resource_end);
 }
 
+int rb_scenario_trial(const struct rb_scenario *s, int stage, int position)
+{
+    int first = 0, n_bracket = 0;
+    for (int i = 0; i <= stage && i < s->stages.n; i++) {
+        const struct rb_rung *rung = &s->stages.rungs[i];
+        if (rung->resource_start > 0)
+            continue;
+        first += n_bracket;
+        n_bracket = rung->trials;
+    }
+    return first + position;
+}
+
 double rb_scenario_init_mean_s(const struct rb_scenario *s, int offer)
 {
     const struct rb_sim_offer *o = &s->sim_offers[offer];

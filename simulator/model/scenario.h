@@ -74,6 +74,9 @@ bool rb_scenario_starts_over(const struct rb_scenario *s);
 // resume.
 int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end);
 int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage);
+// A trial that may be at this position of the stage: in the stages of a bracket a position is the same trial, as if
+// survivors were chosen in order. Which ones survive is unknown to a plan, and is taken not to depend on their speed.
+int rb_scenario_trial(const struct rb_scenario *s, int stage, int position);
 // Mean seconds from running to ready, the reading of data included.
 double rb_scenario_init_mean_s(const struct rb_scenario *s, int offer);
 

@@ -7,6 +7,8 @@
 bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages, int first_stage,
                          struct rb_sampler_tables *tables)
 {
+    if (s->profile->configuration)
+        return false;
     for (int i = 0; i < n_stages; i++) {
         const struct rb_plan_stage *stage = &stages[i];
         if (stage->n_early > 1)

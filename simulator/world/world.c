@@ -121,13 +121,22 @@ static void begin_progress(struct world *w, struct running_trial *t, int attempt
         rb_trial_progress_next_us(&t->progress);
 }
 
+static double configuration_of(const struct world *w, int trial)
+{
+    const struct rb_world_options *o = w->opt;
+    return o->configuration ? o->configuration(o->configuration_ctx, o->replicate, trial)
+                            : rb_draw_configuration(w->scenario, trial, o->replicate);
+}
+
 // A trial with seconds of its own is as much faster on several GPUs as the profile's are.
 static bool scale_unit(struct world *w, const struct rb_action *a, int offer, double *unit_s)
 {
     const double own_s = w->opt->unit_s ? w->opt->unit_s(w->opt->unit_s_ctx, a->trial) : 0;
     double on_one_s;
-    if (own_s <= 0)
+    if (own_s <= 0) {
+        *unit_s *= configuration_of(w, a->trial);
         return true;
+    }
     if (!rb_scenario_width_unit_s(w->scenario, offer, (struct rb_width){1, 1}, &on_one_s, w->err)) {
         w->failed = true;
         return false;

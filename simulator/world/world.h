@@ -25,9 +25,13 @@ struct rb_world_options {
     void *advise_ctx;
     // Answers at the same instant; NULL: the configurations have no values. A search of its own for each run.
     const struct rb_suggester *suggester;
-    // Seconds of one unit of a trial on one GPU, before noise; NULL or 0: the profile's. Asked when the trial starts.
+    // Seconds of one unit of a trial on one GPU, before noise; NULL or 0: the profile's, times its factor for the
+    // trial's configuration. Asked when the trial starts.
     double (*unit_s)(void *ctx, int trial);
     void *unit_s_ctx;
+    // What is known of that factor; NULL: it is drawn.
+    double (*configuration)(void *ctx, uint32_t replicate, int trial);
+    void *configuration_ctx;
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
     // A run in progress: events up to now_us are kept as they happened, the rest is drawn, conditioned on not having
     // happened yet. No new plans are made; lent GPUs stay lent. [n_history]; 0: from the beginning. These events are

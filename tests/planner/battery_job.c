@@ -189,6 +189,10 @@ static void put_noise(struct rb_buf *out, struct rb_stream *s, char class_)
         put_heavy(out, s);
     else
         put_lognormal(out, 1, pick_real(s, 0.02, 0.4));
+    if (class_ == 'e' && happens(s, 0.4)) {
+        rb_buf_puts(out, "\n  configuration: ");
+        put_lognormal(out, 1, pick_real(s, 0.2, 1));
+    }
     rb_buf_puts(out, "\nstartup_s: ");
     put_lognormal(out, pick_real(s, 1, 15), 0.3);
     rb_buf_printf(out, "\ncheckpoint_s: {distribution: constant, mean: %.2f}\n", pick_real(s, 0, 4));

@@ -19,7 +19,9 @@ enum purpose {
     OF_STARTUP_ERROR,
     OF_CHECKPOINT_ERROR,
     OF_QUEUE_ERROR,
-    OF_INIT_ERROR
+    OF_INIT_ERROR,
+    OF_CONFIGURATION,
+    OF_SURVIVORS,
 };
 
 struct draws {
@@ -196,6 +198,8 @@ bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_pro
     o->within = compile_dist(&profile->within);
     o->startup_s = compile_dist(&profile->startup_s);
     o->checkpoint_s = compile_dist(&profile->checkpoint_s);
+    o->configuration = profile->configuration ? compile_dist(profile->configuration)
+                                              : (struct oracle_dist){.kind = RB_DIST_CONSTANT, .mean = 1};
     return true;
 }
 
@@ -373,6 +377,7 @@ struct run {
     struct node owned[MOST_NODES]; // in the order in which they were requested
     int n_owned, n_requests;
     struct trial trials[MOST_TRIALS];
+    int ids[MOST_TRIALS], n_begun; // of this stage's trials, ascending; trials of the brackets so far
     bool failed;
 };
 
@@ -482,7 +487,10 @@ static int64_t duration_us(const struct run *r, int position, int attempt)
     const struct trial_draw d =
         kept ? w->trials[(size_t)r->replicate * (size_t)w->n_trials + (size_t)(w->first_trial[r->stage] + position)]
              : draw_trial(r->o, r->stage, position, attempt, r->replicate, units_of(r->o, r->plan));
-    return to_us(d.fixed_s + r->unit_s * d.work);
+    if (r->o->configuration.kind == RB_DIST_CONSTANT)
+        return to_us(d.fixed_s + r->unit_s * r->o->configuration.mean * d.work);
+    struct draws own = draws_of(r->o, OF_CONFIGURATION, 0, r->ids[position], 0, r->replicate);
+    return to_us(d.fixed_s + r->unit_s * draw(&r->o->configuration, &own) * d.work);
 }
 
 // Those that wait start in order, until one does not fit.
@@ -593,11 +601,29 @@ static int happen(struct run *r, const struct next *next)
     return 0;
 }
 
+// Trials that were never trained begin a bracket; else the survivors are any of the last stage's trials.
+static void choose_trials(struct run *r, const struct rb_plan_stage *plan, int stage)
+{
+    if (plan->resource_start == 0) {
+        for (int k = 0; k < plan->trials; k++)
+            r->ids[k] = r->n_begun + k;
+        r->n_begun += plan->trials;
+        return;
+    }
+    struct draws d = draws_of(r->o, OF_SURVIVORS, stage, 0, 0, r->replicate);
+    for (int n = r->plan->trials; n > plan->trials; n--) {
+        const int gone = (int)(uniform(&d) * n);
+        memmove(&r->ids[gone], &r->ids[gone + 1], (size_t)(n - gone - 1) * sizeof r->ids[0]);
+    }
+}
+
 static void begin_stage(struct run *r, const struct rb_plan_stage *plan, int stage)
 {
     const struct oracle *o = r->o;
     const int offer = plan->nodes[0].offer;
     const struct rb_training *t = rb_profile_training(o->profile, o->offers[offer].accelerator);
+    if (plan->trials <= MOST_TRIALS)
+        choose_trials(r, plan, stage);
     r->plan = plan;
     r->stage = stage;
     r->next_ordinal = r->n_early_made = 0;
@@ -636,7 +662,7 @@ bool oracle_play(const struct oracle *o, const struct oracle_worlds *w, const st
     r.worlds = w;
     r.replicate = replicate;
     r.now_us = r.cost_uusd = 0;
-    r.n_owned = r.n_requests = 0;
+    r.n_owned = r.n_requests = r.n_begun = 0;
     r.failed = n_stages > RB_LIMIT_STAGES;
     for (int s = 0; s < n_stages && !r.failed; s++) {
         const int64_t begin_us = r.now_us;

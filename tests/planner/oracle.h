@@ -37,6 +37,7 @@ struct oracle {
     struct oracle_entry entries[ORACLE_ENTRIES];
     int n_entries;
     struct oracle_dist between, within, startup_s, checkpoint_s;
+    struct oracle_dist configuration; // a trial's in all its stages; constant 1: none
     uint64_t seed;
 };
 
