@@ -243,7 +243,7 @@ struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage
             draw_unit(&p);
     }
     const double slow = rb_draw_configuration(s, rb_scenario_trial(s, stage, position), replicate);
-    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, slow * p.between * p.units_drawn};
+    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, (p.between * slow) * p.units_drawn};
 }
 
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,

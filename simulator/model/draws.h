@@ -64,8 +64,8 @@ struct rb_drawn_trial {
 void rb_drawn_trial_init(struct rb_drawn_trial *d, const struct rb_scenario *s, int stage, int position,
                          uint32_t replicate, double *units_drawn, int64_t cap);
 
-// The same duration unit by unit, with the end of each. After `units` calls of next, end is rb_draw_trial_us; the
-// caller's unit_s contains the configuration's factor.
+// The same duration unit by unit, with the end of each. After `units` calls of next, end is rb_draw_trial_us, if
+// the caller has multiplied `between` by the configuration's factor.
 struct rb_trial_progress {
     const struct rb_dist *within;
     struct rb_drawn_trial *drawn; // NULL: it draws its own numbers

@@ -104,28 +104,32 @@ static void expect_next(struct world *w, int trial)
     push(w, &next);
 }
 
-static void begin_progress(struct world *w, struct running_trial *t, int attempt)
+// 1 where the seconds are the trial's own.
+static double configuration_of(const struct world *w, int trial)
+{
+    const struct rb_world_options *o = w->opt;
+    if (o->unit_s && o->unit_s(o->unit_s_ctx, trial) > 0)
+        return 1;
+    return o->configuration ? o->configuration(o->configuration_ctx, o->replicate, trial)
+                            : rb_draw_configuration(w->scenario, trial, o->replicate);
+}
+
+static void begin_progress(struct world *w, int trial, int attempt)
 {
     const struct rb_scenario *s = w->scenario;
+    struct running_trial *t = &w->trials[trial];
     t->kept = attempt == 0 && w->opt->n_history == 0 && !w->opt->unit_s && !rb_scenario_starts_over(s)
                   ? rb_kept_trials_get(s->kept_trials, t->stage, t->position, w->opt->replicate, t->resource_start,
                                        t->resource_end)
                   : NULL;
-    if (t->kept) {
+    if (t->kept)
         rb_trial_progress_follow(&t->progress, s, &t->kept->drawn, t->unit_s);
-        return;
-    }
-    rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
+    else
+        rb_trial_progress_begin(&t->progress, s, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
+    t->progress.between *= configuration_of(w, trial);
     for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
          u++) // trained once more, but not reported to anyone
         rb_trial_progress_next_us(&t->progress);
-}
-
-static double configuration_of(const struct world *w, int trial)
-{
-    const struct rb_world_options *o = w->opt;
-    return o->configuration ? o->configuration(o->configuration_ctx, o->replicate, trial)
-                            : rb_draw_configuration(w->scenario, trial, o->replicate);
 }
 
 // A trial with seconds of its own is as much faster on several GPUs as the profile's are.
@@ -133,10 +137,8 @@ static bool scale_unit(struct world *w, const struct rb_action *a, int offer, do
 {
     const double own_s = w->opt->unit_s ? w->opt->unit_s(w->opt->unit_s_ctx, a->trial) : 0;
     double on_one_s;
-    if (own_s <= 0) {
-        *unit_s *= configuration_of(w, a->trial);
+    if (own_s <= 0)
         return true;
-    }
     if (!rb_scenario_width_unit_s(w->scenario, offer, (struct rb_width){1, 1}, &on_one_s, w->err)) {
         w->failed = true;
         return false;
@@ -172,7 +174,7 @@ static void start_trial(struct world *w, const struct rb_action *a)
         .resource = a->resource_start,
         .resource_end = a->resource_end,
     };
-    begin_progress(w, t, a->attempt);
+    begin_progress(w, a->trial, a->attempt);
     if (!w->reliving)
         expect_next(w, a->trial);
 }
@@ -475,9 +477,10 @@ static void take_up_node(struct world *w, int node)
 }
 
 // Its draws except for the reported units: from its last report on, or from its start.
-static void draw_rest(struct world *w, struct running_trial *t, int attempt)
+static void draw_rest(struct world *w, int trial, int attempt)
 {
-    begin_progress(w, t, attempt);
+    struct running_trial *t = &w->trials[trial];
+    begin_progress(w, trial, attempt);
     if (t->reported_us < 0)
         return;
     for (int64_t u = t->resource_start; u < t->resource; u++)
@@ -502,7 +505,7 @@ static void take_up_trial(struct world *w, int trial)
     }
     t->started_us = t->reported_us >= 0 ? t->reported_us : t->started_us;
     for (int i = 0; i <= REDRAWS; i++) {
-        draw_rest(w, t, redrawn(t->attempt, i < REDRAWS ? i : 0));
+        draw_rest(w, trial, redrawn(t->attempt, i < REDRAWS ? i : 0));
         if (i == REDRAWS) { // its law excludes such a long unit: another one, from now on
             t->progress.startup_s = 0;
             t->started_us = w->now_us;

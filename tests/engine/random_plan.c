@@ -118,6 +118,13 @@ static void make_profile(struct random_plan *p, struct rb_stream *s)
     };
 }
 
+void random_plan_let_configurations_differ(struct random_plan *p)
+{
+    p->configuration = (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = 0.6};
+    rb_dist_prepare(&p->configuration, NULL);
+    p->profile.configuration = &p->configuration;
+}
+
 // Losses often enough to matter, seldom enough for a gang to finish: about one in the time of a trial's whole training.
 static double hazard(const struct random_plan *p, struct rb_stream *s)
 {

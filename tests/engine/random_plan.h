@@ -14,6 +14,7 @@ struct random_plan {
     struct rb_offer offers[MAX_OFFERS];
     struct rb_provisioning provisioning[MAX_OFFERS];
     struct rb_training training;
+    struct rb_dist configuration;
     struct rb_layout layouts[16];
     struct rb_disk_price disk;
     int sizes[16];
@@ -28,6 +29,8 @@ struct random_plan {
 void random_plan_make(struct random_plan *out, uint64_t seed);
 // Takes what no law and no table knows from it: errors that all stages share, data that new nodes read.
 void random_plan_forget_errors(struct random_plan *p);
+// Adds noise.configuration to its profile.
+void random_plan_let_configurations_differ(struct random_plan *p);
 // The same of another tuner: hyperband or asha with any of their ways, or pbt.
 void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tuner);
 

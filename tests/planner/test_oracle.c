@@ -14,6 +14,7 @@
 
 struct text {
     const char *between, *startup, *queue, *init; // distributions in YAML; NULL: 1, 0, 0, 0
+    const char *configuration;                    // likewise; NULL: none
     double base_s, relative_error, refused, losses_per_hour;
     int trials, max_resource, eta, sizes_to; // of one GPU a node; sizes 1..sizes_to
 };
@@ -41,8 +42,9 @@ static void open_fixture(struct fixture *f, const struct text *t)
                   "format: rb-profile/1\nname: oracle\ntraining:\n  - accelerator: T4\n    base_s: %.9f\n"
                   "    relative_error: %.4f\n    layouts:\n      - {gpus: 1, nodes: 1, speedup: 1.0}\n"
                   "      - {gpus: 2, nodes: 2, speedup: 1.0}\n"
-                  "noise:\n  between: %s\n  within: 1.0\nstartup_s: %s\ncheckpoint_s: 0.0\n",
-                  t->base_s, t->relative_error, or_else(t->between, "1.0"), or_else(t->startup, "0.0"));
+                  "noise:\n  between: %s\n  within: 1.0\n%s%s%sstartup_s: %s\ncheckpoint_s: 0.0\n",
+                  t->base_s, t->relative_error, or_else(t->between, "1.0"), t->configuration ? "  configuration: " : "",
+                  or_else(t->configuration, ""), t->configuration ? "\n" : "", or_else(t->startup, "0.0"));
     rb_buf_printf(&profile,
                   "provisioning:\n  - infra: aws\n    instance_type: \"*\"\n    market: \"*\"\n"
                   "    queue_s: %s\n    init_s: %s\n    capacity_failure: %.4f\n    preemption_per_hour: %.4f\n",
@@ -379,6 +381,27 @@ static void kept_draws_are_the_same(void **state)
     case_finish(&f.c);
 }
 
+// A survivor keeps its factor in both stages, all on one node.
+static void survivors_keep_their_configuration(void **state)
+{
+    const struct text t = {.configuration = "{distribution: lognormal, mean: 1, cv: 0.5}",
+                           .base_s = 100,
+                           .trials = 2,
+                           .max_resource = 4};
+    struct fixture f;
+    struct plan p = {.n = 0};
+    (void)state;
+    open_fixture(&f, &t);
+    add_stage(&p, 2, 0, 1, 1, 1);
+    add_stage(&p, 1, 1, 4, 1, 1);
+    struct sample *s = play(&f, &p);
+    // 100 (c_0 + c_1) + 300 c of either: the survivor weighs 4, the other one 1
+    check_mean("survivor", s->time_s, 500, 1e-4);
+    check_squares("survivor", s->time_s, 500 * 500 + 1e4 * (16 + 1) * 0.25);
+    free(s);
+    case_finish(&f.c);
+}
+
 // Brute force finds that a plan is beaten, by how much, and that the best one is not.
 static void every_plan_is_looked_at(void **state)
 {
@@ -434,6 +457,7 @@ int main(void)
         cmocka_unit_test(what_is_certain),
         cmocka_unit_test(short_lives_are_billed_a_minute),
         cmocka_unit_test(kept_draws_are_the_same),
+        cmocka_unit_test(survivors_keep_their_configuration),
         cmocka_unit_test(every_plan_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
