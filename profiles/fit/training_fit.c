@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LEAST_CONFIGURATION_CV 0.02
+
 static double mean_of(const double *x, int n)
 {
     double sum = 0;
@@ -155,8 +157,31 @@ static bool make_factor(double cv, struct rb_dist *out, struct rb_err *err)
     return true;
 }
 
-static bool fit_noise(const struct rb_samples *s, const int *cell_of_run, struct rb_fit_report *report,
-                      struct rb_err *err)
+// The first run with the same hyperparameters.
+static int configuration_of(const struct rb_samples *s, int run)
+{
+    int first = 0;
+    while (strcmp(s->runs[first].config_json, s->runs[run].config_json) != 0)
+        first++;
+    return first;
+}
+
+// A smaller spread does not matter.
+static bool keeps_configurations(const struct rb_noise_fit *noise)
+{
+    return noise->configuration_cv >= LEAST_CONFIGURATION_CV;
+}
+
+static bool make_configuration(const struct rb_noise_fit *noise, struct rb_arena *arena, struct rb_fit_report *report,
+                               struct rb_err *err)
+{
+    struct rb_dist *factor = rb_arena_alloc(arena, sizeof *factor);
+    report->profile.configuration = factor;
+    return make_factor(noise->configuration_cv, factor, err);
+}
+
+static bool fit_noise(const struct rb_samples *s, const int *cell_of_run, struct rb_arena *arena,
+                      struct rb_fit_report *report, struct rb_err *err)
 {
     int n_units = 0;
     for (int i = 0; i < s->n_runs; i++)
@@ -164,10 +189,14 @@ static bool fit_noise(const struct rb_samples *s, const int *cell_of_run, struct
     RB_AUTO(rb_auto_free) struct rb_unit_sample *units = rb_xcalloc((size_t)n_units, sizeof(*units));
     for (int i = 0, n = 0; i < s->n_runs; i++)
         for (int u = 0; u < s->runs[i].n_units; u++)
-            units[n++] = (struct rb_unit_sample){cell_of_run[i], i, s->runs[i].unit_s[u]};
+            units[n++] = (struct rb_unit_sample){
+                .cell = cell_of_run[i], .run = i, .configuration = configuration_of(s, i), .unit_s = s->runs[i].unit_s[u]};
+    const struct rb_noise_fit *noise = &report->noise;
     return (rb_noise_fit(units, n_units, &report->noise, err) &&
-            make_factor(report->noise.between_cv, &report->profile.between, err) &&
-            make_factor(report->noise.within_cv, &report->profile.within, err)) ||
+            make_factor(keeps_configurations(noise) ? noise->rest_cv : noise->between_cv, &report->profile.between,
+                        err) &&
+            make_factor(noise->within_cv, &report->profile.within, err) &&
+            (!keeps_configurations(noise) || make_configuration(noise, arena, report, err))) ||
            rb_err_prefix(err, "profile %s", s->profile);
 }
 
@@ -248,7 +277,7 @@ static void fit_errors(struct rb_training *entries, struct rb_fit_report *report
 static bool fit_runs(const struct rb_samples *s, const int *cell_of_run, struct rb_training *entries,
                      struct rb_arena *arena, struct rb_fit_report *report, struct rb_err *err)
 {
-    if (!fit_noise(s, cell_of_run, report, err) || !fit_overheads(s, arena, report, err) ||
+    if (!fit_noise(s, cell_of_run, arena, report, err) || !fit_overheads(s, arena, report, err) ||
         !fit_dominant(s, cell_of_run, arena, report, err))
         return false;
     fit_errors(entries, report);

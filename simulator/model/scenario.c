@@ -143,10 +143,10 @@ static void take_errors(struct rb_sim_offer *o)
     o->init_error = rb_dist_error(o->provisioning ? o->provisioning->init_s.relative_error : 0);
 }
 
-bool rb_scenario_trials_share_errors(const struct rb_scenario *s, int offer)
+bool rb_scenario_draws_in_parts(const struct rb_scenario *s, int offer)
 {
     return rb_dist_variance(&s->sim_offers[offer].measurement) > 0 || rb_dist_variance(&s->startup_error) > 0 ||
-           rb_dist_variance(&s->checkpoint_error) > 0;
+           rb_dist_variance(&s->checkpoint_error) > 0 || s->profile->configuration;
 }
 
 bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const struct rb_profile *profile,

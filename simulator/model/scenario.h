@@ -65,8 +65,9 @@ bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_tri
 bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_width width, double *out_s,
                               struct rb_err *err);
 
-// True if the trials of a replicate share a measurement error, so that their times are not independent.
-bool rb_scenario_trials_share_errors(const struct rb_scenario *s, int offer);
+// True if a trial's time is not one draw from its law: the trials of a replicate share a measurement error, or a trial
+// keeps its configuration's factor over stages.
+bool rb_scenario_draws_in_parts(const struct rb_scenario *s, int offer);
 
 // True if every stage trains from the beginning, because the script does not resume or the job does not want it to.
 bool rb_scenario_starts_over(const struct rb_scenario *s);

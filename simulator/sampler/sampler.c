@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define PIECES_A_THREAD 8
+#define FIRST_OF_CONFIGURATIONS 0x80000u // likewise, one for the first trial of each bracket
 #define FIRST_OF_ERRORS 0x100000u // streams of shared errors; those of stages are before them
 
 struct rb_sampler {
@@ -243,15 +244,16 @@ static void set_slots(struct rb_sampler_stage *stage, const struct rb_stage_prog
 }
 
 static void set_trial(struct rb_sampler *sampler, const struct rb_scenario *s, const struct rb_stage_program *from,
-                      struct rb_sampler_stage *stage)
+                      int number, struct rb_sampler_stage *stage)
 {
     const struct rb_sim_offer *o = &s->sim_offers[from->plan->nodes[0].offer];
     const int layout = rb_draw_layout(s, from->plan->gpus_per_trial);
     stage->measurement = error_of(sampler, &o->measurement, RB_DRAW_MEASUREMENT, layout);
     stage->startup_error = error_of(sampler, &s->startup_error, RB_DRAW_STARTUP_ERROR, 0);
+    stage->configurations = FIRST_OF_CONFIGURATIONS + (uint32_t)rb_scenario_trial(s, number, 0);
     stage->checkpoint_error = error_of(sampler, &s->checkpoint_error, RB_DRAW_CHECKPOINT_ERROR, 0);
     rb_sampler_tables_of_trial(sampler->tables, s->profile, from->units, from->unit_s,
-                               rb_scenario_trials_share_errors(s, from->plan->nodes[0].offer), &stage->trial);
+                               rb_scenario_draws_in_parts(s, from->plan->nodes[0].offer), &stage->trial);
 }
 
 static void inherit(struct ownership *o, int offer, int n)
@@ -275,7 +277,7 @@ static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const s
         set_slots(&p->stages[s], stage);
         if (p->stages[s].n_slots > p->max_slots)
             p->max_slots = p->stages[s].n_slots;
-        set_trial(sampler, from->scenario, stage, &p->stages[s]);
+        set_trial(sampler, from->scenario, stage, p->first_stage + s, &p->stages[s]);
     }
     for (int i = 0; i < o->n_owned; i++)
         add_life(o, &o->owned[i], p->n_stages);

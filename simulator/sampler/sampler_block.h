@@ -25,6 +25,7 @@ struct block {
     const struct rb_sampler_program *p;
     const struct rb_sampler_scratch *scratch;
     struct lane_stream streams[2];            // the second is for draw_largest only
+    struct lane_stream configurations;        // of the stage's trials, in the order in which they start
     struct lanes before_s;                    // duration of the previous stage
     struct lanes work_s, startup, checkpoint; // of trials in parts: factors of the current stage, or constants
     bool is_late; // a node is not ready when the current stage starts: every owned node's ready_s holds
@@ -67,14 +68,15 @@ static inline struct lanes times_draw(struct lanes factor, struct lane_stream *g
     return table ? lanes_product(factor, draw_lanes(g, table)) : factor;
 }
 
-static inline struct lanes draw_parts(const struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
+static inline struct lanes draw_parts(struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
 {
-    const struct lanes work = times_draw(times_draw(b->work_s, g, t->between), g, t->within);
+    const struct lanes work_s = times_draw(b->work_s, &b->configurations, t->configuration);
+    const struct lanes work = times_draw(times_draw(work_s, g, t->between), g, t->within);
     return lanes_add(lanes_add(times_draw(b->startup, g, t->startup), work),
                      times_draw(b->checkpoint, g, t->checkpoint));
 }
 
-static inline struct lanes draw_trial(const struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
+static inline struct lanes draw_trial(struct block *b, struct lane_stream *g, const struct rb_trial_tables *t)
 {
     return t->whole ? draw_lanes(g, t->whole) : draw_parts(b, g, t);
 }
@@ -451,6 +453,8 @@ static inline struct lanes run_stage(struct block *b, uint32_t number, int s)
     request_nodes(b, number, &b->p->stages[s]);
     set_factors(b, number, &b->p->stages[s]);
     draw_from(b, number, 3 * (uint32_t)(s + b->p->first_stage) + 1, 2);
+    if (b->p->stages[s].trial.configuration)
+        b->configurations = lane_stream_of(b->p->seed, number, b->p->stages[s].configurations);
     const struct lanes stage_s = run_stage_on(b, s, &latest);
     if (!b->p->wait_for_all && lanes_any_above(latest, stage_s))
         carry_late_nodes(b, s, stage_s);

@@ -42,6 +42,7 @@ struct rb_sampler_span {
 struct rb_sampler_stage {
     struct rb_trial_tables trial;
     struct rb_sampler_error measurement, startup_error, checkpoint_error; // of a trial in parts
+    uint32_t configurations; // the stream of its bracket's trials' factors: each stage draws them from the first one on
     int n_trials;
     int n_kept, n_new, first_new;       // nodes; the number of the first new one
     int slots_per_node, nodes_per_slot; // one of them is 1

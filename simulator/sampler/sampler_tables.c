@@ -170,8 +170,12 @@ static bool parts_of_trial(struct rb_sampler_tables *tables, const struct rb_pro
     }
     if (!t.between)
         t.work_s *= profile->between.mean;
+    if (profile->configuration)
+        is_exact = part(tables, profile->configuration, &t.configuration) && is_exact;
+    if (profile->configuration && !t.configuration)
+        t.work_s *= profile->configuration->mean;
     *out = t;
-    return is_exact && (t.startup || t.checkpoint || t.between || t.within);
+    return is_exact && (t.startup || t.checkpoint || t.configuration || t.between || t.within);
 }
 
 bool rb_sampler_tables_of_trial(struct rb_sampler_tables *tables, const struct rb_profile *profile, int64_t units,

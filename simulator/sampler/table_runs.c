@@ -7,8 +7,6 @@
 bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages, int first_stage,
                          struct rb_sampler_tables *tables)
 {
-    if (s->profile->configuration)
-        return false;
     for (int i = 0; i < n_stages; i++) {
         const struct rb_plan_stage *stage = &stages[i];
         if (stage->n_early > 1)
@@ -20,7 +18,7 @@ bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage
             if (!o->usable || o->provisioning->preemption_per_hour > 0 ||
                 !rb_scenario_unit_s(s, stage->nodes[k].offer, stage->gpus_per_trial, &unit_s, NULL) ||
                 !rb_sampler_tables_of_trial(tables, s->profile, rb_scenario_rung_units(s, first_stage + i), unit_s,
-                                            rb_scenario_trials_share_errors(s, stage->nodes[k].offer), &trial))
+                                            rb_scenario_draws_in_parts(s, stage->nodes[k].offer), &trial))
                 return false;
         }
     }

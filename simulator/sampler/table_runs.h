@@ -9,7 +9,7 @@
 #include "simulator/sampler/sampler_tables.h"
 
 // True if tables apply to these stages, numbered from first_stage on. They do not if nodes may be lost, if nodes of two
-// kinds are requested early, if trials keep a factor over stages (noise.configuration), or if some latency of a trial is an empirical sample or has atoms.
+// kinds are requested early, or if some latency of a trial is an empirical sample or has atoms.
 bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages, int first_stage,
                          struct rb_sampler_tables *tables);
 

@@ -30,6 +30,7 @@ static const char resnet[] =
     "noise:\n"
     "  between: {distribution: lognormal, mean: 1.0, cv: 0.05}\n"
     "  within: {distribution: gamma, mean: 1.0, cv: 0.10}\n"
+    "  configuration: {distribution: lognormal, mean: 1.0, cv: 0.6}\n"
     "startup_s: {distribution: empirical, values: [8.5, 7, 9]}\n"
     "checkpoint_s: {distribution: gamma, mean: 2, cv: 0.5, relative_error: 0.125}\n"
     "resumes: false\n"
@@ -390,6 +391,7 @@ static void test_bad_profiles_name_line_and_key(void **state)
          "measured.of.command", "64 hex digits"},
         {4, "noise: {between: 1}", "noise.within", "required and missing"},
         {4, "noise: {between: 1, within: 0}", "noise.within", "mean above 0"},
+        {4, "noise: {between: 1, within: 1, configuration: 0}", "noise.configuration", "mean above 0"},
         {4, "noise: {between: -1, within: 1}", "noise.between", "expected a number"},
         {4, "noise: {between: {distribution: lognormal, mean: 1, cv: 11}, within: 1}", "noise.between.cv", "in 0..10"},
         {4, "unit: epoch", "noise", "required and missing"},

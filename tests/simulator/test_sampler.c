@@ -386,6 +386,28 @@ static void runs_share_errors_of_measurement(void **state)
     assert_chance(&scores);
 }
 
+// A trial is as slow in one stage as in the others: the spread of a whole plan's time shows whether it is.
+static void configurations_keep_their_speed(void **state)
+{
+    (void)state;
+    struct scores scores = {0};
+    for (int i = 0; i < 16; i++) {
+        struct rb_dist configuration = small_dist(RB_DIST_LOGNORMAL, 1, i % 4 == 0 ? 3 : 0.7);
+        struct small_scenario s;
+        small_scenario_make(&s);
+        s.p.profile.startup_s = i % 2 ? rb_dist_constant(2) : small_dist(RB_DIST_LOGNORMAL, 2, 0.7);
+        s.p.profile.between = i % 3 == 0 ? rb_dist_constant(1.5) : small_dist(RB_DIST_LOGNORMAL, 1, 0.2);
+        s.p.profile.within = i % 5 == 0 ? rb_dist_constant(1) : small_dist(RB_DIST_LOGNORMAL, 1, 0.3);
+        s.p.training.relative_error = i & 1 ? 0.3 : 0;
+        s.p.profile.configuration = &configuration;
+        s.p.nodes[0][0].count = 1 + i % 3;
+        small_scenario_compile(&s, (uint64_t)i);
+        score_plan(&scores, &s.scenario, s.p.stages, s.p.plan.n_stages, s.ws);
+        small_scenario_finish(&s);
+    }
+    assert_chance(&scores);
+}
+
 // The second stage gains two nodes, which are asked for before it, during the first or never early, and come late or not.
 static void nodes_that_are_requested_early(void **state)
 {
@@ -627,6 +649,7 @@ int main(void)
         cmocka_unit_test(the_same_bytes_whoever_computes_them),  cmocka_unit_test(seeds_and_replicates_differ),
         cmocka_unit_test(tables_are_close_to_their_law),         cmocka_unit_test(rows_are_sorted),
         cmocka_unit_test(distributions_are_those_of_replicates), cmocka_unit_test(runs_share_errors_of_measurement),
+        cmocka_unit_test(configurations_keep_their_speed),
         cmocka_unit_test(nodes_that_are_requested_early),        cmocka_unit_test(plans_that_draw_by_stage_share_draws),
         cmocka_unit_test(many_slots_and_wide_durations),         cmocka_unit_test(chains_are_what_they_say),
         cmocka_unit_test(what_tables_cannot_do_is_refused),      cmocka_unit_test(single_stages_are_billed_linearly),

@@ -109,6 +109,10 @@ static void show_noise(const struct rb_fit_report *r, struct rb_buf *out)
     put_dist(out, &r->profile.between, "");
     if (r->noise.n_runs > 0 && isfinite(r->noise.between_se))
         rb_buf_printf(out, " (standard error %.2g, %d runs)", r->noise.between_se, r->noise.n_runs);
+    if (r->profile.configuration) {
+        rb_buf_puts(out, "\n  configuration  ");
+        put_dist(out, r->profile.configuration, "");
+    }
     rb_buf_puts(out, "\n  within a run   ");
     put_dist(out, &r->profile.within, "");
     if (r->noise.n_runs > 0)
@@ -263,8 +267,8 @@ static void put_noise(struct rb_json *j, const struct rb_noise_fit *n)
         rb_json_null(j);
         return;
     }
-    rb_json_put(j, "{between_cv: %g between_se: %g|null within_cv: %g runs: %d units: %d}", n->between_cv,
-                n->between_se, n->within_cv, n->n_runs, n->n_units);
+    rb_json_put(j, "{between_cv: %g between_se: %g|null configuration_cv: %g|null within_cv: %g runs: %d units: %d}",
+                n->between_cv, n->between_se, n->configuration_cv, n->within_cv, n->n_runs, n->n_units);
 }
 
 static void put_provisions(struct rb_json *j, const struct rb_fit_report *r)
