@@ -3,6 +3,7 @@
 #include "views/live/live_server.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +35,7 @@ struct rb_live_server {
         struct MHD_Response *page, *data; // counted by the library while they are being sent
     } * pages;                            // [n_pages]
     struct MHD_Response *nothing;
-    atomic_bool watched;
+    _Atomic int64_t asked_us; // last, by the monotonic clock; 0: never
 };
 
 // --- addresses
@@ -236,7 +237,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     if (number >= 0 && strcmp(file, "/") == 0)
         return answer_with(s, connection, refresh(s, number)->page, sent);
     if (number >= 0 && strcmp(file, "/data.json") == 0) {
-        atomic_store(&s->watched, true);
+        atomic_store(&s->asked_us, rb_clock_monotonic_us());
         return answer_with(s, connection, refresh(s, number)->data, sent);
     }
     struct MHD_Response *other = make_other(s, path);
@@ -322,9 +323,10 @@ void rb_live_server_url(const struct rb_live_server *s, struct rb_buf *out)
     rb_buf_printf(out, "http://127.0.0.1:%d/%s/", s->port, s->token);
 }
 
-bool rb_live_server_is_watched(struct rb_live_server *s)
+bool rb_live_server_is_watched(struct rb_live_server *s, int64_t within_us)
 {
-    return atomic_exchange(&s->watched, false);
+    const int64_t asked_us = atomic_load(&s->asked_us);
+    return asked_us > 0 && rb_clock_monotonic_us() - asked_us <= within_us;
 }
 
 static void drop(struct MHD_Response *held)

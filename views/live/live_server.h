@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define RB_LIVE_TOKEN_HEX 32 // 128 bits: cannot be guessed over a socket
 
@@ -39,7 +40,7 @@ bool rb_live_parse_address(const char *text, int *out_port, struct rb_err *err);
 bool rb_live_server_start(const struct rb_live_config *config, struct rb_live_server **out, struct rb_err *err);
 // The page's address with its token: only for the terminal of its owner.
 void rb_live_server_url(const struct rb_live_server *s, struct rb_buf *out);
-bool rb_live_server_is_watched(struct rb_live_server *s); // has a client asked for the document since the last call?
+bool rb_live_server_is_watched(struct rb_live_server *s, int64_t within_us); // has a client asked for the document?
 void rb_live_server_stop(struct rb_live_server *s); // joins the thread; NULL is fine
 
 #endif

@@ -17,7 +17,7 @@
 enum {
     LEAST_AGE_US = 1000000, // of a document before it is made again
     SHARE = 20,             // making it takes at most this part of the time
-    FAREWELL_US = 4000000,  // a page asks every other second
+    FAREWELL_US = 12000000, // a page asks every other second, a browser without time more seldom
     FAREWELL_STEP_US = 50000,
 };
 
@@ -170,7 +170,7 @@ void rb_run_serve_end(struct rb_run_serve *s, bool over)
     if (!s)
         return;
     atomic_store(&s->over, over);
-    if (over && rb_live_server_is_watched(s->server))
+    if (over && rb_live_server_is_watched(s->server, FAREWELL_US))
         wait_for_watcher(s);
     finish(s);
 }
