@@ -43,7 +43,7 @@ static const char *const *slurm_argv(const struct rb_launcher_config *config, co
     const char **argv = rb_arena_array(arena, 7, sizeof *argv);
     argv[0] = "/bin/sh";
     argv[1] = "-c";
-    argv[2] = rb_arena_printf(arena, "%.*s", (int)rb_slurm_relay_len, (const char *)rb_slurm_relay);
+    argv[2] = rb_arena_strndup(arena, (const char *)rb_slurm_relay, rb_slurm_relay_len);
     argv[3] = "slurm-relay";
     argv[4] =
         rb_arena_printf(arena, "%s/%s/%s", config->job->resources.slurm.shared_dir, config->run_id, node->instance_id);
