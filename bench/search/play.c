@@ -249,9 +249,11 @@ static void leave(const struct round *r)
     double *quantiles = rb_xcalloc((size_t)h->n_results + 1, sizeof *quantiles);
     rb_recall_quantiles(h, quantiles);
     r->out->results = rb_xcalloc((size_t)h->n_results + 1, sizeof *r->out->results);
+    r->out->result_rows = rb_xcalloc((size_t)h->n_results + 1, sizeof *r->out->result_rows);
     r->out->n_results = h->n_results;
     for (int i = 0; i < h->n_results; i++) {
         const struct rb_seen_trial *t = &h->trials[h->results[i].place];
+        r->out->result_rows[i] = r->row_of[t->trial];
         r->out->results[i] = (struct rb_earlier_result){.values = rb_blackbox_values(r->table, r->row_of[t->trial]),
                                                         .resource = h->levels[h->results[i].level],
                                                         .quantile = quantiles[i],
@@ -265,6 +267,7 @@ void outcome_finish(struct outcome *o)
     free(o->suggest_s);
     free(o->steps);
     free(o->results);
+    free(o->result_rows);
     free(o->used);
 }
 
