@@ -8,7 +8,7 @@
 
     function band(doc, point) {
         var e = knows_metric(doc) ? point.expected.metric : point.expected.better_than, times = knows_metric(doc) ? 1 : 100;
-        return {mean: times * e.mean, low: times * e.low, high: times * e.high};
+        return {mean: times * e.mean, low: times * e.low, high: e.high === null ? null : times * e.high};
     }
 
     function what(doc) {
@@ -19,9 +19,11 @@
         return String(Number(value.toPrecision(5)));
     }
 
+    // Earlier runs say how good it will be at least.
     function words(doc, point) {
-        var b = band(doc, point);
-        return rb_charts.money(point.budget_uusd) + ": " + figure(b.mean) + " (90 %: " + figure(b.low) + " to " + figure(b.high) + ")";
+        var b = band(doc, point), money = rb_charts.money(point.budget_uusd) + ": " + figure(b.mean);
+        return b.high === null ? money + " or better (95 %: " + figure(b.low) + " or better)"
+            : money + " (90 %: " + figure(b.low) + " to " + figure(b.high) + ")";
     }
 
     function line(doc, points, q, name, look) {
@@ -47,15 +49,17 @@
             columns: ["budget", "trials", "expected", "90 % from", "to"],
             rows: points.map(function (p) {
                 var b = band(doc, p);
-                return [rb_charts.money(p.budget_uusd), String(p.trials), figure(b.mean), figure(b.low), figure(b.high)];
+                return [rb_charts.money(p.budget_uusd), String(p.trials), figure(b.mean), figure(b.low), b.high === null ? "or better" : figure(b.high)];
             })
         };
     }
 
     rb_charts.all.best = function (doc, look) {
         var points = doc.best_for.frontier;
-        var series = [line(doc, points, "mean", "expected", look), line(doc, points, "low", "5 % of draws are worse", look),
-                      line(doc, points, "high", "5 % are better", look), chosen(doc, look)];
+        var open = points.some(function (p) { return band(doc, p).high === null; });
+        var series = [line(doc, points, "mean", open ? "expected at least" : "expected", look),
+                      line(doc, points, "low", "5 % of draws are worse", look)]
+            .concat(open ? [] : [line(doc, points, "high", "5 % are better", look)], [chosen(doc, look)]);
         var option = rb_charts.frame(look, series, {
             xAxis: rb_charts.doubling_axis("budget", look, {}),
             yAxis: rb_charts.axis(what(doc), figure, look, {nameGap: 50})

@@ -296,6 +296,38 @@ class Programs(unittest.TestCase):
         self.here.write("job.yaml", (JOB % "tpe").replace("max: 0.9", "max: 0.8"))
         self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr)
 
+    # ---- what earlier runs let expect
+
+    def best_for(self, *options):
+        return self.say("rbplan", "--best-for", "1", "--deadline", "8s", "--time-limit", "500ms", *options, "job.yaml").stdout
+
+    def test_expected_from_earlier_runs(self):
+        """A run says which metric the best of a later search will have, in text and in JSON, with what that rests on; not
+        --cold, nor of another command, another R, another metric, or configurations that a sampler has chosen."""
+        self.plan("random")
+        self.assertIn("this rests on a prior of", self.best_for())
+        self.say("rbrun", "plan.json")
+        said = self.best_for()
+        store = self.here.env["RB_DB"]
+        rests = "1 earlier run of this search in %s (6 random configurations, 1 trained to the end) and, by " % store
+        self.assertIn("this rests on " + rests, said)
+        self.assertIn("a prior of how results at rungs predict those at the end; --cold leaves it out", said)
+        # trial 5 is the best at every rung, and has 0.39 at the end
+        self.assertRegex(said, r"(?m)^expected: val_acc 0\.3\d* or better \(95 %: 0\.[123]\d* or better\); ")
+        document = json.loads(self.best_for("--json"))
+        self.assertEqual((document["law"]["runs"], document["law"]["metric_known"]), (1, True))
+        self.assertIn(rests, document["law"]["source"])
+        metric = document["chosen"]["expected"]["metric"]
+        self.assertIsNone(metric["high"])
+        self.assertTrue(0.1 < metric["low"] <= metric["median"] <= 0.39 and 0.1 < metric["mean"] < 0.391, metric)
+        for options in (["--cold"], ["--set", "run=sh other.sh"], ["--set", "scheduler.max_resource=8"],
+                        ["--set", "metric.name=loss"]):
+            self.assertIn("this rests on a prior of", self.best_for(*options), options)
+        self.assertIn(rests, self.best_for("--set", "seed=5", "--set", "scheduler.num_trials=9"))
+        sqlite3.connect(store).executescript("UPDATE found SET drawn = 0")
+        self.assertIn("this rests on a prior of", self.best_for())
+        self.assertIn("RB1026", self.say("rbplan", "--cold", "job.yaml", expect=2).stderr)
+
     # ---- tables of runs
 
     def test_recorded(self):
