@@ -206,7 +206,8 @@ static void leave(const struct rb_blackbox *t, const struct game *g, int first_s
         if (!play(g, t, (uint64_t)(first_seed + k), &o, &err))
             die(&err);
         for (int i = 0; i < o.n_results; i++)
-            results[n++] = (struct rb_found_metric){
+            if (o.result_rows[i] >= 0)
+                results[n++] = (struct rb_found_metric){
                 rb_arena_printf(arena, "%04d", o.result_rows[i]), o.results[i].resource,
                 rb_blackbox_metric(t, o.result_rows[i], (int)o.results[i].resource)};
         outcome_finish(&o);
@@ -236,11 +237,11 @@ static void add_metric(struct by_runs *b, const struct rb_blackbox *t, const str
     b->open += isnan(best->metric.high);
 }
 
-static void play_again(struct tables *ts, const struct rb_blackbox *t, int n_runs, int before, int now,
-                       const struct rb_best *by_prior, struct by_runs *b)
+static void play_again(struct tables *ts, const struct rb_blackbox *t, const char *sampler, int n_runs, int before,
+                       int now, const struct rb_best *by_prior, struct by_runs *b)
 {
     static struct rb_quality_law law;
-    const struct game first = game_of("random", t, before), second = game_of("random", t, now);
+    const struct game first = game_of(sampler, t, before), second = game_of("random", t, now);
     for (int seed = 1; seed <= ts->n_seeds; seed++) {
         const struct rb_job job = {.seed = (uint64_t)seed, .metric_name = t->metric_name, .goal = t->goal,
                                    .scheduler.max_resource = t->max_resource};
@@ -266,8 +267,11 @@ static void play_again(struct tables *ts, const struct rb_blackbox *t, int n_run
 static void runs(struct tables *ts)
 {
     static const struct {
-        int n_runs, before, now; // trials
-    } cases[] = {{1, 9, 27}, {1, 27, 27}, {1, 81, 27}, {1, 27, 81}, {1, 81, 81}, {3, 81, 81}, {1, 243, 81}, {1, 81, 243}};
+        const char *sampler; // of the earlier runs
+        int n_runs, before, now; // trials of each
+    } cases[] = {{"random", 1, 9, 27},  {"random", 1, 27, 27}, {"random", 1, 81, 27},  {"random", 1, 27, 81},
+                 {"random", 1, 81, 81}, {"random", 3, 81, 81}, {"random", 1, 243, 81}, {"random", 1, 81, 243},
+                 {"tpe", 1, 81, 81},    {"tpe", 3, 81, 81}};
     struct rb_quality_law prior;
     rb_quality_law_prior(&prior);
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -275,9 +279,10 @@ static void runs(struct tables *ts)
         for (int i = 0; i < ts->n; i++) {
             struct rb_best by_prior;
             expect(&prior, &ts->items[i], cases[k].now, &by_prior);
-            play_again(ts, &ts->items[i], cases[k].n_runs, cases[k].before, cases[k].now, &by_prior, &b);
+            play_again(ts, &ts->items[i], cases[k].sampler, cases[k].n_runs, cases[k].before, cases[k].now, &by_prior, &b);
         }
-        printf("%d trials, after %d runs of %d:", cases[k].now, cases[k].n_runs, cases[k].before);
+        printf("asha x random, %d trials, after %d by %s of %d:", cases[k].now, cases[k].n_runs, cases[k].sampler,
+               cases[k].before);
         print_cover("prior", &b.prior);
         print_cover("runs", &b.runs);
         printf(" spread %.2f; metric: at least low in %.0f %%, which has score %.2f, at least median in %.0f %%, which has "

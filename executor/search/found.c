@@ -90,16 +90,9 @@ static double metric_of(const struct rb_job *job, double score)
     return !isfinite(score) ? NAN : job->goal == RB_GOAL_MINIMIZE ? -score : score;
 }
 
-// Samplers that learn begin with points that fill the space evenly, and go on to draw at random now and then.
 static bool is_drawn(const struct rb_job *job, const struct rb_trial *t)
 {
-    static const char *const origins[] = {"random", "sobol", "start"};
-    if (!t->origin)
-        return strcmp(job->scheduler.type, "grid") != 0;
-    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
-        if (strcmp(t->origin, origins[i]) == 0)
-            return true;
-    return false;
+    return t->origin ? rb_origin_is_drawn(t->origin) : strcmp(job->scheduler.type, "grid") != 0;
 }
 
 static struct rb_found_result *list(struct run *r, int *out_n)
