@@ -42,7 +42,8 @@ static struct rb_band metrics_of(const struct rb_quality_law *law, const double 
         beyond += rb_quality_is_beyond(law, z[k], k);
     }
     const struct rb_band s = band_of(values, n);
-    return (struct rb_band){sign * s.mean, sign * s.low, sign * s.median, beyond > 0.05 * n ? NAN : sign * s.high};
+    const bool open = beyond > 0.05 * n;
+    return (struct rb_band){open ? NAN : sign * s.mean, sign * s.low, sign * s.median, open ? NAN : sign * s.high};
 }
 
 static void summarise(const struct rb_quality_law *law, double *z, int n, struct rb_best *out)

@@ -26,7 +26,8 @@ void rb_best_write(const struct rb_best_for *b, const struct rb_best *best, stru
     char text[3][32];
     const struct rb_band *p = &best->better_than, *m = &best->metric;
     if (knows_metric(b) && isnan(m->high))
-        rb_buf_printf(out, "%s %.4g or better (95 %%: %.4g or better)", b->asked->metric_name, m->mean, m->low);
+        rb_buf_printf(out, "%s %.4g or better in half of draws, %.4g or better in 95 %%", b->asked->metric_name, m->median,
+                      m->low);
     else if (knows_metric(b))
         rb_buf_printf(out, "%s %.4g (90 %%: %.4g to %.4g)", b->asked->metric_name, m->mean, m->low, m->high);
     else
@@ -57,7 +58,8 @@ static void add_row(const struct rb_best_for *b, const struct rb_search_choice *
     search_cell(b, choice, chosen, t);
     rb_text_table_cell(t, "%d", rb_job_trials(&job));
     if (knows_metric(b))
-        rb_text_table_cell(t, "%.4g%s", best->metric.mean, isnan(best->metric.high) ? " or better" : "");
+        rb_text_table_cell(t, isnan(best->metric.high) ? "%.4g or better" : "%.4g",
+                           isnan(best->metric.high) ? best->metric.median : best->metric.mean);
     rb_text_table_cell(t, "%s %%", percent(best->better_than.mean, text[0]));
     rb_text_table_cell(t, "%s to %s %%", percent(best->better_than.low, text[0]),
                        percent(best->better_than.high, text[1]));
