@@ -4,6 +4,8 @@
 //   search_quality cover SEEDS TABLE...  do they lie in the 90 % band, under the prior and under the table's own law?
 //   search_quality runs SEEDS TABLE...   the same under the law of earlier runs of the search, of other seeds: of the
 //                                        normal score, and of the metric
+//   search_quality rho SEEDS TABLE...    how far rho is off under the prior and after earlier runs, as the logarithm of a
+//                                        power
 //   search_quality choose SEEDS TABLE... what the search that is chosen for a budget of units of training finds, beside
 //                                        every other that could have been chosen, and beside its 90 % band
 #include "bench/search/play.h"
@@ -293,6 +295,50 @@ static void runs(struct tables *ts)
     }
 }
 
+// ---- rho
+
+// ln of the power to which the prior's rho at a share is the table's, or that of a law.
+static double power_at(const struct rb_quality_law *law, double share)
+{
+    struct rb_quality_law prior;
+    rb_quality_law_prior(&prior);
+    const double rho = fmin(0.995, fmax(0.02, rb_quality_correlation(law, share)));
+    return log(log(rho) / log(rb_quality_correlation(&prior, share)));
+}
+
+static void rho(struct tables *ts)
+{
+    static struct rb_quality_law own, law;
+    static const double shares[] = {0.04, 0.12, 0.36};
+    static const int n_runs[] = {1, 3};
+    for (size_t r = 0; r < sizeof n_runs / sizeof n_runs[0]; r++) {
+        double by_prior[3] = {0}, by_runs[3] = {0}, spread = 0;
+        const int n = ts->n * ts->n_seeds;
+        for (int i = 0; i < n; i++) {
+            const struct rb_blackbox *t = &ts->items[i / ts->n_seeds];
+            const struct game g = game_of("random", t, 81);
+            const struct rb_job job = {.metric_name = t->metric_name, .goal = t->goal,
+                                       .scheduler.max_resource = t->max_resource};
+            struct rb_arena arena = {0};
+            struct rb_found_metrics found;
+            struct rb_err err;
+            if (!rb_quality_law_of_table(t, &job, &arena, &own, &err))
+                die(&err);
+            leave(t, &g, 1000 + 10 * (i % ts->n_seeds), n_runs[r], &arena, &found);
+            rb_quality_law_of_runs(&found, &job, "a store", &arena, &law);
+            spread += law.spread / n;
+            for (int k = 0; k < 3; k++) {
+                by_prior[k] += pow(power_at(&own, shares[k]), 2) / n;
+                by_runs[k] += pow(power_at(&law, shares[k]) - power_at(&own, shares[k]), 2) / n;
+            }
+            rb_arena_finish(&arena);
+        }
+        printf("after %d runs of 81: off at 4, 12, 36 %% of R by %.2f %.2f %.2f, under the prior %.2f %.2f %.2f; spread %.2f\n",
+               n_runs[r], sqrt(by_runs[0]), sqrt(by_runs[1]), sqrt(by_runs[2]), sqrt(by_prior[0]), sqrt(by_prior[1]),
+               sqrt(by_prior[2]), spread);
+    }
+}
+
 // ---- choose
 
 #define MOST_CHOICES 64
@@ -440,11 +486,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(struct tables *ts);
-    } modes[] = {{"gain", gain}, {"cover", cover}, {"runs", runs}, {"choose", choose}};
+    } modes[] = {{"gain", gain}, {"cover", cover}, {"runs", runs}, {"rho", rho}, {"choose", choose}};
     static struct tables ts;
     struct rb_err err;
     if (argc < 4 || argc - 3 > MAX_TABLES) {
-        fprintf(stderr, "usage: search_quality gain|cover|runs|choose SEEDS TABLE.csv.gz...\n");
+        fprintf(stderr, "usage: search_quality gain|cover|runs|rho|choose SEEDS TABLE.csv.gz...\n");
         return 2;
     }
     ts.n_seeds = atoi(argv[2]);
