@@ -142,9 +142,14 @@ static double score_in_table(const struct rb_quality_law *law, double z)
 
 static double score_in_map(const struct rb_quality_map *m, double z)
 {
-    int above = 0;
-    while (above < m->n && m->z[above] < z)
-        above++;
+    int above = 0; // the first knot that is not below z
+    for (int end = m->n; above < end;) {
+        const int middle = above + (end - above) / 2;
+        if (m->z[middle] < z)
+            above = middle + 1;
+        else
+            end = middle;
+    }
     if (above == 0 || above == m->n)
         return m->scores[above == 0 ? 0 : m->n - 1];
     const double part = (z - m->z[above - 1]) / (m->z[above] - m->z[above - 1]);
