@@ -289,10 +289,17 @@ class Programs(unittest.TestCase):
         self.assertIn("(%s)" % first, found[0]["because"])
         self.assertNotIn("earlier run", [found[t]["origin"] for t in range(3, 6)])
         self.assertIn("0 orders differ", self.say("rbrun", "replay").stdout)
+        left = "SELECT drawn, metric FROM found JOIN search ON id = search WHERE run = ? AND resource = 1 ORDER BY trial"
+        with contextlib.closing(sqlite3.connect(store)) as db:  # a new one: what this run found
+            rows = db.execute(left, [os.path.basename(self.run_dir())]).fetchall()
+        self.assertEqual([row[0] for row in rows], [found[t]["origin"] == "random" for t in range(6)])  # the model knew enough
+        self.assertEqual(rows[4][1], 0.56)  # (4 * 7 + 3) % 11 = 9
         shutil.move(store + ".gone", store)
         shutil.rmtree(os.path.dirname(self.run_dir()))
         self.assertNotIn("earlier run", self.say("rbrun", "--cold", "plan.json").stderr)
-        self.assertNotIn("earlier run", {e["origin"] for e in self.suggestions().values()})
+        self.assertEqual({e["origin"] for e in self.suggestions().values()}, {"start"})
+        with contextlib.closing(sqlite3.connect(store)) as db:
+            self.assertEqual([row[0] for row in db.execute(left, [os.path.basename(self.run_dir())])], 6 * [1])
         self.here.write("job.yaml", (JOB % "tpe").replace("max: 0.9", "max: 0.8"))
         self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr)
 
