@@ -109,6 +109,15 @@ const struct rb_coordinates *rb_search_coordinates(const struct rb_search *s)
     return &s->coordinates;
 }
 
+bool rb_origin_is_drawn(const char *origin)
+{
+    static const char *const drawn[] = {"random", "sobol", "start"};
+    for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++)
+        if (strcmp(origin, drawn[i]) == 0)
+            return true;
+    return false;
+}
+
 // ---- earlier runs
 
 void rb_search_recall(struct rb_search *s, const struct rb_earlier_result *results, int n)

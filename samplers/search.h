@@ -14,6 +14,10 @@ struct rb_suggestion {
     const char *reason;
 };
 
+// Is a configuration of this origin a draw from the declared space, in which no result had a part? Samplers that learn
+// begin with such, and go on to draw one now and then.
+bool rb_origin_is_drawn(const char *origin);
+
 // One result of an earlier run with the same space.
 struct rb_earlier_result {
     const struct rb_value *values; // [space.n_params]

@@ -28,6 +28,7 @@ struct round {
     struct rb_arena arena;
     bool *used;  // [table->n_rows]
     int *row_of; // by trial, [rows]
+    bool *drawn; // likewise
     int n_trials;
     struct {
         int trial;
@@ -132,6 +133,7 @@ static void suggest(struct round *r, int trial, int64_t resource)
     const int row = rb_blackbox_nearest(r->table, u, r->used);
     r->used[row] = true;
     r->row_of[trial] = row;
+    r->drawn[trial] = rb_origin_is_drawn(s.origin);
     rb_search_began(r->search, trial, rb_blackbox_values(r->table, row), resource);
 }
 
@@ -249,9 +251,11 @@ static void leave(const struct round *r)
     double *quantiles = rb_xcalloc((size_t)h->n_results + 1, sizeof *quantiles);
     rb_recall_quantiles(h, quantiles);
     r->out->results = rb_xcalloc((size_t)h->n_results + 1, sizeof *r->out->results);
+    r->out->result_rows = rb_xcalloc((size_t)h->n_results + 1, sizeof *r->out->result_rows);
     r->out->n_results = h->n_results;
     for (int i = 0; i < h->n_results; i++) {
         const struct rb_seen_trial *t = &h->trials[h->results[i].place];
+        r->out->result_rows[i] = r->drawn[t->trial] ? r->row_of[t->trial] : -1;
         r->out->results[i] = (struct rb_earlier_result){.values = rb_blackbox_values(r->table, r->row_of[t->trial]),
                                                         .resource = h->levels[h->results[i].level],
                                                         .quantile = quantiles[i],
@@ -265,6 +269,7 @@ void outcome_finish(struct outcome *o)
     free(o->suggest_s);
     free(o->steps);
     free(o->results);
+    free(o->result_rows);
     free(o->used);
 }
 
@@ -286,6 +291,7 @@ bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, stru
     rb_arena_init(&r->arena);
     r->used = rb_xcalloc((size_t)t->n_rows, sizeof *r->used);
     r->row_of = rb_xcalloc((size_t)t->n_rows, sizeof *r->row_of);
+    r->drawn = rb_xcalloc((size_t)t->n_rows, sizeof *r->drawn);
     for (int i = 0; i < t->n_rows; i++)
         r->row_of[i] = -1;
     *out = (struct outcome){.best_row = -1, .suggest_s = rb_xcalloc((size_t)t->n_rows, sizeof *out->suggest_s)};
@@ -304,6 +310,7 @@ bool play(const struct game *g, const struct rb_blackbox *t, uint64_t seed, stru
     rb_arena_finish(&r->arena);
     out->used = r->used;
     free(r->row_of);
+    free(r->drawn);
     free(r);
     return ok;
 }

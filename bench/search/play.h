@@ -36,6 +36,7 @@ struct outcome {
     int n_steps;
     struct rb_earlier_result *results; // what the search leaves to later ones, [n_results], malloc'd; values are the table's
     int n_results;
+    int *result_rows;             // the rows that they are of, [n_results], malloc'd; -1: the sampler chose it by results
     bool *used;                   // rows that it had, [table->n_rows], malloc'd
 };
 

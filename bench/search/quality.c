@@ -2,12 +2,17 @@
 //   search_quality gain SEEDS TABLE...   normal scores of the best trained to R, by sampler and trials, and how many
 //                                        random trials find as much
 //   search_quality cover SEEDS TABLE...  do they lie in the 90 % band, under the prior and under the table's own law?
+//   search_quality runs SEEDS TABLE...   the same under the law of earlier runs of the search, of other seeds: of the
+//                                        normal score, and of the metric
+//   search_quality rho SEEDS TABLE...    how far rho is off under the prior and after earlier runs, as the logarithm of a
+//                                        power
 //   search_quality choose SEEDS TABLE... what the search that is chosen for a budget of units of training finds, beside
 //                                        every other that could have been chosen, and beside its 90 % band
 #include "bench/search/play.h"
 
 #include "base/arena.h"
 #include "planner/quality/choose.h"
+#include "planner/quality/runs.h"
 
 #include "engine/core/rungs.h"
 #include "samplers/model/normal.h"
@@ -38,16 +43,21 @@ static int64_t least_resource(const struct rb_blackbox *t)
     return t->max_resource >= 50 ? 2 : 1;
 }
 
-// The normal score of a row's metric at R among all rows.
-static double score_of(const struct rb_blackbox *t, int row)
+static double score_of_metric(const struct rb_blackbox *t, double metric)
 {
-    const double sign = t->goal == RB_GOAL_MINIMIZE ? -1 : 1, best = sign * rb_blackbox_metric(t, row, t->max_resource);
+    const double sign = t->goal == RB_GOAL_MINIMIZE ? -1 : 1, best = sign * metric;
     double below = 0;
     for (int i = 0; i < t->n_rows; i++) {
         const double score = sign * rb_blackbox_metric(t, i, t->max_resource);
         below += score < best || isnan(score) ? 1 : score > best ? 0 : 0.5;
     }
-    return rb_normal_quantile(below / t->n_rows);
+    return rb_normal_quantile(fmin(fmax(below, 0.5), t->n_rows - 0.5) / t->n_rows);
+}
+
+// The normal score of a row's metric at R among all rows.
+static double score_of(const struct rb_blackbox *t, int row)
+{
+    return score_of_metric(t, rb_blackbox_metric(t, row, t->max_resource));
 }
 
 static double find_best(const struct rb_blackbox *t, const struct game *g, uint64_t seed)
@@ -56,7 +66,7 @@ static double find_best(const struct rb_blackbox *t, const struct game *g, uint6
     struct outcome o;
     if (!play(g, t, seed, &o, &err))
         die(&err);
-    free(o.suggest_s);
+    outcome_finish(&o);
     return o.best_row < 0 ? -INFINITY : score_of(t, o.best_row);
 }
 
@@ -177,6 +187,158 @@ static void cover(struct tables *ts)
     }
 }
 
+// ---- runs
+
+static int by_configuration(const void *pa, const void *pb)
+{
+    const struct rb_found_metric *a = pa, *b = pb;
+    const int order = strcmp(a->config_json, b->config_json);
+    return order ? order : (a->resource > b->resource) - (a->resource < b->resource);
+}
+
+// What searches with these seeds leave in a store. Rows are drawn without replacement in each, so two have some in common.
+static void leave(const struct rb_blackbox *t, const struct game *g, int first_seed, int n_runs, struct rb_arena *arena,
+                  struct rb_found_metrics *out)
+{
+    struct rb_found_metric *results = rb_arena_array(arena, (size_t)n_runs * 4 * (size_t)t->n_rows, sizeof *results);
+    int n = 0, kept = 0;
+    for (int k = 0; k < n_runs; k++) {
+        struct outcome o;
+        struct rb_err err;
+        if (!play(g, t, (uint64_t)(first_seed + k), &o, &err))
+            die(&err);
+        for (int i = 0; i < o.n_results; i++)
+            if (o.result_rows[i] >= 0)
+                results[n++] = (struct rb_found_metric){
+                rb_arena_printf(arena, "%04d", o.result_rows[i]), o.results[i].resource,
+                rb_blackbox_metric(t, o.result_rows[i], (int)o.results[i].resource)};
+        outcome_finish(&o);
+    }
+    qsort(results, (size_t)n, sizeof *results, by_configuration);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || by_configuration(&results[i], &results[kept - 1]) != 0)
+            results[kept++] = results[i];
+    *out = (struct rb_found_metrics){results, kept, n_runs};
+}
+
+struct by_runs {
+    struct cover prior, runs;
+    double at_least_low, at_least_median; // runs that found so good a metric or a better one
+    double low, median;                   // normal scores of these metrics in the table
+    double open;                          // bands without an upper end
+    double spread;
+};
+
+static void add_metric(struct by_runs *b, const struct rb_blackbox *t, const struct rb_best *best, int row)
+{
+    const double sign = t->goal == RB_GOAL_MINIMIZE ? -1 : 1, score = sign * rb_blackbox_metric(t, row, t->max_resource);
+    b->at_least_low += score >= sign * best->metric.low;
+    b->at_least_median += score >= sign * best->metric.median;
+    b->low += score_of_metric(t, best->metric.low);
+    b->median += score_of_metric(t, best->metric.median);
+    b->open += isnan(best->metric.high);
+}
+
+static void play_again(struct tables *ts, const struct rb_blackbox *t, const char *sampler, int n_runs, int before,
+                       int now, const struct rb_best *by_prior, struct by_runs *b)
+{
+    static struct rb_quality_law law;
+    const struct game first = game_of(sampler, t, before), second = game_of("random", t, now);
+    for (int seed = 1; seed <= ts->n_seeds; seed++) {
+        const struct rb_job job = {.seed = (uint64_t)seed, .metric_name = t->metric_name, .goal = t->goal,
+                                   .scheduler.max_resource = t->max_resource};
+        struct rb_arena arena = {0};
+        struct rb_found_metrics found;
+        struct rb_best best;
+        struct outcome o;
+        struct rb_err err;
+        leave(t, &first, 1000 + 10 * seed, n_runs, &arena, &found);
+        rb_quality_law_of_runs(&found, &job, "a store", &arena, &law);
+        expect(&law, t, now, &best);
+        if (!play(&second, t, (uint64_t)seed, &o, &err))
+            die(&err);
+        add(&b->prior, by_prior, score_of(t, o.best_row));
+        add(&b->runs, &best, score_of(t, o.best_row));
+        add_metric(b, t, &best, o.best_row);
+        b->spread += law.spread;
+        outcome_finish(&o);
+        rb_arena_finish(&arena);
+    }
+}
+
+static void runs(struct tables *ts)
+{
+    static const struct {
+        const char *sampler; // of the earlier runs
+        int n_runs, before, now; // trials of each
+    } cases[] = {{"random", 1, 9, 27},  {"random", 1, 27, 27}, {"random", 1, 81, 27},  {"random", 1, 27, 81},
+                 {"random", 1, 81, 81}, {"random", 3, 81, 81}, {"random", 1, 243, 81}, {"random", 1, 81, 243},
+                 {"tpe", 1, 81, 81},    {"tpe", 3, 81, 81}};
+    struct rb_quality_law prior;
+    rb_quality_law_prior(&prior);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct by_runs b = {0};
+        for (int i = 0; i < ts->n; i++) {
+            struct rb_best by_prior;
+            expect(&prior, &ts->items[i], cases[k].now, &by_prior);
+            play_again(ts, &ts->items[i], cases[k].sampler, cases[k].n_runs, cases[k].before, cases[k].now, &by_prior, &b);
+        }
+        printf("asha x random, %d trials, after %d by %s of %d:", cases[k].now, cases[k].n_runs, cases[k].sampler,
+               cases[k].before);
+        print_cover("prior", &b.prior);
+        print_cover("runs", &b.runs);
+        printf(" spread %.2f; metric: at least low in %.0f %%, which has score %.2f, at least median in %.0f %%, which has "
+               "score %.2f, without high %.0f %%\n",
+               b.spread / b.runs.n, 100 * b.at_least_low / b.runs.n, b.low / b.runs.n, 100 * b.at_least_median / b.runs.n,
+               b.median / b.runs.n, 100 * b.open / b.runs.n);
+        fflush(stdout);
+    }
+}
+
+// ---- rho
+
+// ln of the power to which the prior's rho at a share is the table's, or that of a law.
+static double power_at(const struct rb_quality_law *law, double share)
+{
+    struct rb_quality_law prior;
+    rb_quality_law_prior(&prior);
+    const double rho = fmin(0.995, fmax(0.02, rb_quality_correlation(law, share)));
+    return log(log(rho) / log(rb_quality_correlation(&prior, share)));
+}
+
+static void rho(struct tables *ts)
+{
+    static struct rb_quality_law own, law;
+    static const double shares[] = {0.04, 0.12, 0.36};
+    static const int n_runs[] = {1, 3};
+    for (size_t r = 0; r < sizeof n_runs / sizeof n_runs[0]; r++) {
+        double by_prior[3] = {0}, by_runs[3] = {0}, spread = 0;
+        const int n = ts->n * ts->n_seeds;
+        for (int i = 0; i < n; i++) {
+            const struct rb_blackbox *t = &ts->items[i / ts->n_seeds];
+            const struct game g = game_of("random", t, 81);
+            const struct rb_job job = {.metric_name = t->metric_name, .goal = t->goal,
+                                       .scheduler.max_resource = t->max_resource};
+            struct rb_arena arena = {0};
+            struct rb_found_metrics found;
+            struct rb_err err;
+            if (!rb_quality_law_of_table(t, &job, &arena, &own, &err))
+                die(&err);
+            leave(t, &g, 1000 + 10 * (i % ts->n_seeds), n_runs[r], &arena, &found);
+            rb_quality_law_of_runs(&found, &job, "a store", &arena, &law);
+            spread += law.spread / n;
+            for (int k = 0; k < 3; k++) {
+                by_prior[k] += pow(power_at(&own, shares[k]), 2) / n;
+                by_runs[k] += pow(power_at(&law, shares[k]) - power_at(&own, shares[k]), 2) / n;
+            }
+            rb_arena_finish(&arena);
+        }
+        printf("after %d runs of 81: off at 4, 12, 36 %% of R by %.2f %.2f %.2f, under the prior %.2f %.2f %.2f; spread %.2f\n",
+               n_runs[r], sqrt(by_runs[0]), sqrt(by_runs[1]), sqrt(by_runs[2]), sqrt(by_prior[0]), sqrt(by_prior[1]),
+               sqrt(by_prior[2]), spread);
+    }
+}
+
 // ---- choose
 
 #define MOST_CHOICES 64
@@ -276,7 +438,7 @@ static void play_choices(const struct tables *ts, int table, const char *sampler
             struct rb_err err;
             if (!play(&g, t, (uint64_t)seed, &o, &err))
                 die(&err);
-            free(o.suggest_s);
+            outcome_finish(&o);
             mean[i] += regret_of(t, o.best_row) / ts->n_seeds;
             if (i == 0)
                 add(&c->cover, best, o.best_row < 0 ? -INFINITY : score_of(t, o.best_row));
@@ -324,11 +486,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(struct tables *ts);
-    } modes[] = {{"gain", gain}, {"cover", cover}, {"choose", choose}};
+    } modes[] = {{"gain", gain}, {"cover", cover}, {"runs", runs}, {"rho", rho}, {"choose", choose}};
     static struct tables ts;
     struct rb_err err;
     if (argc < 4 || argc - 3 > MAX_TABLES) {
-        fprintf(stderr, "usage: search_quality gain|cover|choose SEEDS TABLE.csv.gz...\n");
+        fprintf(stderr, "usage: search_quality gain|cover|runs|rho|choose SEEDS TABLE.csv.gz...\n");
         return 2;
     }
     ts.n_seeds = atoi(argv[2]);

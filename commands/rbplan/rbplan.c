@@ -32,6 +32,7 @@ static const struct rb_option plan_options[] = {
      "choose the search (eta, min_resource, trials) that finds the best model for that much, by the deadline", 0, 0},
     {"blackbox", 0, RB_OPT_STRING, false, "FILE",
      "a table of configurations like these, FAMILY_TASK.csv[.gz]: how good they get, and what early results say", 0, 0},
+    {"cold", 0, RB_OPT_FLAG, false, NULL, "with --best-for: expect without the results of earlier runs of this search", 0, 0},
     {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), mean, greedy, static or naive", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
@@ -279,7 +280,8 @@ static bool check_best_for(const struct rb_args *args, const struct comparison *
     const char *money = rb_args_string(args, "best-for", NULL);
     int64_t uusd;
     if (!money)
-        return true;
+        return !is_given(args, "cold") ||
+               rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--cold is about what --best-for expects: leave it out");
     if (!rb_parse_money(money, &uusd, err))
         return rb_err_prefix(err, "--best-for");
     if (uusd == 0)

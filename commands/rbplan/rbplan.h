@@ -39,7 +39,8 @@ bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struc
 // find. in: of the request.
 bool rb_plan_best_for(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_quality_law *law,
                       struct rb_plan_inputs *in, struct rb_err *err);
-// --blackbox TABLE: the law of quality of its configurations; without it the prior.
+// --blackbox TABLE: the law of quality of its configurations; else with --best-for and without --cold that of earlier
+// runs in the profile store; else the prior.
 bool rb_plan_open_law(const struct rb_args *args, const struct rb_job *job, struct rb_arena *arena,
                       struct rb_quality_law *out, struct rb_err *err);
 

@@ -3,7 +3,9 @@
 
 #include "base/file.h"
 #include "base/errors/log.h"
+#include "planner/quality/runs.h"
 #include "planner/questions/best_for.h"
+#include "providers/wire/digest.h"
 #include "views/pages/picture.h"
 #include "views/tables/best_for_table.h"
 
@@ -55,6 +57,32 @@ static bool print_json(const struct rb_args *args, const struct rb_best_for *b, 
     return rb_plan_print(&out, err);
 }
 
+static void close_store(struct rb_store **s)
+{
+    rb_store_close(*s);
+}
+
+// Of earlier runs of the job, if the store has any.
+static bool law_of_store(const struct rb_args *args, const struct rb_job *job, struct rb_arena *arena,
+                         struct rb_quality_law *out, struct rb_err *err)
+{
+    RB_AUTO(close_store) struct rb_store *s = NULL;
+    struct rb_found_metrics found;
+    struct rb_err why = {0};
+    char training[65];
+    if (!rb_store_open(rb_args_string(args, "db", NULL), true, &s, &why)) {
+        if (rb_err_number(&why) == RB_E_PROFILE_MISSING)
+            return true;
+        *err = why;
+        return false;
+    }
+    rb_found_training(job, rb_digest_sha256, training);
+    if (!rb_store_found_metrics(s, training, arena, &found, err))
+        return false;
+    rb_quality_law_of_runs(&found, job, rb_store_path(s), arena, out);
+    return true;
+}
+
 bool rb_plan_open_law(const struct rb_args *args, const struct rb_job *job, struct rb_arena *arena,
                       struct rb_quality_law *out, struct rb_err *err)
 {
@@ -62,7 +90,8 @@ bool rb_plan_open_law(const struct rb_args *args, const struct rb_job *job, stru
     struct rb_blackbox table = {0};
     rb_quality_law_prior(out);
     if (!path)
-        return true;
+        return !rb_args_string(args, "best-for", NULL) || rb_args_flag(args, "cold") ||
+               law_of_store(args, job, arena, out, err);
     const bool ok = rb_blackbox_read(path, arena, &table, err) && rb_quality_law_of_table(&table, job, arena, out, err);
     rb_blackbox_finish(&table);
     return ok;

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct run {
     struct rb_arena arena;
@@ -84,6 +85,16 @@ static bool take(void *ctx, const struct rb_event *event, struct rb_err *err)
 
 // ---- for the store
 
+static double metric_of(const struct rb_job *job, double score)
+{
+    return !isfinite(score) ? NAN : job->goal == RB_GOAL_MINIMIZE ? -score : score;
+}
+
+static bool is_drawn(const struct rb_job *job, const struct rb_trial *t)
+{
+    return t->origin ? rb_origin_is_drawn(t->origin) : strcmp(job->scheduler.type, "grid") != 0;
+}
+
 static struct rb_found_result *list(struct run *r, int *out_n)
 {
     const struct rb_history *h = rb_search_history(r->search);
@@ -99,7 +110,9 @@ static struct rb_found_result *list(struct run *r, int *out_n)
                                           .resource = h->levels[h->results[i].level],
                                           .config_json = rb_arena_strdup(&r->arena, rb_buf_str(&config)),
                                           .quantile = quantiles[i],
-                                          .unit_s = t->unit_s};
+                                          .unit_s = t->unit_s,
+                                          .metric = metric_of(&r->job, h->results[i].score),
+                                          .drawn = is_drawn(&r->job, rb_engine_trial(r->engine, t->trial))};
     }
     *out_n = h->n_results;
     return out;
@@ -108,9 +121,11 @@ static struct rb_found_result *list(struct run *r, int *out_n)
 static bool put(struct run *r, const struct rb_run_files *f, const char *store, struct rb_err *err)
 {
     struct rb_store *s;
-    char space[65];
-    struct rb_found found = {.run = f->run_id, .job = r->job.name, .space = space, .ended_at_us = rb_clock_unix_us()};
+    char space[65], training[65];
+    struct rb_found found = {.run = f->run_id, .job = r->job.name, .space = space, .training = training,
+                             .ended_at_us = rb_clock_unix_us()};
     rb_found_space(&r->job, rb_digest_sha256, space);
+    rb_found_training(&r->job, rb_digest_sha256, training);
     found.results = list(r, &found.n);
     if (found.n == 0)
         return true;

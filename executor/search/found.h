@@ -4,7 +4,7 @@
 
 #include "executor/journal/run_files.h"
 
-// Replays the journal: every trial's results at the ends of the scheduler's rungs, with their ranks. store NULL: RB_DB, else
+// Replays the journal: every trial's results at the ends of the scheduler's rungs, with their metrics and ranks. store NULL: RB_DB, else
 // the user's own, which is made if it is not there. A job without a parameter to search leaves nothing.
 bool rb_search_leave(const struct rb_run_files *f, struct rb_journal *j, const char *store, struct rb_err *err);
 

@@ -14,33 +14,47 @@ static struct rb_band quantiles_of(const double *sorted, int n)
     return (struct rb_band){.low = sorted[(int)(0.05 * n)], .median = sorted[n / 2], .high = sorted[(int)(0.95 * n)]};
 }
 
-static struct rb_band map_band(const struct rb_quality_law *law, const struct rb_band *z,
-                               double (*to)(const struct rb_quality_law *law, double z))
+static double mean_of(const double *values, int n)
 {
-    return (struct rb_band){.low = to(law, z->low), .median = to(law, z->median), .high = to(law, z->high)};
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += values[i];
+    return sum / n;
 }
 
-static double better_than(const struct rb_quality_law *law, double z)
+static struct rb_band band_of(double *values, int n)
 {
-    (void)law;
-    return rb_normal_cdf(z);
+    qsort(values, (size_t)n, sizeof *values, rb_order_doubles);
+    struct rb_band band = quantiles_of(values, n);
+    band.mean = mean_of(values, n);
+    return band;
+}
+
+// z in the order of draws. values: room for n.
+static struct rb_band metrics_of(const struct rb_quality_law *law, const double *z, int n, double *values)
+{
+    const double sign = law->goal == RB_GOAL_MINIMIZE ? -1 : 1;
+    int beyond = 0;
+    if (!rb_quality_knows_metrics(law))
+        return (struct rb_band){NAN, NAN, NAN, NAN};
+    for (int k = 0; k < n; k++) {
+        values[k] = sign * rb_quality_metric(law, z[k], k);
+        beyond += rb_quality_is_beyond(law, z[k], k);
+    }
+    const struct rb_band s = band_of(values, n);
+    const bool open = beyond > 0.05 * n;
+    return (struct rb_band){open ? NAN : sign * s.mean, sign * s.low, sign * s.median, open ? NAN : sign * s.high};
 }
 
 static void summarise(const struct rb_quality_law *law, double *z, int n, struct rb_best *out)
 {
-    double sum[3] = {0};
-    qsort(z, (size_t)n, sizeof *z, rb_order_doubles);
-    for (int i = 0; i < n; i++) {
-        sum[0] += z[i];
-        sum[1] += better_than(law, z[i]);
-        sum[2] += rb_quality_metric(law, z[i]);
-    }
-    out->z = quantiles_of(z, n);
-    out->better_than = map_band(law, &out->z, better_than);
-    out->metric = map_band(law, &out->z, rb_quality_metric);
-    out->z.mean = sum[0] / n;
-    out->better_than.mean = sum[1] / n;
-    out->metric.mean = sum[2] / n;
+    double *values = rb_xcalloc((size_t)n, sizeof *values);
+    out->metric = metrics_of(law, z, n, values);
+    for (int k = 0; k < n; k++)
+        values[k] = rb_normal_cdf(z[k]);
+    out->better_than = band_of(values, n);
+    out->z = band_of(z, n);
+    free(values);
 }
 
 void rb_best_expect(const struct rb_quality_law *law, const struct rb_search_shape *shape, uint64_t seed, int draws,

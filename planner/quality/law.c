@@ -124,17 +124,49 @@ static double metric_of(const struct rb_quality_law *law, double score)
     return law->goal == RB_GOAL_MINIMIZE ? -score : score;
 }
 
-// Score k of n is the (k + 1/2)/n quantile; linear between, constant beyond.
-double rb_quality_metric(const struct rb_quality_law *law, double z)
+bool rb_quality_knows_metrics(const struct rb_quality_law *law)
 {
-    if (!law->scores)
-        return NAN;
+    return law->scores || law->n_maps > 0;
+}
+
+// Score k of n is the (k + 1/2)/n quantile; linear between, constant beyond.
+static double score_in_table(const struct rb_quality_law *law, double z)
+{
     const double *s = scores_at(law, 1), at = rb_normal_cdf(z) * law->n_scores - 0.5;
     const int last = law->n_scores - 1;
     if (at <= 0 || at >= last)
-        return metric_of(law, s[at <= 0 ? 0 : last]);
+        return s[at <= 0 ? 0 : last];
     const int below = (int)at;
-    return metric_of(law, s[below] + (at - below) * (s[below + 1] - s[below]));
+    return s[below] + (at - below) * (s[below + 1] - s[below]);
+}
+
+static double score_in_map(const struct rb_quality_map *m, double z)
+{
+    int above = 0; // the first knot that is not below z
+    for (int end = m->n; above < end;) {
+        const int middle = above + (end - above) / 2;
+        if (m->z[middle] < z)
+            above = middle + 1;
+        else
+            end = middle;
+    }
+    if (above == 0 || above == m->n)
+        return m->scores[above == 0 ? 0 : m->n - 1];
+    const double part = (z - m->z[above - 1]) / (m->z[above] - m->z[above - 1]);
+    return m->scores[above - 1] + part * (m->scores[above] - m->scores[above - 1]);
+}
+
+double rb_quality_metric(const struct rb_quality_law *law, double z, int k)
+{
+    if (law->scores)
+        return metric_of(law, score_in_table(law, z));
+    return law->n_maps > 0 ? metric_of(law, score_in_map(&law->maps[k % law->n_maps], z)) : NAN;
+}
+
+bool rb_quality_is_beyond(const struct rb_quality_law *law, double z, int k)
+{
+    const struct rb_quality_map *m = law->n_maps > 0 ? &law->maps[k % law->n_maps] : NULL;
+    return m && z > m->z[m->n - 1];
 }
 
 double rb_quality_score_of(const struct rb_quality_law *law, double share, double metric)

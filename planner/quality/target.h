@@ -17,7 +17,7 @@ struct rb_to_target {
 // its own stage the share of trials up to this one; where stages overlap, the largest share of the whole cost that
 // every level's trials allow. So the spread is that of what the search finds, not that of machines; and a report
 // between two ends of rungs counts at the later one.
-// The job has a target and the law knows metrics. Errors: as rb_search_shape_of.
+// The job has a target and the law has scores. Errors: as rb_search_shape_of.
 bool rb_target_expect(const struct rb_quality_law *law, const struct rb_plan *plan, int draws, struct rb_to_target *out,
                       struct rb_err *err);
 

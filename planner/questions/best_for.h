@@ -35,7 +35,7 @@ struct rb_best_for {
     struct rb_best_for_answer more_money; // a step more: the largest of 1, 2, 5 times a power of ten dollars that is at
                                           // most a fifth of the budget
     struct rb_best_for_answer less_time;  // a step less, at most a third of the deadline
-    bool has_target;                  // the job has one, and the law knows metrics:
+    bool has_target;                  // the job has one, and the law is a table's:
     struct rb_to_target to_target;
     struct rb_best_for_answer frontier[RB_BEST_FOR_POINTS]; // by budget; only where it was asked for, [n_frontier]
     int n_frontier;

@@ -46,7 +46,8 @@ static void write_answer(const struct rb_best_for_answer *a, struct rb_json *j)
 static void write_law(const struct rb_best_for *b, struct rb_json *j)
 {
     const struct rb_quality_law *law = b->law;
-    rb_json_put(j, "law: {source: %s metric_known: %i correlations: [", law->source, law->scores != NULL);
+    rb_json_put(j, "law: {source: %s runs: %d metric_known: %i correlations: [", law->source, law->n_runs,
+                rb_quality_knows_metrics(law));
     for (int i = 0; i < law->n; i++)
         rb_json_put(j, "{share: %g rho: %g}", law->share[i], law->rho[i]);
     rb_json_put(j, "] sampler: %s|null gain: %g gain_source: %s|null}", b->asked->scheduler.sampler.type, b->gain,

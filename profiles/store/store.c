@@ -22,6 +22,22 @@
     " sync_s REAL CHECK(sync_s >= 0), grad_sqr REAL, grad_var REAL, probe INTEGER NOT NULL,"               \
     " CHECK((grad_sqr IS NULL) = (grad_var IS NULL))) STRICT;"
 
+// What ended runs found (found.h). config: {"lr":0.01,..}. Since schema 2 without a new number; an older program ignores it.
+#define FOUND_TABLES                                                                                              \
+    "CREATE TABLE IF NOT EXISTS search(id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, job TEXT NOT NULL,"      \
+    " space TEXT NOT NULL, ended_at_us INTEGER NOT NULL) STRICT;"                                                 \
+    "CREATE INDEX IF NOT EXISTS search_space ON search(space);"                                                   \
+    "CREATE TABLE IF NOT EXISTS found(search INTEGER NOT NULL REFERENCES search(id) ON DELETE CASCADE,"           \
+    " trial INTEGER NOT NULL, resource INTEGER NOT NULL CHECK(resource >= 1), config TEXT NOT NULL,"              \
+    " quantile REAL NOT NULL CHECK(quantile > 0 AND quantile < 1), unit_s REAL CHECK(unit_s > 0),"                \
+    " PRIMARY KEY(search, trial, resource)) STRICT, WITHOUT ROWID;"
+
+// Schema 3. A null training: the run was an older program's, and nothing is known of metrics and of how its
+// configurations were made. A null metric of others: the trial failed or diverged.
+#define METRIC_COLUMNS                                                                                           \
+    "ALTER TABLE search ADD COLUMN training TEXT; CREATE INDEX search_training ON search(training);"             \
+    "ALTER TABLE found ADD COLUMN metric REAL; ALTER TABLE found ADD COLUMN drawn INTEGER CHECK(drawn IN (0, 1));"
+
 // Texts name what was measured and are never null; a null number is one that was not measured.
 static const char schema[] =
     "CREATE TABLE profile(name TEXT PRIMARY KEY, document TEXT NOT NULL, source TEXT NOT NULL,"
@@ -53,7 +69,11 @@ static const char schema[] =
     " NOT NULL, vcpus REAL NOT NULL, memory_gb REAL NOT NULL, uusd_per_hour INTEGER NOT NULL CHECK(uusd_per_hour >= 0),"
     " declared_free INTEGER NOT NULL, source TEXT NOT NULL, fetched_at_us INTEGER NOT NULL,"
     " PRIMARY KEY(infra, instance_type, market)) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE disk_price(infra TEXT PRIMARY KEY, uusd_per_gb_hour INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
+    "CREATE TABLE disk_price(infra TEXT PRIMARY KEY, uusd_per_gb_hour INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    FOUND_TABLES METRIC_COLUMNS;
+
+// From schema i to i + 1; from 0, an empty file, to the present one.
+static const char *const steps[RB_STORE_SCHEMA] = {schema, STEP_TABLE, FOUND_TABLES METRIC_COLUMNS};
 
 static bool make_private_dirs(char *path, struct rb_err *err)
 {
@@ -155,7 +175,15 @@ static bool exec(struct rb_store *s, const char *sql, struct rb_err *err)
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || rb_store_sql_error(s, err);
 }
 
-// Creates the tables of this version: all of them in a new file, the missing ones in an older one.
+static bool run_steps(struct rb_store *s, int version, struct rb_err *err)
+{
+    for (int i = version; i < RB_STORE_SCHEMA; i = i == 0 ? RB_STORE_SCHEMA : i + 1)
+        if (!exec(s, steps[i], err))
+            return false;
+    return true;
+}
+
+// Makes the tables of this version: all of them in a new file, what is missing in an older one.
 static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
 {
     char mark[80];
@@ -166,8 +194,8 @@ static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
     // checked again inside the transaction: another command may have been first
     const bool made =
         check_schema(s, &version, err) &&
-        (version == RB_STORE_SCHEMA || (exec(s, version == 0 ? schema : STEP_TABLE, err) &&
-                                        exec(s, RB_WRITER_RECORD, err) && exec(s, mark, err)));
+        (version == RB_STORE_SCHEMA ||
+         (run_steps(s, version, err) && exec(s, RB_WRITER_RECORD, err) && exec(s, mark, err)));
     if (!made) {
         rb_store_rollback(s);
         return false;

@@ -13,7 +13,7 @@
 #include "profiles/fit/step_stats.h"
 #include "profiles/store/profile.h"
 
-#define RB_STORE_SCHEMA 2 // 2: what a run reported about its steps
+#define RB_STORE_SCHEMA 3 // 2: what a run reported about its steps; 3: metrics of what ended runs found
 
 struct rb_store;
 

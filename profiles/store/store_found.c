@@ -1,6 +1,7 @@
 #include "profiles/store/found.h"
 
 #include "profiles/job/job_names.h"
+#include "profiles/store/measured.h"
 #include "profiles/store/store_sql.h"
 
 #include <math.h>
@@ -21,35 +22,36 @@ void rb_found_space(const struct rb_job *job, rb_digest_fn *digest, char out_hex
     digest(text.data, text.len, out_hex);
 }
 
-// ---- writing
-
-// config: {"lr":0.01,..}. A null unit_s is not known. An older program ignores these tables.
-static const char tables[] =
-    "CREATE TABLE IF NOT EXISTS search(id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, job TEXT NOT NULL,"
-    " space TEXT NOT NULL, ended_at_us INTEGER NOT NULL) STRICT;"
-    "CREATE INDEX IF NOT EXISTS search_space ON search(space);"
-    "CREATE TABLE IF NOT EXISTS found(search INTEGER NOT NULL REFERENCES search(id) ON DELETE CASCADE,"
-    " trial INTEGER NOT NULL, resource INTEGER NOT NULL CHECK(resource >= 1), config TEXT NOT NULL,"
-    " quantile REAL NOT NULL CHECK(quantile > 0 AND quantile < 1), unit_s REAL CHECK(unit_s > 0),"
-    " PRIMARY KEY(search, trial, resource)) STRICT, WITHOUT ROWID";
-
-static bool make_tables(struct rb_store *s, struct rb_err *err)
+void rb_found_training(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65])
 {
-    return sqlite3_exec(s->db, tables, NULL, NULL, NULL) == SQLITE_OK || rb_store_sql_error(s, err);
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_measured_of of;
+    struct rb_json j = {.out = &text};
+    char space[65];
+    rb_measured_of_job(job, NULL, digest, &arena, &of);
+    rb_found_space(job, digest, space);
+    rb_json_put(&j, "{space: %s command: %s unit: %s max_resource: %jd}", space, of.command, job->scheduler.unit,
+                job->scheduler.max_resource);
+    digest(text.data, text.len, out_hex);
 }
+
+// ---- writing
 
 static bool insert(struct rb_store *s, const struct rb_found *f, struct rb_err *err)
 {
     if (!rb_store_run(s, err, "DELETE FROM search WHERE run = ?", "s", f->run) ||
-        !rb_store_run(s, err, "INSERT INTO search(run, job, space, ended_at_us) VALUES(?,?,?,?)", "sssI", f->run,
-                      f->job, f->space, f->ended_at_us))
+        !rb_store_run(s, err, "INSERT INTO search(run, job, space, training, ended_at_us) VALUES(?,?,?,?,?)", "ssssI",
+                      f->run, f->job, f->space, f->training, f->ended_at_us))
         return false;
     const int64_t id = sqlite3_last_insert_rowid(s->db);
     for (int i = 0; i < f->n; i++) {
         const struct rb_found_result *r = &f->results[i];
         if (!rb_store_run(s, err,
-                          "INSERT INTO found(search, trial, resource, config, quantile, unit_s) VALUES(?,?,?,?,?,?)",
-                          "IiIsdd", id, r->trial, r->resource, r->config_json, r->quantile, r->unit_s))
+                          "INSERT INTO found(search, trial, resource, config, quantile, unit_s, metric, drawn)"
+                          " VALUES(?,?,?,?,?,?,?,?)",
+                          "IiIsdddi", id, r->trial, r->resource, r->config_json, r->quantile, r->unit_s,
+                          f->training ? r->metric : NAN, f->training && r->drawn))
             return false;
     }
     return true;
@@ -59,7 +61,7 @@ bool rb_store_put_found(struct rb_store *s, const struct rb_found *found, struct
 {
     if (!rb_store_run(s, err, "SAVEPOINT one_search", ""))
         return false;
-    const bool ok = make_tables(s, err) && insert(s, found, err);
+    const bool ok = insert(s, found, err);
     const bool closed = (ok || rb_store_run(s, NULL, "ROLLBACK TO one_search", "")) &&
                         rb_store_run(s, ok ? err : NULL, "RELEASE one_search", "");
     return ok && closed;
@@ -83,6 +85,11 @@ static bool read_run(sqlite3_stmt *row, struct rb_arena *arena, void *out, struc
     return true;
 }
 
+static double number(sqlite3_stmt *row, int column) // NAN: null
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column);
+}
+
 // The file is not trusted.
 static bool read_result(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
 {
@@ -91,7 +98,8 @@ static bool read_result(sqlite3_stmt *row, struct rb_arena *arena, void *out, st
         .resource = sqlite3_column_int64(row, 1),
         .config_json = rb_store_text(row, 2, arena),
         .quantile = sqlite3_column_double(row, 3),
-        .unit_s = sqlite3_column_type(row, 4) == SQLITE_NULL ? NAN : sqlite3_column_double(row, 4)};
+        .unit_s = number(row, 4),
+        .metric = NAN};
     if (r.resource < 1 || !(r.quantile > 0 && r.quantile < 1) ||
         (!isnan(r.unit_s) && !(r.unit_s > 0 && isfinite(r.unit_s))))
         return rb_err_set(
@@ -103,16 +111,28 @@ static bool read_result(sqlite3_stmt *row, struct rb_arena *arena, void *out, st
     return true;
 }
 
+// An older store may lack it, if it was not opened to be written.
+static bool has_column(struct rb_store *s, const char *name, struct rb_arena *arena, bool *out, struct rb_err *err)
+{
+    void *rows;
+    int n;
+    if (!rb_store_select(s, "SELECT 1 FROM pragma_table_info('found') WHERE name = ?1", name, read_nothing, 1, arena,
+                         &rows, &n, err))
+        return false;
+    *out = n > 0;
+    return true;
+}
+
 bool rb_store_found(struct rb_store *s, const char *space, int most, struct rb_arena *arena, struct rb_found **out,
                     int *out_n, struct rb_err *err)
 {
     void *rows;
     int n;
+    bool has;
     *out_n = 0;
-    if (!rb_store_select(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'found'", NULL, read_nothing,
-                         1, arena, &rows, &n, err))
+    if (!has_column(s, "quantile", arena, &has, err))
         return false;
-    if (n == 0)
+    if (!has)
         return true;
     if (!rb_store_select(
             s, "SELECT run, job, space, ended_at_us FROM search WHERE space = ?1 ORDER BY ended_at_us DESC, run", space,
@@ -131,5 +151,46 @@ bool rb_store_found(struct rb_store *s, const char *space, int most, struct rb_a
     }
     *out = found;
     *out_n = n;
+    return true;
+}
+
+// ---- metrics
+
+static bool read_metric(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    const struct rb_found_metric r = {.config_json = rb_store_text(row, 0, arena),
+                                      .resource = sqlite3_column_int64(row, 1),
+                                      .metric = number(row, 2)};
+    if (r.resource < 1 || isinf(r.metric))
+        return rb_err_set(err, RB_E_STORE_DAMAGED,
+                          "the profile store is damaged: a result of %s has a resource or metric out of its range: "
+                          "restore a copy, or name another file",
+                          r.config_json);
+    *(struct rb_found_metric *)out = r;
+    return true;
+}
+
+bool rb_store_found_metrics(struct rb_store *s, const char *training, struct rb_arena *arena,
+                            struct rb_found_metrics *out, struct rb_err *err)
+{
+    void *rows, *ignored;
+    int n, n_runs;
+    bool has;
+    *out = (struct rb_found_metrics){0};
+    if (!has_column(s, "metric", arena, &has, err))
+        return false;
+    if (!has)
+        return true;
+    // of each group sqlite takes the row with the maximum
+    if (!rb_store_select(s,
+                         "SELECT config, resource, metric, max(ended_at_us) FROM found JOIN search ON search.id ="
+                         " found.search WHERE training = ?1 AND drawn GROUP BY config, resource ORDER BY config, resource",
+                         training, read_metric, sizeof(struct rb_found_metric), arena, &rows, &n, err) ||
+        !rb_store_select(s,
+                         "SELECT DISTINCT search FROM found JOIN search ON search.id = found.search WHERE training = ?1"
+                         " AND drawn",
+                         training, read_nothing, 1, arena, &ignored, &n_runs, err))
+        return false;
+    *out = (struct rb_found_metrics){.results = rows, .n = n, .n_runs = n_runs};
     return true;
 }

@@ -5,6 +5,7 @@ import argparse
 import glob
 import os
 import pathlib
+import re
 import sqlite3
 import sys
 import tarfile
@@ -42,14 +43,20 @@ class Upgrade(unittest.TestCase):
         self.assertIn("rubberband 9.0.1", said)
 
 
-class Store(Upgrade):
+class OldStore(Upgrade):
+    script = None
+
     def setUp(self):
         super().setUp()
         self.db = os.path.join(self.folder, "profiles.db")
         database = sqlite3.connect(self.db)
-        database.executescript((HERE / "old" / "store-1.sql").read_text(encoding="utf-8"))
+        database.executescript((HERE / "old" / self.script).read_text(encoding="utf-8"))
         database.close()
         self.user.env["RB_DB"] = self.db
+
+
+class Store(OldStore):
+    script = "store-1.sql"
 
     def list(self):
         return self.user.say("rbprofile", "list").stdout
@@ -65,19 +72,59 @@ class Store(Upgrade):
     def test_a_writer_brings_an_old_one_up_to_date(self):
         before = self.list()
         self.user.say("rbprofile", "import", str(ROOT / "examples" / "prices" / "aws-us-east-1.csv"))
-        self.assertEqual(sql(self.db, "PRAGMA user_version"), [(2,)])
+        self.assertEqual(sql(self.db, "PRAGMA user_version"), [(3,)])
         self.assertEqual(sql(self.db, "SELECT version FROM writer"), [(self.version,)])
         self.assertEqual(self.list(), before)
         self.assertEqual(sql(self.db, "PRAGMA integrity_check"), [("ok",)])
 
     def test_a_newer_one_is_refused(self):
-        sql(self.db, "PRAGMA user_version=3", "CREATE TABLE writer(version TEXT NOT NULL)",
+        sql(self.db, "PRAGMA user_version=4", "CREATE TABLE writer(version TEXT NOT NULL)",
             "INSERT INTO writer VALUES ('9.0.1')")
         before = pathlib.Path(self.db).read_bytes()
         self.refuses("RB1304", "rbprofile", "list")
         self.refuses("RB1304", "rbprofile", "import", str(ROOT / "examples" / "prices" / "aws-us-east-1.csv"))
         self.refuses("RB1304", "rbplan", str(ROOT / "examples" / "bert" / "job.yaml"))
         self.assertEqual(pathlib.Path(self.db).read_bytes(), before)
+
+
+JOB = """name: again
+seed: %d
+metric: {name: score, goal: maximize}
+parameters: {lr: {distribution: log_uniform, min: 0.001, max: 1.0}}
+scheduler: {type: sha, num_trials: 6, min_resource: 1, max_resource: 4, eta: 2, unit: epoch, sampler: %s}
+trial: {gpus: 1}
+guess: {unit: 100ms, on: CPU}
+run: sh train.sh $RB_ARGS
+resources: {infra: [local]}
+"""
+TRAIN = "while [ $RB_RESOURCE_END -gt ${e:=$RB_RESOURCE_START} ]; do e=$((e + 1)); echo epoch=$e score=0.$e$RB_TRIAL_ID; done\n"
+
+
+class StoreOfSchema2(OldStore):
+    """What an ended run found has ranks without metrics there."""
+    script = "store-2.sql"
+
+    def rests_on(self):
+        said = self.user.say("rbplan", "--best-for", "1", "--deadline", "1h", "--time-limit", "1s", "job.yaml").stdout
+        return re.search("this rests on (.*) of how results", said).group(1)
+
+    def test_what_runs_found_is_read_as_it_is_and_kept(self):
+        before = pathlib.Path(self.db).read_bytes()
+        found = "SELECT trial, resource, config, quantile, unit_s FROM found JOIN search ON id = search WHERE run LIKE '%-j32jtk'"
+        rows = sql(self.db, found)
+        self.user.write("train.sh", TRAIN)
+        self.user.write("job.yaml", JOB % (7, "tpe"))
+        said = self.user.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr
+        self.assertIn("every search starts from 1 earlier run: again-20261128-210640-j32jtk; ", said)
+        self.assertEqual(self.rests_on(), "a prior")  # no metrics, so no more than without
+        self.assertEqual(pathlib.Path(self.db).read_bytes(), before)
+        self.user.write("job.yaml", JOB % (8, "random"))
+        self.user.say("rbplan", "-o", "plan.json", "job.yaml")
+        self.user.say("rbrun", "plan.json")
+        self.assertEqual(sql(self.db, "PRAGMA user_version"), [(3,)])
+        self.assertEqual(sql(self.db, "PRAGMA integrity_check"), [("ok",)])
+        self.assertEqual(sql(self.db, found), rows)
+        self.assertIn("1 earlier run of this search in %s (6 random configurations, 1 trained to the end)" % self.db, self.rests_on())
 
 
 class Journal(Upgrade):

@@ -154,7 +154,7 @@ static void correlations_lie_between_the_known_ones(void **state)
     assert_float_equal(rb_quality_correlation(&law, sqrt(0.04 * 0.12)), 0.80, 1e-12);
     assert_float_equal(rb_quality_correlation(&law, 0.02), 0.375, 1e-12);
     assert_float_equal(rb_quality_correlation(&law, 1), 1, 1e-12);
-    assert_true(isnan(rb_quality_metric(&law, 1)));
+    assert_true(isnan(rb_quality_metric(&law, 1, 0)));
 }
 
 // ---- shapes
@@ -237,11 +237,11 @@ static void a_table_gives_correlations_and_metrics(void **state)
         assert_float_equal(rb_quality_correlation(&law, 0.5), order == 1 ? 1 : 0, 1e-9);
         rb_blackbox_finish(&table);
     }
-    assert_float_equal(rb_quality_metric(&law, 0), 0.505, 1e-9); // the median of .01 to 1.00
-    assert_float_equal(rb_quality_metric(&law, 9), 0.01, 1e-12); // no better than the best known
-    assert_float_equal(rb_quality_metric(&law, -9), 1, 1e-12);
+    assert_float_equal(rb_quality_metric(&law, 0, 0), 0.505, 1e-9); // the median of .01 to 1.00
+    assert_float_equal(rb_quality_metric(&law, 9, 0), 0.01, 1e-12); // no better than the best known
+    assert_float_equal(rb_quality_metric(&law, -9, 0), 1, 1e-12);
     for (double z = -2; z <= 2; z += 0.5)
-        assert_float_equal(rb_quality_score_of(&law, 1, rb_quality_metric(&law, z)), z, 1e-6);
+        assert_float_equal(rb_quality_score_of(&law, 1, rb_quality_metric(&law, z, 0)), z, 1e-6);
     assert_true(isinf(rb_quality_score_of(&law, 1, 0.005)) && rb_quality_score_of(&law, 1, 0.005) > 0);
     assert_true(isinf(rb_quality_score_of(&law, 0.5, 1))); // all are above 10 there
     rb_arena_finish(&arena);

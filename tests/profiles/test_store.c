@@ -101,7 +101,7 @@ static void a_newer_version_is_refused(void **state)
     struct world *w = *state;
     rb_store_close(open_store(w, false));
     execute(w->db, "PRAGMA user_version=7; UPDATE writer SET version = '9.0.1'");
-    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 2)");
+    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 3)");
     execute(w->db, "UPDATE writer SET version = '9 ways to \x1b[31m mislead'");
     assert_refused(w, true, RB_ERR_INVALID, "written by a newer version (schema 7");
     execute(w->db, "DROP TABLE writer");
@@ -117,7 +117,7 @@ static void an_older_store_is_read_and_brought_up_to_date(void **state)
     struct rb_run_sample run = make_run(1, 1, "{}", unit_s, 3);
     assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
     rb_store_close(s);
-    execute(w->db, "DROP TABLE step; PRAGMA user_version=1");
+    execute(w->db, "DROP TABLE step; DROP TABLE found; DROP TABLE search; PRAGMA user_version=1");
     s = open_store(w, true);
     assert_ok(rb_store_fit(s, "cifar", &w->arena, &report, &w->err), &w->err);
     assert_false(report.profile.training[0].has_goodput);
@@ -137,12 +137,14 @@ static void an_older_store_is_read_and_brought_up_to_date(void **state)
 static void put_found(struct world *w, struct rb_store *s, const char *run, int64_t ended_at_us, double quantile)
 {
     const struct rb_found_result results[] = {
-        {.trial = 0, .resource = 1, .config_json = "{\"lr\":0.5}", .quantile = quantile, .unit_s = 2.5},
-        {.trial = 0, .resource = 9, .config_json = "{\"lr\":0.5}", .quantile = 0.5, .unit_s = NAN},
-        {.trial = 7, .resource = 1, .config_json = "{\"lr\":0.25}", .quantile = 1 - quantile, .unit_s = 1},
+        {.trial = 0, .resource = 1, .config_json = "{\"lr\":0.5}", .quantile = quantile, .unit_s = 2.5,
+         .metric = (double)ended_at_us + 0.5, .drawn = true},
+        {.trial = 0, .resource = 9, .config_json = "{\"lr\":0.5}", .quantile = 0.5, .unit_s = NAN, .metric = NAN,
+         .drawn = true},
+        {.trial = 7, .resource = 1, .config_json = "{\"lr\":0.25}", .quantile = 1 - quantile, .unit_s = 1, .metric = 2},
     };
     const struct rb_found found = {
-        .run = run, .job = "j", .space = "abc", .ended_at_us = ended_at_us, .results = results, .n = 3};
+        .run = run, .job = "j", .space = "abc", .training = "t", .ended_at_us = ended_at_us, .results = results, .n = 3};
     assert_ok(rb_store_put_found(s, &found, &w->err), &w->err);
 }
 
@@ -172,23 +174,115 @@ static void results_of_ended_runs_are_kept_the_newest_first(void **state)
     rb_store_close(s);
 }
 
-// The tables are newer than the first stores: without them there are no results, and the first run that leaves some makes them.
+// The tables are newer than the first stores: without them there are no results, and a writer makes them.
 static void an_older_store_has_no_results_and_takes_them(void **state)
 {
     struct world *w = *state;
     struct rb_found *found;
+    struct rb_found_metrics metrics;
     int n = -1;
     rb_store_close(open_store(w, false));
-    execute(w->db, "DROP TABLE step; PRAGMA user_version=1");
+    execute(w->db, "DROP TABLE step; DROP TABLE found; DROP TABLE search; PRAGMA user_version=1");
     struct rb_store *s = open_store(w, true);
     assert_ok(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err), &w->err);
     assert_int_equal(n, 0);
+    assert_ok(rb_store_found_metrics(s, "t", &w->arena, &metrics, &w->err), &w->err);
+    assert_int_equal(metrics.n, 0);
     rb_store_close(s);
     s = open_store(w, false);
     put_found(w, s, "first", 10, 0.75);
     assert_ok(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err), &w->err);
     assert_int_equal(n, 1);
     rb_store_close(s);
+}
+
+// What programs of schema 2 left has ranks and no metrics; a run that ends later adds its own.
+static void results_of_schema_2_are_kept_without_metrics(void **state)
+{
+    struct world *w = *state;
+    struct rb_found *found;
+    struct rb_found_metrics metrics;
+    int n;
+    struct rb_store *s = open_store(w, false);
+    put_found(w, s, "old", 10, 0.75);
+    rb_store_close(s);
+    execute(w->db, "DROP INDEX search_training; ALTER TABLE search DROP COLUMN training; ALTER TABLE found DROP COLUMN metric;"
+                   "ALTER TABLE found DROP COLUMN drawn; PRAGMA user_version=2");
+    for (int writes = 0; writes < 2; writes++) {
+        s = open_store(w, !writes);
+        assert_ok(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err), &w->err);
+        assert_int_equal(found[0].n, 3);
+        assert_ok(rb_store_found_metrics(s, "t", &w->arena, &metrics, &w->err), &w->err);
+        assert_int_equal(metrics.n + metrics.n_runs, 0);
+        rb_store_close(s);
+    }
+    s = open_store(w, false);
+    put_found(w, s, "new", 20, 0.75);
+    assert_ok(rb_store_found_metrics(s, "t", &w->arena, &metrics, &w->err), &w->err);
+    assert_int_equal(metrics.n_runs, 1);
+    rb_store_close(s);
+}
+
+// Only of what was drawn, of the same training; a configuration that two runs trained counts once, as the newer run saw it.
+static void metrics_are_of_drawn_configurations_and_none_counts_twice(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    struct rb_found_metrics m;
+    put_found(w, s, "newer", 20, 0.75);
+    put_found(w, s, "older", 10, 0.75); // the same configurations with other metrics
+    assert_ok(rb_store_found_metrics(s, "t", &w->arena, &m, &w->err), &w->err);
+    assert_int_equal(m.n_runs, 2);
+    assert_int_equal(m.n, 2); // one was not drawn
+    assert_string_equal(m.results[0].config_json, "{\"lr\":0.5}");
+    assert_int_equal(m.results[0].resource, 1);
+    assert_true(m.results[0].metric == 20.5);
+    assert_int_equal(m.results[1].resource, 9);
+    assert_true(isnan(m.results[1].metric));
+    assert_ok(rb_store_found_metrics(s, "other", &w->arena, &m, &w->err), &w->err);
+    assert_int_equal(m.n + m.n_runs, 0);
+    rb_store_close(s);
+    execute(w->db, "UPDATE found SET metric = 9e999 WHERE metric > 0");
+    s = open_store(w, true);
+    assert_false(rb_store_found_metrics(s, "t", &w->arena, &m, &w->err));
+    assert_says(&w->err, "a resource or metric out of its range");
+    rb_store_close(s);
+}
+
+// No cryptography here: a digest that differs where the bytes do, as far as this test goes.
+static void digest(const void *bytes, size_t n, char out_hex[65])
+{
+    uint64_t h = 14695981039346656037u; // FNV-1a
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+    snprintf(out_hex, 65, "%064llx", (unsigned long long)h);
+}
+
+static struct rb_job job_of(const char *run, const char *metric, enum rb_goal goal, int64_t max_resource)
+{
+    return (struct rb_job){.run = run, .metric_name = metric, .goal = goal,
+                           .scheduler = {.unit = "epoch", .max_resource = max_resource}};
+}
+
+// Metrics are compared where the space, the metric, its goal, the commands, the unit and R are the same.
+static void a_training_is_the_space_the_command_and_how_far(void **state)
+{
+    struct rb_job jobs[] = {job_of("train", "loss", RB_GOAL_MINIMIZE, 9), job_of("train --big", "loss", RB_GOAL_MINIMIZE, 9),
+                            job_of("train", "error", RB_GOAL_MINIMIZE, 9), job_of("train", "loss", RB_GOAL_MAXIMIZE, 9),
+                            job_of("train", "loss", RB_GOAL_MINIMIZE, 27), job_of("train", "loss", RB_GOAL_MINIMIZE, 9)};
+    char texts[7][65];
+    const size_t n = sizeof jobs / sizeof jobs[0];
+    (void)state;
+    jobs[n - 1].scheduler.unit = "step";
+    for (size_t i = 0; i < n; i++) {
+        rb_found_training(&jobs[i], digest, texts[i]);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(texts[i], texts[k]);
+    }
+    jobs[0].seed = 12;
+    jobs[0].scheduler.num_trials = 40;
+    rb_found_training(&jobs[0], digest, texts[n]);
+    assert_string_equal(texts[n], texts[0]);
 }
 
 static void results_out_of_their_range_are_refused(void **state)
@@ -236,7 +330,7 @@ static void a_store_with_missing_tables_is_refused(void **state)
     s = open_store(w, true);
     assert_false(rb_store_list(s, &w->arena, &names, &n, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
-    assert_says(&w->err, "not a profile store of schema 2");
+    assert_says(&w->err, "not a profile store of schema 3");
     rb_store_close(s);
 }
 
@@ -256,9 +350,9 @@ static void a_damaged_store_is_an_error(void **state)
         fputc((int)(i * 7 % 251), f);
     }
     fclose(f);
-    s = open_store(w, true);
+    s = NULL;
     struct rb_fit_report report;
-    assert_false(rb_store_fit(s, "cifar", &w->arena, &report, &w->err));
+    assert_false(rb_store_open(w->db, true, &s, &w->err) && rb_store_fit(s, "cifar", &w->arena, &report, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
     assert_says(&w->err, "damaged");
     rb_store_close(s);
@@ -419,6 +513,9 @@ int main(void)
         TEST(a_newer_version_is_refused),
         TEST(results_of_ended_runs_are_kept_the_newest_first),
         TEST(an_older_store_has_no_results_and_takes_them),
+        TEST(results_of_schema_2_are_kept_without_metrics),
+        TEST(metrics_are_of_drawn_configurations_and_none_counts_twice),
+        TEST(a_training_is_the_space_the_command_and_how_far),
         TEST(results_out_of_their_range_are_refused),
         TEST(an_older_store_is_read_and_brought_up_to_date),
         TEST(files_of_others_are_refused_and_left_alone),

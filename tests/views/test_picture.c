@@ -69,6 +69,25 @@ static void what_budgets_find_is_drawn_with_its_band(void **state)
     rb_buf_finish(&out);
 }
 
+#define OPEN(median) "\"expected\":{\"metric\":{\"mean\":null,\"low\":0.8,\"median\":" median ",\"high\":null}}"
+
+// Earlier runs know nothing better than their best.
+static void what_earlier_runs_let_expect_is_open_above(void **state)
+{
+    static const char document[] =
+        "{\"best_for\":{\"metric\":\"f1\",\"law\":{\"metric_known\":true},\"chosen\":{\"budget_uusd\":4000000," OPEN(
+            "0.85") "},\"frontier\":[{\"budget_uusd\":2000000,\"trials\":9," OPEN("0.83") "},{\"budget_uusd\":4000000,\"trials\":20," OPEN("0.85") "}]}}";
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    (void)state;
+    assert_true(rb_picture_write("best", document, &out, &err));
+    assert_non_null(strstr(rb_buf_str(&out), ">half of draws are as good or better<"));
+    assert_non_null(strstr(rb_buf_str(&out), ">5 % of draws are worse<"));
+    assert_null(strstr(rb_buf_str(&out), "5 % are better"));
+    assert_null(strstr(rb_buf_str(&out), "NaN"));
+    rb_buf_finish(&out);
+}
+
 #define SEARCH(costs, reached, target, mean, running)                                                                         \
     "\"search\":{\"reached\":" reached ",\"target_uusd\":" target ",\"regret_curve\":{\"cost_uusd\":[" costs "],"                          \
     "\"mean\":[1," mean "],\"low\":[1,0.5,-0.1,0],\"high\":[1,1.2,0.7,0.6],\"running\":" running "},\"prices\":[{\"infra\":"         \
@@ -149,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_frontier_is_drawn_with_its_planners),
         cmocka_unit_test(a_frontier_marks_the_plan_and_what_time_is_worth),
         cmocka_unit_test(what_budgets_find_is_drawn_with_its_band),
+        cmocka_unit_test(what_earlier_runs_let_expect_is_open_above),
         cmocka_unit_test(regret_is_drawn_with_targets_prices_and_table),
         cmocka_unit_test(regret_that_ends_at_none_has_a_linear_axis),
         cmocka_unit_test(searches_that_end_far_apart_are_drawn_over_doublings),

@@ -6,9 +6,11 @@
         return doc.best_for.law.metric_known;
     }
 
+    // Of earlier runs the mean is not known, and the median stands in its place; without an upper end.
     function band(doc, point) {
         var e = knows_metric(doc) ? point.expected.metric : point.expected.better_than, times = knows_metric(doc) ? 1 : 100;
-        return {mean: times * e.mean, low: times * e.low, high: times * e.high};
+        return e.high === null ? {mean: times * e.median, low: times * e.low, high: null}
+            : {mean: times * e.mean, low: times * e.low, high: times * e.high};
     }
 
     function what(doc) {
@@ -20,8 +22,9 @@
     }
 
     function words(doc, point) {
-        var b = band(doc, point);
-        return rb_charts.money(point.budget_uusd) + ": " + figure(b.mean) + " (90 %: " + figure(b.low) + " to " + figure(b.high) + ")";
+        var b = band(doc, point), money = rb_charts.money(point.budget_uusd) + ": " + figure(b.mean);
+        return b.high === null ? money + " or better in half of draws, " + figure(b.low) + " or better in 95 %"
+            : money + " (90 %: " + figure(b.low) + " to " + figure(b.high) + ")";
     }
 
     function line(doc, points, q, name, look) {
@@ -47,15 +50,17 @@
             columns: ["budget", "trials", "expected", "90 % from", "to"],
             rows: points.map(function (p) {
                 var b = band(doc, p);
-                return [rb_charts.money(p.budget_uusd), String(p.trials), figure(b.mean), figure(b.low), figure(b.high)];
+                return [rb_charts.money(p.budget_uusd), String(p.trials), figure(b.mean), figure(b.low), b.high === null ? "or better" : figure(b.high)];
             })
         };
     }
 
     rb_charts.all.best = function (doc, look) {
         var points = doc.best_for.frontier;
-        var series = [line(doc, points, "mean", "expected", look), line(doc, points, "low", "5 % of draws are worse", look),
-                      line(doc, points, "high", "5 % are better", look), chosen(doc, look)];
+        var open = points.some(function (p) { return band(doc, p).high === null; });
+        var series = [line(doc, points, "mean", open ? "half of draws are as good or better" : "expected", look),
+                      line(doc, points, "low", "5 % of draws are worse", look)]
+            .concat(open ? [] : [line(doc, points, "high", "5 % are better", look)], [chosen(doc, look)]);
         var option = rb_charts.frame(look, series, {
             xAxis: rb_charts.doubling_axis("budget", look, {}),
             yAxis: rb_charts.axis(what(doc), figure, look, {nameGap: 50})

@@ -18,14 +18,17 @@ static const char *percent(double p, char out[static 32])
 
 static bool knows_metric(const struct rb_best_for *b)
 {
-    return b->law->scores != NULL;
+    return rb_quality_knows_metrics(b->law);
 }
 
 void rb_best_write(const struct rb_best_for *b, const struct rb_best *best, struct rb_buf *out)
 {
     char text[3][32];
     const struct rb_band *p = &best->better_than, *m = &best->metric;
-    if (knows_metric(b))
+    if (knows_metric(b) && isnan(m->high))
+        rb_buf_printf(out, "%s %.4g or better in half of draws, %.4g or better in 95 %%", b->asked->metric_name, m->median,
+                      m->low);
+    else if (knows_metric(b))
         rb_buf_printf(out, "%s %.4g (90 %%: %.4g to %.4g)", b->asked->metric_name, m->mean, m->low, m->high);
     else
         rb_buf_printf(out, "better than %s %% of random configurations (90 %%: %s to %s %%)", percent(p->mean, text[0]),
@@ -55,7 +58,8 @@ static void add_row(const struct rb_best_for *b, const struct rb_search_choice *
     search_cell(b, choice, chosen, t);
     rb_text_table_cell(t, "%d", rb_job_trials(&job));
     if (knows_metric(b))
-        rb_text_table_cell(t, "%.4g", best->metric.mean);
+        rb_text_table_cell(t, isnan(best->metric.high) ? "%.4g or better" : "%.4g",
+                           isnan(best->metric.high) ? best->metric.median : best->metric.mean);
     rb_text_table_cell(t, "%s %%", percent(best->better_than.mean, text[0]));
     rb_text_table_cell(t, "%s to %s %%", percent(best->better_than.low, text[0]),
                        percent(best->better_than.high, text[1]));
@@ -110,7 +114,7 @@ static void write_basis(const struct rb_best_for *b, struct rb_buf *out)
     else if (!b->gain_source)
         rb_buf_printf(out, "; a trial of sampler %s counts as a random one, because what it learns is not known",
                       sampler);
-    rb_buf_puts(out, "\n");
+    rb_buf_puts(out, b->law->n_runs == 0 ? "\n" : b->law->n_runs == 1 ? "; --cold leaves it out\n" : "; --cold leaves them out\n");
     if (!knows_metric(b))
         rb_buf_printf(out, "which %s that is, is unknown: --blackbox TABLE, of trained configurations like these, says it\n",
                       b->asked->metric_name);

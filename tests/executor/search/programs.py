@@ -289,12 +289,51 @@ class Programs(unittest.TestCase):
         self.assertIn("(%s)" % first, found[0]["because"])
         self.assertNotIn("earlier run", [found[t]["origin"] for t in range(3, 6)])
         self.assertIn("0 orders differ", self.say("rbrun", "replay").stdout)
+        left = "SELECT drawn, metric FROM found JOIN search ON id = search WHERE run = ? AND resource = 1 ORDER BY trial"
+        with contextlib.closing(sqlite3.connect(store)) as db:  # a new one: what this run found
+            rows = db.execute(left, [os.path.basename(self.run_dir())]).fetchall()
+        self.assertEqual([row[0] for row in rows], [found[t]["origin"] == "random" for t in range(6)])  # the model knew enough
+        self.assertEqual(rows[4][1], 0.56)  # (4 * 7 + 3) % 11 = 9
         shutil.move(store + ".gone", store)
         shutil.rmtree(os.path.dirname(self.run_dir()))
         self.assertNotIn("earlier run", self.say("rbrun", "--cold", "plan.json").stderr)
-        self.assertNotIn("earlier run", {e["origin"] for e in self.suggestions().values()})
+        self.assertEqual({e["origin"] for e in self.suggestions().values()}, {"start"})
+        with contextlib.closing(sqlite3.connect(store)) as db:
+            self.assertEqual([row[0] for row in db.execute(left, [os.path.basename(self.run_dir())])], 6 * [1])
         self.here.write("job.yaml", (JOB % "tpe").replace("max: 0.9", "max: 0.8"))
         self.assertNotIn("earlier run", self.say("rbsim", "job.yaml", "--nodes", "1", "--replicates", "2").stderr)
+
+    # ---- what earlier runs let expect
+
+    def best_for(self, *options):
+        return self.say("rbplan", "--best-for", "1", "--deadline", "8s", "--time-limit", "500ms", *options, "job.yaml").stdout
+
+    def test_expected_from_earlier_runs(self):
+        """A run says which metric the best of a later search will have, in text and in JSON, with what that rests on; not
+        --cold, nor of another command, another R, another metric, or configurations that a sampler has chosen."""
+        self.plan("random")
+        self.assertIn("this rests on a prior of", self.best_for())
+        self.say("rbrun", "plan.json")
+        said = self.best_for()
+        store = self.here.env["RB_DB"]
+        rests = "1 earlier run of this search in %s (6 random configurations, 1 trained to the end) and, by " % store
+        self.assertIn("this rests on " + rests, said)
+        self.assertIn("a prior of how results at rungs predict those at the end; --cold leaves it out", said)
+        # trial 5 is the best at every rung, and has 0.39 at the end
+        self.assertRegex(said, r"(?m)^expected: val_acc 0\.3\d* or better in half of draws, 0\.[123]\d* or better in 95 %; ")
+        document = json.loads(self.best_for("--json"))
+        self.assertEqual((document["law"]["runs"], document["law"]["metric_known"]), (1, True))
+        self.assertIn(rests, document["law"]["source"])
+        metric = document["chosen"]["expected"]["metric"]
+        self.assertEqual((metric["mean"], metric["high"]), (None, None))
+        self.assertTrue(0.1 < metric["low"] <= metric["median"] <= 0.39, metric)
+        for options in (["--cold"], ["--set", "run=sh other.sh"], ["--set", "scheduler.max_resource=8"],
+                        ["--set", "metric.name=loss"]):
+            self.assertIn("this rests on a prior of", self.best_for(*options), options)
+        self.assertIn(rests, self.best_for("--set", "seed=5", "--set", "scheduler.num_trials=9"))
+        sqlite3.connect(store).executescript("UPDATE found SET drawn = 0")
+        self.assertIn("this rests on a prior of", self.best_for())
+        self.assertIn("RB1026", self.say("rbplan", "--cold", "job.yaml", expect=2).stderr)
 
     # ---- tables of runs
 
