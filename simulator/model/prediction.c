@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     FEWEST_UNITS = 5,    // with fewer, a pace is not meaningful
@@ -96,6 +97,13 @@ const struct rb_engine *rb_prediction_engine(const struct rb_prediction *p)
 
 // ---- what has happened
 
+static const struct rb_stage_change *keep_changes(struct rb_prediction *p, const struct rb_event *event)
+{
+    const size_t n = (size_t)event->n_changes;
+    struct rb_stage_change *kept = rb_arena_array(&p->arena, n, sizeof *kept);
+    return memcpy(kept, event->changes, n * sizeof *kept);
+}
+
 static void remember(struct rb_prediction *p, const struct rb_event *event)
 {
     if (p->n_history == MOST_EVENTS) {
@@ -111,6 +119,8 @@ static void remember(struct rb_prediction *p, const struct rb_event *event)
     kept->said = NULL; // borrowed
     if (event->advice)
         kept->advice = rb_advice_copy(event->advice, &p->arena);
+    if (event->n_changes > 0)
+        kept->changes = keep_changes(p, event);
 }
 
 static int64_t *reported_at(struct rb_prediction *p, int trial)
@@ -151,8 +161,6 @@ void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event)
         event->kind == RB_EVENT_REPORT && event->trial >= 0 && event->trial < rb_engine_n_trials(p->engine);
     const int64_t before = known ? rb_engine_trial(p->engine, event->trial)->resource : 0;
     rb_engine_step(p->engine, event, &p->actions);
-    if (event->kind == RB_EVENT_ADVICE)
-        p->why_unknown = p->why_unknown ? p->why_unknown : "its plan has changed while it ran";
     if (!p->why_unknown)
         remember(p, event);
     if (known)
@@ -220,27 +228,51 @@ static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t reso
     return 0;
 }
 
-static bool make_one(struct rb_prediction *p)
+static bool play(struct rb_prediction *p, uint32_t replicate, const struct rb_event *history, int n_history,
+                 int64_t *out_time_us, int64_t *out_cost_uusd)
 {
     const struct rb_policy *policy = rb_policy_find(p->plan->policy);
     const struct rb_world_options options = {
-        .replicate = (uint32_t)p->n_made,
+        .replicate = replicate,
         .curve = last_metric,
         .curve_ctx = p,
         .deadline_us = policy->anytime ? p->now.deadline_us : -1,
         .budget_uusd = -1,
-        .history = p->history,
-        .n_history = p->n_known,
+        .history = history,
+        .n_history = n_history,
         .now_us = p->now.now_us,
     };
     struct rb_world_result result;
     struct rb_err err;
     if (!rb_world_run(&p->scenario, &p->aimless_plan, &options, &result, &err))
         return false;
-    p->time_us[p->n_made] = result.time_us;
-    p->cost_uusd[p->n_made] = result.cost_uusd + p->beyond_plan_uusd;
+    *out_time_us = result.time_us;
+    *out_cost_uusd = result.cost_uusd + p->beyond_plan_uusd;
+    return true;
+}
+
+static bool make_one(struct rb_prediction *p)
+{
+    const int i = p->n_made;
+    if (!play(p, (uint32_t)i, p->history, p->n_known, &p->time_us[i], &p->cost_uusd[i]))
+        return false;
     p->n_made++;
     return true;
+}
+
+bool rb_prediction_try(struct rb_prediction *p, const struct rb_event *advice, uint32_t first, int n,
+                       int64_t *out_time_us, int64_t *out_cost_uusd)
+{
+    bool ok = !p->why_unknown && !p->why_failed && p->n_known > 0;
+    RB_AUTO(rb_auto_free) struct rb_event *history = rb_xcalloc((size_t)p->n_known + 1, sizeof *history);
+    memcpy(history, p->history, (size_t)p->n_known * sizeof *history);
+    if (advice) {
+        history[p->n_known] = *advice;
+        history[p->n_known].time_us = p->now.now_us;
+    }
+    for (int i = 0; i < n && ok; i++)
+        ok = play(p, first + (uint32_t)i, history, p->n_known + (advice != NULL), &out_time_us[i], &out_cost_uusd[i]);
+    return ok;
 }
 
 bool rb_prediction_make(struct rb_prediction *p, int n)
@@ -265,6 +297,11 @@ bool rb_prediction_make(struct rb_prediction *p, int n)
 const struct rb_plan *rb_prediction_plan(const struct rb_prediction *p)
 {
     return p->plan;
+}
+
+const struct rb_scenario *rb_prediction_scenario(const struct rb_prediction *p)
+{
+    return &p->scenario;
 }
 
 const struct rb_estimate *rb_prediction_planned(const struct rb_prediction *p)

@@ -29,10 +29,17 @@ void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now
 // Makes up to n of the runs that were begun. True when none is left to make.
 bool rb_prediction_make(struct rb_prediction *p, int n);
 
+// Times and costs [n] of runs first..first+n-1 from where the run stood when the last prediction began, if it then takes
+// this advice (an event without a time; NULL: none). Runs of different advice share their draws. false: the run cannot
+// be predicted, or the model does not come to an end.
+bool rb_prediction_try(struct rb_prediction *p, const struct rb_event *advice, uint32_t first, int n,
+                       int64_t *out_time_us, int64_t *out_cost_uusd);
+
 // From the last completed runs: time and cost of the whole run. NULL: unknown; *out_why (a constant phrase) gives the
 // reason.
 const struct rb_estimate *rb_prediction_estimate(const struct rb_prediction *p, const char **out_why);
 const struct rb_plan *rb_prediction_plan(const struct rb_prediction *p);
+const struct rb_scenario *rb_prediction_scenario(const struct rb_prediction *p);
 // The plan's own prediction, until the first prediction is complete. NULL: there is a better one, no prediction is
 // possible, or the plan was made without one.
 const struct rb_estimate *rb_prediction_planned(const struct rb_prediction *p);
