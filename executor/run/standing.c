@@ -83,5 +83,10 @@ void rb_standing_report(const struct rb_standing *s, struct rb_progress *out)
         put_estimate(e, out);
     else
         put_plan(s, out);
-    out->pace = rb_prediction_pace(s->prediction);
+    struct rb_prediction_pace pace;
+    if (rb_prediction_pace(s->prediction, &pace)) {
+        out->pace = pace.pace;
+        out->pace_low = pace.low;
+        out->pace_high = pace.high;
+    }
 }

@@ -124,7 +124,7 @@ static void begin_progress(struct world *w, struct running_trial *t, int attempt
 static double configuration_of(const struct world *w, int trial)
 {
     const struct rb_world_options *o = w->opt;
-    return o->configuration ? o->configuration(o->configuration_ctx, o->replicate, trial)
+    return o->configuration ? o->configuration(o->known_ctx, o->replicate, trial)
                             : rb_draw_configuration(w->scenario, trial, o->replicate);
 }
 
@@ -160,7 +160,8 @@ static void start_trial(struct world *w, const struct rb_action *a)
     }
     if (!scale_unit(w, a, offer, &unit_s))
         return;
-    unit_s = rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
+    unit_s = w->opt->speed ? unit_s * w->opt->speed(w->opt->known_ctx, w->opt->replicate, offer, a->gpus)
+                           : rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
     *t = (struct running_trial){
         .attempt = a->attempt,
         .stage = a->stage,
@@ -475,11 +476,14 @@ static void take_up_node(struct world *w, int node)
 }
 
 // Its draws except for the reported units: from its last report on, or from its start.
-static void draw_rest(struct world *w, struct running_trial *t, int attempt)
+static void draw_rest(struct world *w, struct running_trial *t, int trial, int attempt)
 {
+    const struct rb_world_options *o = w->opt;
     begin_progress(w, t, attempt);
     if (t->reported_us < 0)
         return;
+    const double between = o->between ? o->between(o->known_ctx, o->replicate, trial, t->stage, t->attempt) : NAN;
+    t->progress.between = isnan(between) ? t->progress.between : between;
     for (int64_t u = t->resource_start; u < t->resource; u++)
         rb_trial_progress_next_us(&t->progress);
     t->progress.startup_s = t->progress.units_drawn = 0;
@@ -502,7 +506,7 @@ static void take_up_trial(struct world *w, int trial)
     }
     t->started_us = t->reported_us >= 0 ? t->reported_us : t->started_us;
     for (int i = 0; i <= REDRAWS; i++) {
-        draw_rest(w, t, redrawn(t->attempt, i < REDRAWS ? i : 0));
+        draw_rest(w, t, trial, redrawn(t->attempt, i < REDRAWS ? i : 0));
         if (i == REDRAWS) { // its law excludes such a long unit: another one, from now on
             t->progress.startup_s = 0;
             t->started_us = w->now_us;
