@@ -11,6 +11,7 @@
 #include "views/tables/report_trials.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -548,6 +549,22 @@ static void trials_by_state(struct rb_text_table *t, const struct rb_node *progr
     rb_text_table_cell(t, "%s", text.len ? rb_buf_str(&text) : "none yet");
 }
 
+static double number_of(const struct rb_node *map, const char *key)
+{
+    const struct rb_node *n = rb_document_member(map, key);
+    return n ? n->number : NAN;
+}
+
+static void pace_paragraph(struct rb_page *p, const struct rb_node *progress)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    const struct rb_progress of = {.pace = number_of(progress, "pace"),
+                                   .pace_low = number_of(progress, "pace_low"),
+                                   .pace_high = number_of(progress, "pace_high")};
+    if (rb_progress_pace_write(&of, &text))
+        rb_page_paragraph(p, "So far %s.", rb_buf_str(&text));
+}
+
 void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
 {
     static const struct rb_text_column columns[] = {{"", false, 0}, {"", false, 0}};
@@ -585,4 +602,5 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
         rb_page_paragraph(p, "The ends are the plan's forecast. A prediction from what has happened will replace it.");
     else if (policy && policy->foreseen_if)
         rb_page_paragraph(p, "This is how it will end if %s.", policy->foreseen_if);
+    pace_paragraph(p, now);
 }
