@@ -4,6 +4,7 @@
 #include "engine/core/policy.h"
 #include "engine/core/tuner.h"
 #include "simulator/model/draws.h"
+#include "simulator/model/survivors.h"
 #include "simulator/model/summary.h"
 #include "simulator/posterior/posterior.h"
 #include "simulator/world/world.h"
@@ -33,6 +34,7 @@ struct rb_prediction {
     int n_history, history_cap;
 
     struct rb_posterior *posterior;
+    struct rb_survivors survivors;
     struct reported *reported; // by trial, [n_reported]; at_us -1: none
     int n_reported;
 
@@ -91,6 +93,7 @@ void rb_prediction_destroy(struct rb_prediction *p)
         rb_scenario_finish(&p->scenario);
     rb_arena_finish(&p->arena);
     rb_posterior_destroy(p->posterior);
+    rb_survivors_finish(&p->survivors);
     free(p->history);
     free(p->reported);
     free(p);
@@ -197,10 +200,15 @@ void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event)
         see_units(p, event, before);
 }
 
-bool rb_prediction_pace(const struct rb_prediction *p, struct rb_prediction_pace *out)
+static bool is_on_demand(const struct rb_prediction *p)
 {
     const struct rb_tuner *tuner = rb_tuner_find(p->plan->job->scheduler.type);
-    int n_trials, stage = tuner && tuner->on_demand ? -1 : p->engine ? rb_engine_stage(p->engine) : 0;
+    return tuner && tuner->on_demand;
+}
+
+bool rb_prediction_pace(const struct rb_prediction *p, struct rb_prediction_pace *out)
+{
+    int n_trials, stage = is_on_demand(p) ? -1 : p->engine ? rb_engine_stage(p->engine) : 0;
     struct rb_posterior_log speed = rb_posterior_speed_in(p->posterior, stage, &n_trials);
     while (stage > 0 && isnan(speed.mean))
         speed = rb_posterior_speed_in(p->posterior, --stage, &n_trials);
@@ -265,6 +273,7 @@ void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now
         return;
     p->now = *now;
     p->beyond_plan_uusd = now->spent_uusd >= 0 ? now->spent_uusd - spent_by_plan(p, now->now_us) : 0;
+    rb_survivors_make(&p->survivors, p->engine, p->plan->job->goal, p->plan->seed);
     p->n_known = p->n_history;
     p->n_made = 0;
     p->why_failed =
@@ -273,7 +282,7 @@ void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now
 }
 
 // A trial continues as in its last start, a new one as some other trial did: their reports do not matter for when a
-// synchronous job ends, and little for an asynchronous one.
+// synchronous job of trials of one speed ends, and little for an asynchronous one.
 static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t resource)
 {
     const struct rb_prediction *p = ctx;
@@ -288,6 +297,13 @@ static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t reso
     return 0;
 }
 
+static double drawn_metric(void *ctx, uint32_t replicate, int trial, int64_t resource)
+{
+    const struct rb_prediction *p = ctx;
+    (void)resource;
+    return rb_survivors_draw(&p->survivors, replicate, trial);
+}
+
 static bool make_one(struct rb_prediction *p)
 {
     const struct rb_policy *policy = rb_policy_find(p->plan->policy);
@@ -296,7 +312,7 @@ static bool make_one(struct rb_prediction *p)
         rb_posterior_draw(p->posterior, (uint32_t)p->n_made);
     const struct rb_world_options options = {
         .replicate = (uint32_t)p->n_made,
-        .curve = last_metric,
+        .curve = p->plan->profile->configuration && !is_on_demand(p) ? drawn_metric : last_metric,
         .curve_ctx = p,
         .speed = has_data ? known_speed : NULL,
         .configuration = has_data ? known_configuration : NULL,
