@@ -1,18 +1,25 @@
-// Records past events and the pace of training; simulates the rest often enough to predict how the run will end.
+// Records past events and how fast training is; simulates the rest often enough to predict how the run will end.
 #include "simulator/model/prediction.h"
 
 #include "engine/core/policy.h"
+#include "engine/core/tuner.h"
+#include "simulator/model/draws.h"
+#include "simulator/model/survivors.h"
 #include "simulator/model/summary.h"
+#include "simulator/posterior/posterior.h"
 #include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FEWEST_UNITS = 5,    // with fewer, a pace is not meaningful
-    PRIOR_UNITS = 10,    // the profile's mean counts as this many units seen
-    MOST_EVENTS = 20000, // replayed in each of the runs: tens of milliseconds
+enum { MOST_EVENTS = 20000 }; // replayed in each of the runs: tens of milliseconds
+
+#define SURE_SD 1.959963984540054 // 95 % of a normal are within
+
+// The last report of a trial.
+struct reported {
+    int64_t at_us, units; // units: since the report or start before
 };
 
 struct rb_prediction {
@@ -27,10 +34,10 @@ struct rb_prediction {
     struct rb_event *history;
     int n_history, history_cap;
 
-    int64_t *reported_us; // by trial: its last report, [n_reported]
+    struct rb_posterior *posterior;
+    struct rb_survivors survivors;
+    struct reported *reported; // by trial, [n_reported]; at_us -1: none
     int n_reported;
-    double seen_s, expected_s;
-    int64_t n_units;
 
     struct rb_prediction_now now;
     int64_t beyond_plan_uusd; // spent so far, less what the plan's prices say
@@ -62,6 +69,7 @@ struct rb_prediction *rb_prediction_create(const struct rb_plan *plan)
     p->aimless_job.has_target = false;
     p->aimless_plan = *plan;
     p->aimless_plan.job = &p->aimless_job;
+    p->posterior = rb_posterior_create(plan->profile, plan->seed);
     p->why_unknown = cannot_foresee(plan);
     p->n_made = RB_PREDICTION_SAMPLES; // nothing was begun
     if (!rb_engine_create(plan, &p->engine, &err)) {
@@ -85,8 +93,10 @@ void rb_prediction_destroy(struct rb_prediction *p)
     if (p->scenario.sim_offers)
         rb_scenario_finish(&p->scenario);
     rb_arena_finish(&p->arena);
+    rb_posterior_destroy(p->posterior);
+    rb_survivors_finish(&p->survivors);
     free(p->history);
-    free(p->reported_us);
+    free(p->reported);
     free(p);
 }
 
@@ -123,34 +133,65 @@ static void remember(struct rb_prediction *p, const struct rb_event *event)
         kept->changes = keep_changes(p, event);
 }
 
-static int64_t *reported_at(struct rb_prediction *p, int trial)
+static struct reported *reported_at(struct rb_prediction *p, int trial)
 {
     if (trial >= p->n_reported) {
-        p->reported_us = rb_xrealloc(p->reported_us, (size_t)trial + 1, sizeof *p->reported_us);
+        p->reported = rb_xrealloc(p->reported, (size_t)trial + 1, sizeof *p->reported);
         while (p->n_reported <= trial)
-            p->reported_us[p->n_reported++] = -1;
+            p->reported[p->n_reported++] = (struct reported){.at_us = -1};
     }
-    return &p->reported_us[trial];
+    return &p->reported[trial];
 }
 
-// From one report to the next of the same start: units alone, without starting and saving times.
+// Units of a running trial since a report of this start: alone, without starting and saving times. False: there was no
+// such report.
+static bool units_since(const struct rb_prediction *p, int trial, struct reported since, int64_t until_us,
+                        struct rb_posterior_units *out)
+{
+    const struct rb_trial *t = rb_engine_trial(p->engine, trial);
+    struct rb_err err;
+    if (t->n_slots < 1 || t->started_us < 0 || since.at_us < t->started_us || !p->scenario.sim_offers)
+        return false;
+    const int offer = rb_engine_node(p->engine, t->slots[0].node)->offer;
+    *out = (struct rb_posterior_units){
+        .trial = trial,
+        .stage = t->stage,
+        .attempt = t->attempt,
+        .layout = rb_draw_layout(&p->scenario, t->gpus),
+        .units = since.units,
+        .seconds = (double)(until_us - since.at_us) / (double)RB_US_PER_S,
+    };
+    if (!rb_scenario_width_unit_s(&p->scenario, offer, (struct rb_width){t->gpus, t->sharers}, &out->unit_s, &err))
+        return false;
+    out->training = (int)(p->scenario.sim_offers[offer].training - p->plan->profile->training);
+    return true;
+}
+
 static void see_units(struct rb_prediction *p, const struct rb_event *report, int64_t resource_before)
 {
-    const struct rb_trial *t = rb_engine_trial(p->engine, report->trial);
-    int64_t *last_us = reported_at(p, report->trial);
-    const int64_t units = t->resource - resource_before, since_us = *last_us;
-    struct rb_err err;
-    double unit_s;
-    if (units <= 0 || t->n_slots < 1 || !p->scenario.sim_offers)
+    const int64_t units = rb_engine_trial(p->engine, report->trial)->resource - resource_before;
+    if (units <= 0)
         return;
-    *last_us = report->time_us;
-    const int offer = rb_engine_node(p->engine, t->slots[0].node)->offer;
-    if (since_us < t->started_us || t->started_us < 0 ||
-        !rb_scenario_width_unit_s(&p->scenario, offer, (struct rb_width){t->gpus, t->sharers}, &unit_s, &err))
-        return;
-    p->seen_s += (double)(report->time_us - since_us) / (double)RB_US_PER_S;
-    p->expected_s += (double)units * unit_s;
-    p->n_units += units;
+    struct reported *last = reported_at(p, report->trial);
+    struct rb_posterior_units seen;
+    if (units_since(p, report->trial, (struct reported){last->at_us, units}, report->time_us, &seen))
+        rb_posterior_saw(p->posterior, &seen);
+    *last = (struct reported){report->time_us, units};
+}
+
+// Learns from everything so far, units under way included.
+static void learn_speed(struct rb_prediction *p, int64_t now_us)
+{
+    const int n_trials = rb_engine_n_trials(p->engine);
+    struct rb_posterior_units *under_way = rb_xcalloc((size_t)n_trials + 1, sizeof *under_way);
+    int n = 0;
+    for (int i = 0; i < n_trials && i < p->n_reported; i++) {
+        const struct rb_trial *t = rb_engine_trial(p->engine, i);
+        if (t->state == RB_TRIAL_RUNNING && t->resource < t->resource_end)
+            n += units_since(p, i, p->reported[i], now_us, &under_way[n]);
+    }
+    rb_posterior_fit(p->posterior, under_way, n);
+    free(under_way);
 }
 
 void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event)
@@ -167,22 +208,56 @@ void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event)
         see_units(p, event, before);
 }
 
-double rb_prediction_pace(const struct rb_prediction *p)
+static bool is_on_demand(const struct rb_prediction *p)
 {
-    if (p->n_units < FEWEST_UNITS || !(p->expected_s > 0))
-        return NAN;
-    const double prior_s = PRIOR_UNITS * p->expected_s / (double)p->n_units;
-    return (p->seen_s + prior_s) / (p->expected_s + prior_s);
+    const struct rb_tuner *tuner = rb_tuner_find(p->plan->job->scheduler.type);
+    return tuner && tuner->on_demand;
+}
+
+bool rb_prediction_pace(const struct rb_prediction *p, struct rb_prediction_pace *out)
+{
+    int n_trials, stage = is_on_demand(p) ? -1 : p->engine ? rb_engine_stage(p->engine) : 0;
+    struct rb_posterior_log speed = rb_posterior_speed_in(p->posterior, stage, &n_trials);
+    while (stage > 0 && isnan(speed.mean))
+        speed = rb_posterior_speed_in(p->posterior, --stage, &n_trials);
+    if (isnan(speed.mean))
+        return false;
+    *out = (struct rb_prediction_pace){
+        .pace = exp(speed.mean),
+        .low = exp(speed.mean - SURE_SD * speed.sd),
+        .high = exp(speed.mean + SURE_SD * speed.sd),
+        .stage = stage,
+        .n_trials = n_trials,
+    };
+    return true;
 }
 
 // ---- what is still to come
 
-// The profile's own error is replaced by the observed pace.
-static void keep_pace(struct rb_prediction *p)
+static double known_speed(void *ctx, uint32_t replicate, int offer, int gpus)
 {
-    const double pace = rb_prediction_pace(p);
-    for (int i = 0; i < p->scenario.n_offers && !isnan(pace); i++)
-        p->scenario.sim_offers[i].measurement = rb_dist_constant(pace);
+    const struct rb_prediction *p = ctx;
+    (void)replicate;
+    return rb_posterior_drawn_speed(p->posterior,
+                                    (int)(p->scenario.sim_offers[offer].training - p->plan->profile->training),
+                                    rb_draw_layout(&p->scenario, gpus));
+}
+
+static double known_configuration(void *ctx, uint32_t replicate, int trial)
+{
+    const struct rb_prediction *p = ctx;
+    double factor;
+    return rb_posterior_drawn_configuration(p->posterior, trial, &factor)
+               ? factor
+               : rb_draw_configuration(&p->scenario, trial, replicate);
+}
+
+static double known_between(void *ctx, uint32_t replicate, int trial, int stage, int attempt)
+{
+    const struct rb_prediction *p = ctx;
+    double factor;
+    (void)replicate;
+    return rb_posterior_drawn_between(p->posterior, trial, stage, attempt, &factor) ? factor : NAN;
 }
 
 // Cost at the plan's prices of the nodes so far.
@@ -200,20 +275,22 @@ static int64_t spent_by_plan(const struct rb_prediction *p, int64_t now_us)
 
 void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now *now)
 {
+    if (p->engine)
+        learn_speed(p, now->now_us);
     if (p->why_unknown || p->n_history == 0)
         return;
     p->now = *now;
     p->beyond_plan_uusd = now->spent_uusd >= 0 ? now->spent_uusd - spent_by_plan(p, now->now_us) : 0;
+    rb_survivors_make(&p->survivors, p->engine, p->plan->job->goal, p->plan->seed);
     p->n_known = p->n_history;
     p->n_made = 0;
     p->why_failed =
         rb_policy_find(p->plan->policy)->on_lent_gpus && rb_engine_n_gpus(p->engine) == 0 ? "no GPU is lent now" : NULL;
     p->estimated = p->estimated && !p->why_failed;
-    keep_pace(p);
 }
 
 // A trial continues as in its last start, a new one as some other trial did: their reports do not matter for when a
-// synchronous job ends, and little for an asynchronous one.
+// synchronous job of trials of one speed ends, and little for an asynchronous one.
 static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t resource)
 {
     const struct rb_prediction *p = ctx;
@@ -228,14 +305,28 @@ static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t reso
     return 0;
 }
 
+static double drawn_metric(void *ctx, uint32_t replicate, int trial, int64_t resource)
+{
+    const struct rb_prediction *p = ctx;
+    (void)resource;
+    return rb_survivors_draw(&p->survivors, replicate, trial);
+}
+
 static bool play(struct rb_prediction *p, uint32_t replicate, const struct rb_event *history, int n_history,
                  int64_t *out_time_us, int64_t *out_cost_uusd)
 {
     const struct rb_policy *policy = rb_policy_find(p->plan->policy);
+    const bool has_data = rb_posterior_has_data(p->posterior);
+    if (has_data)
+        rb_posterior_draw(p->posterior, replicate);
     const struct rb_world_options options = {
         .replicate = replicate,
-        .curve = last_metric,
+        .curve = p->plan->profile->configuration && !is_on_demand(p) ? drawn_metric : last_metric,
         .curve_ctx = p,
+        .speed = has_data ? known_speed : NULL,
+        .configuration = has_data ? known_configuration : NULL,
+        .between = has_data ? known_between : NULL,
+        .known_ctx = p,
         .deadline_us = policy->anytime ? p->now.deadline_us : -1,
         .budget_uusd = -1,
         .history = history,

@@ -153,7 +153,8 @@ static void before_anything_has_happened_it_is_the_estimate_of_the_plan(void **s
     assert_memory_equal(&e->cost_uusd, &planned.cost_uusd, sizeof e->cost_uusd);
     assert_true(e->p_deadline == planned.p_deadline && e->p_deadline > 0.01 && e->p_deadline < 0.99);
     assert_true(e->p_budget == planned.p_budget && e->p_budget > 0.01 && e->p_budget < 0.99);
-    assert_true(isnan(rb_prediction_pace(p)));
+    struct rb_prediction_pace pace;
+    assert_false(rb_prediction_pace(p, &pace));
     rb_prediction_destroy(p);
     free(l.events);
     small_scenario_finish(&s);
@@ -212,8 +213,11 @@ static void it_keeps_the_pace_it_has_seen(void **state)
     struct rb_prediction *p = rb_prediction_create(&planned.p.plan);
     const struct rb_estimate *e = predict(p, &l, n, &now);
     const double off = (double)e->time_us.p50 / (double)l.result.time_us - 1;
-    print_message("pace %.2f, end foreseen %+.1f %% off\n", rb_prediction_pace(p), 100 * off);
-    assert_true(rb_prediction_pace(p) > 1.35 && rb_prediction_pace(p) < 1.6);
+    struct rb_prediction_pace pace;
+    assert_true(rb_prediction_pace(p, &pace));
+    print_message("pace %.2f (%.2f to %.2f), end foreseen %+.1f %% off\n", pace.pace, pace.low, pace.high, 100 * off);
+    assert_true(pace.pace > 1.35 && pace.pace < 1.6 && pace.low > 1.2 && pace.high < 1.8);
+    assert_true(pace.stage == 0 && pace.n_trials == 4);
     assert_true(fabs(off) < 0.08);
     // What was really spent counts, not what the plan's prices would make of it.
     assert_true(e->cost_uusd.p5 > 1000000);
