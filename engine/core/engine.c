@@ -176,7 +176,7 @@ void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb
     rb_actions_seal(out);
 }
 
-const struct rb_plan *rb_engine_plan(const struct rb_engine *e)
+const struct rb_plan *rb_engine_present_plan(const struct rb_engine *e)
 {
     return e->plan;
 }

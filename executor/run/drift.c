@@ -23,7 +23,7 @@ static bool is_due(struct rb_drift_watch *d, int limit, bool at_barrier, double 
 }
 
 // Training is the reason only where it is slower than expected for sure.
-static void write_reason(const struct rb_prediction_pace *pace, int stage, struct rb_buf *out)
+void rb_drift_write_reason(const struct rb_prediction_pace *pace, int stage, struct rb_buf *out)
 {
     if (!pace || !(pace->low > 1))
         return;
@@ -48,7 +48,7 @@ bool rb_drift_check(struct rb_drift_watch *d, const struct rb_progress *now, int
         if (!is_due(d, i, at_barrier, p[i], confidence))
             continue;
         if (n++ == 0)
-            write_reason(pace, stage, out);
+            rb_drift_write_reason(pace, stage, out);
         rb_buf_printf(out, "%s%s is %.2f", n > 1 ? ", " : "", names[i], p[i]);
     }
     if (n > 0)

@@ -24,6 +24,9 @@ struct rb_drift_watch {
 // longer than expected (9 trials, +-4 %); P(on time) is 0.71, 0.95 was asked". pace NULL: unknown.
 bool rb_drift_check(struct rb_drift_watch *d, const struct rb_progress *now, int stage, const struct rb_prediction_pace *pace,
                     double confidence, struct rb_buf *out);
+// "training takes 31 % longer than expected (9 trials, +-4 %); ", or nothing where it is not slower for sure. stage: where
+// the run is.
+void rb_drift_write_reason(const struct rb_prediction_pace *pace, int stage, struct rb_buf *out);
 // The line was said by an earlier process.
 void rb_drift_recall(struct rb_drift_watch *d, const char *line);
 

@@ -9,6 +9,7 @@
 #include "executor/gc/groups.h"
 #include "executor/report/report.h"
 #include "executor/run/drift.h"
+#include "executor/run/replanning.h"
 #include "executor/run/infras.h"
 #include "executor/run/standing.h"
 #include "executor/search/earlier.h"
@@ -66,6 +67,7 @@ struct rb_session {
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     struct rb_drift_watch drift;       // from its plan
+    struct rb_replanning replanning;   // where the job wants more than a warning
     int64_t resumed_us;          // the last time, 0: never
     uint64_t look_timer;
     int events_fd;               // events.jsonl
@@ -205,16 +207,42 @@ static void check_drift(struct rb_session *s)
     if (s->files->plan.job->on_average)
         return; // no probability was asked
     rb_session_progress(s, &now);
+    rb_replanning_check(&s->replanning, s->standing.prediction, &now);
+    if (s->replanning.mode == RB_DRIFT_REPLAN)
+        return; // it says what it does
     const bool is_paced = rb_prediction_pace(s->standing.prediction, &pace);
     if (rb_drift_check(&s->drift, &now, s->standing.stage, is_paced ? &pace : NULL, s->files->plan.confidence, &line))
         rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&line));
+}
+
+static void replan(struct rb_session *s, const struct rb_progress *now)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    struct rb_event advice;
+    switch (rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words)) {
+    case RB_REPLAN_NOTHING:
+        break;
+    case RB_REPLAN_TAKE:
+        rb_controller_note(s->controller, "replan", "%s", rb_buf_str(&words));
+        rb_controller_advise(s->controller, &advice);
+        break;
+    case RB_REPLAN_SAY:
+        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&words));
+        break;
+    case RB_REPLAN_STOP:
+        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&words));
+        rb_controller_stop(s->controller, RB_STOP_DRIFT);
+        break;
+    }
 }
 
 void rb_session_foresee(struct rb_session *s)
 {
     struct rb_progress now;
     look(s, &now);
-    if (rb_standing_work(&s->standing, &now) && !now.over)
+    if (rb_replanning_is_busy(&s->replanning))
+        replan(s, &now);
+    else if (rb_standing_work(&s->standing, &now) && !now.over)
         check_drift(s);
 }
 
@@ -266,13 +294,20 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
         s->show->event(s->show->ctx, s->host.label ? s->host.label : "", &s->files->plan, event, actions);
 }
 
+static const char *reason_word(const char *kind)
+{
+    if (strcmp(kind, "replan") == 0)
+        return "replanned: ";
+    return strcmp(kind, RB_DRIFT_NOTE) == 0 ? "drift: " : "";
+}
+
 static void talk(void *ctx, const char *kind, const char *text)
 {
     struct rb_session *s = ctx;
     if (strcmp(kind, "paced") == 0)
         return; // the report shows it
     rb_run_show_wipe(s->show);
-    rb_warn("%s%s%s", s->host.label ? s->host.label : "", strcmp(kind, RB_DRIFT_NOTE) == 0 ? "drift: " : "", text);
+    rb_warn("%s%s%s", s->host.label ? s->host.label : "", reason_word(kind), text);
 }
 
 // --- signals and the end
@@ -497,6 +532,7 @@ static void finish(struct rb_session *s)
     rb_search_program_destroy(s->search); // before the controller, whose engine it reads
     rb_controller_destroy(s->controller);
     rb_follower_destroy(s->follower);
+    rb_replanning_finish(&s->replanning);
     rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)
         rb_scenario_finish(&s->scenario);
@@ -584,9 +620,11 @@ static int exit_code(const struct rb_session *s)
     case RB_STOP_BUDGET:
         rb_warn("the budget is spent; continue with: rbrun resume %s --budget +10", s->files->run_id);
         return RB_CODE_STOPPED;
+    case RB_STOP_DRIFT:
+        rb_warn("it would not have kept its limits; continue with: rbrun resume %s --deadline +1h", s->files->run_id);
+        return RB_CODE_STOPPED;
     case RB_STOP_USER:
     case RB_STOP_CAPACITY:
-    case RB_STOP_DRIFT:
     case RB_STOP_FAILURE:
     case RB_STOP_RELEASED:
     case RB_STOP_BROKEN_SCRIPT:
@@ -631,6 +669,7 @@ static bool recall_drift(struct rb_session *s, struct rb_err *err)
 static bool begin_standing(struct rb_session *s, struct rb_err *err)
 {
     s->standing.prediction = rb_prediction_create(&s->files->plan);
+    rb_replanning_init(&s->replanning, &s->files->plan);
     return rb_journal_each_event(s->journal, remember, s, err) && recall_drift(s, err);
 }
 

@@ -98,9 +98,12 @@ static const char *slurm_beside_others(const struct rb_job *job)
     return NULL;
 }
 
+// Only where stages to come have nodes of their own, which may still be changed.
 static const char *acts_on_drift(const struct rb_job *job)
 {
-    return job->on_drift != RB_DRIFT_WARN ? rb_drift_names[job->on_drift] : NULL;
+    const bool has_stages =
+        strcmp(job->policy, "elastic") == 0 && !rb_scheduler_kind(job->scheduler.type)->admits_one_by_one;
+    return has_stages || job->on_drift == RB_DRIFT_WARN ? NULL : rb_drift_names[job->on_drift];
 }
 
 // A row goes, or its list grows, when its feature is added.
@@ -114,7 +117,7 @@ static const struct {
     {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median, freeze_thaw); use one, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
     {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
-    {"on_drift", acts_on_drift, "use warn"},
+    {"on_drift", acts_on_drift, "it goes with policy: elastic and a scheduler that trains rung by rung (sha, hyperband); use warn"},
 };
 
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err)

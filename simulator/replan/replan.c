@@ -304,7 +304,7 @@ struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_repla
 {
     const struct rb_engine *e = rb_prediction_engine(p);
     const int stage = e ? rb_engine_stage(e) : -1;
-    const struct rb_plan *plan = e ? rb_engine_plan(e) : NULL;
+    const struct rb_plan *plan = e ? rb_engine_present_plan(e) : NULL;
     if (!plan || stage < 0 || stage + 1 >= plan->n_stages || rb_job_is_asynchronous(plan->job) ||
         !is_plain(plan, stage + 1))
         return NULL;
