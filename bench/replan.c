@@ -84,6 +84,9 @@ static bool decide(struct rb_replanning *r, struct rb_standing *standing, const 
     rb_replanning_check(r, standing->prediction, &now);
     while (rb_replanning_is_busy(r))
         verdict = rb_replanning_work(r, standing->prediction, &now, out, &words);
+    if (getenv("REPLAN_SHOW"))
+        fprintf(stderr, "%.0f of %.0f s, stage %d %d/%d: P %.2f pace %.2f: %s\n", (double)now_us / 1e6, (double)plan->deadline_us / 1e6,
+                now.stage, now.trials_ended, now.trials, now.p_on_time, now.pace, rb_buf_str(&words));
     out->time_us = now_us;
     out->because = NULL;
     return verdict == RB_REPLAN_TAKE;
@@ -142,6 +145,7 @@ static void count(struct tally *t, const struct rb_world_result *r, int64_t dead
 static struct rb_profile slower(const struct rb_profile *from, double times, double relative_error, struct rb_arena *arena)
 {
     struct rb_profile p = *from;
+    struct rb_err err;
     struct rb_training *training = rb_arena_array(arena, (size_t)p.n_training, sizeof *training);
     memcpy(training, p.training, (size_t)p.n_training * sizeof *training);
     for (int i = 0; i < p.n_training; i++) {
@@ -149,6 +153,8 @@ static struct rb_profile slower(const struct rb_profile *from, double times, dou
         training[i].relative_error = relative_error;
     }
     p.training = training;
+    p.between = (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = 0.1};
+    must(rb_dist_prepare(&p.between, &err), &err);
     return p;
 }
 

@@ -15,6 +15,8 @@
 
 enum { MOST_EVENTS = 20000 }; // replayed in each of the runs: tens of milliseconds
 
+#define CLEAR_START 0.1 // of its first units, that the spread of start-up times may be
+
 #define SURE_SD 1.959963984540054 // 95 % of a normal are within
 
 // The last report of a trial.
@@ -138,19 +140,29 @@ static struct reported *reported_at(struct rb_prediction *p, int trial)
     if (trial >= p->n_reported) {
         p->reported = rb_xrealloc(p->reported, (size_t)trial + 1, sizeof *p->reported);
         while (p->n_reported <= trial)
-            p->reported[p->n_reported++] = (struct reported){.at_us = -1};
+            p->reported[p->n_reported++] = (struct reported){.at_us = -1, .units = 1};
     }
     return &p->reported[trial];
 }
 
-// Units of a running trial since a report of this start: alone, without starting and saving times. False: there was no
-// such report.
+// When a start that has not reported began its first unit, about. INT64_MAX: how long it takes to start varies too much
+// to tell.
+static int64_t first_unit_from(const struct rb_prediction *p, const struct rb_trial *t, double units_s)
+{
+    const struct rb_dist *startup = &p->plan->profile->startup_s;
+    if (rb_scenario_starts_over(&p->scenario) || sqrt(rb_dist_variance(startup)) > CLEAR_START * units_s)
+        return INT64_MAX;
+    return t->started_us + rb_us_from_seconds(rb_dist_mean(startup));
+}
+
+// Units of a running trial since a report of this start, or since it had started: alone, without starting and saving
+// times. False: these cannot be told from each other.
 static bool units_since(const struct rb_prediction *p, int trial, struct reported since, int64_t until_us,
                         struct rb_posterior_units *out)
 {
     const struct rb_trial *t = rb_engine_trial(p->engine, trial);
     struct rb_err err;
-    if (t->n_slots < 1 || t->started_us < 0 || since.at_us < t->started_us || !p->scenario.sim_offers)
+    if (t->n_slots < 1 || t->started_us < 0 || since.units < 1 || !p->scenario.sim_offers)
         return false;
     const int offer = rb_engine_node(p->engine, t->slots[0].node)->offer;
     *out = (struct rb_posterior_units){
@@ -159,10 +171,14 @@ static bool units_since(const struct rb_prediction *p, int trial, struct reporte
         .attempt = t->attempt,
         .layout = rb_draw_layout(&p->scenario, t->gpus),
         .units = since.units,
-        .seconds = (double)(until_us - since.at_us) / (double)RB_US_PER_S,
     };
     if (!rb_scenario_width_unit_s(&p->scenario, offer, (struct rb_width){t->gpus, t->sharers}, &out->unit_s, &err))
         return false;
+    if (since.at_us < t->started_us)
+        since.at_us = first_unit_from(p, t, (double)since.units * out->unit_s);
+    if (since.at_us >= until_us)
+        return false;
+    out->seconds = (double)(until_us - since.at_us) / (double)RB_US_PER_S;
     out->training = (int)(p->scenario.sim_offers[offer].training - p->plan->profile->training);
     return true;
 }
@@ -185,10 +201,10 @@ static void learn_speed(struct rb_prediction *p, int64_t now_us)
     const int n_trials = rb_engine_n_trials(p->engine);
     struct rb_posterior_units *under_way = rb_xcalloc((size_t)n_trials + 1, sizeof *under_way);
     int n = 0;
-    for (int i = 0; i < n_trials && i < p->n_reported; i++) {
+    for (int i = 0; i < n_trials; i++) {
         const struct rb_trial *t = rb_engine_trial(p->engine, i);
         if (t->state == RB_TRIAL_RUNNING && t->resource < t->resource_end)
-            n += units_since(p, i, p->reported[i], now_us, &under_way[n]);
+            n += units_since(p, i, *reported_at(p, i), now_us, &under_way[n]);
     }
     rb_posterior_fit(p->posterior, under_way, n);
     free(under_way);
