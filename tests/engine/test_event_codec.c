@@ -13,12 +13,15 @@ static void write_event(const struct rb_event *e, struct rb_buf *out)
     rb_event_write(e, &j);
 }
 
+// What the event points to lasts until the next one.
 static bool read_event(const char *text, struct rb_event *out, struct rb_err *err)
 {
+    static struct rb_arena kept;
     struct rb_doc doc;
+    rb_arena_reset(&kept);
     if (!rb_doc_parse_json(&doc, "events.jsonl", text, strlen(text), err))
         return false;
-    const bool ok = rb_event_read(doc.root, &doc.arena, out, err);
+    const bool ok = rb_event_read(doc.root, &kept, out, err);
     rb_doc_finish(&doc);
     return ok;
 }
