@@ -26,7 +26,10 @@ static void keep(void *ctx, const struct rb_engine *e, const struct rb_event *ev
         l->cap = l->cap ? 2 * l->cap : 64;
         l->events = rb_xrealloc(l->events, (size_t)l->cap, sizeof *l->events);
     }
-    l->events[l->n++] = *event;
+    l->events[l->n] = *event;
+    if (event->kind != RB_EVENT_ADVICE)
+        l->events[l->n].stage = 0; // the journal does not keep it
+    l->n++;
 }
 
 static bool live(const struct rb_scenario *s, const struct rb_plan *plan, uint32_t replicate, struct lived *out)
