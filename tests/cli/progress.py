@@ -142,6 +142,19 @@ class Progress(unittest.TestCase):
         self.assertEqual([drift["text"] for drift in report["drifts"]], notes)
         self.assertEqual(run.output.decode().count("drift: " + notes[0]), 1, run.output)
 
+    def test_a_run_that_cannot_keep_its_deadline_stops_if_it_may(self):
+        self.write("job.yaml", JOB.replace("min_resource: 3, max_resource: 12", "min_resource: 6, max_resource: 24")
+                   .replace("sleep 0.2", "sleep ${SLOW:-0.2}").replace("deadline: 1m", "deadline: 20s\non_drift: stop"))
+        self.call("rbplan", "-o", "plan.json", "job.yaml")
+        self.env["SLOW"] = "1.5"
+        run = self.begin()
+        self.assertEqual(run.wait(18), 4)
+        self.assertEqual(self.status()["state"], "stopped: drift")
+        self.assertIn(b"continue with: rbrun resume seen-", run.output)
+        del self.env["SLOW"]
+        self.call("rbrun", "resume", self.status()["run"], "--deadline", "+1m")
+        self.assertEqual(self.status()["state"], "complete")
+
     def journal(self):
         runs = os.path.join(self.top, ".local/state/rubberband/runs")
         return os.path.join(runs, os.listdir(runs)[0], "journal.db")

@@ -80,6 +80,21 @@ static void what_was_said_is_not_said_again(void **state)
                         "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(in budget) is 0.10, 0.95 was asked");
 }
 
+static void two_checks_without_hope_end_it(void **state)
+{
+    (void)state;
+    struct rb_drift_watch d = {0};
+    check_at(&d, 0, 0.04, 0.99);
+    assert_false(rb_drift_is_lost(&d));
+    check_at(&d, 1, 0.06, 0.99); // a barrier or not
+    assert_false(rb_drift_is_lost(&d));
+    check_at(&d, 1, 0.04, 0.99);
+    check_at(&d, 1, 0.99, 0.01); // each limit by itself
+    assert_false(rb_drift_is_lost(&d));
+    check_at(&d, 2, 0.99, 0.01);
+    assert_true(rb_drift_is_lost(&d));
+}
+
 // ---- runs on the fake cloud
 
 static struct rb_dist lognormal(double mean, double cv)
@@ -221,6 +236,7 @@ int main(void)
         cmocka_unit_test(one_check_says_it_at_a_barrier),
         cmocka_unit_test(what_is_unknown_is_no_drift),
         cmocka_unit_test(what_was_said_is_not_said_again),
+        cmocka_unit_test(two_checks_without_hope_end_it),
         cmocka_unit_test(a_slow_run_says_so_in_its_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
