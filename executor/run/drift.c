@@ -12,11 +12,20 @@ void rb_drift_recall(struct rb_drift_watch *d, const char *line)
         d->said[i] |= strstr(line, names[i]) != NULL;
 }
 
+bool rb_drift_is_lost(const struct rb_drift_watch *d)
+{
+    bool is_lost = false;
+    for (int i = 0; i < RB_DRIFT_LIMITS; i++)
+        is_lost = is_lost || d->lost[i] >= CHECKS;
+    return is_lost;
+}
+
 // Is it to be said now?
 static bool is_due(struct rb_drift_watch *d, int limit, bool at_barrier, double p, double confidence)
 {
     const bool is_below = p < confidence - RB_DRIFT_MARGIN; // false where it is unknown
     d->below[limit] = is_below ? d->below[limit] + 1 : 0;
+    d->lost[limit] = p < RB_DRIFT_LOST ? d->lost[limit] + 1 : 0;
     if (d->said[limit] || d->below[limit] < (at_barrier ? 1 : CHECKS))
         return false;
     return d->said[limit] = true;

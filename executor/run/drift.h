@@ -9,6 +9,7 @@
 
 #define RB_DRIFT_NOTE   "drift" // kind of its notes in the journal
 #define RB_DRIFT_MARGIN 0.03    // of probability: an estimate by 256 runs is off by less in two checks in a row
+#define RB_DRIFT_LOST   0.05    // a limit that is less probable is as good as missed
 
 enum { RB_DRIFT_LIMITS = 2 }; // deadline, budget
 
@@ -16,6 +17,7 @@ enum { RB_DRIFT_LIMITS = 2 }; // deadline, budget
 struct rb_drift_watch {
     int n_stages;              // that had begun at the last check
     int below[RB_DRIFT_LIMITS]; // checks in a row
+    int lost[RB_DRIFT_LIMITS]; // likewise
     bool said[RB_DRIFT_LIMITS];
 };
 
@@ -24,6 +26,8 @@ struct rb_drift_watch {
 // longer than expected (9 trials, +-4 %); P(on time) is 0.71, 0.95 was asked". pace NULL: unknown.
 bool rb_drift_check(struct rb_drift_watch *d, const struct rb_progress *now, int stage, const struct rb_prediction_pace *pace,
                     double confidence, struct rb_buf *out);
+// By the last two checks a limit is as good as missed: the end of a job with `on_drift: stop`.
+bool rb_drift_is_lost(const struct rb_drift_watch *d);
 // "training takes 31 % longer than expected (9 trials, +-4 %); ", or nothing where it is not slower for sure. stage: where
 // the run is.
 void rb_drift_write_reason(const struct rb_prediction_pace *pace, int stage, struct rb_buf *out);

@@ -213,6 +213,9 @@ static void check_drift(struct rb_session *s)
     const bool is_paced = rb_prediction_pace(s->standing.prediction, &pace);
     if (rb_drift_check(&s->drift, &now, s->standing.stage, is_paced ? &pace : NULL, s->files->plan.confidence, &line))
         rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&line));
+    const bool has_no_other_plan = s->replanning.mode == RB_DRIFT_WARN;
+    if (has_no_other_plan && s->files->plan.job->on_drift == RB_DRIFT_STOP && rb_drift_is_lost(&s->drift))
+        rb_controller_stop(s->controller, RB_STOP_DRIFT);
 }
 
 static void replan(struct rb_session *s, const struct rb_progress *now)
@@ -621,7 +624,9 @@ static int exit_code(const struct rb_session *s)
         rb_warn("the budget is spent; continue with: rbrun resume %s --budget +10", s->files->run_id);
         return RB_CODE_STOPPED;
     case RB_STOP_DRIFT:
-        rb_warn("it would not have kept its limits; continue with: rbrun resume %s --deadline +1h", s->files->run_id);
+        rb_warn("it would have missed its deadline or its budget; continue with: rbrun resume %s --deadline +1h or "
+                "--budget +10",
+                s->files->run_id);
         return RB_CODE_STOPPED;
     case RB_STOP_USER:
     case RB_STOP_CAPACITY:

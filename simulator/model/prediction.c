@@ -116,6 +116,20 @@ static const struct rb_stage_change *keep_changes(struct rb_prediction *p, const
     return memcpy(kept, event->changes, n * sizeof *kept);
 }
 
+// What an event points to is borrowed. Of a configuration only that there is one matters, as in the virtual world.
+static void keep_event(struct rb_prediction *p, const struct rb_event *event, struct rb_event *out)
+{
+    static const struct rb_named_value none = {"", {.kind = RB_VALUE_ABSENT}};
+    *out = *event;
+    out->said = out->origin = out->because = NULL;
+    out->values = event->n_values > 0 ? &none : NULL;
+    out->n_values = event->n_values > 0;
+    if (event->advice)
+        out->advice = rb_advice_copy(event->advice, &p->arena);
+    if (event->n_changes > 0)
+        out->changes = keep_changes(p, event);
+}
+
 static void remember(struct rb_prediction *p, const struct rb_event *event)
 {
     if (p->n_history == MOST_EVENTS) {
@@ -126,13 +140,7 @@ static void remember(struct rb_prediction *p, const struct rb_event *event)
         p->history_cap = p->history_cap ? 2 * p->history_cap : 256;
         p->history = rb_xrealloc(p->history, (size_t)p->history_cap, sizeof *p->history);
     }
-    struct rb_event *kept = &p->history[p->n_history++];
-    *kept = *event;
-    kept->said = NULL; // borrowed
-    if (event->advice)
-        kept->advice = rb_advice_copy(event->advice, &p->arena);
-    if (event->n_changes > 0)
-        kept->changes = keep_changes(p, event);
+    keep_event(p, event, &p->history[p->n_history++]);
 }
 
 static struct reported *reported_at(struct rb_prediction *p, int trial)

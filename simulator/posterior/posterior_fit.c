@@ -16,6 +16,7 @@ enum { ROUNDS = 20 };
 
 #define CLIP        2.5   // standard deviations
 #define CONFLICT    2.5   // likewise: data further from the profile contradict it
+#define MOST_SPREAD 2.2   // of ln; a cv of 10 (RB_DIST_MAX_CV)
 #define DAMPED      0.5   // steps of what units under way say, since they are taken at once
 
 // One fit's scratch memory.
@@ -331,23 +332,24 @@ static void find_trial(struct fit *f, struct rb_posterior_trial *t)
 // intervals of lambda cover as often as they say (tests/simulator/test_posterior.c).
 static double learned(double prior, double behind, double squares, double n)
 {
-    return n > 0 ? sqrt((behind * prior * prior + squares) / (behind + n - 1)) : prior;
+    return n > 0 ? fmin(sqrt((behind * prior * prior + squares) / (behind + n - 1)), fmax(prior, MOST_SPREAD)) : prior;
 }
 
 // Expected squares of w in a start's reports, and in what is under way.
 static double within_squares(const struct rb_posterior *p, const struct rb_posterior_start *s)
 {
-    const double there = s->there - skew(p), centre = s->n > 0 ? report_median(s, speed_of(p, s->cell)) : 0;
+    const double w2 = p->noise.within * p->noise.within, there = s->there - skew(p);
+    const double centre = s->n > 0 ? report_median(s, speed_of(p, s->cell)) : 0;
     double sum = 0;
     for (int i = 0; i < s->n; i++) {
         const struct rb_posterior_report *r = &s->reports[i];
-        const double off = clipped(r, centre, report_var(p, r->units)) - there;
-        sum += (double)r->units * (off * off + s->there_sd * s->there_sd);
+        const double variance = report_var(p, r->units), off = clipped(r, centre, variance) - there;
+        sum += w2 / variance * (off * off + s->there_sd * s->there_sd);
     }
     if (s->lasts_s > 0) {
         const double variance = report_var(p, s->lasts_units), sd = hypot(sqrt(variance), s->there_sd);
         const double z = (lasted(p, s, s->there, s->there_sd) - s->there) / sd;
-        sum += (double)s->lasts_units * variance * (1 + z * mills(z) * variance / (sd * sd));
+        sum += w2 * (1 + z * mills(z) * variance / (sd * sd));
     }
     return sum;
 }

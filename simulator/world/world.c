@@ -531,7 +531,7 @@ static void relive_event(struct world *w, const struct rb_event *e)
         !rb_engine_attempt_is_current(w->engine, e->trial, e->attempt))
         return;
     struct running_trial *t = &w->trials[e->trial];
-    if (e->resource > t->resource && e->stage == t->stage) {
+    if (e->resource > t->resource && e->resource <= t->resource_end) {
         t->resource = e->resource;
         t->reported_us = e->time_us;
     }

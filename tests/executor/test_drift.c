@@ -80,6 +80,21 @@ static void what_was_said_is_not_said_again(void **state)
                         "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(in budget) is 0.10, 0.95 was asked");
 }
 
+static void two_checks_without_hope_end_it(void **state)
+{
+    (void)state;
+    struct rb_drift_watch d = {0};
+    check_at(&d, 0, 0.04, 0.99);
+    assert_false(rb_drift_is_lost(&d));
+    check_at(&d, 1, 0.06, 0.99); // a barrier or not
+    assert_false(rb_drift_is_lost(&d));
+    check_at(&d, 1, 0.04, 0.99);
+    check_at(&d, 1, 0.99, 0.01); // each limit by itself
+    assert_false(rb_drift_is_lost(&d));
+    check_at(&d, 2, 0.99, 0.01);
+    assert_true(rb_drift_is_lost(&d));
+}
+
 // ---- runs on the fake cloud
 
 static struct rb_dist lognormal(double mean, double cv)
@@ -150,7 +165,7 @@ static void look(struct fake_run *r, struct rb_standing *s, struct rb_drift_watc
     rb_buf_finish(&line);
 }
 
-// A run whose units take `unit_us` on average, looked at every 10 s. Returns when it ended.
+// A run whose units take `unit_us` on average, looked at every 10 s. Returns when it ended; -1: the deadline stopped it.
 static int64_t run(int64_t unit_us, int64_t deadline_us, struct rb_note *out_notes, int *out_n)
 {
     static struct known k;
@@ -186,11 +201,12 @@ static int64_t run(int64_t unit_us, int64_t deadline_us, struct rb_note *out_not
             continue;
         assert_true(*out_n < 8);
         snprintf(texts[*out_n], sizeof texts[0], "%s", notes[i].text);
-        out_notes[(*out_n)++] = (struct rb_note){notes[i].time_us, RB_DRIFT_NOTE, texts[*out_n]};
+        out_notes[*out_n] = (struct rb_note){notes[i].time_us, RB_DRIFT_NOTE, texts[*out_n]};
+        ++*out_n;
     }
     rb_prediction_destroy(standing.prediction);
     fake_run_finish(&r);
-    return ended_us;
+    return r.outcome == RB_JOB_STOPPED && r.reason == RB_STOP_DEADLINE ? -1 : ended_us;
 }
 
 static void a_slow_run_says_so_in_its_journal(void **state)
@@ -200,11 +216,10 @@ static void a_slow_run_says_so_in_its_journal(void **state)
     int n;
     const int64_t usual_us = run(20 * RB_US_PER_S, -1, notes, &n);
     assert_int_equal(n, 0); // without a limit there is nothing to miss
-    const int64_t deadline_us = usual_us + usual_us / 4;
+    const int64_t deadline_us = usual_us + usual_us / 5;
     run(20 * RB_US_PER_S, deadline_us, notes, &n);
     assert_int_equal(n, 0);
-    const int64_t slow_us = run(40 * RB_US_PER_S, deadline_us, notes, &n);
-    assert_true(slow_us > deadline_us);
+    assert_int_equal(run(32 * RB_US_PER_S, deadline_us, notes, &n), -1);
     assert_int_equal(n, 1);
     print_message("after %lld s of %lld: %s\n", (long long)(notes[0].time_us / RB_US_PER_S),
                   (long long)(deadline_us / RB_US_PER_S), notes[0].text);
@@ -221,6 +236,7 @@ int main(void)
         cmocka_unit_test(one_check_says_it_at_a_barrier),
         cmocka_unit_test(what_is_unknown_is_no_drift),
         cmocka_unit_test(what_was_said_is_not_said_again),
+        cmocka_unit_test(two_checks_without_hope_end_it),
         cmocka_unit_test(a_slow_run_says_so_in_its_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -329,6 +329,60 @@ static void the_noise_is_learned(void **state)
     rb_posterior_destroy(p);
 }
 
+// Whatever a script reports, numbers stay numbers: constant noise, times off by a million, several layouts a trial.
+static void nothing_breaks_it(void **state)
+{
+    (void)state;
+    static const double spreads[] = {0, 0.01, 0.3, 2}, wilds[] = {0, 0.02, 5};
+    for (uint32_t k = 0; k < 5000; k++) {
+        struct made m;
+        struct dice d;
+        struct rb_posterior_units under_way[8];
+        rb_stream_init(&d.s, &(struct rb_stream_key){.seed = 3, .purpose = RB_DRAW_SEARCH, .replicate = k});
+        make(&m, rb_stream_below(&d.s, 2) ? 0 : 0.3, spreads[rb_stream_below(&d.s, 4)],
+             spreads[rb_stream_below(&d.s, 4)], spreads[rb_stream_below(&d.s, 4)]);
+        m.profile.has_measured = false;
+        struct rb_posterior *p = rb_posterior_create(&m.profile, 1);
+        const double wild = wilds[rb_stream_below(&d.s, 3)], slow = rb_stream_below(&d.s, 2) ? 1.1 : wild * roll(&d);
+        const int n = (int)rb_stream_below(&d.s, 60), n_stages = 1 + (int)rb_stream_below(&d.s, 3);
+        for (int i = 0; i < n; i++) {
+            const int stage = i * n_stages / n;
+            const struct rb_posterior_units u = {
+                .trial = (int)rb_stream_below(&d.s, 8),
+                .stage = stage,
+                .training = (int)rb_stream_below(&d.s, 2) * (stage > 1),
+                .layout = 1 + stage,
+                .unit_s = UNIT_S,
+                .units = 1 + (int64_t)rb_stream_below(&d.s, 3) * 400,
+                .seconds = UNIT_S * exp(slow + wild * roll(&d)),
+            };
+            rb_posterior_saw(p, &u);
+        }
+        const int n_under_way = (int)rb_stream_below(&d.s, 9);
+        for (int i = 0; i < n_under_way; i++)
+            under_way[i] = (struct rb_posterior_units){.trial = i,
+                                                       .stage = n_stages - 1,
+                                                       .layout = n_stages,
+                                                       .unit_s = UNIT_S,
+                                                       .units = 1,
+                                                       .seconds = UNIT_S * exp(slow + wild * roll(&d))};
+        rb_posterior_fit(p, under_way, n_under_way);
+        rb_posterior_draw(p, k);
+        for (int i = 0; i < 8; i++) {
+            double factor = 1;
+            const struct rb_posterior_log speed = rb_posterior_speed(p, i % 2, i / 2);
+            assert_true(isfinite(speed.mean) && speed.sd > 0 && isfinite(speed.sd));
+            assert_true(isfinite(rb_posterior_drawn_speed(p, i % 2, i / 2)));
+            rb_posterior_drawn_configuration(p, i, &factor);
+            assert_true(isfinite(factor) && factor > 0);
+            rb_posterior_drawn_between(p, i, n_stages - 1, 0, &factor);
+            assert_true(isfinite(factor) && factor > 0);
+            assert_true(isfinite(rb_posterior_configuration(p, i).sd) && isfinite(rb_posterior_between(p, i).sd));
+        }
+        rb_posterior_destroy(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +395,7 @@ int main(void)
         cmocka_unit_test(the_same_reports_give_the_same_bytes),
         cmocka_unit_test(its_intervals_cover),
         cmocka_unit_test(the_noise_is_learned),
+        cmocka_unit_test(nothing_breaks_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 // A run of the virtual world with all that happened in it.
 struct lived {
@@ -25,7 +26,10 @@ static void keep(void *ctx, const struct rb_engine *e, const struct rb_event *ev
         l->cap = l->cap ? 2 * l->cap : 64;
         l->events = rb_xrealloc(l->events, (size_t)l->cap, sizeof *l->events);
     }
-    l->events[l->n++] = *event;
+    l->events[l->n] = *event;
+    if (event->kind != RB_EVENT_ADVICE)
+        l->events[l->n].stage = 0; // the journal does not keep it
+    l->n++;
 }
 
 static bool live(const struct rb_scenario *s, const struct rb_plan *plan, uint32_t replicate, struct lived *out)
@@ -256,6 +260,41 @@ static void a_resumed_run_is_foreseen_anew(void **state)
     small_scenario_finish(&s);
 }
 
+// A configuration's values are lent for one step; then their memory holds something else.
+static void lent_values_are_not_kept(void **state)
+{
+    (void)state;
+    static const struct rb_param rate = {.name = "lr", .kind = RB_PARAM_UNIFORM, .max = 1};
+    struct small_scenario s;
+    struct lived l;
+    noisy(&s);
+    s.p.job.space = (struct rb_space){&rate, 1};
+    s.p.job.scheduler.sampler.type = "random";
+    assert_true(live(&s.scenario, &s.p.plan, 5, &l));
+    struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+    int n_suggested = 0;
+    for (int i = 0; i < l.n / 2; i++) {
+        struct rb_named_value lent = {"lr", {.kind = RB_VALUE_FLOAT, .number = 0.5}};
+        n_suggested += l.events[i].kind == RB_EVENT_SUGGESTED;
+        if (l.events[i].kind == RB_EVENT_SUGGESTED)
+            l.events[i].values = &lent;
+        rb_prediction_event(p, &l.events[i]);
+        memset(&lent, 0xff, sizeof lent);
+    }
+    assert_true(n_suggested > 0);
+    rb_prediction_begin(p, &(struct rb_prediction_now){.now_us = l.events[l.n / 2 - 1].time_us,
+                                                       .spent_uusd = -1,
+                                                       .deadline_us = -1,
+                                                       .budget_uusd = -1});
+    while (!rb_prediction_make(p, 100))
+        ;
+    const char *why;
+    assert_non_null(rb_prediction_estimate(p, &why));
+    rb_prediction_destroy(p);
+    free(l.events);
+    small_scenario_finish(&s);
+}
+
 // ---- a job of a pool
 
 static int64_t end_with(struct rb_prediction *p, uint64_t gpus, const char **out_why)
@@ -324,6 +363,7 @@ int main(void)
         cmocka_unit_test(its_quantiles_are_kept),
         cmocka_unit_test(it_keeps_the_pace_it_has_seen),
         cmocka_unit_test(a_resumed_run_is_foreseen_anew),
+        cmocka_unit_test(lent_values_are_not_kept),
         cmocka_unit_test(a_lent_job_is_foreseen_with_the_gpus_it_has_now),
         cmocka_unit_test(what_cannot_be_foreseen_says_why),
     };
