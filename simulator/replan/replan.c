@@ -14,6 +14,8 @@ enum {
     MOST_TRIED = 400,          // some seconds of work
 };
 
+#define ABOUT (1.5 / RB_REPLAN_STEP) // of probability: one run of those that rank exchanges
+
 // How the stages to come are carried out.
 struct choices {
     struct rb_stage_change stages[RB_LIMIT_STAGES]; // by stage, from `first` on
@@ -35,6 +37,7 @@ struct rb_replan {
     int stage, n_stages;
     struct choices base, best;
     struct score best_score;
+    double surest; // of all that were tried
     struct tried *tried; // in the order in which they were: the base first, [n_tried]
     int n_tried;
     struct choices *exchanges; // of this round, [n_exchanges]
@@ -212,15 +215,14 @@ static bool rank(struct rb_replan *r, const struct choices *c, struct score *out
     return true;
 }
 
-// What keeps the limits with the confidence first, the cheapest of them; else the surest.
+// The cheapest of those that keep the limits with the confidence; if none does, the cheapest of those that are about as
+// sure as the surest.
 static bool is_better(const struct rb_replan *r, const struct score *a, const struct score *b)
 {
-    const bool a_keeps = a->p >= r->limits.confidence, b_keeps = b->p >= r->limits.confidence;
-    if (a_keeps != b_keeps)
-        return a_keeps;
-    if (!a_keeps && (a->p > b->p || a->p < b->p))
-        return a->p > b->p;
-    return a->cost_uusd < b->cost_uusd;
+    const double enough = fmin(r->limits.confidence, r->surest - ABOUT);
+    if (a->p >= enough && b->p >= enough)
+        return a->cost_uusd < b->cost_uusd;
+    return a->p > b->p;
 }
 
 static void try_choices(struct rb_replan *r, const struct choices *c)
@@ -232,6 +234,7 @@ static void try_choices(struct rb_replan *r, const struct choices *c)
     }
     r->tried = rb_grow(r->tried, r->n_tried, sizeof *r->tried);
     r->tried[r->n_tried++] = t;
+    r->surest = fmax(r->surest, t.score.p);
 }
 
 static void try_next(struct rb_replan *r)
