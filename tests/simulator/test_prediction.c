@@ -231,6 +231,39 @@ static void it_keeps_the_pace_it_has_seen(void **state)
     small_scenario_finish(&real);
 }
 
+// The profile is wrong by as much as it says it may be: half-way the end is within p5..p95 as often as it should be, in an
+// interval much narrower than that of the plan. bench/predictions has larger cases.
+static void an_uncertain_speed_is_learned(void **state)
+{
+    (void)state;
+    enum { RUNS = 100 };
+    struct small_scenario planned;
+    int n_covered = 0;
+    double width = 0;
+    noisy(&planned);
+    small_scenario_one_stage(&planned, 4, 40, 2);
+    planned.p.training.relative_error = 0.25;
+    rb_scenario_finish(&planned.scenario);
+    rb_workspace_destroy(planned.ws);
+    small_scenario_compile(&planned, 7);
+    for (uint32_t i = 0; i < RUNS; i++) {
+        struct lived l;
+        assert_true(live(&planned.scenario, &planned.p.plan, 1000 + i, &l)); // the world draws the error
+        const int n = l.n / 2;
+        const struct rb_prediction_now now = {
+            .now_us = l.events[n - 1].time_us, .spent_uusd = -1, .deadline_us = -1, .budget_uusd = -1};
+        struct rb_prediction *p = rb_prediction_create(&planned.p.plan);
+        const struct rb_estimate *e = predict(p, &l, n, &now);
+        n_covered += l.result.time_us >= e->time_us.p5 && l.result.time_us <= e->time_us.p95;
+        width += (double)(e->time_us.p95 - e->time_us.p5) / (double)e->time_us.p50 / RUNS;
+        rb_prediction_destroy(p);
+        free(l.events);
+    }
+    print_message("%d of %d within p5..p95, %.3f wide\n", n_covered, RUNS, width);
+    assert_true(n_covered >= 80 && n_covered <= 98 && width < 0.2);
+    small_scenario_finish(&planned);
+}
+
 // A stopped run ends now; resumed, it takes about as long as one that begins, its nodes being new ones.
 static void a_resumed_run_is_foreseen_anew(void **state)
 {
@@ -362,6 +395,7 @@ int main(void)
         cmocka_unit_test(before_anything_has_happened_it_is_the_estimate_of_the_plan),
         cmocka_unit_test(its_quantiles_are_kept),
         cmocka_unit_test(it_keeps_the_pace_it_has_seen),
+        cmocka_unit_test(an_uncertain_speed_is_learned),
         cmocka_unit_test(a_resumed_run_is_foreseen_anew),
         cmocka_unit_test(lent_values_are_not_kept),
         cmocka_unit_test(a_lent_job_is_foreseen_with_the_gpus_it_has_now),
