@@ -1,7 +1,7 @@
 // What re-planning is worth: runs of the virtual world whose speed the profile has wrong, carried out as planned and with
 // `on_drift: replan`, on the same draws.
 //
-//     replan [RUNS [JOBS]]
+//     replan [RUNS [JOBS]]            REPLAN_SHOW=1: every check, on stderr
 //
 // Random jobs (bench/random_job.h), planned with confidence 0.95 for twice the time of the fastest plan. Deciding at
 // barriers and at reports, as rbrun does. One line a case: the share of runs that were on time and the mean cost, as
