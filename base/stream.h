@@ -33,6 +33,9 @@ enum rb_purpose {
     RB_DRAW_PARENT = 22, // which trial a clone copies (engine/tuners/pbt.c): index = the clone
     RB_DRAW_QUALITY = 23,    // scores of imagined configurations: index = trial, stage = rung of its bracket
     RB_DRAW_CONFIGURATION = 24, // slow or fast configuration: index = trial
+    RB_DRAW_POSTERIOR_SPEED = 25, // what a run has shown (simulator/posterior/): stage 0: index = accelerator, else = layout
+    RB_DRAW_POSTERIOR_TRIAL = 26, // likewise: index = trial; stage 0: for the run, else for stage - 1
+    RB_DRAW_SURVIVORS = 27,    // who survives in a run that goes on: index = trial
 };
 
 struct rb_stream_key {

@@ -176,6 +176,11 @@ void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb
     rb_actions_seal(out);
 }
 
+const struct rb_plan *rb_engine_present_plan(const struct rb_engine *e)
+{
+    return e->plan;
+}
+
 int rb_engine_n_trials(const struct rb_engine *e)
 {
     return e->n_trials;

@@ -72,6 +72,7 @@ void rb_engine_destroy(struct rb_engine *e);
 void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb_actions *out);
 
 // The current state, for reports and status. Borrowed until the next step.
+const struct rb_plan *rb_engine_present_plan(const struct rb_engine *e); // as advice has changed it
 int rb_engine_n_trials(const struct rb_engine *e);
 const struct rb_trial *rb_engine_trial(const struct rb_engine *e, int trial);
 int rb_engine_n_nodes(const struct rb_engine *e);

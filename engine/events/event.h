@@ -31,8 +31,8 @@ enum rb_event_kind {
     RB_EVENT_REPORT,          // trial, attempt, resource, metric, steps: one line of a training script
     RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome; of FAILED signature and said
     RB_EVENT_TIME,            // a wake-up requested by RB_ACTION_WAKE
-    RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan); stages already begun are kept. Ignored
-                              // unless it has as many stages, the old plan's offers first, and can be carried out
+    RB_EVENT_ADVICE,          // changes, because: other nodes and GPUs for stages that have not begun; changes of others
+                              // are left out. Ignored if the plan could then not be carried out
     RB_EVENT_FORECAST,        // advice: the world's forecast, requested by a policy (RB_ACTION_ADVISE)
     RB_EVENT_STOP,            // reason
     RB_EVENT_LENT,            // node, gpus: the GPUs that the run may use from now on, of a node that others use as
@@ -72,6 +72,11 @@ enum rb_stop_reason {
     RB_STOP_BROKEN_SCRIPT, // by the engine itself: the first trials all failed in the same way before any reported
 };
 
+// What a stage of the plan is carried out with from now on: nodes of one offer.
+struct rb_stage_change {
+    int stage, offer, gpus_per_trial, nodes;
+};
+
 struct rb_event {
     enum rb_event_kind kind;
     int64_t time_us;          // since the start of the run; never decreases
@@ -85,17 +90,18 @@ struct rb_event {
     uint64_t signature;       // FAILED: equal for failures that look alike; 0: not comparable with any
     const char *said;         // FAILED: the script's last output, sanitised; NULL: none; borrowed during the step
     enum rb_stop_reason reason;
-    const struct rb_plan *plan; // ADVICE: borrowed, must outlive the engine
+    const struct rb_stage_change *changes; // ADVICE: by stage, [n_changes]; borrowed during the step
+    int n_changes;
     const struct rb_advice *advice; // FORECAST: borrowed during the step
     // SUGGESTED: of the parameters that apply, [n_values]; borrowed during the step, as are the texts
     const struct rb_named_value *values;
     int n_values;
     const char *origin;       // who proposed it: "tpe", "start", "command"
-    const char *because;      // for people; NULL: no reason given
+    const char *because;      // for people, of ADVICE, too; NULL: no reason given
 };
 
-// JSON of one event for the journal and events.jsonl. NaN and infinities survive as strings. ADVICE carries the plan's
-// text separately (the journal keeps it). What an event points to is copied into `arena`.
+// JSON of one event for the journal and events.jsonl. NaN and infinities survive as strings. What an event points to is
+// copied into `arena`.
 void rb_event_write(const struct rb_event *e, struct rb_json *j);
 bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb_event *out, struct rb_err *err);
 // Of SUGGESTED: its values in the order of the space, ABSENT where it names none; texts stay the event's. out_values [n_params].

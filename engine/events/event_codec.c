@@ -20,6 +20,19 @@ static void write_metric(struct rb_json *j, double metric)
         rb_json_string(j, isnan(metric) ? "nan" : metric > 0 ? "inf" : "-inf");
 }
 
+static void write_changes(struct rb_json *j, const struct rb_event *e)
+{
+    rb_json_karray(j, "stages");
+    for (int i = 0; i < e->n_changes; i++) {
+        const struct rb_stage_change *c = &e->changes[i];
+        rb_json_put(j, "{stage: %d offer: %d gpus_per_trial: %d nodes: %d}", c->stage, c->offer, c->gpus_per_trial,
+                    c->nodes);
+    }
+    rb_json_end_array(j);
+    if (e->because)
+        rb_json_kstring(j, "because", e->because);
+}
+
 static void write_gpus(struct rb_json *j, uint64_t gpus)
 {
     rb_json_karray(j, "gpus");
@@ -105,7 +118,7 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
         write_failure(j, e);
         break;
     case RB_EVENT_ADVICE:
-        rb_json_kint(j, "stage", e->stage);
+        write_changes(j, e);
         break;
     case RB_EVENT_FORECAST:
         rb_json_key(j, "advice");
@@ -235,6 +248,32 @@ static bool read_advice(struct rb_map *m, struct rb_arena *arena, struct rb_even
     return rb_map_need(m, "advice", &node, err) && rb_advice_read(node, arena, advice, err);
 }
 
+static bool read_change(const struct rb_node *node, struct rb_stage_change *out, struct rb_err *err)
+{
+    struct rb_map m;
+    return rb_map_begin(&m, node, err) && rb_map_need_count(&m, "stage", 0, RB_LIMIT_STAGES - 1, &out->stage, err) &&
+           rb_map_need_count(&m, "offer", 0, RB_LIMIT_NODES - 1, &out->offer, err) &&
+           rb_map_need_count(&m, "gpus_per_trial", 1, RB_LIMIT_NODES, &out->gpus_per_trial, err) &&
+           rb_map_need_count(&m, "nodes", 1, RB_LIMIT_NODES, &out->nodes, err) && rb_map_end(&m, err);
+}
+
+static bool read_changes(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
+{
+    const struct rb_node *list, *because = rb_map_get(m, "because");
+    if (!rb_map_need(m, "stages", &list, err) || !rb_node_list(list, err))
+        return false;
+    if (list->n_children > RB_LIMIT_STAGES)
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d stages, got %d", RB_LIMIT_STAGES,
+                              list->n_children);
+    struct rb_stage_change *changes = rb_arena_array(arena, (size_t)list->n_children + 1, sizeof *changes);
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        if (!read_change(item, &changes[e->n_changes++], err))
+            return false;
+    }
+    e->changes = changes;
+    return !because || rb_node_text(because, arena, &e->because, err);
+}
+
 static bool read_gpus(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
     const struct rb_node *list;
@@ -295,7 +334,7 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
     case RB_EVENT_TRIAL_ENDED:
         return read_trial_event(m, e, err) && read_outcome(m, e, err) && read_failure(m, arena, e, err);
     case RB_EVENT_ADVICE:
-        return rb_map_need_count(m, "stage", 0, RB_LIMIT_STAGES - 1, &e->stage, err);
+        return read_changes(m, arena, e, err);
     case RB_EVENT_FORECAST:
         return read_advice(m, arena, e, err);
     case RB_EVENT_LENT:

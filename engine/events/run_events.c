@@ -33,30 +33,48 @@ void rb_engine_on_time(struct rb_engine *e)
     rb_engine_request_early(e);
 }
 
-// Nodes refer to offers by index: a new plan may add some, but the old ones must stay where they are.
-static bool keeps_offers(const struct rb_plan *old, const struct rb_plan *new)
+static int waves_of(const struct rb_plan *plan, const struct rb_plan_stage *stage)
 {
-    if (new->n_offers < old->n_offers)
-        return false;
-    for (int i = 0; i < old->n_offers; i++) {
-        const struct rb_offer *a = &old->offers[i], *b = &new->offers[i];
-        if (strcmp(a->infra, b->infra) != 0 || strcmp(a->instance_type, b->instance_type) != 0 ||
-            a->market != b->market || a->gpus != b->gpus)
-            return false;
-    }
-    return true;
+    const int slots = rb_placement_capacity(rb_plan_stage_node_count(stage), rb_plan_stage_gpus_per_node(plan, stage),
+                                            stage->gpus_per_trial);
+    return slots > 0 ? (stage->trials + slots - 1) / slots : 0;
+}
+
+// What was to be requested early was for the old nodes.
+static void change_stage(struct rb_engine *e, const struct rb_plan *plan, struct rb_plan_stage *stages,
+                         const struct rb_stage_change *c)
+{
+    struct rb_plan_stage *stage = &stages[c->stage];
+    struct rb_plan_nodes *nodes = rb_arena_alloc(&e->arena, sizeof *nodes);
+    *nodes = (struct rb_plan_nodes){c->offer, c->nodes};
+    stage->nodes = nodes;
+    stage->n_nodes = 1;
+    stage->gpus_per_trial = c->gpus_per_trial;
+    stage->waves = waves_of(plan, stage);
+    if (c->stage - 1 > e->stage)
+        stages[c->stage - 1].n_early = 0;
 }
 
 void rb_engine_on_advice(struct rb_engine *e, const struct rb_event *event)
 {
-    const struct rb_plan *latest = e->stage_plan[e->plan->n_stages - 1];
-    if (!event->plan || event->plan->n_stages != e->plan->n_stages || !keeps_offers(latest, event->plan) ||
-        !rb_engine_check_plan(event->plan, NULL))
+    const int n = e->plan->n_stages;
+    struct rb_plan *plan = rb_arena_alloc(&e->arena, sizeof *plan);
+    struct rb_plan_stage *stages = rb_arena_array(&e->arena, (size_t)n, sizeof *stages);
+    *plan = *e->plan;
+    memcpy(stages, plan->stages, (size_t)n * sizeof *stages);
+    plan->stages = stages;
+    for (int i = 0; i < event->n_changes; i++) {
+        const struct rb_stage_change *c = &event->changes[i];
+        if (c->stage >= n || c->offer >= plan->n_offers)
+            return;
+        if (c->stage > e->stage)
+            change_stage(e, plan, stages, c);
+    }
+    if (!rb_engine_check_plan(plan, NULL))
         return;
-    const int first = event->stage > e->stage + 1 ? event->stage : e->stage + 1;
-    for (int i = first; i < e->plan->n_stages; i++)
-        e->stage_plan[i] = event->plan;
-    e->plan = event->plan;
+    for (int i = e->stage + 1; i < n; i++)
+        e->stage_plan[i] = plan;
+    e->plan = plan;
 }
 
 static const char *const stop_texts[] = {

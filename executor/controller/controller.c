@@ -357,6 +357,12 @@ void rb_controller_suggested(struct rb_controller *c, const struct rb_event *eve
     rb_controller_turn(c, e);
 }
 
+void rb_controller_advise(struct rb_controller *c, const struct rb_event *event)
+{
+    if (!c->dead && rb_controller_running(c))
+        rb_controller_turn(c, *event);
+}
+
 // The answer is an event like any other, so a replay needs no forecaster.
 void rb_controller_give_advice(struct rb_controller *c)
 {

@@ -76,6 +76,8 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
 // The answer of a suggester that did not have it at once: an RB_EVENT_SUGGESTED without its time.
 void rb_controller_suggested(struct rb_controller *c, const struct rb_event *event);
+// Other nodes for stages to come: an RB_EVENT_ADVICE without its time.
+void rb_controller_advise(struct rb_controller *c, const struct rb_event *event);
 // For parts of the run that the caller made: a line for the user, journalled with its kind, and the end of the run with
 // this error, after which it may be resumed.
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)

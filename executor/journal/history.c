@@ -93,7 +93,7 @@ static void take_mark(struct history *h, const struct rb_event *e)
         .at_us = e->time_us,
         .kind = e->kind == RB_EVENT_ADVICE ? "replan" : rb_event_kind_name(e->kind),
         .reason = e->kind == RB_EVENT_STOP ? rb_stop_reason_name(e->reason) : NULL,
-        .stage = e->kind == RB_EVENT_ADVICE ? e->stage : -1,
+        .stage = e->n_changes > 0 ? e->changes[0].stage : -1,
     };
 }
 

@@ -57,7 +57,7 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
 void rb_progress_set_unknown(struct rb_progress *p, const char *why)
 {
     p->end_p50_us = p->end_p95_us = p->cost_mean_uusd = p->cost_p95_uusd = -1;
-    p->p_on_time = p->p_in_budget = p->pace = NAN;
+    p->p_on_time = p->p_in_budget = p->pace = p->pace_low = p->pace_high = NAN;
     p->is_planned = false;
     p->why_unknown = why;
 }

@@ -24,7 +24,8 @@ struct rb_progress {
     int64_t end_p50_us, end_p95_us;
     int64_t cost_mean_uusd, cost_p95_uusd; // of the whole run
     double p_on_time, p_in_budget;         // NaN, too, where there is no deadline or budget
-    double pace;                           // time of a unit of training over the expected; NaN: too little data
+    double pace, pace_low, pace_high;      // time of a unit of training over the expected, and bounds at 95 %; NaN: none
+                                           // was measured
     const char *foreseen_if;               // of the policy (engine/core/policy.h)
     bool is_planned;                       // the plan's own forecast, until the run has been predicted
     const char *why_unknown;               // NULL: known

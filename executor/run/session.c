@@ -8,6 +8,8 @@
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
 #include "executor/report/report.h"
+#include "executor/run/drift.h"
+#include "executor/run/replanning.h"
 #include "executor/run/infras.h"
 #include "executor/run/standing.h"
 #include "executor/search/earlier.h"
@@ -38,6 +40,7 @@ enum {
     NEAR_RECONNECTS = 5,      // about 8 s: a node on loopback that does not answer is gone
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: about a minute
+    LOOK_AHEAD_US = 1000000,   // a hundredth of a core at most
 };
 
 struct rb_session {
@@ -63,6 +66,10 @@ struct rb_session {
     struct rb_search_program *search; // likewise; NULL: the job names no program
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
+    struct rb_drift_watch drift;       // from its plan
+    struct rb_replanning replanning;   // where the job wants more than a warning
+    int64_t resumed_us;          // the last time, 0: never
+    uint64_t look_timer;
     int events_fd;               // events.jsonl
     bool interrupted, left;      // the first time: clean up; the second: leave
     bool finished;
@@ -192,11 +199,62 @@ static void look(struct rb_session *s, struct rb_progress *out)
     out->budget_uusd = s->budget_uusd;
 }
 
+static void check_drift(struct rb_session *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    struct rb_progress now;
+    struct rb_prediction_pace pace;
+    if (s->files->plan.job->on_average)
+        return; // no probability was asked
+    rb_session_progress(s, &now);
+    rb_replanning_check(&s->replanning, s->standing.prediction, &now);
+    if (s->replanning.mode == RB_DRIFT_REPLAN)
+        return; // it says what it does
+    const bool is_paced = rb_prediction_pace(s->standing.prediction, &pace);
+    if (rb_drift_check(&s->drift, &now, s->standing.stage, is_paced ? &pace : NULL, s->files->plan.confidence, &line))
+        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&line));
+    const bool has_no_other_plan = s->replanning.mode == RB_DRIFT_WARN;
+    if (has_no_other_plan && s->files->plan.job->on_drift == RB_DRIFT_STOP && rb_drift_is_lost(&s->drift))
+        rb_controller_stop(s->controller, RB_STOP_DRIFT);
+}
+
+static void replan(struct rb_session *s, const struct rb_progress *now)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    struct rb_event advice;
+    switch (rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words)) {
+    case RB_REPLAN_NOTHING:
+        break;
+    case RB_REPLAN_TAKE:
+        rb_controller_note(s->controller, "replan", "%s", rb_buf_str(&words));
+        rb_controller_advise(s->controller, &advice);
+        break;
+    case RB_REPLAN_SAY:
+        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&words));
+        break;
+    case RB_REPLAN_STOP:
+        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&words));
+        rb_controller_stop(s->controller, RB_STOP_DRIFT);
+        break;
+    }
+}
+
 void rb_session_foresee(struct rb_session *s)
 {
     struct rb_progress now;
     look(s, &now);
-    rb_standing_work(&s->standing, &now);
+    if (rb_replanning_is_busy(&s->replanning))
+        replan(s, &now);
+    else if (rb_standing_work(&s->standing, &now) && !now.over)
+        check_drift(s);
+}
+
+// Whether or not someone watches.
+static void look_ahead(void *arg)
+{
+    struct rb_session *s = arg;
+    rb_session_foresee(s);
+    s->look_timer = s->loop->timer_start(s->loop->ctx, LOOK_AHEAD_US, look_ahead, s);
 }
 
 void rb_session_progress(struct rb_session *s, struct rb_progress *out)
@@ -219,15 +277,31 @@ static void write_event(struct rb_session *s, const struct rb_event *event)
     }
 }
 
+static void take_event(struct rb_session *s, const struct rb_event *event)
+{
+    rb_prediction_event(s->standing.prediction, event);
+    if (event->kind != RB_EVENT_RESUME)
+        return;
+    s->resumed_us = event->time_us; // with other limits, perhaps
+    s->drift = (struct rb_drift_watch){0};
+}
+
 static void observe(void *ctx, const struct rb_event *event, const struct rb_actions *actions)
 {
     struct rb_session *s = ctx;
     write_event(s, event);
-    rb_prediction_event(s->standing.prediction, event);
+    take_event(s, event);
     if (s->host.observe)
         s->host.observe(s->host.ctx, event);
     if (s->show && s->show->event)
         s->show->event(s->show->ctx, s->host.label ? s->host.label : "", &s->files->plan, event, actions);
+}
+
+static const char *reason_word(const char *kind)
+{
+    if (strcmp(kind, "replan") == 0)
+        return "replanned: ";
+    return strcmp(kind, RB_DRIFT_NOTE) == 0 ? "drift: " : "";
 }
 
 static void talk(void *ctx, const char *kind, const char *text)
@@ -236,7 +310,7 @@ static void talk(void *ctx, const char *kind, const char *text)
     if (strcmp(kind, "paced") == 0)
         return; // the report shows it
     rb_run_show_wipe(s->show);
-    rb_warn("%s%s", s->host.label ? s->host.label : "", text);
+    rb_warn("%s%s%s", s->host.label ? s->host.label : "", reason_word(kind), text);
 }
 
 // --- signals and the end
@@ -441,6 +515,8 @@ static bool start(struct rb_session *s, struct rb_err *err)
     if (!s->host.uv)
         rb_loop_uv_on_interrupt(s->uv, interrupt, s);
     rb_controller_start(s->controller);
+    if (s->deadline_us >= 0 || s->budget_uusd >= 0)
+        s->look_timer = s->loop->timer_start(s->loop->ctx, LOOK_AHEAD_US, look_ahead, s);
     if (s->options->end_it) {
         s->interrupted = true;
         rb_controller_stop(s->controller, RB_STOP_USER);
@@ -451,12 +527,15 @@ static bool start(struct rb_session *s, struct rb_err *err)
 static void finish(struct rb_session *s)
 {
     rb_run_show_wipe(s->show);
+    if (s->look_timer)
+        s->loop->timer_cancel(s->loop->ctx, s->look_timer);
     for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped without an answer
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
     rb_search_program_destroy(s->search); // before the controller, whose engine it reads
     rb_controller_destroy(s->controller);
     rb_follower_destroy(s->follower);
+    rb_replanning_finish(&s->replanning);
     rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)
         rb_scenario_finish(&s->scenario);
@@ -544,9 +623,13 @@ static int exit_code(const struct rb_session *s)
     case RB_STOP_BUDGET:
         rb_warn("the budget is spent; continue with: rbrun resume %s --budget +10", s->files->run_id);
         return RB_CODE_STOPPED;
+    case RB_STOP_DRIFT:
+        rb_warn("it would have missed its deadline or its budget; continue with: rbrun resume %s --deadline +1h or "
+                "--budget +10",
+                s->files->run_id);
+        return RB_CODE_STOPPED;
     case RB_STOP_USER:
     case RB_STOP_CAPACITY:
-    case RB_STOP_DRIFT:
     case RB_STOP_FAILURE:
     case RB_STOP_RELEASED:
     case RB_STOP_BROKEN_SCRIPT:
@@ -570,7 +653,20 @@ static void end_groups(struct rb_session *s)
 static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err)
 {
     (void)err;
-    rb_prediction_event(ctx, event);
+    take_event(ctx, event);
+    return true;
+}
+
+static bool recall_drift(struct rb_session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_note *notes;
+    int n;
+    if (!rb_journal_notes(s->journal, &arena, &notes, &n, err))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (strcmp(notes[i].kind, RB_DRIFT_NOTE) == 0 && notes[i].time_us >= s->resumed_us)
+            rb_drift_recall(&s->drift, notes[i].text);
     return true;
 }
 
@@ -578,7 +674,8 @@ static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err
 static bool begin_standing(struct rb_session *s, struct rb_err *err)
 {
     s->standing.prediction = rb_prediction_create(&s->files->plan);
-    return rb_journal_each_event(s->journal, remember, s->standing.prediction, err);
+    rb_replanning_init(&s->replanning, &s->files->plan);
+    return rb_journal_each_event(s->journal, remember, s, err) && recall_drift(s, err);
 }
 
 static bool read_limits(struct rb_session *s, struct rb_err *err)

@@ -60,7 +60,8 @@ void rb_session_run(struct rb_session *s); // without a host: until its end
 bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err); // frees it, also on failure
 struct rb_controller *rb_session_controller(struct rb_session *s);
 const struct rb_transport *rb_session_transport(const struct rb_session *s); // how its nodes are reached
-// Spends a few milliseconds on its prediction; call it about twice a second.
+// Spends a few milliseconds on its prediction, and says if the run leaves its plan. It does so every second by itself; for
+// a line that shows the prediction, call it about twice a second.
 void rb_session_foresee(struct rb_session *s);
 void rb_session_progress(struct rb_session *s, struct rb_progress *out); // where the run stands now
 

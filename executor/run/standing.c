@@ -18,6 +18,7 @@ static void begin(struct rb_standing *s, const struct rb_progress *now)
                                                                    .budget_uusd = now->budget_uusd});
     s->begun_us = rb_clock_monotonic_us();
     s->worked_us = 0;
+    s->stage = now->stage;
 }
 
 static bool is_due(const struct rb_standing *s, int64_t clock_us)
@@ -26,15 +27,22 @@ static bool is_due(const struct rb_standing *s, int64_t clock_us)
     return s->begun_us == 0 || clock_us - s->begun_us >= (rest_us > LEAST_REST_US ? rest_us : LEAST_REST_US);
 }
 
-void rb_standing_work(struct rb_standing *s, const struct rb_progress *now)
+bool rb_standing_work(struct rb_standing *s, const struct rb_progress *now)
 {
     const int64_t from_us = rb_clock_monotonic_us();
-    if (rb_prediction_make(s->prediction, 0) && is_due(s, from_us))
+    if (rb_prediction_make(s->prediction, 0)) {
+        if (!is_due(s, from_us))
+            return false;
         begin(s, now);
+    }
     int64_t spent_us = 0;
-    while (spent_us < SLICE_US && !rb_prediction_make(s->prediction, 1))
+    bool is_complete = false;
+    while (spent_us < SLICE_US && !is_complete) {
+        is_complete = rb_prediction_make(s->prediction, 1);
         spent_us = rb_clock_monotonic_us() - from_us;
+    }
     s->worked_us += spent_us;
+    return is_complete;
 }
 
 void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now)
@@ -83,5 +91,10 @@ void rb_standing_report(const struct rb_standing *s, struct rb_progress *out)
         put_estimate(e, out);
     else
         put_plan(s, out);
-    out->pace = rb_prediction_pace(s->prediction);
+    struct rb_prediction_pace pace;
+    if (rb_prediction_pace(s->prediction, &pace)) {
+        out->pace = pace.pace;
+        out->pace_low = pace.low;
+        out->pace_high = pace.high;
+    }
 }

@@ -11,8 +11,10 @@
 struct rb_standing {
     struct rb_prediction *prediction; // the caller's
     int64_t begun_us, worked_us;      // of the prediction under way, by the monotonic clock
+    int stage;                        // of the run when that began
 };
-void rb_standing_work(struct rb_standing *s, const struct rb_progress *now);
+// True: it has come to the end of a prediction.
+bool rb_standing_work(struct rb_standing *s, const struct rb_progress *now);
 // Works until one prediction is complete: for a caller that shows it once.
 void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now);
 

@@ -98,9 +98,19 @@ static const char *slurm_beside_others(const struct rb_job *job)
     return NULL;
 }
 
-static const char *acts_on_drift(const struct rb_job *job)
+// Their stages overlap: there are none to come that have nodes of their own, and their runs end when their deadline says
+// so, whatever is foreseen.
+static const char *acts_on_drift_without_stages(const struct rb_job *job)
 {
-    return job->on_drift != RB_DRIFT_WARN ? rb_drift_names[job->on_drift] : NULL;
+    const struct rb_scheduler_kind *kind = rb_scheduler_kind(job->scheduler.type);
+    const bool acts = job->on_drift != RB_DRIFT_WARN;
+    return acts && (kind->shares_levels || kind->is_population) ? rb_drift_names[job->on_drift] : NULL;
+}
+
+// Other policies do not follow the nodes and GPUs of a plan's stages.
+static const char *replans_under_a_policy(const struct rb_job *job)
+{
+    return job->on_drift == RB_DRIFT_REPLAN && strcmp(job->policy, "elastic") != 0 ? "replan" : NULL;
 }
 
 // A row goes, or its list grows, when its feature is added.
@@ -114,7 +124,8 @@ static const struct {
     {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median, freeze_thaw); use one, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
     {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
-    {"on_drift", acts_on_drift, "use warn"},
+    {"on_drift", acts_on_drift_without_stages, "it goes with schedulers that train rung by rung (sha, hyperband); use warn"},
+    {"on_drift", replans_under_a_policy, "it goes with policy: elastic; use warn or stop"},
 };
 
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err)

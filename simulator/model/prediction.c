@@ -1,17 +1,27 @@
-// Records past events and the pace of training; simulates the rest often enough to predict how the run will end.
+// Records past events and how fast training is; simulates the rest often enough to predict how the run will end.
 #include "simulator/model/prediction.h"
 
 #include "engine/core/policy.h"
+#include "engine/core/tuner.h"
+#include "simulator/model/draws.h"
+#include "simulator/model/survivors.h"
 #include "simulator/model/summary.h"
+#include "simulator/posterior/posterior.h"
 #include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum {
-    FEWEST_UNITS = 5,    // with fewer, a pace is not meaningful
-    PRIOR_UNITS = 10,    // the profile's mean counts as this many units seen
-    MOST_EVENTS = 20000, // replayed in each of the runs: tens of milliseconds
+enum { MOST_EVENTS = 20000 }; // replayed in each of the runs: tens of milliseconds
+
+#define CLEAR_START 0.1 // of its first units, that the spread of start-up times may be
+
+#define SURE_SD 1.959963984540054 // 95 % of a normal are within
+
+// The last report of a trial.
+struct reported {
+    int64_t at_us, units; // units: since the report or start before
 };
 
 struct rb_prediction {
@@ -26,10 +36,10 @@ struct rb_prediction {
     struct rb_event *history;
     int n_history, history_cap;
 
-    int64_t *reported_us; // by trial: its last report, [n_reported]
+    struct rb_posterior *posterior;
+    struct rb_survivors survivors;
+    struct reported *reported; // by trial, [n_reported]; at_us -1: none
     int n_reported;
-    double seen_s, expected_s;
-    int64_t n_units;
 
     struct rb_prediction_now now;
     int64_t beyond_plan_uusd; // spent so far, less what the plan's prices say
@@ -61,6 +71,7 @@ struct rb_prediction *rb_prediction_create(const struct rb_plan *plan)
     p->aimless_job.has_target = false;
     p->aimless_plan = *plan;
     p->aimless_plan.job = &p->aimless_job;
+    p->posterior = rb_posterior_create(plan->profile, plan->seed);
     p->why_unknown = cannot_foresee(plan);
     p->n_made = RB_PREDICTION_SAMPLES; // nothing was begun
     if (!rb_engine_create(plan, &p->engine, &err)) {
@@ -84,8 +95,10 @@ void rb_prediction_destroy(struct rb_prediction *p)
     if (p->scenario.sim_offers)
         rb_scenario_finish(&p->scenario);
     rb_arena_finish(&p->arena);
+    rb_posterior_destroy(p->posterior);
+    rb_survivors_finish(&p->survivors);
     free(p->history);
-    free(p->reported_us);
+    free(p->reported);
     free(p);
 }
 
@@ -95,6 +108,27 @@ const struct rb_engine *rb_prediction_engine(const struct rb_prediction *p)
 }
 
 // ---- what has happened
+
+static const struct rb_stage_change *keep_changes(struct rb_prediction *p, const struct rb_event *event)
+{
+    const size_t n = (size_t)event->n_changes;
+    struct rb_stage_change *kept = rb_arena_array(&p->arena, n, sizeof *kept);
+    return memcpy(kept, event->changes, n * sizeof *kept);
+}
+
+// What an event points to is borrowed. Of a configuration only that there is one matters, as in the virtual world.
+static void keep_event(struct rb_prediction *p, const struct rb_event *event, struct rb_event *out)
+{
+    static const struct rb_named_value none = {"", {.kind = RB_VALUE_ABSENT}};
+    *out = *event;
+    out->said = out->origin = out->because = NULL;
+    out->values = event->n_values > 0 ? &none : NULL;
+    out->n_values = event->n_values > 0;
+    if (event->advice)
+        out->advice = rb_advice_copy(event->advice, &p->arena);
+    if (event->n_changes > 0)
+        out->changes = keep_changes(p, event);
+}
 
 static void remember(struct rb_prediction *p, const struct rb_event *event)
 {
@@ -106,41 +140,82 @@ static void remember(struct rb_prediction *p, const struct rb_event *event)
         p->history_cap = p->history_cap ? 2 * p->history_cap : 256;
         p->history = rb_xrealloc(p->history, (size_t)p->history_cap, sizeof *p->history);
     }
-    struct rb_event *kept = &p->history[p->n_history++];
-    *kept = *event;
-    kept->said = NULL; // borrowed
-    if (event->advice)
-        kept->advice = rb_advice_copy(event->advice, &p->arena);
+    keep_event(p, event, &p->history[p->n_history++]);
 }
 
-static int64_t *reported_at(struct rb_prediction *p, int trial)
+static struct reported *reported_at(struct rb_prediction *p, int trial)
 {
     if (trial >= p->n_reported) {
-        p->reported_us = rb_xrealloc(p->reported_us, (size_t)trial + 1, sizeof *p->reported_us);
+        p->reported = rb_xrealloc(p->reported, (size_t)trial + 1, sizeof *p->reported);
         while (p->n_reported <= trial)
-            p->reported_us[p->n_reported++] = -1;
+            p->reported[p->n_reported++] = (struct reported){.at_us = -1, .units = 1};
     }
-    return &p->reported_us[trial];
+    return &p->reported[trial];
 }
 
-// From one report to the next of the same start: units alone, without starting and saving times.
+// When a start that has not reported began its first unit, about. INT64_MAX: how long it takes to start varies too much
+// to tell.
+static int64_t first_unit_from(const struct rb_prediction *p, const struct rb_trial *t, double units_s)
+{
+    const struct rb_dist *startup = &p->plan->profile->startup_s;
+    if (rb_scenario_starts_over(&p->scenario) || sqrt(rb_dist_variance(startup)) > CLEAR_START * units_s)
+        return INT64_MAX;
+    return t->started_us + rb_us_from_seconds(rb_dist_mean(startup));
+}
+
+// Units of a running trial since a report of this start, or since it had started: alone, without starting and saving
+// times. False: these cannot be told from each other.
+static bool units_since(const struct rb_prediction *p, int trial, struct reported since, int64_t until_us,
+                        struct rb_posterior_units *out)
+{
+    const struct rb_trial *t = rb_engine_trial(p->engine, trial);
+    struct rb_err err;
+    if (t->n_slots < 1 || t->started_us < 0 || since.units < 1 || !p->scenario.sim_offers)
+        return false;
+    const int offer = rb_engine_node(p->engine, t->slots[0].node)->offer;
+    *out = (struct rb_posterior_units){
+        .trial = trial,
+        .stage = t->stage,
+        .attempt = t->attempt,
+        .layout = rb_draw_layout(&p->scenario, t->gpus),
+        .units = since.units,
+    };
+    if (!rb_scenario_width_unit_s(&p->scenario, offer, (struct rb_width){t->gpus, t->sharers}, &out->unit_s, &err))
+        return false;
+    if (since.at_us < t->started_us)
+        since.at_us = first_unit_from(p, t, (double)since.units * out->unit_s);
+    if (since.at_us >= until_us)
+        return false;
+    out->seconds = (double)(until_us - since.at_us) / (double)RB_US_PER_S;
+    out->training = (int)(p->scenario.sim_offers[offer].training - p->plan->profile->training);
+    return true;
+}
+
 static void see_units(struct rb_prediction *p, const struct rb_event *report, int64_t resource_before)
 {
-    const struct rb_trial *t = rb_engine_trial(p->engine, report->trial);
-    int64_t *last_us = reported_at(p, report->trial);
-    const int64_t units = t->resource - resource_before, since_us = *last_us;
-    struct rb_err err;
-    double unit_s;
-    if (units <= 0 || t->n_slots < 1 || !p->scenario.sim_offers)
+    const int64_t units = rb_engine_trial(p->engine, report->trial)->resource - resource_before;
+    if (units <= 0)
         return;
-    *last_us = report->time_us;
-    const int offer = rb_engine_node(p->engine, t->slots[0].node)->offer;
-    if (since_us < t->started_us || t->started_us < 0 ||
-        !rb_scenario_width_unit_s(&p->scenario, offer, (struct rb_width){t->gpus, t->sharers}, &unit_s, &err))
-        return;
-    p->seen_s += (double)(report->time_us - since_us) / (double)RB_US_PER_S;
-    p->expected_s += (double)units * unit_s;
-    p->n_units += units;
+    struct reported *last = reported_at(p, report->trial);
+    struct rb_posterior_units seen;
+    if (units_since(p, report->trial, (struct reported){last->at_us, units}, report->time_us, &seen))
+        rb_posterior_saw(p->posterior, &seen);
+    *last = (struct reported){report->time_us, units};
+}
+
+// Learns from everything so far, units under way included.
+static void learn_speed(struct rb_prediction *p, int64_t now_us)
+{
+    const int n_trials = rb_engine_n_trials(p->engine);
+    struct rb_posterior_units *under_way = rb_xcalloc((size_t)n_trials + 1, sizeof *under_way);
+    int n = 0;
+    for (int i = 0; i < n_trials; i++) {
+        const struct rb_trial *t = rb_engine_trial(p->engine, i);
+        if (t->state == RB_TRIAL_RUNNING && t->resource < t->resource_end)
+            n += units_since(p, i, *reported_at(p, i), now_us, &under_way[n]);
+    }
+    rb_posterior_fit(p->posterior, under_way, n);
+    free(under_way);
 }
 
 void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event)
@@ -151,30 +226,62 @@ void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event)
         event->kind == RB_EVENT_REPORT && event->trial >= 0 && event->trial < rb_engine_n_trials(p->engine);
     const int64_t before = known ? rb_engine_trial(p->engine, event->trial)->resource : 0;
     rb_engine_step(p->engine, event, &p->actions);
-    if (event->kind == RB_EVENT_ADVICE)
-        p->why_unknown = p->why_unknown ? p->why_unknown : "its plan has changed while it ran";
     if (!p->why_unknown)
         remember(p, event);
     if (known)
         see_units(p, event, before);
 }
 
-double rb_prediction_pace(const struct rb_prediction *p)
+static bool is_on_demand(const struct rb_prediction *p)
 {
-    if (p->n_units < FEWEST_UNITS || !(p->expected_s > 0))
-        return NAN;
-    const double prior_s = PRIOR_UNITS * p->expected_s / (double)p->n_units;
-    return (p->seen_s + prior_s) / (p->expected_s + prior_s);
+    const struct rb_tuner *tuner = rb_tuner_find(p->plan->job->scheduler.type);
+    return tuner && tuner->on_demand;
+}
+
+bool rb_prediction_pace(const struct rb_prediction *p, struct rb_prediction_pace *out)
+{
+    int n_trials, stage = is_on_demand(p) ? -1 : p->engine ? rb_engine_stage(p->engine) : 0;
+    struct rb_posterior_log speed = rb_posterior_speed_in(p->posterior, stage, &n_trials);
+    while (stage > 0 && isnan(speed.mean))
+        speed = rb_posterior_speed_in(p->posterior, --stage, &n_trials);
+    if (isnan(speed.mean))
+        return false;
+    *out = (struct rb_prediction_pace){
+        .pace = exp(speed.mean),
+        .low = exp(speed.mean - SURE_SD * speed.sd),
+        .high = exp(speed.mean + SURE_SD * speed.sd),
+        .stage = stage,
+        .n_trials = n_trials,
+    };
+    return true;
 }
 
 // ---- what is still to come
 
-// The profile's own error is replaced by the observed pace.
-static void keep_pace(struct rb_prediction *p)
+static double known_speed(void *ctx, uint32_t replicate, int offer, int gpus)
 {
-    const double pace = rb_prediction_pace(p);
-    for (int i = 0; i < p->scenario.n_offers && !isnan(pace); i++)
-        p->scenario.sim_offers[i].measurement = rb_dist_constant(pace);
+    const struct rb_prediction *p = ctx;
+    (void)replicate;
+    return rb_posterior_drawn_speed(p->posterior,
+                                    (int)(p->scenario.sim_offers[offer].training - p->plan->profile->training),
+                                    rb_draw_layout(&p->scenario, gpus));
+}
+
+static double known_configuration(void *ctx, uint32_t replicate, int trial)
+{
+    const struct rb_prediction *p = ctx;
+    double factor;
+    return rb_posterior_drawn_configuration(p->posterior, trial, &factor)
+               ? factor
+               : rb_draw_configuration(&p->scenario, trial, replicate);
+}
+
+static double known_between(void *ctx, uint32_t replicate, int trial, int stage, int attempt)
+{
+    const struct rb_prediction *p = ctx;
+    double factor;
+    (void)replicate;
+    return rb_posterior_drawn_between(p->posterior, trial, stage, attempt, &factor) ? factor : NAN;
 }
 
 // Cost at the plan's prices of the nodes so far.
@@ -192,20 +299,22 @@ static int64_t spent_by_plan(const struct rb_prediction *p, int64_t now_us)
 
 void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now *now)
 {
+    if (p->engine)
+        learn_speed(p, now->now_us);
     if (p->why_unknown || p->n_history == 0)
         return;
     p->now = *now;
     p->beyond_plan_uusd = now->spent_uusd >= 0 ? now->spent_uusd - spent_by_plan(p, now->now_us) : 0;
+    rb_survivors_make(&p->survivors, p->engine, p->plan->job->goal, p->plan->seed);
     p->n_known = p->n_history;
     p->n_made = 0;
     p->why_failed =
         rb_policy_find(p->plan->policy)->on_lent_gpus && rb_engine_n_gpus(p->engine) == 0 ? "no GPU is lent now" : NULL;
     p->estimated = p->estimated && !p->why_failed;
-    keep_pace(p);
 }
 
 // A trial continues as in its last start, a new one as some other trial did: their reports do not matter for when a
-// synchronous job ends, and little for an asynchronous one.
+// synchronous job of trials of one speed ends, and little for an asynchronous one.
 static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t resource)
 {
     const struct rb_prediction *p = ctx;
@@ -220,27 +329,65 @@ static double last_metric(void *ctx, uint32_t replicate, int trial, int64_t reso
     return 0;
 }
 
-static bool make_one(struct rb_prediction *p)
+static double drawn_metric(void *ctx, uint32_t replicate, int trial, int64_t resource)
+{
+    const struct rb_prediction *p = ctx;
+    (void)resource;
+    return rb_survivors_draw(&p->survivors, replicate, trial);
+}
+
+static bool play(struct rb_prediction *p, uint32_t replicate, const struct rb_event *history, int n_history,
+                 int64_t *out_time_us, int64_t *out_cost_uusd)
 {
     const struct rb_policy *policy = rb_policy_find(p->plan->policy);
+    const bool has_data = rb_posterior_has_data(p->posterior);
+    if (has_data)
+        rb_posterior_draw(p->posterior, replicate);
     const struct rb_world_options options = {
-        .replicate = (uint32_t)p->n_made,
-        .curve = last_metric,
+        .replicate = replicate,
+        .curve = p->plan->profile->configuration && !is_on_demand(p) ? drawn_metric : last_metric,
         .curve_ctx = p,
+        .speed = has_data ? known_speed : NULL,
+        .configuration = has_data ? known_configuration : NULL,
+        .between = has_data ? known_between : NULL,
+        .known_ctx = p,
         .deadline_us = policy->anytime ? p->now.deadline_us : -1,
         .budget_uusd = -1,
-        .history = p->history,
-        .n_history = p->n_known,
+        .history = history,
+        .n_history = n_history,
         .now_us = p->now.now_us,
     };
     struct rb_world_result result;
     struct rb_err err;
     if (!rb_world_run(&p->scenario, &p->aimless_plan, &options, &result, &err))
         return false;
-    p->time_us[p->n_made] = result.time_us;
-    p->cost_uusd[p->n_made] = result.cost_uusd + p->beyond_plan_uusd;
+    *out_time_us = result.time_us;
+    *out_cost_uusd = result.cost_uusd + p->beyond_plan_uusd;
+    return true;
+}
+
+static bool make_one(struct rb_prediction *p)
+{
+    const int i = p->n_made;
+    if (!play(p, (uint32_t)i, p->history, p->n_known, &p->time_us[i], &p->cost_uusd[i]))
+        return false;
     p->n_made++;
     return true;
+}
+
+bool rb_prediction_try(struct rb_prediction *p, const struct rb_event *advice, uint32_t first, int n,
+                       int64_t *out_time_us, int64_t *out_cost_uusd)
+{
+    bool ok = !p->why_unknown && !p->why_failed && p->n_known > 0;
+    RB_AUTO(rb_auto_free) struct rb_event *history = rb_xcalloc((size_t)p->n_known + 1, sizeof *history);
+    memcpy(history, p->history, (size_t)p->n_known * sizeof *history);
+    if (advice) {
+        history[p->n_known] = *advice;
+        history[p->n_known].time_us = p->now.now_us;
+    }
+    for (int i = 0; i < n && ok; i++)
+        ok = play(p, first + (uint32_t)i, history, p->n_known + (advice != NULL), &out_time_us[i], &out_cost_uusd[i]);
+    return ok;
 }
 
 bool rb_prediction_make(struct rb_prediction *p, int n)
@@ -265,6 +412,11 @@ bool rb_prediction_make(struct rb_prediction *p, int n)
 const struct rb_plan *rb_prediction_plan(const struct rb_prediction *p)
 {
     return p->plan;
+}
+
+const struct rb_scenario *rb_prediction_scenario(const struct rb_prediction *p)
+{
+    return &p->scenario;
 }
 
 const struct rb_estimate *rb_prediction_planned(const struct rb_prediction *p)

@@ -110,7 +110,7 @@ static double configuration_of(const struct world *w, int trial)
     const struct rb_world_options *o = w->opt;
     if (o->unit_s && o->unit_s(o->unit_s_ctx, trial) > 0)
         return 1;
-    return o->configuration ? o->configuration(o->configuration_ctx, o->replicate, trial)
+    return o->configuration ? o->configuration(o->known_ctx, o->replicate, trial)
                             : rb_draw_configuration(w->scenario, trial, o->replicate);
 }
 
@@ -162,7 +162,8 @@ static void start_trial(struct world *w, const struct rb_action *a)
     }
     if (!scale_unit(w, a, offer, &unit_s))
         return;
-    unit_s = rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
+    unit_s = w->opt->speed ? unit_s * w->opt->speed(w->opt->known_ctx, w->opt->replicate, offer, a->gpus)
+                           : rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
     *t = (struct running_trial){
         .attempt = a->attempt,
         .stage = a->stage,
@@ -479,10 +480,14 @@ static void take_up_node(struct world *w, int node)
 // Its draws except for the reported units: from its last report on, or from its start.
 static void draw_rest(struct world *w, int trial, int attempt)
 {
+    const struct rb_world_options *o = w->opt;
     struct running_trial *t = &w->trials[trial];
     begin_progress(w, trial, attempt);
     if (t->reported_us < 0)
         return;
+    const double between = o->between ? o->between(o->known_ctx, o->replicate, trial, t->stage, t->attempt) : NAN;
+    if (!isnan(between))
+        t->progress.between = between * configuration_of(w, trial);
     for (int64_t u = t->resource_start; u < t->resource; u++)
         rb_trial_progress_next_us(&t->progress);
     t->progress.startup_s = t->progress.units_drawn = 0;
@@ -526,7 +531,7 @@ static void relive_event(struct world *w, const struct rb_event *e)
         !rb_engine_attempt_is_current(w->engine, e->trial, e->attempt))
         return;
     struct running_trial *t = &w->trials[e->trial];
-    if (e->resource > t->resource && e->stage == t->stage) {
+    if (e->resource > t->resource && e->resource <= t->resource_end) {
         t->resource = e->resource;
         t->reported_us = e->time_us;
     }

@@ -29,9 +29,13 @@ struct rb_world_options {
     // trial's configuration. Asked when the trial starts.
     double (*unit_s)(void *ctx, int trial);
     void *unit_s_ctx;
-    // What is known of that factor; NULL: it is drawn.
+    // What is known of these factors; NULL: they are drawn. How much longer than the profile's a mean unit takes on so
+    // many GPUs of the offer; that factor of a trial's configuration; and, for a trial that has reported before now_us,
+    // how slow it is in this start: NaN: not known, either.
+    double (*speed)(void *ctx, uint32_t replicate, int offer, int gpus);
     double (*configuration)(void *ctx, uint32_t replicate, int trial);
-    void *configuration_ctx;
+    double (*between)(void *ctx, uint32_t replicate, int trial, int stage, int attempt);
+    void *known_ctx; // of these three
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
     // A run in progress: events up to now_us are kept as they happened, the rest is drawn, conditioned on not having
     // happened yet. No new plans are made; lent GPUs stay lent. [n_history]; 0: from the beginning. These events are

@@ -3,6 +3,7 @@
 real runs on this machine. Usage: progress.py --bin BUILD_DIR [TEST]..."""
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -121,6 +122,46 @@ class Progress(unittest.TestCase):
             if piece.startswith(("stage", "beginning")):
                 said.append(piece.split("\r\n")[0])
         return said
+
+    def test_a_run_that_will_miss_its_deadline_says_so_once(self):
+        self.write("job.yaml", JOB.replace("min_resource: 3, max_resource: 12", "min_resource: 6, max_resource: 24")
+                   .replace("sleep 0.2", "sleep 0.6").replace("deadline: 1m", "deadline: 9s"))
+        self.call("rbplan", "-o", "plan.json", "job.yaml")
+        run = self.begin()
+        self.until(lambda: any(kind == "drift" for kind, _ in self.notes()))
+        status = self.status()
+        self.assertGreater(status["pace_low"], 1.5)
+        self.assertGreater(status["pace_high"], status["pace"])
+        self.assertIn(" slower than the profile says (", self.call("rbrun", "status"))
+        run.wait()
+        notes = [text for kind, text in self.notes() if kind == "drift"]
+        self.assertEqual(len(notes), 1, notes)
+        self.assertRegex(notes[0], r"^(training takes|stage \d took) \d+ % longer than expected \(\d trials, \+-\d+ %\); "
+                                   r"P\(on time\) is 0\.\d\d, 0\.50 was asked$")
+        report = json.loads(self.call("rbrun", "report", "--json"))
+        self.assertEqual([drift["text"] for drift in report["drifts"]], notes)
+        self.assertEqual(run.output.decode().count("drift: " + notes[0]), 1, run.output)
+
+    def test_a_run_that_cannot_keep_its_deadline_stops_if_it_may(self):
+        self.write("job.yaml", JOB.replace("min_resource: 3, max_resource: 12", "min_resource: 6, max_resource: 24")
+                   .replace("sleep 0.2", "sleep ${SLOW:-0.2}").replace("deadline: 1m", "deadline: 20s\non_drift: stop"))
+        self.call("rbplan", "-o", "plan.json", "job.yaml")
+        self.env["SLOW"] = "1.5"
+        run = self.begin()
+        self.assertEqual(run.wait(18), 4)
+        self.assertEqual(self.status()["state"], "stopped: drift")
+        self.assertIn(b"continue with: rbrun resume seen-", run.output)
+        del self.env["SLOW"]
+        self.call("rbrun", "resume", self.status()["run"], "--deadline", "+1m")
+        self.assertEqual(self.status()["state"], "complete")
+
+    def journal(self):
+        runs = os.path.join(self.top, ".local/state/rubberband/runs")
+        return os.path.join(runs, os.listdir(runs)[0], "journal.db")
+
+    def notes(self):
+        with contextlib.closing(sqlite3.connect(self.journal())) as db:
+            return db.execute("SELECT kind, text FROM note ORDER BY seq").fetchall()
 
     def test_one_line_is_redrawn(self):
         # Twice as long: a slow build needs a second or two for its first prediction.
@@ -360,9 +401,7 @@ class Progress(unittest.TestCase):
     def test_hostile_text_reaches_no_terminal(self):
         """A journal with control characters in it, and a terminal too small for anything."""
         self.assertEqual(self.begin().wait(60), 0)
-        runs = os.path.join(self.top, ".local/state/rubberband/runs")
-        journal = os.path.join(runs, os.listdir(runs)[0], "journal.db")
-        with sqlite3.connect(journal) as db:
+        with sqlite3.connect(self.journal()) as db:
             db.execute("INSERT INTO note (time_us, kind, text) VALUES (1, 'fault', ?)", ("\x1b]0;owned\x07 \x1b[2J \u00fc",))
         text = self.call("rbrun", "status")
         self.assertNotIn("\x1b", text)

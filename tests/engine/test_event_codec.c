@@ -13,12 +13,15 @@ static void write_event(const struct rb_event *e, struct rb_buf *out)
     rb_event_write(e, &j);
 }
 
+// What the event points to lasts until the next one.
 static bool read_event(const char *text, struct rb_event *out, struct rb_err *err)
 {
+    static struct rb_arena kept;
     struct rb_doc doc;
+    rb_arena_reset(&kept);
     if (!rb_doc_parse_json(&doc, "events.jsonl", text, strlen(text), err))
         return false;
-    const bool ok = rb_event_read(doc.root, &doc.arena, out, err);
+    const bool ok = rb_event_read(doc.root, &kept, out, err);
     rb_doc_finish(&doc);
     return ok;
 }
@@ -26,6 +29,7 @@ static bool read_event(const char *text, struct rb_event *out, struct rb_err *er
 static void every_kind_has_its_text(void **state)
 {
     (void)state;
+    static const struct rb_stage_change one_change[] = {{2, 1, 4, 3}};
     static const struct {
         struct rb_event event;
         const char *text;
@@ -57,7 +61,12 @@ static void every_kind_has_its_text(void **state)
          "{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":7,\"attempt\":0,\"outcome\":\"failed\","
          "\"signature\":\"fedcba9876543210\"}"},
         {{.kind = RB_EVENT_TIME, .time_us = RB_LIMIT_TIME_US}, "{\"time_us\":9467280000000000,\"event\":\"time\"}"},
-        {{.kind = RB_EVENT_ADVICE, .stage = 2}, "{\"time_us\":0,\"event\":\"advice\",\"stage\":2}"},
+        {{.kind = RB_EVENT_ADVICE,
+          .changes = one_change,
+          .n_changes = 1,
+          .because = "it is late"},
+         "{\"time_us\":0,\"event\":\"advice\",\"stages\":[{\"stage\":2,\"offer\":1,\"gpus_per_trial\":4,\"nodes\":3}],"
+         "\"because\":\"it is late\"}"},
         {{.kind = RB_EVENT_STOP, .reason = RB_STOP_BUDGET}, "{\"time_us\":0,\"event\":\"stop\",\"reason\":\"budget\"}"},
         {{.kind = RB_EVENT_LENT, .node = 2, .gpus = UINT64_C(1) << 63 | 5},
          "{\"time_us\":0,\"event\":\"lent\",\"node\":2,\"gpus\":[0,2,63]}"},

@@ -456,32 +456,28 @@ static void a_static_cluster_gives_survivors_more(void **state)
     end(&t);
 }
 
+static struct rb_event advice(const struct rb_stage_change *changes, int n)
+{
+    return (struct rb_event){.kind = RB_EVENT_ADVICE, .changes = changes, .n_changes = n};
+}
+
 static void advice_replaces_stages_to_come(void **state)
 {
     (void)state;
-    struct small_plan p, q, other, narrow;
+    struct small_plan p;
     struct trace t;
+    const struct rb_stage_change large[] = {{0, LARGE, 1, 1}, {1, LARGE, 1, 1}, {2, LARGE, 1, 1}};
+    const struct rb_stage_change unknown[] = {{1, 7, 1, 1}}, narrow[] = {{1, SMALL, 4, 1}}, small[] = {{2, SMALL, 1, 1}};
     small_plan_make(&p);
-    small_plan_make(&q);
-    small_plan_make(&other);
-    for (int i = 0; i < 3; i++)
-        q.nodes[i][0] = (struct rb_plan_nodes){.offer = LARGE, .count = 1};
-    other.plan.n_stages = 2;
-    small_plan_make(&narrow);
-    narrow.stages[1].gpus_per_trial = 4;
     begin(&t, &p.plan);
     start_all_four(&t);
-    struct rb_event advice = {.kind = RB_EVENT_ADVICE, .stage = 0, .plan = &q.plan};
-    expect(&t, 22, advice, ""); // the running stage is kept
-    advice.plan = &other.plan;
-    expect(&t, 23, advice, ""); // not a plan of this job
-    advice.plan = &narrow.plan;
-    expect(&t, 23, advice, ""); // its trials do not fit its nodes
+    expect(&t, 22, advice(large, 3), "");   // the running stage is kept
+    expect(&t, 23, advice(unknown, 1), ""); // not an offer of this plan
+    expect(&t, 23, advice(narrow, 1), "");  // its trials do not fit its nodes
     for (int trial = 0; trial < 3; trial++)
         reach(&t, 30, trial, 0, 1, 0.1 * trial, "");
     reach(&t, 31, 3, 0, 1, 0.4, "terminate 1; terminate 0; request 2.0 large");
-    advice = (struct rb_event){.kind = RB_EVENT_ADVICE, .stage = 2, .plan = &p.plan};
-    expect(&t, 32, advice, "");
+    expect(&t, 32, advice(small, 1), "");
     expect(&t, 33, ready(2), "start 2.0 on 2:1; start 3.0 on 2:2");
     reach(&t, 40, 2, 0, 2, 0.5, "");
     reach(&t, 41, 3, 0, 2, 0.6, "terminate 2; request 3.0 small");

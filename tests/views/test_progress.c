@@ -37,6 +37,8 @@ static struct rb_progress going_on(void)
         .p_on_time = 0.974,
         .p_in_budget = 0.9,
         .pace = NAN,
+        .pace_low = NAN,
+        .pace_high = NAN,
     };
 }
 

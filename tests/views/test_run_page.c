@@ -66,6 +66,7 @@ static char *full(const char *outcome)
                                      "\"nodes\":[{\"id\":\"i-<b>1\",\"infra\":\"mock/"
                                      "x\",\"instance_type\":\"g5<i>\",\"market\":\"spot\",\"state\":\"gone\"}],"
                                      "\"leak_check\":{\"at_us\":21000000,\"instances_left\":null},\"replans\":[],"
+                                     "\"drifts\":[{\"at_us\":7000000,\"text\":\"P(on time) is 0.71\"}],"
                                      "\"faults\":[{\"at_us\":15000000,\"text\":\"node 0: "
                                      "<b>lost</b>\"}],\"warnings\":[]},",
         outcome);
@@ -177,6 +178,7 @@ static void the_words_say_what_the_report_says(void **state)
     assert_non_null(strstr(p, "70.0 %"));
     assert_non_null(strstr(p, "gone, lost"));
     assert_non_null(strstr(p, "a new plan from stage 1 on"));
+    assert_non_null(strstr(p, "<td>drift</td><td>P(on time) is 0.71</td>"));
     assert_non_null(strstr(p, "Not known: the listing at"));
     const char *best = strstr(p, ">completed<"), *other = strstr(p, ">stopped<"), *failed = strstr(p, ">failed</td>");
     assert_true(best && best < other && other < failed); // by rank, the one that never reported last
@@ -284,6 +286,24 @@ static void a_live_page_has_all_its_figures_and_its_words_apart(void **state)
 }
 
 // Red where the run did not do what it was for, in the page and in what a live one asks for.
+// Without progress, and then with one whose training is slower for sure.
+static void a_slow_run_says_so(void **state)
+{
+    (void)state;
+    static const char none[] = "\"progress\":null,", slow[] = "\"progress\":{\"stage\":1,\"n_stages\":2,\"trials\":{},"
+        "\"pace\":1.31,\"pace_low\":1.26,\"pace_high\":1.36},";
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT, with = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("running");
+    const char *at = strstr(document, none);
+    assert_non_null(at);
+    page_of(document, true, &page);
+    assert_null(strstr(rb_buf_str(&page), "slower than the profile"));
+    rb_buf_printf(&with, "%.*s%s%s", (int)(at - document), document, slow, at + strlen(none));
+    rb_buf_clear(&page);
+    page_of(rb_buf_str(&with), true, &page);
+    assert_non_null(strstr(rb_buf_str(&page), "So far training is 31 % slower than the profile says (26 to 36 %)."));
+}
+
 static void what_failed_is_red(void **state)
 {
     (void)state;
@@ -449,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_node_that_lives_has_not_ended_yet),
         cmocka_unit_test(what_is_not_known_is_not_zero),
         cmocka_unit_test(a_live_page_has_all_its_figures_and_its_words_apart),
+        cmocka_unit_test(a_slow_run_says_so),
         cmocka_unit_test(what_failed_is_red),
         cmocka_unit_test(every_chart_is_drawn_in_every_state),
         cmocka_unit_test(what_counts_stands_at_the_top),

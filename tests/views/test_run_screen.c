@@ -200,13 +200,21 @@ static void a_slow_run_says_so(void **state)
     struct rb_buf out = RB_BUF_INIT;
     make(&s);
     s.screen.progress.why_unknown = NULL;
-    s.screen.progress.pace = 1.25;
+    s.screen.progress.pace = 1.31;
+    s.screen.progress.pace_low = 1.26;
+    s.screen.progress.pace_high = 1.36;
     rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);
-    assert_non_null(strstr(rb_buf_str(&out), "\ntraining takes 25 % longer than planned\n"));
+    assert_non_null(strstr(rb_buf_str(&out), "\ntraining is 31 % slower than the profile says (26 to 36 %)\n"));
     rb_buf_clear(&out);
-    s.screen.progress.pace = 0.97; // nothing to speak of
+    s.screen.progress.pace = 0.88;
+    s.screen.progress.pace_low = 0.85;
+    s.screen.progress.pace_high = 0.92;
     rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);
-    assert_null(strstr(rb_buf_str(&out), "planned"));
+    assert_non_null(strstr(rb_buf_str(&out), "\ntraining is 12 % faster than the profile says (8 to 15 %)\n"));
+    rb_buf_clear(&out);
+    s.screen.progress.pace_high = 1.01; // it may be as planned
+    rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);
+    assert_null(strstr(rb_buf_str(&out), "training is"));
     rb_buf_clear(&out);
     s.screen.progress.foreseen_if = "nobody decides otherwise";
     rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);

@@ -33,8 +33,25 @@ void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
                 p->p_on_time, p->spent_uusd, p->budget_uusd);
     rb_json_put(j, "cost_mean_uusd: %jd|null cost_p95_uusd: %jd|null p_in_budget: %g|null pace: %g|null",
                 p->cost_mean_uusd, p->cost_p95_uusd, p->p_in_budget, p->pace);
+    rb_json_put(j, "pace_low: %g|null pace_high: %g|null", p->pace_low, p->pace_high);
     rb_json_kstring(j, "why_unknown", p->why_unknown);
     rb_json_kstring(j, "forecast", p->why_unknown ? NULL : p->is_planned ? "plan" : "run");
+}
+
+static double percent_off(double pace)
+{
+    return fabs(100 * (pace - 1));
+}
+
+bool rb_progress_pace_write(const struct rb_progress *p, struct rb_buf *out)
+{
+    const bool slow = p->pace_low > 1;
+    if (!slow && !(p->pace_high < 1))
+        return false;
+    rb_buf_printf(out, "training is %.0f %% %s than the profile says (%.0f to %.0f %%)", percent_off(p->pace),
+                  slow ? "slower" : "faster", percent_off(slow ? p->pace_low : p->pace_high),
+                  percent_off(slow ? p->pace_high : p->pace_low));
+    return true;
 }
 
 // The same as in views/charts/run_gantt.js.

@@ -19,6 +19,9 @@ char *rb_progress_duration(int64_t us, char out[static 32]);
 char *rb_progress_left(const struct rb_progress *p, int64_t end_us, char out[static 32]);
 char *rb_progress_probability(double p, char out[static 32]);
 
+// "training is 31 % slower than the profile says (26 to 36 %)", where that is sure. False: it is not; nothing is written.
+bool rb_progress_pace_write(const struct rb_progress *p, struct rb_buf *out);
+
 // "trial 3: epoch 4, val_acc 0.81", "node 2 is ready"; no newline.
 void rb_progress_event_write(const struct rb_event *event, const struct rb_plan *plan, struct rb_buf *out);
 // "start trial 3 on node 1 (2 GPUs), epochs 1 to 3", with the engine's reason; no newline. Wake-ups write

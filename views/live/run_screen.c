@@ -35,10 +35,9 @@ static bool goes_on(const struct rb_run_screen *r)
     return r->pid && rb_engine_outcome(r->engine, NULL) == RB_JOB_RUNNING;
 }
 
-// What the line leaves out: why its end is unknown, or that training is slower than planned.
+// What the line leaves out: why its end is unknown, or that training is slower than the profile says.
 static void remark(const struct rb_run_screen *r, struct rb_buf *out)
 {
-    const double off = r->progress.pace - 1;
     if (r->hint)
         rb_buf_printf(out, "%s\n", r->hint);
     else if (r->pool)
@@ -47,8 +46,8 @@ static void remark(const struct rb_run_screen *r, struct rb_buf *out)
         rb_buf_printf(out, "its end is not known: %s\n", r->progress.why_unknown);
     else if (goes_on(r) && r->progress.foreseen_if)
         rb_buf_printf(out, "this is how it will end if %s\n", r->progress.foreseen_if);
-    else if (goes_on(r) && fabs(off) >= 0.05)
-        rb_buf_printf(out, "training takes %.0f %% %s than planned\n", fabs(100 * off), off > 0 ? "longer" : "less");
+    else if (goes_on(r) && rb_progress_pace_write(&r->progress, out))
+        rb_buf_putc(out, '\n');
 }
 
 // ---- stages

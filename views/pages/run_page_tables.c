@@ -11,6 +11,7 @@
 #include "views/tables/report_trials.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -480,10 +481,11 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
     struct rb_text_table t;
     char at[32];
     rb_arena_init(&arena);
-    const int most =
-        count(report, "replans") + count(report, "faults") + count(report, "warnings") + count(history, "marks");
+    const int most = count(report, "replans") + count(report, "drifts") + count(report, "faults") +
+                     count(report, "warnings") + count(history, "marks");
     struct happening *all = rb_arena_array(&arena, (size_t)most + 1, sizeof *all);
     int n = add_notes(report, "replans", "replan", all, 0);
+    n = add_notes(report, "drifts", "drift", all, n);
     n = add_notes(report, "faults", "fault", all, n);
     n = add_notes(report, "warnings", "warning", all, n);
     n = add_marks(history, &arena, all, n);
@@ -501,7 +503,7 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
             rb_text_table_mark_failed(&t);
         rb_text_table_cell(&t, "%s", all[i].text);
     }
-    finish(p, "Replans, faults, warnings and stops, in order", &t);
+    finish(p, "Replans, drifts, faults, warnings and stops, in order", &t);
 }
 
 // --- while the run is not over
@@ -548,6 +550,22 @@ static void trials_by_state(struct rb_text_table *t, const struct rb_node *progr
     rb_text_table_cell(t, "%s", text.len ? rb_buf_str(&text) : "none yet");
 }
 
+static double number_of(const struct rb_node *map, const char *key)
+{
+    const struct rb_node *n = rb_document_member(map, key);
+    return n ? n->number : NAN;
+}
+
+static void pace_paragraph(struct rb_page *p, const struct rb_node *progress)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    const struct rb_progress of = {.pace = number_of(progress, "pace"),
+                                   .pace_low = number_of(progress, "pace_low"),
+                                   .pace_high = number_of(progress, "pace_high")};
+    if (rb_progress_pace_write(&of, &text))
+        rb_page_paragraph(p, "So far %s.", rb_buf_str(&text));
+}
+
 void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
 {
     static const struct rb_text_column columns[] = {{"", false, 0}, {"", false, 0}};
@@ -585,4 +603,5 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
         rb_page_paragraph(p, "The ends are the plan's forecast. A prediction from what has happened will replace it.");
     else if (policy && policy->foreseen_if)
         rb_page_paragraph(p, "This is how it will end if %s.", policy->foreseen_if);
+    pace_paragraph(p, now);
 }

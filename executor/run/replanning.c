@@ -1,0 +1,185 @@
+#include "executor/run/replanning.h"
+
+#include "base/clock.h"
+#include "base/text/units.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    SLICE_US = 20000,
+    CHECKS = 2,
+    LEAST_REST_US = 30000000,
+    REST_SHARE = 100,          // of the deadline
+    LEAST_SAVING_UUSD = 10000,
+};
+
+#define SURER         0.01 // of probability
+#define LEAST_SAVING  0.03 // of what is still to be spent
+#define NO_CHANCE     0.05
+#define CLEAR_SE      2    // standard errors
+
+void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan)
+{
+    const bool has_limit = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
+    const bool has_stages = strcmp(plan->policy, "elastic") == 0 && !rb_job_is_asynchronous(plan->job);
+    *r = (struct rb_replanning){
+        .mode = has_limit && has_stages && !plan->job->on_average ? plan->job->on_drift : RB_DRIFT_WARN,
+        .confidence = plan->confidence,
+        .settled_stage = -1,
+        .decided = true,
+    };
+}
+
+bool rb_replanning_is_busy(const struct rb_replanning *r)
+{
+    return !r->decided;
+}
+
+void rb_replanning_finish(struct rb_replanning *r)
+{
+    rb_replan_destroy(r->search);
+    r->search = NULL;
+}
+
+// ---- when
+
+static bool is_short(const struct rb_replanning *r, const struct rb_progress *now)
+{
+    return now->p_on_time < r->confidence - RB_DRIFT_MARGIN || now->p_in_budget < r->confidence - RB_DRIFT_MARGIN;
+}
+
+// Half of the stage's trials have shown how fast they train; later there is no time to gain from it.
+static bool may_save(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
+{
+    struct rb_prediction_pace pace;
+    return r->mode == RB_DRIFT_REPLAN && now->stage > r->settled_stage && 2 * now->trials_ended >= now->trials &&
+           rb_prediction_pace(p, &pace);
+}
+
+static void begin(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now, bool for_less)
+{
+    const struct rb_replan_limits limits = {now->deadline_us, now->budget_uusd, r->confidence};
+    rb_prediction_begin(p, &(struct rb_prediction_now){.now_us = now->elapsed_us,
+                                                       .spent_uusd = now->spent_uusd,
+                                                       .deadline_us = now->deadline_us,
+                                                       .budget_uusd = now->budget_uusd});
+    rb_replan_destroy(r->search);
+    r->search = rb_replan_begin(p, &limits);
+    r->decided = r->search == NULL;
+    r->for_less = for_less;
+}
+
+void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
+{
+    if (r->mode == RB_DRIFT_WARN || rb_replanning_is_busy(r) || now->why_unknown || now->is_planned || now->over)
+        return;
+    const bool at_barrier = r->n_stages > 0 && now->stage >= r->n_stages;
+    r->n_stages = now->stage + 1;
+    r->below = is_short(r, now) ? r->below + 1 : 0;
+    if (at_barrier)
+        r->rests_until_us = 0;
+    if (r->below >= (at_barrier ? 1 : CHECKS)) {
+        if (now->elapsed_us >= r->rests_until_us)
+            begin(r, p, now, false);
+    } else if (r->below == 0 && may_save(r, p, now)) {
+        r->settled_stage = now->stage;
+        begin(r, p, now, true);
+    }
+}
+
+// ---- what
+
+static bool is_taken(const struct rb_replanning *r, const struct rb_progress *now, const struct rb_replan_found *f)
+{
+    const double saving = f->cost_before_uusd - f->cost_after_uusd;
+    const bool affordable = now->budget_uusd < 0 || f->dearest_uusd <= now->budget_uusd || saving >= 0;
+    if (f->n == 0 || r->mode != RB_DRIFT_REPLAN || !affordable)
+        return false;
+    if (!r->for_less)
+        return f->p_after >= f->p_before + SURER;
+    const double left = f->cost_before_uusd - (double)now->spent_uusd;
+    return f->p_after >= r->confidence && saving > fmax(LEAST_SAVING * left, LEAST_SAVING_UUSD) &&
+           saving > CLEAR_SE * f->saving_se_uusd;
+}
+
+static void write_change(const struct rb_plan *plan, const struct rb_stage_change *c, const char *before,
+                         struct rb_buf *out)
+{
+    const struct rb_plan_stage *old = &plan->stages[c->stage];
+    rb_buf_printf(out, "%sstage %d on %d %s", before, c->stage, c->nodes, plan->offers[c->offer].instance_type);
+    if (c->gpus_per_trial != old->gpus_per_trial)
+        rb_buf_printf(out, " with %d GPUs a trial", c->gpus_per_trial);
+    rb_buf_printf(out, " instead of %d", rb_plan_stage_node_count(old));
+    if (old->nodes[0].offer != c->offer)
+        rb_buf_printf(out, " %s", plan->offers[old->nodes[0].offer].instance_type);
+}
+
+static void write_taken(const struct rb_plan *plan, const struct rb_replan_found *f, struct rb_buf *out)
+{
+    char dollars[32];
+    const double more = f->cost_after_uusd - f->cost_before_uusd;
+    for (int i = 0; i < f->n; i++)
+        write_change(plan, &f->changes[i], i ? ", " : "", out);
+    rb_format_money(llround(fabs(more)), dollars);
+    rb_buf_printf(out, ", for %s %s: P(both limits) is %.2f instead of %.2f", dollars, more >= 0 ? "more" : "less",
+                  f->p_after, f->p_before);
+}
+
+static void write_reason(struct rb_prediction *p, const struct rb_progress *now, struct rb_buf *out)
+{
+    struct rb_prediction_pace pace;
+    if (rb_prediction_pace(p, &pace))
+        rb_drift_write_reason(&pace, now->stage, out);
+}
+
+// Chances are what the surest plan has, found or in force.
+static enum rb_replan_verdict despair(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                                      const struct rb_replan_found *f, struct rb_buf *out)
+{
+    const double best = fmax(f->p_before, f->p_after);
+    r->n_hopeless = best < NO_CHANCE ? r->n_hopeless + 1 : 0;
+    const bool stops = r->mode == RB_DRIFT_STOP && r->n_hopeless >= CHECKS;
+    if (best >= r->confidence - RB_DRIFT_MARGIN || (r->said_hopeless && !stops))
+        return RB_REPLAN_NOTHING;
+    r->said_hopeless = true;
+    write_reason(p, now, out);
+    rb_buf_printf(out, "no other nodes for the stages to come keep both limits with more than %.2f; %.2f was asked",
+                  best, r->confidence);
+    return stops ? RB_REPLAN_STOP : RB_REPLAN_SAY;
+}
+
+static enum rb_replan_verdict decide(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                                     struct rb_event *out_advice, struct rb_buf *out)
+{
+    struct rb_replan_found f;
+    const struct rb_engine *e = rb_prediction_engine(p);
+    const int64_t share_us = now->deadline_us > 0 ? now->deadline_us / REST_SHARE : 0;
+    r->rests_until_us = now->elapsed_us + (share_us > LEAST_REST_US ? share_us : LEAST_REST_US);
+    r->below = 0;
+    r->decided = true;
+    if (!rb_replan_result(r->search, &f) || rb_engine_stage(e) != rb_replan_stage(r->search))
+        return RB_REPLAN_NOTHING; // the run is further by now
+    if (!is_taken(r, now, &f))
+        return r->for_less ? RB_REPLAN_NOTHING : despair(r, p, now, &f, out);
+    write_reason(p, now, out);
+    write_taken(rb_engine_present_plan(e), &f, out);
+    *out_advice = (struct rb_event){
+        .kind = RB_EVENT_ADVICE, .changes = f.changes, .n_changes = f.n, .because = rb_buf_str(out)};
+    r->settled_stage = now->stage;
+    r->n_hopeless = 0;
+    return RB_REPLAN_TAKE;
+}
+
+enum rb_replan_verdict rb_replanning_work(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                                          struct rb_event *out_advice, struct rb_buf *out)
+{
+    const int64_t from_us = rb_clock_monotonic_us();
+    if (!rb_replanning_is_busy(r))
+        return RB_REPLAN_NOTHING;
+    while (!rb_replan_step(r->search)) {
+        if (rb_clock_monotonic_us() - from_us > SLICE_US)
+            return RB_REPLAN_NOTHING;
+    }
+    return decide(r, p, now, out_advice, out);
+}

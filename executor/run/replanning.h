@@ -1,0 +1,40 @@
+// Lets a run leave its plan (on_drift: replan, stop): when another plan is looked for (simulator/replan/replan.h), and
+// what is done with it. Its answers follow from predictions alone.
+#ifndef RB_EXECUTOR_REPLANNING_H
+#define RB_EXECUTOR_REPLANNING_H
+
+#include "executor/run/drift.h"
+#include "simulator/replan/replan.h"
+
+struct rb_replanning {
+    enum rb_drift mode;          // RB_DRIFT_WARN: never
+    double confidence;
+    struct rb_replan *search;    // the last one, NULL: none
+    bool decided;                // it is over
+    bool for_less;               // it looks for a cheaper plan, since the present one keeps its limits
+    int n_stages, below;         // that had begun at the last check; checks in a row
+    int settled_stage;           // no cheaper plan is looked for again before the next one; -1: none yet
+    int64_t rests_until_us;      // for a surer one
+    int n_hopeless;              // searches in a row
+    bool said_hopeless;
+};
+
+enum rb_replan_verdict {
+    RB_REPLAN_NOTHING,
+    RB_REPLAN_TAKE, // the advice
+    RB_REPLAN_SAY,  // that no plan keeps the confidence
+    RB_REPLAN_STOP, // no plan has a chance
+};
+
+// Not a pool's job, whose nodes are decided elsewhere.
+void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan);
+void rb_replanning_finish(struct rb_replanning *r);
+bool rb_replanning_is_busy(const struct rb_replanning *r); // with a search, during which no other prediction may begin
+// After a complete prediction that *now contains. May begin a search.
+void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now);
+// Works for some milliseconds on a search. *out_advice: an event without a time, valid until the next call; *out: one
+// line for people. Both only with a verdict.
+enum rb_replan_verdict rb_replanning_work(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                                          struct rb_event *out_advice, struct rb_buf *out);
+
+#endif

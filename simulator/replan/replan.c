@@ -1,0 +1,372 @@
+#include "simulator/replan/replan.h"
+
+#include "engine/core/placement.h"
+#include "simulator/stage/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    JUDGED_RUNS = 1024,        // a probability within .05 at 99.9 %, a difference on common draws far better
+    FIRST_JUDGED = 1 << 20,    // runs that no search has used
+    MOST_ROUNDS = 8,           // each takes the best exchange
+    MOST_TRIED = 400,          // some seconds of work
+};
+
+#define ABOUT (1.5 / RB_REPLAN_STEP) // of probability: one run of those that rank exchanges
+
+// How the stages to come are carried out.
+struct choices {
+    struct rb_stage_change stages[RB_LIMIT_STAGES]; // by stage, from `first` on
+};
+
+struct score {
+    double p, cost_uusd;
+};
+
+struct tried {
+    struct choices choices;
+    struct score score;
+};
+
+struct rb_replan {
+    struct rb_prediction *prediction;
+    struct rb_replan_limits limits;
+    const struct rb_plan *plan; // in force when it began
+    int stage, n_stages;
+    struct choices base, best;
+    struct score best_score;
+    double surest; // of all that were tried
+    struct tried *tried; // in the order in which they were: the base first, [n_tried]
+    int n_tried;
+    struct choices *exchanges; // of this round, [n_exchanges]
+    int n_exchanges, next, round;
+    int best_of_round; // index in tried; -1: none is better than best
+    bool searched, failed;
+    int n_judged;
+    int64_t *time_us[2], *cost_uusd[2]; // of the base and the best, [JUDGED_RUNS]
+    struct rb_replan_found found;
+    struct rb_stage_change changes[RB_LIMIT_STAGES];
+};
+
+// ---- which exchanges there are
+
+static bool is_same(const struct rb_replan *r, const struct choices *a, const struct choices *b)
+{
+    const size_t first = (size_t)r->stage + 1, n = (size_t)r->n_stages - first;
+    return memcmp(a->stages + first, b->stages + first, n * sizeof a->stages[0]) == 0;
+}
+
+static int gpus_of(const struct rb_replan *r, const struct rb_stage_change *c)
+{
+    return r->plan->offers[c->offer].gpus;
+}
+
+static int nodes_for_all(const struct rb_replan *r, const struct rb_stage_change *c)
+{
+    const int per_node = gpus_of(r, c), trials = r->plan->stages[c->stage].trials;
+    if (c->gpus_per_trial > per_node)
+        return trials * ((c->gpus_per_trial + per_node - 1) / per_node);
+    return (trials + per_node / c->gpus_per_trial - 1) / (per_node / c->gpus_per_trial);
+}
+
+static bool is_possible(const struct rb_replan *r, const struct rb_stage_change *c)
+{
+    const struct rb_job *job = r->plan->job;
+    const int per_node = gpus_of(r, c), gang = (c->gpus_per_trial + per_node - 1) / per_node;
+    const struct rb_scenario *s = rb_prediction_scenario(r->prediction);
+    double unit_s;
+    return c->nodes >= 1 && c->nodes <= job->resources.max_nodes && c->nodes <= nodes_for_all(r, c) &&
+           gang <= job->trial.max_nodes && (gang == 1 || c->gpus_per_trial % per_node == 0) &&
+           rb_placement_capacity(c->nodes, per_node, c->gpus_per_trial) >= 1 && s->sim_offers[c->offer].usable &&
+           rb_scenario_unit_s(s, c->offer, c->gpus_per_trial, &unit_s, NULL);
+}
+
+static bool is_known(const struct rb_replan *r, const struct choices *c)
+{
+    for (int i = 0; i < r->n_tried; i++) {
+        if (is_same(r, &r->tried[i].choices, c))
+            return true;
+    }
+    for (int i = 0; i < r->n_exchanges; i++) {
+        if (is_same(r, &r->exchanges[i], c))
+            return true;
+    }
+    return false;
+}
+
+static void offer_exchange(struct rb_replan *r, const struct choices *c)
+{
+    for (int s = r->stage + 1; s < r->n_stages; s++) {
+        if (!is_possible(r, &c->stages[s]))
+            return;
+    }
+    if (r->n_tried + r->n_exchanges < MOST_TRIED && !is_known(r, c)) {
+        r->exchanges = rb_grow(r->exchanges, r->n_exchanges, sizeof *r->exchanges);
+        r->exchanges[r->n_exchanges++] = *c;
+    }
+}
+
+static int at_most(int nodes, const struct rb_replan *r, const struct rb_stage_change *c)
+{
+    const int all = nodes_for_all(r, c), allowed = r->plan->job->resources.max_nodes;
+    const int most = all < allowed ? all : allowed;
+    return nodes < most ? nodes : most;
+}
+
+static int scaled(int nodes, double times)
+{
+    const int n = (int)lround(nodes * times);
+    return n > 1 ? n : 1;
+}
+
+static const double times_nodes[] = {0.5, 2 / 3.0, 1.5, 2, 4};
+enum { N_TIMES = sizeof times_nodes / sizeof times_nodes[0] };
+
+static void exchange_nodes(struct rb_replan *r, int stage)
+{
+    for (int i = -2; i < N_TIMES; i++) {
+        struct choices c = r->best;
+        struct rb_stage_change *s = &c.stages[stage];
+        const int before = s->nodes;
+        s->nodes = at_most(i == -2 ? before - 1 : i == -1 ? before + 1 : scaled(before, times_nodes[i]), r, s);
+        offer_exchange(r, &c);
+    }
+}
+
+// As many trials at once as before, if there may be as many nodes, or on as many nodes.
+static void exchange_gpus(struct rb_replan *r, int stage)
+{
+    const struct rb_trial_spec *trial = &r->plan->job->trial;
+    for (int i = 0; i < trial->n_sizes; i++) {
+        struct choices c = r->best;
+        struct rb_stage_change *s = &c.stages[stage];
+        const int slots = rb_placement_capacity(s->nodes, gpus_of(r, s), s->gpus_per_trial);
+        s->gpus_per_trial = trial->sizes[i];
+        offer_exchange(r, &c);
+        const int all = nodes_for_all(r, s), trials = r->plan->stages[stage].trials;
+        s->nodes = at_most((all * slots + trials - 1) / trials, r, s);
+        offer_exchange(r, &c);
+    }
+}
+
+// Offers of the plan's stages have prices that it was planned with; others would need new ones.
+static void exchange_offers(struct rb_replan *r, int stage)
+{
+    for (int i = 0; i < r->n_stages; i++) {
+        struct choices c = r->best;
+        struct rb_stage_change *s = &c.stages[stage];
+        const int gpus = s->nodes * gpus_of(r, s);
+        s->offer = r->plan->stages[i].nodes[0].offer;
+        s->nodes = at_most((gpus + gpus_of(r, s) - 1) / gpus_of(r, s), r, s);
+        offer_exchange(r, &c);
+    }
+}
+
+static void exchange_all(struct rb_replan *r)
+{
+    for (int i = 0; i < N_TIMES; i++) {
+        struct choices c = r->best;
+        for (int s = r->stage + 1; s < r->n_stages; s++)
+            c.stages[s].nodes = at_most(scaled(c.stages[s].nodes, times_nodes[i]), r, &c.stages[s]);
+        offer_exchange(r, &c);
+    }
+}
+
+static void begin_round(struct rb_replan *r)
+{
+    r->n_exchanges = r->next = 0;
+    r->best_of_round = -1;
+    exchange_all(r);
+    for (int s = r->stage + 1; s < r->n_stages; s++) {
+        exchange_nodes(r, s);
+        exchange_gpus(r, s);
+        exchange_offers(r, s);
+    }
+    r->round++;
+}
+
+// ---- what they are worth
+
+static struct rb_event advice_of(const struct rb_replan *r, const struct choices *c)
+{
+    return (struct rb_event){
+        .kind = RB_EVENT_ADVICE, .changes = &c->stages[r->stage + 1], .n_changes = r->n_stages - r->stage - 1};
+}
+
+static bool keeps(const struct rb_replan *r, int64_t time_us, int64_t cost_uusd)
+{
+    return (r->limits.deadline_us < 0 || time_us <= r->limits.deadline_us) &&
+           (r->limits.budget_uusd < 0 || cost_uusd <= r->limits.budget_uusd);
+}
+
+static bool rank(struct rb_replan *r, const struct choices *c, struct score *out)
+{
+    int64_t time_us[RB_REPLAN_STEP], cost_uusd[RB_REPLAN_STEP];
+    const struct rb_event advice = advice_of(r, c);
+    *out = (struct score){0};
+    if (!rb_prediction_try(r->prediction, &advice, 0, RB_REPLAN_STEP, time_us, cost_uusd))
+        return false;
+    for (int i = 0; i < RB_REPLAN_STEP; i++) {
+        out->p += keeps(r, time_us[i], cost_uusd[i]) ? 1.0 / RB_REPLAN_STEP : 0;
+        out->cost_uusd += (double)cost_uusd[i] / RB_REPLAN_STEP;
+    }
+    return true;
+}
+
+// The cheapest of those that keep the limits with the confidence; if none does, the cheapest of those that are about as
+// sure as the surest.
+static bool is_better(const struct rb_replan *r, const struct score *a, const struct score *b)
+{
+    const double enough = fmin(r->limits.confidence, r->surest - ABOUT);
+    if (a->p >= enough && b->p >= enough)
+        return a->cost_uusd < b->cost_uusd;
+    return a->p > b->p;
+}
+
+static void try_choices(struct rb_replan *r, const struct choices *c)
+{
+    struct tried t = {.choices = *c};
+    if (!rank(r, c, &t.score)) {
+        r->failed = r->n_tried == 0; // an exchange that comes to no end is only a bad one
+        t.score = (struct score){.p = -1, .cost_uusd = INFINITY};
+    }
+    r->tried = rb_grow(r->tried, r->n_tried, sizeof *r->tried);
+    r->tried[r->n_tried++] = t;
+    r->surest = fmax(r->surest, t.score.p);
+}
+
+static void try_next(struct rb_replan *r)
+{
+    try_choices(r, &r->exchanges[r->next++]);
+    const struct score *best = r->best_of_round >= 0 ? &r->tried[r->best_of_round].score : &r->best_score;
+    if (is_better(r, &r->tried[r->n_tried - 1].score, best))
+        r->best_of_round = r->n_tried - 1;
+}
+
+static void end_round(struct rb_replan *r)
+{
+    if (r->best_of_round < 0 || r->round == MOST_ROUNDS) {
+        r->searched = true;
+        return;
+    }
+    r->best = r->tried[r->best_of_round].choices;
+    r->best_score = r->tried[r->best_of_round].score;
+    begin_round(r);
+}
+
+// ---- the verdict
+
+static void judge_some(struct rb_replan *r)
+{
+    const struct rb_event advice = advice_of(r, &r->best);
+    const uint32_t first = FIRST_JUDGED + (uint32_t)r->n_judged;
+    for (int i = 0; i < 2 && !r->failed; i++)
+        r->failed = !rb_prediction_try(r->prediction, i ? &advice : NULL, first, RB_REPLAN_STEP,
+                                       r->time_us[i] + r->n_judged, r->cost_uusd[i] + r->n_judged);
+    r->n_judged += RB_REPLAN_STEP;
+}
+
+static void conclude(struct rb_replan *r)
+{
+    struct rb_replan_found *f = &r->found;
+    double before[JUDGED_RUNS], after[JUDGED_RUNS];
+    f->dearest_uusd = 0;
+    for (int i = 0; i < JUDGED_RUNS; i++) {
+        f->p_before += keeps(r, r->time_us[0][i], r->cost_uusd[0][i]) ? 1.0 / JUDGED_RUNS : 0;
+        f->p_after += keeps(r, r->time_us[1][i], r->cost_uusd[1][i]) ? 1.0 / JUDGED_RUNS : 0;
+        before[i] = (double)r->cost_uusd[0][i];
+        after[i] = (double)r->cost_uusd[1][i];
+        f->dearest_uusd = r->cost_uusd[1][i] > f->dearest_uusd ? r->cost_uusd[1][i] : f->dearest_uusd;
+    }
+    const struct rb_paired pair = rb_paired_of(before, after, JUDGED_RUNS);
+    f->cost_before_uusd = rb_mean_of(before, JUDGED_RUNS).mean;
+    f->cost_after_uusd = rb_mean_of(after, JUDGED_RUNS).mean;
+    f->saving_se_uusd = pair.difference.sd / sqrt(JUDGED_RUNS);
+    for (int s = r->stage + 1; s < r->n_stages; s++) {
+        if (memcmp(&r->best.stages[s], &r->base.stages[s], sizeof r->best.stages[s]) != 0)
+            r->changes[f->n++] = r->best.stages[s];
+    }
+    f->changes = r->changes;
+}
+
+// ---- life
+
+// Stages of several kinds of nodes stay as they are: an exchange would need more than one entry.
+static bool is_plain(const struct rb_plan *plan, int from)
+{
+    for (int i = from; i < plan->n_stages; i++) {
+        if (plan->stages[i].n_nodes != 1)
+            return false;
+    }
+    return true;
+}
+
+struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits)
+{
+    const struct rb_engine *e = rb_prediction_engine(p);
+    const int stage = e ? rb_engine_stage(e) : -1;
+    const struct rb_plan *plan = e ? rb_engine_present_plan(e) : NULL;
+    if (!plan || stage < 0 || stage + 1 >= plan->n_stages || rb_job_is_asynchronous(plan->job) ||
+        !is_plain(plan, stage + 1))
+        return NULL;
+    struct rb_replan *r = rb_xcalloc(1, sizeof *r);
+    *r = (struct rb_replan){
+        .prediction = p, .limits = *limits, .plan = plan, .stage = stage, .n_stages = plan->n_stages, .round = 0};
+    for (int s = stage + 1; s < r->n_stages; s++) {
+        const struct rb_plan_stage *from = &plan->stages[s];
+        r->base.stages[s] =
+            (struct rb_stage_change){s, from->nodes[0].offer, from->gpus_per_trial, from->nodes[0].count};
+    }
+    r->best = r->base;
+    for (int i = 0; i < 2; i++) {
+        r->time_us[i] = rb_xcalloc(JUDGED_RUNS, sizeof *r->time_us[i]);
+        r->cost_uusd[i] = rb_xcalloc(JUDGED_RUNS, sizeof *r->cost_uusd[i]);
+    }
+    return r;
+}
+
+void rb_replan_destroy(struct rb_replan *r)
+{
+    if (!r)
+        return;
+    for (int i = 0; i < 2; i++) {
+        free(r->time_us[i]);
+        free(r->cost_uusd[i]);
+    }
+    free(r->tried);
+    free(r->exchanges);
+    free(r);
+}
+
+int rb_replan_stage(const struct rb_replan *r)
+{
+    return r->stage;
+}
+
+bool rb_replan_step(struct rb_replan *r)
+{
+    if (r->failed || r->n_judged == JUDGED_RUNS)
+        return true;
+    if (r->n_tried == 0) {
+        try_choices(r, &r->base);
+        r->best_score = r->tried[0].score;
+        begin_round(r);
+    } else if (r->searched) {
+        judge_some(r);
+        if (r->n_judged == JUDGED_RUNS && !r->failed)
+            conclude(r);
+    } else if (r->next < r->n_exchanges) {
+        try_next(r);
+    } else {
+        end_round(r);
+    }
+    return false;
+}
+
+bool rb_replan_result(const struct rb_replan *r, struct rb_replan_found *out)
+{
+    *out = r->found;
+    return !r->failed && r->n_judged == JUDGED_RUNS;
+}

@@ -1,0 +1,39 @@
+// Looks for other nodes for the stages that a run has not begun. Exchanges of nodes, of GPUs per trial and of offers
+// are played on from where the run stands (simulator/model/prediction.h), all with the same draws; what is found is
+// judged by runs that the search has not used. It works in small steps, beside other work, and does not read a clock:
+// the same run gives the same answer.
+#ifndef RB_SIMULATOR_REPLAN_H
+#define RB_SIMULATOR_REPLAN_H
+
+#include "simulator/model/prediction.h"
+
+struct rb_replan_limits {
+    int64_t deadline_us, budget_uusd; // of the whole run; -1: none
+    double confidence;                // with which both are to be kept
+};
+
+struct rb_replan_found {
+    const struct rb_stage_change *changes; // by stage, [n]; borrowed
+    int n;                                 // 0: nothing is better than the plan in force
+    double p_before, p_after;              // probability of keeping both limits
+    double cost_before_uusd, cost_after_uusd; // mean, of the whole run
+    double saving_se_uusd;                    // standard error of their difference, over pairs of runs
+    int64_t dearest_uusd;                     // the dearest of those runs with the changes
+};
+
+struct rb_replan;
+
+// From the instant at which the prediction last began; until the end of the search no other one may begin. NULL:
+// nothing can be changed, because the last stage has begun, its stages overlap, or it cannot be predicted. The
+// prediction is borrowed.
+struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits);
+void rb_replan_destroy(struct rb_replan *r); // NULL is allowed
+
+// One step: RB_REPLAN_STEP runs. True: the search is over.
+#define RB_REPLAN_STEP 64
+bool rb_replan_step(struct rb_replan *r);
+int rb_replan_stage(const struct rb_replan *r); // that was under way when it began
+// After the search. false: the model came to no end.
+bool rb_replan_result(const struct rb_replan *r, struct rb_replan_found *out);
+
+#endif

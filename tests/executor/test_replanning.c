@@ -1,0 +1,227 @@
+// A run on the fake cloud whose trials are slower than its profile says: with on_drift it changes the nodes of its later
+// stages, or stops. What it changed is in the journal, and a controller that takes over carries it out.
+#include "fake_run.h"
+
+#include "executor/run/replanning.h"
+#include "executor/run/standing.h"
+#include "tests/base/check.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct rb_dist lognormal(double mean, double cv)
+{
+    struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = mean, .cv = cv};
+    struct rb_err err;
+    if (!rb_dist_prepare(&d, &err))
+        fail_msg("%s", err.message);
+    return d;
+}
+
+static const struct rb_layout layouts[] = {{2, 1, 1.0}, {4, 1, 1.8}};
+
+// One node for the three trials of stage 1: a second one would help.
+struct slow_run {
+    struct rb_training training;
+    struct rb_provisioning provisioning;
+    struct rb_profile profile;
+    struct rb_job job;
+    struct rb_plan_nodes nodes;
+    struct rb_plan_stage stages[3];
+    struct fake_run r;
+    struct rb_standing standing;
+    struct rb_replanning replanning;
+    int n_taken;
+    char words[512];
+};
+
+static void hear(void *ctx, struct fake_run *r, const struct rb_event *e)
+{
+    struct slow_run *s = ctx;
+    (void)r;
+    rb_prediction_event(s->standing.prediction, e);
+}
+
+static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+{
+    *s = (struct slow_run){
+        .training = {.accelerator = "A", .base_s = 20, .layouts = layouts, .n_layouts = 2, .relative_error = 0.05},
+        .provisioning = {.infra = "*",
+                         .instance_type = "*",
+                         .market = "*",
+                         .queue_s = lognormal(5, 0.3),
+                         .init_s = lognormal(5, 0.3)},
+        .nodes = {.offer = 0, .count = 1},
+    };
+    s->profile = (struct rb_profile){.name = "fake",
+                                     .unit = "epoch",
+                                     .source = "",
+                                     .training = &s->training,
+                                     .n_training = 1,
+                                     .between = lognormal(1, 0.17),
+                                     .within = lognormal(1, 0.05),
+                                     .startup_s = lognormal(5, 0.1),
+                                     .checkpoint_s = rb_dist_constant(0),
+                                     .provisioning = &s->provisioning,
+                                     .n_provisioning = 1};
+    fake_run_init(&s->r, 5);
+    s->job = *s->r.plan->job;
+    s->job.on_drift = mode;
+    assert_int_equal(s->r.plan->n_stages, 3);
+    memcpy(s->stages, s->r.plan->stages, sizeof s->stages);
+    s->stages[1].nodes = &s->nodes;
+    s->r.plan->job = &s->job;
+    s->r.plan->stages = s->stages;
+    s->r.plan->profile = &s->profile;
+    s->r.plan->confidence = 0.95;
+    s->r.plan->deadline_us = s->r.deadline_us = deadline_us;
+    s->r.machines.training.unit_us = unit_us;
+    s->standing.prediction = rb_prediction_create(s->r.plan);
+    rb_replanning_init(&s->replanning, s->r.plan);
+    s->r.observe = hear;
+    s->r.observe_ctx = s;
+    fake_run_open(&s->r);
+}
+
+static void end(struct slow_run *s)
+{
+    rb_replanning_finish(&s->replanning);
+    rb_prediction_destroy(s->standing.prediction);
+    fake_run_finish(&s->r);
+}
+
+// As a session does it, but until the answer is there.
+static void look(struct slow_run *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    struct rb_event advice;
+    struct rb_progress now;
+    int64_t reserved;
+    rb_progress_of_engine(rb_controller_engine(s->r.controller), s->r.plan, &now);
+    rb_controller_spend(s->r.controller, &now.spent_uusd, &reserved);
+    now.elapsed_us = rb_controller_now_us(s->r.controller);
+    now.deadline_us = s->r.deadline_us;
+    if (now.over)
+        return;
+    rb_standing_settle(&s->standing, &now);
+    rb_standing_report(&s->standing, &now);
+    rb_replanning_check(&s->replanning, s->standing.prediction, &now);
+    while (rb_replanning_is_busy(&s->replanning)) {
+        const enum rb_replan_verdict v =
+            rb_replanning_work(&s->replanning, s->standing.prediction, &now, &advice, &words);
+        if (v != RB_REPLAN_NOTHING)
+            snprintf(s->words, sizeof s->words, "%s", rb_buf_str(&words));
+        if (v == RB_REPLAN_TAKE) {
+            s->n_taken++;
+            rb_controller_advise(s->r.controller, &advice);
+        } else if (v == RB_REPLAN_STOP) {
+            rb_controller_stop(s->r.controller, RB_STOP_DRIFT);
+        }
+    }
+}
+
+// Returns when it ended; -1: the deadline or drift stopped it.
+static int64_t carry_on(struct slow_run *s, int64_t until_us)
+{
+    int64_t ended_us = 0;
+    for (int64_t at_us = s->r.v.now_us; !s->r.finished && at_us < until_us; at_us += 10 * RB_US_PER_S) {
+        fake_run_step_until(&s->r, at_us);
+        if (s->r.finished)
+            break;
+        ended_us = rb_controller_now_us(s->r.controller);
+        look(s);
+    }
+    return s->r.finished && s->r.outcome == RB_JOB_STOPPED ? -1 : ended_us;
+}
+
+static const int64_t end_of_time = 10000 * RB_US_PER_S;
+
+static int64_t run(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+{
+    begin(s, mode, unit_us, deadline_us);
+    const int64_t ended_us = carry_on(s, end_of_time);
+    assert_true(s->r.finished);
+    end(s);
+    return ended_us;
+}
+
+static void a_slow_run_gets_more_nodes_and_is_on_time(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    const int64_t deadline_us = usual_us + usual_us / 5;
+    assert_true(run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, deadline_us) > 0);
+    assert_int_equal(run(&s, RB_DRIFT_WARN, 26 * RB_US_PER_S, deadline_us), -1);
+    assert_int_equal(s.n_taken, 0);
+    const int64_t replanned_us = run(&s, RB_DRIFT_REPLAN, 26 * RB_US_PER_S, deadline_us);
+    print_message("%lld s of %lld: %s\n", (long long)(replanned_us / RB_US_PER_S),
+                  (long long)(deadline_us / RB_US_PER_S), s.words);
+    assert_true(replanned_us > 0 && replanned_us <= deadline_us);
+    assert_true(s.n_taken > 0);
+    assert_non_null(strstr(s.words, "% longer than expected"));
+    assert_non_null(strstr(s.words, "P(both limits) is "));
+}
+
+static void nothing_changes_where_all_is_well(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    run(&s, RB_DRIFT_REPLAN, 20 * RB_US_PER_S, 2 * usual_us);
+    assert_int_equal(s.n_taken, 0);
+    run(&s, RB_DRIFT_REPLAN, 40 * RB_US_PER_S, -1); // no limit, nothing to keep
+    assert_int_equal(s.n_taken, 0);
+}
+
+static void a_run_without_hope_is_stopped(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    assert_int_equal(run(&s, RB_DRIFT_STOP, 100 * RB_US_PER_S, usual_us), -1);
+    assert_int_equal(s.r.reason, RB_STOP_DRIFT);
+    assert_int_equal(s.n_taken, 0);
+    assert_non_null(strstr(s.words, "no other nodes for the stages to come"));
+}
+
+// A controller that takes over knows nothing but the journal.
+static void what_was_changed_outlives_the_controller(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    begin(&s, RB_DRIFT_REPLAN, 26 * RB_US_PER_S, usual_us + usual_us / 5);
+    while (s.n_taken == 0 && !s.r.finished)
+        carry_on(&s, s.r.v.now_us + 10 * RB_US_PER_S + 1);
+    assert_int_equal(s.n_taken, 1);
+    const struct rb_plan *changed = rb_engine_present_plan(rb_controller_engine(s.r.controller));
+    struct rb_plan_stage before[3];
+    int n_before[3];
+    for (int i = 0; i < 3; i++) {
+        before[i] = changed->stages[i];
+        n_before[i] = rb_plan_stage_node_count(&changed->stages[i]);
+    }
+    fake_run_close(&s.r);
+    fake_run_open(&s.r);
+    changed = rb_engine_present_plan(rb_controller_engine(s.r.controller));
+    assert_true(changed != s.r.plan);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rb_plan_stage_node_count(&changed->stages[i]), n_before[i]);
+        assert_int_equal(changed->stages[i].gpus_per_trial, before[i].gpus_per_trial);
+    }
+    assert_true(fake_run_until_finished(&s.r, end_of_time));
+    assert_int_equal(s.r.outcome, RB_JOB_COMPLETE);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_run_gets_more_nodes_and_is_on_time),
+        cmocka_unit_test(nothing_changes_where_all_is_well),
+        cmocka_unit_test(a_run_without_hope_is_stopped),
+        cmocka_unit_test(what_was_changed_outlives_the_controller),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
