@@ -1,6 +1,7 @@
 // A run on the fake cloud whose trials are slower than its profile says: with on_drift it changes the nodes of its later
 // stages, or stops. What it changed is in the journal, and a controller that takes over carries it out.
 #include "fake_run.h"
+#include "known_profile.h"
 
 #include "executor/run/replanning.h"
 #include "executor/run/standing.h"
@@ -9,22 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-static struct rb_dist lognormal(double mean, double cv)
-{
-    struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = mean, .cv = cv};
-    struct rb_err err;
-    if (!rb_dist_prepare(&d, &err))
-        fail_msg("%s", err.message);
-    return d;
-}
-
-static const struct rb_layout layouts[] = {{2, 1, 1.0}, {4, 1, 1.8}};
-
 // One node for the three trials of stage 1: a second one would help.
 struct slow_run {
-    struct rb_training training;
-    struct rb_provisioning provisioning;
-    struct rb_profile profile;
+    struct known known;
     struct rb_job job;
     struct rb_plan_nodes nodes;
     struct rb_plan_stage stages[3];
@@ -44,26 +32,8 @@ static void hear(void *ctx, struct fake_run *r, const struct rb_event *e)
 
 static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
 {
-    *s = (struct slow_run){
-        .training = {.accelerator = "A", .base_s = 20, .layouts = layouts, .n_layouts = 2, .relative_error = 0.05},
-        .provisioning = {.infra = "*",
-                         .instance_type = "*",
-                         .market = "*",
-                         .queue_s = lognormal(5, 0.3),
-                         .init_s = lognormal(5, 0.3)},
-        .nodes = {.offer = 0, .count = 1},
-    };
-    s->profile = (struct rb_profile){.name = "fake",
-                                     .unit = "epoch",
-                                     .source = "",
-                                     .training = &s->training,
-                                     .n_training = 1,
-                                     .between = lognormal(1, 0.17),
-                                     .within = lognormal(1, 0.05),
-                                     .startup_s = lognormal(5, 0.1),
-                                     .checkpoint_s = rb_dist_constant(0),
-                                     .provisioning = &s->provisioning,
-                                     .n_provisioning = 1};
+    *s = (struct slow_run){.nodes = {.offer = 0, .count = 1}};
+    know(&s->known);
     fake_run_init(&s->r, 5);
     s->job = *s->r.plan->job;
     s->job.on_drift = mode;
@@ -72,7 +42,7 @@ static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64
     s->stages[1].nodes = &s->nodes;
     s->r.plan->job = &s->job;
     s->r.plan->stages = s->stages;
-    s->r.plan->profile = &s->profile;
+    s->r.plan->profile = &s->known.profile;
     s->r.plan->confidence = 0.95;
     s->r.plan->deadline_us = s->r.deadline_us = deadline_us;
     s->r.machines.training.unit_us = unit_us;
