@@ -200,6 +200,8 @@ static double mills(double z)
 static void expect_longer(const struct rb_posterior *p, struct rb_posterior_start *s)
 {
     const double precision = 1 / (s->there_sd * s->there_sd) - s->lasts_precision;
+    if (!(precision > 0))
+        return; // nothing else is known, to the last digit
     const double mean = (s->there / (s->there_sd * s->there_sd) - s->lasts_shift) / precision;
     const double sd = sqrt(report_var(p, s->lasts_units) + 1 / precision);
     const double z = (lasted(p, s, mean, sqrt(1 / precision)) - mean) / sd, beyond = mills(z);
