@@ -179,8 +179,8 @@ static void live(double rho, double configuration, bool apart, uint32_t replicat
     struct rb_err err;
     make(&truth, 0, configuration);
     for (int i = 0; i < N_LAYOUTS; i++) {
-        const double lambda = apart ? error_of(rho, 1 + i, replicate)
-                                    : error_of(rho, 0, replicate) + error_of(rho / 2, 1 + i, replicate);
+        const double lambda =
+            apart ? error_of(rho, 1 + i, replicate) : error_of(rho, 0, replicate) + error_of(rho / 2, 1 + i, replicate);
         truth.layouts[i].speedup /= exp(lambda);
     }
     must(rb_scenario_init(&s, &truth.job, &truth.profile, &truth.offer, 1, &truth.catalog, 99, &err), &err);
@@ -272,7 +272,8 @@ static void try_case(double rho, double configuration, bool apart, int n_runs)
 int main(int argc, char **argv)
 {
     const int n_runs = argc > 1 ? atoi(argv[1]) : 1000;
-    printf("| relative_error | configuration | truth | P .1-.3: on time (runs) | .3-.5 | .5-.7 | .7-.9 | %% in p5..p95 | %% by p50 "
+    printf("| relative_error | configuration | truth | P .1-.3: on time (runs) | .3-.5 | .5-.7 | .7-.9 | %% in p5..p95 "
+           "| %% by p50 "
            "| width | Brier |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (int apart = 0; apart < 2; apart++)
         for (int wide = 0; wide < 2; wide++)

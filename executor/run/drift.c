@@ -44,8 +44,8 @@ void rb_drift_write_reason(const struct rb_prediction_pace *pace, int stage, str
                   pace->n_trials, pace->n_trials == 1 ? "" : "s", 50 * (pace->high - pace->low));
 }
 
-bool rb_drift_check(struct rb_drift_watch *d, const struct rb_progress *now, int stage, const struct rb_prediction_pace *pace,
-                    double confidence, struct rb_buf *out)
+bool rb_drift_check(struct rb_drift_watch *d, const struct rb_progress *now, int stage,
+                    const struct rb_prediction_pace *pace, double confidence, struct rb_buf *out)
 {
     if (now->why_unknown || now->is_planned)
         return false;

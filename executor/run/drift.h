@@ -15,17 +15,17 @@ enum { RB_DRIFT_LIMITS = 2 }; // deadline, budget
 
 // Zero at first, and when a run is resumed.
 struct rb_drift_watch {
-    int n_stages;              // that had begun at the last check
+    int n_stages;               // that had begun at the last check
     int below[RB_DRIFT_LIMITS]; // checks in a row
-    int lost[RB_DRIFT_LIMITS]; // likewise
+    int lost[RB_DRIFT_LIMITS];  // likewise
     bool said[RB_DRIFT_LIMITS];
 };
 
 // One check, after a complete prediction that *now contains; stage: where the run was when that began. True: the run has
 // left its plan by two checks in a row, or by one at a barrier; *out gets one line, without newline: "stage 1 took 31 %
 // longer than expected (9 trials, +-4 %); P(on time) is 0.71, 0.95 was asked". pace NULL: unknown.
-bool rb_drift_check(struct rb_drift_watch *d, const struct rb_progress *now, int stage, const struct rb_prediction_pace *pace,
-                    double confidence, struct rb_buf *out);
+bool rb_drift_check(struct rb_drift_watch *d, const struct rb_progress *now, int stage,
+                    const struct rb_prediction_pace *pace, double confidence, struct rb_buf *out);
 // By the last two checks a limit is as good as missed: the end of a job with `on_drift: stop`.
 bool rb_drift_is_lost(const struct rb_drift_watch *d);
 // "training takes 31 % longer than expected (9 trials, +-4 %); ", or nothing where it is not slower for sure. stage: where

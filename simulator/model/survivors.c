@@ -51,8 +51,8 @@ double rb_survivors_draw(const struct rb_survivors *r, uint32_t replicate, int t
     const struct rb_stream_key key = {
         .seed = r->seed, .purpose = RB_DRAW_SURVIVORS, .index = (uint32_t)trial, .replicate = replicate};
     const double by_chance = rb_normal_quantile(rb_stream_first_uniform(&key));
-    const double score = CORRELATION * (trial < r->n ? r->scores[trial] : 0) +
-                         sqrt(1 - CORRELATION * CORRELATION) * by_chance;
+    const double score =
+        CORRELATION * (trial < r->n ? r->scores[trial] : 0) + sqrt(1 - CORRELATION * CORRELATION) * by_chance;
     if (r->n_metrics == 0)
         return 0;
     const int rank = (int)(rb_normal_cdf(r->minimizes ? -score : score) * r->n_metrics);

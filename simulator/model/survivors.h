@@ -7,8 +7,8 @@
 #include "engine/core/engine.h"
 
 struct rb_survivors {
-    double *scores;   // normal scores of the trials' last metrics, by trial, [n]; 0: none was reported
-    double *metrics;  // that were reported, ascending, [n_metrics]
+    double *scores;  // normal scores of the trials' last metrics, by trial, [n]; 0: none was reported
+    double *metrics; // that were reported, ascending, [n_metrics]
     int n, n_metrics;
     bool minimizes;
     uint64_t seed;

@@ -10,8 +10,8 @@
 
 enum { FEW_BEHIND = 4 }; // runs and units behind a noise of unknown origin
 
-#define LEAST_SPREAD 0.01  // of any noise: what never varied in a measurement varies in a run
-#define BURST        0.01  // a report after less than this part of the expected time is of a burst
+#define LEAST_SPREAD 0.01 // of any noise: what never varied in a measurement varies in a run
+#define BURST        0.01 // a report after less than this part of the expected time is of a burst
 
 // ---- life
 
@@ -91,7 +91,8 @@ static struct rb_posterior_trial *need_trial(struct rb_posterior *p, int trial)
     if (trial >= p->n_trials) {
         p->trials = rb_xrealloc(p->trials, (size_t)trial + 1, sizeof *p->trials);
         while (p->n_trials <= trial)
-            p->trials[p->n_trials++] = (struct rb_posterior_trial){.last = -1};
+            p->trials[p->n_trials++] =
+                (struct rb_posterior_trial){.last = -1, .own_var = p->noise.configuration * p->noise.configuration};
     }
     return &p->trials[trial];
 }
@@ -118,6 +119,7 @@ static struct rb_posterior_start *need_start(struct rb_posterior *p, const struc
         .cell = need_cell(p, u->training, u->layout),
         .before = t->last,
         .expected_s = u->unit_s * p->mean_factor,
+        .own_var = p->noise.between * p->noise.between,
     };
     t->last = p->n_starts++;
     return s;

@@ -14,10 +14,10 @@
 
 enum { ROUNDS = 20 };
 
-#define CLIP        2.5   // standard deviations
-#define CONFLICT    2.5   // likewise: data further from the profile contradict it
-#define MOST_SPREAD 2.2   // of ln; a cv of 10 (RB_DIST_MAX_CV)
-#define DAMPED      0.5   // steps of what units under way say, since they are taken at once
+#define CLIP        2.5 // standard deviations
+#define CONFLICT    2.5 // likewise: data further from the profile contradict it
+#define MOST_SPREAD 2.2 // of ln; a cv of 10 (RB_DIST_MAX_CV)
+#define DAMPED      0.5 // steps of what units under way say, since they are taken at once
 
 // One fit's scratch memory.
 struct fit {
@@ -200,6 +200,8 @@ static double mills(double z)
 static void expect_longer(const struct rb_posterior *p, struct rb_posterior_start *s)
 {
     const double precision = 1 / (s->there_sd * s->there_sd) - s->lasts_precision;
+    if (!(precision > 0))
+        return; // nothing else is known, to the last digit
     const double mean = (s->there / (s->there_sd * s->there_sd) - s->lasts_shift) / precision;
     const double sd = sqrt(report_var(p, s->lasts_units) + 1 / precision);
     const double z = (lasted(p, s, mean, sqrt(1 / precision)) - mean) / sd, beyond = mills(z);
@@ -401,8 +403,8 @@ static void find_conflicts(struct fit *f)
     rb_factor_init(&alone, p->n_cells);
     bool known = true;
     for (int i = 0; i < p->n_cells && known; i++)
-        known = rb_factor_append(&alone, f->precision + (size_t)i * (size_t)p->n_cells,
-                                 f->precision[i * p->n_cells + i]);
+        known =
+            rb_factor_append(&alone, f->precision + (size_t)i * (size_t)p->n_cells, f->precision[i * p->n_cells + i]);
     for (int i = 0; i < p->profile->n_training; i++)
         p->rho2[i] = rb_posterior_prior_rho2(p->profile, i);
     for (int i = 0; i < p->n_cells && known; i++) {

@@ -12,7 +12,7 @@ struct rb_posterior_report {
     int64_t units;
 };
 
-// One start of a trial: its b is one number. `seen` and what follows it are of the last fit.
+// One start of a trial: its b is one number. What follows `lasts_units` is of the last fit.
 struct rb_posterior_start {
     int trial, stage, attempt, cell;
     int before;                          // the trial's start before this one, -1: none
@@ -22,16 +22,17 @@ struct rb_posterior_start {
     int n, cap, newest;                  // newest: index of the last report
     double lasts_s;                      // of the units under way; 0: none
     int64_t lasts_units;
-    double lasts_precision, lasts_shift; // what these say of `level`: a normal observation, shift = precision times mean
-    double precision;      // of `level` given the true one: by within alone; 0: nothing is known
-    double level;          // lambda + c + b as its units show it
-    double own, own_var;   // posterior of b, centred
+    double lasts_precision,
+        lasts_shift;        // what these say of `level`: a normal observation, shift = precision times mean
+    double precision;       // of `level` given the true one: by within alone; 0: nothing is known
+    double level;           // lambda + c + b as its units show it
+    double own, own_var;    // posterior of b, centred
     double there, there_sd; // posterior of lambda + c + b
 };
 
 struct rb_posterior_trial {
-    int last;              // start, -1: none
-    double own, own_var;   // posterior of c, centred
+    int last;            // start, -1: none
+    double own, own_var; // posterior of c, centred
 };
 
 struct rb_posterior_cell {

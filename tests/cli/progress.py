@@ -142,6 +142,20 @@ class Progress(unittest.TestCase):
         self.assertEqual([drift["text"] for drift in report["drifts"]], notes)
         self.assertEqual(run.output.decode().count("drift: " + notes[0]), 1, run.output)
 
+    def test_a_process_that_goes_on_does_not_say_it_again(self):
+        self.write("job.yaml", JOB.replace("min_resource: 3, max_resource: 12", "min_resource: 6, max_resource: 24")
+                   .replace("sleep 0.2", "sleep 0.8").replace("deadline: 1m", "deadline: 12s"))
+        self.call("rbplan", "-o", "plan.json", "job.yaml")
+        run = self.begin()
+        self.until(lambda: any(kind == "drift" for kind, _ in self.notes()))
+        run.kill()
+        run.wait()
+        again = subprocess.run(["rbrun", "resume", self.status()["run"]], cwd=self.top, env=self.env, capture_output=True, text=True,
+                               check=False)
+        self.assertEqual(again.returncode, 4, again.stderr)
+        self.assertNotIn("drift", again.stderr)
+        self.assertEqual(sum(kind == "drift" for kind, _ in self.notes()), 1)
+
     def test_a_run_that_cannot_keep_its_deadline_stops_if_it_may(self):
         self.write("job.yaml", JOB.replace("min_resource: 3, max_resource: 12", "min_resource: 6, max_resource: 24")
                    .replace("sleep 0.2", "sleep ${SLOW:-0.2}").replace("deadline: 1m", "deadline: 20s\non_drift: stop"))

@@ -36,8 +36,9 @@ static void two_checks_in_a_row_say_it_once(void **state)
     assert_string_equal(check_at(&d, 0, 0.1, NAN), "");
     assert_string_equal(check_at(&d, 1, 0.1, 0.99), "");
     assert_string_equal(check_at(&d, 1, 0.1, 0.8), ""); // the budget is another condition
-    assert_string_equal(check_at(&d, 1, 0.1, 0.8),
-                        "training takes 31 % longer than expected (9 trials, +-4 %); P(in budget) is 0.80, 0.95 was asked");
+    assert_string_equal(
+        check_at(&d, 1, 0.1, 0.8),
+        "training takes 31 % longer than expected (9 trials, +-4 %); P(in budget) is 0.80, 0.95 was asked");
 }
 
 static void one_check_says_it_at_a_barrier(void **state)
@@ -48,9 +49,10 @@ static void one_check_says_it_at_a_barrier(void **state)
     assert_string_equal(check_at(&d, 2, 0.71, 0.99),
                         "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(on time) is 0.71, 0.95 was asked");
     struct rb_drift_watch both = {.n_stages = 2};
-    assert_string_equal(check_at(&both, 2, 0.71, 0.5),
-                        "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(on time) is 0.71, P(in budget) is 0.50, "
-                        "0.95 was asked");
+    assert_string_equal(
+        check_at(&both, 2, 0.71, 0.5),
+        "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(on time) is 0.71, P(in budget) is 0.50, "
+        "0.95 was asked");
 }
 
 static void what_is_unknown_is_no_drift(void **state)
@@ -77,8 +79,9 @@ static void what_was_said_is_not_said_again(void **state)
     rb_drift_recall(&d, "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(on time) is 0.71, 0.95 was asked");
     assert_string_equal(check_at(&d, 1, 0.1, 0.99), "");
     assert_string_equal(check_at(&d, 2, 0.1, 0.99), "");
-    assert_string_equal(check_at(&d, 3, 0.1, 0.1),
-                        "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(in budget) is 0.10, 0.95 was asked");
+    assert_string_equal(
+        check_at(&d, 3, 0.1, 0.1),
+        "stage 1 took 31 % longer than expected (9 trials, +-4 %); P(in budget) is 0.10, 0.95 was asked");
 }
 
 static void two_checks_without_hope_end_it(void **state)
@@ -192,12 +195,9 @@ static void a_slow_run_says_so_in_its_journal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_checks_in_a_row_say_it_once),
-        cmocka_unit_test(one_check_says_it_at_a_barrier),
-        cmocka_unit_test(what_is_unknown_is_no_drift),
-        cmocka_unit_test(what_was_said_is_not_said_again),
-        cmocka_unit_test(two_checks_without_hope_end_it),
-        cmocka_unit_test(a_slow_run_says_so_in_its_journal),
+        cmocka_unit_test(two_checks_in_a_row_say_it_once), cmocka_unit_test(one_check_says_it_at_a_barrier),
+        cmocka_unit_test(what_is_unknown_is_no_drift),     cmocka_unit_test(what_was_said_is_not_said_again),
+        cmocka_unit_test(two_checks_without_hope_end_it),  cmocka_unit_test(a_slow_run_says_so_in_its_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

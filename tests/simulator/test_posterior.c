@@ -43,8 +43,9 @@ static void make(struct made *m, double rho, double between, double within, doub
 
 static void saw(struct rb_posterior *p, int trial, int stage, double seconds)
 {
-    rb_posterior_saw(p, &(struct rb_posterior_units){
-                            .trial = trial, .stage = stage, .layout = 1, .unit_s = UNIT_S, .units = 1, .seconds = seconds});
+    rb_posterior_saw(
+        p, &(struct rb_posterior_units){
+               .trial = trial, .stage = stage, .layout = 1, .unit_s = UNIT_S, .units = 1, .seconds = seconds});
 }
 
 static bool near(double a, double b)
@@ -116,6 +117,8 @@ static void a_configuration_is_known_after_its_first_stage(void **state)
         const struct rb_posterior_log c = rb_posterior_configuration(p, i);
         assert_true(fabs(c.mean - own[i]) < 2 * c.sd && c.sd < 0.15);
     }
+    saw(p, 9, 0, UNIT_S); // after the fit
+    assert_true(near(rb_posterior_configuration(p, 9).sd, 0.6) && near(rb_posterior_between(p, 9).sd, 0.05));
     const struct rb_posterior_log unknown = rb_posterior_configuration(p, 8);
     assert_true(near(unknown.sd, 0.6) && near(unknown.mean, -0.18));
     // draws of a known one agree with that; of an unknown one there are none
@@ -239,8 +242,8 @@ static double roll_factor(struct dice *d, double sigma)
 
 struct synthetic {
     double rho, between, within, configuration;
-    int trials, units;    // of a trial
-    double until;         // seen, in units' expected time; 0: every trial to its end
+    int trials, units; // of a trial
+    double until;      // seen, in units' expected time; 0: every trial to its end
 };
 
 // Returns by how many standard deviations lambda is off.
@@ -261,11 +264,8 @@ static double run_synthetic(const struct synthetic *y, uint32_t replicate)
         for (int u = 0; u < y->units; u++) {
             const double seconds = UNIT_S * exp(slow + roll_factor(&d, y->within));
             if (y->until > 0 && at_s + seconds > y->until * UNIT_S) {
-                under_way[n_under_way++] = (struct rb_posterior_units){.trial = i,
-                                                                       .layout = 1,
-                                                                       .unit_s = UNIT_S,
-                                                                       .units = 1,
-                                                                       .seconds = y->until * UNIT_S - at_s};
+                under_way[n_under_way++] = (struct rb_posterior_units){
+                    .trial = i, .layout = 1, .unit_s = UNIT_S, .units = 1, .seconds = y->until * UNIT_S - at_s};
                 break;
             }
             at_s += seconds;
