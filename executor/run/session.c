@@ -41,6 +41,7 @@ enum {
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: about a minute
     LOOK_AHEAD_US = 1000000,   // a hundredth of a core at most
+    REPLANNING_US = 20000,     // half of a core: what it searches for is urgent
 };
 
 struct rb_session {
@@ -254,7 +255,8 @@ static void look_ahead(void *arg)
 {
     struct rb_session *s = arg;
     rb_session_foresee(s);
-    s->look_timer = s->loop->timer_start(s->loop->ctx, LOOK_AHEAD_US, look_ahead, s);
+    const int64_t delay_us = rb_replanning_is_busy(&s->replanning) ? REPLANNING_US : LOOK_AHEAD_US;
+    s->look_timer = s->loop->timer_start(s->loop->ctx, delay_us, look_ahead, s);
 }
 
 void rb_session_progress(struct rb_session *s, struct rb_progress *out)
@@ -284,6 +286,8 @@ static void take_event(struct rb_session *s, const struct rb_event *event)
         return;
     s->resumed_us = event->time_us; // with other limits, perhaps
     s->drift = (struct rb_drift_watch){0};
+    rb_replanning_finish(&s->replanning);
+    rb_replanning_init(&s->replanning, &s->files->plan);
 }
 
 static void observe(void *ctx, const struct rb_event *event, const struct rb_actions *actions)

@@ -8,13 +8,16 @@
 #include <string.h>
 
 enum {
-    JUDGED_RUNS = 1024,        // a probability within .05 at 99.9 %, a difference on common draws far better
-    FIRST_JUDGED = 1 << 20,    // runs that no search has used
-    MOST_ROUNDS = 8,           // each takes the best exchange
-    MOST_TRIED = 400,          // some seconds of work
+    STEP = 8,               // runs of one step, of which each takes milliseconds
+    RANKED_RUNS = 64,
+    JUDGED_RUNS = 1024,     // a probability within .05 at 99.9 %, a difference on common draws far better
+    FIRST_JUDGED = 1 << 20, // runs that no search has used
+    MOST_ROUNDS = 8,        // each takes the best exchange
+    MOST_TRIED = 400,       // exchanges; fewer of jobs with many trials
+    MOST_TRIALS = 20000000, // played: a minute of work
 };
 
-#define ABOUT (1.5 / RB_REPLAN_STEP) // of probability: one run of those that rank exchanges
+#define ABOUT (1.5 / RANKED_RUNS) // of probability: one run of those that rank exchanges
 
 // How the stages to come are carried out.
 struct choices {
@@ -39,7 +42,11 @@ struct rb_replan {
     struct score best_score;
     double surest; // of all that were tried
     struct tried *tried; // in the order in which they were: the base first, [n_tried]
-    int n_tried;
+    int n_tried, most_tried;
+    struct choices trying; // now, in n_ranked runs so far
+    struct score so_far;
+    int n_ranked;
+    bool comes_to_no_end;
     struct choices *exchanges; // of this round, [n_exchanges]
     int n_exchanges, next, round;
     int best_of_round; // index in tried; -1: none is better than best
@@ -102,7 +109,7 @@ static void offer_exchange(struct rb_replan *r, const struct choices *c)
         if (!is_possible(r, &c->stages[s]))
             return;
     }
-    if (r->n_tried + r->n_exchanges < MOST_TRIED && !is_known(r, c)) {
+    if (r->n_tried + r->n_exchanges < r->most_tried && !is_known(r, c)) {
         r->exchanges = rb_grow(r->exchanges, r->n_exchanges, sizeof *r->exchanges);
         r->exchanges[r->n_exchanges++] = *c;
     }
@@ -174,19 +181,6 @@ static void exchange_all(struct rb_replan *r)
     }
 }
 
-static void begin_round(struct rb_replan *r)
-{
-    r->n_exchanges = r->next = 0;
-    r->best_of_round = -1;
-    exchange_all(r);
-    for (int s = r->stage + 1; s < r->n_stages; s++) {
-        exchange_nodes(r, s);
-        exchange_gpus(r, s);
-        exchange_offers(r, s);
-    }
-    r->round++;
-}
-
 // ---- what they are worth
 
 static struct rb_event advice_of(const struct rb_replan *r, const struct choices *c)
@@ -201,18 +195,21 @@ static bool keeps(const struct rb_replan *r, int64_t time_us, int64_t cost_uusd)
            (r->limits.budget_uusd < 0 || cost_uusd <= r->limits.budget_uusd);
 }
 
-static bool rank(struct rb_replan *r, const struct choices *c, struct score *out)
+// Plays some more runs. True: it is ranked.
+static bool rank_some(struct rb_replan *r)
 {
-    int64_t time_us[RB_REPLAN_STEP], cost_uusd[RB_REPLAN_STEP];
-    const struct rb_event advice = advice_of(r, c);
-    *out = (struct score){0};
-    if (!rb_prediction_try(r->prediction, &advice, 0, RB_REPLAN_STEP, time_us, cost_uusd))
-        return false;
-    for (int i = 0; i < RB_REPLAN_STEP; i++) {
-        out->p += keeps(r, time_us[i], cost_uusd[i]) ? 1.0 / RB_REPLAN_STEP : 0;
-        out->cost_uusd += (double)cost_uusd[i] / RB_REPLAN_STEP;
+    int64_t time_us[STEP], cost_uusd[STEP];
+    const struct rb_event advice = advice_of(r, &r->trying);
+    r->comes_to_no_end =
+        !rb_prediction_try(r->prediction, &advice, (uint32_t)r->n_ranked, STEP, time_us, cost_uusd);
+    if (r->comes_to_no_end)
+        return true;
+    for (int i = 0; i < STEP; i++) {
+        r->so_far.p += keeps(r, time_us[i], cost_uusd[i]) ? 1.0 / RANKED_RUNS : 0;
+        r->so_far.cost_uusd += (double)cost_uusd[i] / RANKED_RUNS;
     }
-    return true;
+    r->n_ranked += STEP;
+    return r->n_ranked == RANKED_RUNS;
 }
 
 // The cheapest of those that keep the limits with the confidence; if none does, the cheapest of those that are about as
@@ -225,24 +222,63 @@ static bool is_better(const struct rb_replan *r, const struct score *a, const st
     return a->p > b->p;
 }
 
-static void try_choices(struct rb_replan *r, const struct choices *c)
+static void begin_trying(struct rb_replan *r, const struct choices *c)
 {
-    struct tried t = {.choices = *c};
-    if (!rank(r, c, &t.score)) {
-        r->failed = r->n_tried == 0; // an exchange that comes to no end is only a bad one
-        t.score = (struct score){.p = -1, .cost_uusd = INFINITY};
-    }
-    r->tried = rb_grow(r->tried, r->n_tried, sizeof *r->tried);
-    r->tried[r->n_tried++] = t;
-    r->surest = fmax(r->surest, t.score.p);
+    r->trying = *c;
+    r->so_far = (struct score){0};
+    r->n_ranked = 0;
 }
 
-static void try_next(struct rb_replan *r)
+static void note_tried(struct rb_replan *r)
 {
-    try_choices(r, &r->exchanges[r->next++]);
+    r->tried = rb_grow(r->tried, r->n_tried, sizeof *r->tried);
+    struct tried *t = &r->tried[r->n_tried++];
+    *t = (struct tried){.choices = r->trying, .score = r->so_far};
+    if (r->comes_to_no_end) // a bad exchange; of the plan in force: there is nothing to compare with
+        t->score = (struct score){.p = -1, .cost_uusd = INFINITY};
+    r->surest = fmax(r->surest, t->score.p);
+}
+
+static void take_next(struct rb_replan *r)
+{
+    if (r->next < r->n_exchanges)
+        begin_trying(r, &r->exchanges[r->next]);
+}
+
+static void begin_round(struct rb_replan *r)
+{
+    r->n_exchanges = r->next = 0;
+    r->best_of_round = -1;
+    exchange_all(r);
+    for (int s = r->stage + 1; s < r->n_stages; s++) {
+        exchange_nodes(r, s);
+        exchange_gpus(r, s);
+        exchange_offers(r, s);
+    }
+    r->round++;
+    take_next(r);
+}
+
+static void try_some(struct rb_replan *r)
+{
+    if (!rank_some(r))
+        return;
+    note_tried(r);
+    r->next++;
     const struct score *best = r->best_of_round >= 0 ? &r->tried[r->best_of_round].score : &r->best_score;
     if (is_better(r, &r->tried[r->n_tried - 1].score, best))
         r->best_of_round = r->n_tried - 1;
+    take_next(r);
+}
+
+static void try_base(struct rb_replan *r)
+{
+    if (!rank_some(r))
+        return;
+    note_tried(r);
+    r->failed = r->comes_to_no_end;
+    r->best_score = r->tried[0].score;
+    begin_round(r);
 }
 
 static void end_round(struct rb_replan *r)
@@ -263,9 +299,9 @@ static void judge_some(struct rb_replan *r)
     const struct rb_event advice = advice_of(r, &r->best);
     const uint32_t first = FIRST_JUDGED + (uint32_t)r->n_judged;
     for (int i = 0; i < 2 && !r->failed; i++)
-        r->failed = !rb_prediction_try(r->prediction, i ? &advice : NULL, first, RB_REPLAN_STEP,
+        r->failed = !rb_prediction_try(r->prediction, i ? &advice : NULL, first, STEP,
                                        r->time_us[i] + r->n_judged, r->cost_uusd[i] + r->n_judged);
-    r->n_judged += RB_REPLAN_STEP;
+    r->n_judged += STEP;
 }
 
 static void conclude(struct rb_replan *r)
@@ -303,6 +339,15 @@ static bool is_plain(const struct rb_plan *plan, int from)
     return true;
 }
 
+static int most_tried(const struct rb_plan *plan, int stage)
+{
+    int trials = 1;
+    for (int i = stage; i < plan->n_stages; i++)
+        trials += plan->stages[i].trials;
+    const int most = MOST_TRIALS / RANKED_RUNS / trials;
+    return most < MOST_TRIED ? most : MOST_TRIED;
+}
+
 struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits)
 {
     const struct rb_engine *e = rb_prediction_engine(p);
@@ -320,6 +365,8 @@ struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_repla
             (struct rb_stage_change){s, from->nodes[0].offer, from->gpus_per_trial, from->nodes[0].count};
     }
     r->best = r->base;
+    r->most_tried = most_tried(plan, stage);
+    begin_trying(r, &r->base);
     for (int i = 0; i < 2; i++) {
         r->time_us[i] = rb_xcalloc(JUDGED_RUNS, sizeof *r->time_us[i]);
         r->cost_uusd[i] = rb_xcalloc(JUDGED_RUNS, sizeof *r->cost_uusd[i]);
@@ -350,15 +397,13 @@ bool rb_replan_step(struct rb_replan *r)
     if (r->failed || r->n_judged == JUDGED_RUNS)
         return true;
     if (r->n_tried == 0) {
-        try_choices(r, &r->base);
-        r->best_score = r->tried[0].score;
-        begin_round(r);
+        try_base(r);
     } else if (r->searched) {
         judge_some(r);
         if (r->n_judged == JUDGED_RUNS && !r->failed)
             conclude(r);
     } else if (r->next < r->n_exchanges) {
-        try_next(r);
+        try_some(r);
     } else {
         end_round(r);
     }

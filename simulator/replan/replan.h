@@ -29,8 +29,7 @@ struct rb_replan;
 struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits);
 void rb_replan_destroy(struct rb_replan *r); // NULL is allowed
 
-// One step: RB_REPLAN_STEP runs. True: the search is over.
-#define RB_REPLAN_STEP 64
+// One step: a few runs. True: the search is over.
 bool rb_replan_step(struct rb_replan *r);
 int rb_replan_stage(const struct rb_replan *r); // that was under way when it began
 // After the search. false: the model came to no end.
