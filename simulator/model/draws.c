@@ -9,6 +9,11 @@ static int64_t duration_us(double seconds)
     return rb_us_from_seconds(seconds < longest_s ? seconds : longest_s);
 }
 
+static int64_t life_us(double seconds)
+{
+    return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
+}
+
 // A constant needs no random number, which saves most of a Philox block.
 static bool is_constant(const struct rb_dist *d)
 {
@@ -92,12 +97,11 @@ bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordi
 int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                               uint32_t replicate)
 {
-    const double per_hour = s->sim_offers[offer].provisioning->preemption_per_hour;
-    if (!(per_hour > 0))
+    const struct rb_hazard hazard = rb_provisioning_hazard(s->sim_offers[offer].provisioning);
+    if (rb_hazard_is_none(&hazard))
         return INT64_MAX;
     const double u = uniform(s, RB_DRAW_PREEMPTION, stage, ordinal, attempt, replicate);
-    const double seconds = -log1p(-u) * ((double)RB_S_PER_HOUR / per_hour);
-    return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
+    return life_us(rb_hazard_seconds(&hazard, 0, -log1p(-u)));
 }
 
 int rb_draw_layout(const struct rb_scenario *s, int gpus_per_trial)
