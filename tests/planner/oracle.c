@@ -191,7 +191,7 @@ bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_pro
             .queue_s = compile_dist(&p->queue_s),
             .init_s = compile_dist(&p->init_s),
             .refused = p->capacity_failure,
-            .losses_per_s = p->has_preemption ? p->preemption_per_hour / 3600 : 0,
+            .losses = p,
         };
     }
     o->between = compile_dist(&profile->between);
@@ -260,6 +260,29 @@ static struct trial_draw draw_trial(const struct oracle *o, int stage, int posit
     };
 }
 
+static double exponential(struct draws *d, double per_hour)
+{
+    return per_hour > 0 ? -log(uniform(d)) * 3600 / per_hour : INFINITY;
+}
+
+// A constant rate forgets, so every span of ages has an exponential life of its own; one that outlasts its span is
+// drawn again for the next.
+static double draw_life_s(const struct oracle_entry *e, struct draws *d)
+{
+    const struct rb_spells *spells = e->losses->spells;
+    if (!spells)
+        return exponential(d, e->losses->preemption_per_hour);
+    double from_s = 0, per_hour = spells->hazard.per_hour;
+    for (int i = 0; i < spells->hazard.n_later; i++) {
+        const double life_s = from_s + exponential(d, per_hour);
+        if (life_s < spells->hazard.later[i].from_s)
+            return life_s;
+        from_s = spells->hazard.later[i].from_s;
+        per_hour = spells->hazard.later[i].per_hour;
+    }
+    return from_s + exponential(d, per_hour);
+}
+
 static struct node_draw draw_node(const struct oracle *o, int entry, int stage, int ordinal, int attempt,
                                   uint32_t replicate)
 {
@@ -273,7 +296,7 @@ static struct node_draw draw_node(const struct oracle *o, int entry, int stage, 
         const double init_s = init_factor * draw(&e->init_s, &d);
         if (e->refused > 0 && uniform(&d) < e->refused && attempt < MOST_ATTEMPTS)
             continue;
-        const double life_s = e->losses_per_s > 0 ? -log(uniform(&d)) / e->losses_per_s : INFINITY;
+        const double life_s = draw_life_s(e, &d);
         return (struct node_draw){
             .running_us = running_us,
             .ready_us = running_us + to_us(init_s),

@@ -85,6 +85,34 @@ static void no_draw_is_longer_than_the_longest(void **state)
     small_scenario_finish(&s);
 }
 
+// Of many lives, as many end in each span of ages as the integral of the hazard says.
+static void lifetimes_follow_the_hazard(void **state)
+{
+    (void)state;
+    enum { N = 40000, N_AGES = 7 };
+    static const double ages_s[N_AGES] = {0, 400, 900, 2000, 3600, 9000, 20000};
+    static const struct rb_hazard_step later[] = {{900, 1.30}, {3600, 0.56}, {14400, 0.36}};
+    const struct rb_spells spells = {.hazard = {.per_hour = 1.65, .later = later, .n_later = 3}};
+    struct small_scenario s;
+    int counts[N_AGES] = {0};
+    noisy(&s);
+    s.provisioning.spells = &spells;
+    for (int i = 0; i < N; i++) {
+        const double life_s = (double)rb_draw_preemption_us(&s.scenario, SMALL, 0, i, 0, 0) / RB_US_PER_S;
+        int age = 0;
+        while (age + 1 < N_AGES && ages_s[age + 1] <= life_s)
+            age++;
+        counts[age]++;
+    }
+    for (int i = 0; i < N_AGES; i++) {
+        const double kept = exp(-rb_hazard_over(&spells.hazard, 0, ages_s[i]));
+        const double kept_on = i + 1 < N_AGES ? exp(-rb_hazard_over(&spells.hazard, 0, ages_s[i + 1])) : 0;
+        const double share = kept - kept_on, sigma = sqrt(share * (1 - share) / N);
+        assert_true(fabs((double)counts[i] / N - share) < 4 * sigma);
+    }
+    small_scenario_finish(&s);
+}
+
 // ---- what can be used, and why not
 
 static void offers_that_cannot_be_used_say_why(void **state)
@@ -182,7 +210,7 @@ int main(void)
         cmocka_unit_test(every_part_of_the_key_counts),       cmocka_unit_test(a_trial_told_unit_by_unit_takes_as_long),
         cmocka_unit_test(no_draw_is_longer_than_the_longest), cmocka_unit_test(offers_that_cannot_be_used_say_why),
         cmocka_unit_test(this_machine_needs_no_provisioning), cmocka_unit_test(a_missing_price_is_an_error),
-        cmocka_unit_test(events_leave_the_heap_in_order),
+        cmocka_unit_test(events_leave_the_heap_in_order),     cmocka_unit_test(lifetimes_follow_the_hazard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
