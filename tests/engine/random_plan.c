@@ -300,7 +300,7 @@ static void make_markets(struct random_plan *p, uint64_t seed)
     rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .index = 2});
     for (int i = 0; i < p->profile.n_provisioning; i++) {
         const double per_hour = p->provisioning[i].preemption_per_hour;
-        if (!(per_hour > 0) || chance(&s, 50))
+        if (!(per_hour > 0) || 2 * per_hour > RB_MAX_PREEMPTIONS || chance(&s, 50))
             continue;
         p->hazard[i][0] = (struct rb_hazard_step){between(&s, 1, 60), per_hour};
         p->hazard[i][1] = (struct rb_hazard_step){between(&s, 61, 600), chance(&s, 30) ? 0 : 0.3 * per_hour};
