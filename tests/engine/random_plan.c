@@ -309,6 +309,7 @@ static void make_markets(struct random_plan *p, uint64_t seed)
             .days = 1,
             .up_s = rb_dist_constant(3600),
             .down_s = rb_dist_constant(600),
+            .together = chance(&s, 50) ? 0 : between(&s, 1, 100) / 100.0,
             .region_factor = chance(&s, 50) ? -1 : 2,
             .hazard = {.per_hour = 2 * per_hour, .later = p->hazard[i], .n_later = 2},
         };

@@ -206,9 +206,9 @@ static void put_losses(struct rb_buf *out, struct rb_stream *s, const struct sha
         return;
     }
     rb_buf_printf(out,
-                  "    spells: {sampled_s: 60, days: 1, up_s: 3600, down_s: 600, together: 0,\n"
+                  "    spells: {sampled_s: 60, days: 1, up_s: 3600, down_s: 600, together: %.2f,\n"
                   "             hazard: [{from_s: 0, per_hour: %.4f}, {from_s: %.1f, per_hour: %.4f}]}\n",
-                  3 * per_hour, x->first_trial_s, 0.5 * per_hour);
+                  happens(s, 0.5) ? pick_real(s, 0.1, 1) : 0.0, 3 * per_hour, x->first_trial_s, 0.5 * per_hour);
 }
 
 static void put_provisioning(struct rb_buf *out, struct rb_stream *s, char class_, const struct shape *x, bool spot)
