@@ -144,34 +144,56 @@ static bool is_neighbour(const struct rb_capacity *c, const struct rb_capacity *
     return other != c && strcmp(other->region, c->region) == 0 && strcmp(other->instance_type, c->instance_type) == 0;
 }
 
-// Losses in other zones of the region: the last until then (-INFINITY: none), and the first after it (INFINITY).
-struct around {
-    double last_s, next_s;
+// Instants of losses in other zones of the region, ascending.
+struct losses {
+    double *at_s; // heap
+    int n;
 };
 
-static struct around losses_around(const struct rb_capacity *all, int n, const struct rb_capacity *c, double at_s)
+static struct losses losses_nearby(const struct rb_capacity *all, int n, const struct rb_capacity *c)
 {
-    struct around a = {-INFINITY, INFINITY};
+    struct losses l = {0};
+    int n_steps = 0;
+    for (int k = 0; k < n; k++)
+        n_steps += is_neighbour(c, &all[k]) ? all[k].n_steps : 0;
+    l.at_s = rb_xcalloc((size_t)n_steps + 1, sizeof *l.at_s);
     for (int k = 0; k < n; k++) {
         for (int i = 1; is_neighbour(c, &all[k]) && i < all[k].n_steps; i++) {
-            const double loss_s = all[k].steps[i].at_s;
-            if (is_loss(&all[k], i) && loss_s <= at_s)
-                a.last_s = fmax(a.last_s, loss_s);
-            else if (is_loss(&all[k], i))
-                a.next_s = fmin(a.next_s, loss_s);
+            if (is_loss(&all[k], i))
+                l.at_s[l.n++] = all[k].steps[i].at_s;
         }
     }
-    return a;
+    qsort(l.at_s, (size_t)l.n, sizeof *l.at_s, rb_order_doubles);
+    return l;
 }
 
-// Seconds from `from_s` to `to_s` that are close to a loss in another zone.
-static double close_s(const struct rb_capacity *all, int n, const struct rb_capacity *c, double from_s, double to_s)
+// How many are until then.
+static int losses_until(const struct losses *l, double at_s)
 {
-    double sum_s = 0;
-    for (double at_s = from_s; at_s < to_s;) {
-        const struct around losses = losses_around(all, n, c, at_s);
-        const double until_s = fmin(to_s, losses.next_s);
-        sum_s += fmax(0, fmin(until_s, losses.last_s + CLOSE_S) - at_s);
+    int low = 0, high = l->n;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (l->at_s[middle] <= at_s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_close(const struct losses *l, double at_s)
+{
+    const int n = losses_until(l, at_s);
+    return n > 0 && at_s - l->at_s[n - 1] <= CLOSE_S;
+}
+
+// Seconds from `from_s` to `to_s` that are close to a loss.
+static double close_s(const struct losses *l, double from_s, double to_s)
+{
+    double sum_s = 0, at_s = from_s;
+    for (int i = losses_until(l, from_s); at_s < to_s; i++) {
+        const double until_s = i < l->n ? fmin(to_s, l->at_s[i]) : to_s;
+        sum_s += i > 0 ? fmax(0, fmin(until_s, l->at_s[i - 1] + CLOSE_S) - at_s) : 0;
         at_s = until_s;
     }
     return sum_s;
@@ -180,18 +202,19 @@ static double close_s(const struct rb_capacity *all, int n, const struct rb_capa
 // < 0: there is no other zone, or none was lost while nodes were up.
 static double fit_region(const struct rb_capacity *all, int n, const struct rb_capacity *c)
 {
+    struct losses nearby = losses_nearby(all, n, c);
     double up_s = 0, up_close_s = 0;
     int losses = 0, losses_close = 0;
     for (int i = 0; i < c->n_steps; i++) {
-        if (is_loss(c, i)) {
-            losses++;
-            losses_close += c->steps[i].at_s - losses_around(all, n, c, c->steps[i].at_s).last_s <= CLOSE_S;
-        }
+        const double at_s = c->steps[i].at_s;
+        losses += is_loss(c, i);
+        losses_close += is_loss(c, i) && is_close(&nearby, at_s);
         if (c->steps[i].up > 0) {
-            up_s += next_s(c, i) - c->steps[i].at_s;
-            up_close_s += close_s(all, n, c, c->steps[i].at_s, next_s(c, i));
+            up_s += next_s(c, i) - at_s;
+            up_close_s += close_s(&nearby, at_s, next_s(c, i));
         }
     }
+    free(nearby.at_s);
     return losses > 0 && up_close_s > 0 ? (losses_close / up_close_s) / (losses / up_s) : -1;
 }
 
