@@ -33,7 +33,7 @@ enum rb_purpose {
     RB_DRAW_PARENT = 22, // which trial a clone copies (engine/tuners/pbt.c): index = the clone
     RB_DRAW_QUALITY = 23,    // scores of imagined configurations: index = trial, stage = rung of its bracket
     RB_DRAW_CONFIGURATION = 24, // slow or fast configuration: index = trial
-    RB_DRAW_STRIKES = 25, // what a node's strikes take, and when the next ones come: simulator/model/draws.h
+    RB_DRAW_STRIKES = 28, // what a node's strikes take, and when the next ones come: simulator/model/draws.h
 };
 
 struct rb_stream_key {
