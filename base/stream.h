@@ -36,6 +36,7 @@ enum rb_purpose {
     RB_DRAW_POSTERIOR_SPEED = 25, // what a run has shown (simulator/posterior/): stage 0: index = accelerator, else = layout
     RB_DRAW_POSTERIOR_TRIAL = 26, // likewise: index = trial; stage 0: for the run, else for stage - 1
     RB_DRAW_SURVIVORS = 27,    // who survives in a run that goes on: index = trial
+    RB_DRAW_STRIKES = 28, // what a node's strikes take, and when the next ones come: simulator/model/draws.h
 };
 
 struct rb_stream_key {

@@ -10,11 +10,15 @@
 static const struct rb_option import_options[] = {
     {"name", 0, RB_OPT_STRING, false, "P", "name of the profile, if the file has none or another", 0, 0},
     {"format", 0, RB_OPT_STRING, false, "F",
-     "throughput-csv, prices-csv, provision-csv or spot-csv (default: recognised by the header)", 0, 0},
+     "throughput-csv, prices-csv, provision-csv, spot-csv or capacity-csv (default: recognised by the header)", 0, 0},
     {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: the accelerator of the measurement", 0, 0},
     {"batch", 0, RB_OPT_DOUBLE, false, "B", "throughput-csv: batch per GPU that trials train with", 1e-9, 1e9},
     {"units-per-epoch", 0, RB_OPT_DOUBLE, false, "U", "throughput-csv: iterations per unit of resource on one GPU",
      1e-9, 1e9},
+    {"sampled-every", 0, RB_OPT_DOUBLE, false, "S", "capacity-csv: seconds between two looks at the market", 1e-3, 1e6},
+    {"set", 0, RB_OPT_STRING, false, "SET", "capacity-csv: the set of rows to read, where there are several", 0, 0},
+    {"together", 0, RB_OPT_DOUBLE, false, "T",
+     "capacity-csv: share of losses that take all nodes, where one node was asked for", 0, 1},
     RB_DB_OPTION,
     RB_JSON_OPTION,
     RB_END_OPTIONS};
@@ -103,7 +107,11 @@ static bool run_import(const struct rb_args *args, struct rb_err *err)
     struct rb_import_options options = {.name = rb_args_string(args, "name", NULL),
                                         .accelerator = rb_args_string(args, "accelerator", NULL),
                                         .batch = rb_args_double(args, "batch", 0),
-                                        .units_per_epoch = rb_args_double(args, "units-per-epoch", 0)};
+                                        .units_per_epoch = rb_args_double(args, "units-per-epoch", 0),
+                                        .capacity = {.set = rb_args_string(args, "set", NULL),
+                                                     .sampled_s = rb_args_double(args, "sampled-every", 0),
+                                                     .has_together = rb_args_double(args, "together", -1) >= 0,
+                                                     .together = rb_args_double(args, "together", 0)}};
     const char *format = rb_args_string(args, "format", NULL);
     if (format && !rb_import_format_parse(format, &options.format, err)) {
         return false;
@@ -115,8 +123,10 @@ const struct rb_command rb_profile_import = {
     .name = "rbprofile import",
     .usage = "FILE... [options]",
     .summary = "Imports hand-written profiles, measurements and prices into the profile store, all files or none.",
-    .examples = "  rbprofile import resnet50.yaml prices.csv\n"
-                "  rbprofile import placements.csv --name bert --accelerator T4 --batch 12 --units-per-epoch 7387\n",
+    .examples =
+        "  rbprofile import resnet50.yaml prices.csv\n"
+        "  rbprofile import capacity.csv.gz --name bert --set v100-9zones-2023-02 --sampled-every 195 --together 0.7\n"
+        "  rbprofile import placements.csv --name bert --accelerator T4 --batch 12 --units-per-epoch 7387\n",
     .options = import_options,
     .min_args = 1,
     .max_args = -1,

@@ -6,21 +6,32 @@
 #define SURE_SIGMA  16  // deviations of a geometric count that none of tens of thousands of replicates exceeds
 #define NEVER       INT64_C(1000000000000000) // microseconds: 31 years; micro-dollars: a billion dollars
 
-static double hazard_per_s(const struct rb_search *search, int offer)
+// Nodes of a gang that go at once count as one. Those of other trials only make it likelier that they do.
+static double independent_nodes(int nodes, double together)
 {
-    return search->scenario->sim_offers[offer].provisioning->preemption_per_hour / RB_S_PER_HOUR;
+    return nodes / (1 + (nodes - 1) * together);
 }
 
-// A trial of x seconds on m nodes, each lost after an exponential time, starts exp(m x / mean) times on average. Every
-// loss requests a node, and interrupts at most the trials of one node.
+// A trial on nodes that are new when it starts and all keep for its x seconds with the chance exp(-H) starts exp(H)
+// times on average; exactly so on one node, where a constant hazard makes it e^(x/mean). On several it is a bound: those
+// that were not lost have aged by the next start, and the hazards of markets fall with age. Every loss requests a node,
+// and interrupts at most the trials of one node.
+static double starts_of(const struct rb_search *search, int offer, int nodes, double x_s)
+{
+    const struct rb_provisioning *p = search->scenario->sim_offers[offer].provisioning;
+    const struct rb_hazard hazard = rb_provisioning_hazard(p);
+    const double age_s = p->spells ? rb_scenario_init_mean_s(search->scenario, offer) : 0;
+    return exp(fmin(rb_hazard_over(&hazard, age_s, x_s) * independent_nodes(nodes, rb_provisioning_together(p)), 100));
+}
+
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus)
 {
     const int per_node = rb_search_gpus_per_node(search, offer);
-    const double hazard = hazard_per_s(search, offer);
     double x_s;
-    if (!(hazard > 0) || !rb_search_trial_s(search, stage, offer, gpus, &x_s))
+    if (!rb_provisioning_may_lose(search->scenario->sim_offers[offer].provisioning) ||
+        !rb_search_trial_s(search, stage, offer, gpus, &x_s))
         return false;
-    const double starts = exp(fmin(hazard * rb_nodes_per_trial(per_node, gpus) * x_s, 100));
+    const double starts = starts_of(search, offer, rb_nodes_per_trial(per_node, gpus), x_s);
     const double at_once = gpus < per_node ? per_node / gpus : 1;
     const double losses = (starts - 1) * ceil(rb_search_n_trials(search, stage) / at_once);
     return starts > MOST_STARTS || losses + SURE_SIGMA * sqrt(starts * losses) > RB_LIMIT_NODES;
@@ -94,13 +105,14 @@ bool rb_endless_check(const struct rb_search *search, struct rb_err *err)
         if (offer < 0)
             continue;
         const struct rb_offer *o = &search->scenario->offers[offer];
-        return rb_err_set(err, RB_E_NO_END,
-                          "no plan comes to an end: a trial of stage %d takes %s without a break, even on %s (%s), and "
-                          "every machine is taken back too soon for that (there %g times an hour); allow machines that "
-                          "stay (resources.spot: allow), larger trials (trial.gpus), or more and shorter stages",
-                          stage, rb_format_duration(rb_us_from_seconds(x_s), text), o->instance_type,
-                          rb_market_name(o->market),
-                          search->scenario->sim_offers[offer].provisioning->preemption_per_hour);
+        const struct rb_hazard hazard = rb_provisioning_hazard(search->scenario->sim_offers[offer].provisioning);
+        return rb_err_set(
+            err, RB_E_NO_END,
+            "no plan comes to an end: a trial of stage %d takes %s without a break, even on %s (%s), and "
+            "every machine is taken back too soon for that (there %g times an hour%s); allow machines that "
+            "stay (resources.spot: allow), larger trials (trial.gpus), or more and shorter stages",
+            stage, rb_format_duration(rb_us_from_seconds(x_s), text), o->instance_type, rb_market_name(o->market),
+            hazard.per_hour, hazard.n_later > 0 ? " while it is new" : "");
     }
     return true;
 }

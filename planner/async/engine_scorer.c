@@ -26,7 +26,7 @@ static double run_us_of(const struct rb_plan_request *req, const struct rb_scena
     for (int i = 0; i < s->n_offers; i++) {
         struct rb_world_result run;
         struct rb_candidate c;
-        bool *done = &known[s->sim_offers[i].usable && s->sim_offers[i].provisioning->preemption_per_hour > 0];
+        bool *done = &known[s->sim_offers[i].usable && rb_provisioning_may_lose(s->sim_offers[i].provisioning)];
         if (*done || !rb_pace_pilot(req, s, i, &c))
             continue;
         const double before_us = rb_pace_used_us(req);

@@ -215,7 +215,7 @@ static void bound_fewer_inherited(const struct rb_columns *c, struct rb_column_c
     const struct rb_sim_offer *o = &c->search->scenario->sim_offers[choice->choice.offer];
     const double uusd_per_s = (double)rb_bill_uusd_per_hour(&o->billing) / (double)RB_S_PER_HOUR;
     const double less_uusd = uusd_per_s * rb_queue_mean_s(o->provisioning);
-    if (o->provisioning->preemption_per_hour > 0)
+    if (rb_provisioning_may_lose(o->provisioning))
         return; // an early node may also be lost early
     choice->last = choice->columns[kept].sample;
     for (int k = 0; k < kept; k++) {

@@ -95,7 +95,7 @@ static void list_stage(struct rb_options *o, int stage)
 
 static bool may_lose_nodes(const struct rb_options *o, int offer)
 {
-    return o->search->scenario->sim_offers[offer].provisioning->preemption_per_hour > 0;
+    return rb_provisioning_may_lose(o->search->scenario->sim_offers[offer].provisioning);
 }
 
 static double trials_per_replicate(const struct rb_options *o, bool is_pilot)

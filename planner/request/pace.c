@@ -57,7 +57,7 @@ static double run_us_of(const struct rb_plan_request *req, const struct rb_scena
 
 static bool may_lose_nodes(const struct rb_scenario *s, int offer)
 {
-    return s->sim_offers[offer].provisioning->preemption_per_hour > 0;
+    return rb_provisioning_may_lose(s->sim_offers[offer].provisioning);
 }
 
 // True if offers that may lose nodes are left out of the search.

@@ -166,6 +166,18 @@ static void warn_unusable_offer(struct assembly *a, int offer)
                          n > 0 ? "were" : "was", s->sim_offers[offer].why_not));
 }
 
+static void warn_endless_offer(struct assembly *a, int offer)
+{
+    const struct rb_scenario *s = a->search->scenario;
+    const struct rb_hazard hazard = rb_provisioning_hazard(s->sim_offers[offer].provisioning);
+    warn(a, rb_arena_printf(a->arena,
+                            "%s %s (%s) was not considered from stage %d on: its market takes %snodes back (%g "
+                            "times an hour) before a trial ends",
+                            s->offers[offer].infra, s->offers[offer].instance_type,
+                            rb_market_name(s->offers[offer].market), rb_endless_stage(a->search, offer),
+                            hazard.n_later > 0 ? "new " : "", hazard.per_hour));
+}
+
 static void warn_unusable_offers(struct assembly *a)
 {
     const struct rb_scenario *s = a->search->scenario;
@@ -173,12 +185,7 @@ static void warn_unusable_offers(struct assembly *a)
         if (!s->sim_offers[i].usable)
             warn_unusable_offer(a, i);
         else if (rb_endless_stage(a->search, i) >= 0)
-            warn(a,
-                 rb_arena_printf(a->arena,
-                                 "%s %s (%s) was not considered from stage %d on: its market takes nodes back (%g "
-                                 "times an hour) before a trial ends",
-                                 s->offers[i].infra, s->offers[i].instance_type, rb_market_name(s->offers[i].market),
-                                 rb_endless_stage(a->search, i), s->sim_offers[i].provisioning->preemption_per_hour));
+            warn_endless_offer(a, i);
         else if (a->search->sizes[i].n == 0 && !a->search->left_out[i])
             warn(a, rb_arena_printf(a->arena, "%s %s was not considered: no size of trial.gpus fits its nodes",
                                     s->offers[i].infra, s->offers[i].instance_type));

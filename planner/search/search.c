@@ -86,7 +86,7 @@ static bool is_too_much(struct rb_search *s, int n_sizes)
 
 static bool may_lose_nodes(const struct rb_scenario *s, int offer)
 {
-    return s->sim_offers[offer].usable && s->sim_offers[offer].provisioning->preemption_per_hour > 0;
+    return s->sim_offers[offer].usable && rb_provisioning_may_lose(s->sim_offers[offer].provisioning);
 }
 
 // Too many offers and trials to simulate stages event by event within a limit: plans only with offers that keep their

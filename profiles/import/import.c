@@ -173,6 +173,7 @@ static const struct csv_format {
     {RB_IMPORT_PRICES, "prices-csv", NULL, "gpu_memory_gb", NULL},
     {RB_IMPORT_PROVISION, "provision-csv", provision_columns, "outcome", read_provision},
     {RB_IMPORT_SPOT, "spot-csv", spot_columns, "preempted", read_spot},
+    {RB_IMPORT_CAPACITY, "capacity-csv", NULL, "capacity", NULL},
     {RB_IMPORT_THROUGHPUT, "throughput-csv", throughput_columns, "placement", read_throughput},
 };
 #define N_CSV_FORMATS ((int)(sizeof(csv_formats) / sizeof(csv_formats[0])))
@@ -202,9 +203,10 @@ bool rb_import_format_parse(const char *s, enum rb_import_format *out, struct rb
         }
     }
     const char *closest = rb_closest(s, names, N_CSV_FORMATS);
-    return rb_err_set(err, RB_E_OPTION_VALUE,
-                      "--format: expected prices-csv, provision-csv, spot-csv or throughput-csv, got \"%s\"%s%s%s", s,
-                      closest ? ": did you mean " : "", closest ? closest : "", closest ? "?" : "");
+    return rb_err_set(
+        err, RB_E_OPTION_VALUE,
+        "--format: expected prices-csv, provision-csv, spot-csv, capacity-csv or throughput-csv, got \"%s\"%s%s%s", s,
+        closest ? ": did you mean " : "", closest ? closest : "", closest ? "?" : "");
 }
 
 static bool detect(const struct rb_csv *csv, const struct csv_format **out, struct rb_err *err)
@@ -215,9 +217,11 @@ static bool detect(const struct rb_csv *csv, const struct csv_format **out, stru
             return true;
         }
     }
-    return rb_err_set_at(err, RB_E_IMPORT_KIND, (struct rb_place){csv->file, 1, 0}, NULL,
-                         "this CSV is of no known kind: expected a header with placement (throughput-csv), outcome "
-                         "(provision-csv), preempted (spot-csv) or gpu_memory_gb (prices-csv); or give --format");
+    return rb_err_set_at(
+        err, RB_E_IMPORT_KIND, (struct rb_place){csv->file, 1, 0}, NULL,
+        "this CSV is of no known kind: expected a header with placement (throughput-csv), outcome "
+        "(provision-csv), preempted (spot-csv), capacity (capacity-csv) or gpu_memory_gb (prices-csv); or give "
+        "--format");
 }
 
 static bool find_columns(const struct rb_csv *csv, const struct csv_format *f, struct row *r, struct rb_err *err)
@@ -293,6 +297,20 @@ static bool read_prices(const struct rb_csv *csv, struct rb_import *import, stru
     return true;
 }
 
+static bool read_capacity(const struct rb_csv *csv, const struct rb_import_options *o, struct rb_import *import,
+                          struct rb_err *err)
+{
+    if (!o->name || !(o->capacity.sampled_s > 0))
+        return rb_err_set_at(err, RB_E_IMPORT_KIND, (struct rb_place){.file = csv->file}, NULL,
+                             "a capacity-csv does not say whose spot machines it describes, nor how often the market "
+                             "was looked at: give %s (both --name and --sampled-every are needed)",
+                             o->name ? "--sampled-every S" : "--name P");
+    import->n_rows = csv->n_rows;
+    import->profile_name = rb_arena_strdup(&import->arena, o->name);
+    return check_name(o->name, err) &&
+           rb_capacity_from_csv(csv, &o->capacity, &import->arena, &import->markets, &import->n_markets, err);
+}
+
 static bool read_csv(const char *path, const struct rb_import_options *o, struct rb_import *import, struct rb_err *err)
 {
     RB_AUTO(rb_csv_finish) struct rb_csv csv = {0};
@@ -308,6 +326,8 @@ static bool read_csv(const char *path, const struct rb_import_options *o, struct
     }
     if (f->format == RB_IMPORT_PRICES)
         return read_prices(&csv, import, err);
+    if (f->format == RB_IMPORT_CAPACITY)
+        return read_capacity(&csv, o, import, err);
     if (f->format == RB_IMPORT_THROUGHPUT) {
         if (!check_throughput_options(o, path, err) || !check_name(o->name, err))
             return false;
@@ -379,6 +399,8 @@ bool rb_import_store(const struct rb_import *i, struct rb_store *s, int64_t now_
         return rb_store_put_profile(s, &i->profile, err);
     case RB_IMPORT_PRICES:
         return rb_store_put_prices(s, &i->prices, err);
+    case RB_IMPORT_CAPACITY:
+        return rb_store_put_markets(s, i->profile_name, i->markets, i->n_markets, err);
     default:
         return rb_store_forget(s, i->profile_name, i->source, err) && store_rows(i, s, err);
     }

@@ -3,6 +3,7 @@
 #ifndef RB_PROFILES_IMPORT_H
 #define RB_PROFILES_IMPORT_H
 
+#include "profiles/import/import_capacity.h"
 #include "profiles/store/store.h"
 
 enum rb_import_format {
@@ -12,6 +13,7 @@ enum rb_import_format {
     RB_IMPORT_PRICES,     // infra,instance_type,accelerator,gpus,...,usd_per_hour[,source,fetched_at]
     RB_IMPORT_PROVISION,  // infra,instance_type,market,queue_s,init_s,outcome
     RB_IMPORT_SPOT,       // infra,instance_type,timestamp,usd_per_hour,preempted
+    RB_IMPORT_CAPACITY,   // set,kind,zone,instance_type,start_min,capacity
 };
 const char *rb_import_format_name(enum rb_import_format format); // "throughput-csv", ...
 bool rb_import_format_parse(const char *s, enum rb_import_format *out, struct rb_err *err);
@@ -19,10 +21,11 @@ bool rb_import_format_parse(const char *s, enum rb_import_format *out, struct rb
 // What a file does not contain itself. NULL or 0: not given.
 struct rb_import_options {
     enum rb_import_format format;
-    const char *name;        // profile; needed by THROUGHPUT, overrides the one in a PROFILE
+    const char *name;        // profile; needed by THROUGHPUT and CAPACITY, overrides the one in a PROFILE
     const char *accelerator; // THROUGHPUT
     double batch;            // THROUGHPUT: per GPU, the batch a trial trains with
     double units_per_epoch;  // THROUGHPUT: iterations per unit of resource on one GPU
+    struct rb_capacity_options capacity;
 };
 
 struct rb_spot_price {
@@ -46,6 +49,8 @@ struct rb_import {
     struct rb_throughput_sample *throughputs; // [n_rows]
     struct rb_provision_sample *provisions;   // [n_rows]
     struct rb_spot_price *spots;              // [n_rows]
+    const struct rb_spot_market *markets;          // [n_markets], CAPACITY
+    int n_markets;
 };
 
 // Owns: finish *out with rb_import_finish.

@@ -71,6 +71,22 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
     return NULL;
 }
 
+struct rb_hazard rb_provisioning_hazard(const struct rb_provisioning *p)
+{
+    return p->spells ? p->spells->hazard : (struct rb_hazard){.per_hour = p->preemption_per_hour};
+}
+
+bool rb_provisioning_may_lose(const struct rb_provisioning *p)
+{
+    const struct rb_hazard hazard = rb_provisioning_hazard(p);
+    return !rb_hazard_is_none(&hazard);
+}
+
+double rb_provisioning_together(const struct rb_provisioning *p)
+{
+    return p->spells ? p->spells->together : 0;
+}
+
 // --- speed-up ---
 
 // The batch per GPU stays as measured (weak scaling), so K GPUs need 1/K of the iterations for one unit

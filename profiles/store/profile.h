@@ -11,6 +11,7 @@
 #include "profiles/fit/goodput_codec.h"
 #include "profiles/fit/throughput.h"
 #include "profiles/store/measured.h"
+#include "profiles/store/spells.h"
 
 struct rb_layout {
     int gpus, nodes;
@@ -53,8 +54,9 @@ struct rb_provisioning {
     const char *market;                // "on_demand", "spot", "*"
     struct rb_dist queue_s, init_s;
     double capacity_failure;           // probability per request
-    bool has_preemption;
-    double preemption_per_hour;
+    bool has_preemption;               // how often nodes are taken back is known
+    double preemption_per_hour;        // at every age, where there are no spells
+    const struct rb_spells *spells;    // NULL: a market without memory
 };
 
 // One thing that a guessed profile rests on.
@@ -106,6 +108,11 @@ const char *rb_profile_transferred_from(const struct rb_profile *p);
 // First match, NULL: none.
 const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p, const char *infra,
                                                       const char *instance_type, enum rb_market market);
+
+// How soon its nodes are taken back; whether they ever are.
+struct rb_hazard rb_provisioning_hazard(const struct rb_provisioning *p);
+bool rb_provisioning_may_lose(const struct rb_provisioning *p);
+double rb_provisioning_together(const struct rb_provisioning *p); // share of losses that take all nodes at once
 
 // Speed-up of `gpus` over one GPU when spread over `nodes` nodes; interpolated in log-log among the entries with the
 // same `nodes`, never extrapolated upwards. false: the profile does not cover that layout (err has the reason).

@@ -16,7 +16,6 @@
 #define MAX_SECONDS          1e6 // of one unit or one iteration
 #define MAX_SPEEDUP          1e6
 #define MAX_BATCH            1e9
-#define MAX_PREEMPTIONS      60.0 // per hour: a node lost every minute never finishes anything
 #define MAX_CAPACITY_FAILURE 0.99 // at 1 no request would ever succeed
 #define ONE_TOLERANCE        1e-9
 
@@ -284,11 +283,27 @@ static bool check_market(const char *text, struct rb_err *err)
     return rb_market_parse(text, &market, err);
 }
 
+// Either a constant rate or spells; neither: unknown.
+static bool read_preemption(struct rb_map *m, struct rb_arena *arena, struct rb_provisioning *p, struct rb_err *err)
+{
+    const struct rb_node *rate = rb_keys_given(m, "preemption_per_hour"), *spells = rb_keys_given(m, "spells");
+    p->has_preemption = rate || spells;
+    if (rate && spells)
+        return rb_node_refuse(spells, err, RB_E_KEYS_TOGETHER,
+                              "expected either `preemption_per_hour` or `spells`, got both: remove one");
+    if (!spells)
+        return !rate || rb_node_double(rate, 0, RB_MAX_PREEMPTIONS, &p->preemption_per_hour, err);
+    struct rb_spells *read = rb_arena_alloc(arena, sizeof *read);
+    p->spells = read;
+    return rb_spells_read(spells, arena, read, err);
+}
+
 static bool read_provision(const struct rb_node *node, struct rb_arena *arena, struct rb_provisioning *p,
                            struct rb_err *err)
 {
     static const char *const keys[] = {
-        "infra", "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour", NULL};
+        "infra", "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour", "spells",
+        NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
         !read_pattern(&m, "instance_type", NULL, arena, &p->instance_type, err) ||
@@ -297,9 +312,7 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
         !need_measured(&m, "init_s", arena, &p->init_s, err) ||
         !rb_map_need_double(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
         return false;
-    const struct rb_node *preemption = rb_keys_given(&m, "preemption_per_hour");
-    p->has_preemption = preemption != NULL;
-    return !preemption || rb_node_double(preemption, 0, MAX_PREEMPTIONS, &p->preemption_per_hour, err);
+    return read_preemption(&m, arena, p, err);
 }
 
 bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, const struct rb_provisioning **out,

@@ -63,8 +63,11 @@ static void write_provisioning(const struct rb_provisioning *p, struct rb_json *
     rb_json_put(j, "{infra: %s instance_type: %s market: %s", p->infra, p->instance_type, p->market);
     write_dist(j, "queue_s", &p->queue_s);
     write_dist(j, "init_s", &p->init_s);
-    rb_json_put(j, "capacity_failure: %g preemption_per_hour:", p->capacity_failure);
-    if (p->has_preemption)
+    rb_json_put(j, "capacity_failure: %g", p->capacity_failure);
+    rb_json_key(j, p->spells ? "spells" : "preemption_per_hour");
+    if (p->spells)
+        rb_spells_write(p->spells, j);
+    else if (p->has_preemption)
         rb_json_double(j, p->preemption_per_hour);
     else
         rb_json_null(j);

@@ -86,6 +86,12 @@ bool rb_store_forget_runs(struct rb_store *s, const char *profile, struct rb_err
 
 // A hand-written profile replaces one of the same name. Raw samples of that name are kept beside it.
 bool rb_store_put_profile(struct rb_store *s, const struct rb_profile *p, struct rb_err *err);
+// Puts markets before the provisioning of an imported profile, in place of earlier ones of the same machine. Delays and
+// refusals are those of the entry that answered for such a machine before. NOT_FOUND: there is no such profile, it was not
+// imported, or none of its entries answers.
+struct rb_spot_market { const char *infra, *instance_type; struct rb_spells spells; };
+bool rb_store_put_markets(struct rb_store *s, const char *name, const struct rb_spot_market *markets, int n,
+                          struct rb_err *err);
 bool rb_store_put_prices(struct rb_store *s, const struct rb_catalog *c, struct rb_err *err); // same key replaces
 bool rb_store_prices(struct rb_store *s, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
 

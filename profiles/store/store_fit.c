@@ -35,6 +35,74 @@ static bool load_imported(struct rb_store *s, const char *name, struct rb_arena 
            rb_err_prefix(err, "imported profile %s", name);
 }
 
+// The entry of the profile that answers for such a spot machine.
+static const struct rb_provisioning *answering(struct rb_store *s, const struct rb_profile *p,
+                                               const struct rb_spot_market *m, struct rb_err *err)
+{
+    const struct rb_provisioning *found = rb_profile_provisioning(p, m->infra, m->instance_type, RB_MARKET_SPOT);
+    if (!found)
+        rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
+                      "profile %s does not say how long a spot %s of %s takes to come: add a provisioning entry for it "
+                      "with queue_s, init_s and capacity_failure, import the profile, then this table again",
+                      p->name, m->instance_type, m->infra);
+    return found;
+}
+
+static bool is_of(const struct rb_provisioning *p, const struct rb_spot_market *m)
+{
+    return strcmp(p->infra, m->infra) == 0 && strcmp(p->instance_type, m->instance_type) == 0 &&
+           strcmp(p->market, rb_market_name(RB_MARKET_SPOT)) == 0;
+}
+
+static bool is_replaced(const struct rb_provisioning *p, const struct rb_spot_market *markets, int n)
+{
+    bool replaced = false;
+    for (int i = 0; i < n && !replaced; i++)
+        replaced = is_of(p, &markets[i]);
+    return replaced;
+}
+
+static bool put_before(struct rb_store *s, struct rb_profile *p, const struct rb_spot_market *markets, int n,
+                       struct rb_arena *arena, struct rb_err *err)
+{
+    struct rb_provisioning *all = rb_arena_array(arena, (size_t)(n + p->n_provisioning), sizeof *all);
+    int n_all = 0;
+    for (int i = 0; i < n; i++) {
+        const struct rb_provisioning *before = answering(s, p, &markets[i], err);
+        if (!before)
+            return false;
+        all[n_all] = *before;
+        all[n_all].infra = markets[i].infra;
+        all[n_all].instance_type = markets[i].instance_type;
+        all[n_all].market = rb_market_name(RB_MARKET_SPOT);
+        all[n_all].has_preemption = true;
+        all[n_all++].spells = &markets[i].spells;
+    }
+    for (int i = 0; i < p->n_provisioning; i++) {
+        if (!is_replaced(&p->provisioning[i], markets, n))
+            all[n_all++] = p->provisioning[i];
+    }
+    p->provisioning = all;
+    p->n_provisioning = n_all;
+    return true;
+}
+
+bool rb_store_put_markets(struct rb_store *s, const char *name, const struct rb_spot_market *markets, int n,
+                          struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_profile p;
+    bool found;
+    if (!load_imported(s, name, &arena, &p, &found, err))
+        return false;
+    if (!found)
+        return rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
+                             "no profile %s was imported, which could take markets: import its file first; of a "
+                             "measured one, `rbprofile export %s` makes the file",
+                             name, name);
+    return put_before(s, &p, markets, n, &arena, err) && rb_store_put_profile(s, &p, err);
+}
+
 static bool not_found(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_err *err)
 {
     struct rb_profile_name *names;

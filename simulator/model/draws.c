@@ -9,6 +9,11 @@ static int64_t duration_us(double seconds)
     return rb_us_from_seconds(seconds < longest_s ? seconds : longest_s);
 }
 
+static int64_t life_us(double seconds)
+{
+    return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
+}
+
 // A constant needs no random number, which saves most of a Philox block.
 static bool is_constant(const struct rb_dist *d)
 {
@@ -92,12 +97,47 @@ bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordi
 int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                               uint32_t replicate)
 {
-    const double per_hour = s->sim_offers[offer].provisioning->preemption_per_hour;
-    if (!(per_hour > 0))
+    const struct rb_hazard hazard = rb_provisioning_hazard(s->sim_offers[offer].provisioning);
+    if (rb_hazard_is_none(&hazard))
         return INT64_MAX;
     const double u = uniform(s, RB_DRAW_PREEMPTION, stage, ordinal, attempt, replicate);
-    const double seconds = -log1p(-u) * ((double)RB_S_PER_HOUR / per_hour);
-    return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
+    return life_us(rb_hazard_seconds(&hazard, 0, -log1p(-u)));
+}
+
+// Of one strike, in this order; consecutive draws of the clock's stream.
+enum { OF_COUNTING, OF_TOGETHER, OF_NEXT, DRAWS_OF_STRIKE };
+
+static void draw_strike(const struct rb_scenario *s, int stage, int ordinal, int attempt, uint32_t replicate,
+                        int strike, double out[static DRAWS_OF_STRIKE])
+{
+    const struct rb_stream_key key = key_of(s, RB_DRAW_STRIKES, stage, ordinal, attempt, replicate);
+    struct rb_stream stream;
+    rb_stream_init(&stream, &key);
+    for (int i = 0; i < (strike + 1) * DRAWS_OF_STRIKE; i++)
+        out[i % DRAWS_OF_STRIKE] = rb_stream_uniform(&stream);
+}
+
+enum rb_strike rb_draw_strike(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                              uint32_t replicate, int strike, int n_running)
+{
+    const double together = rb_provisioning_together(s->sim_offers[offer].provisioning);
+    double u[DRAWS_OF_STRIKE];
+    if (!(together > 0) || n_running < 2)
+        return RB_STRIKE_ONE;
+    draw_strike(s, stage, ordinal, attempt, replicate, strike, u);
+    if (u[OF_COUNTING] * (1 + (n_running - 1) * together) >= 1)
+        return RB_STRIKE_NONE;
+    return u[OF_TOGETHER] < together ? RB_STRIKE_ALL : RB_STRIKE_ONE;
+}
+
+int64_t rb_draw_next_strike_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                               uint32_t replicate, int strike, int64_t age_us)
+{
+    const struct rb_hazard hazard = rb_provisioning_hazard(s->sim_offers[offer].provisioning);
+    double u[DRAWS_OF_STRIKE];
+    draw_strike(s, stage, ordinal, attempt, replicate, strike, u);
+    const double age_s = (double)age_us / RB_US_PER_S;
+    return life_us(age_s + rb_hazard_seconds(&hazard, age_s, -log1p(-u[OF_NEXT])));
 }
 
 int rb_draw_layout(const struct rb_scenario *s, int gpus_per_trial)

@@ -21,6 +21,15 @@ bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordi
 // From running to preemption; INT64_MAX: never.
 int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                               uint32_t replicate);
+// On a market that takes nodes together, this is the first strike of the node's clock. With n nodes of the offer running, a
+// strike counts with the chance 1 / (1 + (n - 1) together), and then takes all of them with the chance `together`, else
+// its own node. So each node is lost at its hazard whatever n is, and this share of losses takes all.
+enum rb_strike { RB_STRIKE_NONE, RB_STRIKE_ONE, RB_STRIKE_ALL };
+enum rb_strike rb_draw_strike(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                              uint32_t replicate, int strike, int n_running);
+// From running to the strike after this one, which came at age_us; INT64_MAX: never.
+int64_t rb_draw_next_strike_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                               uint32_t replicate, int strike, int64_t age_us);
 // The unit time in this replicate: unit_s (from rb_scenario_unit_s) times the error factor of the measured mean
 // (training.relative_error). One draw per replicate and GPU count, for all stages and trials alike.
 // A guess has the same error on any number of GPUs; this is the index of the error of a layout.

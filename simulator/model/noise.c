@@ -81,7 +81,7 @@ static bool is_lost(const struct rb_noise *noise, int kind)
 {
     for (int i = 0; i < noise->scenario->n_offers; i++) {
         const struct rb_provisioning *p = noise->scenario->sim_offers[i].provisioning;
-        if (noise->kind[i] == kind && p && p->preemption_per_hour > 0)
+        if (noise->kind[i] == kind && p && rb_provisioning_may_lose(p))
             return true;
     }
     return false;

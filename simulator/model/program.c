@@ -38,11 +38,11 @@ static bool check_nodes(const struct rb_scenario *s, const struct rb_plan_stage 
 static bool may_be_lost(const struct rb_scenario *s, const struct rb_plan_stage *stage)
 {
     for (int i = 0; i < stage->n_nodes; i++) {
-        if (s->sim_offers[stage->nodes[i].offer].provisioning->preemption_per_hour > 0)
+        if (rb_provisioning_may_lose(s->sim_offers[stage->nodes[i].offer].provisioning))
             return true;
     }
     for (int i = 0; i < stage->n_early; i++) {
-        if (s->sim_offers[stage->early[i].offer].provisioning->preemption_per_hour > 0)
+        if (rb_provisioning_may_lose(s->sim_offers[stage->early[i].offer].provisioning))
             return true;
     }
     return false;

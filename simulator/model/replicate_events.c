@@ -187,6 +187,50 @@ static void lose_node(struct rb_workspace *ws, const struct stage_state *st, int
     expect_new(ws, first);
 }
 
+static bool runs(const struct rb_sim_node *n, int offer, int64_t now_us)
+{
+    return n->owned && n->offer == offer && n->running_us <= now_us;
+}
+
+static void take_all(struct rb_workspace *ws, int offer, int64_t now_us)
+{
+    for (int i = 0; i < ws->n_owned; i++) {
+        struct rb_sim_node *n = &ws->nodes[ws->owned[i]];
+        if (!runs(n, offer, now_us))
+            continue;
+        n->lost_us = now_us;
+        n->strike = RB_SIM_TAKEN;
+        expect_loss(ws, ws->owned[i]);
+    }
+}
+
+// The node's clock has struck. True: the node is lost; others may be, at this instant.
+static bool strike(struct rb_workspace *ws, int node, int64_t now_us)
+{
+    const struct rb_scenario *s = ws->program->scenario;
+    struct rb_sim_node *n = &ws->nodes[node];
+    int n_running = 0;
+    if (n->strike == RB_SIM_TAKEN)
+        return true;
+    for (int i = 0; i < ws->n_owned; i++)
+        n_running += runs(&ws->nodes[ws->owned[i]], n->offer, now_us);
+    switch (rb_draw_strike(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate, n->strike, n_running)) {
+    case RB_STRIKE_NONE: {
+        const int64_t next_us = rb_draw_next_strike_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate,
+                                                       n->strike++, now_us - n->running_us);
+        n->lost_us = next_us == INT64_MAX ? INT64_MAX : n->running_us + next_us;
+        expect_node(ws, node);
+        return false;
+    }
+    case RB_STRIKE_ALL:
+        take_all(ws, n->offer, now_us);
+        return true;
+    case RB_STRIKE_ONE:
+        break;
+    }
+    return true;
+}
+
 static void happen(struct rb_workspace *ws, struct stage_state *st, const struct rb_sim_event *event)
 {
     const int first = ws->n_nodes;
@@ -211,7 +255,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
         update_place(ws, event->index);
         break;
     case RB_SIM_NODE_LOST:
-        if (!ws->nodes[event->index].owned)
+        if (!ws->nodes[event->index].owned || !strike(ws, event->index, event->time_us))
             return;
         lose_node(ws, st, event->index, event->time_us);
         break;

@@ -18,7 +18,8 @@
 struct rb_sim_node {
     int offer, stage, ordinal, attempt; // key of its draws
     int64_t running_us, ready_us;
-    int64_t lost_us;                    // INT64_MAX: never
+    int64_t lost_us;                    // next strike of its clock; INT64_MAX: never
+    int strike;                         // number of that strike; RB_SIM_TAKEN: it is taken with others
     bool owned;
     bool allocated;                     // of the current stage: trials may be placed on it
     bool ready;                         // its event was seen; from here on: only used event by event

@@ -15,7 +15,7 @@ bool rb_table_runs_apply(const struct rb_scenario *s, const struct rb_plan_stage
             const struct rb_sim_offer *o = &s->sim_offers[stage->nodes[k].offer];
             struct rb_trial_tables trial;
             double unit_s;
-            if (!o->usable || o->provisioning->preemption_per_hour > 0 ||
+            if (!o->usable || rb_provisioning_may_lose(o->provisioning) ||
                 !rb_scenario_unit_s(s, stage->nodes[k].offer, stage->gpus_per_trial, &unit_s, NULL) ||
                 !rb_sampler_tables_of_trial(tables, s->profile, rb_scenario_rung_units(s, first_stage + i), unit_s,
                                             rb_scenario_draws_in_parts(s, stage->nodes[k].offer), &trial))

@@ -21,12 +21,15 @@ enum rb_sim_order {
     RB_SIM_STOP,
 };
 
+#define RB_SIM_TAKEN (-1)
+
 struct rb_sim_event {
     int64_t time_us;
     enum rb_sim_order order;
     int index;           // node number, or position of the trial in its stage; lower first
     int attempt, stage;  // identifies stale events: those of an earlier attempt or stage
     bool refused;        // RB_SIM_NODE_RUNNING: the request was refused
+    int strike;          // RB_SIM_NODE_LOST: of the node's clock (simulator/model/draws.h); RB_SIM_TAKEN: taken with others
 };
 
 struct rb_event_heap {

@@ -281,6 +281,70 @@ static void node_running(struct world *w, const struct rb_sim_event *e)
     step(w, &event);
 }
 
+static void expect_node(struct world *w, int node, enum rb_sim_order order, int strike, int64_t at_us)
+{
+    const struct rb_owned_node *n = rb_engine_node(w->engine, node);
+    const struct rb_sim_event next = {
+        .time_us = at_us,
+        .order = order,
+        .index = node,
+        .attempt = n->attempt,
+        .strike = strike,
+        .refused = order == RB_SIM_NODE_RUNNING &&
+                   rb_draw_refused(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate),
+    };
+    if (at_us != INT64_MAX)
+        push(w, &next);
+}
+
+static bool runs(const struct rb_owned_node *n, int offer)
+{
+    return n->offer == offer && (n->state == RB_OWNED_RUNNING || n->state == RB_OWNED_READY);
+}
+
+static void take_all(struct world *w, const struct rb_sim_event *e, int offer)
+{
+    for (int i = 0; i < rb_engine_n_nodes(w->engine); i++) {
+        const struct rb_owned_node *n = rb_engine_node(w->engine, i);
+        struct rb_sim_event lost = *e;
+        lost.index = i;
+        lost.attempt = n->attempt;
+        lost.strike = RB_SIM_TAKEN;
+        if (i != e->index && runs(n, offer))
+            push(w, &lost);
+    }
+}
+
+static int64_t next_strike_us(const struct world *w, const struct rb_owned_node *n, int strike, int64_t at_us)
+{
+    const int64_t after_us = rb_draw_next_strike_us(w->scenario, n->offer, n->stage, n->ordinal, n->attempt,
+                                                    w->opt->replicate, strike, at_us - n->running_us);
+    return after_us == INT64_MAX ? INT64_MAX : n->running_us + after_us;
+}
+
+// The node's clock has struck. True: the node is lost; others may be, at this instant.
+static bool strike(struct world *w, const struct rb_sim_event *e)
+{
+    const struct rb_owned_node *n = rb_engine_node(w->engine, e->index);
+    int n_running = 0;
+    if (e->strike == RB_SIM_TAKEN)
+        return true;
+    for (int i = 0; i < rb_engine_n_nodes(w->engine); i++)
+        n_running += runs(rb_engine_node(w->engine, i), n->offer);
+    switch (rb_draw_strike(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate, e->strike,
+                           n_running)) {
+    case RB_STRIKE_NONE:
+        expect_node(w, e->index, RB_SIM_NODE_LOST, e->strike + 1, next_strike_us(w, n, e->strike, e->time_us));
+        return false;
+    case RB_STRIKE_ALL:
+        take_all(w, e, n->offer);
+        return true;
+    case RB_STRIKE_ONE:
+        break;
+    }
+    return true;
+}
+
 // Of the trial's configuration, trained from the beginning.
 static double own_metric(const struct world *w, int trial, int64_t resource)
 {
@@ -394,6 +458,8 @@ static void happen(struct world *w, const struct rb_sim_event *e)
         event.node = e->index;
         break;
     case RB_SIM_NODE_LOST:
+        if (!strike(w, e))
+            return;
         event.kind = RB_EVENT_NODE_LOST;
         event.node = e->index;
         break;
@@ -448,19 +514,21 @@ static int64_t still_to_come(const struct world *w, const struct rb_owned_node *
     return w->now_us + wait_us;
 }
 
-static void expect_node(struct world *w, int node, enum rb_sim_order order, int64_t at_us)
+// On a market with memory a node keeps its age: strikes that the past has survived are passed over, one by one.
+static void expect_loss(struct world *w, int node)
 {
     const struct rb_owned_node *n = rb_engine_node(w->engine, node);
-    const struct rb_sim_event next = {
-        .time_us = at_us,
-        .order = order,
-        .index = node,
-        .attempt = n->attempt,
-        .refused = order == RB_SIM_NODE_RUNNING &&
-                   rb_draw_refused(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate),
-    };
-    if (at_us != INT64_MAX)
-        push(w, &next);
+    if (!w->scenario->sim_offers[n->offer].provisioning->spells) {
+        expect_node(w, node, RB_SIM_NODE_LOST, 0, still_to_come(w, n, rb_draw_preemption_us, n->running_us));
+        return;
+    }
+    const int64_t life_us =
+        rb_draw_preemption_us(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate);
+    int64_t at_us = life_us == INT64_MAX ? INT64_MAX : n->running_us + life_us;
+    int strike = 0;
+    while (at_us < w->now_us)
+        at_us = next_strike_us(w, n, strike++, at_us);
+    expect_node(w, node, RB_SIM_NODE_LOST, strike, at_us);
 }
 
 static void take_up_node(struct world *w, int node)
@@ -469,12 +537,12 @@ static void take_up_node(struct world *w, int node)
     if (n->state == RB_OWNED_ENDED)
         return;
     if (n->state == RB_OWNED_REQUESTED) {
-        expect_node(w, node, RB_SIM_NODE_RUNNING, still_to_come(w, n, rb_draw_queue_us, n->requested_us));
+        expect_node(w, node, RB_SIM_NODE_RUNNING, 0, still_to_come(w, n, rb_draw_queue_us, n->requested_us));
         return;
     }
     if (n->state == RB_OWNED_RUNNING)
-        expect_node(w, node, RB_SIM_NODE_READY, still_to_come(w, n, rb_draw_init_us, n->running_us));
-    expect_node(w, node, RB_SIM_NODE_LOST, still_to_come(w, n, rb_draw_preemption_us, n->running_us));
+        expect_node(w, node, RB_SIM_NODE_READY, 0, still_to_come(w, n, rb_draw_init_us, n->running_us));
+    expect_loss(w, node);
 }
 
 // Its draws except for the reported units: from its last report on, or from its start.

@@ -292,6 +292,32 @@ static void make_uncertain(struct random_plan *p, uint64_t seed)
         p->job.data_bytes_per_s = between(&s, 1, 50) * INT64_C(100000000);
 }
 
+// Some spot offers are markets with memory: twice the losses while nodes are new, fewer when they are old. From a stream
+// of its own, too.
+static void make_markets(struct random_plan *p, uint64_t seed)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .index = 2});
+    for (int i = 0; i < p->profile.n_provisioning; i++) {
+        const double per_hour = p->provisioning[i].preemption_per_hour;
+        if (!(per_hour > 0) || 2 * per_hour > RB_MAX_PREEMPTIONS || chance(&s, 50))
+            continue;
+        p->hazard[i][0] = (struct rb_hazard_step){between(&s, 1, 60), per_hour};
+        p->hazard[i][1] = (struct rb_hazard_step){between(&s, 61, 600), chance(&s, 30) ? 0 : 0.3 * per_hour};
+        p->spells[i] = (struct rb_spells){
+            .sampled_s = 60,
+            .days = 1,
+            .up_s = rb_dist_constant(3600),
+            .down_s = rb_dist_constant(600),
+            .together = chance(&s, 50) ? 0 : between(&s, 1, 100) / 100.0,
+            .region_factor = chance(&s, 50) ? -1 : 2,
+            .hazard = {.per_hour = 2 * per_hour, .later = p->hazard[i], .n_later = 2},
+        };
+        p->provisioning[i].preemption_per_hour = 0;
+        p->provisioning[i].spells = &p->spells[i];
+    }
+}
+
 void random_plan_forget_errors(struct random_plan *p)
 {
     p->training.relative_error = p->profile.startup_s.relative_error = p->profile.checkpoint_s.relative_error = 0;
@@ -317,6 +343,7 @@ void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tun
     make_offers(out, &s);
     make_stages(out, &s);
     make_uncertain(out, seed);
+    make_markets(out, seed);
     out->job.seed = seed;
     out->plan.tool = "test";
     out->plan.job_path = "job.yaml";

@@ -13,6 +13,8 @@ struct random_plan {
     struct rb_catalog catalog;
     struct rb_offer offers[MAX_OFFERS];
     struct rb_provisioning provisioning[MAX_OFFERS];
+    struct rb_spells spells[MAX_OFFERS];
+    struct rb_hazard_step hazard[MAX_OFFERS][2];
     struct rb_training training;
     struct rb_dist configuration;
     struct rb_layout layouts[16];

@@ -51,6 +51,8 @@ static void check_import(struct rb_import *i)
     if (i->format == RB_IMPORT_PROVISION && i->n_rows <= MAX_FITTED) {
         fit_delays(i);
     }
+    for (int k = 0; i->format == RB_IMPORT_CAPACITY && k < i->n_markets; k++)
+        require(rb_hazard_seconds(&i->markets[k].spells.hazard, 0, 1) > 0);
     for (int k = 0; i->format == RB_IMPORT_SPOT && k < i->n_rows; k++) {
         require(i->spots[k].rate.uusd_per_hour > 0);
     }
@@ -59,13 +61,14 @@ static void check_import(struct rb_import *i)
 // The first byte chooses the format, the rest is the file.
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static const enum rb_import_format formats[] = {RB_IMPORT_PROFILE, RB_IMPORT_THROUGHPUT, RB_IMPORT_PRICES,
-                                                    RB_IMPORT_PROVISION, RB_IMPORT_SPOT};
-    const struct rb_import_options options = {.format = n > 0 ? formats[bytes[0] % 5] : RB_IMPORT_DETECT,
+    static const enum rb_import_format formats[] = {RB_IMPORT_PROFILE,   RB_IMPORT_THROUGHPUT, RB_IMPORT_PRICES,
+                                                    RB_IMPORT_PROVISION, RB_IMPORT_SPOT,       RB_IMPORT_CAPACITY};
+    const struct rb_import_options options = {.format = n > 0 ? formats[bytes[0] % 6] : RB_IMPORT_DETECT,
                                               .name = "p",
                                               .accelerator = "A",
                                               .batch = 8,
-                                              .units_per_epoch = 10};
+                                              .units_per_epoch = 10,
+                                              .capacity = {.sampled_s = 60, .has_together = true, .together = 0.5}};
     struct rb_import import;
     struct rb_err err = {0};
     char path[40];

@@ -198,6 +198,19 @@ static void put_noise(struct rb_buf *out, struct rb_stream *s, char class_)
     rb_buf_printf(out, "\ncheckpoint_s: {distribution: constant, mean: %.2f}\n", pick_real(s, 0, 4));
 }
 
+// Half of the markets take new nodes back sooner than old ones.
+static void put_losses(struct rb_buf *out, struct rb_stream *s, const struct shape *x, double per_hour)
+{
+    if (!(per_hour > 0) || happens(s, 0.5)) {
+        rb_buf_printf(out, "    preemption_per_hour: %.4f\n", per_hour);
+        return;
+    }
+    rb_buf_printf(out,
+                  "    spells: {sampled_s: 60, days: 1, up_s: 3600, down_s: 600, together: %.2f,\n"
+                  "             hazard: [{from_s: 0, per_hour: %.4f}, {from_s: %.1f, per_hour: %.4f}]}\n",
+                  happens(s, 0.5) ? pick_real(s, 0.1, 1) : 0.0, 3 * per_hour, x->first_trial_s, 0.5 * per_hour);
+}
+
 static void put_provisioning(struct rb_buf *out, struct rb_stream *s, char class_, const struct shape *x, bool spot)
 {
     rb_buf_printf(
@@ -214,9 +227,9 @@ static void put_provisioning(struct rb_buf *out, struct rb_stream *s, char class
         rb_buf_puts(out, "\n    init_s: ");
         put_lognormal(out, pick_real(s, 0.3, 1) * share * x->first_trial_s, 0.3);
     }
-    rb_buf_printf(out, "\n    capacity_failure: %.3f\n    preemption_per_hour: %.4f\n",
-                  class_ == 'e' && happens(s, 0.6) ? pick_real(s, 0.02, 0.4) : 0.0,
-                  spot ? pick_real(s, 0.05, 0.6) : 0.0);
+    rb_buf_printf(out, "\n    capacity_failure: %.3f\n",
+                  class_ == 'e' && happens(s, 0.6) ? pick_real(s, 0.02, 0.4) : 0.0);
+    put_losses(out, s, x, spot ? pick_real(s, 0.05, 0.6) : 0.0);
 }
 
 static void put_profile(struct rb_buf *out, struct rb_stream *s, char class_, const struct shape *x)

@@ -22,6 +22,7 @@ enum purpose {
     OF_INIT_ERROR,
     OF_CONFIGURATION,
     OF_SURVIVORS,
+    OF_STRIKES,
 };
 
 struct draws {
@@ -191,7 +192,7 @@ bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_pro
             .queue_s = compile_dist(&p->queue_s),
             .init_s = compile_dist(&p->init_s),
             .refused = p->capacity_failure,
-            .losses_per_s = p->has_preemption ? p->preemption_per_hour / 3600 : 0,
+            .losses = p,
         };
     }
     o->between = compile_dist(&profile->between);
@@ -260,6 +261,30 @@ static struct trial_draw draw_trial(const struct oracle *o, int stage, int posit
     };
 }
 
+static double exponential(struct draws *d, double per_hour)
+{
+    return per_hour > 0 ? -log(uniform(d)) * 3600 / per_hour : INFINITY;
+}
+
+// The age at which a node of age from_s strikes next. A constant rate forgets, so every span of ages has an exponential
+// wait of its own; one that outlasts its span is drawn again for the next.
+static double draw_life_s(const struct oracle_entry *e, struct draws *d, double from_s)
+{
+    const struct rb_spells *spells = e->losses->spells;
+    if (!spells)
+        return from_s + exponential(d, e->losses->preemption_per_hour);
+    double per_hour = spells->hazard.per_hour;
+    for (int i = 0; i < spells->hazard.n_later; i++) {
+        const double until_s = spells->hazard.later[i].from_s;
+        const double life_s = from_s + exponential(d, per_hour);
+        if (from_s < until_s && life_s < until_s)
+            return life_s;
+        from_s = from_s < until_s ? until_s : from_s;
+        per_hour = spells->hazard.later[i].per_hour;
+    }
+    return from_s + exponential(d, per_hour);
+}
+
 static struct node_draw draw_node(const struct oracle *o, int entry, int stage, int ordinal, int attempt,
                                   uint32_t replicate)
 {
@@ -273,7 +298,7 @@ static struct node_draw draw_node(const struct oracle *o, int entry, int stage, 
         const double init_s = init_factor * draw(&e->init_s, &d);
         if (e->refused > 0 && uniform(&d) < e->refused && attempt < MOST_ATTEMPTS)
             continue;
-        const double life_s = e->losses_per_s > 0 ? -log(uniform(&d)) / e->losses_per_s : INFINITY;
+        const double life_s = draw_life_s(e, &d, 0);
         return (struct node_draw){
             .running_us = running_us,
             .ready_us = running_us + to_us(init_s),
@@ -357,7 +382,8 @@ void oracle_worlds_destroy(struct oracle_worlds *w)
 struct node {
     int offer, gpus_free, stage, ordinal, attempt;
     int64_t running_us, ready_us, lost_us;
-    bool up, allocated; // ready; this stage's trials may use it
+    struct draws strikes; // what they take; lost_us is the next
+    bool up, allocated;   // ready; this stage's trials may use it
 };
 
 struct trial {
@@ -421,6 +447,7 @@ static void request(struct run *r, int offer, int stage, int ordinal, int attemp
         .running_us = r->now_us + d.running_us,
         .ready_us = r->now_us + d.ready_us,
         .lost_us = d.lost_us == NEVER ? NEVER : r->now_us + d.lost_us,
+        .strikes = draws_of(r->o, OF_STRIKES, stage, ordinal, d.attempt, r->replicate),
         .allocated = allocated,
     };
 }
@@ -546,6 +573,39 @@ static void lose_node(struct run *r, int node)
     request(r, lost.offer, lost.stage, lost.ordinal, lost.attempt + 1, lost.allocated);
 }
 
+static int find_running(const struct run *r, int offer, int nodes[])
+{
+    int n = 0;
+    for (int k = 0; k < r->n_owned; k++) {
+        if (r->owned[k].offer == offer && r->owned[k].running_us <= r->now_us)
+            nodes[n++] = k;
+    }
+    return n;
+}
+
+// One of m nodes strikes: all are lost, it alone, or none, so that each node is lost at its hazard and the share
+// `together` of losses takes all.
+static void strike(struct run *r, int node)
+{
+    struct node *n = &r->owned[node];
+    const struct oracle_entry *e = &r->o->entries[r->o->entry_of[n->offer]];
+    const double together = e->losses->spells ? e->losses->spells->together : 0;
+    int running[MOST_NODES];
+    const int m = find_running(r, n->offer, running);
+    const double all = together / (1 - together + m * together), u = uniform(&n->strikes);
+    if (m == 1 || u >= all) {
+        if (m == 1 || u < 1 / (1 - together + m * together)) {
+            lose_node(r, node);
+            return;
+        }
+        const double at_s = (double)(r->now_us - n->running_us) / 1e6, next_s = draw_life_s(e, &n->strikes, at_s);
+        n->lost_us = next_s < 1e9 ? n->running_us + to_us(next_s) : NEVER;
+        return;
+    }
+    for (int k = m - 1; k >= 0; k--) // what is lost leaves the list; what replaces it goes to its end
+        lose_node(r, running[k]);
+}
+
 // ---- what happens next
 
 struct next {
@@ -597,7 +657,7 @@ static int happen(struct run *r, const struct next *next)
     else if (!r->owned[next->node].up && r->owned[next->node].ready_us <= r->owned[next->node].lost_us)
         r->owned[next->node].up = true;
     else
-        lose_node(r, next->node);
+        strike(r, next->node);
     return 0;
 }
 

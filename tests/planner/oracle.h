@@ -24,7 +24,7 @@ struct oracle_dist {
 struct oracle_entry { // of the profile's provisioning
     struct oracle_dist queue_s, init_s;
     double refused;       // probability
-    double losses_per_s;  // 0: nodes are never lost
+    const struct rb_provisioning *losses; // how soon nodes are taken back
 };
 
 // A job under a profile on offers; shared by all its plans.

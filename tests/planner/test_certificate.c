@@ -4,6 +4,8 @@
 
 #include "planner/proof/certificate.h"
 
+#include <string.h>
+
 #define N_CASES 10
 
 struct fixture {
@@ -143,12 +145,49 @@ static void many_columns_are_no_obstacle(void **state)
     }
 }
 
+// Hazards by age reach over stages, so that nothing is proved of two of them; of a constant one it is as without spells.
+static void nodes_that_age_are_not_proved(void **state)
+{
+    static const struct rb_hazard_step later = {600, 0.5};
+    (void)state;
+    for (int n_later = 0; n_later < 2; n_later++) {
+        const struct rb_spells spells = {.hazard = {.per_hour = 1, .later = &later, .n_later = n_later}};
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        case_init(&c,
+                  "name: two\nmetric: {name: acc, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
+                  "scheduler: {type: sha, num_trials: 3, min_resource: 1, max_resource: 3, eta: 3}\n"
+                  "trial: {gpus: {min: 1, max: 1, sizes: [1]}, max_nodes: 1}\n"
+                  "resources: {infra: [aws/us-east-1], max_nodes: 1, spot: only}\nrun: python train.py\n",
+                  "format: rb-profile/1\nname: two\nunit: epoch\nsource: test\ntraining:\n"
+                  "  - {accelerator: T4, base_s: 100, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}\n"
+                  "noise:\n  between: {distribution: lognormal, mean: 1.0, cv: 0.2}\n  within: 1.0\n"
+                  "startup_s: 5.0\ncheckpoint_s: 1.0\nprovisioning:\n"
+                  "  - {infra: aws, instance_type: \"*\", market: \"*\", queue_s: 10, init_s: 40, capacity_failure: 0.0,"
+                  " preemption_per_hour: 1.0}\n",
+                  "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                  "aws/us-east-1,one,T4,1,16,4,16,spot,1.0\n");
+        ((struct rb_provisioning *)c.profile.provisioning)[0].spells = &spells;
+        if (!rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err))
+            fail_msg("%s", err.message);
+        assert_int_equal(plan.bound.proved, n_later == 0);
+        assert_true(plan.bound.present && plan.bound.cost_uusd > 0);
+        assert_true(plan.bound.cost_uusd <= plan.estimate.cost_uusd.mean);
+        if (n_later > 0)
+            assert_non_null(strstr(plan.bound.why_not, "keep their age from stage to stage"));
+        case_finish(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_that_is_not_the_best_is_replaced),
         cmocka_unit_test(a_space_of_one_plan_is_proved),
         cmocka_unit_test(many_columns_are_no_obstacle),
+        cmocka_unit_test(nodes_that_age_are_not_proved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

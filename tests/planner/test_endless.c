@@ -95,6 +95,27 @@ static void a_trial_is_endless_where_it_starts_too_often(void **state)
     case_finish(&c);
 }
 
+// 10 an hour for 10 minutes and 1 afterwards: 1800 s from an age of 20 s on gather 10 * 580 / 3600 + 1220 / 3600, so that
+// a trial starts seven times and not 148.
+static void losses_of_new_nodes_are_not_those_of_old_ones(void **state)
+{
+    static const struct rb_hazard_step falls = {600, 1}, stays = {600, 10};
+    struct rb_spells spells = {.hazard = {.per_hour = 10, .later = &falls, .n_later = 1}};
+    struct rb_case c;
+    struct rb_scenario s;
+    struct rb_search search;
+    (void)state;
+    open_case(&c, "only", 10);
+    ((struct rb_provisioning *)c.profile.provisioning)[1].spells = &spells;
+    open_search(&c, &s, &search);
+    assert_false(rb_is_endless(&search, 1, 0, 1));
+    spells.hazard.later = &stays;
+    assert_true(rb_is_endless(&search, 1, 0, 1));
+    rb_search_finish(&search);
+    rb_scenario_finish(&s);
+    case_finish(&c);
+}
+
 // What only a simulation finds out: more nodes than one run may request.
 static void a_stage_that_does_not_end_is_sampled_as_never(void **state)
 {
@@ -206,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trial_is_endless_where_it_starts_too_often),
+        cmocka_unit_test(losses_of_new_nodes_are_not_those_of_old_ones),
         cmocka_unit_test(a_stage_that_does_not_end_is_sampled_as_never),
         cmocka_unit_test(what_is_late_is_not_played_to_the_end),
         cmocka_unit_test(other_machines_are_planned_on),

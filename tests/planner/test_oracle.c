@@ -265,6 +265,26 @@ static void lost_nodes_begin_trials_again(void **state)
     case_finish(&f.c);
 }
 
+// The same with half the losses from an age of 5 minutes on: the area under the chance to live on, over that chance.
+static void old_nodes_are_lost_less_often(void **state)
+{
+    static const struct rb_hazard_step later = {300, 3};
+    const struct rb_spells spells = {.hazard = {.per_hour = 6, .later = &later, .n_later = 1}};
+    const struct text t = {.base_s = 600, .losses_per_hour = 6, .trials = 1, .max_resource = 1};
+    const double young = exp(-0.5), kept = young * exp(-0.25);
+    struct fixture f;
+    struct plan p = {.n = 0};
+    (void)state;
+    open_fixture(&f, &t);
+    ((struct rb_provisioning *)f.c.profile.provisioning)[0].spells = &spells;
+    add_stage(&p, 1, 0, 1, 1, 1);
+    struct sample *s = play(&f, &p);
+    check_mean("by age", s->time_s, (600 * (1 - young) + 1200 * (young - kept)) / kept, 1e-4);
+    check_share("by age", s->time_s, 600.5, kept);
+    free(s);
+    case_finish(&f.c);
+}
+
 static void a_measured_speed_is_off_for_all_stages(void **state)
 {
     const struct text t = {.base_s = 100, .relative_error = 0.2, .trials = 2, .max_resource = 2, .eta = 2};
@@ -452,6 +472,7 @@ int main(void)
         cmocka_unit_test(gangs_wait_for_their_last_node),
         cmocka_unit_test(refused_requests_are_made_again),
         cmocka_unit_test(lost_nodes_begin_trials_again),
+        cmocka_unit_test(old_nodes_are_lost_less_often),
         cmocka_unit_test(a_measured_speed_is_off_for_all_stages),
         cmocka_unit_test(laws_have_their_means),
         cmocka_unit_test(what_is_certain),

@@ -47,7 +47,10 @@ static const char resnet[] =
     "  - {infra: aws, instance_type: \"*\", market: on_demand, queue_s: {distribution: weibull, mean: 18, "
     "cv: 0.4},\n"
     "     init_s: {distribution: exponential, mean: 60}, capacity_failure: 0.0}\n"
-    "  - {infra: \"*\", instance_type: t, market: \"*\", queue_s: 1, init_s: 2, capacity_failure: 0}\n";
+    "  - {infra: \"*\", instance_type: t, market: \"*\", queue_s: 1, init_s: 2, capacity_failure: 0}\n"
+    "  - {infra: aws/us-east-1, instance_type: p3.16xlarge, market: spot, queue_s: 30, init_s: 90, capacity_failure: 0,\n"
+    "     spells: {sampled_s: 195, days: 22.7, up_s: {distribution: empirical, values: [600, 9000, 60]}, down_s: 1200,\n"
+    "              together: 0.7, region_factor: 4, hazard: [{from_s: 0, per_hour: 1.65}, {from_s: 900, per_hour: 0.5}]}}\n";
 
 struct fixture {
     struct rb_arena arena;
@@ -114,6 +117,16 @@ static void test_what_is_read(void **state)
     assert_int_equal(f.profile.startup_s.n_values, 3);
     assert_near(f.profile.startup_s.values[0], 7, 0);
     assert_near(f.profile.checkpoint_s.relative_error, 0.125, 0);
+    const struct rb_provisioning *constant = &f.profile.provisioning[0], *market = &f.profile.provisioning[4];
+    assert_null(constant->spells);
+    assert_near(rb_provisioning_hazard(constant).per_hour, 0.05, 0);
+    assert_near(rb_provisioning_together(constant), 0, 0);
+    assert_true(market->has_preemption && rb_provisioning_may_lose(market));
+    assert_false(rb_provisioning_may_lose(&f.profile.provisioning[1]));
+    assert_near(rb_provisioning_hazard(market).later[0].per_hour, 0.5, 0);
+    assert_near(rb_provisioning_together(market), 0.7, 0);
+    assert_near(market->spells->up_s.values[2], 9000, 0);
+    assert_near(market->spells->region_factor, 4, 0);
     assert_true(f.profile.restarts);
     assert_true(f.profile.exact);
     assert_true(f.profile.has_measured);
@@ -313,6 +326,9 @@ static const char *const small[] = {
 #define MODEL(rest) \
     TRAINING("throughput: {alpha_c: 1, beta_c: 1, alpha_n: 1, beta_n: 1, alpha_r: 1, beta_r: 1, " rest "}")
 #define PROVISION(rest) "provisioning: [{instance_type: t, queue_s: 1, init_s: 1, " rest "}]"
+#define SPELLS(rest)                                                                                                   \
+    PROVISION("infra: aws, market: spot, capacity_failure: 0, spells: {sampled_s: 195, days: 22, up_s: 1, down_s: 1, " \
+              rest "}")
 
 static void test_bad_profiles_name_line_and_key(void **state)
 {
@@ -408,6 +424,20 @@ static void test_bad_profiles_name_line_and_key(void **state)
          "in 0..0.99"},
         {7, PROVISION("infra: aws, market: spot, capacity_failure: 0, preemption_per_hour: -1"),
          "provisioning[0].preemption_per_hour", "in 0..60"},
+        {7, PROVISION("infra: aws, market: spot, capacity_failure: 0, preemption_per_hour: 1, spells: {}"),
+         "provisioning[0].spells", "got both"},
+        {7, SPELLS("hazard: [{from_s: 0, per_hour: 1}]"), "provisioning[0].spells.together", "required and missing"},
+        {7, SPELLS("together: 1.5, hazard: [{from_s: 0, per_hour: 1}]"), "provisioning[0].spells.together", "in 0..1"},
+        {7, SPELLS("together: 1"), "provisioning[0].spells.hazard", "required and missing"},
+        {7, SPELLS("together: 1, hazard: 0.5"), "provisioning[0].spells.hazard", "expected a list"},
+        {7, SPELLS("together: 1, hazard: []"), "provisioning[0].spells.hazard", "expected 1..64 entries"},
+        {7, SPELLS("together: 1, hazard: [{from_s: 60, per_hour: 1}]"), "provisioning[0].spells.hazard[0]",
+         "expected from_s 0 first"},
+        {7, SPELLS("together: 1, hazard: [{from_s: 0, per_hour: 61}]"), "provisioning[0].spells.hazard[0].per_hour",
+         "in 0..60"},
+        {7, SPELLS("together: 1, hazard: [{from_s: 0, per_hour: 1}, {from_s: 0, per_hour: 1}]"),
+         "provisioning[0].spells.hazard[1]", "expected a from_s above 0"},
+        {7, SPELLS("together: 1, hazzard: []"), "provisioning[0].spells.hazzard", "did you mean \"hazard\""},
         {7, "provisioning: [{infra: aws, market: spot, queue_s: 1, init_s: 1, capacity_failure: 0}]",
          "provisioning[0].instance_type", "required and missing"},
         {7, "provisioning: [{infra: aws, instance_type: t, market: spot, init_s: 1, capacity_failure: 0}]",

@@ -17,7 +17,7 @@ PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning", "resumes", "e
                     ("startup_s",): {"relative_error"}, ("checkpoint_s",): {"relative_error"},
                     ("measured",): {"of"},
                     ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
-                    ("provisioning",): {"preemption_per_hour", "relative_error"}}
+                    ("provisioning",): {"preemption_per_hour", "relative_error", "region_factor"}}
 
 
 def places(value, path=(), shape=()):

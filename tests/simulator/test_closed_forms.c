@@ -244,6 +244,46 @@ static void preemption_repeats_the_stage(void **state)
     small_scenario_finish(&s);
 }
 
+// The same where the losses an hour depend on age: the chance to live to a is exp(-H), and the mean life below a follows
+// from the area under the chance to live on.
+static void preemption_by_age_repeats_the_stage(void **state)
+{
+    (void)state;
+    static const struct rb_hazard_step later[] = {{20, 15}, {50, 30}};
+    static const double to_s[] = {20, 50, 73}, per_hour[] = {60, 15, 30};
+    const struct rb_spells spells = {.hazard = {.per_hour = 60, .later = later, .n_later = 2}};
+    struct small_scenario s;
+    double kept = 1, area = 0, from_s = 0;
+    for (int i = 0; i < 3; i++) {
+        const double rate = per_hour[i] / 3600, through = exp(-rate * (to_s[i] - from_s));
+        area += kept * (1 - through) / rate;
+        kept *= through;
+        from_s = to_s[i];
+    }
+    small_scenario_make(&s);
+    small_scenario_one_stage(&s, 1, 6, 1);
+    s.provisioning.spells = &spells;
+    small_scenario_compile(&s, 5);
+    assert_mean(time_moments(&s), 5 + 73 + (1 / kept - 1) * ((area - 73 * kept) / (1 - kept) + 5));
+    small_scenario_finish(&s);
+}
+
+// Four nodes that always go together are lost like one: all are new at once, and so are all that replace them.
+static void nodes_that_go_together_are_lost_like_one(void **state)
+{
+    (void)state;
+    const struct rb_spells spells = {.together = 1, .hazard = {.per_hour = 30}};
+    struct small_scenario s;
+    const double a = 10 + 3 + 10 * 6, rate = 30.0 / 3600;
+    small_scenario_make(&s);
+    small_scenario_one_stage(&s, 8, 6, 4);
+    s.provisioning.spells = &spells;
+    small_scenario_compile(&s, 5);
+    const double p = exp(-rate * a), short_life = 1 / rate - a * p / (1 - p);
+    assert_mean(time_moments(&s), 5 + a + (1 / p - 1) * (short_life + 5));
+    small_scenario_finish(&s);
+}
+
 static void a_measured_mean_may_be_off(void **state)
 {
     (void)state;
@@ -328,6 +368,8 @@ int main(void)
         cmocka_unit_test(a_barrier_over_equal_trials),
         cmocka_unit_test(refused_requests_are_geometric),
         cmocka_unit_test(preemption_repeats_the_stage),
+        cmocka_unit_test(preemption_by_age_repeats_the_stage),
+        cmocka_unit_test(nodes_that_go_together_are_lost_like_one),
         cmocka_unit_test(a_measured_mean_may_be_off),
         cmocka_unit_test(a_measured_start_up_may_be_off),
         cmocka_unit_test(a_script_that_does_not_resume_trains_everything_again),

@@ -85,6 +85,94 @@ static void no_draw_is_longer_than_the_longest(void **state)
     small_scenario_finish(&s);
 }
 
+// Of many lives, as many end in each span of ages as the integral of the hazard says.
+static void lifetimes_follow_the_hazard(void **state)
+{
+    (void)state;
+    enum { N = 40000, N_AGES = 7 };
+    static const double ages_s[N_AGES] = {0, 400, 900, 2000, 3600, 9000, 20000};
+    static const struct rb_hazard_step later[] = {{900, 1.30}, {3600, 0.56}, {14400, 0.36}};
+    const struct rb_spells spells = {.hazard = {.per_hour = 1.65, .later = later, .n_later = 3}};
+    struct small_scenario s;
+    int counts[N_AGES] = {0};
+    noisy(&s);
+    s.provisioning.spells = &spells;
+    for (int i = 0; i < N; i++) {
+        const double life_s = (double)rb_draw_preemption_us(&s.scenario, SMALL, 0, i, 0, 0) / RB_US_PER_S;
+        int age = 0;
+        while (age + 1 < N_AGES && ages_s[age + 1] <= life_s)
+            age++;
+        counts[age]++;
+    }
+    for (int i = 0; i < N_AGES; i++) {
+        const double kept = exp(-rb_hazard_over(&spells.hazard, 0, ages_s[i]));
+        const double kept_on = i + 1 < N_AGES ? exp(-rb_hazard_over(&spells.hazard, 0, ages_s[i + 1])) : 0;
+        const double share = kept - kept_on, sigma = sqrt(share * (1 - share) / N);
+        assert_true(fabs((double)counts[i] / N - share) < 4 * sigma);
+    }
+    small_scenario_finish(&s);
+}
+
+struct first_loss {
+    double at_h, first_h; // of node 0; of any of them
+    bool first_takes_all;
+};
+
+// Five nodes that came at the same instant, until node 0 is lost.
+static struct first_loss play_market(const struct rb_scenario *s, uint32_t replicate)
+{
+    enum { N = 5 };
+    struct first_loss out = {.first_h = -1};
+    int64_t next_us[N];
+    int strikes[N] = {0}, n_up = N;
+    for (int i = 0; i < N; i++)
+        next_us[i] = rb_draw_preemption_us(s, SMALL, 0, i, 0, replicate);
+    for (;;) {
+        int first = 0;
+        for (int i = 1; i < N; i++)
+            first = next_us[i] < next_us[first] ? i : first;
+        const int64_t at_us = next_us[first];
+        const double at_h = (double)at_us / RB_US_PER_S / 3600;
+        const enum rb_strike taken = rb_draw_strike(s, SMALL, 0, first, 0, replicate, strikes[first], n_up);
+        if (taken == RB_STRIKE_NONE) {
+            next_us[first] = rb_draw_next_strike_us(s, SMALL, 0, first, 0, replicate, strikes[first]++, at_us);
+            continue;
+        }
+        if (out.first_h < 0) {
+            out.first_h = at_h;
+            out.first_takes_all = taken == RB_STRIKE_ALL;
+        }
+        out.at_h = at_h;
+        if (first == 0 || taken == RB_STRIKE_ALL)
+            return out;
+        next_us[first] = INT64_MAX;
+        n_up--;
+    }
+}
+
+// Whatever goes together, a node is lost at its hazard of 2 an hour; a share of 0.4 of the losses takes all; and the
+// first of five nodes is lost at 2 x 5 / (1 + 4 x 0.4) an hour.
+static void a_share_of_losses_takes_all(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    const struct rb_spells spells = {.together = 0.4, .hazard = {.per_hour = 2}};
+    struct small_scenario s;
+    double mean_h = 0, first_h = 0, share = 0;
+    noisy(&s);
+    s.provisioning.spells = &spells;
+    for (int r = 0; r < N; r++) {
+        const struct first_loss loss = play_market(&s.scenario, (uint32_t)r);
+        mean_h += loss.at_h / N;
+        first_h += loss.first_h / N;
+        share += (double)loss.first_takes_all / N;
+    }
+    assert_true(fabs(mean_h - 0.5) < 4 * 0.5 / sqrt(N));
+    assert_true(fabs(first_h - 0.26) < 4 * 0.26 / sqrt(N));
+    assert_true(fabs(share - 0.4) < 4 * sqrt(0.24 / N));
+    small_scenario_finish(&s);
+}
+
 // ---- what can be used, and why not
 
 static void offers_that_cannot_be_used_say_why(void **state)
@@ -182,7 +270,8 @@ int main(void)
         cmocka_unit_test(every_part_of_the_key_counts),       cmocka_unit_test(a_trial_told_unit_by_unit_takes_as_long),
         cmocka_unit_test(no_draw_is_longer_than_the_longest), cmocka_unit_test(offers_that_cannot_be_used_say_why),
         cmocka_unit_test(this_machine_needs_no_provisioning), cmocka_unit_test(a_missing_price_is_an_error),
-        cmocka_unit_test(events_leave_the_heap_in_order),
+        cmocka_unit_test(events_leave_the_heap_in_order),     cmocka_unit_test(lifetimes_follow_the_hazard),
+        cmocka_unit_test(a_share_of_losses_takes_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

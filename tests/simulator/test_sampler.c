@@ -57,8 +57,10 @@ static void make_plan(struct random_plan *p, struct rb_scenario *s, uint64_t see
     struct rb_err err;
     random_plan_make(p, seed);
     random_plan_forget_errors(p);
-    for (int i = 0; i < p->plan.n_offers; i++)
+    for (int i = 0; i < p->plan.n_offers; i++) {
         p->provisioning[i].preemption_per_hour = 0;
+        p->provisioning[i].spells = NULL;
+    }
     for (int i = 0; i < p->plan.n_stages; i++)
         p->stages[i].n_early = 0;
     for (int i = 0; i + 1 < p->plan.n_stages && seed % 4 == 0; i++)

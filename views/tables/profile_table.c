@@ -151,6 +151,17 @@ static const struct rb_fit_provision *sample_of(const struct rb_fit_report *r, c
     return NULL;
 }
 
+// Losses an hour from each age on, and how many nodes go at once.
+static void show_spells(const struct rb_spells *s, struct rb_buf *out)
+{
+    rb_buf_printf(out, "\n  preemptions    %.3g an hour at first", s->hazard.per_hour);
+    for (int i = 0; i < s->hazard.n_later; i++)
+        rb_buf_printf(out, ", %.3g from %.4g min on", s->hazard.later[i].per_hour, s->hazard.later[i].from_s / 60);
+    rb_buf_printf(out, "; %.0f %% of losses take all nodes", 100 * s->together);
+    rb_buf_printf(out, "\n  market         up %.4g min, down %.4g min on average, in %.4g days sampled every %.4g s",
+                  rb_dist_mean(&s->up_s) / 60, rb_dist_mean(&s->down_s) / 60, s->days, s->sampled_s);
+}
+
 static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
 {
     for (int i = 0; i < r->profile.n_provisioning; i++) {
@@ -163,7 +174,9 @@ static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
         rb_buf_printf(out, "  no capacity    %.3g of requests", v->capacity_failure);
         if (p)
             rb_buf_printf(out, " (%d of %d)", p->n_capacity + p->n_timeout, p->n_capacity + p->n_timeout + p->queue.n);
-        if (v->has_preemption) {
+        if (v->spells) {
+            show_spells(v->spells, out);
+        } else if (v->has_preemption) {
             rb_buf_printf(out, "\n  preemptions    %.3g an hour", v->preemption_per_hour);
             if (p && p->exposure_h > 0)
                 rb_buf_printf(out, " (%d in %.4g h)", p->n_preempted, p->exposure_h);

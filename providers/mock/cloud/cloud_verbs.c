@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_HOURS 1e6 // later than that is never
+#define LATEST_S 3.6e9 // later than that is never
 
 // --- launch ---
 
@@ -94,11 +94,10 @@ static int64_t draw_taken_us(const struct rb_cloud *c, const struct rb_cloud_ins
         return INT64_MAX;
     if (interrupted)
         return i->plan.start_us + interrupted->delay_us;
-    if (!p->has_preemption || p->preemption_per_hour <= 0)
-        return INT64_MAX;
+    const struct rb_hazard hazard = rb_provisioning_hazard(p);
     struct rb_stream s = rb_cloud_stream(c, RB_CLOUD_DRAW_TAKEN, i->ordinal);
-    double hours = -log(rb_stream_uniform(&s)) / p->preemption_per_hour;
-    return hours < MAX_HOURS ? i->plan.start_us + rb_us_from_seconds(hours * RB_S_PER_HOUR) : INT64_MAX;
+    const double seconds = rb_hazard_seconds(&hazard, 0, -log(rb_stream_uniform(&s)));
+    return seconds < LATEST_S ? i->plan.start_us + rb_us_from_seconds(seconds) : INT64_MAX;
 }
 
 static void plan_delays(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us)

@@ -1,0 +1,30 @@
+// Fits a spot market with memory to a table of its capacity: how many of the nodes that were asked for were up, and from
+// when on. A fall takes the youngest nodes. Hazards are losses over hours of exposure in the ages 0, 15 min, 1 h and 4 h;
+// nodes that are still up at the end count as exposure, and those that were up at the beginning do not count, because
+// their age is unknown. An age without a loss takes the mean of a gamma posterior whose prior is worth one loss at the
+// rate of all ages: no age is immortal because nobody has died in it.
+#ifndef RB_PROFILES_MARKET_FIT_H
+#define RB_PROFILES_MARKET_FIT_H
+
+#include "profiles/store/spells.h"
+
+struct rb_capacity_step {
+    double at_s;
+    int up; // nodes, from then on
+};
+
+// One zone and instance type.
+struct rb_capacity {
+    const char *zone, *region, *instance_type;
+    const struct rb_capacity_step *steps; // [n_steps], ascending, at least one
+    int n_steps;
+    double end_s;                         // of what was seen
+};
+
+// Spells of all[which]; the other zones of its region in `all` give region_factor. together: what the table cannot show
+// where one node was asked for; < 0: unknown. Errors: INVALID where no node was lost, no spell is complete, or `together`
+// is unknown.
+bool rb_market_fit(const struct rb_capacity *all, int n, int which, double sampled_s, double together,
+                   struct rb_arena *arena, struct rb_spells *out, struct rb_err *err);
+
+#endif
