@@ -40,6 +40,8 @@ enum rb_event_kind {
     RB_EVENT_RESUME,          // after STOP: unfinished trials start again from the stage's checkpoints, on new nodes
     RB_EVENT_SUGGESTED,       // trial, values, origin, because: the configuration of a new trial (RB_ACTION_SUGGEST); without
                               // values: there is no further one, and the search starts no new trial
+    RB_EVENT_TRIAL_SAVED,     // trial, attempt, resource: a checkpoint from the middle of its stage is safe; if the trial is
+                              // lost, it starts again from there
 };
 
 struct rb_named_value {

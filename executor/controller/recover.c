@@ -91,7 +91,7 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err)
                                          row->trial, row->slots[k].node);
         struct rb_run_trial *trial = rb_run_trial_at(c, row->trial);
         trial->n_starts = row->start + 1;
-        if (row->state == RB_TASK_SAVED)
+        if (row->checkpoint[0])
             memcpy(trial->checkpoint, row->checkpoint, sizeof trial->checkpoint);
         if (row->state == RB_TASK_INTENT || row->state == RB_TASK_EXITED || row->state == RB_TASK_KILLING)
             rb_run_task_open(c, row)->last_resource = trial->last_resource;

@@ -2,6 +2,7 @@
 //   task.c         from the row that orders a task to the certainty that its processes are over
 //   task_start.c   hands tasks to the launcher
 //   task_output.c  reports, exits, checkpoints
+//   task_keep.c    checkpoints from the middle of a stage
 //   task_yield.c   asks trials to save and exit
 //   task_stop.c    ends trials that do not end themselves (trial.stop: saved)
 // The row's state is journalled (enum rb_task_state); `process` is what the launcher knows.
@@ -45,6 +46,7 @@ struct rb_run_task {
     int64_t longest_unit_us;      // between two reports; the start counts as one; -1: none seen
     struct rb_step_lines steps;   // since its last report
     struct rb_last_lines printed; // of its output, without reports
+    bool said_unkept;             // that a midway checkpoint of it could not be kept
 };
 
 struct rb_run_trial {
@@ -52,7 +54,7 @@ struct rb_run_trial {
     int64_t last_resource; // of the last start; for the recovery
     bool asked;            // by the engine, to yield, since its last start
     bool asked_configuration; // from the suggester
-    char checkpoint[512];  // of the last save, as in the row
+    char checkpoint[512];  // of the last save, midway ones included, as in the row
 };
 
 // task.c
@@ -94,6 +96,15 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code);
 void rb_run_task_linked(void *ctx, int trial, const char *name);
 void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
 void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
+
+// task_keep.c
+void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *report);
+void rb_run_task_kept(void *ctx, int trial, int start, int64_t resource, const char *checkpoint,
+                      const struct rb_err *err); // the launcher's event
+void rb_run_task_use_checkpoint(struct rb_run_task *t, const char *checkpoint); // into its row and the trial; unwritten
+// Removes the trial's midway checkpoints but the last one: a later one, or that of a stage's end, is safe.
+void rb_run_task_drop_midway(struct rb_controller *c, int trial, int start, const char *before);
+int64_t rb_run_task_keep_every_s(const struct rb_run_task *t); // RB_CHECKPOINT_EVERY_S
 
 // task_yield.c
 void rb_run_task_yield(struct rb_run_task *t); // asks it to yield if the engine wants that and the launcher follows it

@@ -117,6 +117,7 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
         .gpus = rb_engine_trial(c->engine, t->row.trial)->gpus,
         .sharers =
             job->trial.n_shares > 1 || job->trial.shares[0] > 1 ? rb_engine_trial(c->engine, t->row.trial)->sharers : 0,
+        .checkpoint_every_s = rb_run_task_keep_every_s(t),
         .secret = c->config.secret,
         .secret_ctx = c->config.secret_ctx,
     };

@@ -128,6 +128,7 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     case RB_EVENT_TIME:
     case RB_EVENT_FORECAST:
     case RB_EVENT_SUGGESTED:
+    case RB_EVENT_TRIAL_SAVED:
         break;
     }
     return true;

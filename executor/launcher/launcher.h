@@ -62,7 +62,9 @@ struct rb_launcher_events {
     // This machine is full (RB_E_MACHINE_FULL): a command for that trial (-1: for a node) could not be started here,
     // and is tried again until it can be. Neither the trial nor the node causes it. May be NULL.
     void (*held_up)(void *ctx, int trial, const struct rb_err *err);
-    // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May
+    // After keep: the checkpoint of that resource is safe (<dest>.tar or URI), or err says why it is not. May be NULL.
+    void (*kept)(void *ctx, int trial, int attempt, int64_t resource, const char *checkpoint, const struct rb_err *err);
+    // Before `saved` and `kept`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May
     // be NULL.
     void (*linked)(void *ctx, int trial, const char *name);
 };
@@ -87,6 +89,13 @@ struct rb_launcher_ops {
     // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or
     // goes to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
+    // While it runs: the same for the folder `name` of the checkpoint directory, the state at `resource`, which is reported as
+    // `kept`. The folder is removed once another one is kept, and never becomes part of what `save` saves. One at a time: a
+    // later call takes the place of one that waits. dest NULL: the folder is only removed. A resource that has not risen since
+    // the last call is a repeated call. name: rb_is_checkpoint_name.
+    void (*keep)(struct rb_launcher *l, int trial, int attempt, const char *name, int64_t resource, const char *dest);
+    // Removes a checkpoint that `saved` or `kept` has reported, if it is a URI; archives are the caller's. Not reported.
+    void (*discard)(struct rb_launcher *l, int trial, int attempt, const char *uri);
     // Creates its RB_PREEMPT_FILE on every node of the gang; the script decides whether and when it stops.
     void (*yield)(struct rb_launcher *l, int trial, int attempt);
     // Of a job with trial.stop: saved. Node rank 0 waits until files of checkpoint.files have changed since now (exit_code 0)

@@ -107,7 +107,7 @@ static void take_trials(struct maker *m)
     }
 }
 
-// Of a saved start: midway checkpoints have their resource in their names.
+// Of a start that has saved: midway checkpoints have their resource in their names.
 static int64_t saved_resource(const struct rb_task_row *t)
 {
     const char *midway = strstr(t->checkpoint, RB_CHECKPOINT_MIDWAY);
@@ -135,7 +135,7 @@ static void take_best(struct maker *m)
     r->best_metric = r->best_trial >= 0 ? rb_engine_trial(m->engine, r->best_trial)->metric : NAN;
     const struct rb_task_row *saved = NULL;
     for (int i = 0; i < m->n_tasks; i++)
-        if (m->tasks[i].trial == r->best_trial && m->tasks[i].state == RB_TASK_SAVED)
+        if (m->tasks[i].trial == r->best_trial && m->tasks[i].checkpoint[0])
             saved = &m->tasks[i]; // in order of starts: the last one stays
     r->best_checkpoint = saved ? saved->checkpoint : NULL;
     if (r->best_trial >= 0)

@@ -6,10 +6,12 @@
 #   stop TRIAL ATTEMPT CODE REST   ends it once files of its checkpoint have changed and rested for REST seconds; it has
 #                            then ended with CODE. Of a repeated request only REST counts; 0 goes before 75
 #   kill TRIAL ATTEMPT       ends the process group, and what the trial has started outside it
-#   save TRIAL ATTEMPT DIR [FILES [must]]   tar of the checkpoint directory on stdout, or of the files in it whose names
-#                            match; must: an error where there is none
+#   save TRIAL ATTEMPT DIR FILES MUST NAME NAMES   tar of the checkpoint directory on stdout, or of the files in it whose
+#                            names match FILES; MUST: an error where there is none. NAME: of that folder in it, a midway
+#                            checkpoint. NAMES: such folders, which are removed first, NAME not
 #   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
-#   upload TRIAL ATTEMPT DIR URI, download TRIAL DIGEST URI   the same through the bucket's own client
+#   upload TRIAL ATTEMPT DIR URI NAME NAMES, download TRIAL DIGEST URI, discard URI   the same through the bucket's own
+#                            client; what it holds is removed
 # stdin of run and setup is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read.
 set -eu
 umask 077
@@ -177,6 +179,17 @@ start() { # under the lock: the first to come starts it
     mv "$dir/pid.new" "$dir/pid"
 }
 
+# What is to be saved becomes the directory: what the trial has left, or the midway checkpoint NAME.
+enter_checkpoint() { # TRIAL DIR NAME NAMES
+    from=$dir/$2
+    [ -n "$3" ] || [ ! -e "$own/stopped" ] || from=$own/snapshot
+    cd "$from" 2>/dev/null || die "trial $1 left no checkpoint directory $2"
+    for name in $4; do [ "$name" = "$3" ] || rm -rf "./$name"; done
+    [ -n "$3" ] || return 0
+    [ ! -L "$3" ] || die "it announced $3, which is a symbolic link"
+    cd "$3" 2>/dev/null || die "it announced $3, and there is no such folder in RB_CHECKPOINT_DIR"
+}
+
 case $1 in
 setup)
     mkdir -p "$base/work"
@@ -268,8 +281,7 @@ kill)
     ;;
 save)
     task "$2" "$3"
-    if [ -e "$own/stopped" ]; then from=$own/snapshot; else from=$dir/$4; fi
-    cd "$from" 2>/dev/null || die "trial $2 left no checkpoint directory $4"
+    enter_checkpoint "$2" "$4" "${7:-}" "${8:-}"
     link=$(find . -type l 2>/dev/null | head -n 1) # trials resume from it, but rbrun fetch will not unpack it
     [ -z "$link" ] || echo "symbolic link: \"$link\"" >&2
     [ -n "${5:-}" ] || exec tar --hard-dereference -cf - . # fetch will unpack no hard links either
@@ -291,11 +303,17 @@ load)
     ;;
 upload)
     task "$2" "$3"
-    if [ -e "$own/stopped" ]; then from=$own/snapshot; else from=$dir/$4; fi
-    [ -d "$from" ] || die "trial $2 left no checkpoint directory $4"
+    enter_checkpoint "$2" "$4" "${6:-}" "${7:-}"
     case $5 in
-    s3://*) aws s3 cp --only-show-errors --recursive "$from" "$5" ;;
-    gs://*) gcloud storage cp -r "$from/*" "$5/" ;;
+    s3://*) aws s3 cp --only-show-errors --recursive "$PWD" "$5" ;;
+    gs://*) gcloud storage cp -r "$PWD/*" "$5/" ;;
+    *) die "checkpoint.uri: only s3:// and gs://" ;;
+    esac
+    ;;
+discard)
+    case $2 in
+    s3://*) aws s3 rm --only-show-errors --recursive "$2" ;;
+    gs://*) gcloud storage rm -r "$2" ;;
     *) die "checkpoint.uri: only s3:// and gs://" ;;
     esac
     ;;
