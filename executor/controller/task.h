@@ -81,7 +81,7 @@ void rb_controller_start_tasks(struct rb_controller *c); // gives the launcher t
 // task_stop.c
 void rb_run_task_stop(struct rb_run_task *t);                       // once it has reported all, if the job wants that
 void rb_run_task_trained_on(struct rb_run_task *t, int64_t resource); // a report beyond the end, while it is being stopped
-void rb_run_task_ask_to_save(struct rb_run_task *t);                // to pause: the newest state that it has saved
+void rb_run_task_ask_to_save(struct rb_run_task *t, const char *why); // to give way: the newest state that it has saved
 // It has ended with 0, having trained to the job's max_resource before it could be stopped: its state is none to go on from.
 bool rb_run_task_overran(const struct rb_run_task *t);
 void rb_run_task_describe_wait(const struct rb_run_task *t, char *out, size_t size); // what it is being waited for

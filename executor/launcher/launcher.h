@@ -96,8 +96,9 @@ struct rb_launcher_ops {
     void (*keep)(struct rb_launcher *l, int trial, int attempt, const char *name, int64_t resource, const char *dest);
     // Removes a checkpoint that `saved` or `kept` has reported, if it is a URI; archives are the caller's. Not reported.
     void (*discard)(struct rb_launcher *l, int trial, int attempt, const char *uri);
-    // Creates its RB_PREEMPT_FILE on every node of the gang; the script decides whether and when it stops.
-    void (*yield)(struct rb_launcher *l, int trial, int attempt);
+    // Creates its RB_PREEMPT_FILE on every node of the gang, with this line in it; the script decides whether and when it
+    // stops. A file that is there already stays as it is.
+    void (*yield)(struct rb_launcher *l, int trial, int attempt, const char *why);
     // Of a job with trial.stop: saved. Node rank 0 waits until files of checkpoint.files have changed since now (exit_code 0)
     // or are there at all (75) and have then rested for rest_s, keeps a copy of them for `save`, and ends the trial, which has
     // then ended with exit_code. Repeated: only rest_s counts; 0 goes before 75.

@@ -76,6 +76,7 @@ struct rb_launcher_task {
     int n_env;
     char nonce[33];
     int first_failure;             // exit code of the first rank that failed
+    char *yield_why;               // the line of its RB_PREEMPT_FILE; NULL: it was not asked to give way
     int stop_code;                 // it was asked to stop once it has saved: with which exit code; -1: it was not
     double stop_rest_s;
     bool breaking;                 // a rank failed: the others are being killed
@@ -144,7 +145,7 @@ void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_
 void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
-void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt, const char *why);
 void rb_launcher_stop(struct rb_launcher *base, int trial, int attempt, int exit_code, double rest_s);
 void rb_launcher_end(struct rb_launcher *base, int trial, int attempt);
 // launcher_file.c: a line that the node script put into the output, at the end of these bytes. Returns how many bytes before it are

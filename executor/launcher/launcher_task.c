@@ -49,6 +49,7 @@ static void free_task(struct rb_launcher_task *task)
     free(task->words);
     free(task->resume_from);
     free(task->uri);
+    free(task->yield_why);
     rb_buf_finish(&task->announced);
     free(task);
 }

@@ -2,7 +2,7 @@
 # Runs on a node, for rbrun. POSIX sh, coreutils, util-linux's flock and setsid. Every verb may be repeated.
 #   setup                    the job's set-up command, once
 #   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
-#   yield TRIAL ATTEMPT      its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
+#   yield TRIAL ATTEMPT WHY  its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
 #   stop TRIAL ATTEMPT CODE REST   ends it once files of its checkpoint have changed and rested for REST seconds; it has
 #                            then ended with CODE. Of a repeated request only REST counts; 0 goes before 75
 #   kill TRIAL ATTEMPT       ends the process group, and what the trial has started outside it
@@ -220,7 +220,7 @@ supervise)
     rm -f env
     CUDA_VISIBLE_DEVICES=$(lent_devices "${CUDA_VISIBLE_DEVICES:-}")
     RB_METRICS_FILE=$dir/metrics RB_PREEMPT_FILE=$dir/preempt RB_PARAMS_FILE=$dir/params.json
-    [ ! -e "$base/preempt" ] || touch "$RB_PREEMPT_FILE" # the node itself is about to go
+    [ ! -e "$base/preempt" ] || cp "$base/preempt" "$RB_PREEMPT_FILE" # the node itself is about to go
     RB_CHECKPOINT_DIR=$dir/$rb_checkpoint_dir RB_RESUME_FROM=
     [ "${rb_in_place:-0}" = 0 ] || RB_CHECKPOINT_DIR=$base/trials/$2/${rb_checkpoint_dir#../} # one name at every start
     [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume
@@ -254,7 +254,9 @@ supervise)
 yield)
     task "$2" "$3"
     mkdir -p "$dir" # it may not have started yet
-    touch "$dir/preempt"
+    printf '%s\n' "$4" >"$dir/why.$$"
+    [ -e "$dir/preempt" ] || mv "$dir/why.$$" "$dir/preempt"
+    rm -f "$dir/why.$$"
     ;;
 stop)
     task "$2" "$3"

@@ -528,8 +528,9 @@ static void yield(void *arg)
     free(l);
 }
 
-static void yield_task(struct rb_launcher *base, int trial, int start_number)
+static void yield_task(struct rb_launcher *base, int trial, int start_number, const char *why)
 {
+    assert(strncmp(why, "reason=", 7) == 0);
     struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     struct later *l = later(m, 10000, yield);
     l->trial = trial;
