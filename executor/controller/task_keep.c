@@ -36,7 +36,7 @@ void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *r
 {
     struct rb_controller *c = t->c;
     RB_AUTO(rb_buf_finish) struct rb_buf dest = RB_BUF_INIT;
-    if (!report->checkpoint[0] || c->dead || t->row.state != RB_TASK_INTENT)
+    if (!report->is_report || !report->checkpoint[0] || c->dead)
         return;
     if (!rb_is_checkpoint_name(report->checkpoint)) {
         warn(t, report->resource,
@@ -46,7 +46,7 @@ void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *r
     }
     rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d" RB_CHECKPOINT_MIDWAY "%" PRId64 ".start-%d",
                   c->config.run_dir, t->row.trial, t->row.stage, report->resource, t->row.start);
-    const bool wanted = !c->config.plan->job->starts_over &&
+    const bool wanted = t->row.state == RB_TASK_INTENT && !c->config.plan->job->starts_over &&
                         rb_engine_may_save(c->engine, t->row.trial, t->row.attempt, report->resource);
     c->launcher->ops->keep(c->launcher, t->row.trial, t->row.start, report->checkpoint, report->resource,
                            wanted ? rb_buf_str(&dest) : NULL);

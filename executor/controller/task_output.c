@@ -103,8 +103,12 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
 {
     struct rb_run_task *t = rb_run_task_find(c, trial, start); // the line before may have closed it
     const struct rb_job *job = c->config.plan->job;
-    if (c->dead || !t || t->row.state != RB_TASK_INTENT)
+    if (c->dead || !t || !rb_run_task_is_live(t))
         return;
+    if (t->row.state == RB_TASK_EXITED) { // after a restart: what it announced is no part of what it has left
+        rb_run_task_announced(t, &line);
+        return;
+    }
     if (line.paced && rb_controller_says_first(&c->said, RB_SAID_PACED))
         rb_controller_note(c, "paced", "the trials report that their accelerator's speed is emulated");
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
@@ -164,7 +168,7 @@ static void take_found(struct rb_controller *c, int trial, int start, struct fou
 static struct rb_run_task *read_task(struct rb_controller *c, int trial, int start)
 {
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
-    return c->dead || !t || t->row.state != RB_TASK_INTENT ? NULL : t;
+    return c->dead || !t || !rb_run_task_is_live(t) ? NULL : t;
 }
 
 void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n)

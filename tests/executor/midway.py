@@ -73,7 +73,7 @@ class Midway(unittest.TestCase):
                       *(() if resources == LOCAL else ("--prices", "prices.csv")))
 
     def run_it(self, *command, expect=0, **env):
-        done = self.here.say("rbrun", *(command or ("plan.json",)), "--json", "--yes", expect=expect, **env)
+        done = self.here.say("rbrun", *(command or ("plan.json", "--yes")), "--json", expect=expect, **env)
         report = [d for d in map(json.loads, done.stdout.splitlines()) if d.get("format") == "rb-report/1"]
         return report[0] if report else None, done.stderr
 
