@@ -72,9 +72,10 @@ def midway(number: int, save: Callable[[str], Any]) -> str | None:
 _saved_at = time.monotonic()  # by midway(), or when the script began
 
 
-def report(epoch: float | None = None, *, checkpoint: str | None = None, **metrics: Any) -> None:
+def report(epoch: float | None = None, **metrics: Any) -> None:
     """Reports metrics after an epoch: numbers, or what float() takes. A job that counts in another unit gets it by name:
     report(step=200, loss=0.3). checkpoint: what midway() returned. Outside of a run, and where a run has no file for reports, this prints one line."""
+    checkpoint = metrics.pop("checkpoint", None)
     values: dict[str, Any] = {} if epoch is None else {"epoch": _number(epoch)}
     values.update({name: _number(value) for name, value in metrics.items()})
     if checkpoint:
