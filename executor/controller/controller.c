@@ -470,6 +470,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .exited = rb_run_task_exited,
         .saved = rb_run_task_saved,
         .kept = rb_run_task_kept,
+        .rested = rb_run_task_rested,
         .linked = rb_run_task_linked,
         .held_up = rb_run_task_held_up,
         .killed = rb_run_task_killed,

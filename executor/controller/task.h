@@ -46,6 +46,12 @@ struct rb_run_task {
     int64_t longest_unit_us;      // between two reports; the start counts as one; -1: none seen
     struct rb_step_lines steps;   // since its last report
     struct rb_last_lines printed; // of its output, without reports
+    bool announces;               // midway checkpoints: its files are then not looked at
+    // Its reports as they are read, again after a reconnect: the last one and the one before, and those when its files began to
+    // change; resource_start: none.
+    struct rb_read_reports {
+        int64_t last, before;
+    } read, changed;
     bool said_unkept;             // that a midway checkpoint of it could not be kept
 };
 
@@ -99,6 +105,7 @@ void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, 
 
 // task_keep.c
 void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *report);
+void rb_run_task_rested(void *ctx, int trial, int start, const char *name); // the launcher's event
 void rb_run_task_kept(void *ctx, int trial, int start, int64_t resource, const char *checkpoint,
                       const struct rb_err *err); // the launcher's event
 void rb_run_task_use_checkpoint(struct rb_run_task *t, const char *checkpoint); // into its row and the trial; unwritten

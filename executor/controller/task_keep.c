@@ -1,4 +1,4 @@
-// Midway checkpoints: a script announces a folder with a report, the launcher archives it while the trial trains on, and once
+// Midway checkpoints: a script announces a folder with a report, or its files change and rest; the launcher archives it while the trial trains on, and once
 // it is safe the event `saved` and the row of the start say so in one transaction. Until then the trial's last checkpoint is
 // the one before.
 #include "executor/controller/controller_private.h"
@@ -32,10 +32,21 @@ static void warn(struct rb_run_task *t, int64_t resource, const char *why)
                        t->row.trial, c->config.plan->job->scheduler.unit, resource, why);
 }
 
-void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *report)
+// Archives it, or only removes it: it adds nothing to what is safe.
+static void keep(struct rb_run_task *t, const char *name, int64_t resource)
 {
     struct rb_controller *c = t->c;
     RB_AUTO(rb_buf_finish) struct rb_buf dest = RB_BUF_INIT;
+    rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d" RB_CHECKPOINT_MIDWAY "%" PRId64 ".start-%d",
+                  c->config.run_dir, t->row.trial, t->row.stage, resource, t->row.start);
+    const bool wanted = t->row.state == RB_TASK_INTENT && !c->config.plan->job->starts_over &&
+                        rb_engine_may_save(c->engine, t->row.trial, t->row.attempt, resource);
+    c->launcher->ops->keep(c->launcher, t->row.trial, t->row.start, name, resource, wanted ? rb_buf_str(&dest) : NULL);
+}
+
+void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *report)
+{
+    struct rb_controller *c = t->c;
     if (!report->is_report || !report->checkpoint[0] || c->dead)
         return;
     if (!rb_is_checkpoint_name(report->checkpoint)) {
@@ -44,12 +55,21 @@ void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *r
              "with a letter or a digit");
         return;
     }
-    rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d" RB_CHECKPOINT_MIDWAY "%" PRId64 ".start-%d",
-                  c->config.run_dir, t->row.trial, t->row.stage, report->resource, t->row.start);
-    const bool wanted = t->row.state == RB_TASK_INTENT && !c->config.plan->job->starts_over &&
-                        rb_engine_may_save(c->engine, t->row.trial, t->row.attempt, report->resource);
-    c->launcher->ops->keep(c->launcher, t->row.trial, t->row.start, report->checkpoint, report->resource,
-                           wanted ? rb_buf_str(&dest) : NULL);
+    t->announces = true;
+    keep(t, report->checkpoint, report->resource);
+}
+
+// Of scripts that know nothing of this: their files are of the last report before they began to change, or of a later one. They may
+// be saved before their unit is reported, so the last unit's are left alone: a start from there would have nothing to report.
+void rb_run_task_rested(void *ctx, int trial, int start, const char *name)
+{
+    struct rb_run_task *t = rb_run_task_find(ctx, trial, start);
+    if (!t || t->c->dead || t->row.state != RB_TASK_INTENT || t->announces)
+        return;
+    if (!name)
+        t->changed = t->read;
+    else if (2 * t->changed.last - t->changed.before < t->row.resource_end)
+        keep(t, name, t->changed.last);
 }
 
 void rb_run_task_use_checkpoint(struct rb_run_task *t, const char *checkpoint)

@@ -97,6 +97,7 @@ void rb_run_task_begin_output(struct rb_run_task *t)
         .metric_name = job->metric_name,
         .start = job->starts_over ? 0 : t->row.resource_start,
     });
+    t->read = t->changed = (struct rb_read_reports){t->row.resource_start, t->row.resource_start};
 }
 
 static void take_line(struct rb_controller *c, int trial, int start, struct rb_metric_line line)
@@ -121,6 +122,8 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
     }
     if (!line.is_report || line.resource > job->scheduler.max_resource)
         return;
+    if (line.resource > t->read.last)
+        t->read = (struct rb_read_reports){line.resource, t->read.last};
     // A report is new if its resource rose: lines are replayed after a reconnect. What it announced may not be safe yet.
     if (line.resource <= t->last_resource) {
         rb_run_task_announced(t, &line);

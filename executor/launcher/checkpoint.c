@@ -105,7 +105,8 @@ static void end_saving(struct rb_saving *s, const struct rb_err *err)
     struct rb_launcher_task *t = s->task;
     const bool midway = s->name != NULL;
     if (err) {
-        report_save_failed(s, err);
+        if (!midway || !t->waiting.to) // else it counts no more
+            report_save_failed(s, err);
         stop_saving(s); // a retry may follow
     } else {
         if (midway) {

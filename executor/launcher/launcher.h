@@ -47,6 +47,9 @@ struct rb_launcher_events {
     // The next bytes of a file of metric.file, whose path below it is `name`; restart, n 0: it begins from its first byte, as
     // every file does. May be NULL.
     void (*file)(void *ctx, int trial, int attempt, const char *name, const char *bytes, size_t n, bool restart);
+    // The files of checkpoint.files begin to change (name NULL), or have changed and rested, and a copy of them that is to be kept
+    // has this name for `keep`. Comes again after a reconnect, between the same lines. May be NULL.
+    void (*rested)(void *ctx, int trial, int attempt, const char *name);
     // After a reconnect: what was reported by `line` and `file` comes again, from the first byte. May be NULL.
     void (*again)(void *ctx, int trial, int attempt);
     void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins, 75 only over 0;
@@ -92,7 +95,7 @@ struct rb_launcher_ops {
     // While it runs: the same for the folder `name` of the checkpoint directory, the state at `resource`, which is reported as
     // `kept`. The folder is removed once another one is kept, and never becomes part of what `save` saves. One at a time: a
     // later call takes the place of one that waits. dest NULL: the folder is only removed. A resource that has not risen since
-    // the last call is a repeated call. name: rb_is_checkpoint_name.
+    // the last call is a repeated call. name: rb_is_checkpoint_name, or of `rested`.
     void (*keep)(struct rb_launcher *l, int trial, int attempt, const char *name, int64_t resource, const char *dest);
     // Removes a checkpoint that `saved` or `kept` has reported, if it is a URI; archives are the caller's. Not reported.
     void (*discard)(struct rb_launcher *l, int trial, int attempt, const char *uri);

@@ -29,7 +29,7 @@ die() { echo "node: $*" >&2; exit 1; }
 task() {
     case $1$2 in *[!0-9]*) die "bad trial or attempt" ;; esac
     dir=$base/trials/$1/$2
-    own=$dir/.rb # of this script: begun, over; stop, since, stopped, snapshot; what was sent of metric files
+    own=$dir/.rb # of this script: begun, over; stop, since, stopped, snapshot; .rested-N, reads; what was sent of metric files
 }
 
 # Is that number still our supervisor's? Process ids are reused, at the latest after a restart of the machine.
@@ -134,31 +134,55 @@ signature() {
     (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r stat -c '%s %i %z %n') 2>/dev/null
 }
 
+# A copy of them as they are; none if they change meanwhile.
+copy_saved() { # INTO
+    rm -rf "$1.new"
+    mkdir "$1.new"
+    before=$(signature)
+    (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$1.new") || return 1
+    [ "$before" = "$(signature)" ] && mv "$1.new" "$1"
+}
+
 # A copy of the files as they are, if they have changed since the request and rested: no save is half done.
 snapshot() {
     IFS=' ' read -r code rest <"$own/stop"
     [ "$code" = 0 ] || since=$own/begun # the newest state that there is
     touch -d "-$rest seconds" "$own/quiet"
     [ -n "$(saved -cnewer "${since:-$own/since}")" ] && [ -z "$(saved -cnewer "$own/quiet")" ] || return 1
-    rm -rf "$own/new"
-    mkdir "$own/new"
-    before=$(signature)
-    (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$own/new") || return 1
-    [ "$before" = "$(signature)" ] || return 1
-    mv "$own/new" "$own/snapshot"
+    copy_saved "$own/snapshot" || return 1
     echo "$code" >"$own/stopped.new"
     mv "$own/stopped.new" "$own/stopped"
+}
+
+# Where the script saves on and announces nothing: once its files have changed and rested for two seconds, and the last copy is
+# old enough, a copy of them is announced. Before that, that they change: they are of what was reported until then.
+look_at_rest() { # NONCE
+    now=$(date +%s)
+    if [ "$(signature)" != "$looked" ]; then
+        looked=$(signature)
+        [ -z "$rests" ] || printf '@rb-file %s - changed\n' "$1" >>"$dir/out"
+        rests='' fresh=1 changed_at=$now
+    fi
+    [ $((now - changed_at)) -gt 2 ] || return 0
+    rests=1
+    [ -n "$fresh" ] && [ $((now - copied_at)) -ge "$RB_CHECKPOINT_EVERY_S" ] || return 0
+    ! kill -s 0 "$(cat "$own/reads" 2>/dev/null)" 2>/dev/null || return 0
+    copy_saved "$own/.rested-$((copies + 1))" || return 0
+    rm -rf "$own/.rested-$copies"
+    copies=$((copies + 1)) fresh='' copied_at=$now
+    printf '@rb-file %s %s rested\n' "$1" "$(printf .rested-%s $copies | base64)" >>"$dir/out"
 }
 
 attend() { # NONCE CHILD
     set +e
     trap : TERM # sent to the whole group; what must not be cut short ignores it
     unset RB_PREEMPT_FILE # we are none of the script's, see end_strays
-    since='' ticks=0
+    since='' ticks=0 looked=$(signature) rests=1 fresh='' copies=0 copied_at=$(date +%s) changed_at=0
     until [ -e "$own/over" ]; do
         if [ -n "$rb_metric_file" ] && [ ! -e "$own/enough" ]; then
             (trap '' TERM; if [ $((ticks % 10)) = 0 ] || has_news; then look_at_files "$1"; fi)
         fi
+        if [ -n "$rb_rests" ] && [ $((ticks % 5)) = 0 ] && [ ! -e "$own/stop" ]; then look_at_rest "$1"; fi
         if [ -e "$own/stop" ] && [ ! -e "$own/stopped" ] && (trap '' TERM; snapshot); then
             kill -s TERM 0
             left=300
@@ -185,7 +209,10 @@ enter_checkpoint() { # TRIAL DIR NAME NAMES
     [ -n "$3" ] || [ ! -e "$own/stopped" ] || from=$own/snapshot
     cd "$from" 2>/dev/null || die "trial $1 left no checkpoint directory $2"
     for name in $4; do [ "$name" = "$3" ] || rm -rf "./$name"; done
-    [ -n "$3" ] || return 0
+    case $3 in
+    '') return 0 ;;
+    .*) cd "$own" && echo $$ >reads ;; # a copy of ours, which stays while we read it
+    esac
     [ ! -L "$3" ] || die "it announced $3, which is a symbolic link"
     cd "$3" 2>/dev/null || die "it announced $3, and there is no such folder in RB_CHECKPOINT_DIR"
 }
@@ -234,7 +261,9 @@ supervise)
         eval "set -- ${rb_words:-}"
         (cd "$base/work" && exec /bin/sh -c "$rb_command" sh "$@") >>out 2>&1 </dev/null &
         child=$!
-        if [ -n "$rb_metric_file" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi
+        rb_rests=''
+        [ -z "${rb_files:-}" ] || [ "${RB_CHECKPOINT_EVERY_S:-0}" -eq 0 ] || rb_rests=1
+        if [ -n "$rb_metric_file$rb_rests" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi
         wait $child || code=$?
         while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
     else

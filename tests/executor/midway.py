@@ -150,6 +150,33 @@ class Midway(unittest.TestCase):
         self.assertEqual([n for _, n in self.notes("epochs")], [*range(1, 7), *range(last + 1, 9)])
         self.check_end(report)
 
+    def rests(self, saves, reports, expected):
+        """A script that only saves, in the order of its own; in the first start it waits until its third epoch is archived."""
+        line = '[ $epoch != 3 ] || sleep 1.5; echo "epoch=$epoch val_acc=0.$((10 + epoch))"'
+        order = [(saves, 'echo $epoch >"$RB_CHECKPOINT_DIR/new"; mv "$RB_CHECKPOINT_DIR/new" "$RB_CHECKPOINT_DIR/epoch"'),
+                 (reports, line)]
+        self.prepare()
+        self.here.write("work/train.sh", TRAIN.split("while")[0].split("[ \"$epoch\"")[0] + "\n".join(
+            ['while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do', "epoch=$((epoch + 1))", 'echo "$RB_TRIAL_ID $epoch" >>"$NOTES/epochs"']
+            + [text for _, text in sorted(order)]
+            + ['if [ $RB_ATTEMPT = 0 ] && [ $epoch = 3 ]; then', "n=0",
+               'until ls "$NOTES"/.local/state/rubberband/runs/*/checkpoints/*/*.at-*.tar 2>/dev/null || [ $n -gt 600 ]; do',
+               "sleep 0.05; n=$((n + 1)); done; sleep 0.5; kill -9 $$; fi", "done"]))
+        self.here.write("work/job.yaml", (JOB % (ONE, self.top, LOCAL)).replace("every: 7s", "every: 1s, files: [epoch]"))
+        self.here.say("rbplan", "work/job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json", "--time-limit", "2s")
+        report, _ = self.run_it()
+        self.assertEqual((report["outcome"], self.saved()), ("complete", [expected]))
+        self.assertEqual([s[2] for s in self.notes("starts")], [0, 3])  # its state, whatever it is said to be of
+        self.assertEqual([n for _, n in self.notes("epochs")], [*range(1, 9)])
+        self.assertEqual([name for name in self.archives() if ".at-" in name], [])
+
+    def test_files_that_changed_and_rest_count_as_announced(self):
+        self.rests(saves=2, reports=1, expected=3)
+
+    def test_a_save_before_its_report_is_of_the_report_before(self):
+        """If a second or more lies between them: the node looks at the files once a second."""
+        self.rests(saves=1, reports=2, expected=2)
+
     def test_what_is_announced_wrongly_is_told_and_the_run_goes_on(self):
         wrong = {"../../x": "takes the name of a folder", "at-77": "no such folder", "link": "is a symbolic link"}
         for name, words in wrong.items():
