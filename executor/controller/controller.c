@@ -471,6 +471,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .saved = rb_run_task_saved,
         .kept = rb_run_task_kept,
         .rested = rb_run_task_rested,
+        .leaving = rb_run_node_leaving,
         .linked = rb_run_task_linked,
         .held_up = rb_run_task_held_up,
         .killed = rb_run_task_killed,

@@ -103,6 +103,9 @@ void rb_run_task_linked(void *ctx, int trial, const char *name);
 void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
 void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
+// node_leaving.c
+bool rb_run_task_is_leaving(const struct rb_run_task *t, int64_t *out_left_us); // one of its nodes is about to be reclaimed
+
 // task_keep.c
 void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *report);
 void rb_run_task_rested(void *ctx, int trial, int start, const char *name); // the launcher's event

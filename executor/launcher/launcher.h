@@ -34,6 +34,7 @@ struct rb_task {
     const char *words;            // of rb_trial_words; NULL: none
     const char *resume_from;      // what `saved` reported for an earlier stage (archive or URI), NULL: first start
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
+    bool on_spot;                 // its nodes ask their cloud whether they are about to be reclaimed
 };
 
 // Events, reported from the loop. Bytes are untrusted. Late events of killed or forgotten tasks do not come.
@@ -58,6 +59,8 @@ struct rb_launcher_events {
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
     void (*unreachable)(void *ctx, int node, const char *why);         // it gave up after several reconnect attempts
+    // The cloud takes the node back in so many seconds, as it said. Comes again after a reconnect. May be NULL.
+    void (*leaving)(void *ctx, int node, int64_t seconds);
     // The node is not ready yet: why the last try failed and what may help, or what the launcher is doing.
     void (*waiting)(void *ctx, int node, const char *why);
     // What a heartbeat found about the node's dead man's switch. Not called where nodes have none. May be NULL.

@@ -77,6 +77,7 @@ struct rb_launcher_task {
     char nonce[33];
     int first_failure;             // exit code of the first rank that failed
     char *yield_why;               // the line of its RB_PREEMPT_FILE; NULL: it was not asked to give way
+    bool on_spot;
     int stop_code;                 // it was asked to stop once it has saved: with which exit code; -1: it was not
     double stop_rest_s;
     bool breaking;                 // a rank failed: the others are being killed

@@ -339,6 +339,7 @@ static void rank_env(const struct rb_rank *r, struct rb_buf *out)
     snprintf(number, sizeof number, "%d", n_gpus);
     add_env(out, "RB_GPUS_PER_NODE", number);
     rb_buf_printf(out, "rb_resume=%d\n", t->resume_from != NULL);
+    rb_buf_puts(out, t->on_spot ? "rb_spot=1\n" : "");
     rb_buf_puts(out, "rb_checkpoint_dir=");
     char dir[4096];
     rb_launcher_checkpoint_dir(t->l, dir, sizeof dir);
@@ -410,6 +411,7 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
     t->trial = spec->trial;
     t->attempt = spec->attempt;
     t->stage = spec->stage;
+    t->on_spot = spec->on_spot;
     t->save = t->keep = t->waiting = (struct rb_saving){.task = t, .fd = -1};
     t->announced_to = -1;
     t->stop_code = -1;

@@ -195,6 +195,25 @@ attend() { # NONCE CHILD
     [ -z "$rb_metric_file" ] || [ -e "$own/enough" ] || (trap '' TERM; look_at_files "$1")
 }
 
+# --- a spot machine asks its cloud ---
+
+time_left() { # seconds until the cloud takes this machine back; false: it has not said so
+    token=$(curl -fsm 2 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' "$url/latest/api/token") &&
+        at=$(curl -fsm 2 -H "X-aws-ec2-metadata-token: $token" "$url/latest/meta-data/spot/instance-action" |
+            sed -n 's/.*"time" *: *"\([^"]*\)".*/\1/p') && [ -n "$at" ] && at=$(date -d "$at" +%s) &&
+        echo $((at - $(date +%s))) && return 0
+    [ "$(curl -fsm 2 -H 'Metadata-Flavor: Google' "$url/computeMetadata/v1/instance/preempted")" = TRUE ] && echo 30
+}
+
+await_notice() { # NONCE
+    set +e
+    unset RB_PREEMPT_FILE # we are none of the script's, see end_strays
+    url=${AWS_EC2_METADATA_SERVICE_ENDPOINT:-http://169.254.169.254}
+    url=${url%/}
+    until left=$(time_left 2>/dev/null); do sleep 5; done
+    printf '@rb-file %s %s leaving\n' "$1" "$(printf %s "$left" | base64)" >>"$dir/out"
+}
+
 start() { # under the lock: the first to come starts it
     mkdir -p "$own"
     touch "$dir/out" "$dir/metrics" "$own/before"
@@ -261,6 +280,7 @@ supervise)
         eval "set -- ${rb_words:-}"
         (cd "$base/work" && exec /bin/sh -c "$rb_command" sh "$@") >>out 2>&1 </dev/null &
         child=$!
+        [ -z "${rb_spot:-}" ] || (trap - TERM; await_notice "$nonce") &
         rb_rests=''
         [ -z "${rb_files:-}" ] || [ "${RB_CHECKPOINT_EVERY_S:-0}" -eq 0 ] || rb_rests=1
         if [ -n "$rb_metric_file$rb_rests" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi

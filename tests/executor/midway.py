@@ -133,21 +133,39 @@ class Midway(unittest.TestCase):
             self.assertEqual({n for _, n in self.notes("epochs")}, set(range(1, 9)))
             self.check_end(report)
 
-    def test_a_spot_machine_that_is_reclaimed_costs_what_was_not_saved(self):
+    def reclaimed(self, after_s, do):
+        """The report of a run whose first machine is taken back after so many seconds."""
         row = "mock/us-east-1,spot.gpu,T4,1,16,4,16,spot,0.10,test,2026-07-20T00:00:00Z\n"
         self.here.write("chaos.yaml", "format: rb-chaos/1\nrules:\n  - {where: {instance_type: spot.gpu, market: spot}, "
-                                      "what: {interrupted: {after: 6s}}, times: 1}\n")
+                                      "what: {interrupted: {after: %ds}}, times: 1}\n" % after_s)
         with MockCloud(BIN, self.top, "--chaos", self.top + "/chaos.yaml", prices=row) as cloud:
             self.here.on(cloud)
-            # It waits for its end at epoch 6, of which 5 is safe.
-            self.prepare("[ $RB_ATTEMPT != 0 ] || [ $epoch != 6 ] || { gone at-5; sleep 60; }", accelerator="T4",
+            self.prepare(do, accelerator="T4",
                          resources="infra: [mock/us-east-1], instance_types: [spot.gpu], spot: only, max_nodes: 1")
             report, _ = self.run_it()
             self.assertEqual([rule["fired"] for rule in cloud.ask("chaos")], [1])
+        return report
+
+    def test_a_spot_machine_that_is_reclaimed_costs_what_was_not_saved(self):
+        """The script does not look for the notice. It waits for its end at epoch 6, of which 5 is safe."""
+        report = self.reclaimed(6, "[ $RB_ATTEMPT != 0 ] || [ $epoch != 6 ] || { gone at-5; sleep 60; }")
         last = self.saved()[-1]
         self.assertGreaterEqual(last, 5)
         self.assertEqual([s[2] for s in self.notes("starts")], [0, last])
         self.assertEqual([n for _, n in self.notes("epochs")], [*range(1, 7), *range(last + 1, 9)])
+        self.check_end(report)
+
+    def test_a_notice_that_is_heeded_costs_nothing(self):
+        """And nothing is started on the machine until it is gone."""
+        report = self.reclaimed(20, 'sleep 0.6; [ ! -e "$RB_PREEMPT_FILE" ] || { cat "$RB_PREEMPT_FILE" >>"$NOTES/why"; '
+                                    'echo $epoch >"$RB_CHECKPOINT_DIR/epoch"; exit 75; }')
+        with open(self.top + "/why", encoding="utf-8") as f:
+            self.assertRegex(f.read(), r"\Areason=preempted seconds=1?[0-9]\n\Z")
+        (_, _, first, _), (_, attempt, again, _) = self.notes("starts")
+        self.assertEqual((first, attempt), (0, 2))  # the start in between was never begun
+        self.assertEqual([n for _, n in self.notes("epochs")], [*range(1, 9)])
+        self.assertIn(again, range(1, 8))
+        self.assertIn("its cloud takes it back in", " ".join(w["text"] for w in report["faults"] + report["warnings"]))
         self.check_end(report)
 
     def rests(self, saves, reports, expected):
