@@ -79,6 +79,7 @@ struct rb_task_row {
     const struct rb_slot *slots;             // so that a gang can be found after a restart; borrowed, [n_slots]
     int n_slots;
     char checkpoint[512]; // the last, as the launcher reported it: relative to the run directory, or a URI; "" until saved
+    int64_t kept_us;      // not in the journal: executor/report/report_saves.h; 0: nothing was saved midway
 };
 
 struct rb_note {

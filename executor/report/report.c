@@ -7,6 +7,7 @@
 #include "executor/controller/spend.h"
 #include "executor/launcher/trial_command.h"
 #include "executor/launcher/trial_env.h"
+#include "executor/report/report_saves.h"
 #include "executor/report/report_split.h"
 
 #include <inttypes.h>
@@ -258,7 +259,7 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
 {
     struct rb_report *r = m->r;
     if (!rb_journal_meta(j, m->arena, &m->meta, err) || !rb_journal_each_event(j, take_event, m, err) ||
-        !rb_journal_tasks(j, m->arena, &m->tasks, &m->n_tasks, err) ||
+        !rb_journal_tasks(j, m->arena, &m->tasks, &m->n_tasks, err) || !rb_report_saves(j, m->tasks, m->n_tasks, err) ||
         !rb_journal_launches(j, m->arena, &m->launches, &m->n_launches, err) ||
         !rb_journal_notes(j, m->arena, &r->notes, &r->n_notes, err))
         return false;

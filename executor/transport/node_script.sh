@@ -198,11 +198,11 @@ attend() { # NONCE CHILD
 # --- a spot machine asks its cloud ---
 
 time_left() { # seconds until the cloud takes this machine back; false: it has not said so
-    token=$(curl -fsm 2 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' "$url/latest/api/token") &&
-        at=$(curl -fsm 2 -H "X-aws-ec2-metadata-token: $token" "$url/latest/meta-data/spot/instance-action" |
+    token=$(curl --noproxy '*' -fsm 2 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' "$url/latest/api/token") &&
+        at=$(curl --noproxy '*' -fsm 2 -H "X-aws-ec2-metadata-token: $token" "$url/latest/meta-data/spot/instance-action" |
             sed -n 's/.*"time" *: *"\([^"]*\)".*/\1/p') && [ -n "$at" ] && at=$(date -d "$at" +%s) &&
         echo $((at - $(date +%s))) && return 0
-    [ "$(curl -fsm 2 -H 'Metadata-Flavor: Google' "$url/computeMetadata/v1/instance/preempted")" = TRUE ] && echo 30
+    [ "$(curl --noproxy '*' -fsm 2 -H 'Metadata-Flavor: Google' "$url/computeMetadata/v1/instance/preempted")" = TRUE ] && echo 30
 }
 
 await_notice() { # NONCE
