@@ -157,7 +157,7 @@ class Midway(unittest.TestCase):
 
     def test_a_notice_that_is_heeded_costs_nothing(self):
         """And nothing is started on the machine until it is gone."""
-        report = self.reclaimed(20, 'sleep 0.6; [ ! -e "$RB_PREEMPT_FILE" ] || { cat "$RB_PREEMPT_FILE" >>"$NOTES/why"; '
+        report = self.reclaimed(14, 'sleep 0.6; [ ! -e "$RB_PREEMPT_FILE" ] || { cat "$RB_PREEMPT_FILE" >>"$NOTES/why"; '
                                     'echo $epoch >"$RB_CHECKPOINT_DIR/epoch"; exit 75; }')
         with open(self.top + "/why", encoding="utf-8") as f:
             self.assertRegex(f.read(), r"\Areason=preempted seconds=1?[0-9]\n\Z")
