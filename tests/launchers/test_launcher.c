@@ -379,7 +379,7 @@ static int teardown(void **state)
     if (!getenv("RB_TEST_KEEP") && system(command) != 0)
         return -1;
     for (int i = 0; i < MAX_TASKS; i++)
-        rb_buf_finish(&f->seen[i].lines), rb_buf_finish(&f->seen[i].file);
+        rb_buf_finish(&f->seen[i].lines), rb_buf_finish(&f->seen[i].file), rb_buf_finish(&f->seen[i].kept);
     free(f);
     return 0;
 }
