@@ -53,6 +53,18 @@ while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
 done
 echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"
 """
+AWS = """#!/bin/sh
+verb=$2 bucket=%s
+while [ "${1#s3:/}" = "$1" ] && [ "${1#/}" = "$1" ]; do shift; done
+case $verb in
+rm) rm -rf "$bucket/${1#s3://}" ;;
+cp)
+    from=$1 to=$2
+    [ "${from#s3://}" = "$from" ] || from=$bucket/${from#s3://}
+    [ "${to#s3://}" = "$to" ] || to=$bucket/${to#s3://}
+    mkdir -p "$to" && cp -r "$from/." "$to/" ;;
+esac
+"""
 AT = "at-$epoch"
 LOCAL = "infra: [local]"
 
@@ -110,6 +122,25 @@ class Midway(unittest.TestCase):
         self.assertEqual(self.notes("starts"), [(0, 0, 0, 7), (0, 1, last, 7)])
         self.assertEqual(self.notes("epochs"), [(0, n) for n in (*range(1, 6), *range(last + 1, 9))])
         self.check_end(report)
+
+    def test_a_bucket_keeps_one_of_them(self):
+        """AWS's client is a stand-in that copies to and from a folder."""
+        bucket = self.top + "/bucket"
+        self.here.write("bin/aws", AWS % bucket)
+        os.chmod(self.top + "/bin/aws", 0o755)
+        self.here.env["PATH"] = self.top + "/bin:/usr/bin:/bin"
+        self.prepare('[ $RB_ATTEMPT != 0 ] || [ $epoch != 5 ] || { gone at-4; exit 1; }')
+        with open(self.top + "/work/job.yaml", encoding="utf-8") as f:
+            job = f.read().replace("every: 7s", "every: 7s, uri: 's3://models/x'")
+        self.here.write("work/job.yaml", job)
+        self.here.say("rbplan", "work/job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json", "--time-limit", "2s")
+        report, _ = self.run_it()
+        self.assertEqual(report["outcome"], "complete")
+        self.assertEqual(self.notes("starts"), [(0, 0, 0, 7), (0, 1, self.saved()[-1], 7)])
+        self.assertEqual(report["best"]["checkpoint"], "s3://models/x/trial-0000/stage-0")
+        self.assertEqual(os.listdir(bucket + "/models/x/trial-0000/stage-0"), ["epoch"])
+        # Each is removed once the next counts, but for one whose removal was still under way, or the controller had gone.
+        self.assertLessEqual(len(os.listdir(bucket + "/models/x/trial-0000")), 3)
 
     def test_each_stage_has_its_own(self):
         """Both trials are killed by someone else in every stage: their supervisor sees it, and nothing is charged twice."""
