@@ -1,6 +1,6 @@
-// Midway checkpoints: a script announces a folder with a report, or its files change and rest; the launcher archives it while the trial trains on, and once
-// it is safe the event `saved` and the row of the start say so in one transaction. Until then the trial's last checkpoint is
-// the one before.
+// Midway checkpoints: a script announces a folder with a report, or its files change and rest. The launcher archives it
+// while the trial trains on, and once it is safe the event `saved` and the row of the start say so in one transaction. Until
+// then the trial's last checkpoint is the one before.
 #include "executor/controller/controller_private.h"
 
 #include "executor/launcher/save_interval.h"
@@ -27,8 +27,8 @@ static void warn(struct rb_run_task *t, int64_t resource, const char *why)
         return;
     t->said_unkept = true;
     rb_controller_note(c, "warning",
-                       "trial %d: the checkpoint that its report of %s %" PRId64 " announced is not kept: %s; it trains on, and if "
-                       "it is lost it starts again from the checkpoint before",
+                       "trial %d: the midway checkpoint of its report of %s %" PRId64 " is not kept: %s; it trains on, and if it "
+                       "is lost it starts again from the checkpoint before",
                        t->row.trial, c->config.plan->job->scheduler.unit, resource, why);
 }
 
@@ -91,30 +91,28 @@ static bool has_unsaved_clone(struct rb_controller *c, int trial)
     return false;
 }
 
-// Archives that a controller left which died before it wrote them down are among them.
-static void remove_archives(const struct rb_controller *c, int trial, const char *but)
+// Archives that a controller left which died before it wrote them down are among them. Those of stages' ends are kept. A stage
+// counts with a checkpoint from its middle if the trial overran its end, and then clones may begin with it.
+static void remove_archives(struct rb_controller *c, int trial, const char *but)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     const char *kept = strrchr(but, '/');
     rb_buf_printf(&path, "%s/checkpoints/trial-%04d", c->config.run_dir, trial);
     DIR *dir = opendir(rb_buf_str(&path));
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
-        if (strstr(e->d_name, RB_CHECKPOINT_MIDWAY) && (!kept || strcmp(e->d_name, kept + 1) != 0))
+        if (strstr(e->d_name, RB_CHECKPOINT_MIDWAY) && (!kept || strcmp(e->d_name, kept + 1) != 0) &&
+            !has_unsaved_clone(c, trial))
             unlinkat(dirfd(dir), e->d_name, 0);
     if (dir)
         closedir(dir);
 }
 
-// Those of stages' ends are kept. A stage counts with a checkpoint from its middle if the trial overran its end, and then
-// clones may begin with it.
 void rb_run_task_drop_midway(struct rb_controller *c, int trial, int start, const char *before)
 {
     const char *last = rb_run_trial_at(c, trial)->checkpoint;
-    if (has_unsaved_clone(c, trial))
-        return;
     if (!strstr(last, "://"))
         remove_archives(c, trial, last);
-    else if (strstr(before, RB_CHECKPOINT_MIDWAY) && strcmp(before, last) != 0)
+    else if (strstr(before, RB_CHECKPOINT_MIDWAY) && strcmp(before, last) != 0 && !has_unsaved_clone(c, trial))
         c->launcher->ops->discard(c->launcher, trial, start, before);
 }
 

@@ -124,9 +124,10 @@ struct rb_launcher {
 };
 
 // How many files this process may have open at once while it follows n_ranks processes of trials on n_nodes nodes: per
-// rank stdout, stderr and log, and one more while it is started or asked to stop; per node two commands; and the files
-// of the run itself (standard streams, event loop, journal, connections to clouds and to viewers).
-enum { RB_LAUNCHER_FILES_OF_RUN = 112, RB_LAUNCHER_FILES_OF_RANK = 4, RB_LAUNCHER_FILES_OF_NODE = 2 };
+// rank stdout, stderr and log, one more while it is started or asked to stop, and two while a midway checkpoint is archived;
+// per node two commands; and the files of the run itself (standard streams, event loop, journal, connections to clouds and
+// to viewers).
+enum { RB_LAUNCHER_FILES_OF_RUN = 112, RB_LAUNCHER_FILES_OF_RANK = 6, RB_LAUNCHER_FILES_OF_NODE = 2 };
 int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes);
 
 // Unpacks an archive made by save into dir (made, must not exist). Refused: absolute names, "..", links, devices.

@@ -177,7 +177,7 @@ attend() { # NONCE CHILD
     set +e
     trap : TERM # sent to the whole group; what must not be cut short ignores it
     unset RB_PREEMPT_FILE # we are none of the script's, see end_strays
-    since='' ticks=0 looked=$(signature) rests=1 fresh='' copies=0 copied_at=$(date +%s) changed_at=0
+    since='' ticks=0 rests=1 fresh='' copies=0 copied_at=$(date +%s) changed_at=0
     until [ -e "$own/over" ]; do
         if [ -n "$rb_metric_file" ] && [ ! -e "$own/enough" ]; then
             (trap '' TERM; if [ $((ticks % 10)) = 0 ] || has_news; then look_at_files "$1"; fi)
@@ -278,11 +278,12 @@ supervise)
     code=0
     if begin_checkpoint >>out 2>&1; then
         eval "set -- ${rb_words:-}"
+        rb_rests=''
+        [ -z "${rb_files:-}" ] || [ "${RB_CHECKPOINT_EVERY_S:-0}" -eq 0 ] || rb_rests=1
+        [ -z "$rb_rests" ] || looked=$(signature) # before the script changes anything
         (cd "$base/work" && exec /bin/sh -c "$rb_command" sh "$@") >>out 2>&1 </dev/null &
         child=$!
         [ -z "${rb_spot:-}" ] || (trap - TERM; await_notice "$nonce") &
-        rb_rests=''
-        [ -z "${rb_files:-}" ] || [ "${RB_CHECKPOINT_EVERY_S:-0}" -eq 0 ] || rb_rests=1
         if [ -n "$rb_metric_file$rb_rests" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi
         wait $child || code=$?
         while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM

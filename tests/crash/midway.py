@@ -199,7 +199,7 @@ class Midway(unittest.TestCase):
         self.assertIn("its cloud takes it back in", " ".join(w["text"] for w in report["faults"] + report["warnings"]))
         self.check_end(report)
 
-    def rests(self, saves, reports, expected):
+    def rests(self, saves, reports, most):
         """A script that only saves, in the order of its own; in the first start it waits until its third epoch is archived."""
         line = '[ $epoch != 3 ] || sleep 1.5; echo "epoch=$epoch val_acc=0.$((10 + epoch))"'
         order = [(saves, 'echo $epoch >"$RB_CHECKPOINT_DIR/new"; mv "$RB_CHECKPOINT_DIR/new" "$RB_CHECKPOINT_DIR/epoch"'),
@@ -214,17 +214,19 @@ class Midway(unittest.TestCase):
         self.here.write("work/job.yaml", (JOB % (ONE, self.top, LOCAL)).replace("every: 7s", "every: 1s, files: [epoch]"))
         self.here.say("rbplan", "work/job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json", "--time-limit", "2s")
         report, _ = self.run_it()
-        self.assertEqual((report["outcome"], self.saved()), ("complete", [expected]))
-        self.assertEqual([s[2] for s in self.notes("starts")], [0, 3])  # its state, whatever it is said to be of
+        self.assertEqual(report["outcome"], "complete")
+        resource, = self.saved()
+        self.assertIn(resource, range(1, most + 1))  # less where one look sees what several epochs have changed
+        self.assertEqual([s[2] for s in self.notes("starts")], [0, 3])  # its state, whatever it is taken for
         self.assertEqual([n for _, n in self.notes("epochs")], [*range(1, 9)])
         self.assertEqual([name for name in self.archives() if ".at-" in name], [])
 
     def test_files_that_changed_and_rest_count_as_announced(self):
-        self.rests(saves=2, reports=1, expected=3)
+        self.rests(saves=2, reports=1, most=3)
 
     def test_a_save_before_its_report_is_of_the_report_before(self):
         """If a second or more lies between them: the node looks at the files once a second."""
-        self.rests(saves=1, reports=2, expected=2)
+        self.rests(saves=1, reports=2, most=2)
 
     def test_what_is_announced_wrongly_is_told_and_the_run_goes_on(self):
         wrong = {"../../x": "takes the name of a folder", "at-77": "no such folder", "link": "is a symbolic link"}
@@ -237,7 +239,7 @@ class Midway(unittest.TestCase):
                 self.assertEqual(report["outcome"], "complete")
                 notes = [w for w in report["faults"] + report["warnings"] if "is not kept" in w["text"]]
                 self.assertEqual(len(notes), 1, said)
-                self.assertRegex(notes[0]["text"], "^trial 0: the checkpoint that its report of epoch [1-8] announced is not kept: .*"
+                self.assertRegex(notes[0]["text"], "^trial 0: the midway checkpoint of its report of epoch [1-8] is not kept: .*"
                                  + words)
                 self.assertEqual(self.saved(), [])
 
