@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
-from typing import Any, Mapping
+import time
+from typing import Any, Callable, Mapping
 
 start: int  # RB_RESOURCE_START
 end: int | None  # RB_RESOURCE_END
@@ -49,11 +51,35 @@ def checkpoint_dir() -> str | None:
     return os.environ.get("RB_CHECKPOINT_DIR") or None
 
 
+def midway(number: int, save: Callable[[str], Any]) -> str | None:
+    """A checkpoint of this epoch (or step), for the case that the trial loses its machine, if one is due: save(folder) writes it,
+    and report(number, loss=0.3, checkpoint=midway(number, save)) announces it. None, and nothing is saved, outside of a run, where
+    the run asks for none (checkpoint.every of the job), and in every process but the first."""
+    global _saved_at
+    every, folder = float(os.environ.get("RB_CHECKPOINT_EVERY_S") or 0), checkpoint_dir()
+    rank = os.environ.get("RANK") or os.environ.get("RB_NODE_RANK") or "0"
+    if not folder or every <= 0 or rank != "0" or time.monotonic() - _saved_at < every:
+        return None
+    name, new = f"midway-{number}", os.path.join(folder, ".midway-new")
+    shutil.rmtree(new, ignore_errors=True)
+    os.makedirs(new)
+    save(new)
+    os.rename(new, os.path.join(folder, name))
+    _saved_at = time.monotonic()
+    return name
+
+
+_saved_at = time.monotonic()  # by midway(), or when the script began
+
+
 def report(epoch: float | None = None, **metrics: Any) -> None:
     """Reports metrics after an epoch: numbers, or what float() takes. A job that counts in another unit gets it by name:
-    report(step=200, loss=0.3). Outside of a run, and where a run has no file for reports, this prints one line."""
-    values = {} if epoch is None else {"epoch": _number(epoch)}
+    report(step=200, loss=0.3). checkpoint: what midway() returned. Outside of a run, and where a run has no file for reports, this prints one line."""
+    checkpoint = metrics.pop("checkpoint", None)
+    values: dict[str, Any] = {} if epoch is None else {"epoch": _number(epoch)}
     values.update({name: _number(value) for name, value in metrics.items()})
+    if checkpoint:
+        values["checkpoint"] = checkpoint
     path = os.environ.get("RB_METRICS_FILE")
     if path:
         with open(path, "a", encoding="utf-8") as f:
@@ -157,7 +183,8 @@ def keras_callback() -> Any:
     class RubberbandCallback(Callback):  # type: ignore[misc]
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             counts = {"epoch": epoch + 1}
-            report(**{**_numbers(logs), **counts})
+            saved = midway(epoch + 1, lambda to: self.model.save(os.path.join(to, "model.keras")))
+            report(checkpoint=saved, **{**_numbers(logs), **counts})
             leaving, folder = should_stop(), checkpoint_dir()
             if folder and (leaving or _is_over(counts, "epoch")):
                 self.model.save(os.path.join(folder, "model.keras"))

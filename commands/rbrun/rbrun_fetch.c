@@ -18,7 +18,7 @@ static const char *last_checkpoint(const struct rb_task_row *tasks, int n, int t
 {
     const char *found = NULL;
     for (int i = 0; i < n; i++) // in order of starts
-        if (tasks[i].trial == trial && tasks[i].state == RB_TASK_SAVED)
+        if (tasks[i].trial == trial && tasks[i].checkpoint[0])
             found = tasks[i].checkpoint;
     return found;
 }

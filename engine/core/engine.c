@@ -154,6 +154,9 @@ static void dispatch(struct rb_engine *e, const struct rb_event *event)
     case RB_EVENT_SUGGESTED:
         rb_engine_on_suggested(e, event);
         break;
+    case RB_EVENT_TRIAL_SAVED:
+        rb_engine_on_saved(e, event);
+        break;
     }
 }
 
@@ -349,6 +352,13 @@ int rb_engine_broken(const struct rb_engine *e, const char **out_said)
 bool rb_engine_failed_alike(const struct rb_engine *e, int trial)
 {
     return trial >= 0 && trial < e->n_trials && e->trials[trial].failed_alike;
+}
+
+bool rb_engine_may_save(const struct rb_engine *e, int trial, int attempt, int64_t resource)
+{
+    return e->outcome == RB_JOB_RUNNING && rb_engine_attempt_is_current(e, trial, attempt) &&
+           resource > e->trials[trial].checkpoint && resource <= e->trials[trial].pub.resource &&
+           resource < e->trials[trial].pub.resource_end;
 }
 
 bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt)

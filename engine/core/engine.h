@@ -109,5 +109,8 @@ bool rb_engine_failed_alike(const struct rb_engine *e, int trial);
 bool rb_engine_needs_configuration(const struct rb_engine *e, int trial);
 // Does the simulated time of the run still matter for this trial's attempt? Used to drop late process exits.
 bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt);
+// Would a checkpoint of this attempt move the place from which the trial starts again? Its resource is reported, beyond the
+// last safe checkpoint, and before the end of the stage, whose checkpoint is what the start leaves.
+bool rb_engine_may_save(const struct rb_engine *e, int trial, int attempt, int64_t resource);
 
 #endif

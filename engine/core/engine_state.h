@@ -171,6 +171,7 @@ void rb_engine_on_suggested(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_end_paused(struct rb_engine *e, int trial); // it gave way, at its checkpoint
 void rb_engine_end_unbegun(struct rb_engine *e, int trial); // it never trained
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
+void rb_engine_on_saved(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_let_policy_arrange(struct rb_engine *e); // before waiting trials start

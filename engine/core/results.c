@@ -187,6 +187,12 @@ void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
     let_policy_decide(e, event->trial);
 }
 
+void rb_engine_on_saved(struct rb_engine *e, const struct rb_event *event)
+{
+    if (rb_engine_may_save(e, event->trial, event->attempt, event->resource))
+        e->trials[event->trial].checkpoint = event->resource;
+}
+
 // ---- ends
 
 static void end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score)

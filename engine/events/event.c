@@ -18,6 +18,7 @@ const char *const rb_event_kind_names[] = {
     [RB_EVENT_LENT] = "lent",
     [RB_EVENT_RESUME] = "resume",
     [RB_EVENT_SUGGESTED] = "suggested",
+    [RB_EVENT_TRIAL_SAVED] = "saved",
 };
 
 const char *const rb_outcome_names[] = {

@@ -37,9 +37,11 @@ enum rb_event_kind {
     RB_EVENT_STOP,            // reason
     RB_EVENT_LENT,            // node, gpus: the GPUs that the run may use from now on, of a node that others use as
                               // well; trials on its other GPUs must give way. Only for policies of lent GPUs
-    RB_EVENT_RESUME,          // after STOP: unfinished trials start again from the stage's checkpoints, on new nodes
+    RB_EVENT_RESUME,          // after STOP: unfinished trials start again from their last checkpoints, on new nodes
     RB_EVENT_SUGGESTED,       // trial, values, origin, because: the configuration of a new trial (RB_ACTION_SUGGEST); without
                               // values: there is no further one, and the search starts no new trial
+    RB_EVENT_TRIAL_SAVED,     // trial, attempt, resource: a checkpoint from the middle of its stage is safe; if the trial is
+                              // lost, it starts again from there
 };
 
 struct rb_named_value {

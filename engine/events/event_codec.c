@@ -134,6 +134,11 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
     case RB_EVENT_SUGGESTED:
         write_suggestion(j, e);
         break;
+    case RB_EVENT_TRIAL_SAVED:
+        rb_json_kint(j, "trial", e->trial);
+        rb_json_kint(j, "attempt", e->attempt);
+        rb_json_kint(j, "resource", e->resource);
+        break;
     }
     rb_json_end_object(j);
 }
@@ -186,6 +191,11 @@ static bool read_trial_event(struct rb_map *m, struct rb_event *e, struct rb_err
 {
     return rb_map_need_count(m, "trial", 0, RB_LIMIT_TRIALS - 1, &e->trial, err) &&
            rb_map_need_count(m, "attempt", 0, INT32_MAX, &e->attempt, err);
+}
+
+static bool read_progress(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    return read_trial_event(m, e, err) && rb_map_need_int(m, "resource", 0, INT64_C(1) << 53, &e->resource, err);
 }
 
 static bool read_outcome(struct rb_map *m, struct rb_event *e, struct rb_err *err)
@@ -329,8 +339,7 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
     case RB_EVENT_NODE_LOST:
         return read_node_event(m, e, err);
     case RB_EVENT_REPORT:
-        return read_trial_event(m, e, err) && rb_map_need_int(m, "resource", 0, INT64_C(1) << 53, &e->resource, err) &&
-               read_metric(m, &e->metric, err) && read_steps(m, &e->steps, err);
+        return read_progress(m, e, err) && read_metric(m, &e->metric, err) && read_steps(m, &e->steps, err);
     case RB_EVENT_TRIAL_ENDED:
         return read_trial_event(m, e, err) && read_outcome(m, e, err) && read_failure(m, arena, e, err);
     case RB_EVENT_ADVICE:
@@ -343,6 +352,8 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
         return read_reason(m, e, err);
     case RB_EVENT_SUGGESTED:
         return read_suggestion(m, arena, e, err);
+    case RB_EVENT_TRIAL_SAVED:
+        return read_progress(m, e, err);
     }
     return false;
 }
@@ -353,7 +364,7 @@ bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb
     struct rb_event e = {0};
     int kind;
     if (!rb_map_begin(&m, node, err) || !rb_map_need_int(&m, "time_us", 0, RB_LIMIT_TIME_US, &e.time_us, err) ||
-        !rb_map_need_choice(&m, "event", rb_event_kind_names, RB_EVENT_SUGGESTED + 1, &kind, err))
+        !rb_map_need_choice(&m, "event", rb_event_kind_names, RB_EVENT_TRIAL_SAVED + 1, &kind, err))
         return false;
     e.kind = (enum rb_event_kind)kind;
     if (!read_fields(&m, arena, &e, err) || !rb_map_end(&m, err))

@@ -118,13 +118,23 @@ def restore(model, optimizer):
     return state[0]["epoch"]
 
 
-def save(model, optimizer, epoch):
-    folder = os.environ.get("RB_CHECKPOINT_DIR", "")
-    if not folder or dist.get_rank() != 0:
-        return
+def save(model, optimizer, epoch, folder):
     temporary = os.path.join(folder, "." + CHECKPOINT)
     torch.save({"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict()}, temporary)
     os.rename(temporary, os.path.join(folder, CHECKPOINT))
+
+
+def announce_midway(model, optimizer, epoch, saved_at):
+    """Rank 0 saves about as often as RB_CHECKPOINT_EVERY_S asks, into a folder of its own; what its report says of that, and
+    when it saved last."""
+    every_s, folder = float(os.environ.get("RB_CHECKPOINT_EVERY_S", "0")), os.environ.get("RB_CHECKPOINT_DIR", "")
+    if not folder or every_s <= 0 or time.monotonic() - saved_at < every_s:
+        return "", saved_at
+    name, new = "epoch-%d" % epoch, os.path.join(folder, ".new")
+    os.makedirs(new)
+    save(model, optimizer, epoch, new)
+    os.rename(new, os.path.join(folder, name))  # whole, or not there
+    return " checkpoint=" + name, time.monotonic()
 
 
 def asked_to_yield():
@@ -148,16 +158,18 @@ def main():
     print("rank %d of %d, on node %s of %s; %s, from epoch %d" % (
         dist.get_rank(), dist.get_world_size(), os.environ.get("RB_NODE_RANK", "0"), os.environ.get("RB_NUM_NODES", "1"),
         "as fast as this machine trains" if args.real else "paced: accelerator speed is emulated", epoch), flush=True)
-    yielding = False
+    yielding, saved_at = False, time.monotonic()
     while epoch < end and not yielding:
         epoch += 1
         train_epoch(ddp, optimizer, training, epoch, seed, args)
         same = compare_ranks(model)
         if dist.get_rank() == 0:
             print("world size %d: all ranks have the parameters %s" % (dist.get_world_size(), same))
-            print("epoch=%d val_acc=%.4f" % (epoch, accuracy(model, validation)), flush=True)
+            announced, saved_at = announce_midway(model, optimizer, epoch, saved_at)
+            print("epoch=%d val_acc=%.4f%s" % (epoch, accuracy(model, validation), announced), flush=True)
         yielding = asked_to_yield()
-    save(model, optimizer, epoch)
+    if os.environ.get("RB_CHECKPOINT_DIR") and dist.get_rank() == 0:
+        save(model, optimizer, epoch, os.environ["RB_CHECKPOINT_DIR"])
     dist.barrier()  # no rank leaves before rank 0 has saved
     sys.stdout.flush()
     # Not sys.exit: where PyTorch 1.13's threads are torn down, a rank sometimes waits for ever.

@@ -206,6 +206,26 @@ def save(directory, epoch, theta, velocity):
     os.rename(temporary, os.path.join(directory, "state.npz"))
 
 
+class Midway:
+    """Saves about as often as RB_CHECKPOINT_EVERY_S asks, into a folder that is announced with the epoch's report: should the
+    machine go, the trial continues from there."""
+
+    def __init__(self, directory):
+        self.directory, self.every_s = directory, float(os.environ.get("RB_CHECKPOINT_EVERY_S", "0"))
+        self.saved = time.monotonic()
+
+    def announcement(self, epoch, theta, velocity):
+        if not self.directory or self.every_s <= 0 or time.monotonic() - self.saved < self.every_s:
+            return ""
+        name = "epoch-%d" % epoch
+        new = os.path.join(self.directory, ".new")
+        os.makedirs(new)
+        save(new, epoch, theta, velocity)
+        os.rename(new, os.path.join(self.directory, name))  # whole, or not there
+        self.saved = time.monotonic()
+        return " checkpoint=" + name
+
+
 def main():
     args = arguments()
     env = os.environ
@@ -228,6 +248,7 @@ def main():
     if resume:
         state = np.load(os.path.join(resume, "state.npz"))
         theta[:], velocity[:], epoch = state["theta"], state["velocity"], int(state["epoch"])
+    midway = Midway(directory)
     pace.startup()
 
     while epoch < end and not yielding:
@@ -240,7 +261,7 @@ def main():
             theta += velocity
         accuracy = model.accuracy(x_val, y_val) if np.all(np.isfinite(theta)) else float("nan")
         pace.epoch(epoch)
-        print("epoch=%d val_acc=%.4f" % (epoch, accuracy), flush=True)
+        print("epoch=%d val_acc=%.4f%s" % (epoch, accuracy, midway.announcement(epoch, theta, velocity)), flush=True)
         if preempt and os.path.exists(preempt):
             yielding.append(True)
 

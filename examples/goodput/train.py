@@ -190,6 +190,7 @@ def main():
     print("batch %d: %d GPUs, %d samples, %d more gradients a step; learning rate times %.6g"
           % (total, gpus, per_gpu, extra, lr / args.lr), flush=True)
 
+    every_s, saved_at = float(env.get("RB_CHECKPOINT_EVERY_S", "0")), time.monotonic()
     yielding = False
     while epoch < end and not yielding:
         epoch += 1
@@ -202,10 +203,18 @@ def main():
             n_steps += 1
         step_s = (time.perf_counter() - began) / n_steps
         accuracy = replicas.network.accuracy(x_val, y_val) if np.all(np.isfinite(replicas.theta)) else float("nan")
+        # a checkpoint of its own, for the case that the machine goes: whole when it has its name
+        announced = ""
+        if directory and every_s > 0 and time.monotonic() - saved_at >= every_s:
+            announced, new = " checkpoint=epoch-%d" % epoch, os.path.join(directory, ".new")
+            os.makedirs(new)
+            save(new, theta=replicas.theta, progress=progress, noise=(noise.sqr, noise.var, noise.weight))
+            os.rename(new, os.path.join(directory, "epoch-%d" % epoch))
+            saved_at = time.monotonic()
         # (3) the report
         sync = " sync_s=%.9f" % (replicas.sync_s / n_steps) if gpus > 1 else ""
-        print("epoch=%d val_acc=%.4f step_s=%.9f%s grad_sqr=%.9g grad_var=%.9g"
-              % (epoch, accuracy, step_s, sync, *noise.mean()), flush=True)
+        print("epoch=%d val_acc=%.4f step_s=%.9f%s grad_sqr=%.9g grad_var=%.9g%s"
+              % (epoch, accuracy, step_s, sync, *noise.mean(), announced), flush=True)
         yielding = os.path.exists(env.get("RB_PREEMPT_FILE", ""))
 
     if directory:

@@ -63,6 +63,7 @@ void rb_controller_free_nodes(struct rb_controller *c)
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         struct rb_run_node *n = rb_controller_launch_at(c, i);
         rb_controller_disarm(c, &n->retry_timer);
+        rb_controller_disarm(c, &n->leave_timer);
         rb_silence_end(&n->boot);
         free(n);
     }

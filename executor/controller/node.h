@@ -27,6 +27,7 @@ enum {
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800,  // a node ends itself this long after the last heartbeat
     RB_CONTROLLER_BEAT_SLACK_S = 600, // a deadline further than this from what a heartbeat asked for was not moved by it
+    RB_CONTROLLER_LEAVING_S = 60,     // after the announced end of a node; if it is there then, trials start on it again
     RB_CONTROLLER_TAIL = 512,         // bytes of output kept for the note about a failure
 };
 
@@ -67,6 +68,8 @@ struct rb_run_node {
     int64_t exhausted_us;               // when the last pause began, -1: none yet
     uint64_t listing;                   // number of the listing that showed it last
     uint64_t retry_timer;
+    int64_t leaves_at_us;               // its cloud has given notice: this controller's time; 0: it has not
+    uint64_t leave_timer;
     struct rb_silence boot;             // its patience ends: the node counts as lost
 };
 
@@ -122,6 +125,9 @@ void rb_run_node_lose(struct rb_run_node *n, const char *why); // reports it to 
 bool rb_run_node_unfollow_tasks(struct rb_controller *c, int node);
 void rb_run_node_drop_tasks(struct rb_controller *c, int node);     // its gangs are broken; inside a transaction
 void rb_run_node_close_tasks(struct rb_controller *c, int node);    // nothing can run there now
+
+// node_leaving.c
+void rb_run_node_leaving(void *ctx, int node, int64_t seconds); // the launcher's event
 
 //   node_dead_man.c
 void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *report); // the launcher's event

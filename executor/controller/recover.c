@@ -91,7 +91,7 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err)
                                          row->trial, row->slots[k].node);
         struct rb_run_trial *trial = rb_run_trial_at(c, row->trial);
         trial->n_starts = row->start + 1;
-        if (row->state == RB_TASK_SAVED)
+        if (row->checkpoint[0])
             memcpy(trial->checkpoint, row->checkpoint, sizeof trial->checkpoint);
         if (row->state == RB_TASK_INTENT || row->state == RB_TASK_EXITED || row->state == RB_TASK_KILLING)
             rb_run_task_open(c, row)->last_resource = trial->last_resource;
@@ -222,10 +222,19 @@ static void resume_stopped_run(struct rb_controller *c)
     }
 }
 
+// The controller before us may have died between a checkpoint and the removal of those that it replaced.
+static void drop_superseded_checkpoints(struct rb_controller *c)
+{
+    for (int i = 0; i < c->n_trials; i++)
+        if (c->trials[i].checkpoint[0])
+            rb_run_task_drop_midway(c, i, -1, "");
+}
+
 void rb_controller_repeat_orders(struct rb_controller *c)
 {
     RB_ENTER(rb_phases, c->phase, RB_PHASE_RUNNING);
     close_lost_tasks(c);
+    drop_superseded_checkpoints(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);
     launch_again(c);

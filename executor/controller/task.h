@@ -2,6 +2,7 @@
 //   task.c         from the row that orders a task to the certainty that its processes are over
 //   task_start.c   hands tasks to the launcher
 //   task_output.c  reports, exits, checkpoints
+//   task_keep.c    checkpoints from the middle of a stage
 //   task_yield.c   asks trials to save and exit
 //   task_stop.c    ends trials that do not end themselves (trial.stop: saved)
 // The row's state is journalled (enum rb_task_state); `process` is what the launcher knows.
@@ -45,6 +46,13 @@ struct rb_run_task {
     int64_t longest_unit_us;      // between two reports; the start counts as one; -1: none seen
     struct rb_step_lines steps;   // since its last report
     struct rb_last_lines printed; // of its output, without reports
+    bool announces;               // midway checkpoints: its files are then not looked at
+    // Its reports as they are read, again after a reconnect: the last one and the one before, and those when its files began to
+    // change; resource_start: none.
+    struct rb_read_reports {
+        int64_t last, before;
+    } read, changed;
+    bool said_unkept;             // that a midway checkpoint of it could not be kept
 };
 
 struct rb_run_trial {
@@ -52,7 +60,7 @@ struct rb_run_trial {
     int64_t last_resource; // of the last start; for the recovery
     bool asked;            // by the engine, to yield, since its last start
     bool asked_configuration; // from the suggester
-    char checkpoint[512];  // of the last save, as in the row
+    char checkpoint[512];  // of the last save, midway ones included, as in the row
 };
 
 // task.c
@@ -79,7 +87,7 @@ void rb_controller_start_tasks(struct rb_controller *c); // gives the launcher t
 // task_stop.c
 void rb_run_task_stop(struct rb_run_task *t);                       // once it has reported all, if the job wants that
 void rb_run_task_trained_on(struct rb_run_task *t, int64_t resource); // a report beyond the end, while it is being stopped
-void rb_run_task_ask_to_save(struct rb_run_task *t);                // to pause: the newest state that it has saved
+void rb_run_task_ask_to_save(struct rb_run_task *t, const char *why); // to give way: the newest state that it has saved
 // It has ended with 0, having trained to the job's max_resource before it could be stopped: its state is none to go on from.
 bool rb_run_task_overran(const struct rb_run_task *t);
 void rb_run_task_describe_wait(const struct rb_run_task *t, char *out, size_t size); // what it is being waited for
@@ -94,6 +102,19 @@ void rb_run_task_exited(void *ctx, int trial, int start, int exit_code);
 void rb_run_task_linked(void *ctx, int trial, const char *name);
 void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
 void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
+
+// node_leaving.c
+bool rb_run_task_is_leaving(const struct rb_run_task *t, int64_t *out_left_us); // one of its nodes is about to be reclaimed
+
+// task_keep.c
+void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *report);
+void rb_run_task_rested(void *ctx, int trial, int start, const char *name); // the launcher's event
+void rb_run_task_kept(void *ctx, int trial, int start, int64_t resource, const char *checkpoint,
+                      const struct rb_err *err); // the launcher's event
+void rb_run_task_use_checkpoint(struct rb_run_task *t, const char *checkpoint); // into its row and the trial; unwritten
+// Removes the trial's midway checkpoints but the last one: a later one, or that of a stage's end, is safe.
+void rb_run_task_drop_midway(struct rb_controller *c, int trial, int start, const char *before);
+int64_t rb_run_task_keep_every_s(const struct rb_run_task *t); // RB_CHECKPOINT_EVERY_S
 
 // task_yield.c
 void rb_run_task_yield(struct rb_run_task *t); // asks it to yield if the engine wants that and the launcher follows it

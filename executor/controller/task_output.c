@@ -97,14 +97,20 @@ void rb_run_task_begin_output(struct rb_run_task *t)
         .metric_name = job->metric_name,
         .start = job->starts_over ? 0 : t->row.resource_start,
     });
+    t->read = t->changed = (struct rb_read_reports){t->row.resource_start, t->row.resource_start};
 }
 
 static void take_line(struct rb_controller *c, int trial, int start, struct rb_metric_line line)
 {
     struct rb_run_task *t = rb_run_task_find(c, trial, start); // the line before may have closed it
     const struct rb_job *job = c->config.plan->job;
-    if (c->dead || !t || t->row.state != RB_TASK_INTENT)
+    int64_t left_us;
+    if (c->dead || !t || !rb_run_task_is_live(t))
         return;
+    if (t->row.state == RB_TASK_EXITED) { // after a restart: what it announced is no part of what it has left
+        rb_run_task_announced(t, &line);
+        return;
+    }
     if (line.paced && rb_controller_says_first(&c->said, RB_SAID_PACED))
         rb_controller_note(c, "paced", "the trials report that their accelerator's speed is emulated");
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
@@ -115,9 +121,15 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
             end_beyond(t, line.resource);
         return;
     }
-    // A report is new if its resource rose: lines are replayed after a reconnect.
-    if (!line.is_report || line.resource <= t->last_resource || line.resource > job->scheduler.max_resource)
+    if (!line.is_report || line.resource > job->scheduler.max_resource)
         return;
+    if (line.resource > t->read.last)
+        t->read = (struct rb_read_reports){line.resource, t->read.last};
+    // A report is new if its resource rose: lines are replayed after a reconnect. What it announced may not be safe yet.
+    if (line.resource <= t->last_resource) {
+        rb_run_task_announced(t, &line);
+        return;
+    }
     t->last_resource = line.resource;
     rb_run_trial_at(c, trial)->last_resource = line.resource;
     rb_run_task_measure_report(t);
@@ -130,8 +142,12 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
                                             .metric = line.metric,
                                             .steps = line.steps});
     t = rb_run_task_find(c, trial, start);
-    if (t)
-        rb_run_task_stop(t);
+    if (!t)
+        return;
+    rb_run_task_announced(t, &line);
+    if (rb_run_task_is_leaving(t, &left_us)) // it had nothing to save before
+        rb_run_task_yield(t);
+    rb_run_task_stop(t);
 }
 
 // What a reader found, until it is at its end: what follows from a report may close the task, and the reader with it.
@@ -158,7 +174,7 @@ static void take_found(struct rb_controller *c, int trial, int start, struct fou
 static struct rb_run_task *read_task(struct rb_controller *c, int trial, int start)
 {
     struct rb_run_task *t = rb_run_task_find(c, trial, start);
-    return c->dead || !t || t->row.state != RB_TASK_INTENT ? NULL : t;
+    return c->dead || !t || !rb_run_task_is_live(t) ? NULL : t;
 }
 
 void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n)
@@ -246,25 +262,6 @@ static void failed(struct rb_run_task *t, const char *why, bool script)
     const uint64_t signature = script ? rb_last_lines_signature(&t->printed, t->row.exit_code) : 0;
     trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED, signature, printed);
     say_failed_alike(c, trial);
-}
-
-// May a trial that copies this one still have to begin?
-static bool has_unsaved_clone(struct rb_controller *c, int trial)
-{
-    for (int i = trial + 1; i < rb_engine_n_trials(c->engine); i++)
-        if (rb_engine_trial(c->engine, i)->parent == trial && !rb_run_trial_at(c, i)->checkpoint[0])
-            return true;
-    return false;
-}
-
-// A checkpoint from the middle of a stage is useless once there is a later one; those of stages' ends are kept. A stage
-// counts with a checkpoint from its middle if the trial overran its end, and then clones may begin with it.
-static void drop_midway(struct rb_controller *c, int trial, const char *checkpoint)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    rb_buf_printf(&path, "%s/%s", c->config.run_dir, checkpoint);
-    if (strstr(checkpoint, RB_CHECKPOINT_MIDWAY) && !strstr(checkpoint, "://") && !has_unsaved_clone(c, trial))
-        unlink(rb_buf_str(&path));
 }
 
 static void save(void *arg)
@@ -373,16 +370,11 @@ void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, 
         failed(t, why, false);
         return;
     }
-    const size_t root = strlen(c->config.run_dir);
-    if (strncmp(checkpoint, c->config.run_dir, root) == 0 && checkpoint[root] == '/')
-        checkpoint += root + 1;
-    snprintf(t->row.checkpoint, sizeof t->row.checkpoint, "%s", checkpoint);
-    struct rb_run_trial *record = rb_run_trial_at(c, trial);
-    char before[sizeof record->checkpoint];
-    memcpy(before, record->checkpoint, sizeof before);
-    memcpy(record->checkpoint, t->row.checkpoint, sizeof record->checkpoint);
+    char before[sizeof t->row.checkpoint];
+    memcpy(before, rb_run_trial_at(c, trial)->checkpoint, sizeof before);
+    rb_run_task_use_checkpoint(t, checkpoint);
     rb_run_task_measure_save(t);
     trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED, 0, NULL);
     if (!c->dead)
-        drop_midway(c, trial, before);
+        rb_run_task_drop_midway(c, trial, start, before);
 }

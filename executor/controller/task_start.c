@@ -117,6 +117,7 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
         .gpus = rb_engine_trial(c->engine, t->row.trial)->gpus,
         .sharers =
             job->trial.n_shares > 1 || job->trial.shares[0] > 1 ? rb_engine_trial(c->engine, t->row.trial)->sharers : 0,
+        .checkpoint_every_s = rb_run_task_keep_every_s(t),
         .secret = c->config.secret,
         .secret_ctx = c->config.secret_ctx,
     };
@@ -129,6 +130,7 @@ static void hand_over(struct rb_run_task *t, const struct rb_slot *slots, int n_
         .command = job->run,
         .resume_from = checkpoint,
         .checkpoint_uri = job->checkpoint_uri,
+        .on_spot = c->config.plan->offers[c->nodes[t->row.slots[0].node]->row.offer].market == RB_MARKET_SPOT,
     };
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
     rb_trial_words(&order, task.resume_from != NULL, &words);
@@ -149,7 +151,8 @@ static void start_if_possible(struct rb_run_task *t)
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
     const int n_slots = prepared_slots(t, slots);
     const bool kill = t->row.state == RB_TASK_KILLING, ordered = t->process == RB_PROCESS_ORDERED;
-    if (t->c->last_stretch && ordered && !kill)
+    int64_t left_us;
+    if (ordered && !kill && (t->c->last_stretch || rb_run_task_is_leaving(t, &left_us)))
         return; // there is no time left to reach a checkpoint
     if ((!ordered && t->process != RB_PROCESS_UNFOLLOWED) || n_slots == 0 ||
         (t->row.state == RB_TASK_INTENT && is_blocked(t)))

@@ -47,12 +47,12 @@ void rb_run_task_trained_on(struct rb_run_task *t, int64_t resource)
     t->trained_us = now;
 }
 
-void rb_run_task_ask_to_save(struct rb_run_task *t)
+void rb_run_task_ask_to_save(struct rb_run_task *t, const char *why)
 {
     if (wanted(t))
         ask(t, 75, t->longest_unit_us);
     else
-        t->c->launcher->ops->yield(t->c->launcher, t->row.trial, t->row.start);
+        t->c->launcher->ops->yield(t->c->launcher, t->row.trial, t->row.start, why);
 }
 
 bool rb_run_task_overran(const struct rb_run_task *t)

@@ -1,11 +1,12 @@
-// Yielding: trials are asked to save a checkpoint and exit, by the engine or because an anytime job's time is nearly
-// over. No row records it: the events show which trials were asked, and asking twice has the same effect as asking
+// Yielding: trials are asked to save a checkpoint and exit, by the engine, because an anytime job's time is nearly over,
+// or because a node is about to be reclaimed. No row records it: the events show which trials were asked, and asking twice has the same effect as asking
 // once.
 #include "executor/controller/controller_private.h"
 
 #include "engine/core/policy.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static int64_t longest(int64_t a, int64_t b)
 {
@@ -45,23 +46,30 @@ static void evict(void *arg)
     rb_run_task_give_up(t, RB_OUTCOME_EVICTED);
 }
 
-static void ask_to_yield(struct rb_run_task *t)
+// us: until it is killed.
+static void ask_to_yield(struct rb_run_task *t, const char *reason, int64_t us)
 {
+    char why[64];
     if (t->process == RB_PROCESS_YIELDING)
         return;
     RB_ENTER(rb_process_states, t->process, RB_PROCESS_YIELDING);
-    rb_run_task_ask_to_save(t);
+    snprintf(why, sizeof why, "reason=%s seconds=%" PRId64, reason, us > 0 ? us / RB_US_PER_S : 0);
+    rb_run_task_ask_to_save(t, why);
 }
 
 void rb_run_task_yield(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
+    int64_t left_us;
     if (c->dead || t->process < RB_PROCESS_FOLLOWED || t->row.state != RB_TASK_INTENT)
         return;
     if (c->last_stretch && t->last_resource > t->row.resource_start) { // otherwise there is nothing to save
-        ask_to_yield(t);
+        ask_to_yield(t, "deadline", c->meta.deadline_us - rb_controller_now_us(c));
+    } else if (rb_run_task_is_leaving(t, &left_us) && t->last_resource > t->row.resource_start) {
+        ask_to_yield(t, "preempted", left_us);
     } else if (rb_run_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
-        ask_to_yield(t);
+        const bool pauses = rb_engine_trial(c->engine, t->row.trial)->next_gpus == 0;
+        ask_to_yield(t, pauses ? "pause" : "resize", grace_us(t));
         rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), evict, t);
     }
 }

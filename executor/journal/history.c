@@ -31,6 +31,7 @@ struct history {
     int n_events;
     struct curve *curves; // by trial, [n_trials]
     const char **ends;    // by task, [n_tasks]: how the start ended, NULL: no event shows it
+    int64_t *saved;       // likewise: resource of its last midway checkpoint, -1: none
     int *first_task;      // by trial, [n_trials + 1]: tasks are in their order
     bool *lost;           // by node of the report, [n_nodes]
     struct mark *marks;
@@ -61,16 +62,29 @@ static void take_report(struct history *h, const struct rb_event *e)
 
 // The event has no stage. Among the trial's starts with this attempt's number, one in each stage, it belongs to the
 // last that began before it. What the event itself starts, the trial's next stage, begins no earlier.
-static void take_trial_end(struct history *h, const struct rb_event *e)
+static int task_of(const struct history *h, const struct rb_event *e)
 {
     int found = -1;
     if (e->trial < 0 || e->trial >= h->r->n_trials)
-        return;
+        return -1;
     for (int i = h->first_task[e->trial]; i < h->first_task[e->trial + 1]; i++) // in order of starts
         if (h->r->tasks[i].attempt == e->attempt && h->r->tasks[i].started_us < e->time_us)
             found = i;
-    if (found >= 0)
-        h->ends[found] = rb_outcome_name(e->outcome);
+    return found;
+}
+
+static void take_trial_end(struct history *h, const struct rb_event *e)
+{
+    const int task = task_of(h, e);
+    if (task >= 0)
+        h->ends[task] = rb_outcome_name(e->outcome);
+}
+
+static void take_save(struct history *h, const struct rb_event *e)
+{
+    const int task = task_of(h, e);
+    if (task >= 0)
+        h->saved[task] = e->resource;
 }
 
 static void take_loss(struct history *h, const struct rb_event *e)
@@ -110,6 +124,9 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     case RB_EVENT_TRIAL_ENDED:
         take_trial_end(h, e);
         break;
+    case RB_EVENT_TRIAL_SAVED:
+        take_save(h, e);
+        break;
     case RB_EVENT_NODE_LOST:
         take_loss(h, e);
         break;
@@ -138,6 +155,9 @@ static void history_init(struct history *h, const struct rb_report *r)
     *h = (struct history){.r = r};
     h->curves = rb_xcalloc((size_t)r->n_trials + 1, sizeof *h->curves);
     h->ends = rb_xcalloc((size_t)r->n_tasks + 1, sizeof *h->ends);
+    h->saved = rb_xcalloc((size_t)r->n_tasks + 1, sizeof *h->saved);
+    for (int i = 0; i < r->n_tasks; i++)
+        h->saved[i] = -1;
     h->lost = rb_xcalloc((size_t)r->n_nodes + 1, sizeof *h->lost);
     h->first_task = rb_xcalloc((size_t)r->n_trials + 1, sizeof *h->first_task);
     for (int trial = 0, i = 0; trial <= r->n_trials; trial++) {
@@ -153,6 +173,7 @@ static void history_finish(struct history *h)
         free(h->curves[i].points);
     free(h->curves);
     free(h->ends);
+    free(h->saved);
     free(h->first_task);
     free(h->lost);
     free(h->marks);
@@ -223,7 +244,7 @@ static void write_start(const struct history *h, int i, struct rb_json *j)
         write_slot(&t->slots[k], j);
     rb_json_put(j, "] resource_start: %jd resource_end: %jd start_us: %jd exited_us: %jd|null end_us: %jd|null",
                 t->resource_start, t->resource_end, t->started_us, t->exited_us, t->ended_us);
-    rb_json_put(j, "end: %s|null}", end_of(h, i));
+    rb_json_put(j, "saved_resource: %jd|null end: %s|null}", h->saved[i], end_of(h, i));
 }
 
 static void write_point(const struct point *p, struct rb_json *j)

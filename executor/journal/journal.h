@@ -10,7 +10,7 @@
 
 #define RB_JOURNAL_SCHEMA 1
 
-// In the name of a checkpoint that a trial made when it gave way midway; the resource it had reached follows.
+// In the name of a checkpoint from the middle of a stage; the resource that the trial had reached follows.
 #define RB_CHECKPOINT_MIDWAY ".at-"
 
 struct rb_journal;
@@ -78,7 +78,8 @@ struct rb_task_row {
     int64_t started_us, exited_us, ended_us; // since start; -1: not yet
     const struct rb_slot *slots;             // so that a gang can be found after a restart; borrowed, [n_slots]
     int n_slots;
-    char checkpoint[512]; // as the launcher reported it: relative to the run directory, or a URI; "" until saved
+    char checkpoint[512]; // the last, as the launcher reported it: relative to the run directory, or a URI; "" until saved
+    int64_t kept_us;      // not in the journal: executor/report/report_saves.h; 0: nothing was saved midway
 };
 
 struct rb_note {

@@ -17,16 +17,22 @@
 
 enum { LISTING_LIMIT_BYTES = 8 << 20 }; // some 100,000 names
 
-static void report_saved(struct rb_launcher_task *t)
+static void report_save_failed(const struct rb_saving *s, const struct rb_err *err)
 {
-    t->l->config.events.saved(t->l->config.events.ctx, t->trial, t->attempt, t->save_to, NULL);
+    struct rb_launcher_pending *event =
+        rb_launcher_report(s->task->l, s->name ? RB_EVENT_KEPT : RB_EVENT_SAVED, s->task->trial, s->task->attempt);
+    event->resource = s->resource;
+    event->err = *err;
 }
 
-static void report_save_failed(struct rb_launcher_task *t, const struct rb_err *err)
+static void report_saved(const struct rb_saving *s)
 {
-    free(t->save_to); // a retry may follow
-    t->save_to = NULL;
-    rb_launcher_report(t->l, RB_EVENT_SAVED, t->trial, t->attempt)->err = *err;
+    const struct rb_launcher_task *t = s->task;
+    const struct rb_launcher_events *events = &t->l->config.events;
+    if (!s->name)
+        events->saved(events->ctx, t->trial, t->attempt, s->to, NULL);
+    else if (events->kept)
+        events->kept(events->ctx, t->trial, t->attempt, s->resource, s->to, NULL);
 }
 
 void rb_launcher_checkpoint_dir(const struct rb_launcher_impl *l, char *out, size_t size)
@@ -44,16 +50,15 @@ static void trial_words(const struct rb_launcher_task *t, char trial[16], char a
 // --- save
 // ---------------------------------------------------------------------------------------------------------------
 
-static bool keep_archive(struct rb_launcher_task *t, struct rb_err *err)
+static bool keep_archive(struct rb_saving *s, struct rb_err *err)
 {
     char tmp[4096];
-    snprintf(tmp, sizeof tmp, "%s.tmp", t->save_to);
-    int fd = t->save_fd;
-    t->save_fd = -1;
+    snprintf(tmp, sizeof tmp, "%s.tmp", s->to);
+    int fd = s->fd;
+    s->fd = -1;
     bool ok = fsync(fd) == 0;
-    ok = close(fd) == 0 && ok && rename(tmp, t->save_to) == 0;
-    return ok ||
-           rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot keep the checkpoint %s: %s", t->save_to, strerror(errno));
+    ok = close(fd) == 0 && ok && rename(tmp, s->to) == 0;
+    return ok || rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot keep the checkpoint %s: %s", s->to, strerror(errno));
 }
 
 // The node reports it beside the archive (node_script.sh).
@@ -70,81 +75,134 @@ static void report_link(const struct rb_launcher_task *t, const char *said)
     events->linked(events->ctx, t->trial, text);
 }
 
+// Its command is ended; what it was for is forgotten.
+static void stop_saving(struct rb_saving *s)
+{
+    const struct rb_loop *loop = s->task->l->config.loop;
+    rb_process_abandon(s->process);
+    loop->timer_cancel(loop->ctx, s->timer);
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->to);
+    free(s->name);
+    *s = (struct rb_saving){.task = s->task, .fd = -1};
+}
+
+void rb_launcher_stop_saving(struct rb_launcher_task *t)
+{
+    stop_saving(&t->save);
+    stop_saving(&t->keep);
+    stop_saving(&t->waiting);
+    rb_process_abandon(t->discarding);
+    t->discarding = NULL;
+}
+
+static void keep_next(struct rb_launcher_task *t);
+
+// err NULL: it is safe.
+static void end_saving(struct rb_saving *s, const struct rb_err *err)
+{
+    struct rb_launcher_task *t = s->task;
+    const bool midway = s->name != NULL;
+    if (err) {
+        if (!midway || !t->waiting.to) // else it counts no more
+            report_save_failed(s, err);
+        stop_saving(s); // a retry may follow
+    } else {
+        if (midway) {
+            rb_buf_consume(&t->announced, s->n_discards);
+            rb_buf_printf(&t->announced, "%s ", s->name);
+        }
+        report_saved(s); // the receiver may drop the task
+    }
+    if (midway && !t->dead) {
+        stop_saving(s);
+        keep_next(t);
+    }
+}
+
 static void spawn_save(void *arg);
 
 static void on_saved(void *arg, int code, const char *stderr_tail)
 {
-    struct rb_rank *r = arg;
-    struct rb_launcher_task *t = r->task;
-    r->process = NULL;
+    struct rb_saving *s = arg;
+    struct rb_launcher_task *t = s->task;
+    const struct rb_loop *loop = t->l->config.loop;
+    s->process = NULL;
     struct rb_err err = {0};
-    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &r->timer, spawn_save, r))
+    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &s->timer, spawn_save, s))
         return;
-    if (code == 255 && r->tries < RB_RECONNECTS) { // the connection failed, not the checkpoint: again from the start
-        r->timer =
-            t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_save, r);
+    if (code == 255 && s->tries < RB_RECONNECTS) { // the connection failed, not the checkpoint: again from the start
+        s->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(s->tries++), spawn_save, s);
         return;
     }
-    if (code == 255) {
-        rb_launcher_report_unreachable(r, stderr_tail);
+    if (code == 255 && !s->name) { // else who follows the trial finds out
+        rb_launcher_report_unreachable(&t->ranks[0], stderr_tail);
         return;
     }
     if (code != 0)
         rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "the checkpoint of trial %d could not be saved (exit code %d): %s",
                    t->trial, code, stderr_tail);
-    if (code != 0 || (!t->uri && !keep_archive(t, &err))) {
-        report_save_failed(t, &err);
+    if (code != 0 || (!t->uri && !keep_archive(s, &err))) {
+        end_saving(s, &err);
         return;
     }
     report_link(t, stderr_tail);
-    report_saved(t);
+    end_saving(s, NULL);
 }
 
-static void save_not_begun(struct rb_rank *r, const struct rb_err *err)
+static void save_not_begun(struct rb_saving *s, const struct rb_err *err)
 {
-    if (!rb_launcher_hold_up(r->task->l, err, r->task->trial, &r->timer, spawn_save, r))
-        report_save_failed(r->task, err);
+    if (!rb_launcher_hold_up(s->task->l, err, s->task->trial, &s->timer, spawn_save, s))
+        end_saving(s, err);
+}
+
+// False: err says why.
+static bool open_archive(struct rb_saving *s, struct rb_err *err)
+{
+    char tmp[4096];
+    snprintf(tmp, sizeof tmp, "%s.tmp", s->to);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (s->fd >= 0)
+        return true;
+    return rb_is_full(errno) ? rb_err_set_full(err, errno, tmp)
+                             : rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot write %s: %s", tmp, strerror(errno));
 }
 
 static void spawn_save(void *arg)
 {
-    struct rb_rank *r = arg;
-    struct rb_launcher_task *t = r->task;
+    struct rb_saving *s = arg;
+    struct rb_launcher_task *t = s->task;
     const struct rb_job *job = t->l->config.job;
     char trial[16], attempt[16], dir[4096];
     trial_words(t, trial, attempt);
     rb_launcher_checkpoint_dir(t->l, dir, sizeof dir);
-    r->timer = 0;
-    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    s->timer = 0;
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, files = RB_BUF_INIT, discards = RB_BUF_INIT;
     struct rb_process_options o = rb_process_defaults();
     struct rb_err err = {0};
-    if (t->uri) {
-        rb_launcher_node_command(t->l, &command, (const char *[]){"upload", trial, attempt, dir, t->save_to, NULL});
-    } else {
-        RB_AUTO(rb_buf_finish) struct rb_buf names = RB_BUF_INIT;
-        rb_checkpoint_names(job, &names);
+    rb_buf_append(&discards, rb_buf_str(&t->announced), s->n_discards);
+    rb_checkpoint_names(job, &files);
+    const char *name = s->name ? s->name : "", *names = rb_buf_str(&discards);
+    if (t->uri)
         rb_launcher_node_command(t->l, &command,
-                                 (const char *[]){"save", trial, attempt, dir, names.len > 0 ? names.data : NULL,
-                                                  job->starts_over ? NULL : "must", NULL});
-        char tmp[4096];
-        snprintf(tmp, sizeof tmp, "%s.tmp", t->save_to);
-        if (t->save_fd >= 0)
-            close(t->save_fd);
-        t->save_fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (t->save_fd < 0) {
-            if (rb_is_full(errno))
-                rb_err_set_full(&err, errno, tmp);
-            else
-                rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "cannot write %s: %s", tmp, strerror(errno));
-            save_not_begun(r, &err);
-            return;
-        }
-        o.output_fd = t->save_fd;
+                                 (const char *[]){"upload", trial, attempt, dir, s->to, name, names, NULL});
+    else
+        rb_launcher_node_command(t->l, &command,
+                                 (const char *[]){"save", trial, attempt, dir, rb_buf_str(&files),
+                                                  job->starts_over ? "" : "must", name, names, NULL});
+    if (!t->uri && !open_archive(s, &err)) {
+        save_not_begun(s, &err);
+        return;
     }
+    if (!t->uri)
+        o.output_fd = s->fd;
     o.exited = on_saved;
-    o.arg = r;
-    if (!rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, &err))
-        save_not_begun(r, &err);
+    o.arg = s;
+    if (!rb_launcher_remote(t->l, t->ranks[0].node, command.data, &o, &s->process, &err))
+        save_not_begun(s, &err);
 }
 
 // Makes checkpoints/trial-0007/ if it is not there yet.
@@ -161,27 +219,96 @@ static bool make_parents(const char *path, struct rb_err *err)
     return true;
 }
 
+// The archive that dest stands for, or the URI. The caller's.
+static char *target(const struct rb_launcher_task *t, const char *dest)
+{
+    struct rb_buf to = RB_BUF_INIT;
+    if (t->uri)
+        rb_buf_printf(&to, "%s/trial-%04d/%s", t->uri, t->trial, strrchr(dest, '/') + 1);
+    else
+        rb_buf_printf(&to, "%s.tar", dest);
+    return to.data;
+}
+
+static void begin_saving(struct rb_saving *s)
+{
+    struct rb_err err = {0};
+    s->n_discards = s->task->announced.len;
+    if (s->task->uri || make_parents(s->to, &err))
+        spawn_save(s);
+    else
+        end_saving(s, &err);
+}
+
 void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest)
 {
     struct rb_launcher_task *t = rb_launcher_find_task((struct rb_launcher_impl *)base, trial, attempt);
-    if (!t || t->save_to)
+    if (!t || t->save.to)
         return; // the node has gone, or a repeated call
-    struct rb_buf to = RB_BUF_INIT;
-    if (t->uri)
-        rb_buf_printf(&to, "%s/trial-%04d/%s", t->uri, trial, strrchr(dest, '/') + 1);
-    else
-        rb_buf_printf(&to, "%s.tar", dest);
-    t->save_to = to.data;
-    struct rb_rank *r = &t->ranks[0];
-    rb_process_abandon(r->process); // the follower has no more output
-    r->process = NULL;
-    r->tries = 0;
+    rb_process_abandon(t->ranks[0].process); // the follower has no more output
+    t->ranks[0].process = NULL;
+    rb_launcher_stop_saving(t); // a checkpoint from before
+    t->save.to = target(t, dest);
+    begin_saving(&t->save);
+}
+
+// --- midway checkpoints
+// ---------------------------------------------------------------------------------------------------------------
+
+enum { MOST_ANNOUNCED_BYTES = 16384 };
+
+static void keep_next(struct rb_launcher_task *t)
+{
+    if (t->keep.to || !t->waiting.to)
+        return;
+    t->keep = t->waiting;
+    t->waiting = (struct rb_saving){.task = t, .fd = -1};
+    begin_saving(&t->keep);
+}
+
+void rb_launcher_keep(struct rb_launcher *base, int trial, int attempt, const char *name, int64_t resource,
+                      const char *dest)
+{
+    struct rb_launcher_task *t = rb_launcher_find_task((struct rb_launcher_impl *)base, trial, attempt);
     struct rb_err err = {0};
-    if (!t->uri && !make_parents(t->save_to, &err)) {
-        report_save_failed(t, &err);
+    if (!t || t->killing || t->exited || t->breaking || resource <= t->announced_to)
+        return;
+    t->announced_to = resource;
+    if (t->announced.len > MOST_ANNOUNCED_BYTES) {
+        rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "checkpoints are announced faster than they can be saved");
+        report_save_failed(&(struct rb_saving){.task = t, .name = (char *)"", .resource = resource}, &err);
         return;
     }
-    spawn_save(r);
+    rb_buf_printf(&t->announced, "%s ", name);
+    if (!dest)
+        return;
+    stop_saving(&t->waiting);
+    t->waiting.name = rb_xstrdup(name);
+    t->waiting.to = target(t, dest);
+    t->waiting.resource = resource;
+    keep_next(t);
+}
+
+static void on_discarded(void *arg, int code, const char *stderr_tail)
+{
+    struct rb_launcher_task *t = arg;
+    (void)code, (void)stderr_tail;
+    t->discarding = NULL;
+}
+
+void rb_launcher_discard(struct rb_launcher *base, int trial, int attempt, const char *uri)
+{
+    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
+    struct rb_launcher_task *t = rb_launcher_find_task(l, trial, attempt);
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    struct rb_process_options o = rb_process_defaults();
+    struct rb_err err = {0};
+    if (!t || t->killing || t->discarding || !t->ranks[0].node)
+        return;
+    rb_launcher_node_command(l, &command, (const char *[]){"discard", uri, NULL});
+    o.exited = on_discarded;
+    o.arg = t;
+    rb_launcher_remote(l, t->ranks[0].node, command.data, &o, &t->discarding, &err);
 }
 
 // --- load

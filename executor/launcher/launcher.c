@@ -98,6 +98,10 @@ static void report_event(void *arg)
     case RB_EVENT_SAVED:
         events->saved(events->ctx, t.trial, t.attempt, NULL, &t.err);
         break;
+    case RB_EVENT_KEPT:
+        if (events->kept)
+            events->kept(events->ctx, t.trial, t.attempt, t.resource, NULL, &t.err);
+        break;
     case RB_EVENT_KILLED:
         events->killed(events->ctx, t.trial, t.attempt);
         break;
@@ -174,6 +178,8 @@ static const struct rb_launcher_ops launcher_ops = {
     .prepare = rb_launcher_prepare,
     .start = rb_launcher_start,
     .save = rb_launcher_save,
+    .keep = rb_launcher_keep,
+    .discard = rb_launcher_discard,
     .yield = rb_launcher_yield,
     .stop = rb_launcher_stop,
     .end = rb_launcher_end,

@@ -34,6 +34,7 @@ struct rb_task {
     const char *words;            // of rb_trial_words; NULL: none
     const char *resume_from;      // what `saved` reported for an earlier stage (archive or URI), NULL: first start
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
+    bool on_spot;                 // its nodes ask their cloud whether they are about to be reclaimed
 };
 
 // Events, reported from the loop. Bytes are untrusted. Late events of killed or forgotten tasks do not come.
@@ -47,6 +48,9 @@ struct rb_launcher_events {
     // The next bytes of a file of metric.file, whose path below it is `name`; restart, n 0: it begins from its first byte, as
     // every file does. May be NULL.
     void (*file)(void *ctx, int trial, int attempt, const char *name, const char *bytes, size_t n, bool restart);
+    // The files of checkpoint.files begin to change (name NULL), or have changed and rested, and a copy of them that is to be kept
+    // has this name for `keep`. Comes again after a reconnect, between the same lines. May be NULL.
+    void (*rested)(void *ctx, int trial, int attempt, const char *name);
     // After a reconnect: what was reported by `line` and `file` comes again, from the first byte. May be NULL.
     void (*again)(void *ctx, int trial, int attempt);
     void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins, 75 only over 0;
@@ -55,6 +59,8 @@ struct rb_launcher_events {
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
     void (*unreachable)(void *ctx, int node, const char *why);         // it gave up after several reconnect attempts
+    // The cloud takes the node back in so many seconds, as it said. Comes again after a reconnect. May be NULL.
+    void (*leaving)(void *ctx, int node, int64_t seconds);
     // The node is not ready yet: why the last try failed and what may help, or what the launcher is doing.
     void (*waiting)(void *ctx, int node, const char *why);
     // What a heartbeat found about the node's dead man's switch. Not called where nodes have none. May be NULL.
@@ -62,7 +68,9 @@ struct rb_launcher_events {
     // This machine is full (RB_E_MACHINE_FULL): a command for that trial (-1: for a node) could not be started here,
     // and is tried again until it can be. Neither the trial nor the node causes it. May be NULL.
     void (*held_up)(void *ctx, int trial, const struct rb_err *err);
-    // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May
+    // After keep: the checkpoint of that resource is safe (<dest>.tar or URI), or err says why it is not. May be NULL.
+    void (*kept)(void *ctx, int trial, int attempt, int64_t resource, const char *checkpoint, const struct rb_err *err);
+    // Before `saved` and `kept`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May
     // be NULL.
     void (*linked)(void *ctx, int trial, const char *name);
 };
@@ -87,8 +95,16 @@ struct rb_launcher_ops {
     // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or
     // goes to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
-    // Creates its RB_PREEMPT_FILE on every node of the gang; the script decides whether and when it stops.
-    void (*yield)(struct rb_launcher *l, int trial, int attempt);
+    // While it runs: the same for the folder `name` of the checkpoint directory, the state at `resource`, which is reported as
+    // `kept`. The folder is removed once another one is kept, and never becomes part of what `save` saves. One at a time: a
+    // later call takes the place of one that waits. dest NULL: the folder is only removed. A resource that has not risen since
+    // the last call is a repeated call. name: rb_is_checkpoint_name, or of `rested`.
+    void (*keep)(struct rb_launcher *l, int trial, int attempt, const char *name, int64_t resource, const char *dest);
+    // Removes a checkpoint that `saved` or `kept` has reported, if it is a URI; archives are the caller's. Not reported.
+    void (*discard)(struct rb_launcher *l, int trial, int attempt, const char *uri);
+    // Creates its RB_PREEMPT_FILE on every node of the gang, with this line in it; the script decides whether and when it
+    // stops. A file that is there already stays as it is.
+    void (*yield)(struct rb_launcher *l, int trial, int attempt, const char *why);
     // Of a job with trial.stop: saved. Node rank 0 waits until files of checkpoint.files have changed since now (exit_code 0)
     // or are there at all (75) and have then rested for rest_s, keeps a copy of them for `save`, and ends the trial, which has
     // then ended with exit_code. Repeated: only rest_s counts; 0 goes before 75.
@@ -108,9 +124,10 @@ struct rb_launcher {
 };
 
 // How many files this process may have open at once while it follows n_ranks processes of trials on n_nodes nodes: per
-// rank stdout, stderr and log, and one more while it is started or asked to stop; per node two commands; and the files
-// of the run itself (standard streams, event loop, journal, connections to clouds and to viewers).
-enum { RB_LAUNCHER_FILES_OF_RUN = 112, RB_LAUNCHER_FILES_OF_RANK = 4, RB_LAUNCHER_FILES_OF_NODE = 2 };
+// rank stdout, stderr and log, one more while it is started or asked to stop, and two while a midway checkpoint is archived;
+// per node two commands; and the files of the run itself (standard streams, event loop, journal, connections to clouds and
+// to viewers).
+enum { RB_LAUNCHER_FILES_OF_RUN = 112, RB_LAUNCHER_FILES_OF_RANK = 6, RB_LAUNCHER_FILES_OF_NODE = 2 };
 int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes);
 
 // Unpacks an archive made by save into dir (made, must not exist). Refused: absolute names, "..", links, devices.

@@ -1,14 +1,19 @@
 // Bytes of metric files, which the node script puts into the output: "@rb-file NONCE NAME BYTES" or "... restart", name and
-// bytes in base64, "-" for the empty name. The script's own line may have begun before it and goes on after it.
+// bytes in base64, "-" for the empty name. And what else it found: of the checkpoint's files "... - changed"
+// and "... NAME rested", of its cloud "... SECONDS leaving". The script's own line may have begun before it and goes on after it.
 #include "executor/launcher/launcher_private.h"
 
+#include "base/text/number.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINE = 4608 }; // the node script's are shorter
+enum {
+    MOST_LINE = 4608,     // the node script's are shorter
+    MOST_NOTICE_S = 3600, // clouds give minutes
+};
 
 // Where the line begins in these bytes; n: nowhere.
 static size_t find_mark(const char *line, size_t n, const char *mark, size_t mark_len)
@@ -36,13 +41,42 @@ static bool decode(const char *text, size_t n, struct rb_buf *out)
     return len >= 0;
 }
 
+static bool is_word(const char *what, size_t n, const char *word)
+{
+    return n == strlen(word) && memcmp(what, word, n) == 0;
+}
+
+static void report_rest(const struct rb_rank *r, const char *name)
+{
+    const struct rb_launcher_task *t = r->task;
+    if (t->l->config.events.rested && r->index == 0)
+        t->l->config.events.rested(t->l->config.events.ctx, t->trial, t->attempt, name);
+}
+
+static void report_leaving(const struct rb_rank *r, const char *seconds)
+{
+    const struct rb_launcher_events *events = &r->task->l->config.events;
+    int64_t s;
+    if (events->leaving && r->node && rb_parse_int(seconds, &s) && s <= MOST_NOTICE_S)
+        events->leaving(events->ctx, r->node->spec.node, s > 0 ? s : 0);
+}
+
 static void report(const struct rb_rank *r, const char *name, size_t name_len, const char *what, size_t n)
 {
     const struct rb_launcher_task *t = r->task;
     const struct rb_launcher_events *events = &t->l->config.events;
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, bytes = RB_BUF_INIT;
-    const bool restart = n == strlen("restart") && memcmp(what, "restart", n) == 0;
+    const bool restart = is_word(what, n, "restart");
     const bool whole = name_len == 1 && name[0] == '-';
+    if (is_word(what, n, "changed")) {
+        report_rest(r, NULL);
+        return;
+    }
+    if (is_word(what, n, "rested") || is_word(what, n, "leaving")) {
+        if (decode(name, name_len, &path))
+            (is_word(what, n, "rested") ? report_rest : report_leaving)(r, rb_buf_str(&path));
+        return;
+    }
     if (!events->file || r->index > 0 || (!whole && !decode(name, name_len, &path)) ||
         (!restart && !decode(what, n, &bytes)) || strlen(rb_buf_str(&path)) != path.len)
         return;

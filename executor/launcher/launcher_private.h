@@ -52,6 +52,19 @@ struct rb_rank {
     size_t logged_bytes;
 };
 
+// A checkpoint on its way from the node of rank 0.
+struct rb_saving {
+    struct rb_launcher_task *task;
+    char *to;                      // the archive being written, or a URI; NULL: none is on its way
+    char *name;                    // its folder in the checkpoint directory; NULL: what the start has left
+    int64_t resource;              // of a named one
+    size_t n_discards;             // bytes of task->announced: folders that the node removes first
+    int fd;
+    struct rb_process *process;
+    uint64_t timer;
+    int tries;
+};
+
 struct rb_launcher_task {
     struct rb_launcher_task *next;
     struct rb_launcher_impl *l;
@@ -63,6 +76,8 @@ struct rb_launcher_task {
     int n_env;
     char nonce[33];
     int first_failure;             // exit code of the first rank that failed
+    char *yield_why;               // the line of its RB_PREEMPT_FILE; NULL: it was not asked to give way
+    bool on_spot;
     int stop_code;                 // it was asked to stop once it has saved: with which exit code; -1: it was not
     double stop_rest_s;
     bool breaking;                 // a rank failed: the others are being killed
@@ -70,8 +85,11 @@ struct rb_launcher_task {
     bool dead;                     // dropped: only its memory is left, until the loop continues
     void (*loaded)(struct rb_launcher_task *task); // what to do once the checkpoint is on every node
     int n_busy;                    // kill, load or save commands under way
-    char *save_to;                 // archive being written
-    int save_fd;
+    struct rb_saving save, keep;   // what it has left; a midway checkpoint
+    struct rb_saving waiting;      // for `keep`: only name, to, resource
+    int64_t announced_to;          // resource of the last midway checkpoint, -1: none
+    struct rb_buf announced;       // names of folders that may still be there, each with a blank behind it
+    struct rb_process *discarding;
 };
 
 // An event that is reported from the loop, never from inside the call that caused it: its receiver may call again at
@@ -80,8 +98,9 @@ struct rb_launcher_pending {
     struct rb_launcher_pending *next;
     struct rb_launcher_impl *l;
     uint64_t timer;
-    enum { RB_EVENT_PREPARED, RB_EVENT_EXITED, RB_EVENT_SAVED, RB_EVENT_KILLED, RB_EVENT_HELD_UP } what; // the first three: failed
+    enum { RB_EVENT_PREPARED, RB_EVENT_EXITED, RB_EVENT_SAVED, RB_EVENT_KEPT, RB_EVENT_KILLED, RB_EVENT_HELD_UP } what; // the first four: failed
     int node, trial, attempt;
+    int64_t resource;
     struct rb_err err;
 };
 
@@ -127,7 +146,7 @@ void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_
 void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
-void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt, const char *why);
 void rb_launcher_stop(struct rb_launcher *base, int trial, int attempt, int exit_code, double rest_s);
 void rb_launcher_end(struct rb_launcher *base, int trial, int attempt);
 // launcher_file.c: a line that the node script put into the output, at the end of these bytes. Returns how many bytes before it are
@@ -144,6 +163,10 @@ void rb_launcher_free_dropped(void *l); // the dropped ones
 // Relative to the folder of the start; with in_place one that all starts of the trial share.
 void rb_launcher_checkpoint_dir(const struct rb_launcher_impl *l, char *out, size_t size);
 void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest);
+void rb_launcher_keep(struct rb_launcher *base, int trial, int attempt, const char *name, int64_t resource,
+                      const char *dest);
+void rb_launcher_discard(struct rb_launcher *base, int trial, int attempt, const char *uri);
+void rb_launcher_stop_saving(struct rb_launcher_task *task); // ends the commands, and forgets what they were for
 // Brings the task's checkpoint to every rank's node, then calls next (or reports the task exited on failure).
 void rb_launcher_load(struct rb_launcher_task *task, void (*next)(struct rb_launcher_task *task));
 

@@ -26,6 +26,8 @@ static void close_rank(struct rb_rank *r)
     loop->timer_cancel(loop->ctx, r->timer);
     r->timer = 0;
     rb_launcher_stop_asking(r);
+    if (r->index == 0)
+        rb_launcher_stop_saving(r->task);
     if (r->log_fd >= 0)
         close(r->log_fd);
     r->log_fd = -1;
@@ -47,7 +49,8 @@ static void free_task(struct rb_launcher_task *task)
     free(task->words);
     free(task->resume_from);
     free(task->uri);
-    free(task->save_to);
+    free(task->yield_why);
+    rb_buf_finish(&task->announced);
     free(task);
 }
 
@@ -67,9 +70,6 @@ void rb_launcher_drop_task(struct rb_launcher_task *task)
     struct rb_launcher_impl *l = task->l;
     for (int i = 0; i < task->n_ranks; i++)
         close_rank(&task->ranks[i]);
-    if (task->save_fd >= 0)
-        close(task->save_fd);
-    task->save_fd = -1;
     task->dead = true;
     task->next = l->graves;
     l->graves = task;
@@ -339,6 +339,7 @@ static void rank_env(const struct rb_rank *r, struct rb_buf *out)
     snprintf(number, sizeof number, "%d", n_gpus);
     add_env(out, "RB_GPUS_PER_NODE", number);
     rb_buf_printf(out, "rb_resume=%d\n", t->resume_from != NULL);
+    rb_buf_puts(out, t->on_spot ? "rb_spot=1\n" : "");
     rb_buf_puts(out, "rb_checkpoint_dir=");
     char dir[4096];
     rb_launcher_checkpoint_dir(t->l, dir, sizeof dir);
@@ -410,7 +411,9 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
     t->trial = spec->trial;
     t->attempt = spec->attempt;
     t->stage = spec->stage;
-    t->save_fd = -1;
+    t->on_spot = spec->on_spot;
+    t->save = t->keep = t->waiting = (struct rb_saving){.task = t, .fd = -1};
+    t->announced_to = -1;
     t->stop_code = -1;
     t->n_ranks = spec->n_slots;
     t->ranks = rb_xcalloc((size_t)spec->n_slots, sizeof *t->ranks);

@@ -38,7 +38,7 @@ static void ask_rank(void *arg)
         snprintf(rest, sizeof rest, "%.2f", t->stop_rest_s);
         rb_launcher_node_command(t->l, &command, (const char *[]){"stop", trial, attempt, code, rest, NULL});
     } else {
-        rb_launcher_node_command(t->l, &command, (const char *[]){"yield", trial, attempt, NULL});
+        rb_launcher_node_command(t->l, &command, (const char *[]){"yield", trial, attempt, t->yield_why, NULL});
     }
     o.exited = on_asked;
     o.arg = r;
@@ -57,11 +57,13 @@ void rb_launcher_stop_asking(struct rb_rank *r)
     r->ask_timer = 0;
 }
 
-void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt)
+void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt, const char *why)
 {
     struct rb_launcher_task *t = rb_launcher_find_task((struct rb_launcher_impl *)base, trial, attempt);
     if (!t || t->killing || t->exited || t->breaking)
         return;
+    if (!t->yield_why)
+        t->yield_why = rb_xstrdup(why);
     for (int i = 0; i < t->n_ranks; i++) {
         struct rb_rank *r = &t->ranks[i];
         if (r->node && !r->ended && !r->asking && !r->ask_timer)

@@ -136,6 +136,7 @@ void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct
     put_int(&env, "RB_RESOURCE_START", job->starts_over ? 0 : o->resource_start);
     put_int(&env, "RB_RESOURCE_END", o->resource_end);
     put_int(&env, "RB_MAX_RESOURCE", job->scheduler.max_resource);
+    put_int(&env, "RB_CHECKPOINT_EVERY_S", o->checkpoint_every_s);
     put_nodes(&env, o);
     put_batch(&env, o);
     put_share(&env, o);

@@ -22,6 +22,7 @@ struct rb_trial_order {
     int gpus;                    // over all nodes
     int sharers;                 // trials that may sit on its GPU, itself included; 0: its GPUs are not shared
     struct rb_trial_batch batch; // per_gpu 0: not tuned; its variables are then left out
+    int64_t checkpoint_every_s; // 0: it need not save midway
     int64_t deadline_unix_us; // -1: none; RB_DEADLINE is then empty
     const char *(*secret)(void *ctx,
                           const char *name); // value of one of job.secrets; NULL function or answer: left out

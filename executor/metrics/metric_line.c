@@ -75,12 +75,38 @@ static void take(void *ctx, const char *name, size_t name_len, double value)
     }
 }
 
+bool rb_is_checkpoint_name(const char *name)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    return isalnum((unsigned char)name[0]) && strlen(name) <= RB_CHECKPOINT_NAME_MAX &&
+           name[strspn(name, allowed)] == '\0';
+}
+
+// A name that is too long is cut behind the first byte too many.
+static void take_text(void *ctx, const char *name, size_t name_len, const char *text, size_t n)
+{
+    struct found *f = ctx;
+    const size_t most = sizeof f->line.checkpoint - 1;
+    if (!is_name(name, name_len, "checkpoint"))
+        return;
+    n = n < most ? n : most;
+    memcpy(f->line.checkpoint, text, n);
+    f->line.checkpoint[n] = '\0';
+}
+
 static bool separates(char c)
 {
     return isspace((unsigned char)c) || c == ',' || c == ';';
 }
 
-static void read_words(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx)
+// Who takes what a line says.
+struct taker {
+    rb_metric_value_fn *number;
+    void (*text)(void *ctx, const char *name, size_t name_len, const char *text, size_t n); // every value as written; may be NULL
+    void *ctx;
+};
+
+static void read_words(const char *bytes, size_t n, const struct taker *to)
 {
     for (size_t at = 0; at < n;) {
         while (at < n && separates(bytes[at]))
@@ -93,8 +119,10 @@ static void read_words(const char *bytes, size_t n, rb_metric_value_fn *fn, void
             continue;
         const size_t name_len = (size_t)(equals - (bytes + start));
         double value;
+        if (to->text)
+            to->text(to->ctx, bytes + start, name_len, equals + 1, at - start - name_len - 1);
         if (rb_parse_printed(equals + 1, at - start - name_len - 1, &value))
-            fn(ctx, bytes + start, name_len, value);
+            to->number(to->ctx, bytes + start, name_len, value);
     }
 }
 
@@ -123,7 +151,7 @@ static void quote_non_finite(const char *bytes, size_t n, struct rb_buf *out)
     }
 }
 
-static void read_json(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx)
+static void read_json(const char *bytes, size_t n, const struct taker *to)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     quote_non_finite(bytes, n, &text);
@@ -132,29 +160,36 @@ static void read_json(const char *bytes, size_t n, rb_metric_value_fn *fn, void 
         return;
     for (const struct rb_node *node = doc.root->first; node; node = node->next) {
         double value;
+        if (to->text && node->kind == RB_NODE_STRING)
+            to->text(to->ctx, node->key, strlen(node->key), node->text, node->text_len);
         if (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT)
-            fn(ctx, node->key, strlen(node->key), node->number);
+            to->number(to->ctx, node->key, strlen(node->key), node->number);
         else if (node->kind == RB_NODE_STRING && rb_parse_printed(node->text, node->text_len, &value))
-            fn(ctx, node->key, strlen(node->key), value);
+            to->number(to->ctx, node->key, strlen(node->key), value);
     }
 }
 
-void rb_metric_line_values(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx)
+static void read_line(const char *bytes, size_t n, const struct taker *to)
 {
     size_t start = 0;
     while (start < n && isspace((unsigned char)bytes[start]))
         start++;
     if (n <= RB_LIMIT_METRIC_LINE && start < n && bytes[start] == '{')
-        read_json(bytes + start, n - start, fn, ctx);
+        read_json(bytes + start, n - start, to);
     else if (n <= RB_LIMIT_METRIC_LINE)
-        read_words(bytes, n, fn, ctx);
+        read_words(bytes, n, to);
+}
+
+void rb_metric_line_values(const char *bytes, size_t n, rb_metric_value_fn *fn, void *ctx)
+{
+    read_line(bytes, n, &(struct taker){.number = fn, .ctx = ctx});
 }
 
 void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const char *metric_name,
                           struct rb_metric_line *out)
 {
     struct found f = {.unit = unit, .metric_name = metric_name};
-    rb_metric_line_values(bytes, n, take, &f);
+    read_line(bytes, n, &(struct taker){.number = take, .text = take_text, .ctx = &f});
     settle_steps(&f);
     *out = f.line;
     out->is_report = f.has_resource && f.has_metric;

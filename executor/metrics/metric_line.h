@@ -10,13 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { RB_CHECKPOINT_NAME_MAX = 64 };
+
 struct rb_metric_line {
     bool is_report;   // both resource and metric were there
     int64_t resource; // 0..2^53
     double metric;    // NaN and infinities as written: "nan", "NaN", "-inf", "Infinity"
     bool paced;       // the line says RB_PACED=1: the accelerator's speed is emulated
+    // The midway checkpoint that the report announces; "": none. Untrusted: see rb_is_checkpoint_name
+    char checkpoint[RB_CHECKPOINT_NAME_MAX + 2];
     struct rb_step_stats steps; // those of grad_sqr with grad_var, step_s, sync_s that are there and plausible
 };
+
+// 1 to 64 letters, digits and . _ -, the first a letter or a digit: it names no other folder, and needs no quoting.
+bool rb_is_checkpoint_name(const char *name);
 
 // A name and its number. The name is not terminated.
 typedef void rb_metric_value_fn(void *ctx, const char *name, size_t name_len, double value);

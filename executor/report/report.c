@@ -7,6 +7,7 @@
 #include "executor/controller/spend.h"
 #include "executor/launcher/trial_command.h"
 #include "executor/launcher/trial_env.h"
+#include "executor/report/report_saves.h"
 #include "executor/report/report_split.h"
 
 #include <inttypes.h>
@@ -107,7 +108,7 @@ static void take_trials(struct maker *m)
     }
 }
 
-// Of a saved start: midway checkpoints have their resource in their names.
+// Of a start that has saved: midway checkpoints have their resource in their names.
 static int64_t saved_resource(const struct rb_task_row *t)
 {
     const char *midway = strstr(t->checkpoint, RB_CHECKPOINT_MIDWAY);
@@ -135,7 +136,7 @@ static void take_best(struct maker *m)
     r->best_metric = r->best_trial >= 0 ? rb_engine_trial(m->engine, r->best_trial)->metric : NAN;
     const struct rb_task_row *saved = NULL;
     for (int i = 0; i < m->n_tasks; i++)
-        if (m->tasks[i].trial == r->best_trial && m->tasks[i].state == RB_TASK_SAVED)
+        if (m->tasks[i].trial == r->best_trial && m->tasks[i].checkpoint[0])
             saved = &m->tasks[i]; // in order of starts: the last one stays
     r->best_checkpoint = saved ? saved->checkpoint : NULL;
     if (r->best_trial >= 0)
@@ -258,7 +259,7 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
 {
     struct rb_report *r = m->r;
     if (!rb_journal_meta(j, m->arena, &m->meta, err) || !rb_journal_each_event(j, take_event, m, err) ||
-        !rb_journal_tasks(j, m->arena, &m->tasks, &m->n_tasks, err) ||
+        !rb_journal_tasks(j, m->arena, &m->tasks, &m->n_tasks, err) || !rb_report_saves(j, m->tasks, m->n_tasks, err) ||
         !rb_journal_launches(j, m->arena, &m->launches, &m->n_launches, err) ||
         !rb_journal_notes(j, m->arena, &r->notes, &r->n_notes, err))
         return false;

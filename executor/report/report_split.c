@@ -33,8 +33,9 @@ static bool came_to_nothing(enum rb_task_state state)
     return false;
 }
 
-// The starts on one node, as spells of GPU time.
-static void list_spells(const struct rb_task_row *tasks, int n_tasks, int node, int64_t now_us,
+// The starts on one node, as spells of GPU time: one, or two of a start that was lost after a midway checkpoint. Returns their
+// number.
+static int list_spells(const struct rb_task_row *tasks, int n_tasks, int node, int64_t now_us,
                         struct rb_gpu_spell *out)
 {
     int n = 0;
@@ -42,18 +43,22 @@ static void list_spells(const struct rb_task_row *tasks, int n_tasks, int node, 
         const struct rb_task_row *t = &tasks[i];
         const int64_t ended = t->ended_us >= 0 ? t->ended_us : now_us;
         const int64_t exited = t->exited_us >= 0 ? t->exited_us : ended;
+        const bool lost = came_to_nothing(t->state);
+        const int64_t kept = lost && t->kept_us > t->started_us ? t->kept_us : t->started_us;
         for (int k = 0; k < t->n_slots; k++) {
-            if (t->slots[k].node == node)
-                out[n++] = (struct rb_gpu_spell){.gpus = t->slots[k].gpus,
-                                                 .from_us = t->started_us,
-                                                 .saving_us = exited,
-                                                 .to_us = ended,
-                                                 .lost = came_to_nothing(t->state)};
+            if (t->slots[k].node != node)
+                continue;
+            if (kept > t->started_us)
+                out[n++] = (struct rb_gpu_spell){
+                    .gpus = t->slots[k].gpus, .from_us = t->started_us, .saving_us = kept, .to_us = kept};
+            out[n++] = (struct rb_gpu_spell){
+                .gpus = t->slots[k].gpus, .from_us = kept, .saving_us = exited, .to_us = ended, .lost = lost};
         }
     }
+    return n;
 }
 
-static int count_spells(const struct rb_task_row *tasks, int n_tasks, int node)
+static int count_slots(const struct rb_task_row *tasks, int n_tasks, int node)
 {
     int n = 0;
     for (int i = 0; i < n_tasks; i++) {
@@ -70,9 +75,9 @@ void rb_report_split_node(const struct rb_bill *bill, const struct rb_report_nod
                                       .running_us = node->running_us,
                                       .ready_us = node->ready_us,
                                       .ended_us = node->terminated_us >= 0 ? node->terminated_us : now_us};
-    const int n = count_spells(tasks, n_tasks, node->node);
-    RB_AUTO(rb_auto_free) struct rb_gpu_spell *spells = rb_xcalloc((size_t)n + 1, sizeof *spells);
-    list_spells(tasks, n_tasks, node->node, now_us, spells);
+    const int most = 2 * count_slots(tasks, n_tasks, node->node);
+    RB_AUTO(rb_auto_free) struct rb_gpu_spell *spells = rb_xcalloc((size_t)most + 1, sizeof *spells);
+    const int n = list_spells(tasks, n_tasks, node->node, now_us, spells);
     rb_bill_split(bill, &life, spells, n, NULL, 1, by);
 }
 

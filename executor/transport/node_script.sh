@@ -2,14 +2,16 @@
 # Runs on a node, for rbrun. POSIX sh, coreutils, util-linux's flock and setsid. Every verb may be repeated.
 #   setup                    the job's set-up command, once
 #   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
-#   yield TRIAL ATTEMPT      its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
+#   yield TRIAL ATTEMPT WHY  its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
 #   stop TRIAL ATTEMPT CODE REST   ends it once files of its checkpoint have changed and rested for REST seconds; it has
 #                            then ended with CODE. Of a repeated request only REST counts; 0 goes before 75
 #   kill TRIAL ATTEMPT       ends the process group, and what the trial has started outside it
-#   save TRIAL ATTEMPT DIR [FILES [must]]   tar of the checkpoint directory on stdout, or of the files in it whose names
-#                            match; must: an error where there is none
+#   save TRIAL ATTEMPT DIR FILES MUST NAME NAMES   tar of the checkpoint directory on stdout, or of the files in it whose
+#                            names match FILES; MUST: an error where there is none. NAME: of that folder in it, a midway
+#                            checkpoint. NAMES: such folders, which are removed first, NAME not
 #   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
-#   upload TRIAL ATTEMPT DIR URI, download TRIAL DIGEST URI   the same through the bucket's own client
+#   upload TRIAL ATTEMPT DIR URI NAME NAMES, download TRIAL DIGEST URI, discard URI   the same through the bucket's own
+#                            client; what it holds is removed
 # stdin of run and setup is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read.
 set -eu
 umask 077
@@ -27,7 +29,7 @@ die() { echo "node: $*" >&2; exit 1; }
 task() {
     case $1$2 in *[!0-9]*) die "bad trial or attempt" ;; esac
     dir=$base/trials/$1/$2
-    own=$dir/.rb # of this script: begun, over; stop, since, stopped, snapshot; what was sent of metric files
+    own=$dir/.rb # of this script: begun, over; stop, since, stopped, snapshot; .rested-N, reads; what was sent of metric files
 }
 
 # Is that number still our supervisor's? Process ids are reused, at the latest after a restart of the machine.
@@ -132,31 +134,55 @@ signature() {
     (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r stat -c '%s %i %z %n') 2>/dev/null
 }
 
+# A copy of them as they are; none if they change meanwhile.
+copy_saved() { # INTO
+    rm -rf "$1.new"
+    mkdir "$1.new"
+    before=$(signature)
+    (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$1.new") || return 1
+    [ "$before" = "$(signature)" ] && mv "$1.new" "$1"
+}
+
 # A copy of the files as they are, if they have changed since the request and rested: no save is half done.
 snapshot() {
     IFS=' ' read -r code rest <"$own/stop"
     [ "$code" = 0 ] || since=$own/begun # the newest state that there is
     touch -d "-$rest seconds" "$own/quiet"
     [ -n "$(saved -cnewer "${since:-$own/since}")" ] && [ -z "$(saved -cnewer "$own/quiet")" ] || return 1
-    rm -rf "$own/new"
-    mkdir "$own/new"
-    before=$(signature)
-    (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$own/new") || return 1
-    [ "$before" = "$(signature)" ] || return 1
-    mv "$own/new" "$own/snapshot"
+    copy_saved "$own/snapshot" || return 1
     echo "$code" >"$own/stopped.new"
     mv "$own/stopped.new" "$own/stopped"
+}
+
+# Where the script saves on and announces nothing: once its files have changed and rested for two seconds, and the last copy is
+# old enough, a copy of them is announced. Before that, that they change: they are of what was reported until then.
+look_at_rest() { # NONCE
+    now=$(date +%s)
+    if [ "$(signature)" != "$looked" ]; then
+        looked=$(signature)
+        [ -z "$rests" ] || printf '@rb-file %s - changed\n' "$1" >>"$dir/out"
+        rests='' fresh=1 changed_at=$now
+    fi
+    [ $((now - changed_at)) -gt 2 ] || return 0
+    rests=1
+    [ -n "$fresh" ] && [ $((now - copied_at)) -ge "$RB_CHECKPOINT_EVERY_S" ] || return 0
+    ! kill -s 0 "$(cat "$own/reads" 2>/dev/null)" 2>/dev/null || return 0
+    copy_saved "$own/.rested-$((copies + 1))" || return 0
+    rm -rf "$own/.rested-$copies"
+    copies=$((copies + 1)) fresh='' copied_at=$now
+    printf '@rb-file %s %s rested\n' "$1" "$(printf .rested-%s $copies | base64)" >>"$dir/out"
 }
 
 attend() { # NONCE CHILD
     set +e
     trap : TERM # sent to the whole group; what must not be cut short ignores it
     unset RB_PREEMPT_FILE # we are none of the script's, see end_strays
-    since='' ticks=0
+    since='' ticks=0 rests=1 fresh='' copies=0 copied_at=$(date +%s) changed_at=0
     until [ -e "$own/over" ]; do
         if [ -n "$rb_metric_file" ] && [ ! -e "$own/enough" ]; then
             (trap '' TERM; if [ $((ticks % 10)) = 0 ] || has_news; then look_at_files "$1"; fi)
         fi
+        if [ -n "$rb_rests" ] && [ $((ticks % 5)) = 0 ] && [ ! -e "$own/stop" ]; then look_at_rest "$1"; fi
         if [ -e "$own/stop" ] && [ ! -e "$own/stopped" ] && (trap '' TERM; snapshot); then
             kill -s TERM 0
             left=300
@@ -169,12 +195,45 @@ attend() { # NONCE CHILD
     [ -z "$rb_metric_file" ] || [ -e "$own/enough" ] || (trap '' TERM; look_at_files "$1")
 }
 
+# --- a spot machine asks its cloud ---
+
+time_left() { # seconds until the cloud takes this machine back; false: it has not said so
+    token=$(curl --noproxy '*' -fsm 2 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' "$url/latest/api/token") &&
+        at=$(curl --noproxy '*' -fsm 2 -H "X-aws-ec2-metadata-token: $token" "$url/latest/meta-data/spot/instance-action" |
+            sed -n 's/.*"time" *: *"\([^"]*\)".*/\1/p') && [ -n "$at" ] && at=$(date -d "$at" +%s) &&
+        echo $((at - $(date +%s))) && return 0
+    [ "$(curl --noproxy '*' -fsm 2 -H 'Metadata-Flavor: Google' "$url/computeMetadata/v1/instance/preempted")" = TRUE ] && echo 30
+}
+
+await_notice() { # NONCE
+    set +e
+    unset RB_PREEMPT_FILE # we are none of the script's, see end_strays
+    url=${AWS_EC2_METADATA_SERVICE_ENDPOINT:-http://169.254.169.254}
+    url=${url%/}
+    until left=$(time_left 2>/dev/null); do sleep 5; done
+    printf '@rb-file %s %s leaving\n' "$1" "$(printf %s "$left" | base64)" >>"$dir/out"
+}
+
 start() { # under the lock: the first to come starts it
     mkdir -p "$own"
     touch "$dir/out" "$dir/metrics" "$own/before"
     # Not our child, which becomes tail and would never reap it: tail would follow the dead for ever.
     (setsid sh "$base/node" supervise "$1" "$2" "$3" </dev/null >/dev/null 2>&1 9>&- & echo $! >"$dir/pid.new")
     mv "$dir/pid.new" "$dir/pid"
+}
+
+# What is to be saved becomes the directory: what the trial has left, or the midway checkpoint NAME.
+enter_checkpoint() { # TRIAL DIR NAME NAMES
+    from=$dir/$2
+    [ -n "$3" ] || [ ! -e "$own/stopped" ] || from=$own/snapshot
+    cd "$from" 2>/dev/null || die "trial $1 left no checkpoint directory $2"
+    for name in $4; do [ "$name" = "$3" ] || rm -rf "./$name"; done
+    case $3 in
+    '') return 0 ;;
+    .*) cd "$own" && echo $$ >reads ;; # a copy of ours, which stays while we read it
+    esac
+    [ ! -L "$3" ] || die "it announced $3, which is a symbolic link"
+    cd "$3" 2>/dev/null || die "it announced $3, and there is no such folder in RB_CHECKPOINT_DIR"
 }
 
 case $1 in
@@ -207,7 +266,7 @@ supervise)
     rm -f env
     CUDA_VISIBLE_DEVICES=$(lent_devices "${CUDA_VISIBLE_DEVICES:-}")
     RB_METRICS_FILE=$dir/metrics RB_PREEMPT_FILE=$dir/preempt RB_PARAMS_FILE=$dir/params.json
-    [ ! -e "$base/preempt" ] || touch "$RB_PREEMPT_FILE" # the node itself is about to go
+    [ ! -e "$base/preempt" ] || cp "$base/preempt" "$RB_PREEMPT_FILE" # the node itself is about to go
     RB_CHECKPOINT_DIR=$dir/$rb_checkpoint_dir RB_RESUME_FROM=
     [ "${rb_in_place:-0}" = 0 ] || RB_CHECKPOINT_DIR=$base/trials/$2/${rb_checkpoint_dir#../} # one name at every start
     [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume
@@ -219,9 +278,13 @@ supervise)
     code=0
     if begin_checkpoint >>out 2>&1; then
         eval "set -- ${rb_words:-}"
+        rb_rests=''
+        [ -z "${rb_files:-}" ] || [ "${RB_CHECKPOINT_EVERY_S:-0}" -eq 0 ] || rb_rests=1
+        [ -z "$rb_rests" ] || looked=$(signature) # before the script changes anything
         (cd "$base/work" && exec /bin/sh -c "$rb_command" sh "$@") >>out 2>&1 </dev/null &
         child=$!
-        if [ -n "$rb_metric_file" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi
+        [ -z "${rb_spot:-}" ] || (trap - TERM; await_notice "$nonce") &
+        if [ -n "$rb_metric_file$rb_rests" ] || [ "${rb_stop:-self}" = saved ]; then attend "$nonce" $child & attendant=$!; fi
         wait $child || code=$?
         while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
     else
@@ -241,7 +304,9 @@ supervise)
 yield)
     task "$2" "$3"
     mkdir -p "$dir" # it may not have started yet
-    touch "$dir/preempt"
+    printf '%s\n' "$4" >"$dir/why.$$"
+    [ -e "$dir/preempt" ] || mv "$dir/why.$$" "$dir/preempt"
+    rm -f "$dir/why.$$"
     ;;
 stop)
     task "$2" "$3"
@@ -268,8 +333,7 @@ kill)
     ;;
 save)
     task "$2" "$3"
-    if [ -e "$own/stopped" ]; then from=$own/snapshot; else from=$dir/$4; fi
-    cd "$from" 2>/dev/null || die "trial $2 left no checkpoint directory $4"
+    enter_checkpoint "$2" "$4" "${7:-}" "${8:-}"
     link=$(find . -type l 2>/dev/null | head -n 1) # trials resume from it, but rbrun fetch will not unpack it
     [ -z "$link" ] || echo "symbolic link: \"$link\"" >&2
     [ -n "${5:-}" ] || exec tar --hard-dereference -cf - . # fetch will unpack no hard links either
@@ -291,11 +355,17 @@ load)
     ;;
 upload)
     task "$2" "$3"
-    if [ -e "$own/stopped" ]; then from=$own/snapshot; else from=$dir/$4; fi
-    [ -d "$from" ] || die "trial $2 left no checkpoint directory $4"
+    enter_checkpoint "$2" "$4" "${6:-}" "${7:-}"
     case $5 in
-    s3://*) aws s3 cp --only-show-errors --recursive "$from" "$5" ;;
-    gs://*) gcloud storage cp -r "$from/*" "$5/" ;;
+    s3://*) aws s3 cp --only-show-errors --recursive "$PWD" "$5" ;;
+    gs://*) gcloud storage cp -r "$PWD/*" "$5/" ;;
+    *) die "checkpoint.uri: only s3:// and gs://" ;;
+    esac
+    ;;
+discard)
+    case $2 in
+    s3://*) aws s3 rm --only-show-errors --recursive "$2" ;;
+    gs://*) gcloud storage rm -r "$2" ;;
     *) die "checkpoint.uri: only s3:// and gs://" ;;
     esac
     ;;

@@ -25,7 +25,9 @@ end_trial() { kill -s KILL -- "-$(cat "$1/pid")" 2>/dev/null || :; }
 
 note_trial() { trials_run=1; }
 
-ask_trial() { touch "$1/preempt"; }
+ask_trial() { # when Slurm ends the node after its signal is the cluster's affair
+    [ -e "$1/preempt" ] || { echo reason=preempted >"$1/why" && mv "$1/why" "$1/preempt"; }
+}
 
 leave() { # a process in a session of its own may escape Slurm
     trap '' TERM
@@ -92,7 +94,7 @@ serve() {
 on_term() {
     preempted=1
     for run in "$home"/rb/*/; do
-        [ ! -d "$run" ] || touch "${run}preempt" # for those that start from now on
+        [ ! -d "$run" ] || ask_trial "${run%/}" # for those that start from now on
     done
     for_each_trial ask_trial
 }

@@ -205,15 +205,29 @@ static bool read_keeping(struct rb_map *m, struct rb_arena *arena, struct rb_job
     return read_files(rb_keys_given(m, "files"), arena, &job->checkpoint_files, err);
 }
 
+// none: 0.
+static bool read_every(struct rb_map *m, struct rb_job *job, struct rb_err *err)
+{
+    const struct rb_node *node = rb_keys_given(m, "every");
+    const bool word = node && node->kind == RB_NODE_STRING;
+    job->checkpoint_every_us = RB_CHECKPOINT_EVERY_AUTO;
+    if (word && strcmp(node->text, "none") == 0)
+        job->checkpoint_every_us = 0;
+    if (!node || (word && (strcmp(node->text, "none") == 0 || strcmp(node->text, "auto") == 0)))
+        return true;
+    return rb_keys_duration(m, "every", 0, &job->checkpoint_every_us, err);
+}
+
 static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
-    static const char *const keys[] = {"dir", "uri", "size", "in_place", "files", "resume", NULL};
+    static const char *const keys[] = {"dir", "uri", "size", "every", "in_place", "files", "resume", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_map m;
     if (!rb_keys_begin(&m, node ? node : &empty, keys, err) ||
         !rb_keys_text(&m, "dir", "ckpt", arena, &job->checkpoint_dir, err) ||
         !rb_keys_text(&m, "uri", NULL, arena, &job->checkpoint_uri, err) ||
-        !rb_keys_size(&m, "size", 0, &job->checkpoint_bytes, err) || !read_keeping(&m, arena, job, err))
+        !rb_keys_size(&m, "size", 0, &job->checkpoint_bytes, err) || !read_every(&m, job, err) ||
+        !read_keeping(&m, arena, job, err))
         return false;
     if (leaves_its_directory(job->checkpoint_dir))
         return rb_node_refuse(rb_map_get(&m, "dir"), err, RB_E_TEXT_FORM,

@@ -55,6 +55,8 @@ static void write_checkpoint(const struct rb_job *job, struct rb_json *j)
     rb_json_kstring(j, "dir", job->checkpoint_dir);
     rb_json_kstring(j, "uri", job->checkpoint_uri);
     rb_json_kstring(j, "size", job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
+    if (job->checkpoint_every_us != RB_CHECKPOINT_EVERY_AUTO)
+        rb_json_kstring(j, "every", job->checkpoint_every_us ? rb_format_duration_exact(job->checkpoint_every_us, size) : "none");
     if (job->in_place)
         rb_json_kbool(j, "in_place", true);
     if (job->checkpoint_files.n > 0)

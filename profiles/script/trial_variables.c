@@ -21,6 +21,7 @@ const char *const rb_trial_variables[] = {
     "RB_MAX_RESOURCE",
     "RB_RESUME_FROM",
     "RB_CHECKPOINT_DIR",
+    "RB_CHECKPOINT_EVERY_S",
     "RB_PREEMPT_FILE",
     "RB_METRICS_FILE",
     "RB_NODE_RANK",

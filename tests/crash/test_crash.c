@@ -43,6 +43,9 @@ static const struct world worlds[] = {
      .faults = {.capacity = 0.4, .visible_after_us = 3000000},
      .training = {.fails = 0.15, .yields = 0.15, .hangs = 0.05, .save_fails = 0.1}},
     {.name = "preemptions", .faults = {.preemption_per_hour = 25, .lost_answer = 0.1, .visible_after_us = 3000000}},
+    {.name = "checkpoints announced, preemptions",
+     .faults = {.preemption_per_hour = 25, .lost_answer = 0.1, .visible_after_us = 3000000},
+     .training = {.fails = 0.1, .save_fails = 0.1, .announces = true}},
     {.name = "gangs, preempted and failing",
      .gangs = true,
      .faults = {.preemption_per_hour = 10, .visible_after_us = 3000000},
@@ -104,6 +107,7 @@ struct ending {
 
 static struct {
     int points, identical, left, launched_twice, resumes;
+    int kept, resumed_midway; // checkpoints that were announced
     int full, rescued; // disks, and how often all was known to have ended
 } table[N_WORLDS];
 
@@ -286,6 +290,8 @@ static void one_point(int world, uint64_t seed, int64_t n, enum rb_journal_death
         fake_run_step_until(&r, r.v.now_us + (n % 3) * 7000000); // nobody is there for a while
     }
     table[world].points++;
+    table[world].kept += r.machines.n_kept;
+    table[world].resumed_midway += r.machines.n_resumed_midway;
     const bool same = check_end(&r, expected, w->same_launches && again == 0 && how != RB_JOURNAL_FULL, world);
     table[world].identical += same;
     if (!same)
@@ -347,76 +353,83 @@ static void preemptions(void **state)
     every_seed(3);
 }
 
-static void gangs(void **state)
+static void announced(void **state)
 {
     (void)state;
     every_seed(4);
+    assert_true(table[4].kept > 0 && table[4].resumed_midway > 0);
 }
 
-static void gangs_unanswered(void **state)
+static void gangs(void **state)
 {
     (void)state;
     every_seed(5);
 }
 
-static void gangs_refused(void **state)
+static void gangs_unanswered(void **state)
 {
     (void)state;
     every_seed(6);
 }
 
-static void stopped_and_resumed(void **state)
+static void gangs_refused(void **state)
 {
     (void)state;
     every_seed(7);
 }
 
-static void asynchronous_promoting(void **state)
+static void stopped_and_resumed(void **state)
 {
     (void)state;
     every_seed(8);
 }
 
-static void asynchronous_giving_way(void **state)
+static void asynchronous_promoting(void **state)
 {
     (void)state;
     every_seed(9);
 }
 
-static void asynchronous_stopped(void **state)
+static void asynchronous_giving_way(void **state)
 {
     (void)state;
     every_seed(10);
 }
 
-static void until_the_deadline(void **state)
+static void asynchronous_stopped(void **state)
 {
     (void)state;
     every_seed(11);
 }
 
-static void packed(void **state)
+static void until_the_deadline(void **state)
 {
     (void)state;
     every_seed(12);
 }
 
-static void a_failing_population(void **state)
+static void packed(void **state)
 {
     (void)state;
     every_seed(13);
 }
 
-static void a_preempted_population(void **state)
+static void a_failing_population(void **state)
 {
     (void)state;
     every_seed(14);
 }
 
-static void a_population_one_by_one(void **state)
+static void a_preempted_population(void **state)
 {
     (void)state;
     every_seed(15);
+}
+
+static void a_population_one_by_one(void **state)
+{
+    (void)state;
+    every_seed(16);
 }
 
 static int print_table(void **state)
@@ -437,6 +450,7 @@ int main(void)
         cmocka_unit_test(lost_answers),
         cmocka_unit_test(refusals_and_failures),
         cmocka_unit_test(preemptions),
+        cmocka_unit_test(announced),
         cmocka_unit_test(gangs),
         cmocka_unit_test(gangs_unanswered),
         cmocka_unit_test(gangs_refused),

@@ -140,6 +140,21 @@ static void a_suggestion_survives(void **state)
     }
 }
 
+static void a_save_survives(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"time_us\":9,\"event\":\"saved\",\"trial\":4,\"attempt\":1,\"resource\":7}";
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf again = RB_BUF_INIT;
+    struct rb_event e;
+    assert_true(rb_doc_parse_json(&doc, "events.jsonl", text, strlen(text), NULL));
+    assert_true(rb_event_read(doc.root, &doc.arena, &e, NULL));
+    assert_int_equal(e.kind, RB_EVENT_TRIAL_SAVED);
+    assert_int_equal(e.resource, 7);
+    write_event(&e, &again);
+    assert_string_equal(rb_buf_str(&again), text);
+}
+
 static void any_metric_survives(void **state)
 {
     (void)state;
@@ -196,7 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_has_its_text),     cmocka_unit_test(names_go_both_ways),
-        cmocka_unit_test(what_was_said_survives),      cmocka_unit_test(any_metric_survives),
+        cmocka_unit_test(what_was_said_survives),      cmocka_unit_test(a_save_survives), cmocka_unit_test(any_metric_survives),
         cmocka_unit_test(a_suggestion_survives),
         cmocka_unit_test(what_is_no_event_is_refused),
     };

@@ -293,6 +293,48 @@ static void who_yields_goes_on_from_there(void **state)
     end(&t);
 }
 
+// From what is safe, not from what was reported; a save of another attempt, of nothing reported, or of the stage's end is none.
+static void who_is_lost_starts_again_from_its_last_save(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    small_plan_make(&p);
+    p.job.scheduler = (struct rb_scheduler){.type = "random", .num_trials = 1, .max_resource = 9, .brackets = 1};
+    p.stages[0].trials = 1;
+    p.stages[0].resource_end = 9;
+    p.nodes[0][0].count = 1;
+    p.plan.n_stages = 1;
+    begin(&t, &p.plan);
+    expect(&t, 0, started, "request 0.0 small");
+    expect(&t, 1, saved(0, 0, 3), ""); // it does not run
+    expect(&t, 5, ready(0), "start 0.0 on 0:1");
+    expect(&t, 6, report(0, 0, 3, 0.1), "");
+    expect(&t, 7, saved(0, 0, 3), "");
+    expect(&t, 8, report(0, 0, 5, 0.2), "");
+    expect(&t, 9, saved(0, 0, 2), "");  // late
+    expect(&t, 10, saved(0, 0, 6), ""); // not reported
+    expect(&t, 11, saved(0, 1, 5), ""); // another attempt
+    expect(&t, 12, saved(7, 0, 5), ""); // another trial
+    expect(&t, 13, lost(0), "request 1.1 small");
+    assert_int_equal(rb_engine_trial(t.engine, 0)->resource, 3);
+    expect(&t, 20, ready(1), "start 0.1 on 1:1");
+    assert_int_equal(t.actions.items[0].resource_start, 3);
+    assert_int_equal(t.actions.items[0].resource_end, 9);
+    expect(&t, 21, report(0, 1, 5, 0.2), "");
+    expect(&t, 22, saved(0, 1, 5), "");
+    expect(&t, 23, stopped(RB_STOP_USER), "kill 0.1; terminate 1; done");
+    expect(&t, 24, saved(0, 1, 5), "");
+    expect(&t, 25, resumed, "request 2.0 small");
+    expect(&t, 30, ready(2), "start 0.2 on 2:1");
+    assert_int_equal(t.actions.items[0].resource_start, 5);
+    expect(&t, 31, report(0, 2, 9, 0.3), "");
+    expect(&t, 32, saved(0, 2, 9), ""); // the checkpoint of the stage is what the start leaves
+    expect(&t, 33, ended(0, 2, RB_OUTCOME_FAILED), "start 0.3 on 2:1");
+    assert_int_equal(t.actions.items[0].resource_start, 5);
+    end(&t);
+}
+
 static void resource_must_rise(void **state)
 {
     (void)state;
@@ -644,6 +686,7 @@ int main(void)
         cmocka_unit_test(a_failed_trial_is_restarted_then_given_up),
         cmocka_unit_test(a_job_of_failures_ends),
         cmocka_unit_test(who_yields_goes_on_from_there),
+        cmocka_unit_test(who_is_lost_starts_again_from_its_last_save),
         cmocka_unit_test(resource_must_rise),
         cmocka_unit_test(the_target_ends_the_job),
         cmocka_unit_test(a_target_to_stay_below),

@@ -78,6 +78,11 @@ static inline struct rb_event ended(int trial, int attempt, enum rb_outcome outc
     return (struct rb_event){.kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = outcome};
 }
 
+static inline struct rb_event saved(int trial, int attempt, int64_t resource)
+{
+    return (struct rb_event){.kind = RB_EVENT_TRIAL_SAVED, .trial = trial, .attempt = attempt, .resource = resource};
+}
+
 static inline struct rb_event stopped(enum rb_stop_reason reason)
 {
     return (struct rb_event){.kind = RB_EVENT_STOP, .reason = reason};

@@ -56,6 +56,40 @@ static bool talked_of(const struct fake_run *r, const char *text)
     return strstr(r->talk, text) != NULL;
 }
 
+// --- a node that is about to be reclaimed
+
+static struct fake_process *last_process(const struct fake_run *r)
+{
+    return r->machines.processes[r->machines.n_processes - 1];
+}
+
+// Its trial saves and gives way; nothing starts there until it is clear that the node stays.
+static void a_node_that_leaves_gets_no_more_trials(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    while (r.machines.n_processes == 0 || last_process(&r)->stage != 2 || last_process(&r)->n_lines < 2)
+        fake_run_step_until(&r, r.v.now_us + 1000000);
+    const struct fake_process *p = last_process(&r);
+    const int n_processes = r.machines.n_processes, node = r.machines.nodes[r.machines.n_nodes - 1].node;
+    assert_int_equal(r.machines.nodes[r.machines.n_nodes - 1].instance, p->slots[0].instance);
+    r.machines.events.leaving(r.machines.events.ctx, node, 30);
+    r.machines.events.leaving(r.machines.events.ctx, node, 30); // said again
+    fake_run_step_until(&r, r.v.now_us + MINUTE_US);
+    assert_int_equal(p->state, FAKE_EXITED);
+    assert_int_equal(p->exit_code, 75);
+    assert_int_equal(r.machines.n_processes, n_processes);
+    fake_run_step_until(&r, r.v.now_us + MINUTE_US); // half a minute of notice, and one of doubt, are over
+    assert_int_equal(r.machines.n_processes, n_processes + 1);
+    assert_int_equal(last_process(&r)->resource_start, p->resource_start + p->n_lines);
+    assert_true(talked_of(&r, "its cloud takes it back in 30 s"));
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    fake_run_finish(&r);
+}
+
 // --- a run that ends well
 
 static void completes(void **state)
@@ -696,6 +730,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(completes),
+        cmocka_unit_test(a_node_that_leaves_gets_no_more_trials),
         cmocka_unit_test(stops_for_the_user_and_goes_on),
         cmocka_unit_test(opening_a_stopped_run_without_going_on_launches_nothing),
         cmocka_unit_test(stops_at_the_deadline_and_goes_on_with_more),

@@ -60,6 +60,44 @@ static const struct line_case cases[] = {
     {"[{\"epoch\": 4, \"val_acc\": 1}]", ABSENT, 0},
 };
 
+struct announcement {
+    const char *line, *name;
+    bool is_name;
+};
+
+// A name leads to no other folder and needs no quoting, or it is none.
+static void announcements(void **state)
+{
+    static const struct announcement rows[] = {
+        {"epoch=3 val_acc=0.81 checkpoint=epoch-3", "epoch-3", true},
+        {"checkpoint=3 epoch=3 val_acc=0.81", "3", true},
+        {"{\"epoch\": 3, \"val_acc\": 0.81, \"checkpoint\": \"Step_3.new\"}", "Step_3.new", true},
+        {"epoch=3 val_acc=0.81", "", false},
+        {"epoch=3 val_acc=0.81 checkpoint=", "", false},
+        {"{\"epoch\": 3, \"val_acc\": 0.81, \"checkpoint\": 3}", "", false},
+        {"epoch=3 val_acc=0.81 checkpoint=../x", "../x", false},
+        {"epoch=3 val_acc=0.81 checkpoint=/etc", "/etc", false},
+        {"epoch=3 val_acc=0.81 checkpoint=.rb", ".rb", false},
+        {"epoch=3 val_acc=0.81 checkpoint=-rf", "-rf", false},
+        {"epoch=3 val_acc=0.81 checkpoint=a*", "a*", false},
+        {"epoch=3 val_acc=0.81 checkpoint=$(id)", "$(id)", false},
+        {"{\"epoch\": 3, \"val_acc\": 0.81, \"checkpoint\": \"a b\"}", "a b", false},
+        {"epoch=3 val_acc=0.81 checkpoint=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", true},
+        {"epoch=3 val_acc=0.81 checkpoint=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdefghi",
+         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdefg", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rb_metric_line line;
+        rb_metric_line_parse(rows[i].line, strlen(rows[i].line), "epoch", "val_acc", &line);
+        assert_true(line.is_report && line.resource == 3);
+        assert_string_equal(line.checkpoint, rows[i].name);
+        if (rb_is_checkpoint_name(line.checkpoint) != rows[i].is_name)
+            fail_msg("%s", rows[i].line);
+    }
+}
+
 static void reads_lines(void **state)
 {
     (void)state;
@@ -154,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_lines),
+        cmocka_unit_test(announcements),
         cmocka_unit_test(reads_what_steps_take_and_how_noisy_they_are),
         cmocka_unit_test(bytes_need_no_terminator_and_may_hold_zeros),
         cmocka_unit_test(a_line_past_the_limit_is_no_report),

@@ -62,6 +62,25 @@ static void time_is_split_by_gpu(void **state)
     assert_int_equal(by.minimum_uusd, 0);
 }
 
+// Both GPUs from 20 s to 80 s, of which 45 s were saved midway.
+static void what_was_saved_midway_is_not_lost(void **state)
+{
+    (void)state;
+    const struct rb_slot both[] = {{4, 3}};
+    struct rb_task_row task = {.state = RB_TASK_KILLED,
+                               .started_us = 20 * S,
+                               .exited_us = -1,
+                               .ended_us = 80 * S,
+                               .kept_us = 65 * S,
+                               .slots = both,
+                               .n_slots = 1};
+    const struct rb_bill_parts by = split(&task, 1);
+    assert_int_equal(by.train_uusd, 45 * S);
+    assert_int_equal(by.lost_uusd, 15 * S);
+    task.state = RB_TASK_SAVED;
+    assert_int_equal(split(&task, 1).train_uusd, 60 * S);
+}
+
 // Two on one GPU from 20 s to 60 s, one of them in vain: the GPU was busy for 40 s, not for 80.
 static void a_shared_gpu_is_paid_once(void **state)
 {
@@ -175,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_split_by_gpu),
+        cmocka_unit_test(what_was_saved_midway_is_not_lost),
         cmocka_unit_test(a_shared_gpu_is_paid_once),
         cmocka_unit_test(the_minimum_is_named),
         cmocka_unit_test(stages_share_a_bill_by_time),

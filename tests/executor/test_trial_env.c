@@ -1,6 +1,8 @@
 // The environment a trial is started with (design section 7).
 #include "executor/launcher/trial_env.h"
 
+#include "executor/launcher/save_interval.h"
+
 #include "profiles/script/trial_variables.h"
 
 #include <setjmp.h>
@@ -56,6 +58,7 @@ static void make(struct fixture *f, int trial, int n_nodes, int64_t deadline_uni
                                          .resource_end = 9,
                                          .node_ips = ips,
                                          .n_nodes = n_nodes,
+                                         .checkpoint_every_s = 600,
                                          .deadline_unix_us = deadline_unix_us,
                                          .secret = secret};
     rb_trial_env(&order, &f->arena, &f->env, &f->n);
@@ -86,6 +89,7 @@ static void says_everything(void **state)
         {"RB_RESOURCE_START", "3"},
         {"RB_RESOURCE_END", "9"},
         {"RB_MAX_RESOURCE", "20"},
+        {"RB_CHECKPOINT_EVERY_S", "600"},
         {"RB_NUM_NODES", "2"},
         {"RB_PARAM_OPT", "it's"},
         {"RB_PARAM_LAYERS", "3"},
@@ -106,6 +110,43 @@ static void says_everything(void **state)
     assert_non_null(strstr(get(&f, "RB_ARGS"), "'\\''")); // the quote is safe in a shell
     assert_non_null(strstr(get(&f, "RB_PARAMS_JSON"), "\"opt\":\"it's\""));
     rb_arena_finish(&f.arena);
+}
+
+// The square root of twice the time of a save over the rate of losses: 20 s and one in ten hours are 20 minutes.
+static void how_often_a_trial_saves(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t every_us;
+        bool starts_over;
+        enum rb_market market;
+        double checkpoint_s, per_hour;
+        int64_t expected_s;
+    } rows[] = {
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 0.1, 1200},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 1.3, 333},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 0.01, 1.3, RB_SAVE_INTERVAL_LEAST_S},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 0, 1.3, RB_SAVE_INTERVAL_LEAST_S},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 0, 0},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_ON_DEMAND, 20, 0.1, 0},
+        {RB_CHECKPOINT_EVERY_AUTO, true, RB_MARKET_SPOT, 20, 0.1, 0},
+        {600000000, false, RB_MARKET_ON_DEMAND, 20, 0, 600},
+        {1500000, false, RB_MARKET_SPOT, 20, 0.1, 2},
+        {600000000, true, RB_MARKET_SPOT, 20, 0.1, 0},
+        {0, false, RB_MARKET_SPOT, 20, 0.1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct rb_provisioning p = {.infra = "*",
+                                          .instance_type = "*",
+                                          .market = "*",
+                                          .has_preemption = true,
+                                          .preemption_per_hour = rows[i].per_hour};
+        const struct rb_profile profile = {
+            .checkpoint_s = rb_dist_constant(rows[i].checkpoint_s), .provisioning = &p, .n_provisioning = 1};
+        const struct rb_offer offer = {.infra = "aws/us-east-1", .instance_type = "g5.xlarge", .market = rows[i].market};
+        const struct rb_job job = {.checkpoint_every_us = rows[i].every_us, .starts_over = rows[i].starts_over};
+        assert_int_equal(rb_save_interval_s(&job, &profile, &offer), rows[i].expected_s);
+    }
 }
 
 // profiles/script/trial_variables.h is what `rbplan --check` knows: every name that is set must be there.
@@ -215,7 +256,8 @@ static void a_trial_always_gets_the_same_configuration_and_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_everything),       cmocka_unit_test(every_variable_is_known),
+        cmocka_unit_test(says_everything),
+        cmocka_unit_test(how_often_a_trial_saves),       cmocka_unit_test(every_variable_is_known),
         cmocka_unit_test(a_tuned_batch_is_told), cmocka_unit_test(a_share_of_a_gpu_is_told),
         cmocka_unit_test(no_deadline_is_empty),  cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
     };

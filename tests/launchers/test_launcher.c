@@ -37,6 +37,7 @@ struct seen {
     struct rb_buf file; // "NAME:bytes", and "NAME! " where it began
     int n_again;
     char checkpoint[4096];
+    struct rb_buf kept; // "RESOURCE " of each midway checkpoint, "RESOURCE! " of those that failed
 };
 
 struct fixture {
@@ -119,6 +120,17 @@ static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, 
     (void)attempt;
     f->seen[trial].saved = !err;
     f->seen[trial].save_failed = err != NULL;
+    if (checkpoint)
+        snprintf(f->seen[trial].checkpoint, sizeof f->seen[trial].checkpoint, "%s", checkpoint);
+    check_done(f);
+}
+
+static void on_kept(void *ctx, int trial, int attempt, int64_t resource, const char *checkpoint,
+                    const struct rb_err *err)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    rb_buf_printf(&f->seen[trial].kept, err ? "%d! " : "%d ", (int)resource);
     if (checkpoint)
         snprintf(f->seen[trial].checkpoint, sizeof f->seen[trial].checkpoint, "%s", checkpoint);
     check_done(f);
@@ -251,6 +263,7 @@ static void make_launcher(struct fixture *f)
                    .again = on_again,
                    .exited = on_exited,
                    .saved = on_saved,
+                   .kept = on_kept,
                    .killed = on_killed,
                    .unreachable = on_unreachable,
                    .waiting = on_waiting,
@@ -366,7 +379,7 @@ static int teardown(void **state)
     if (!getenv("RB_TEST_KEEP") && system(command) != 0)
         return -1;
     for (int i = 0; i < MAX_TASKS; i++)
-        rb_buf_finish(&f->seen[i].lines), rb_buf_finish(&f->seen[i].file);
+        rb_buf_finish(&f->seen[i].lines), rb_buf_finish(&f->seen[i].file), rb_buf_finish(&f->seen[i].kept);
     free(f);
     return 0;
 }
@@ -723,6 +736,72 @@ static void checkpoint_goes_round(void **state)
         fail_msg("%s", err.message);
 }
 
+static bool two_exited(struct fixture *f)
+{
+    return f->seen[2].exited;
+}
+
+static bool zero_kept_three(struct fixture *f)
+{
+    return strstr(rb_buf_str(&f->seen[0].kept), "3") != NULL;
+}
+
+static bool zero_kept_four(struct fixture *f)
+{
+    return strstr(rb_buf_str(&f->seen[0].kept), "4") != NULL;
+}
+
+static bool zero_kept_six(struct fixture *f)
+{
+    return strstr(rb_buf_str(&f->seen[0].kept), "6") != NULL;
+}
+
+static void keep(struct fixture *f, const char *name, int resource)
+{
+    char dest[128];
+    snprintf(dest, sizeof dest, "%s/checkpoints/trial-0000/stage-0.at-%d", f->dir, resource);
+    f->launcher->ops->keep(f->launcher, 0, 0, name, resource, dest);
+}
+
+// Announced folders are archived while the script runs, the newest of those that wait; what is no folder there fails. None of
+// them is part of what the script leaves.
+static void midway_checkpoints_are_kept(void **state)
+{
+    struct fixture *f = *state;
+    char dest[128], midway[4096], command[600];
+    snprintf(dest, sizeof dest, "%s/checkpoints/trial-0000/stage-0", f->dir);
+    snprintf(command, sizeof command,
+             "cd $RB_CHECKPOINT_DIR; for i in 1 2 3; do mkdir new; echo weights $i >new/model; mv new at-$i; done;"
+             "ln -s /etc at-4; mkdir at-9; echo mine >at-9/y; echo begun; until [ -e %s/go ]; do sleep 0.05; done; echo last >model",
+             f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    keep(f, "at-1", 1); // on its way
+    keep(f, "at-2", 2); // waits, and the next takes its place
+    keep(f, "at-3", 3);
+    keep(f, "at-3", 3); // said twice
+    wait_until(f, zero_kept_three);
+    assert_string_equal(rb_buf_str(&f->seen[0].kept), "1 3 ");
+    snprintf(midway, sizeof midway, "%s", f->seen[0].checkpoint);
+    assert_non_null(strstr(midway, "stage-0.at-3.tar"));
+    keep(f, "at-4", 4); // a link out
+    wait_until(f, zero_kept_four);
+    keep(f, "at-5", 5); // not there
+    keep(f, "at-6", 6); // takes its place before that is known: only the last is told
+    wait_until(f, zero_kept_six);
+    assert_string_equal(rb_buf_str(&f->seen[0].kept), "1 3 4! 6! ");
+    write_text(f->dir, "go", "");
+    wait_until(f, zero_exited);
+    f->launcher->ops->save(f->launcher, 0, 0, dest);
+    wait_until(f, zero_saved);
+    start_from(f, 1, "cd $RB_RESUME_FROM; echo $(ls) $(cat model)", midway);
+    wait_until(f, one_exited);
+    assert_has_line(f, 1, "model weights 3");
+    start_from(f, 2, "cd $RB_RESUME_FROM; echo $(ls) $(cat model at-9/y)", f->seen[0].checkpoint);
+    wait_until(f, two_exited);
+    assert_has_line(f, 2, "at-9 model last mine");
+}
+
 static void links_in_a_checkpoint_are_told(void **state)
 {
     struct fixture *f = *state;
@@ -748,17 +827,19 @@ static bool three_exited(struct fixture *f)
 static void who_is_asked_gives_way(void **state)
 {
     struct fixture *f = *state;
-    static const char looks[] = "echo started; while [ ! -e \"$RB_PREEMPT_FILE\" ]; do sleep 0.05; done; exit 75";
+    static const char looks[] = "echo started; while [ ! -e \"$RB_PREEMPT_FILE\" ]; do sleep 0.05; done; "
+                                "cat \"$RB_PREEMPT_FILE\"; exit 75";
     start(f, 1, looks);
     start(f, 0, looks);
     wait_until(f, zero_has_line);
-    f->launcher->ops->yield(f->launcher, 0, 0);
-    f->launcher->ops->yield(f->launcher, 0, 0); // said twice
-    f->launcher->ops->yield(f->launcher, 7, 0); // nobody
+    f->launcher->ops->yield(f->launcher, 0, 0, "reason=pause seconds=61");
+    f->launcher->ops->yield(f->launcher, 0, 0, "reason=resize seconds=1"); // said twice
+    f->launcher->ops->yield(f->launcher, 7, 0, "reason=pause seconds=61"); // nobody
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 75);
+    assert_has_line(f, 0, "reason=pause seconds=61");
     assert_false(f->seen[1].exited);
-    f->launcher->ops->yield(f->launcher, 1, 0);
+    f->launcher->ops->yield(f->launcher, 1, 0, "reason=pause seconds=61");
     wait_until(f, one_exited);
     assert_int_equal(f->seen[1].exit_code, 75);
 }
@@ -829,7 +910,7 @@ static void a_gang_gives_way_with_its_first_rank(void **state)
     }
     wait_until(f, zero_has_line);
     for (int i = 0; i < 3; i++)
-        f->launcher->ops->yield(f->launcher, i, 0);
+        f->launcher->ops->yield(f->launcher, i, 0, "reason=pause seconds=61");
     wait_until(f, three_exited);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(f->seen[i].exit_code, gangs[i].exit_code);
@@ -1189,7 +1270,7 @@ static void a_control_directory_that_vanished_is_made_again(void **state)
     wait_until(f, zero_has_line);
     snprintf(command, sizeof command, "rm -r %s && pkill -KILL -P %d", dir, (int)f->sshd);
     assert_return_code(system(command), 0);
-    f->launcher->ops->yield(f->launcher, 0, 0); // by a connection of its own
+    f->launcher->ops->yield(f->launcher, 0, 0, "reason=pause seconds=61"); // by a connection of its own
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 75);
     assert_false(f->unreachable);
@@ -1232,6 +1313,7 @@ int main(void)
         BOTH(stop_keeps_what_rested),
         cmocka_unit_test_setup_teardown(no_parameters_are_no_words, setup_local, teardown),
         BOTH(checkpoint_goes_round),
+        BOTH(midway_checkpoints_are_kept),
         BOTH(links_in_a_checkpoint_are_told),
         BOTH(who_is_asked_gives_way),
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),

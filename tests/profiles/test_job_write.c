@@ -272,6 +272,8 @@ static struct rb_job any_job(struct maker *m)
                        .setup = coin(m) ? NULL : any_text(m),
                        .run = any_text(m),
                        .checkpoint_dir = "a/b..c",
+                       .checkpoint_every_us =
+                           coin(m) ? RB_CHECKPOINT_EVERY_AUTO : coin(m) ? 0 : between(m, 1, 366 * 86400 * RB_US_PER_S),
                        .in_place = coin(m),
                        .checkpoint_files = some(m, files, (int)N_OF(files), 0),
                        .starts_over = coin(m),
@@ -432,6 +434,7 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
     assert_string_equal(a->run, b->run);
     assert_string_equal(a->checkpoint_dir, b->checkpoint_dir);
     same_text(a->checkpoint_uri, b->checkpoint_uri);
+    assert_int_equal(a->checkpoint_every_us, b->checkpoint_every_us);
     assert_true(a->in_place == b->in_place && a->starts_over == b->starts_over);
     same_list(&a->checkpoint_files, &b->checkpoint_files);
     assert_true(a->checkpoint_bytes == b->checkpoint_bytes && a->data_bytes == b->data_bytes &&

@@ -88,6 +88,24 @@ class Helper(Case):
         with self.assertRaises(TypeError):
             trial.report(5, val_acc=None)
 
+    def save_x(self, folder):
+        with open(os.path.join(folder, "x"), "w", encoding="utf-8") as f:
+            f.write("weights")
+
+    def test_midway_checkpoints_are_whole_and_announced(self):
+        self.assertIsNone(trial.midway(1, self.save_x))
+        checkpoint = self.start(0, 4)
+        self.assertIsNone(trial.midway(1, self.save_x))  # the run asks for none
+        with mock.patch.dict(os.environ, RB_CHECKPOINT_EVERY_S="600"), mock.patch.object(trial, "_saved_at", -1e9):
+            with mock.patch.dict(os.environ, RANK="1"):
+                self.assertIsNone(trial.midway(1, self.save_x))
+            with self.assertRaises(ZeroDivisionError):
+                trial.midway(2, lambda folder: (self.save_x(folder), 1 / 0))
+            trial.report(3, val_acc=0.81, checkpoint=trial.midway(3, self.save_x))
+            trial.report(4, val_acc=0.82, checkpoint=trial.midway(4, self.save_x))  # saved just now
+        self.assertEqual(self.reports, [{"epoch": 3, "val_acc": 0.81, "checkpoint": "midway-3"}, {"epoch": 4, "val_acc": 0.82}])
+        self.assertEqual((os.listdir(checkpoint), os.listdir(checkpoint + "/midway-3")), (["midway-3"], ["x"]))
+
     def test_one_small_file_without_dependencies(self):
         with open(trial.__file__, encoding="utf-8") as f:
             tree = ast.parse(f.read())

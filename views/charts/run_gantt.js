@@ -102,7 +102,7 @@
         var s = bar.start, unit = doc.plan.job.config.scheduler.unit;
         return "trial " + s.trial + ", stage " + s.stage + ", " + unit + " " + s.resource_start + " to " + s.resource_end +
                ", on node " + lanes[bar.lane].node + ", " + (rb_charts.unit(doc).one === "CPU" ? "slot" : "GPU") + (bar.first < bar.last ? "s " + bar.first + " to " + bar.last : " " + bar.first) +
-               ", " + rb_charts.run.span(bar.start_us, bar.end_us) + ": " + end_of(s);
+               ", " + rb_charts.run.span(bar.start_us, bar.end_us) + (s.saved_resource ? ", saved at " + unit + " " + s.saved_resource : "") + ": " + end_of(s);
     }
 
     // ---- rectangles

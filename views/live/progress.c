@@ -131,6 +131,10 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
     case RB_EVENT_SUGGESTED:
         suggestion_write(e, out);
         break;
+    case RB_EVENT_TRIAL_SAVED:
+        rb_buf_printf(out, "trial %d: its checkpoint of %s %" PRId64 " is safe", e->trial, plan->job->scheduler.unit,
+                      e->resource);
+        break;
     }
 }
 

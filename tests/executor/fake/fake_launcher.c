@@ -27,7 +27,7 @@ struct later {
     struct fake_machines *m;
     uint64_t session;
     int node, trial, start;
-    int64_t left_s;
+    int64_t left_s, resource;
     char path[256];
 };
 
@@ -294,6 +294,8 @@ static void deliver(struct fake_process *p)
         char line[128];
         int n = snprintf(line, sizeof line, "epoch=%lld loss=0.5 val_acc=%.4f", (long long)resource,
                          fake_metric(p->trial, resource));
+        if (m->training.announces)
+            n += snprintf(line + n, sizeof line - (size_t)n, " checkpoint=at-%lld", (long long)resource);
         e->line(e->ctx, p->trial, p->start, line, (size_t)n);
         n = snprintf(line, sizeof line, "\x1b[31mnot a report\x1b[0m val_acc=7");
         e->line(e->ctx, p->trial, p->start, line, (size_t)n);
@@ -406,7 +408,7 @@ static void check_free(const struct fake_machines *m, const struct fake_process 
     assert(n_beside < p->sharers);
 }
 
-static void check_checkpoint(const struct fake_machines *m, const struct rb_task *task, int64_t resource_start)
+static void check_checkpoint(struct fake_machines *m, const struct rb_task *task, int64_t resource_start)
 {
     if (!task->resume_from) {
         assert(resource_start == 0);
@@ -416,6 +418,7 @@ static void check_checkpoint(const struct fake_machines *m, const struct rb_task
         if (strcmp(m->checkpoints[i].path, task->resume_from) == 0) {
             assert(m->checkpoints[i].trial == task->trial || is_clone_of(task, m->checkpoints[i].trial));
             assert(m->checkpoints[i].resource == resource_start);
+            m->n_resumed_midway += m->checkpoints[i].midway;
             return;
         }
     }
@@ -484,6 +487,7 @@ static void start(struct rb_launcher *base, const struct rb_task *task)
     p->held_up = is_full(m);
     p->given_up = false;
     p->n_delivered = 0;
+    p->kept_to = -1;
     p->exit_delivered = false;
     struct later *l = later(m, 5000, followed);
     l->trial = task->trial;
@@ -524,12 +528,63 @@ static void yield(void *arg)
     free(l);
 }
 
-static void yield_task(struct rb_launcher *base, int trial, int start_number)
+static void yield_task(struct rb_launcher *base, int trial, int start_number, const char *why)
 {
+    assert(strncmp(why, "reason=", 7) == 0);
     struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     struct later *l = later(m, 10000, yield);
     l->trial = trial;
     l->start = start_number;
+}
+
+// Returns its path, the list's.
+static const char *add_checkpoint(const struct later *l, int64_t resource, bool midway)
+{
+    struct fake_machines *m = l->m;
+    m->checkpoints = rb_xrealloc(m->checkpoints, (size_t)m->n_checkpoints + 1, sizeof *m->checkpoints);
+    struct fake_checkpoint *k = &m->checkpoints[m->n_checkpoints++];
+    *k = (struct fake_checkpoint){.trial = l->trial, .resource = resource, .midway = midway};
+    snprintf(k->path, sizeof k->path, "%.250s.tar", l->path);
+    return k->path;
+}
+
+// It is there only now: who resumes from it earlier is caught by check_checkpoint.
+static void kept(void *arg)
+{
+    struct later *l = arg;
+    if (wait_for_room(l, kept) || wait_for_network(l, kept))
+        return;
+    struct fake_machines *m = l->m;
+    const struct fake_process *p = find(m, l->trial, l->start);
+    struct rb_stream s;
+    struct rb_err err;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = m->seed, .purpose = RB_DRAW_CHECKPOINT, .index = m->n_saves++});
+    const bool fails =
+        !is_alive(m, p->slots[0].instance) || rb_stream_uniform(&s) < m->training.save_fails || p->state == FAKE_KILLED;
+    const char *path = fails ? NULL : add_checkpoint(l, l->resource, true);
+    m->n_kept += !fails;
+    rb_err_set(&err, RB_ERR_IO, "connection reset");
+    if (is_current(l) && p->followed == m->session)
+        m->events.kept(m->events.ctx, l->trial, l->start, l->resource, path, fails ? &err : NULL);
+    free(l);
+}
+
+static void keep(struct rb_launcher *base, int trial, int start_number, const char *name, int64_t resource,
+                 const char *dest)
+{
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_process *p = find(m, trial, start_number);
+    assert(p && m->training.announces && strncmp(name, "at-", 3) == 0);
+    if (resource <= p->kept_to)
+        return;
+    p->kept_to = resource;
+    if (!dest)
+        return;
+    struct later *l = later(m, 9000000, kept);
+    l->trial = trial;
+    l->start = start_number;
+    l->resource = resource;
+    snprintf(l->path, sizeof l->path, "%s", dest);
 }
 
 static void saved(void *arg)
@@ -547,14 +602,9 @@ static void saved(void *arg)
             rb_err_set(&err, RB_ERR_IO, "connection reset");
             m->events.saved(m->events.ctx, l->trial, l->start, NULL, &err);
         } else {
-            char path[sizeof l->path + 8];
-            snprintf(path, sizeof path, "%s.tar", l->path);
-            m->checkpoints = rb_xrealloc(m->checkpoints, (size_t)m->n_checkpoints + 1, sizeof *m->checkpoints);
-            struct fake_checkpoint *k = &m->checkpoints[m->n_checkpoints++];
-            *k = (struct fake_checkpoint){.trial = p->trial, .resource = p->resource_start + p->n_lines};
-            snprintf(k->path, sizeof k->path, "%.250s", path);
             p->saved = true;
-            m->events.saved(m->events.ctx, l->trial, l->start, path, NULL);
+            m->events.saved(m->events.ctx, l->trial, l->start, add_checkpoint(l, p->resource_start + p->n_lines, false),
+                            NULL);
         }
     }
     free(l);
@@ -581,6 +631,7 @@ static void destroy(struct rb_launcher *base)
 static const struct rb_launcher_ops ops = {.prepare = prepare,
                                            .start = start,
                                            .save = save,
+                                           .keep = keep,
                                            .yield = yield_task,
                                            .kill = kill_task,
                                            .forget = forget,

@@ -28,6 +28,7 @@ struct fake_training {
     bool hangs_at_end;           // what hangs has reported all
     bool set_up_fails;           // every node
     double save_fails;           // per save
+    bool announces;              // a checkpoint with every report
     int64_t unit_us, startup_us; // means
 };
 
@@ -48,6 +49,7 @@ struct fake_process {
     bool hangs, asked, deaf;
     int64_t unit_us;
     bool saved;
+    int64_t kept_to; // what was announced to the launcher of this session
     bool given_up;      // nobody reaches its machine: until that is ended it may run beside its successor
     uint64_t followed; // by the launcher of this session,
     bool held_up;      // once there is room for the command that follows it
@@ -59,6 +61,7 @@ struct fake_checkpoint {
     char path[256];
     int trial;
     int64_t resource;
+    bool midway;
 };
 
 struct fake_machines {
@@ -72,6 +75,7 @@ struct fake_machines {
     int n_heartbeats;
     struct rb_switch_report switch_report; // what heartbeats find; left_s 0 of an armed one: as they ask
     uint32_t n_saves;
+    int n_kept, n_resumed_midway; // checkpoints that were announced and became safe; starts from one of them
     bool *set_up; // [n_set_up] by instance: a launcher has prepared it once
     int n_set_up;
     int64_t catch_up_us;        // after a stop of the controller until what was printed meanwhile is there

@@ -23,6 +23,8 @@ static const struct rb_offer offers[] = {
     {.infra = "mock/here", .instance_type = "box", .accelerator = "A", .gpus = 4, .rate = {3600000}, .source = "test"},
 };
 
+static const struct rb_profile unmeasured = {.name = "fake"};
+
 static void must(bool ok, const struct rb_err *err)
 {
     if (!ok) {
@@ -66,6 +68,7 @@ static struct rb_plan *make_plan(struct rb_arena *arena)
     *plan = (struct rb_plan){.tool = "test",
                              .job_path = "",
                              .job = job,
+                             .profile = &unmeasured,
                              .policy = "elastic",
                              .planner = "static",
                              .deadline_us = -1,
