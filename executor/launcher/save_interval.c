@@ -5,13 +5,18 @@
 
 #include <math.h>
 
+// One interval for all ages: of what a node is lost by in its first hours. Intervals by age gain next to nothing.
+#define FIRST_S (4.0 * RB_S_PER_HOUR)
+
 static int64_t planned_s(const struct rb_profile *profile, const struct rb_offer *offer)
 {
     const struct rb_provisioning *p =
         rb_profile_provisioning(profile, offer->infra, offer->instance_type, offer->market);
-    if (offer->market != RB_MARKET_SPOT || !p || !p->has_preemption || p->preemption_per_hour <= 0)
+    if (offer->market != RB_MARKET_SPOT || !p || !rb_provisioning_may_lose(p))
         return 0;
-    const double s = sqrt(2 * rb_dist_mean(&profile->checkpoint_s) * 3600 / p->preemption_per_hour);
+    const struct rb_hazard hazard = rb_provisioning_hazard(p);
+    const double per_s = rb_hazard_over(&hazard, 0, FIRST_S) / FIRST_S;
+    const double s = sqrt(2 * rb_dist_mean(&profile->checkpoint_s) / per_s);
     return s > RB_SAVE_INTERVAL_LEAST_S ? (int64_t)fmin(nearbyint(s), RB_LIMIT_DURATION_S) : RB_SAVE_INTERVAL_LEAST_S;
 }
 
