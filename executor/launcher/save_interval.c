@@ -11,7 +11,7 @@
 static int64_t planned_s(const struct rb_profile *profile, const struct rb_offer *offer)
 {
     const struct rb_provisioning *p =
-        rb_profile_provisioning(profile, offer->infra, offer->instance_type, offer->market);
+        profile ? rb_profile_provisioning(profile, offer->infra, offer->instance_type, offer->market) : NULL;
     if (offer->market != RB_MARKET_SPOT || !p || !rb_provisioning_may_lose(p))
         return 0;
     const struct rb_hazard hazard = rb_provisioning_hazard(p);

@@ -10,7 +10,7 @@
 
 enum { RB_SAVE_INTERVAL_LEAST_S = 60 }; // of `auto`: also where the profile has no time of a save
 
-// Seconds, for a start on a node of this offer; 0: not at all. `auto` is sqrt(2 c / h) for a save of c seconds and h losses
+// Seconds, for a start on a node of this offer; 0: not at all. profile NULL: nothing is known of the offer. `auto` is sqrt(2 c / h) for a save of c seconds and h losses
 // a second, on spot offers whose preemptions the profile knows, and 0 elsewhere. Source: J. W. Young, A first order
 // approximation to the optimum checkpoint interval, CACM 17 (1974).
 int64_t rb_save_interval_s(const struct rb_job *job, const struct rb_profile *profile, const struct rb_offer *offer);
