@@ -74,6 +74,13 @@ def chaos(programs, folder, text):
     return listens(programs, folder, "--chaos", "chaos.yaml")
 
 
+def profile_part(programs, folder, text):
+    whole = ("format: rb-profile/1\ntraining:\n  - {accelerator: V100, base_s: 60, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\n"
+             "noise: {between: 1.0, within: 1.0}\nstartup_s: 8\ncheckpoint_s: 2\n")
+    write(folder, "profile.yaml", whole + text)
+    return accepted([programs + "/rbprofile", "import", "profile.yaml", "--db", "profiles.db"], folder)
+
+
 RULES = {
     "docs/slurm.md": [job_part],
     "docs/formats/job.md": [job, job_part],
@@ -81,6 +88,7 @@ RULES = {
     "docs/formats/mock.md": [cloud, cloud_part],
     "docs/formats/chaos.md": [chaos],
     "docs/formats/import.md": [imported, imported],
+    "docs/formats/profile.md": [profile_part],
     "docs/formats/search.md": [job],
 }
 
