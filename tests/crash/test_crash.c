@@ -239,9 +239,16 @@ static int check_launches(struct fake_run *r)
     return r->cloud.n_instances - answered;
 }
 
+// Five final listings in a row were lost or not complete: then it is unknown what is left, and this is said.
+static bool is_unsure(const struct fake_run *r, int world)
+{
+    return worlds[world].faults.partial_listing > 0 && r->err.number == RB_E_INSTANCES_LEFT &&
+           strstr(r->err.message, "the last listing never became complete");
+}
+
 static bool check_end(struct fake_run *r, const struct ending *expected, bool same_launches, int world)
 {
-    if (r->err.code)
+    if (r->err.code && !is_unsure(r, world))
         fail_msg("ended with: %s", r->err.message);
     assert_int_equal(r->outcome, RB_JOB_COMPLETE);
     const struct ending end = ending_of(r);
