@@ -80,20 +80,6 @@ int rb_recall_first(const struct rb_space *space, const struct rb_earlier_result
 
 // ---- for later runs
 
-// The number of sorted values below x, or not above it.
-static int count(const double *sorted, int n, double x, bool or_equal)
-{
-    int low = 0, high = n;
-    while (low < high) {
-        const int mid = (low + high) / 2;
-        if (sorted[mid] < x || (or_equal && !(sorted[mid] > x)))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 void rb_recall_quantiles(const struct rb_history *h, double *out)
 {
     RB_AUTO(rb_auto_free) double *sorted = rb_xcalloc((size_t)h->n_results + 1, sizeof *sorted);
@@ -105,7 +91,8 @@ void rb_recall_quantiles(const struct rb_history *h, double *out)
         qsort(sorted, (size_t)n, sizeof *sorted, rb_order_doubles);
         for (int i = 0; i < h->n_results; i++)
             if (h->results[i].level == level)
-                out[i] = 0.5 * (count(sorted, n, h->results[i].score, false) + count(sorted, n, h->results[i].score, true)) / n;
+                out[i] = 0.5 *
+                         (rb_count_below(sorted, n, h->results[i].score) + rb_count_up_to(sorted, n, h->results[i].score)) / n;
     }
 }
 

@@ -3,6 +3,8 @@
 // 19, 21.
 #include "profiles/fit/dist.h"
 
+#include "base/order.h"
+
 #include <assert.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
@@ -296,18 +298,11 @@ double rb_dist_variance(const struct rb_dist *d)
 
 static double empirical_cdf(const struct rb_dist *d, double x)
 {
-    int low = 0, high = d->n_values; // values before low are <= x, those from high on are > x
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (d->values[middle] <= x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || low == d->n_values)
-        return low == 0 ? 0 : 1;
-    const double below = d->values[low - 1], above = d->values[low];
-    return (low - 1 + (x - below) / (above - below)) / (d->n_values - 1);
+    const int n = rb_count_up_to(d->values, d->n_values, x);
+    if (n == 0 || n == d->n_values)
+        return n == 0 ? 0 : 1;
+    const double below = d->values[n - 1], above = d->values[n];
+    return (n - 1 + (x - below) / (above - below)) / (d->n_values - 1);
 }
 
 static double gamma_cdf(double shape, double x)

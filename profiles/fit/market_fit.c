@@ -167,23 +167,9 @@ static struct losses losses_nearby(const struct rb_capacity *all, int n, const s
     return l;
 }
 
-// How many are until then.
-static int losses_until(const struct losses *l, double at_s)
-{
-    int low = 0, high = l->n;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (l->at_s[middle] <= at_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool is_close(const struct losses *l, double at_s)
 {
-    const int n = losses_until(l, at_s);
+    const int n = rb_count_up_to(l->at_s, l->n, at_s);
     return n > 0 && at_s - l->at_s[n - 1] <= CLOSE_S;
 }
 
@@ -191,7 +177,7 @@ static bool is_close(const struct losses *l, double at_s)
 static double close_s(const struct losses *l, double from_s, double to_s)
 {
     double sum_s = 0, at_s = from_s;
-    for (int i = losses_until(l, from_s); at_s < to_s; i++) {
+    for (int i = rb_count_up_to(l->at_s, l->n, from_s); at_s < to_s; i++) {
         const double until_s = i < l->n ? fmin(to_s, l->at_s[i]) : to_s;
         sum_s += i > 0 ? fmax(0, fmin(until_s, l->at_s[i - 1] + CLOSE_S) - at_s) : 0;
         at_s = until_s;

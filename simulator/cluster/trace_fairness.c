@@ -37,15 +37,8 @@ static void sort_instants(struct instants *i)
 // Sum over all of them that are not later.
 static double elapsed_s(const struct instants *i, double now_s)
 {
-    int low = 0, high = i->n;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (i->at_s[middle] <= now_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low * now_s - i->sum_s[low];
+    const int n = rb_count_up_to(i->at_s, i->n, now_s);
+    return n * now_s - i->sum_s[n];
 }
 
 static void find_presence(const struct rb_trace_run *run, double *out_mean)

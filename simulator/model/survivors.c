@@ -1,6 +1,7 @@
 #include "simulator/model/survivors.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 #include "base/stream.h"
 #include "samplers/model/normal.h"
 
@@ -8,12 +9,6 @@
 #include <stdlib.h>
 
 #define CORRELATION 0.9 // .75/.85, .85/.93 and .93 from rung to rung
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 void rb_survivors_make(struct rb_survivors *r, const struct rb_engine *e, enum rb_goal goal, uint64_t seed)
 {
@@ -36,7 +31,7 @@ void rb_survivors_make(struct rb_survivors *r, const struct rb_engine *e, enum r
     for (int i = 0, k = 0; i < n; i++)
         if (isfinite(rb_engine_trial(e, i)->metric))
             r->scores[i] = scores[k++];
-    qsort(r->metrics, (size_t)r->n_metrics, sizeof *r->metrics, by_value);
+    qsort(r->metrics, (size_t)r->n_metrics, sizeof *r->metrics, rb_order_doubles);
 }
 
 void rb_survivors_finish(struct rb_survivors *r)

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/normal.h"
+#include "base/order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -231,12 +232,6 @@ static void summarise(const struct rb_posterior *p, struct rb_posterior_start *s
     s->level = s->precision > 0 ? sum / s->precision : 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // One node's spike is not the accelerator's speed.
 static void clip_levels(struct fit *f, int cell)
 {
@@ -247,7 +242,7 @@ static void clip_levels(struct fit *f, int cell)
             f->levels[n++] = p->starts[i].level;
     if (n == 0)
         return;
-    qsort(f->levels, (size_t)n, sizeof *f->levels, by_value);
+    qsort(f->levels, (size_t)n, sizeof *f->levels, rb_order_doubles);
     const double centre = median(f->levels[(n - 1) / 2], f->levels[n / 2], speed_of(p, cell));
     for (int i = 0; i < p->n_starts; i++) {
         struct rb_posterior_start *s = &p->starts[i];

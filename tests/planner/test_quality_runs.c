@@ -1,4 +1,5 @@
 // The law of quality of earlier runs, against runs that were drawn from a known law.
+#include "base/order.h"
 #include "planner/quality/best.h"
 #include "planner/quality/drawn.h"
 #include "planner/quality/runs.h"
@@ -156,12 +157,6 @@ struct level {
     double mean, inside; // of ln metric at one score, over runs and maps; runs whose 90 % of maps contain the truth
 };
 
-static int compare(const void *pa, const void *pb)
-{
-    const double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
-}
-
 static struct level level_of(double z, int trials, int n, double *out_of_survivors)
 {
     const struct rb_quality_law truth = law_of(0);
@@ -180,12 +175,12 @@ static struct level level_of(double z, int trials, int n, double *out_of_survivo
             logs[m] = log(rb_quality_metric(&found, z, m));
             l.mean += logs[m] / RB_RUNS_MAPS / n;
         }
-        qsort(logs, RB_RUNS_MAPS, sizeof logs[0], compare);
+        qsort(logs, RB_RUNS_MAPS, sizeof logs[0], rb_order_doubles);
         l.inside += (logs[5] <= z && logs[94] >= z) / (double)n;
         for (int i = 0; i < run.n; i++)
             if (run.results[i].resource == R)
                 finals[n_finals++] = log(run.results[i].metric);
-        qsort(finals, (size_t)n_finals, sizeof finals[0], compare);
+        qsort(finals, (size_t)n_finals, sizeof finals[0], rb_order_doubles);
         *out_of_survivors += finals[(int)(rb_normal_cdf(z) * n_finals)] / n;
         rb_arena_finish(&arena);
     }
