@@ -1,5 +1,7 @@
 // How fast the virtual world is: nanoseconds of CPU time an event, for asynchronous jobs of many trials on many nodes.
 // Usage: events [POLICY RULE TRIALS NODES [LOST]]; without: the whole table. LOST: how often an hour a node is taken back.
+#include "v100.h"
+
 #include "engine/core/rungs.h"
 #include "simulator/world/world.h"
 
@@ -14,11 +16,8 @@
 
 struct workload {
     struct rb_job job;
-    int sizes[4], share;
-    struct rb_layout layouts[4];
-    struct rb_training training;
-    struct rb_provisioning provisioning;
-    struct rb_profile profile;
+    struct v100 v100;
+    int share;
     struct rb_offer offer;
     struct rb_catalog catalog;
     struct rb_plan_nodes nodes;
@@ -26,46 +25,13 @@ struct workload {
     struct rb_plan plan;
 };
 
-static struct rb_dist lognormal(double mean, double cv)
-{
-    struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = mean, .cv = cv};
-    if (!rb_dist_prepare(&d, NULL))
-        abort();
-    return d;
-}
-
-static void make_profile(struct workload *w)
-{
-    static const double speedups[] = {1, 1.87, 3.421, 5.598};
-    for (int i = 0; i < 4; i++) {
-        w->sizes[i] = 1 << i;
-        w->layouts[i] = (struct rb_layout){.gpus = 1 << i, .nodes = 1, .speedup = speedups[i]};
-    }
-    w->training = (struct rb_training){.accelerator = "V100", .base_s = 30, .layouts = w->layouts, .n_layouts = 4};
-    w->provisioning = (struct rb_provisioning){.infra = "*",
-                                               .instance_type = "*",
-                                               .market = "*",
-                                               .queue_s = lognormal(18, 0.4),
-                                               .init_s = lognormal(60, 0.3),
-                                               .has_preemption = true};
-    w->profile = (struct rb_profile){.name = "bench",
-                                     .training = &w->training,
-                                     .n_training = 1,
-                                     .between = lognormal(1, 0.05),
-                                     .within = lognormal(1, 0.1),
-                                     .startup_s = lognormal(8, 0.3),
-                                     .checkpoint_s = rb_dist_constant(2),
-                                     .provisioning = &w->provisioning,
-                                     .n_provisioning = 1};
-}
-
 static void make(struct workload *w, const char *policy, enum rb_rule rule, int trials, int nodes, double lost)
 {
     struct rb_rung_table rungs;
     struct rb_err err;
     *w = (struct workload){.share = 1};
-    make_profile(w);
-    w->provisioning.preemption_per_hour = lost;
+    v100_make(&w->v100, V100_LAYOUTS, 30);
+    w->v100.provisioning.preemption_per_hour = lost;
     w->job = (struct rb_job){
         .name = "bench",
         .seed = 1,
@@ -82,7 +48,7 @@ static void make(struct workload *w, const char *policy, enum rb_rule rule, int 
             {.speculation = true, .overhead = true, .admission = true, .resize_interval = 6, .atom_gpus = 1},
         .trial = {.min_gpus = 1,
                   .max_gpus = 8,
-                  .sizes = w->sizes,
+                  .sizes = w->v100.sizes,
                   .n_sizes = 4,
                   .shares = &w->share,
                   .n_shares = 1,
@@ -113,7 +79,7 @@ static void make(struct workload *w, const char *policy, enum rb_rule rule, int 
                                               .n_nodes = 1};
     w->plan = (struct rb_plan){.seed = 1,
                                .job = &w->job,
-                               .profile = &w->profile,
+                               .profile = &w->v100.profile,
                                .policy = policy,
                                .deadline_us = w->job.deadline_us,
                                .deadline_at_us = -1,
@@ -140,7 +106,7 @@ static void measure(const char *policy, enum rb_rule rule, int trials, int nodes
     struct rb_world_result r;
     int64_t n_events = 0;
     make(&w, policy, rule, trials, nodes, lost);
-    if (!rb_scenario_init(&s, &w.job, &w.profile, &w.offer, 1, &w.catalog, 1, &err))
+    if (!rb_scenario_init(&s, &w.job, &w.v100.profile, &w.offer, 1, &w.catalog, 1, &err))
         goto failed;
     struct rb_world_options opt = {.deadline_us = strcmp(policy, "hypersched") == 0 ? w.plan.deadline_us : -1,
                                    .budget_uusd = -1};

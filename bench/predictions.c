@@ -7,6 +7,9 @@
 // layouts is alpha + beta (docs/MODEL.md), or independent, as plans draw it. Deadlines are quantiles of the plan's own
 // runs. One line a case: of runs predicted to be on time with about p, how many were; how many ended from p5 to p95, and by
 // p50; the mean width of that, in parts of the whole; and Brier's score, the mean square of probability less outcome.
+#include "v100.h"
+
+#include "base/order.h"
 #include "engine/core/rungs.h"
 #include "samplers/model/normal.h"
 #include "simulator/model/prediction.h"
@@ -21,12 +24,9 @@ enum { N_LAYOUTS = 3, PLAN_RUNS = 1000, N_BINS = 4, GPUS_PER_NODE = 4 };
 
 struct workload {
     struct rb_job job;
-    int sizes[N_LAYOUTS], share;
-    struct rb_layout layouts[N_LAYOUTS];
-    struct rb_training training;
-    struct rb_provisioning provisioning;
+    struct v100 v100;
     struct rb_dist configuration;
-    struct rb_profile profile;
+    int share;
     struct rb_offer offer;
     struct rb_catalog catalog;
     struct rb_plan_nodes nodes[N_LAYOUTS];
@@ -42,44 +42,13 @@ static void must(bool ok, const struct rb_err *err)
     exit(1);
 }
 
-static struct rb_dist lognormal(double mean, double cv)
-{
-    struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = mean, .cv = cv};
-    struct rb_err err;
-    must(rb_dist_prepare(&d, &err), &err);
-    return d;
-}
-
 static void make_profile(struct workload *w, double relative_error, double configuration)
 {
-    static const double speedups[] = {1, 1.87, 3.421};
-    for (int i = 0; i < N_LAYOUTS; i++) {
-        w->sizes[i] = 1 << i;
-        w->layouts[i] = (struct rb_layout){.gpus = 1 << i, .nodes = 1, .speedup = speedups[i]};
-    }
-    w->training = (struct rb_training){.accelerator = "V100",
-                                       .base_s = 60,
-                                       .layouts = w->layouts,
-                                       .n_layouts = N_LAYOUTS,
-                                       .relative_error = relative_error};
-    w->provisioning = (struct rb_provisioning){.infra = "*",
-                                               .instance_type = "*",
-                                               .market = "*",
-                                               .queue_s = lognormal(18, 0.4),
-                                               .init_s = lognormal(60, 0.3),
-                                               .has_preemption = true};
-    w->profile = (struct rb_profile){.name = "bench",
-                                     .training = &w->training,
-                                     .n_training = 1,
-                                     .between = lognormal(1, 0.05),
-                                     .within = lognormal(1, 0.1),
-                                     .startup_s = lognormal(8, 0.3),
-                                     .checkpoint_s = rb_dist_constant(2),
-                                     .provisioning = &w->provisioning,
-                                     .n_provisioning = 1};
+    v100_make(&w->v100, N_LAYOUTS, 60);
+    w->v100.training.relative_error = relative_error;
     if (configuration > 0) {
-        w->configuration = lognormal(1, sqrt(expm1(configuration * configuration)));
-        w->profile.configuration = &w->configuration;
+        w->configuration = v100_lognormal(1, sqrt(expm1(configuration * configuration)));
+        w->v100.profile.configuration = &w->configuration;
     }
 }
 
@@ -98,7 +67,7 @@ static void make(struct workload *w, double relative_error, double configuration
         .policy = "elastic",
         .trial = {.min_gpus = 1,
                   .max_gpus = 4,
-                  .sizes = w->sizes,
+                  .sizes = w->v100.sizes,
                   .n_sizes = N_LAYOUTS,
                   .shares = &w->share,
                   .n_shares = 1,
@@ -129,7 +98,7 @@ static void make(struct workload *w, double relative_error, double configuration
     }
     w->plan = (struct rb_plan){.seed = 1,
                                .job = &w->job,
-                               .profile = &w->profile,
+                               .profile = &w->v100.profile,
                                .policy = "elastic",
                                .deadline_us = -1,
                                .deadline_at_us = -1,
@@ -181,9 +150,9 @@ static void live(double rho, double configuration, bool apart, uint32_t replicat
     for (int i = 0; i < N_LAYOUTS; i++) {
         const double lambda =
             apart ? error_of(rho, 1 + i, replicate) : error_of(rho, 0, replicate) + error_of(rho / 2, 1 + i, replicate);
-        truth.layouts[i].speedup /= exp(lambda);
+        truth.v100.layouts[i].speedup /= exp(lambda);
     }
-    must(rb_scenario_init(&s, &truth.job, &truth.profile, &truth.offer, 1, &truth.catalog, 99, &err), &err);
+    must(rb_scenario_init(&s, &truth.job, &truth.v100.profile, &truth.offer, 1, &truth.catalog, 99, &err), &err);
     const struct rb_world_options opt = {
         .replicate = replicate, .observe = keep, .observe_ctx = out, .deadline_us = -1, .budget_uusd = -1};
     must(rb_world_run(&s, &truth.plan, &opt, &out->result, &err), &err);
@@ -192,24 +161,18 @@ static void live(double rho, double configuration, bool apart, uint32_t replicat
 
 // ---- the predictions
 
-static int by_value(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void plan_times(const struct workload *w, int64_t *out_us)
 {
     struct rb_scenario s;
     struct rb_err err;
     struct rb_world_result r;
-    must(rb_scenario_init(&s, &w->job, &w->profile, &w->offer, 1, &w->catalog, 3, &err), &err);
+    must(rb_scenario_init(&s, &w->job, &w->v100.profile, &w->offer, 1, &w->catalog, 3, &err), &err);
     for (uint32_t i = 0; i < PLAN_RUNS; i++) {
         const struct rb_world_options opt = {.replicate = i, .deadline_us = -1, .budget_uusd = -1};
         must(rb_world_run(&s, &w->plan, &opt, &r, &err), &err);
         out_us[i] = r.time_us;
     }
-    qsort(out_us, PLAN_RUNS, sizeof *out_us, by_value);
+    qsort(out_us, PLAN_RUNS, sizeof *out_us, rb_order_int64s);
     rb_scenario_finish(&s);
 }
 
