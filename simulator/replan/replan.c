@@ -13,7 +13,7 @@ enum {
     JUDGED_RUNS = 1024,     // a probability within .05 at 99.9 %, a difference on common draws far better
     FIRST_JUDGED = 1 << 20, // runs that no search has used
     MOST_ROUNDS = 8,        // each takes the best exchange
-    MOST_TRIED = 400,       // exchanges; fewer of jobs with many trials
+    MOST_LISTED = 400,       // exchanges; fewer of jobs with many trials
     MOST_TRIALS = 20000000, // played: a minute of work
 };
 
@@ -28,9 +28,9 @@ struct score {
     double p, cost_uusd;
 };
 
-struct tried {
+struct exchange {
     struct choices choices;
-    struct score score;
+    struct score score; // by the runs so far
 };
 
 struct rb_replan {
@@ -38,18 +38,12 @@ struct rb_replan {
     struct rb_replan_limits limits;
     const struct rb_plan *plan; // in force when it began
     int stage, n_stages;
-    struct choices base, best;
-    struct score best_score;
-    double surest; // of all that were tried
-    struct tried *tried; // in the order in which they were: the base first, [n_tried]
-    int n_tried, most_tried;
-    struct choices trying; // now, in n_ranked runs so far
-    struct score so_far;
-    int n_ranked;
-    bool comes_to_no_end;
-    struct choices *exchanges; // of this round, [n_exchanges]
-    int n_exchanges, next, round;
-    int best_of_round; // index in tried; -1: none is better than best
+    struct exchange *listed; // the plan in force first, in the order in which they are ranked, [n_listed]
+    int n_listed, most_listed;
+    int n_ranked, n_runs; // of them; runs of the next one
+    int best, best_of_round; // index
+    int round;
+    double surest; // of all that were ranked
     bool searched, failed;
     int n_judged;
     int64_t *time_us[2], *cost_uusd[2]; // of the base and the best, [JUDGED_RUNS]
@@ -92,15 +86,17 @@ static bool is_possible(const struct rb_replan *r, const struct rb_stage_change 
 
 static bool is_known(const struct rb_replan *r, const struct choices *c)
 {
-    for (int i = 0; i < r->n_tried; i++) {
-        if (is_same(r, &r->tried[i].choices, c))
-            return true;
-    }
-    for (int i = 0; i < r->n_exchanges; i++) {
-        if (is_same(r, &r->exchanges[i], c))
+    for (int i = 0; i < r->n_listed; i++) {
+        if (is_same(r, &r->listed[i].choices, c))
             return true;
     }
     return false;
+}
+
+static void list(struct rb_replan *r, const struct choices *c)
+{
+    r->listed = rb_grow(r->listed, r->n_listed, sizeof *r->listed);
+    r->listed[r->n_listed++] = (struct exchange){.choices = *c};
 }
 
 static void offer_exchange(struct rb_replan *r, const struct choices *c)
@@ -109,10 +105,8 @@ static void offer_exchange(struct rb_replan *r, const struct choices *c)
         if (!is_possible(r, &c->stages[s]))
             return;
     }
-    if (r->n_tried + r->n_exchanges < r->most_tried && !is_known(r, c)) {
-        r->exchanges = rb_grow(r->exchanges, r->n_exchanges, sizeof *r->exchanges);
-        r->exchanges[r->n_exchanges++] = *c;
-    }
+    if (r->n_listed < r->most_listed && !is_known(r, c))
+        list(r, c);
 }
 
 static int at_most(int nodes, const struct rb_replan *r, const struct rb_stage_change *c)
@@ -134,7 +128,7 @@ enum { N_TIMES = sizeof times_nodes / sizeof times_nodes[0] };
 static void exchange_nodes(struct rb_replan *r, int stage)
 {
     for (int i = -2; i < N_TIMES; i++) {
-        struct choices c = r->best;
+        struct choices c = r->listed[r->best].choices;
         struct rb_stage_change *s = &c.stages[stage];
         const int before = s->nodes;
         s->nodes = at_most(i == -2 ? before - 1 : i == -1 ? before + 1 : scaled(before, times_nodes[i]), r, s);
@@ -147,7 +141,7 @@ static void exchange_gpus(struct rb_replan *r, int stage)
 {
     const struct rb_trial_spec *trial = &r->plan->job->trial;
     for (int i = 0; i < trial->n_sizes; i++) {
-        struct choices c = r->best;
+        struct choices c = r->listed[r->best].choices;
         struct rb_stage_change *s = &c.stages[stage];
         const int slots = rb_placement_capacity(s->nodes, gpus_of(r, s), s->gpus_per_trial);
         s->gpus_per_trial = trial->sizes[i];
@@ -162,7 +156,7 @@ static void exchange_gpus(struct rb_replan *r, int stage)
 static void exchange_offers(struct rb_replan *r, int stage)
 {
     for (int i = 0; i < r->n_stages; i++) {
-        struct choices c = r->best;
+        struct choices c = r->listed[r->best].choices;
         struct rb_stage_change *s = &c.stages[stage];
         const int gpus = s->nodes * gpus_of(r, s);
         s->offer = r->plan->stages[i].nodes[0].offer;
@@ -174,7 +168,7 @@ static void exchange_offers(struct rb_replan *r, int stage)
 static void exchange_all(struct rb_replan *r)
 {
     for (int i = 0; i < N_TIMES; i++) {
-        struct choices c = r->best;
+        struct choices c = r->listed[r->best].choices;
         for (int s = r->stage + 1; s < r->n_stages; s++)
             c.stages[s].nodes = at_most(scaled(c.stages[s].nodes, times_nodes[i]), r, &c.stages[s]);
         offer_exchange(r, &c);
@@ -195,21 +189,23 @@ static bool keeps(const struct rb_replan *r, int64_t time_us, int64_t cost_uusd)
            (r->limits.budget_uusd < 0 || cost_uusd <= r->limits.budget_uusd);
 }
 
-// Plays some more runs. True: it is ranked.
+// Plays some more runs of the next one. True: it is ranked.
 static bool rank_some(struct rb_replan *r)
 {
     int64_t time_us[STEP], cost_uusd[STEP];
-    const struct rb_event advice = advice_of(r, &r->trying);
-    r->comes_to_no_end =
-        !rb_prediction_try(r->prediction, &advice, (uint32_t)r->n_ranked, STEP, time_us, cost_uusd);
-    if (r->comes_to_no_end)
+    struct exchange *x = &r->listed[r->n_ranked];
+    const struct rb_event advice = advice_of(r, &x->choices);
+    if (!rb_prediction_try(r->prediction, &advice, (uint32_t)r->n_runs, STEP, time_us, cost_uusd)) {
+        r->failed = r->n_ranked == 0; // the plan in force; another one that comes to no end is only a bad one
+        x->score = (struct score){.p = -1, .cost_uusd = INFINITY};
         return true;
-    for (int i = 0; i < STEP; i++) {
-        r->so_far.p += keeps(r, time_us[i], cost_uusd[i]) ? 1.0 / RANKED_RUNS : 0;
-        r->so_far.cost_uusd += (double)cost_uusd[i] / RANKED_RUNS;
     }
-    r->n_ranked += STEP;
-    return r->n_ranked == RANKED_RUNS;
+    for (int i = 0; i < STEP; i++) {
+        x->score.p += keeps(r, time_us[i], cost_uusd[i]) ? 1.0 / RANKED_RUNS : 0;
+        x->score.cost_uusd += (double)cost_uusd[i] / RANKED_RUNS;
+    }
+    r->n_runs += STEP;
+    return r->n_runs == RANKED_RUNS;
 }
 
 // The cheapest of those that keep the limits with the confidence; if none does, the cheapest of those that are about as
@@ -222,33 +218,9 @@ static bool is_better(const struct rb_replan *r, const struct score *a, const st
     return a->p > b->p;
 }
 
-static void begin_trying(struct rb_replan *r, const struct choices *c)
-{
-    r->trying = *c;
-    r->so_far = (struct score){0};
-    r->n_ranked = 0;
-}
-
-static void note_tried(struct rb_replan *r)
-{
-    r->tried = rb_grow(r->tried, r->n_tried, sizeof *r->tried);
-    struct tried *t = &r->tried[r->n_tried++];
-    *t = (struct tried){.choices = r->trying, .score = r->so_far};
-    if (r->comes_to_no_end) // a bad exchange; of the plan in force: there is nothing to compare with
-        t->score = (struct score){.p = -1, .cost_uusd = INFINITY};
-    r->surest = fmax(r->surest, t->score.p);
-}
-
-static void take_next(struct rb_replan *r)
-{
-    if (r->next < r->n_exchanges)
-        begin_trying(r, &r->exchanges[r->next]);
-}
-
 static void begin_round(struct rb_replan *r)
 {
-    r->n_exchanges = r->next = 0;
-    r->best_of_round = -1;
+    r->best_of_round = r->best;
     exchange_all(r);
     for (int s = r->stage + 1; s < r->n_stages; s++) {
         exchange_nodes(r, s);
@@ -256,39 +228,26 @@ static void begin_round(struct rb_replan *r)
         exchange_offers(r, s);
     }
     r->round++;
-    take_next(r);
 }
 
-static void try_some(struct rb_replan *r)
+static void rank_next(struct rb_replan *r)
 {
     if (!rank_some(r))
         return;
-    note_tried(r);
-    r->next++;
-    const struct score *best = r->best_of_round >= 0 ? &r->tried[r->best_of_round].score : &r->best_score;
-    if (is_better(r, &r->tried[r->n_tried - 1].score, best))
-        r->best_of_round = r->n_tried - 1;
-    take_next(r);
+    const int i = r->n_ranked++;
+    r->n_runs = 0;
+    r->surest = fmax(r->surest, r->listed[i].score.p);
+    if (is_better(r, &r->listed[i].score, &r->listed[r->best_of_round].score))
+        r->best_of_round = i;
 }
 
-static void try_base(struct rb_replan *r)
-{
-    if (!rank_some(r))
-        return;
-    note_tried(r);
-    r->failed = r->comes_to_no_end;
-    r->best_score = r->tried[0].score;
-    begin_round(r);
-}
-
+// The first round has only the plan in force.
 static void end_round(struct rb_replan *r)
 {
-    if (r->best_of_round < 0 || r->round == MOST_ROUNDS) {
-        r->searched = true;
+    r->searched = r->round > 0 && (r->best_of_round == r->best || r->round == MOST_ROUNDS);
+    if (r->searched)
         return;
-    }
-    r->best = r->tried[r->best_of_round].choices;
-    r->best_score = r->tried[r->best_of_round].score;
+    r->best = r->best_of_round;
     begin_round(r);
 }
 
@@ -296,7 +255,7 @@ static void end_round(struct rb_replan *r)
 
 static void judge_some(struct rb_replan *r)
 {
-    const struct rb_event advice = advice_of(r, &r->best);
+    const struct rb_event advice = advice_of(r, &r->listed[r->best].choices);
     const uint32_t first = FIRST_JUDGED + (uint32_t)r->n_judged;
     for (int i = 0; i < 2 && !r->failed; i++)
         r->failed = !rb_prediction_try(r->prediction, i ? &advice : NULL, first, STEP,
@@ -308,7 +267,6 @@ static void conclude(struct rb_replan *r)
 {
     struct rb_replan_found *f = &r->found;
     double before[JUDGED_RUNS], after[JUDGED_RUNS];
-    f->dearest_uusd = 0;
     for (int i = 0; i < JUDGED_RUNS; i++) {
         f->p_before += keeps(r, r->time_us[0][i], r->cost_uusd[0][i]) ? 1.0 / JUDGED_RUNS : 0;
         f->p_after += keeps(r, r->time_us[1][i], r->cost_uusd[1][i]) ? 1.0 / JUDGED_RUNS : 0;
@@ -320,9 +278,10 @@ static void conclude(struct rb_replan *r)
     f->cost_before_uusd = rb_mean_of(before, JUDGED_RUNS).mean;
     f->cost_after_uusd = rb_mean_of(after, JUDGED_RUNS).mean;
     f->saving_se_uusd = pair.difference.sd / sqrt(JUDGED_RUNS);
+    const struct rb_stage_change *base = r->listed[0].choices.stages, *best = r->listed[r->best].choices.stages;
     for (int s = r->stage + 1; s < r->n_stages; s++) {
-        if (memcmp(&r->best.stages[s], &r->base.stages[s], sizeof r->best.stages[s]) != 0)
-            r->changes[f->n++] = r->best.stages[s];
+        if (memcmp(&best[s], &base[s], sizeof best[s]) != 0)
+            r->changes[f->n++] = best[s];
     }
     f->changes = r->changes;
 }
@@ -339,13 +298,13 @@ static bool is_plain(const struct rb_plan *plan, int from)
     return true;
 }
 
-static int most_tried(const struct rb_plan *plan, int stage)
+static int most_listed(const struct rb_plan *plan, int stage)
 {
     int trials = 1;
     for (int i = stage; i < plan->n_stages; i++)
         trials += plan->stages[i].trials;
     const int most = MOST_TRIALS / RANKED_RUNS / trials;
-    return most < MOST_TRIED ? most : MOST_TRIED;
+    return most < MOST_LISTED ? most : MOST_LISTED;
 }
 
 struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits)
@@ -356,17 +315,17 @@ struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_repla
     if (!plan || stage < 0 || stage + 1 >= plan->n_stages || rb_job_is_asynchronous(plan->job) ||
         !is_plain(plan, stage + 1))
         return NULL;
+    struct choices base = {0};
     struct rb_replan *r = rb_xcalloc(1, sizeof *r);
     *r = (struct rb_replan){
-        .prediction = p, .limits = *limits, .plan = plan, .stage = stage, .n_stages = plan->n_stages, .round = 0};
+        .prediction = p, .limits = *limits, .plan = plan, .stage = stage, .n_stages = plan->n_stages};
     for (int s = stage + 1; s < r->n_stages; s++) {
         const struct rb_plan_stage *from = &plan->stages[s];
-        r->base.stages[s] =
+        base.stages[s] =
             (struct rb_stage_change){s, from->nodes[0].offer, from->gpus_per_trial, from->nodes[0].count};
     }
-    r->best = r->base;
-    r->most_tried = most_tried(plan, stage);
-    begin_trying(r, &r->base);
+    list(r, &base);
+    r->most_listed = most_listed(plan, stage);
     for (int i = 0; i < 2; i++) {
         r->time_us[i] = rb_xcalloc(JUDGED_RUNS, sizeof *r->time_us[i]);
         r->cost_uusd[i] = rb_xcalloc(JUDGED_RUNS, sizeof *r->cost_uusd[i]);
@@ -382,8 +341,7 @@ void rb_replan_destroy(struct rb_replan *r)
         free(r->time_us[i]);
         free(r->cost_uusd[i]);
     }
-    free(r->tried);
-    free(r->exchanges);
+    free(r->listed);
     free(r);
 }
 
@@ -396,14 +354,12 @@ bool rb_replan_step(struct rb_replan *r)
 {
     if (r->failed || r->n_judged == JUDGED_RUNS)
         return true;
-    if (r->n_tried == 0) {
-        try_base(r);
-    } else if (r->searched) {
+    if (r->searched) {
         judge_some(r);
         if (r->n_judged == JUDGED_RUNS && !r->failed)
             conclude(r);
-    } else if (r->next < r->n_exchanges) {
-        try_some(r);
+    } else if (r->n_ranked < r->n_listed) {
+        rank_next(r);
     } else {
         end_round(r);
     }
