@@ -131,13 +131,14 @@ enum rb_strike rb_draw_strike(const struct rb_scenario *s, int offer, int stage,
 }
 
 int64_t rb_draw_next_strike_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
-                               uint32_t replicate, int strike, int64_t age_us)
+                               uint32_t replicate, int strike, int64_t running_us, int64_t at_us)
 {
     const struct rb_hazard hazard = rb_provisioning_hazard(s->sim_offers[offer].provisioning);
     double u[DRAWS_OF_STRIKE];
     draw_strike(s, stage, ordinal, attempt, replicate, strike, u);
-    const double age_s = (double)age_us / RB_US_PER_S;
-    return life_us(age_s + rb_hazard_seconds(&hazard, age_s, -log1p(-u[OF_NEXT])));
+    const double age_s = (double)(at_us - running_us) / RB_US_PER_S;
+    const int64_t after_us = life_us(age_s + rb_hazard_seconds(&hazard, age_s, -log1p(-u[OF_NEXT])));
+    return after_us == INT64_MAX ? INT64_MAX : running_us + after_us;
 }
 
 int rb_draw_layout(const struct rb_scenario *s, int gpus_per_trial)
@@ -282,8 +283,9 @@ struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage
         for (int64_t u = 0; u < units; u++)
             draw_unit(&p);
     }
-    const double slow = rb_draw_configuration(s, rb_scenario_trial(s, stage, position), replicate);
-    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, (p.between * slow) * p.units_drawn};
+    if (s->profile->configuration)
+        p.between *= rb_draw_configuration(s, rb_scenario_trial(s, stage, position), replicate);
+    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, p.between * p.units_drawn};
 }
 
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,

@@ -27,9 +27,9 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
 enum rb_strike { RB_STRIKE_NONE, RB_STRIKE_ONE, RB_STRIKE_ALL };
 enum rb_strike rb_draw_strike(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                               uint32_t replicate, int strike, int n_running);
-// From running to the strike after this one, which came at age_us; INT64_MAX: never.
+// When the strike after this one comes, which came at at_us, to a node that has run since running_us; INT64_MAX: never.
 int64_t rb_draw_next_strike_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
-                               uint32_t replicate, int strike, int64_t age_us);
+                               uint32_t replicate, int strike, int64_t running_us, int64_t at_us);
 // The unit time in this replicate: unit_s (from rb_scenario_unit_s) times the error factor of the measured mean
 // (training.relative_error). One draw per replicate and GPU count, for all stages and trials alike.
 // A guess has the same error on any number of GPUs; this is the index of the error of a layout.

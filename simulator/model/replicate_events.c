@@ -215,13 +215,11 @@ static bool strike(struct rb_workspace *ws, int node, int64_t now_us)
     for (int i = 0; i < ws->n_owned; i++)
         n_running += runs(&ws->nodes[ws->owned[i]], n->offer, now_us);
     switch (rb_draw_strike(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate, n->strike, n_running)) {
-    case RB_STRIKE_NONE: {
-        const int64_t next_us = rb_draw_next_strike_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate,
-                                                       n->strike++, now_us - n->running_us);
-        n->lost_us = next_us == INT64_MAX ? INT64_MAX : n->running_us + next_us;
+    case RB_STRIKE_NONE:
+        n->lost_us = rb_draw_next_strike_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate, n->strike++,
+                                            n->running_us, now_us);
         expect_node(ws, node);
         return false;
-    }
     case RB_STRIKE_ALL:
         take_all(ws, n->offer, now_us);
         return true;

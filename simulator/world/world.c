@@ -317,9 +317,8 @@ static void take_all(struct world *w, const struct rb_sim_event *e, int offer)
 
 static int64_t next_strike_us(const struct world *w, const struct rb_owned_node *n, int strike, int64_t at_us)
 {
-    const int64_t after_us = rb_draw_next_strike_us(w->scenario, n->offer, n->stage, n->ordinal, n->attempt,
-                                                    w->opt->replicate, strike, at_us - n->running_us);
-    return after_us == INT64_MAX ? INT64_MAX : n->running_us + after_us;
+    return rb_draw_next_strike_us(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate, strike,
+                                  n->running_us, at_us);
 }
 
 // The node's clock has struck. True: the node is lost; others may be, at this instant.

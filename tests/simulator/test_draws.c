@@ -135,7 +135,7 @@ static struct first_loss play_market(const struct rb_scenario *s, uint32_t repli
         const double at_h = (double)at_us / RB_US_PER_S / 3600;
         const enum rb_strike taken = rb_draw_strike(s, SMALL, 0, first, 0, replicate, strikes[first], n_up);
         if (taken == RB_STRIKE_NONE) {
-            next_us[first] = rb_draw_next_strike_us(s, SMALL, 0, first, 0, replicate, strikes[first]++, at_us);
+            next_us[first] = rb_draw_next_strike_us(s, SMALL, 0, first, 0, replicate, strikes[first]++, 0, at_us);
             continue;
         }
         if (out.first_h < 0) {
