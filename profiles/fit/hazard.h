@@ -4,8 +4,6 @@
 #ifndef RB_PROFILES_HAZARD_H
 #define RB_PROFILES_HAZARD_H
 
-#include "base/stream.h"
-
 #include <stdbool.h>
 
 struct rb_hazard_step {

@@ -187,10 +187,12 @@ static bool fit_noise(const struct rb_samples *s, const int *cell_of_run, struct
     for (int i = 0; i < s->n_runs; i++)
         n_units += s->runs[i].n_units;
     RB_AUTO(rb_auto_free) struct rb_unit_sample *units = rb_xcalloc((size_t)n_units, sizeof(*units));
-    for (int i = 0, n = 0; i < s->n_runs; i++)
+    for (int i = 0, n = 0; i < s->n_runs; i++) {
+        const int configuration = configuration_of(s, i);
         for (int u = 0; u < s->runs[i].n_units; u++)
             units[n++] = (struct rb_unit_sample){
-                .cell = cell_of_run[i], .run = i, .configuration = configuration_of(s, i), .unit_s = s->runs[i].unit_s[u]};
+                .cell = cell_of_run[i], .run = i, .configuration = configuration, .unit_s = s->runs[i].unit_s[u]};
+    }
     const struct rb_noise_fit *noise = &report->noise;
     return (rb_noise_fit(units, n_units, &report->noise, err) &&
             make_factor(keeps_configurations(noise) ? noise->rest_cv : noise->between_cv, &report->profile.between,
