@@ -4,8 +4,6 @@
 
 static const char *const names[RB_DRIFT_LIMITS] = {"P(on time)", "P(in budget)"};
 
-enum { CHECKS = 2 };
-
 void rb_drift_recall(struct rb_drift_watch *d, const char *line)
 {
     for (int i = 0; i < RB_DRIFT_LIMITS; i++)
@@ -16,7 +14,7 @@ bool rb_drift_is_lost(const struct rb_drift_watch *d)
 {
     bool is_lost = false;
     for (int i = 0; i < RB_DRIFT_LIMITS; i++)
-        is_lost = is_lost || d->lost[i] >= CHECKS;
+        is_lost = is_lost || d->lost[i] >= RB_DRIFT_CHECKS;
     return is_lost;
 }
 
@@ -26,7 +24,7 @@ static bool is_due(struct rb_drift_watch *d, int limit, bool at_barrier, double 
     const bool is_below = p < confidence - RB_DRIFT_MARGIN; // false where it is unknown
     d->below[limit] = is_below ? d->below[limit] + 1 : 0;
     d->lost[limit] = p < RB_DRIFT_LOST ? d->lost[limit] + 1 : 0;
-    if (d->said[limit] || d->below[limit] < (at_barrier ? 1 : CHECKS))
+    if (d->said[limit] || d->below[limit] < (at_barrier ? 1 : RB_DRIFT_CHECKS))
         return false;
     return d->said[limit] = true;
 }

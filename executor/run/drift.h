@@ -9,6 +9,7 @@
 
 #define RB_DRIFT_NOTE   "drift" // kind of its notes in the journal
 #define RB_DRIFT_MARGIN 0.03    // of probability: an estimate by 256 runs is off by less in two checks in a row
+#define RB_DRIFT_CHECKS 2       // in a row; one at a barrier
 #define RB_DRIFT_LOST   0.05    // a limit that is less probable is as good as missed
 
 enum { RB_DRIFT_LIMITS = 2 }; // deadline, budget

@@ -8,7 +8,6 @@
 
 enum {
     SLICE_US = 20000,
-    CHECKS = 2,
     LEAST_REST_US = 30000000,
     REST_SHARE = 100,          // of the deadline
     LEAST_SAVING_UUSD = 10000,
@@ -79,7 +78,7 @@ void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const
     r->below = is_short(r, now) ? r->below + 1 : 0;
     if (at_barrier)
         r->rests_until_us = 0;
-    if (r->below >= (at_barrier ? 1 : CHECKS)) {
+    if (r->below >= (at_barrier ? 1 : RB_DRIFT_CHECKS)) {
         if (now->elapsed_us >= r->rests_until_us)
             begin(r, p, now, false);
     } else if (r->below == 0 && may_save(r, p, now)) {
@@ -139,7 +138,7 @@ static enum rb_replan_verdict despair(struct rb_replanning *r, struct rb_predict
 {
     const double best = fmax(f->p_before, f->p_after);
     r->n_hopeless = best < NO_CHANCE ? r->n_hopeless + 1 : 0;
-    const bool stops = r->mode == RB_DRIFT_STOP && r->n_hopeless >= CHECKS;
+    const bool stops = r->mode == RB_DRIFT_STOP && r->n_hopeless >= RB_DRIFT_CHECKS;
     if (best >= r->confidence - RB_DRIFT_MARGIN || (r->said_hopeless && !stops))
         return RB_REPLAN_NOTHING;
     r->said_hopeless = true;

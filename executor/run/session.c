@@ -301,7 +301,7 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
         s->show->event(s->show->ctx, s->host.label ? s->host.label : "", &s->files->plan, event, actions);
 }
 
-static const char *reason_word(const char *kind)
+static const char *prefix_of(const char *kind)
 {
     if (strcmp(kind, "replan") == 0)
         return "replanned: ";
@@ -314,7 +314,7 @@ static void talk(void *ctx, const char *kind, const char *text)
     if (strcmp(kind, "paced") == 0)
         return; // the report shows it
     rb_run_show_wipe(s->show);
-    rb_warn("%s%s%s", s->host.label ? s->host.label : "", reason_word(kind), text);
+    rb_warn("%s%s%s", s->host.label ? s->host.label : "", prefix_of(kind), text);
 }
 
 // --- signals and the end
