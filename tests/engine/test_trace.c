@@ -266,17 +266,23 @@ static void a_job_of_failures_ends(void **state)
     end(&t);
 }
 
+// One trial trains 9 epochs on one node.
+static void make_one_trial(struct small_plan *p)
+{
+    small_plan_make(p);
+    p->job.scheduler = (struct rb_scheduler){.type = "random", .num_trials = 1, .max_resource = 9, .brackets = 1};
+    p->stages[0].trials = 1;
+    p->stages[0].resource_end = 9;
+    p->nodes[0][0].count = 1;
+    p->plan.n_stages = 1;
+}
+
 static void who_yields_goes_on_from_there(void **state)
 {
     (void)state;
     struct small_plan p;
     struct trace t;
-    small_plan_make(&p);
-    p.job.scheduler = (struct rb_scheduler){.type = "random", .num_trials = 1, .max_resource = 9, .brackets = 1};
-    p.stages[0].trials = 1;
-    p.stages[0].resource_end = 9;
-    p.nodes[0][0].count = 1;
-    p.plan.n_stages = 1;
+    make_one_trial(&p);
     begin(&t, &p.plan);
     expect(&t, 0, started, "request 0.0 small");
     expect(&t, 5, ready(0), "start 0.0 on 0:1");
@@ -299,12 +305,7 @@ static void who_is_lost_starts_again_from_its_last_save(void **state)
     (void)state;
     struct small_plan p;
     struct trace t;
-    small_plan_make(&p);
-    p.job.scheduler = (struct rb_scheduler){.type = "random", .num_trials = 1, .max_resource = 9, .brackets = 1};
-    p.stages[0].trials = 1;
-    p.stages[0].resource_end = 9;
-    p.nodes[0][0].count = 1;
-    p.plan.n_stages = 1;
+    make_one_trial(&p);
     begin(&t, &p.plan);
     expect(&t, 0, started, "request 0.0 small");
     expect(&t, 1, saved(0, 0, 3), ""); // it does not run
