@@ -59,7 +59,7 @@ struct rb_launcher_events {
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
     void (*unreachable)(void *ctx, int node, const char *why);         // it gave up after several reconnect attempts
-    // The cloud takes the node back in so many seconds, as it said. Comes again after a reconnect. May be NULL.
+    // The cloud has announced that it takes the node back after `seconds`. Comes again after a reconnect. May be NULL.
     void (*leaving)(void *ctx, int node, int64_t seconds);
     // The node is not ready yet: why the last try failed and what may help, or what the launcher is doing.
     void (*waiting)(void *ctx, int node, const char *why);

@@ -164,7 +164,7 @@ static int64_t first_unit_from(const struct rb_prediction *p, const struct rb_tr
 }
 
 // Units of a running trial since a report of this start, or since it had started: alone, without starting and saving
-// times. False: these cannot be told from each other.
+// times. False: the two cannot be separated.
 static bool units_since(const struct rb_prediction *p, int trial, struct reported since, int64_t until_us,
                         struct rb_posterior_units *out)
 {

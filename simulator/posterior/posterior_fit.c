@@ -151,7 +151,7 @@ static double speed_of(const struct rb_posterior *p, int cell)
 
 // ---- starts
 
-// Variance of ln of the mean of so many units, as a lognormal.
+// Variance of ln of the mean of `units` units, as if that were lognormal.
 static double report_var(const struct rb_posterior *p, int64_t units)
 {
     const double w2 = p->noise.within * p->noise.within;

@@ -165,7 +165,7 @@ class Midway(unittest.TestCase):
             self.check_end(report)
 
     def reclaimed(self, after_s, do):
-        """The report of a run whose first machine is taken back after so many seconds."""
+        """The report of a run whose first machine is taken back after the given number of seconds."""
         row = "mock/us-east-1,spot.gpu,T4,1,16,4,16,spot,0.10,test,2026-07-20T00:00:00Z\n"
         self.here.write("chaos.yaml", "format: rb-chaos/1\nrules:\n  - {where: {instance_type: spot.gpu, market: spot}, "
                                       "what: {interrupted: {after: %ds}}, times: 1}\n" % after_s)

@@ -787,7 +787,7 @@ static void midway_checkpoints_are_kept(void **state)
     keep(f, "at-4", 4); // a link out
     wait_until(f, zero_kept_four);
     keep(f, "at-5", 5); // not there
-    keep(f, "at-6", 6); // takes its place before that is known: only the last is told
+    keep(f, "at-6", 6); // replaces it before that is known: only the last one is reported
     wait_until(f, zero_kept_six);
     assert_string_equal(rb_buf_str(&f->seen[0].kept), "1 3 4! 6! ");
     write_text(f->dir, "go", "");
@@ -834,7 +834,7 @@ static void who_is_asked_gives_way(void **state)
     wait_until(f, zero_has_line);
     f->launcher->ops->yield(f->launcher, 0, 0, "reason=pause seconds=61");
     f->launcher->ops->yield(f->launcher, 0, 0, "reason=resize seconds=1"); // said twice
-    f->launcher->ops->yield(f->launcher, 7, 0, "reason=pause seconds=61"); // nobody
+    f->launcher->ops->yield(f->launcher, 7, 0, "reason=pause seconds=61"); // there is no such trial
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 75);
     assert_has_line(f, 0, "reason=pause seconds=61");
