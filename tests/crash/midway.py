@@ -41,6 +41,7 @@ echo "$RB_TRIAL_ID $RB_ATTEMPT $epoch $RB_CHECKPOINT_EVERY_S" >>"$NOTES/starts"
 [ "$epoch" -eq "$RB_RESOURCE_START" ] || { echo "wrong checkpoint: $epoch, expected $RB_RESOURCE_START"; exit 9; }
 # Once the folder that was announced before the last one is gone, its checkpoint is safe.
 gone() { n=0; while [ -e "$RB_CHECKPOINT_DIR/$1" ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n + 1)); done; }
+refused() { n=0; until grep -aqs "is not kept" "$NOTES"/.local/state/rubberband/runs/*/journal.db* || [ $n -gt 600 ]; do sleep 0.05; n=$((n + 1)); done; }
 while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
     epoch=$((epoch + 1))
     sleep 0.1
@@ -234,7 +235,7 @@ class Midway(unittest.TestCase):
             with self.subTest(name):
                 shutil.rmtree(self.top + "/.local", ignore_errors=True)
                 self.prepare('rm -rf "$RB_CHECKPOINT_DIR/$( [ $epoch -gt 7 ] || echo at-)$epoch"; ln -sfn /etc "$RB_CHECKPOINT_DIR/link"; '
-                             '[ $epoch -lt 8 ] || { sleep 0.5; rm -rf "$RB_CHECKPOINT_DIR"/*; }', say=name)
+                             '[ $epoch -lt 8 ] || { refused; rm -rf "$RB_CHECKPOINT_DIR"/*; }', say=name)
                 report, said = self.run_it()
                 self.assertEqual(report["outcome"], "complete")
                 notes = [w for w in report["faults"] + report["warnings"] if "is not kept" in w["text"]]
