@@ -134,13 +134,20 @@ signature() {
     (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r stat -c '%s %i %z %n') 2>/dev/null
 }
 
-# A copy of them as they are; none if they change meanwhile.
-copy_saved() { # INTO
+# A copy of them as they were when that signature was taken; none if there were no files, or they have changed since.
+copy_saved() { # INTO SIGNATURE
+    [ -n "$2" ] || return 1
     rm -rf "$1.new"
     mkdir "$1.new"
-    before=$(signature)
     (cd "$RB_CHECKPOINT_DIR" && saved | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$1.new") || return 1
-    [ "$before" = "$(signature)" ] && mv "$1.new" "$1"
+    [ "$2" = "$(signature)" ] && mv "$1.new" "$1"
+}
+
+# Folders of these files: a script that replaces a file may be stopped while there is neither the old one nor the new one.
+changing() { # what find is to ask
+    (cd "$RB_CHECKPOINT_DIR" && saved | sed 's|/[^/]*$||' | sort -u | while IFS='' read -r folder; do
+        find "$folder" -maxdepth 0 "$@"
+    done) 2>/dev/null
 }
 
 # A copy of the files as they are, if they have changed since the request and rested: no save is half done.
@@ -148,8 +155,9 @@ snapshot() {
     IFS=' ' read -r code rest <"$own/stop"
     [ "$code" = 0 ] || since=$own/begun # the newest state that there is
     touch -d "-$rest seconds" "$own/quiet"
-    [ -n "$(saved -cnewer "${since:-$own/since}")" ] && [ -z "$(saved -cnewer "$own/quiet")" ] || return 1
-    copy_saved "$own/snapshot" || return 1
+    present=$(signature)
+    [ -n "$(saved -cnewer "${since:-$own/since}")" ] && [ -z "$(saved -cnewer "$own/quiet")" ] &&
+        [ -z "$(changing -cnewer "$own/quiet")" ] && copy_saved "$own/snapshot" "$present" || return 1
     echo "$code" >"$own/stopped.new"
     mv "$own/stopped.new" "$own/stopped"
 }
@@ -167,7 +175,7 @@ look_at_rest() { # NONCE
     rests=1
     [ -n "$fresh" ] && [ $((now - copied_at)) -ge "$RB_CHECKPOINT_EVERY_S" ] || return 0
     ! kill -s 0 "$(cat "$own/reads" 2>/dev/null)" 2>/dev/null || return 0
-    copy_saved "$own/.rested-$((copies + 1))" || return 0
+    copy_saved "$own/.rested-$((copies + 1))" "$looked" || return 0
     rm -rf "$own/.rested-$copies"
     copies=$((copies + 1)) fresh='' copied_at=$now
     printf '@rb-file %s %s rested\n' "$1" "$(printf .rested-%s $copies | base64)" >>"$dir/out"

@@ -384,7 +384,7 @@ class Unmodified(unittest.TestCase):
                 report, _ = place.run()
                 out, folder = place.alone(report["best"]["command"])
                 self.assertEqual(report["best"]["metric"], of_summary(out, folder))
-                self.assertEqual([t["restarts"] for t in report["trials"]], [0] * 5)
+                self.assertEqual([t["restarts"] for t in report["trials"]], [0] * 5, report["faults"])
                 for journal in glob.glob(place.top + "/.local/state/rubberband/runs/*/journal.db"):
                     with sqlite3.connect("file:%s?mode=ro" % journal, uri=True) as db:
                         codes += [row[0] for row in db.execute("SELECT exit_code FROM task")]

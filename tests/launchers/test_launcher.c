@@ -577,6 +577,27 @@ static void stop_keeps_what_rested(void **state)
     assert_int_equal(system(command), 0);
 }
 
+// It replaces a file, and is without it for a while.
+static void stop_keeps_no_file_less(void **state)
+{
+    struct fixture *f = *state;
+    start_words(f, 0,
+                "cd \"$RB_CHECKPOINT_DIR\"; echo 1 >a; echo 1 >b; while :; do sleep 1.4; echo 2 >new; rm b; "
+                "echo epoch=1; sleep 0.6; mv new b; done",
+                "", "rb_stop=saved\nrb_files='^\\./(a|b)$'\n", NULL);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->stop(f->launcher, 0, 0, 75, 0.8);
+    wait_until(f, zero_exited);
+    char dest[128], command[sizeof f->seen[0].checkpoint + 128];
+    snprintf(dest, sizeof dest, "%s/checkpoints/x", f->dir);
+    f->launcher->ops->save(f->launcher, 0, 0, dest);
+    wait_until(f, zero_saved);
+    assert_true(f->seen[0].saved);
+    snprintf(command, sizeof command, "tar -tf '%s' | grep -v '/$' | sort | tr -d '\\n' | grep -qx '\\./a\\./b'",
+             f->seen[0].checkpoint);
+    assert_int_equal(system(command), 0);
+}
+
 static void exit_is_seen_at_once(void **state)
 {
     struct fixture *f = *state;
@@ -1311,6 +1332,7 @@ int main(void)
         BOTH(files_are_followed),
         cmocka_unit_test_setup_teardown(large_files_arrive_whole, setup_local, teardown),
         BOTH(stop_keeps_what_rested),
+        BOTH(stop_keeps_no_file_less),
         cmocka_unit_test_setup_teardown(no_parameters_are_no_words, setup_local, teardown),
         BOTH(checkpoint_goes_round),
         BOTH(midway_checkpoints_are_kept),
