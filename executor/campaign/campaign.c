@@ -801,7 +801,7 @@ static void list_runs(struct rb_campaign *c)
         add_check(c);
 }
 
-bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campaign **out, struct rb_err *err)
+struct rb_campaign *rb_campaign_create(const struct rb_campaign_config *config)
 {
     struct rb_campaign *c = rb_xcalloc(1, sizeof *c);
     c->config = *config;
@@ -814,6 +814,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
         .run_id = config->pool.run_id,
         .run_dir = config->run_dir,
         .workdir = config->workdir,
+        .transport = config->pool.transport,
         .events = {.ctx = c,
                    .prepared = on_prepared,
                    .line = on_line,
@@ -827,14 +828,10 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
                    .held_up = on_held_up,
                    .switched = on_switched},
     };
-    if (!config->pool.transport->create_launcher(&l, &c->launcher, err)) {
-        free(c);
-        return false;
-    }
+    c->launcher = rb_launcher_create(&l);
     c->pool = rb_pool_create(&c->config.pool);
     list_runs(c);
-    *out = c;
-    return true;
+    return c;
 }
 
 void rb_campaign_destroy(struct rb_campaign *c)

@@ -57,7 +57,7 @@ struct rb_campaign_config {
 struct rb_campaign;
 
 // n_gpus = 0: no runs, only the nodes' own times (rbprofile provision).
-bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campaign **out, struct rb_err *err);
+struct rb_campaign *rb_campaign_create(const struct rb_campaign_config *config);
 void rb_campaign_destroy(struct rb_campaign *c); // NULL is fine
 bool rb_campaign_start(struct rb_campaign *c, struct rb_err *err);
 void rb_campaign_stop(struct rb_campaign *c);    // Ctrl-C: end the nodes, then `finished`

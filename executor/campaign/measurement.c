@@ -140,7 +140,8 @@ bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus,
         .finished = on_finished,
         .ctx = m,
     };
-    if (!rb_campaign_create(&config, &m->campaign, err) || !rb_campaign_start(m->campaign, err))
+    m->campaign = rb_campaign_create(&config);
+    if (!rb_campaign_start(m->campaign, err))
         return false;
     rb_loop_uv_run(m->uv);
     if (m->outcome.code != RB_ERR_NONE) {

@@ -94,7 +94,7 @@ static void begin_closing(struct rb_controller *c)
 {
     RB_ENTER(rb_phases, c->phase, RB_PHASE_CLOSING);
     c->believe_after = c->n_listings; // a listing requested before the last node ended proves nothing
-    for (int i = 0; i < c->config.n_providers; i++)
+    for (int i = 0; i < c->config.n_places; i++)
         c->clouds[i].listed = c->clouds[i].listing = false;
     rb_controller_list_all(c);
 }
@@ -194,7 +194,7 @@ void rb_controller_check_over(struct rb_controller *c)
     }
     int left = 0;
     bool complete = true;
-    for (int i = 0; i < c->config.n_providers; i++) {
+    for (int i = 0; i < c->config.n_places; i++) {
         left += c->clouds[i].left;
         complete = complete && c->clouds[i].listed;
     }
@@ -493,7 +493,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->config = *config;
     c->journal = config->journal;
     c->last_event_us = c->held_up_us = -1;
-    c->clouds = rb_xcalloc((size_t)config->n_providers + 1, sizeof *c->clouds);
+    c->clouds = rb_xcalloc((size_t)config->n_places + 1, sizeof *c->clouds);
     c->offers = rb_xcalloc((size_t)config->plan->n_offers, sizeof *c->offers);
     for (int i = 0; i < config->plan->n_offers; i++)
         c->offers[i].sold_out_us = -1;
@@ -510,10 +510,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->base_monotonic_us = config->loop->now_us(config->loop->ctx);
     c->back_us = rb_controller_last_gap(c, &(int64_t){0});
     const struct rb_launcher_events events = launcher_events(c);
-    if (!config->launcher(config->launcher_ctx, &events, &c->launcher, err)) {
-        rb_controller_destroy(c);
-        return false;
-    }
+    c->launcher = config->launcher(config->launcher_ctx, &events);
     *out = c;
     return true;
 }
@@ -523,7 +520,7 @@ void rb_controller_start(struct rb_controller *c)
     if (rb_controller_running(c))
         rb_controller_arm_deadline(c);
     rb_controller_beat(c);
-    for (int i = 0; i < c->config.n_providers; i++) {
+    for (int i = 0; i < c->config.n_places; i++) {
         c->clouds[i] = (struct rb_run_cloud){.c = c, .heard_us = rb_attended_us(c->config.loop)};
         rb_run_cloud_begin_leases(&c->clouds[i]);
     }
@@ -547,7 +544,7 @@ void rb_controller_destroy(struct rb_controller *c)
     if (!c)
         return;
     disarm_all(c);
-    for (int i = 0; i < c->config.n_providers; i++)
+    for (int i = 0; i < c->config.n_places; i++)
         rb_lease_keeper_destroy(c->clouds[i].leases);
     if (c->launcher)
         c->launcher->ops->destroy(c->launcher);

@@ -13,27 +13,35 @@
 #include "executor/launcher/launcher.h"
 #include "providers/provider.h"
 
+// An infra, and how its nodes are made and reached.
+struct rb_run_place {
+    const char *infra; // "aws/us-east-1"
+    struct rb_provider *provider;
+    const struct rb_transport *transport; // of its nodes, for the launcher
+    bool gives_birth;        // its nodes are launched with user data, and have addresses
+    int64_t boot_timeout_us; // not ready for this long after the request: lost
+};
+
 struct rb_controller_config {
     const struct rb_loop *loop;
     const struct rb_plan *plan;
     struct rb_journal *journal;
     const char *run_id, *run_dir;  // run_dir absolute
     const char *resume_as;         // the argument of `rbrun resume` and `rbrun stop`; NULL: run_id
-    struct rb_provider *providers; // [n_providers], one per infra used
-    const char *const *infras;     // same order: "aws/us-east-1"
-    int n_providers;
+    const struct rb_run_place *places; // [n_places], one per infra used
+    int n_places;
     // Creates the launcher once the events are known; the controller destroys it.
-    bool (*launcher)(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out, struct rb_err *err);
+    struct rb_launcher *(*launcher)(void *ctx, const struct rb_launcher_events *events);
     void *launcher_ctx;
-    // Creates a node's user data and the public half of its host key. NULL: nothing (local nodes).
-    bool (*birth)(void *ctx, struct rb_buf *out_user_data, char out_host_key[static 128], struct rb_err *err);
+    // Creates the user data of a node at a place that gives birth, and the public half of its host key.
+    bool (*birth)(void *ctx, const struct rb_run_place *place, struct rb_buf *out_user_data,
+                  char out_host_key[static 128], struct rb_err *err);
     void *birth_ctx;
     const char *(*secret)(void *ctx, const char *name); // value of one of job.secrets, NULL: none
     void *secret_ctx;
     const char *ssh_user;
     int ssh_port;
     int64_t poll_us;         // listing period: one paged listing per infra per tick
-    int64_t boot_timeout_us; // not ready for this long after the request: lost
     int64_t lease_us;        // length of the nodes' leases (executor/controller/lease.h); 0: the usual
     int capacity_retries;    // times a node may find every offer sold out before the run stops with CAPACITY
     bool go_on;              // resume a run that was stopped (`rbrun resume`), rather than only clean it up

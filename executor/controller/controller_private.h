@@ -98,7 +98,7 @@ struct rb_controller {
     int n_orphans;
     struct rb_run_call *calls;
 
-    struct rb_run_cloud *clouds;        // [n_providers]
+    struct rb_run_cloud *clouds;        // [n_places]
     int64_t back_us;                    // end of the last noted gap, attended time; INT64_MIN: none
     // This machine is full: since when, and when last seen so; attended time, -1: never.
     int64_t held_up_since_us, held_up_us;

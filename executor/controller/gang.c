@@ -38,20 +38,18 @@ void rb_controller_free_gangs(struct rb_controller *c)
     free(c->gangs);
 }
 
-static bool can_launch_gangs(const struct rb_controller *c)
+static bool launches_gangs(const struct rb_controller *c, const struct rb_offer *offer)
 {
-    for (int i = 0; i < c->config.n_providers; i++)
-        if (!c->config.providers[i].ops->launches_gangs)
-            return false;
-    return true;
+    return c->config.places[rb_controller_infra_of(c, offer->infra)].provider->ops->launches_gangs;
 }
 
 // The number of nodes over which the stage of the order spreads one trial.
 static int span_of(const struct rb_controller *c, const struct rb_action *order)
 {
     const struct rb_plan *plan = c->config.plan;
-    const int gpus = plan->offers[order->offer].gpus, wanted = plan->stages[order->stage].gpus_per_trial;
-    return gpus > 0 && can_launch_gangs(c) ? (wanted + gpus - 1) / gpus : 1;
+    const struct rb_offer *offer = &plan->offers[order->offer];
+    const int gpus = offer->gpus, wanted = plan->stages[order->stage].gpus_per_trial;
+    return gpus > 0 && launches_gangs(c, offer) ? (wanted + gpus - 1) / gpus : 1;
 }
 
 static int by_node(const void *a, const void *b)

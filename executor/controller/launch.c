@@ -137,8 +137,9 @@ static bool make_user_data(struct rb_run_gang *g, struct rb_err *err)
     const struct rb_controller_config *config = &g->c->config;
     RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
     char host_key[sizeof g->members[0]->row.host_key] = "";
-    const bool made = !config->birth || (config->birth(config->birth_ctx, &user_data, host_key, err) &&
-                                         keep_user_data(g, &user_data, err));
+    const struct rb_run_place *place = rb_run_node_place(g->members[0]);
+    const bool made = !place->gives_birth || (config->birth(config->birth_ctx, place, &user_data, host_key, err) &&
+                                              keep_user_data(g, &user_data, err));
     for (int i = 0; i < g->n; i++)
         strcpy(g->members[i]->row.host_key, host_key);
     make_token(g, rb_buf_str(&user_data));
@@ -441,7 +442,8 @@ void rb_run_gang_send(struct rb_run_gang *g)
         return;
     }
     user_data_path(g, &path);
-    if (c->config.birth && !rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &len, &err)) {
+    if (rb_run_node_place(g->members[0])->gives_birth &&
+        !rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &len, &err)) {
         // Without the user data the request cannot be repeated. For an INTENT nothing was sent; otherwise listings find
         // the instances.
         if (sent)

@@ -39,7 +39,7 @@ int rb_controller_find_orphan(struct rb_controller *c, int infra, const char *id
 
 static void end_orphan(struct rb_controller *c, int infra, const char *id)
 {
-    struct rb_provider *p = &c->config.providers[infra];
+    struct rb_provider *p = c->config.places[infra].provider;
     bool is_new;
     const int at = rb_controller_find_orphan(c, infra, id, &is_new);
     if (is_new)
@@ -349,7 +349,7 @@ static void note_failed(struct rb_controller *c, int infra, const struct rb_err 
     if (failures != 1 && failures % 20 != 0 && (!ends || (c->said & RB_SAID_END_WAITS)))
         return;
     c->said = (c->said & ~(unsigned)RB_SAID_END_WAITS) | (ends ? RB_SAID_END_WAITS : 0);
-    snprintf(what, sizeof what, "%s cannot be listed%s%.300s", c->config.infras[infra], err ? ": " : " completely",
+    snprintf(what, sizeof what, "%s cannot be listed%s%.300s", c->config.places[infra].infra, err ? ": " : " completely",
              err ? err->message : "");
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
     rb_controller_describe_switches(c, &switches);
@@ -405,7 +405,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     }
     rb_run_call_end(call);
     bool all = true;
-    for (int i = 0; i < c->config.n_providers; i++)
+    for (int i = 0; i < c->config.n_places; i++)
         all = all && c->clouds[i].listed;
     if (c->phase == RB_PHASE_RECOVERING && all && !c->dead)
         rb_controller_repeat_orders(c);
@@ -414,13 +414,13 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
 
 void rb_controller_list_all(struct rb_controller *c)
 {
-    for (int i = 0; i < c->config.n_providers; i++) {
+    for (int i = 0; i < c->config.n_places; i++) {
         if (c->clouds[i].listing)
             continue;
         c->clouds[i].listing = true;
         struct rb_run_call *call = rb_run_call_begin(c, RB_CALL_LIST, NULL, i);
         call->number = ++c->n_listings;
-        c->config.providers[i].ops->list(&c->config.providers[i], c->config.run_id, listed, call);
+        c->config.places[i].provider->ops->list(c->config.places[i].provider, c->config.run_id, listed, call);
     }
 }
 

@@ -109,15 +109,20 @@ bool rb_run_node_is_local(const struct rb_run_node *n)
 
 int rb_controller_infra_of(const struct rb_controller *c, const char *infra)
 {
-    for (int i = 0; i < c->config.n_providers; i++)
-        if (rb_infra_within(infra, c->config.infras[i]))
+    for (int i = 0; i < c->config.n_places; i++)
+        if (rb_infra_within(infra, c->config.places[i].infra))
             return i;
     return -1;
 }
 
+const struct rb_run_place *rb_run_node_place(const struct rb_run_node *n)
+{
+    return &n->c->config.places[rb_controller_infra_of(n->c, n->row.infra)];
+}
+
 struct rb_provider *rb_run_node_provider(const struct rb_run_node *n)
 {
-    return &n->c->config.providers[rb_controller_infra_of(n->c, n->row.infra)];
+    return rb_run_node_place(n)->provider;
 }
 
 void rb_run_node_enter(struct rb_run_node *n, enum rb_launch_state state)
@@ -157,7 +162,7 @@ void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err)
 static void explain_late(const struct rb_run_node *n, struct rb_err *err)
 {
     char patience[32];
-    rb_format_duration(n->c->config.boot_timeout_us, patience);
+    rb_format_duration(rb_run_node_place(n)->boot_timeout_us, patience);
     if (n->row.state == RB_LAUNCH_ACKED)
         rb_err_set(err, RB_E_NODE_NOT_READY,
                    "%s %s did not run within %s of its launch: plan with other resources.instance_types or "
@@ -196,7 +201,7 @@ void rb_run_node_await_ready(struct rb_run_node *n)
 {
     const int64_t left_us = n->row.state == RB_LAUNCH_READY
                                 ? 0
-                                : n->row.intent_us + n->c->config.boot_timeout_us - rb_controller_now_us(n->c);
+                                : n->row.intent_us + rb_run_node_place(n)->boot_timeout_us - rb_controller_now_us(n->c);
     const int64_t least_us = RB_CONTROLLER_REACH_S * RB_US_PER_S;
     rb_silence_begin(&n->boot, n->c->config.loop, left_us > least_us ? left_us : least_us, boot_timeout, n);
 }
@@ -210,8 +215,8 @@ static int gpus_on(const struct rb_offer *o)
 void rb_run_node_prepare(struct rb_run_node *n)
 {
     struct rb_controller *c = n->c;
-    const bool local = !c->config.birth;
-    if (n->link != RB_LINK_NONE || (!local && !n->row.address[0]))
+    const struct rb_run_place *place = rb_run_node_place(n);
+    if (n->link != RB_LINK_NONE || (place->gives_birth && !n->row.address[0]))
         return;
     RB_ENTER(rb_link_states, n->link, RB_LINK_PREPARING);
     n->waits_for[0] = '\0';
@@ -223,6 +228,7 @@ void rb_run_node_prepare(struct rb_run_node *n)
         .port = c->config.ssh_port,
         .host_key = n->row.host_key,
         .gpus = gpus_on(&c->config.plan->offers[n->row.offer]),
+        .transport = place->transport,
     };
     c->launcher->ops->prepare(c->launcher, &node);
 }

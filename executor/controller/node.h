@@ -97,6 +97,7 @@ bool rb_run_node_may_run(const struct rb_controller *c, int node); // processes 
 bool rb_run_node_has_tasks(const struct rb_controller *c, int node);
 bool rb_controller_nodes_are_over(const struct rb_controller *c);
 int rb_controller_infra_of(const struct rb_controller *c, const char *infra); // index of its provider, -1: none
+const struct rb_run_place *rb_run_node_place(const struct rb_run_node *n);
 struct rb_provider *rb_run_node_provider(const struct rb_run_node *n);
 
 // Changes its row's state. Nothing else assigns row.state of an existing row. Asserts that the transition is legal, and

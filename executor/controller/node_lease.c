@@ -31,8 +31,8 @@ void rb_run_cloud_begin_leases(struct rb_run_cloud *cloud)
     const struct rb_controller *c = cloud->c;
     const ptrdiff_t infra = cloud - c->clouds;
     cloud->leases = rb_lease_keeper_create(&(struct rb_lease_keeper_config){.loop = c->config.loop,
-                                                                            .provider = &c->config.providers[infra],
-                                                                            .infra = c->config.infras[infra],
+                                                                            .provider = c->config.places[infra].provider,
+                                                                            .infra = c->config.places[infra].infra,
                                                                             .length_us = length_us(c),
                                                                             .each = each_instance,
                                                                             .warn = warn,

@@ -8,7 +8,7 @@
 
 static bool is_local(const struct rb_controller *c, int infra)
 {
-    return strcmp(c->config.infras[infra], "local") == 0; // this machine: nothing to end, nothing to pay
+    return strcmp(c->config.places[infra].infra, "local") == 0; // this machine: nothing to end, nothing to pay
 }
 
 static void ended(void *arg, const struct rb_err *err)
@@ -22,7 +22,7 @@ static void ended(void *arg, const struct rb_err *err)
 static void end_orphan(struct rb_controller *c, int i)
 {
     const struct rb_run_orphan *o = &c->orphans[i];
-    struct rb_provider *p = &c->config.providers[o->infra];
+    struct rb_provider *p = c->config.places[o->infra].provider;
     for (struct rb_run_call *call = c->calls; call; call = call->next)
         if (call->kind == RB_CALL_RESCUE && call->number == (uint64_t)i)
             return;
@@ -101,7 +101,7 @@ static bool all_ended(const struct rb_controller *c)
     bool all = true;
     for (int i = 0; i < c->n_orphans; i++)
         all = all && c->orphans[i].ended;
-    for (int i = 0; i < c->config.n_providers; i++)
+    for (int i = 0; i < c->config.n_places; i++)
         all = all && (is_local(c, i) || c->clouds[i].listed);
     return all && rb_controller_now_us(c) >= quiet_until(c);
 }
@@ -136,7 +136,7 @@ static void next_round(void *arg)
     for (int i = 0; i < c->n_orphans; i++)
         if (!c->orphans[i].ended)
             end_orphan(c, i);
-    for (int i = 0; i < c->config.n_providers; i++)
+    for (int i = 0; i < c->config.n_places; i++)
         if (!is_local(c, i) && !c->clouds[i].listing)
             list(c, i);
     rb_controller_arm(c, &c->rescue.timer, c->config.poll_us, next_round, c);
@@ -161,7 +161,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
 
 static void list(struct rb_controller *c, int infra)
 {
-    struct rb_provider *p = &c->config.providers[infra];
+    struct rb_provider *p = c->config.places[infra].provider;
     c->clouds[infra].listing = true;
     p->ops->list(p, c->config.run_id, listed, rb_run_call_begin(c, RB_CALL_LIST, NULL, infra));
 }
@@ -170,7 +170,7 @@ static void begin(void *arg)
 {
     struct rb_controller *c = arg;
     c->rescue.timer = 0;
-    for (int i = 0; i < c->config.n_providers; i++) // listings from before the rescue prove nothing
+    for (int i = 0; i < c->config.n_places; i++) // listings from before the rescue prove nothing
         c->clouds[i].listing = c->clouds[i].listed = false;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);

@@ -130,7 +130,7 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
     const struct rb_loop *loop = t->l->config.loop;
     s->process = NULL;
     struct rb_err err = {0};
-    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &s->timer, spawn_save, s))
+    if (rb_launcher_held_up(t->ranks[0].node, code, stderr_tail, t->trial, &s->timer, spawn_save, s))
         return;
     if (code == 255 && s->tries < RB_RECONNECTS) { // the connection failed, not the checkpoint: again from the start
         s->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(s->tries++), spawn_save, s);
@@ -331,7 +331,7 @@ static void on_loaded(void *arg, int code, const char *stderr_tail)
     struct rb_launcher_task *t = r->task;
     r->process = NULL;
     const struct rb_loop *loop = t->l->config.loop;
-    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &r->timer, spawn_load, r))
+    if (rb_launcher_held_up(r->node, code, stderr_tail, t->trial, &r->timer, spawn_load, r))
         return;
     if (code == 255 && r->tries < RB_RECONNECTS) {
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_load, r);

@@ -33,8 +33,8 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
 {
     struct rb_arena arena = {0};
     const struct rb_string_list *secrets = &l->config.job->secrets;
-    options->argv = l->transport->argv(&l->config, &node->spec, remote, &arena);
-    options->env = l->transport->is_users_shell ? rb_child_command_env(secrets->items, secrets->n, &arena) : NULL;
+    options->argv = node->spec.transport->argv(&l->config, &node->spec, remote, &arena);
+    options->env = node->spec.transport->is_users_shell ? rb_child_command_env(secrets->items, secrets->n, &arena) : NULL;
     bool ok = rb_process_spawn(l->config.loop, options, out, err);
     rb_arena_finish(&arena);
     return ok;
@@ -131,17 +131,17 @@ bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, i
     return true;
 }
 
-bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer,
+bool rb_launcher_held_up(const struct rb_launcher_node *node, int code, const char *said, int trial, uint64_t *timer,
                          rb_loop_fn *fn, void *arg)
 {
     const bool is_ours =
         // An error from another machine needs no explanation here.
-        code == 255 || (code != 0 && l->transport->is_users_shell);
+        node && (code == 255 || (code != 0 && node->spec.transport->is_users_shell));
     struct rb_err err = {0};
     if (!is_ours || !rb_says_full(said))
         return false;
     rb_err_set(&err, RB_E_MACHINE_FULL, "this machine has no room for another process or file: %.200s", said);
-    return rb_launcher_hold_up(l, &err, trial, timer, fn, arg);
+    return rb_launcher_hold_up(node->l, &err, trial, timer, fn, arg);
 }
 
 int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes)
@@ -189,7 +189,7 @@ static const struct rb_launcher_ops launcher_ops = {
     .destroy = destroy,
 };
 
-static struct rb_launcher *create(const struct rb_launcher_config *config, const struct rb_transport *transport)
+struct rb_launcher *rb_launcher_create(const struct rb_launcher_config *config)
 {
     struct rb_launcher_impl *l = rb_xcalloc(1, sizeof *l);
     l->base.ops = &launcher_ops;
@@ -199,31 +199,5 @@ static struct rb_launcher *create(const struct rb_launcher_config *config, const
     l->config.workdir = rb_xstrdup(config->workdir);
     if (l->config.reconnects == 0)
         l->config.reconnects = RB_RECONNECTS;
-    l->transport = transport;
     return &l->base;
-}
-
-bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
-{
-    char dir[RB_SSH_CONTROL_DIR_BYTES];
-    if (!rb_ssh_control_dir(config->run_dir, dir, err))
-        return false;
-    *out = create(config, &rb_transport_ssh);
-    return true;
-}
-
-bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
-{
-    (void)err;
-    *out = create(config, &rb_transport_local);
-    return true;
-}
-
-bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
-{
-    if (!config->job->resources.slurm.shared_dir)
-        return rb_err_set(err, RB_E_SHARED_DIRECTORY,
-                          "resources.slurm.shared_dir: expected a directory shared with the nodes");
-    *out = create(config, &rb_transport_slurm);
-    return true;
 }

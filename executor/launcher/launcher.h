@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+struct rb_transport;
 struct rb_launch_node {
     int node;
     const char *instance_id;      // HostKeyAlias: an address used again by another machine is noticed
@@ -20,6 +21,7 @@ struct rb_launch_node {
     int port;
     const char *host_key;         // "ssh-ed25519 AAAA...": the only one accepted
     int gpus;
+    const struct rb_transport *transport; // how it is reached; NULL: the launcher's
 };
 
 struct rb_task {
@@ -85,6 +87,7 @@ struct rb_launcher_config {
     // Replaces a node that is lent by the machine behind it: its id, address and host key. NULL: no nodes are lent.
     void (*find_machine)(void *ctx, struct rb_launch_node *node);
     void *machine_ctx;
+    const struct rb_transport *transport; // of nodes that name none; NULL: each names its own
     struct rb_launcher_events events;
 };
 
@@ -133,8 +136,6 @@ int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes);
 // Unpacks an archive made by save into dir (made, must not exist). Refused: absolute names, "..", links, devices.
 bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *err);
 
-bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
-bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
-bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
+struct rb_launcher *rb_launcher_create(const struct rb_launcher_config *config);
 
 #endif

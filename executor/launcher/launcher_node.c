@@ -56,7 +56,7 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
     node->process = NULL;
-    if (code == 255 && rb_launcher_held_up(node->l, code, stderr_tail, -1, &node->timer, set_up, node))
+    if (code == 255 && rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, set_up, node))
         return;
     if (code == 0) {
         report_prepared(node, NULL);
@@ -111,7 +111,7 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
     node->process = NULL;
-    if (rb_launcher_held_up(node->l, code, stderr_tail, -1, &node->timer, connect_node, node))
+    if (rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, connect_node, node))
         return;
     if (code == 0) {
         set_up(node);
@@ -132,7 +132,7 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
 static void prepare_command(const struct rb_launcher_impl *l, const struct rb_launcher_node *node, struct rb_buf *out)
 {
     rb_buf_puts(out, "set -e; umask 077; ");
-    if (l->transport == &rb_transport_ssh)
+    if (node->spec.transport == &rb_transport_ssh)
         rb_buf_puts(
             out, "i=0; until [ -e \"${RB_RUN_DIR:-/run/rb}/ready\" ]; do i=$((i+1)); "
                  "[ $i -lt 1200 ] || { echo 'user data did not finish in 2 minutes' >&2; exit 3; }; sleep 0.1; done; ");
@@ -172,7 +172,7 @@ static bool make_ready(struct rb_launcher_node *node, struct rb_err *err)
     struct rb_launcher_impl *l = node->l;
     if (!make_bundle(l, err))
         return false;
-    node->met = node->met || !l->transport->meet || l->transport->meet(&l->config, &node->spec, err);
+    node->met = node->met || !node->spec.transport->meet || node->spec.transport->meet(&l->config, &node->spec, err);
     return node->met;
 }
 
@@ -215,6 +215,8 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     struct rb_launch_node spec = *wanted;
     if (rb_launcher_find_node(l, spec.node))
         return; // under way or prepared: a repeated call
+    if (!spec.transport)
+        spec.transport = l->config.transport;
     if (l->config.find_machine)
         l->config.find_machine(l->config.machine_ctx, &spec);
     struct rb_launcher_node *node = rb_xcalloc(1, sizeof *node);
@@ -237,10 +239,10 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
         if (node->spec.node != number)
             continue;
         rb_launcher_drop_tasks_on(l, node);
-        if (l->transport->leave) {
+        if (node->spec.transport->leave) {
             struct rb_arena arena = {0};
             struct rb_process_options o = rb_process_defaults();
-            o.argv = l->transport->leave(&l->config, &node->spec, &arena);
+            o.argv = node->spec.transport->leave(&l->config, &node->spec, &arena);
             struct rb_process *ignored;
             rb_process_spawn(l->config.loop, &o, &ignored, NULL);
             rb_arena_finish(&arena);

@@ -107,7 +107,6 @@ struct rb_launcher_pending {
 struct rb_launcher_impl {
     struct rb_launcher base;
     struct rb_launcher_config config; // strings owned
-    const struct rb_transport *transport;
     char *bundle_path;             // work directory and node script, made once
     char bundle_digest[65];
     struct rb_launcher_node *nodes;
@@ -130,8 +129,9 @@ struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int w
 // True if the error is that this machine is full: it is reported, and fn will try again. trial -1: a node's command.
 bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
-// The same if a full machine ended a command that could be started: ssh, or on this machine the node's own shell.
-bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
+// The same if a full machine ended a command that could be started: ssh, or on this machine the node's own shell. node NULL:
+// it has gone.
+bool rb_launcher_held_up(const struct rb_launcher_node *node, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
                          void *arg);
 // Reports that the rank's node is given up, with ssh's last message.
 void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said);

@@ -288,7 +288,7 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
     r->process = NULL;
     if (r->ended || t->breaking || t->killing || t->dead)
         return;
-    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &r->timer, follow_rank, r))
+    if (rb_launcher_held_up(r->node, code, stderr_tail, t->trial, &r->timer, follow_rank, r))
         return;
     const struct rb_loop *loop = t->l->config.loop;
     r->unheard = code == 255;
@@ -473,7 +473,7 @@ static void on_killed(void *arg, int code, const char *stderr_tail)
     struct rb_rank *r = arg;
     const struct rb_launcher_config *c = &r->task->l->config;
     r->process = NULL;
-    if (rb_launcher_held_up(r->task->l, code, stderr_tail, r->task->trial, &r->timer, kill_again, r))
+    if (rb_launcher_held_up(r->node, code, stderr_tail, r->task->trial, &r->timer, kill_again, r))
         return;
     if (code == 255 && r->tries < c->reconnects)
         r->timer = c->loop->timer_start(c->loop->ctx, rb_launcher_backoff_us(r->tries++), kill_again, r);

@@ -54,11 +54,11 @@ struct rb_session {
     const struct rb_loop *loop;
     struct rb_http *http;
     char infras[RB_RUN_INFRAS][64];
-    const char *infra_names[RB_RUN_INFRAS];
     struct rb_provider providers[RB_RUN_INFRAS];
-    int n_infras, n_providers;            // n_providers: created
-    const struct rb_transport *transport; // of all its nodes
-    bool in_process, queues, near;
+    const char *infra_names[RB_RUN_INFRAS];
+    struct rb_run_place places[RB_RUN_INFRAS];
+    int n_places; // whose providers were created
+    bool near;    // all of them: asking them costs nothing
     int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
     struct rb_birth birth;            // of its nodes
     struct rb_scenario scenario;      // of the forecasts
@@ -87,72 +87,82 @@ void rb_run_show_wipe(const struct rb_run_show *show)
         show->wipe(show->ctx);
 }
 
-// One transport for all: the nodes of one run are reached in one way.
-static bool find_transport(struct rb_session *s, struct rb_err *err)
+static void add_place(struct rb_session *s, int i, const struct rb_transport *transport)
 {
-    for (int i = 0; i < s->n_infras; i++) {
-        const struct rb_provider_ops *ops;
-        char region[64];
-        if (!rb_provider_find(s->infras[i], &ops, region, err))
-            return false;
-        const struct rb_transport *transport = rb_transport_find(ops->transport);
-        if (s->transport && s->transport != transport)
-            return rb_err_set(err, RB_E_NOT_SUPPORTED,
-                              "not supported yet: resources.infra: local or slurm beside clouds");
-        s->transport = transport;
-        s->queues = s->queues || ops->waits_in_queue;
-        s->in_process = ops->is_in_process;
-    }
-    return true;
+    const struct rb_provider_ops *ops = s->providers[i].ops;
+    const bool is_near = rb_infra_is_harmless(s->infras[i]), is_lent = s->host.lender.ops != NULL;
+    s->near = s->near && (is_near || is_lent); // asking this process costs nothing
+    s->infra_names[i] = s->infras[i];
+    s->places[i] = (struct rb_run_place){
+        .infra = s->infras[i],
+        .provider = &s->providers[i],
+        .transport = transport,
+        .gives_birth = transport->make_user_data && !is_lent,
+        .boot_timeout_us = (ops->waits_in_queue || is_lent ? QUEUE_BOOT_S
+                            : is_near                      ? NEAR_BOOT_S
+                                                           : FAR_BOOT_S) *
+                           RB_US_PER_S,
+    };
+    s->n_places++;
 }
 
 static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
 {
     const char *accelerator;
-    s->infra_names[i] = s->infras[i];
-    s->near = s->near && rb_infra_is_harmless(s->infras[i]);
+    char region[64];
+    const struct rb_provider_ops *ops;
+    if (!rb_provider_find(s->infras[i], &ops, region, err) ||
+        (!ops->is_in_process && !s->http && !rb_http_create(s->loop, &s->http, err)))
+        return false;
     const struct rb_provider_config config = {
         .loop = s->loop,
         .http = s->http,
-        .local_slots = s->in_process ? rb_local_slots(false, &accelerator) : 0,
+        .local_slots = ops->is_in_process ? rb_local_slots(false, &accelerator) : 0,
         .slurm = &s->files->plan.job->resources.slurm,
     };
     if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))
         return false;
-    s->n_providers++;
+    add_place(s, i, rb_transport_find(ops->transport));
     return true;
 }
 
 static void open_lender(struct rb_session *s)
 {
     snprintf(s->infras[0], sizeof s->infras[0], "%s", s->files->plan.offers[0].infra);
-    s->infra_names[0] = s->infras[0];
     s->providers[0] = s->host.lender;
-    s->n_infras = s->n_providers = 1;
-    s->transport = s->host.transport;
-    s->queues = true; // for GPUs
-    s->near = true;   // asking this process costs nothing
+    add_place(s, 0, s->host.transport);
 }
 
 static bool open_providers(struct rb_session *s, struct rb_err *err)
 {
+    s->near = true;
     if (s->host.lender.ops) {
         open_lender(s);
         return true;
     }
-    s->n_infras = rb_run_infras(&s->files->plan, s->infras, RB_RUN_INFRAS);
-    if (!find_transport(s, err) || (!s->in_process && !rb_http_create(s->loop, &s->http, err)))
-        return false;
-    s->near = true;
-    for (int i = 0; i < s->n_infras; i++) {
+    const int n = rb_run_infras(&s->files->plan, s->infras, RB_RUN_INFRAS);
+    for (int i = 0; i < n; i++) {
         if (!open_provider(s, i, err))
             return false;
     }
     return true;
 }
 
-static bool make_launcher(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out,
-                          struct rb_err *err)
+// Once for each way in which nodes are reached.
+static bool prepare_births(struct rb_session *s, struct rb_err *err)
+{
+    for (int i = 0; i < s->n_places; i++) {
+        const struct rb_transport *transport = s->places[i].transport;
+        bool known = !transport->prepare;
+        for (int j = 0; j < i; j++)
+            known = known || s->places[j].transport == transport;
+        if (!known && !transport->prepare(&s->birth, err))
+            return false;
+    }
+    return true;
+}
+
+static struct rb_launcher *make_launcher(void *ctx, const struct rb_launcher_events *events)
 {
     struct rb_session *s = ctx;
     const struct rb_launcher_config config = {
@@ -166,13 +176,14 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
         .machine_ctx = s->host.ctx,
         .events = *events,
     };
-    return s->transport->create_launcher(&config, out, err);
+    return rb_launcher_create(&config);
 }
 
-static bool make_user_data(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+static bool make_user_data(void *ctx, const struct rb_run_place *place, struct rb_buf *out, char host_key[static 128],
+                           struct rb_err *err)
 {
     const struct rb_session *s = ctx;
-    return s->transport->make_user_data(&s->birth, out, host_key, err);
+    return place->transport->make_user_data(&s->birth, out, host_key, err);
 }
 
 static const char *secret(void *ctx, const char *name)
@@ -411,21 +422,16 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .run_id = s->files->run_id,
         .run_dir = s->files->dir,
         .resume_as = s->host.resume_as,
-        .providers = s->providers,
-        .infras = s->infra_names,
-        .n_providers = s->n_providers,
+        .places = s->places,
+        .n_places = s->n_places,
         .launcher = make_launcher,
         .launcher_ctx = s,
-        .birth = s->transport->make_user_data && !s->host.lender.ops ? make_user_data : NULL,
+        .birth = make_user_data,
         .birth_ctx = s,
         .secret = secret,
         .ssh_user = user && user[0] ? user : resources->ssh_user,
         .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
         .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
-        .boot_timeout_us = (s->queues ? QUEUE_BOOT_S
-                            : s->near ? NEAR_BOOT_S
-                                      : FAR_BOOT_S) *
-                           RB_US_PER_S,
         .lease_us = lease_us(),
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
@@ -510,7 +516,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
     if (!open_providers(s, err) || !open_events(s, err) ||
-        (s->transport->prepare && !s->transport->prepare(&s->birth, err)) || !open_forecaster(s, err) ||
+        !prepare_births(s, err) || !open_forecaster(s, err) ||
         !open_search(s, err))
         return false;
     const struct rb_controller_config config = controller_config(s);
@@ -533,7 +539,7 @@ static void finish(struct rb_session *s)
     rb_run_show_wipe(s->show);
     if (s->look_timer)
         s->loop->timer_cancel(s->loop->ctx, s->look_timer);
-    for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped without an answer
+    for (int i = 0; i < s->n_places; i++) // first: calls under way are dropped without an answer
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
     rb_search_program_destroy(s->search); // before the controller, whose engine it reads
@@ -650,7 +656,7 @@ static void end_groups(struct rb_session *s)
         rb_run_groups_delete(&(struct rb_run_groups){.uv = s->uv,
                                                      .providers = s->providers,
                                                      .infras = s->infra_names,
-                                                     .n = s->n_providers,
+                                                     .n = s->n_places,
                                                      .run_id = s->files->run_id});
 }
 
@@ -717,7 +723,10 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 
 const struct rb_transport *rb_session_transport(const struct rb_session *s)
 {
-    return s->transport;
+    for (int i = 1; i < s->n_places; i++)
+        if (s->places[i].transport != s->places[0].transport)
+            return NULL;
+    return s->places[0].transport;
 }
 
 struct rb_controller *rb_session_controller(struct rb_session *s)

@@ -59,7 +59,8 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
 void rb_session_run(struct rb_session *s); // without a host: until its end
 bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err); // frees it, also on failure
 struct rb_controller *rb_session_controller(struct rb_session *s);
-const struct rb_transport *rb_session_transport(const struct rb_session *s); // how its nodes are reached
+// How its nodes are reached; NULL: in different ways.
+const struct rb_transport *rb_session_transport(const struct rb_session *s);
 // Spends a few milliseconds on its prediction, and says if the run leaves its plan. It does so every second by itself; for
 // a line that shows the prediction, call it about twice a second.
 void rb_session_foresee(struct rb_session *s);

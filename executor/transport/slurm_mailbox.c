@@ -63,6 +63,9 @@ static void slurm_beat(int64_t shutdown_in_s, struct rb_buf *out_command, struct
 
 static bool slurm_prepare(struct rb_birth *birth, struct rb_err *err)
 {
+    if (!birth->job->resources.slurm.shared_dir)
+        return rb_err_set(err, RB_E_SHARED_DIRECTORY,
+                          "resources.slurm.shared_dir: expected a directory shared with the nodes");
     return rb_slurm_mailbox_make(birth->job->resources.slurm.shared_dir, birth->run_id, err);
 }
 
@@ -79,7 +82,6 @@ const struct rb_transport rb_transport_slurm = {
     .name = "slurm",
     .argv = slurm_argv,
     .beat = slurm_beat,
-    .create_launcher = rb_launcher_slurm_create,
     .prepare = slurm_prepare,
     .make_user_data = slurm_user_data,
     .by_shared_dir = true,

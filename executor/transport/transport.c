@@ -35,7 +35,8 @@ static const char *const *ssh_leave(const struct rb_launcher_config *config, con
 
 static bool ssh_prepare(struct rb_birth *birth, struct rb_err *err)
 {
-    return rb_bootstrap_run_key(birth->run_dir, birth->public_key, err);
+    char dir[RB_SSH_CONTROL_DIR_BYTES];
+    return rb_ssh_control_dir(birth->run_dir, dir, err) && rb_bootstrap_run_key(birth->run_dir, birth->public_key, err);
 }
 
 static bool ssh_user_data(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
@@ -56,7 +57,6 @@ const struct rb_transport rb_transport_ssh = {
     .meet = ssh_meet,
     .leave = ssh_leave,
     .beat = rb_node_switch_beat,
-    .create_launcher = rb_launcher_ssh_create,
     .prepare = ssh_prepare,
     .make_user_data = ssh_user_data,
 };
@@ -79,7 +79,6 @@ const struct rb_transport rb_transport_local = {
     .name = "local",
     .is_users_shell = true,
     .argv = local_argv,
-    .create_launcher = rb_launcher_local_create,
 };
 
 const struct rb_transport *rb_transport_find(const char *name)

@@ -29,7 +29,6 @@ struct rb_transport {
     // A command that moves the deadline of the node's dead man's switch (0: leaves it), and its input; it prints the
     // switch's state (rb_node_switch_read). NULL: nodes have no switch.
     void (*beat)(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input);
-    bool (*create_launcher)(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
     // Before the first launch: keys, mailboxes. NULL: nothing to do.
     bool (*prepare)(struct rb_birth *birth, struct rb_err *err);
     // User data of one node, and the host key that it will have ("": it needs none). NULL: nodes are launched with none.

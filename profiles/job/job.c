@@ -89,15 +89,6 @@ static bool asks_slurm(const struct rb_job *job)
     return false;
 }
 
-// Work reaches a Slurm node in another way than a cloud's node.
-static const char *slurm_beside_others(const struct rb_job *job)
-{
-    for (int i = 0; asks_slurm(job) && i < job->resources.infra.n; i++)
-        if (!rb_infra_within(job->resources.infra.items[i], "slurm"))
-            return "slurm beside another provider";
-    return NULL;
-}
-
 // Their stages overlap: there are none to come that have nodes of their own, and their runs end when their deadline says
 // so, whatever is foreseen.
 static const char *acts_on_drift_without_stages(const struct rb_job *job)
@@ -123,7 +114,6 @@ static const struct {
     {"policy", other_policy, "use elastic, static, hypersched, lookahead, fluid or packing"},
     {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median, freeze_thaw); use one, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
-    {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
     {"on_drift", acts_on_drift_without_stages, "it goes with schedulers that train rung by rung (sha, hyperband); use warn"},
     {"on_drift", replans_under_a_policy, "it goes with policy: elastic; use warn or stop"},
 };

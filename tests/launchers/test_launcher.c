@@ -3,6 +3,7 @@
 #include "executor/launcher/launcher.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
+#include "executor/transport/transport.h"
 
 #include "base/arena.h"
 #include "base/text/buf.h"
@@ -272,11 +273,8 @@ static void make_launcher(struct fixture *f)
     char work[128];
     snprintf(work, sizeof work, "%s/src", f->dir);
     config.workdir = work;
-    struct rb_err err = {0};
-    bool ok = f->ssh ? rb_launcher_ssh_create(&config, &f->launcher, &err)
-                     : rb_launcher_local_create(&config, &f->launcher, &err);
-    if (!ok)
-        fail_msg("%s", err.message);
+    config.transport = rb_transport_find(f->ssh ? "ssh" : "local");
+    f->launcher = rb_launcher_create(&config);
 }
 
 static void prepare_node(struct fixture *f, const char *host_key)

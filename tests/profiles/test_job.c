@@ -665,7 +665,7 @@ static void test_what_is_supported(void **state)
         {0, "trial: {gpus: {max: 4, share: [2]}}", "trial.gpus.share"},
         {0, "policy: fluid\ntrial: {gpus: {max: 4, share: [1, 2]}}", NULL},
         {0, "policy: packing\ntrial: {gpus: {max: 4, share: [1, 2]}}", NULL},
-        {0, "resources: {infra: [local, slurm/gpu]}", "resources.infra"},
+        {0, "resources: {infra: [local, slurm/gpu], slurm: {shared_dir: /shared}}", NULL},
         {0, "resources: {infra: slurm, slurm: {shared_dir: /shared}}", NULL},
         {0, "on_drift: replan", NULL},
         {0, "on_drift: stop", NULL},

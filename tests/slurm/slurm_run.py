@@ -45,7 +45,7 @@ envs: {PACE: "%(pace)s"}
 run: sh trial.sh
 checkpoint: {dir: ckpt, size: 1KB}
 resources:
-  infra: slurm/%(partition)s
+  infra: %(infra)s
   max_nodes: %(nodes)d
   slurm: {shared_dir: %(shared)s}
 deadline: %(deadline)s
@@ -74,7 +74,8 @@ class Run:
         os.makedirs(self.shared)
         shutil.copy(os.path.join(os.path.dirname(__file__), "trial.sh"), self.folder)
         self.job = {"name": name, "partition": partition, "trials": 4, "epochs": 4, "pace": "0.4", "nodes": 2,
-                    "type": "gpu:2", "gpus": 2, "deadline": "10m", "shared": self.shared, "price": price} | job
+                    "type": "gpu:2", "gpus": 2, "deadline": "10m", "shared": self.shared, "price": price,
+                    "infra": "slurm/" + partition} | job
         self.write("job.yaml", JOB % self.job)
         self.write("profile.yaml", PROFILE % name)
         self.write("prices.csv", PRICES % (partition, self.job["type"], self.job["gpus"], price))
@@ -246,6 +247,19 @@ def gives_way(test):
     require(report["outcome"] == "complete", "asks: " + report["outcome"])
 
 
+def beside_local(test):
+    """Some stages on Slurm, the others on this machine, which costs nothing."""
+    run = Run(test, "beside", "gpu", deadline="140s", infra="[slurm/gpu, local]")
+    run.env["RB_LOCAL_SLOTS"] = "1"
+    on_cpu = "  - {accelerator: CPU, base_s: 30, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\n"
+    anywhere = PROFILE.replace("base_s: 0.5", "base_s: 20").replace("noise:", on_cpu + "noise:", 1).replace("infra: slurm,", 'infra: "*",')
+    run.write("profile.yaml", anywhere % run.name)
+    run.carry_out()
+    report = run.check_end(complete=False)
+    require({n["infra"] for n in report["nodes"]} == {"slurm/gpu", "local"}, "beside: %s" % report["nodes"])
+    require(report["outcome"] == "complete", "beside: " + report["outcome"])
+
+
 def interrupted(test):
     """SIGINT: trials are ended, the allocation is given back."""
     run = Run(test, "stop", "gpu", pace="30", nodes=1)
@@ -319,7 +333,7 @@ def measured(test):
     run.wait(run.start("rbplan", "-o", "plan.json", "job.yaml", *store))
 
 
-SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, digits, devices, interrupted, refused, doctored,
+SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, beside_local, digits, devices, interrupted, refused, doctored,
              measured]
 ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
 

@@ -1,6 +1,6 @@
 # A trial that costs no CPU time: says where it runs, reports its resource, keeps it in the checkpoint.
 set -eu
-echo "here node=$SLURMD_NODENAME job=$SLURM_JOB_ID devices=$CUDA_VISIBLE_DEVICES lent=$RB_NODE_DEVICES"
+echo "here node=${SLURMD_NODENAME:-here} job=${SLURM_JOB_ID:-} devices=$CUDA_VISIBLE_DEVICES lent=${RB_NODE_DEVICES:-}"
 start=$RB_RESOURCE_START
 [ -z "$RB_RESUME_FROM" ] || [ "$(cat "$RB_RESUME_FROM/resource")" = "$start" ] || { echo "wrong checkpoint"; exit 9; }
 i=$start

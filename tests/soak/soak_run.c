@@ -35,6 +35,7 @@ struct run {
     char dir[64], journal_path[96];
     struct rb_http *http;
     struct rb_provider providers[2]; // of the world's infras
+    struct rb_run_place places[2];
     struct rb_journal *journal;
     struct rb_controller *controller;
     int forgotten[MAX_FORGOTTEN]; // by ordinal, [out->n_forgotten]
@@ -123,9 +124,10 @@ static void schedule_accidents(struct run *r)
 
 // --- one controller
 
-static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+static bool birth(void *ctx, const struct rb_run_place *place, struct rb_buf *out, char host_key[static 128],
+                  struct rb_err *err)
 {
-    (void)ctx, (void)err;
+    (void)ctx, (void)place, (void)err;
     rb_buf_puts(out, "#cloud-config\n");
     strcpy(host_key, "ssh-ed25519 AAAA");
     return true;
@@ -202,6 +204,10 @@ static void open_providers(struct run *r)
         const struct rb_provider_config config = {
             .loop = &r->cloud.v.ours, .http = r->http, .region = region, .loopback_only = true};
         must(ops->create(&config, &r->providers[i], &err), &err);
+        r->places[i] = (struct rb_run_place){.infra = r->world.infras[i],
+                                         .provider = &r->providers[i],
+                                         .gives_birth = true,
+                                         .boot_timeout_us = 900 * SECOND_US};
     }
 }
 
@@ -214,16 +220,14 @@ static void open_controller(struct run *r, bool go_on)
         .journal = r->journal,
         .run_id = run_id,
         .run_dir = r->dir,
-        .providers = r->providers,
-        .infras = r->world.infras,
-        .n_providers = r->world.n_infras,
+        .places = r->places,
+        .n_places = r->world.n_infras,
         .launcher = fake_machines_launcher,
         .launcher_ctx = &r->machines,
         .birth = birth,
         .ssh_user = "rb",
         .ssh_port = 22,
         .poll_us = 5 * SECOND_US, // as rbrun against a real cloud
-        .boot_timeout_us = 900 * SECOND_US,
         .capacity_retries = 10,
         .go_on = go_on,
         .talk = talk,

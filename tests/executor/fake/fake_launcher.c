@@ -659,14 +659,11 @@ void fake_machines_finish(struct fake_machines *m)
     free(m->set_up);
 }
 
-bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,
-                            struct rb_err *err)
+struct rb_launcher *fake_machines_launcher(void *machines, const struct rb_launcher_events *events)
 {
     struct fake_machines *m = machines;
-    (void)err;
     m->session++;
     m->n_nodes = 0;
     m->events = *events;
-    *out = &m->launcher;
-    return true;
+    return &m->launcher;
 }

@@ -100,8 +100,7 @@ void fake_machines_set_offline(struct fake_machines *m, bool offline);
 // cannot be started is held up and tried again every second.
 void fake_machines_set_full(struct fake_machines *m, int64_t for_us);
 // A new controller's launcher; the one before hears nothing any more.
-bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,
-                            struct rb_err *err);
+struct rb_launcher *fake_machines_launcher(void *machines, const struct rb_launcher_events *events);
 
 double fake_metric(int trial, int64_t resource);
 

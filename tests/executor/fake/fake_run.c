@@ -236,10 +236,10 @@ void fake_run_finish(struct fake_run *r)
     remove_tree(r->dir);
 }
 
-static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+static bool birth(void *ctx, const struct rb_run_place *place, struct rb_buf *out, char host_key[static 128],
+                  struct rb_err *err)
 {
-    (void)ctx;
-    (void)err;
+    (void)ctx, (void)place, (void)err;
     rb_buf_puts(out, "#cloud-config\n");
     strcpy(host_key, "ssh-ed25519 AAAA");
     return true;
@@ -304,22 +304,24 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
     r->finished = false;
     if (r->plan->job->scheduler.sampler.type)
         must(rb_follower_create(r->plan, &r->sampler, &err), &err);
+    r->place = (struct rb_run_place){.infra = r->infra,
+                                 .provider = &r->provider,
+                                 .gives_birth = true,
+                                 .boot_timeout_us = r->boot_timeout_us};
     const struct rb_controller_config config = {
         .loop = &r->v.ours,
         .plan = r->plan,
         .journal = r->journal,
         .run_id = "fake-run",
         .run_dir = r->dir,
-        .providers = &r->provider,
-        .infras = &r->infra,
-        .n_providers = 1,
+        .places = &r->place,
+        .n_places = 1,
         .launcher = fake_machines_launcher,
         .launcher_ctx = &r->machines,
         .birth = birth,
         .ssh_user = "rb",
         .ssh_port = 22,
         .poll_us = r->poll_us,
-        .boot_timeout_us = r->boot_timeout_us,
         .capacity_retries = r->capacity_retries,
         .go_on = r->go_on,
         .suggester = r->sampler ? rb_follower_suggester(r->sampler) : NULL,

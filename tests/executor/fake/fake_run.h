@@ -17,6 +17,7 @@ struct fake_run {
     char journal_path[96];
     const char *infra;
     struct rb_provider provider;
+    struct rb_run_place place;
     struct rb_journal *journal;
     struct rb_controller *controller;
     struct rb_follower *sampler; // of this controller; NULL: the job has none
