@@ -12,9 +12,10 @@
 
 struct running_trial {
     int attempt, stage, position;
-    double unit_s;
+    double unit_s, save_every_s;
     int64_t started_us;  // origin of `progress`
     int64_t reported_us; // in a history: its last report, -1: none since its start
+    int64_t saved_us;    // likewise: its last save, or its start
     int64_t resource_start, resource, resource_end;
     struct rb_trial_progress progress;
     struct rb_kept_trial *kept; // NULL: it draws by itself
@@ -126,6 +127,7 @@ static void begin_progress(struct world *w, int trial, int attempt)
         rb_trial_progress_follow(&t->progress, s, &t->kept->drawn, t->unit_s);
     else
         rb_trial_progress_begin(&t->progress, s, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
+    t->progress.every_s = t->save_every_s;
     t->progress.between *= configuration_of(w, trial);
     for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
          u++) // trained once more, but not reported to anyone
@@ -169,8 +171,10 @@ static void start_trial(struct world *w, const struct rb_action *a)
         .stage = a->stage,
         .position = a->position,
         .unit_s = unit_s,
+        .save_every_s = w->scenario->sim_offers[offer].save_every_s,
         .started_us = w->now_us,
         .reported_us = -1,
+        .saved_us = w->now_us,
         .resource_start = a->resource_start,
         .resource = a->resource_start,
         .resource_end = a->resource_end,
@@ -378,6 +382,20 @@ static bool is_current(const struct world *w, const struct rb_sim_event *e)
            rb_engine_trial(w->engine, e->index)->stage == e->stage;
 }
 
+static void save_or_train_on(struct world *w, int trial)
+{
+    struct running_trial *t = &w->trials[trial];
+    int64_t safe_us;
+    if (t->resource < t->resource_end && rb_trial_progress_save(&t->progress, &safe_us))
+        push(w, &(struct rb_sim_event){.time_us = t->started_us + safe_us,
+                                       .order = RB_SIM_TRIAL_SAVED,
+                                       .index = trial,
+                                       .attempt = t->attempt,
+                                       .stage = t->stage});
+    else
+        expect_next(w, trial);
+}
+
 static void report(struct world *w, const struct rb_sim_event *e)
 {
     struct running_trial *t = &w->trials[e->index];
@@ -393,7 +411,18 @@ static void report(struct world *w, const struct rb_sim_event *e)
                                .resource = t->resource,
                                .metric = metric_after(w, e->index, t->resource)});
     if (is_current(w, e) && !t->gives_way)
-        expect_next(w, e->index);
+        save_or_train_on(w, e->index);
+}
+
+static void saved(struct world *w, const struct rb_sim_event *e)
+{
+    step(w, &(struct rb_event){.kind = RB_EVENT_TRIAL_SAVED,
+                               .time_us = e->time_us,
+                               .trial = e->index,
+                               .attempt = e->attempt,
+                               .stage = e->stage,
+                               .resource = w->trials[e->index].resource});
+    expect_next(w, e->index);
 }
 
 // True if something still waits for it.
@@ -405,6 +434,7 @@ static bool matters(const struct world *w, const struct rb_sim_event *e)
     case RB_SIM_NODE_LOST:
         return rb_engine_node(w->engine, e->index)->state != RB_OWNED_ENDED;
     case RB_SIM_REPORT:
+    case RB_SIM_TRIAL_SAVED:
         return is_current(w, e) && !w->trials[e->index].gives_way;
     case RB_SIM_TRIAL_ENDED:
         return is_current(w, e);
@@ -451,6 +481,9 @@ static void happen(struct world *w, const struct rb_sim_event *e)
         return;
     case RB_SIM_REPORT:
         report(w, e);
+        return;
+    case RB_SIM_TRIAL_SAVED:
+        saved(w, e);
         return;
     case RB_SIM_NODE_READY:
         event.kind = RB_EVENT_NODE_READY;
@@ -559,6 +592,7 @@ static void draw_rest(struct world *w, int trial, int attempt)
         rb_trial_progress_next_us(&t->progress);
     t->progress.startup_s = t->progress.units_drawn = 0;
     t->progress.n_units = 0;
+    t->progress.trained_s = -(double)(t->reported_us - t->saved_us) / (double)RB_US_PER_S;
 }
 
 static void take_up_trial(struct world *w, int trial)
@@ -594,11 +628,13 @@ static void relive_event(struct world *w, const struct rb_event *e)
     step(w, e);
     if (e->kind == RB_EVENT_RESUME)
         w->done = false;
-    if (e->kind != RB_EVENT_REPORT || e->trial >= w->trials_cap || e->trial >= rb_engine_n_trials(w->engine) ||
+    if ((e->kind != RB_EVENT_REPORT && e->kind != RB_EVENT_TRIAL_SAVED) || e->trial >= w->trials_cap || e->trial >= rb_engine_n_trials(w->engine) ||
         !rb_engine_attempt_is_current(w->engine, e->trial, e->attempt))
         return;
     struct running_trial *t = &w->trials[e->trial];
-    if (e->resource > t->resource && e->resource <= t->resource_end) {
+    if (e->kind == RB_EVENT_TRIAL_SAVED)
+        t->saved_us = e->time_us;
+    else if (e->resource > t->resource && e->resource <= t->resource_end) {
         t->resource = e->resource;
         t->reported_us = e->time_us;
     }
