@@ -116,6 +116,35 @@ static void losses_of_new_nodes_are_not_those_of_old_ones(void **state)
     case_finish(&c);
 }
 
+// 60 an hour end a stage of 1800 s as good as always; with a save after each of its three units of 600 s a trial starts
+// e^10 times, at 20 an hour e^3.3.
+static void a_trial_that_saves_needs_less_time_without_a_break(void **state)
+{
+    static const struct {
+        double per_hour;
+        int64_t every_us;
+        bool endless;
+    } rows[] = {{20, 0, true},
+                {20, RB_CHECKPOINT_EVERY_UNSAID, true},
+                {20, RB_CHECKPOINT_EVERY_AUTO, false},
+                {20, 600 * RB_US_PER_S, false},
+                {20, 601 * RB_US_PER_S, true},
+                {60, RB_CHECKPOINT_EVERY_AUTO, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rb_case c;
+        struct rb_scenario s;
+        struct rb_search search;
+        open_case(&c, "only", rows[i].per_hour);
+        c.job.checkpoint_every_us = rows[i].every_us;
+        open_search(&c, &s, &search);
+        assert_int_equal(rb_is_endless(&search, 1, 0, 1), rows[i].endless);
+        rb_search_finish(&search);
+        rb_scenario_finish(&s);
+        case_finish(&c);
+    }
+}
+
 // What only a simulation finds out: more nodes than one run may request.
 static void a_stage_that_does_not_end_is_sampled_as_never(void **state)
 {
@@ -228,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trial_is_endless_where_it_starts_too_often),
         cmocka_unit_test(losses_of_new_nodes_are_not_those_of_old_ones),
+        cmocka_unit_test(a_trial_that_saves_needs_less_time_without_a_break),
         cmocka_unit_test(a_stage_that_does_not_end_is_sampled_as_never),
         cmocka_unit_test(what_is_late_is_not_played_to_the_end),
         cmocka_unit_test(other_machines_are_planned_on),
