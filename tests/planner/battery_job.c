@@ -201,7 +201,7 @@ static void put_noise(struct rb_buf *out, struct rb_stream *s, char class_)
         put_heavy(out, s);
     else
         put_lognormal(out, 1, pick_real(s, 0.02, 0.4));
-    if (is_rough(class_) && happens(s, 0.4)) {
+    if (class_ == 'e' && happens(s, 0.4)) {
         rb_buf_puts(out, "\n  configuration: ");
         put_lognormal(out, 1, pick_real(s, 0.2, 1));
     }
