@@ -140,7 +140,7 @@ static void pick_offers(struct rb_stream *s, char class_, struct shape *x)
 
 static struct shape draw_shape(struct rb_stream *s, char class_, uint32_t number)
 {
-    struct shape x = {.small = number % EVERY_SMALL == 0};
+    struct shape x = {.small = class_ == 'f' || number % EVERY_SMALL == 0};
     pick_offers(s, class_, &x);
     x.stages = x.small && x.n_offers > 1 ? 2 : pick(s, x.small ? 2 : 1, 3);
     x.eta = pick(s, 2, 3);
