@@ -24,14 +24,7 @@ static double starts_of(const struct rb_search *search, int offer, int nodes, do
     return exp(fmin(rb_hazard_over(&hazard, age_s, x_s) * independent_nodes(nodes, rb_provisioning_together(p)), 100));
 }
 
-// What a trial must train on nodes that it keeps, and how many times in a stage: all of it, or from one save to the next. It
-// saves at the ends of units.
-struct stretch {
-    double s;
-    double n;
-};
-
-static bool stretch_of(const struct rb_search *search, int stage, int offer, int gpus, struct stretch *out)
+bool rb_stretch_of(const struct rb_search *search, int stage, int offer, int gpus, struct rb_stretch *out)
 {
     const struct rb_scenario *s = search->scenario;
     const double every_s = s->sim_offers[offer].save_every_s, units = (double)rb_scenario_rung_units(s, stage);
@@ -40,18 +33,18 @@ static bool stretch_of(const struct rb_search *search, int stage, int offer, int
         return false;
     unit_s *= rb_profile_mean_factor(s->profile);
     const double between = fmax(1, ceil(every_s / unit_s)); // units from save to save
-    *out = (struct stretch){trial_s, 1};
+    *out = (struct rb_stretch){trial_s, 1};
     if (every_s > 0 && between < units)
-        *out = (struct stretch){trial_s - (units - between) * unit_s, ceil(units / between)};
+        *out = (struct rb_stretch){trial_s - (units - between) * unit_s, ceil(units / between)};
     return true;
 }
 
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus)
 {
     const int per_node = rb_search_gpus_per_node(search, offer);
-    struct stretch stretch;
+    struct rb_stretch stretch;
     if (!rb_provisioning_may_lose(search->scenario->sim_offers[offer].provisioning) ||
-        !stretch_of(search, stage, offer, gpus, &stretch))
+        !rb_stretch_of(search, stage, offer, gpus, &stretch))
         return false;
     const double starts = starts_of(search, offer, rb_nodes_per_trial(per_node, gpus), stretch.s);
     const double at_once = gpus < per_node ? per_node / gpus : 1;
@@ -80,10 +73,10 @@ static bool ends_nowhere(const struct rb_search *search, int stage, int offer, d
     const struct rb_sizes *sizes = &search->sizes[offer];
     *out_stretch_s = INFINITY;
     for (int i = 0; i < sizes->n; i++) {
-        struct stretch here;
+        struct rb_stretch here;
         if (!rb_is_endless(search, stage, offer, sizes->gpus[i]))
             return false;
-        if (stretch_of(search, stage, offer, sizes->gpus[i], &here))
+        if (rb_stretch_of(search, stage, offer, sizes->gpus[i], &here))
             *out_stretch_s = fmin(*out_stretch_s, here.s);
     }
     return sizes->n > 0 && search->scorer->barriers;

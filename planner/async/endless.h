@@ -7,6 +7,15 @@
 
 #include "planner/search/search.h"
 
+// What a trial of the stage must train on nodes that it keeps, its start-up and its save included, and how many times: all of
+// the stage once, or from one save to the next. By mean times; saves are at the ends of units.
+struct rb_stretch {
+    double s;
+    double n;
+};
+// false: the layout is not allowed.
+bool rb_stretch_of(const struct rb_search *search, int stage, int offer, int gpus, struct rb_stretch *out);
+
 // True if a trial of this stage with this many GPUs is expected to start more than a hundred times from one save, or the stage to
 // lose more nodes than one run may request.
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus);
