@@ -227,6 +227,33 @@ static void other_machines_are_planned_on(void **state)
     case_finish(&c);
 }
 
+// Units of 300 s on two GPUs; a save costs nothing here.
+static void a_plan_says_how_often_it_saves(void **state)
+{
+    static const struct {
+        int64_t every_us;
+        const char *said; // NULL: nothing
+    } rows[] = {{RB_CHECKPOINT_EVERY_UNSAID, NULL},
+                {0, NULL},
+                {300 * RB_US_PER_S, "m.a (spot) save every 5 m 0 s, which takes 0 s: a lost machine costs its trials up to "},
+                {3000 * RB_US_PER_S, "m.a (spot) would save every 50 m 0 s, and none trains that long in one stage: a lost "}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rb_case c;
+        struct rb_plan plan_;
+        struct rb_plan_result result;
+        struct rb_err err;
+        open_case(&c, "only", 1);
+        c.job.checkpoint_every_us = rows[i].every_us;
+        if (!plan(&c, &plan_, &result, &err))
+            fail_msg("%s", err.message);
+        assert_int_equal(warnings_with(&plan_, " save every ") + warnings_with(&plan_, " would save "), rows[i].said != NULL);
+        assert_true(!rows[i].said || warnings_with(&plan_, rows[i].said) == 1);
+        assert_int_equal(warnings_with(&plan_, "until they go on"), rows[i].said != NULL);
+        case_finish(&c);
+    }
+}
+
 static void where_nothing_ends_it_is_infeasible(void **state)
 {
     struct rb_case c;
@@ -260,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_trial_that_saves_needs_less_time_without_a_break),
         cmocka_unit_test(a_stage_that_does_not_end_is_sampled_as_never),
         cmocka_unit_test(what_is_late_is_not_played_to_the_end),
+        cmocka_unit_test(a_plan_says_how_often_it_saves),
         cmocka_unit_test(other_machines_are_planned_on),
         cmocka_unit_test(where_nothing_ends_it_is_infeasible),
     };
