@@ -24,16 +24,31 @@ static double starts_of(const struct rb_search *search, int offer, int nodes, do
     return exp(fmin(rb_hazard_over(&hazard, age_s, x_s) * independent_nodes(nodes, rb_provisioning_together(p)), 100));
 }
 
+bool rb_stretch_of(const struct rb_search *search, int stage, int offer, int gpus, struct rb_stretch *out)
+{
+    const struct rb_scenario *s = search->scenario;
+    const double every_s = s->sim_offers[offer].save_every_s, units = (double)rb_scenario_rung_units(s, stage);
+    double trial_s, unit_s;
+    if (!rb_search_trial_s(search, stage, offer, gpus, &trial_s) || !rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
+        return false;
+    unit_s *= rb_profile_mean_factor(s->profile);
+    const double between = fmax(1, ceil(every_s / unit_s)); // units from save to save
+    *out = (struct rb_stretch){trial_s, 1};
+    if (every_s > 0 && between < units)
+        *out = (struct rb_stretch){trial_s - (units - between) * unit_s, ceil(units / between)};
+    return true;
+}
+
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus)
 {
     const int per_node = rb_search_gpus_per_node(search, offer);
-    double x_s;
+    struct rb_stretch stretch;
     if (!rb_provisioning_may_lose(search->scenario->sim_offers[offer].provisioning) ||
-        !rb_search_trial_s(search, stage, offer, gpus, &x_s))
+        !rb_stretch_of(search, stage, offer, gpus, &stretch))
         return false;
-    const double starts = starts_of(search, offer, rb_nodes_per_trial(per_node, gpus), x_s);
+    const double starts = starts_of(search, offer, rb_nodes_per_trial(per_node, gpus), stretch.s);
     const double at_once = gpus < per_node ? per_node / gpus : 1;
-    const double losses = (starts - 1) * ceil(rb_search_n_trials(search, stage) / at_once);
+    const double losses = stretch.n * (starts - 1) * ceil(rb_search_n_trials(search, stage) / at_once);
     return starts > MOST_STARTS || losses + SURE_SIGMA * sqrt(starts * losses) > RB_LIMIT_NODES;
 }
 
@@ -51,18 +66,18 @@ struct rb_estimate rb_endless_estimate(int samples)
     return (struct rb_estimate){.time_us.mean = NEVER, .cost_uusd.mean = NEVER, .samples = samples};
 }
 
-// True: no size of the offer finishes the stage's trials; *out_trial_s is the least duration of one. False: some size
-// does, or the offer has none.
-static bool ends_nowhere(const struct rb_search *search, int stage, int offer, double *out_trial_s)
+// True: no size of the offer finishes the stage's trials; *out_stretch_s is the least that one trains without a break.
+// False: some size does, or the offer has none.
+static bool ends_nowhere(const struct rb_search *search, int stage, int offer, double *out_stretch_s)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
-    *out_trial_s = INFINITY;
+    *out_stretch_s = INFINITY;
     for (int i = 0; i < sizes->n; i++) {
-        double here_s;
+        struct rb_stretch here;
         if (!rb_is_endless(search, stage, offer, sizes->gpus[i]))
             return false;
-        if (rb_search_trial_s(search, stage, offer, sizes->gpus[i], &here_s))
-            *out_trial_s = fmin(*out_trial_s, here_s);
+        if (rb_stretch_of(search, stage, offer, sizes->gpus[i], &here))
+            *out_stretch_s = fmin(*out_stretch_s, here.s);
     }
     return sizes->n > 0 && search->scorer->barriers;
 }
@@ -78,18 +93,18 @@ int rb_endless_stage(const struct rb_search *search, int offer)
 }
 
 // If no offer finishes it, the offer on which it would finish soonest.
-static int soonest_of_endless(const struct rb_search *search, int stage, double *out_trial_s)
+static int soonest_of_endless(const struct rb_search *search, int stage, double *out_stretch_s)
 {
     int soonest = -1;
-    *out_trial_s = INFINITY;
+    *out_stretch_s = INFINITY;
     for (int offer = 0; offer < search->scenario->n_offers; offer++) {
         double x_s;
         if (search->sizes[offer].n == 0)
             continue;
         if (!ends_nowhere(search, stage, offer, &x_s))
             return -1;
-        if (x_s < *out_trial_s) {
-            *out_trial_s = x_s;
+        if (x_s < *out_stretch_s) {
+            *out_stretch_s = x_s;
             soonest = offer;
         }
     }

@@ -1,12 +1,22 @@
 // Detects machines whose spot market reclaims them so soon that a trial would practically never finish. A stage's
-// progress is lost with its node, so the stage needs an uninterrupted stretch as long as itself. Such machines are left
+// progress since its last save is lost with its node, so the stage needs an uninterrupted stretch until the next save, or as long as
+// itself where scripts do not save. Such machines are left
 // out and named; they do not make anything else fail.
 #ifndef RB_PLANNER_ENDLESS_H
 #define RB_PLANNER_ENDLESS_H
 
 #include "planner/search/search.h"
 
-// True if a trial of this stage with this many GPUs is expected to start more than a hundred times, or the stage to
+// What a trial of the stage must train on nodes that it keeps, its start-up and its save included, and how many times: all of
+// the stage once, or from one save to the next. By mean times; saves are at the ends of units.
+struct rb_stretch {
+    double s;
+    double n;
+};
+// false: the layout is not allowed.
+bool rb_stretch_of(const struct rb_search *search, int stage, int offer, int gpus, struct rb_stretch *out);
+
+// True if a trial of this stage with this many GPUs is expected to start more than a hundred times from one save, or the stage to
 // lose more nodes than one run may request.
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus);
 // True if any stage of the candidate is endless.

@@ -24,7 +24,8 @@ struct rb_column *rb_columns_after(const struct rb_columns *c, int stage, int be
 // ---- the space, and what a theorem says of it
 
 // Lower bound on the mean cost of a stage, however many nodes are inherited: nodes are billed for at least the work
-// done on them, and all of them until one trial has ended, except for their queueing delay.
+// done on them, and all of them until one trial has ended, except for their queueing delay. A trial that goes on from a save on
+// another node may get a faster one, so that nothing is said of its work.
 static double floor_uusd(const struct rb_search *search, int stage, const struct rb_choice *choice)
 {
     const struct rb_sim_offer *o = &search->scenario->sim_offers[choice->offer];
@@ -32,7 +33,7 @@ static double floor_uusd(const struct rb_search *search, int stage, const struct
     const double nodes_a_trial =
         choice->gpus > per_node ? rb_nodes_per_trial(per_node, choice->gpus) : 1.0 / (per_node / choice->gpus);
     double trial_s;
-    if (!rb_search_trial_s(search, stage, choice->offer, choice->gpus, &trial_s))
+    if (o->save_every_s > 0 || !rb_search_trial_s(search, stage, choice->offer, choice->gpus, &trial_s))
         return 0;
     const double work_s = n_trials * nodes_a_trial * trial_s;
     const double all_s = choice->nodes * (fmax(trial_s, work_s / choice->nodes) - rb_queue_mean_s(o->provisioning));

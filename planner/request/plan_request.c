@@ -4,6 +4,7 @@
 #include "planner/proof/certificate.h"
 #include "planner/request/pace.h"
 #include "planner/request/question.h"
+#include "planner/request/save_note.h"
 #include "planner/scores/early_runs.h"
 #include "planner/scores/estimator.h"
 #include "simulator/world/world_evaluate.h"
@@ -339,6 +340,15 @@ static void warn_restarts(struct assembly *a, const struct rb_plan *plan)
             "the beginning again, and that is charged");
 }
 
+static void note_saves(struct assembly *a, const struct rb_candidate *best)
+{
+    for (int i = 0; i < a->search->scenario->n_offers; i++) {
+        const char *note = rb_save_note(a->search, best, i, a->arena);
+        if (note)
+            warn(a, note);
+    }
+}
+
 static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan,
                           bool on_average)
 {
@@ -357,6 +367,7 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
     warn_unknown_spread(a, plan);
     warn_data(a, plan);
     warn_restarts(a, plan);
+    note_saves(a, &result->best);
     if (!on_average)
         warn_close_call(a, plan);
     warn_unusable_offers(a);
@@ -462,7 +473,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
                      struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
-    struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 16};
+    struct assembly a = {.search = search, .arena = arena, .cap_warnings = 2 * (int)n_offers + 16};
     a.offers = rb_arena_array(arena, n_offers, sizeof *a.offers);
     a.offer_of = rb_arena_array(arena, n_offers, sizeof *a.offer_of);
     a.fallbacks = rb_arena_array(arena, n_offers, sizeof *a.fallbacks);

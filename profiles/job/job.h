@@ -22,7 +22,8 @@ enum rb_spot { RB_SPOT_NEVER, RB_SPOT_ALLOW, RB_SPOT_ONLY };
 enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
 // How a start of a trial comes to its end: the script ends itself, or we end it once it has reported and saved.
 enum rb_stop { RB_STOP_SELF, RB_STOP_SAVED };
-#define RB_CHECKPOINT_EVERY_AUTO (-1) // as the preemptions of the offer suggest
+#define RB_CHECKPOINT_EVERY_AUTO   (-1) // as the preemptions of the offer suggest
+#define RB_CHECKPOINT_EVERY_UNSAID (-2) // likewise, but the job does not say that its script saves: plans do not count on it
 enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
 
 // Who proposes configurations (scheduler.sampler): one of ours, or a program that speaks rb-search/1.
@@ -144,7 +145,7 @@ struct rb_job {
     const char *checkpoint_dir;  // relative to the trial's directory
     const char *checkpoint_uri;  // NULL: the controller keeps checkpoints
     int64_t checkpoint_bytes;    // 0: unknown
-    int64_t checkpoint_every_us; // how often a trial is to save midway; 0: not; RB_CHECKPOINT_EVERY_AUTO
+    int64_t checkpoint_every_us; // how often a trial is to save midway; 0: not; or one of the above
     bool in_place;               // the folder begins as a copy of the checkpoint that is resumed
     struct rb_string_list checkpoint_files; // globs below the folder; none: all of it
     bool starts_over;            // checkpoint.resume is false: every start trains from the beginning

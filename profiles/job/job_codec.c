@@ -210,7 +210,7 @@ static bool read_every(struct rb_map *m, struct rb_job *job, struct rb_err *err)
 {
     const struct rb_node *node = rb_keys_given(m, "every");
     const bool word = node && node->kind == RB_NODE_STRING;
-    job->checkpoint_every_us = RB_CHECKPOINT_EVERY_AUTO;
+    job->checkpoint_every_us = node ? RB_CHECKPOINT_EVERY_AUTO : RB_CHECKPOINT_EVERY_UNSAID;
     if (word && strcmp(node->text, "none") == 0)
         job->checkpoint_every_us = 0;
     if (!node || (word && (strcmp(node->text, "none") == 0 || strcmp(node->text, "auto") == 0)))

@@ -48,6 +48,13 @@ static void write_command(const struct rb_job *job, struct rb_json *j)
     rb_json_kstring(j, "run", job->run);
 }
 
+static const char *every_text(int64_t every_us, char out[static 32])
+{
+    if (every_us == RB_CHECKPOINT_EVERY_AUTO)
+        return "auto";
+    return every_us == 0 ? "none" : rb_format_duration_exact(every_us, out);
+}
+
 static void write_checkpoint(const struct rb_job *job, struct rb_json *j)
 {
     char size[32];
@@ -55,8 +62,8 @@ static void write_checkpoint(const struct rb_job *job, struct rb_json *j)
     rb_json_kstring(j, "dir", job->checkpoint_dir);
     rb_json_kstring(j, "uri", job->checkpoint_uri);
     rb_json_kstring(j, "size", job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
-    if (job->checkpoint_every_us != RB_CHECKPOINT_EVERY_AUTO)
-        rb_json_kstring(j, "every", job->checkpoint_every_us ? rb_format_duration_exact(job->checkpoint_every_us, size) : "none");
+    if (job->checkpoint_every_us != RB_CHECKPOINT_EVERY_UNSAID)
+        rb_json_kstring(j, "every", every_text(job->checkpoint_every_us, size));
     if (job->in_place)
         rb_json_kbool(j, "in_place", true);
     if (job->checkpoint_files.n > 0)

@@ -162,6 +162,24 @@ static void check_save(const struct rb_lint_subject *s)
                             s->written));
 }
 
+// A plan counts on saves in the middle of stages; this script makes none.
+static void check_midway(const struct rb_lint_subject *s)
+{
+    static const char *const signs[] = {"RB_CHECKPOINT_EVERY_S", "midway", "checkpoint=", "\"checkpoint\"", "'checkpoint'"};
+    const int64_t every_us = s->job->checkpoint_every_us;
+    if (every_us == 0 || every_us == RB_CHECKPOINT_EVERY_UNSAID || s->job->starts_over || !s->is_alone ||
+        s->job->checkpoint_files.n > 0)
+        return;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(s->source, signs[i]))
+            return;
+    s->warn(s->ctx, RB_E_LINT_MIDWAY, "checkpoint.every", NULL,
+            rb_arena_printf(s->arena,
+                            "plans count on saves in the middle of stages, and %s announces none: announce them with "
+                            "checkpoint=NAME on the line of a report, or leave checkpoint.every out",
+                            s->written));
+}
+
 // x.load_state_dict(...) of an x that has "opt" in its name.
 static bool loads_optimiser(const char *source)
 {
@@ -280,6 +298,7 @@ void rb_lint_trial(const struct rb_lint_subject *s)
         check_horizon(s);
         check_save(s);
     }
+    check_midway(s);
     check_state(s);
     check_base(s);
     check_metric(s);

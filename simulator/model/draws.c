@@ -252,12 +252,23 @@ static void draw_unit(struct rb_trial_progress *p)
 int64_t rb_trial_progress_next_us(struct rb_trial_progress *p)
 {
     draw_unit(p);
-    return trial_us(p->startup_s, p->unit_s, p->between, p->units_drawn);
+    return trial_us(p->startup_s + p->saves_s, p->unit_s, p->between, p->units_drawn);
+}
+
+bool rb_trial_progress_save(struct rb_trial_progress *p, int64_t *out_us)
+{
+    const double trained_s = p->unit_s * (p->between * p->units_drawn);
+    if (p->every_s <= 0 || trained_s - p->trained_s < p->every_s)
+        return false;
+    p->trained_s = trained_s;
+    p->saves_s += p->checkpoint_s;
+    *out_us = trial_us(p->startup_s + p->saves_s, p->unit_s, p->between, p->units_drawn);
+    return true;
 }
 
 int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p)
 {
-    return trial_us(p->startup_s + p->checkpoint_s, p->unit_s, p->between, p->units_drawn);
+    return trial_us(p->startup_s + p->checkpoint_s + p->saves_s, p->unit_s, p->between, p->units_drawn);
 }
 
 int64_t rb_trial_progress_checkpoint_us(const struct rb_trial_progress *p)
@@ -293,4 +304,22 @@ int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, i
 {
     const struct rb_trial_noise noise = rb_draw_trial_noise(s, stage, position, attempt, replicate, units);
     return rb_trial_noise_us(&noise, unit_s);
+}
+
+int64_t rb_draw_saving_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
+                                int64_t units, double unit_s, double every_s, int64_t by_us, int64_t *out_safe)
+{
+    struct rb_trial_progress p;
+    int64_t safe_us;
+    rb_trial_progress_begin(&p, s, stage, position, attempt, replicate, unit_s);
+    p.every_s = every_s;
+    if (s->profile->configuration)
+        p.between *= rb_draw_configuration(s, rb_scenario_trial(s, stage, position), replicate);
+    *out_safe = 0;
+    for (int64_t u = 1; u <= units; u++) {
+        draw_unit(&p);
+        if (u < units && rb_trial_progress_save(&p, &safe_us) && safe_us <= by_us)
+            *out_safe = u;
+    }
+    return rb_trial_progress_end_us(&p);
 }

@@ -62,6 +62,12 @@ struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage
                                           uint32_t replicate, int64_t units);
 int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s);
 
+// Of a start that saves in the middle of its stage: after the first unit at whose end it has trained for every_s since it began
+// to train or saved last, but not after its last unit. A save takes as long as the start's checkpoint, and is safe at its end.
+// *out_safe: units that are safe by by_us after the start.
+int64_t rb_draw_saving_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
+                                int64_t units, double unit_s, double every_s, int64_t by_us, int64_t *out_safe);
+
 // The draws of a first attempt, for many plans that train it: `within` for as many units as any plan has reached.
 struct rb_drawn_trial {
     double startup_s, between, checkpoint_s;
@@ -83,6 +89,9 @@ struct rb_trial_progress {
     double unit_s;
     double units_drawn;      // sum of `within` so far
     int64_t n_units;
+    double every_s;          // it saves this often; 0: not. Set after begin or follow
+    double saves_s;          // seconds of its saves so far
+    double trained_s;        // seconds of training until the last of them
 };
 void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenario *s, int stage, int position,
                              int attempt, uint32_t replicate, double unit_s);
@@ -90,6 +99,8 @@ void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenar
 void rb_trial_progress_follow(struct rb_trial_progress *p, const struct rb_scenario *s, struct rb_drawn_trial *drawn,
                               double unit_s);
 int64_t rb_trial_progress_next_us(struct rb_trial_progress *p);      // end of the next unit, since the start
+// Is a save due after the unit that has just ended? *out_us: its end, since the start.
+bool rb_trial_progress_save(struct rb_trial_progress *p, int64_t *out_us);
 int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p); // checkpoint written, since the start
 int64_t rb_trial_progress_checkpoint_us(const struct rb_trial_progress *p); // how long writing it takes
 

@@ -175,20 +175,19 @@ bool rb_noise_covers(const struct rb_noise *noise, int stage, int n_trials, int6
     return n_trials <= rung->trials && units == rb_scenario_rung_units(noise->scenario, stage);
 }
 
-int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, int attempt, uint32_t replicate,
-                          double unit_s)
+struct rb_trial_noise rb_noise_trial(struct rb_noise *noise, int stage, int position, int attempt, uint32_t replicate)
 {
     const struct rb_scenario *s = noise->scenario;
     const struct rb_rung *rung = &s->stages.rungs[stage];
     if (attempt >= noise->n_attempts[stage])
-        return rb_draw_trial_us(s, stage, position, attempt, replicate, rb_scenario_rung_units(s, stage), unit_s);
+        return rb_draw_trial_noise(s, stage, position, attempt, replicate, rb_scenario_rung_units(s, stage));
     const size_t row = (size_t)attempt * (size_t)noise->n_replicates + (size_t)replicate;
     struct rb_trial_noise *cells = noise->trials[stage].cells, *trial = cells + row * (size_t)rung->trials + position;
     if (!(trial->fixed_s + trial->units_drawn > 0)) {
         *trial = rb_draw_trial_noise(s, stage, position, attempt, replicate, rb_scenario_rung_units(s, stage));
         count_page(noise, &noise->trials[stage], trial);
     }
-    return rb_trial_noise_us(trial, unit_s);
+    return *trial;
 }
 
 bool rb_noise_covers_node(const struct rb_noise *noise, int stage, int ordinal, uint32_t replicate)

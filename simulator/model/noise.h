@@ -18,9 +18,8 @@ size_t rb_noise_bytes(const struct rb_noise *noise); // filled so far; call betw
 // True if it holds this replicate of a stage with these trials and units. noise may be NULL.
 bool rb_noise_covers(const struct rb_noise *noise, int stage, int n_trials, int64_t units, uint32_t replicate);
 
-// rb_draw_trial_us, to the microsecond. Different threads may ask for different replicates at once.
-int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, int attempt, uint32_t replicate,
-                          double unit_s);
+// rb_draw_trial_noise of the stage's units. Different threads may ask for different replicates at once.
+struct rb_trial_noise rb_noise_trial(struct rb_noise *noise, int stage, int position, int attempt, uint32_t replicate);
 
 // rb_draw_arrival.
 bool rb_noise_covers_node(const struct rb_noise *noise, int stage, int ordinal, uint32_t replicate);

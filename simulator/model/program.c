@@ -48,6 +48,17 @@ static bool may_be_lost(const struct rb_scenario *s, const struct rb_plan_stage 
     return false;
 }
 
+static double save_every_s(const struct rb_scenario *s, const struct rb_plan_stage *stage)
+{
+    const double every_s = s->sim_offers[stage->nodes[0].offer].save_every_s;
+    for (int i = 1; i < stage->n_nodes; i++) {
+        const double other_s = s->sim_offers[stage->nodes[i].offer].save_every_s;
+        if (other_s < every_s || other_s > every_s)
+            return RB_SAVES_DIFFER;
+    }
+    return every_s;
+}
+
 // The stage's offers are of one type, hence of one accelerator; otherwise the slowest would be ambiguous.
 static bool compile_stage(const struct rb_scenario *s, const struct rb_plan_stage *stage, struct rb_stage_program *out,
                           struct rb_err *err)
@@ -67,6 +78,7 @@ static bool compile_stage(const struct rb_scenario *s, const struct rb_plan_stag
         .plan = stage,
         .n_trials = stage->trials,
         .units = rb_scenario_units(s, stage->resource_start, stage->resource_end),
+        .save_every_s = save_every_s(s, stage),
         .gpus_per_node = per_node,
         .trials_per_node = per_node / gpus,
         .nodes_per_trial = (gpus + per_node - 1) / per_node,

@@ -4,11 +4,14 @@
 
 #include "simulator/model/scenario.h"
 
+#define RB_SAVES_DIFFER (-1.0)
+
 struct rb_stage_program {
     const struct rb_plan_stage *plan;
     int n_trials;
     int64_t units;        // of resource each trial trains
     double unit_s;
+    double save_every_s;  // of trials on its nodes; RB_SAVES_DIFFER: offers differ
     int gpus_per_node;
     int trials_per_node;  // 0: a trial needs several nodes
     int nodes_per_trial;  // 1 or more

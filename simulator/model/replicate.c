@@ -128,13 +128,47 @@ double rb_sim_stage_unit_s(const struct rb_workspace *ws)
                           stage->unit_s, ws->replicate);
 }
 
-int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt)
+static int64_t play_start(const struct rb_workspace *ws, int position, const struct rb_sim_start *start, int64_t by_us,
+                          int64_t *out_safe)
+{
+    const int64_t units = ws->program->stages[ws->stage].units - start->trained;
+    return rb_draw_saving_trial_us(ws->program->scenario, ws->stage, position, start->attempt, ws->replicate, units,
+                                   ws->unit_s, start->save_every_s, by_us, out_safe);
+}
+
+static struct rb_trial_noise noise_of(const struct rb_workspace *ws, int position, int attempt)
 {
     const struct rb_scenario *s = ws->program->scenario;
     const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
     if (rb_noise_covers(s->noise, ws->stage, stage->n_trials, stage->units, ws->replicate))
-        return rb_noise_trial_us(s->noise, ws->stage, position, attempt, ws->replicate, ws->unit_s);
-    return rb_draw_trial_us(s, ws->stage, position, attempt, ws->replicate, stage->units, ws->unit_s);
+        return rb_noise_trial(s->noise, ws->stage, position, attempt, ws->replicate);
+    return rb_draw_trial_noise(s, ws->stage, position, attempt, ws->replicate, stage->units);
+}
+
+// Is it over before a save is due? Its whole time then is what it is without saves.
+static bool saves_never(const struct rb_workspace *ws, const struct rb_sim_start *start,
+                        const struct rb_trial_noise *noise)
+{
+    return start->save_every_s <= 0 || ws->unit_s * noise->units_drawn < start->save_every_s;
+}
+
+int64_t rb_sim_start_us(const struct rb_workspace *ws, int position, const struct rb_sim_start *start)
+{
+    int64_t safe;
+    if (start->trained == 0) {
+        const struct rb_trial_noise noise = noise_of(ws, position, start->attempt);
+        if (saves_never(ws, start, &noise))
+            return rb_trial_noise_us(&noise, ws->unit_s);
+    }
+    return play_start(ws, position, start, INT64_MAX, &safe);
+}
+
+int64_t rb_sim_start_safe(const struct rb_workspace *ws, int position, const struct rb_sim_start *start, int64_t by_us)
+{
+    int64_t safe = 0;
+    if (start->save_every_s > 0)
+        play_start(ws, position, start, by_us, &safe);
+    return safe;
 }
 
 static int count_open_at_start(const struct rb_workspace *ws, int n_slots)
@@ -150,14 +184,15 @@ bool rb_sim_run_stage(struct rb_workspace *ws, int64_t until_us, int64_t *out_en
     const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
     reserve_times(ws, stage);
     const int n_slots = stage->trials_per_node > 0 ? open_node_slots(ws, stage) : open_gang_slots(ws, stage);
+    const struct rb_sim_start start = {.save_every_s = stage->save_every_s};
     int64_t end_us = ws->stage_start_us;
     if (count_open_at_start(ws, n_slots) >= stage->n_trials) {
         for (int k = 0; k < stage->n_trials && end_us <= until_us; k++)
-            end_us = max_time(end_us, ws->stage_start_us + rb_sim_trial_us(ws, k, 0));
+            end_us = max_time(end_us, ws->stage_start_us + rb_sim_start_us(ws, k, &start));
     } else {
         heapify(ws->times, n_slots);
         for (int k = 0; k < stage->n_trials && end_us <= until_us; k++) {
-            ws->times[0] += rb_sim_trial_us(ws, k, 0);
+            ws->times[0] += rb_sim_start_us(ws, k, &start);
             end_us = max_time(end_us, ws->times[0]);
             sift_down(ws->times, n_slots, 0);
         }

@@ -117,7 +117,9 @@ static void start_trial(struct rb_workspace *ws, int position, const struct rb_s
         ws->nodes[slots[i].node].free &= ~slots[i].gpus;
         ws->nodes[slots[i].node].n_trials++;
     }
-    push(ws, now_us + rb_sim_trial_us(ws, position, t->attempt), RB_SIM_TRIAL_ENDED, position, t->attempt);
+    t->started_us = now_us;
+    t->start.save_every_s = ws->program->scenario->sim_offers[ws->nodes[slots[0].node].offer].save_every_s;
+    push(ws, now_us + rb_sim_start_us(ws, position, &t->start), RB_SIM_TRIAL_ENDED, position, t->start.attempt);
 }
 
 static void start_waiting(struct rb_workspace *ws, struct stage_state *st, int64_t now_us)
@@ -162,13 +164,15 @@ static bool runs_on(const struct rb_workspace *ws, int position, int node)
 }
 
 // Most of the running trials were started last.
-static void lose_trials_on(struct rb_workspace *ws, const struct stage_state *st, int node)
+static void lose_trials_on(struct rb_workspace *ws, const struct stage_state *st, int node, int64_t now_us)
 {
     for (int k = st->n_fresh - 1; k >= 0 && ws->nodes[node].n_trials > 0; k--) {
+        struct rb_sim_trial *t = &ws->trials[k];
         if (!runs_on(ws, k, node))
             continue;
         vacate(ws, k);
-        ws->trials[k].attempt++;
+        t->start.trained += rb_sim_start_safe(ws, k, &t->start, now_us - t->started_us);
+        t->start.attempt++;
         requeue(ws, k);
     }
 }
@@ -179,7 +183,7 @@ static void lose_node(struct rb_workspace *ws, const struct stage_state *st, int
 {
     const struct rb_sim_node lost = ws->nodes[node];
     const int first = ws->n_nodes;
-    lose_trials_on(ws, st, node);
+    lose_trials_on(ws, st, node, now_us);
     rb_sim_cluster_end_node(ws, node, now_us);
     update_place(ws, node);
     rb_sim_cluster_forget_ended(ws);
@@ -240,7 +244,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
         return;
     case RB_SIM_TRIAL_ENDED:
         if (event->stage != ws->stage || !ws->trials[event->index].running ||
-            ws->trials[event->index].attempt != event->attempt)
+            ws->trials[event->index].start.attempt != event->attempt)
             return;
         vacate(ws, event->index);
         st->n_ended++;
@@ -259,6 +263,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
         break;
     case RB_SIM_NODE_RUNNING:
     case RB_SIM_REPORT:
+    case RB_SIM_TRIAL_SAVED:
     case RB_SIM_SUGGESTED:
     case RB_SIM_FORECAST:
     case RB_SIM_STOP:
@@ -288,11 +293,11 @@ static int64_t first_loss_us(const struct rb_workspace *ws)
 }
 
 // If no node is lost before the stage ends, and none is requested, the assignment of trials does not matter. false: one
-// is.
+// is, or it does.
 static bool run_undisturbed(struct rb_workspace *ws, int64_t *io_now_us)
 {
     int64_t end_us;
-    if (current(ws)->plan->n_early > 0 || !rb_sim_run_stage(ws, first_loss_us(ws), &end_us))
+    if (current(ws)->plan->n_early > 0 || current(ws)->save_every_s < 0 || !rb_sim_run_stage(ws, first_loss_us(ws), &end_us))
         return false;
     for (int i = 0; i < ws->n_owned; i++) {
         struct rb_sim_node *n = &ws->nodes[ws->owned[i]];

@@ -2,6 +2,7 @@
 
 #include "profiles/catalog/infra.h"
 #include "profiles/guess/guess.h"
+#include "profiles/store/save_interval.h"
 #include "simulator/model/noise.h"
 #include "simulator/stage/kept_trials.h"
 
@@ -166,6 +167,7 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
         o->provisioning = find_provisioning(profile, &offers[i]);
         judge(o, profile);
         take_errors(o);
+        o->save_every_s = (double)rb_planned_save_interval_s(job, profile, &offers[i]);
         o->data_us = o->provisioning == &already_here ? 0 : rb_job_data_us(job);
         if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
             free(made.sim_offers);

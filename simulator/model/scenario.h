@@ -17,6 +17,7 @@ struct rb_sim_offer {
     // Error factors of measured means: on unit times, queueing delays and initialisations. Drawn once per replicate
     // (draws.h).
     struct rb_dist measurement, queue_error, init_error;
+    double save_every_s;     // trials on its nodes save this often in the middle of a stage; 0: they do not
     int64_t data_us;         // a new node reads the job's data after its initialisation and before it is ready; billed
     bool usable;             // else `why_not` gives the reason (accelerator not in the profile, no provisioning, no
                              // spot hazard)

@@ -27,8 +27,16 @@ struct rb_sim_node {
     int n_trials;                       // that run on it
 };
 
-struct rb_sim_trial {
+// A start of a trial in the current stage.
+struct rb_sim_start {
     int attempt;
+    int64_t trained;         // units of the stage that earlier starts have saved
+    double save_every_s;     // on the node where it runs
+};
+
+struct rb_sim_trial {
+    struct rb_sim_start start;
+    int64_t started_us;
     bool running;
     int n_slots;
 };
@@ -93,9 +101,11 @@ bool rb_sim_fail(struct rb_workspace *ws, const char *why);
 bool rb_sim_run_events(struct rb_workspace *ws);
 
 // replicate.c
-// Duration of a trial, from the kept noise if available.
+// Duration of a start, from the kept noise if available.
 double rb_sim_stage_unit_s(const struct rb_workspace *ws); // stored in unit_s at a stage's start
-int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt);
+int64_t rb_sim_start_us(const struct rb_workspace *ws, int position, const struct rb_sim_start *start);
+// Units of it that are safe by by_us after it began.
+int64_t rb_sim_start_safe(const struct rb_workspace *ws, int position, const struct rb_sim_start *start, int64_t by_us);
 // End of the stage if no node is lost; its nodes are requested. false: the end is after until_us, and nothing was
 // changed.
 bool rb_sim_run_stage(struct rb_workspace *ws, int64_t until_us, int64_t *out_end_us);

@@ -14,6 +14,7 @@ enum rb_sim_order {
     RB_SIM_NODE_READY,
     RB_SIM_WAKE,
     RB_SIM_REPORT,
+    RB_SIM_TRIAL_SAVED,
     RB_SIM_TRIAL_ENDED,
     RB_SIM_SUGGESTED,    // requested at this very instant
     RB_SIM_FORECAST,     // requested at this very instant

@@ -54,21 +54,27 @@ static void know_trial(struct run *r, int trial)
         r->open[r->n_trials] = -1;
 }
 
+static void add_spell(struct run *r, struct spell spell, int64_t now_us)
+{
+    if (r->n_spells == r->spells_cap) {
+        r->spells_cap = r->spells_cap ? 2 * r->spells_cap : 64;
+        r->spells = rb_xrealloc(r->spells, (size_t)r->spells_cap, sizeof *r->spells);
+    }
+    spell.of.from_us = spell.of.saving_us = now_us;
+    spell.of.to_us = -1;
+    r->spells[r->n_spells++] = spell;
+}
+
 static void start(struct run *r, const struct rb_action *a, int64_t now_us)
 {
     know_trial(r, a->trial);
     r->open[a->trial] = r->n_spells;
     for (int i = 0; i < a->n_slots; i++) {
-        if (r->n_spells == r->spells_cap) {
-            r->spells_cap = r->spells_cap ? 2 * r->spells_cap : 64;
-            r->spells = rb_xrealloc(r->spells, (size_t)r->spells_cap, sizeof *r->spells);
-        }
-        r->spells[r->n_spells++] = (struct spell){
-            .trial = a->trial,
-            .node = a->slots[i].node,
-            .sharers = a->sharers,
-            .of = {.gpus = a->slots[i].gpus, .from_us = now_us, .saving_us = now_us, .to_us = -1},
-        };
+        const struct spell spell = {.trial = a->trial,
+                                    .node = a->slots[i].node,
+                                    .sharers = a->sharers,
+                                    .of.gpus = a->slots[i].gpus};
+        add_spell(r, spell, now_us);
     }
 }
 
@@ -101,6 +107,18 @@ static void end(struct run *r, int trial, int64_t now_us, bool lost)
     }
     if (n > 0)
         r->open[trial] = -1;
+}
+
+// It has saved: what it trained until then is not lost with what follows.
+static void keep(struct run *r, int trial, int64_t now_us)
+{
+    int n;
+    const int first = r->open[trial];
+    open_spells(r, trial, &n);
+    end(r, trial, now_us, false);
+    r->open[trial] = r->n_spells;
+    for (int i = 0; i < n; i++)
+        add_spell(r, r->spells[first + i], now_us);
 }
 
 static void lose_node(struct run *r, int node, int64_t now_us)
@@ -148,6 +166,8 @@ static void observe(void *ctx, uint32_t replicate, const struct rb_engine *e, co
     struct run *r = &w->runs[replicate - w->first];
     if (event->kind == RB_EVENT_REPORT)
         save(r, event->trial, event->time_us); // as far as is known: the next report shows that it trained on
+    else if (event->kind == RB_EVENT_TRIAL_SAVED)
+        keep(r, event->trial, event->time_us);
     else if (event->kind == RB_EVENT_TRIAL_ENDED)
         end(r, event->trial, event->time_us, false);
     else if (event->kind == RB_EVENT_NODE_LOST)

@@ -12,9 +12,10 @@
 
 struct running_trial {
     int attempt, stage, position;
-    double unit_s;
+    double unit_s, save_every_s;
     int64_t started_us;  // origin of `progress`
     int64_t reported_us; // in a history: its last report, -1: none since its start
+    int64_t saved_us;    // likewise: its last save, -1: none since its start
     int64_t resource_start, resource, resource_end;
     struct rb_trial_progress progress;
     struct rb_kept_trial *kept; // NULL: it draws by itself
@@ -126,6 +127,7 @@ static void begin_progress(struct world *w, int trial, int attempt)
         rb_trial_progress_follow(&t->progress, s, &t->kept->drawn, t->unit_s);
     else
         rb_trial_progress_begin(&t->progress, s, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
+    t->progress.every_s = t->save_every_s;
     t->progress.between *= configuration_of(w, trial);
     for (int64_t u = 0; rb_scenario_starts_over(s) && u < t->resource_start;
          u++) // trained once more, but not reported to anyone
@@ -169,8 +171,10 @@ static void start_trial(struct world *w, const struct rb_action *a)
         .stage = a->stage,
         .position = a->position,
         .unit_s = unit_s,
+        .save_every_s = w->scenario->sim_offers[offer].save_every_s,
         .started_us = w->now_us,
         .reported_us = -1,
+        .saved_us = -1,
         .resource_start = a->resource_start,
         .resource = a->resource_start,
         .resource_end = a->resource_end,
@@ -378,6 +382,23 @@ static bool is_current(const struct world *w, const struct rb_sim_event *e)
            rb_engine_trial(w->engine, e->index)->stage == e->stage;
 }
 
+// False: none is due, or it would be safe before from_us.
+static bool expect_save(struct world *w, int trial, int64_t from_us)
+{
+    struct running_trial *t = &w->trials[trial];
+    struct rb_trial_progress after = t->progress;
+    int64_t safe_us;
+    if (t->resource >= t->resource_end || !rb_trial_progress_save(&after, &safe_us) || t->started_us + safe_us < from_us)
+        return false;
+    t->progress = after;
+    push(w, &(struct rb_sim_event){.time_us = t->started_us + safe_us,
+                                   .order = RB_SIM_TRIAL_SAVED,
+                                   .index = trial,
+                                   .attempt = t->attempt,
+                                   .stage = t->stage});
+    return true;
+}
+
 static void report(struct world *w, const struct rb_sim_event *e)
 {
     struct running_trial *t = &w->trials[e->index];
@@ -392,8 +413,19 @@ static void report(struct world *w, const struct rb_sim_event *e)
                                .stage = e->stage,
                                .resource = t->resource,
                                .metric = metric_after(w, e->index, t->resource)});
-    if (is_current(w, e) && !t->gives_way)
+    if (is_current(w, e) && !t->gives_way && !expect_save(w, e->index, e->time_us))
         expect_next(w, e->index);
+}
+
+static void saved(struct world *w, const struct rb_sim_event *e)
+{
+    step(w, &(struct rb_event){.kind = RB_EVENT_TRIAL_SAVED,
+                               .time_us = e->time_us,
+                               .trial = e->index,
+                               .attempt = e->attempt,
+                               .stage = e->stage,
+                               .resource = w->trials[e->index].resource});
+    expect_next(w, e->index);
 }
 
 // True if something still waits for it.
@@ -405,6 +437,7 @@ static bool matters(const struct world *w, const struct rb_sim_event *e)
     case RB_SIM_NODE_LOST:
         return rb_engine_node(w->engine, e->index)->state != RB_OWNED_ENDED;
     case RB_SIM_REPORT:
+    case RB_SIM_TRIAL_SAVED:
         return is_current(w, e) && !w->trials[e->index].gives_way;
     case RB_SIM_TRIAL_ENDED:
         return is_current(w, e);
@@ -451,6 +484,9 @@ static void happen(struct world *w, const struct rb_sim_event *e)
         return;
     case RB_SIM_REPORT:
         report(w, e);
+        return;
+    case RB_SIM_TRIAL_SAVED:
+        saved(w, e);
         return;
     case RB_SIM_NODE_READY:
         event.kind = RB_EVENT_NODE_READY;
@@ -544,8 +580,8 @@ static void take_up_node(struct world *w, int node)
     expect_loss(w, node);
 }
 
-// Its draws except for the reported units: from its last report on, or from its start.
-static void draw_rest(struct world *w, int trial, int attempt)
+// Its draws except for the reported units: from its last event on, or from its start. since_us: its last save, or its start.
+static void draw_rest(struct world *w, int trial, int attempt, int64_t since_us)
 {
     const struct rb_world_options *o = w->opt;
     struct running_trial *t = &w->trials[trial];
@@ -557,8 +593,20 @@ static void draw_rest(struct world *w, int trial, int attempt)
         t->progress.between = between * configuration_of(w, trial);
     for (int64_t u = t->resource_start; u < t->resource; u++)
         rb_trial_progress_next_us(&t->progress);
+    const double since_s = (double)(t->started_us - since_us) / (double)RB_US_PER_S;
+    t->progress.trained_s = fmin(0, (t->saved_us < 0 ? t->progress.startup_s : 0) - since_s);
     t->progress.startup_s = t->progress.units_drawn = 0;
     t->progress.n_units = 0;
+}
+
+// True: a save is under way, and its end is expected.
+static bool is_saving(struct world *w, int trial, int64_t since_us)
+{
+    const struct running_trial *t = &w->trials[trial];
+    if (t->reported_us < 0 || t->save_every_s <= 0)
+        return false;
+    draw_rest(w, trial, t->attempt, since_us);
+    return expect_save(w, trial, w->now_us);
 }
 
 static void take_up_trial(struct world *w, int trial)
@@ -575,9 +623,13 @@ static void take_up_trial(struct world *w, int trial)
         expect_yield(w, trial);
         return;
     }
-    t->started_us = t->reported_us >= 0 ? t->reported_us : t->started_us;
+    const int64_t since_us = t->saved_us >= 0 ? t->saved_us : t->started_us;
+    if (t->reported_us >= 0)
+        t->started_us = t->saved_us > t->reported_us ? t->saved_us : t->reported_us;
+    if (is_saving(w, trial, since_us))
+        return;
     for (int i = 0; i <= REDRAWS; i++) {
-        draw_rest(w, trial, redrawn(t->attempt, i < REDRAWS ? i : 0));
+        draw_rest(w, trial, redrawn(t->attempt, i < REDRAWS ? i : 0), since_us);
         if (i == REDRAWS) { // its law excludes such a long unit: another one, from now on
             t->progress.startup_s = 0;
             t->started_us = w->now_us;
@@ -594,11 +646,13 @@ static void relive_event(struct world *w, const struct rb_event *e)
     step(w, e);
     if (e->kind == RB_EVENT_RESUME)
         w->done = false;
-    if (e->kind != RB_EVENT_REPORT || e->trial >= w->trials_cap || e->trial >= rb_engine_n_trials(w->engine) ||
+    if ((e->kind != RB_EVENT_REPORT && e->kind != RB_EVENT_TRIAL_SAVED) || e->trial >= w->trials_cap || e->trial >= rb_engine_n_trials(w->engine) ||
         !rb_engine_attempt_is_current(w->engine, e->trial, e->attempt))
         return;
     struct running_trial *t = &w->trials[e->trial];
-    if (e->resource > t->resource && e->resource <= t->resource_end) {
+    if (e->kind == RB_EVENT_TRIAL_SAVED)
+        t->saved_us = t->save_every_s > 0 ? e->time_us : -1; // else saves take no time here
+    else if (e->resource > t->resource && e->resource <= t->resource_end) {
         t->resource = e->resource;
         t->reported_us = e->time_us;
     }

@@ -125,6 +125,15 @@ void random_plan_let_configurations_differ(struct random_plan *p)
     p->profile.configuration = &p->configuration;
 }
 
+void random_plan_let_scripts_save(struct random_plan *p, uint64_t seed)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .index = 3});
+    const double units = between(&s, 5, 10 * (int)p->job.scheduler.max_resource) / 10.0;
+    p->job.checkpoint_every_us =
+        chance(&s, 30) ? RB_CHECKPOINT_EVERY_AUTO : rb_us_from_seconds(p->training.base_s * units) + 1;
+}
+
 // Losses often enough to matter, seldom enough for a gang to finish: about one in the time of a trial's whole training.
 static double hazard(const struct random_plan *p, struct rb_stream *s)
 {

@@ -31,6 +31,8 @@ struct random_plan {
 void random_plan_make(struct random_plan *out, uint64_t seed);
 // Takes what no law and no table knows from it: errors that all stages share, data that new nodes read.
 void random_plan_forget_errors(struct random_plan *p);
+// Its script saves in the middle of stages, as often as the profile suggests or every few units.
+void random_plan_let_scripts_save(struct random_plan *p, uint64_t seed);
 // Adds noise.configuration to its profile.
 void random_plan_let_configurations_differ(struct random_plan *p);
 // The same of another tuner: hyperband or asha with any of their ways, or pbt.

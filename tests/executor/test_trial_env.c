@@ -1,7 +1,7 @@
 // The environment a trial is started with (design section 7).
 #include "executor/launcher/trial_env.h"
 
-#include "executor/launcher/save_interval.h"
+#include "profiles/store/save_interval.h"
 
 #include "profiles/script/trial_variables.h"
 
@@ -112,7 +112,8 @@ static void says_everything(void **state)
     rb_arena_finish(&f.arena);
 }
 
-// The square root of twice the time of a save over the rate of losses: 20 s and one in ten hours are 20 minutes.
+// The square root of twice the time of a save over the rate of losses: 20 s and one in ten hours are 20 minutes. Plans count on
+// it where nodes are lost and the job says that its script saves.
 static void how_often_a_trial_saves(void **state)
 {
     (void)state;
@@ -121,19 +122,21 @@ static void how_often_a_trial_saves(void **state)
         bool starts_over;
         enum rb_market market;
         double checkpoint_s, per_hour;
-        int64_t expected_s;
+        int64_t expected_s, planned_s;
     } rows[] = {
-        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 0.1, 1200},
-        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 1.3, 333},
-        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 0.01, 1.3, RB_SAVE_INTERVAL_LEAST_S},
-        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 0, 1.3, RB_SAVE_INTERVAL_LEAST_S},
-        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 0, 0},
-        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_ON_DEMAND, 20, 0.1, 0},
-        {RB_CHECKPOINT_EVERY_AUTO, true, RB_MARKET_SPOT, 20, 0.1, 0},
-        {600000000, false, RB_MARKET_ON_DEMAND, 20, 0, 600},
-        {1500000, false, RB_MARKET_SPOT, 20, 0.1, 2},
-        {600000000, true, RB_MARKET_SPOT, 20, 0.1, 0},
-        {0, false, RB_MARKET_SPOT, 20, 0.1, 0},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 0.1, 1200, 1200},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 1.3, 333, 333},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 0.01, 1.3, RB_SAVE_INTERVAL_LEAST_S, RB_SAVE_INTERVAL_LEAST_S},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 0, 1.3, RB_SAVE_INTERVAL_LEAST_S, RB_SAVE_INTERVAL_LEAST_S},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_SPOT, 20, 0, 0, 0},
+        {RB_CHECKPOINT_EVERY_AUTO, false, RB_MARKET_ON_DEMAND, 20, 0.1, 0, 0},
+        {RB_CHECKPOINT_EVERY_AUTO, true, RB_MARKET_SPOT, 20, 0.1, 0, 0},
+        {600000000, false, RB_MARKET_ON_DEMAND, 20, 0, 600, 0},
+        {1500000, false, RB_MARKET_SPOT, 20, 0.1, 2, 2},
+        {600000000, false, RB_MARKET_ON_DEMAND, 20, 0.1, 600, 600},
+        {RB_CHECKPOINT_EVERY_UNSAID, false, RB_MARKET_SPOT, 20, 0.1, 1200, 0},
+        {600000000, true, RB_MARKET_SPOT, 20, 0.1, 0, 0},
+        {0, false, RB_MARKET_SPOT, 20, 0.1, 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct rb_provisioning p = {.infra = "*",
@@ -146,6 +149,7 @@ static void how_often_a_trial_saves(void **state)
         const struct rb_offer offer = {.infra = "aws/us-east-1", .instance_type = "g5.xlarge", .market = rows[i].market};
         const struct rb_job job = {.checkpoint_every_us = rows[i].every_us, .starts_over = rows[i].starts_over};
         assert_int_equal(rb_save_interval_s(&job, &profile, &offer), rows[i].expected_s);
+        assert_int_equal(rb_planned_save_interval_s(&job, &profile, &offer), rows[i].planned_s);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/stream.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,12 @@ static double pick_real(struct rb_stream *s, double low, double high)
 static bool happens(struct rb_stream *s, double p)
 {
     return rb_stream_uniform(s) < p;
+}
+
+// Of several nodes, on spot, with everything that goes wrong there.
+static bool is_rough(char class_)
+{
+    return class_ == 'e' || class_ == 'f';
 }
 
 // ---- distributions as text
@@ -105,6 +112,7 @@ struct shape {
     double usd_per_gpu[3];
     bool spot[3];
     const char *sizes;
+    char saves[64]; // a line of the job
     double base_s, first_trial_s; // mean of a unit on one GPU, of a trial of the first rung
 };
 
@@ -118,11 +126,11 @@ static const char *pick_sizes(struct rb_stream *s, bool wide)
 static void pick_offers(struct rb_stream *s, char class_, struct shape *x)
 {
     static const int gpus[] = {1, 2, 4};
-    x->n_offers = class_ == 'd' ? pick(s, 2, 3) : class_ == 'e' ? pick(s, 1, 2) : 1;
+    x->n_offers = class_ == 'd' ? pick(s, 2, 3) : is_rough(class_) ? pick(s, 1, 2) : 1;
     for (int i = 0; i < x->n_offers; i++) {
-        x->gpus[i] = gpus[pick(s, 0, class_ == 'e' ? 1 : 2)];
+        x->gpus[i] = gpus[pick(s, 0, is_rough(class_) ? 1 : 2)];
         x->usd_per_gpu[i] = pick_real(s, 0.4, 1.2);
-        x->spot[i] = class_ == 'e' && happens(s, 0.5);
+        x->spot[i] = is_rough(class_) && happens(s, class_ == 'f' ? 0.9 : 0.5);
         if (class_ == 'd' && i > 0 && happens(s, 0.5)) { // a tie: the same price for a GPU
             x->usd_per_gpu[i] = x->usd_per_gpu[0];
             x->gpus[i] = happens(s, 0.5) ? x->gpus[0] : x->gpus[i];
@@ -132,16 +140,20 @@ static void pick_offers(struct rb_stream *s, char class_, struct shape *x)
 
 static struct shape draw_shape(struct rb_stream *s, char class_, uint32_t number)
 {
-    struct shape x = {.small = number % EVERY_SMALL == 0};
+    struct shape x = {.small = class_ == 'f' || number % EVERY_SMALL == 0};
     pick_offers(s, class_, &x);
     x.stages = x.small && x.n_offers > 1 ? 2 : pick(s, x.small ? 2 : 1, 3);
     x.eta = pick(s, 2, 3);
     x.trials = x.small ? pick(s, 3, 9) : pick(s, 6, 27);
     x.max_nodes = x.small ? pick(s, 3, 4) : pick(s, 4, class_ == 'c' ? 12 : 8);
-    x.sizes = pick_sizes(s, class_ == 'e');
-    x.nodes_per_trial = class_ == 'e' ? 4 : pick(s, 1, 2);
+    x.sizes = pick_sizes(s, is_rough(class_));
+    x.nodes_per_trial = is_rough(class_) ? 4 : pick(s, 1, 2);
     x.base_s = class_ == 'd' && happens(s, 0.5) ? pick_real(s, 4, 30) : pick_real(s, 40, 300);
     x.first_trial_s = x.base_s;
+    if (class_ == 'f' && happens(s, 0.5))
+        snprintf(x.saves, sizeof x.saves, "checkpoint: {every: auto}\n");
+    else if (class_ == 'f')
+        snprintf(x.saves, sizeof x.saves, "checkpoint: {every: %.0fs}\n", x.base_s * pick_real(s, 0.5, 3));
     return x;
 }
 
@@ -157,15 +169,15 @@ static void put_job(struct rb_buf *out, const struct shape *x)
                   "scheduler: {type: sha, num_trials: %d, min_resource: 1, max_resource: %d, eta: %d}\n"
                   "trial:\n  gpus: {min: 1, max: 4, sizes: %s}\n  max_nodes: %d\n"
                   "resources: {infra: [aws/us-east-1], spot: allow, max_nodes: %d}\n"
-                  "run: python train.py\n",
-                  x->trials, max, x->eta, x->sizes, x->nodes_per_trial, x->max_nodes);
+                  "%srun: python train.py\n",
+                  x->trials, max, x->eta, x->sizes, x->nodes_per_trial, x->max_nodes, x->saves);
 }
 
 static void put_training(struct rb_buf *out, struct rb_stream *s, char class_, const struct shape *x)
 {
     const double loss = pick_real(s, 0.02, 0.4), across = pick_real(s, 0.5, 1.0);
     rb_buf_printf(out, "training:\n  - accelerator: T4\n    base_s: %.3f\n", x->base_s);
-    if (class_ == 'e' && happens(s, 0.5))
+    if (is_rough(class_) && happens(s, 0.5))
         rb_buf_printf(out, "    relative_error: %.4f\n", pick_real(s, 0.01, 0.08));
     rb_buf_puts(out, "    layouts:\n");
     for (int nodes = 1; nodes <= 4; nodes *= 2) {
@@ -195,7 +207,7 @@ static void put_noise(struct rb_buf *out, struct rb_stream *s, char class_)
     }
     rb_buf_puts(out, "\nstartup_s: ");
     put_lognormal(out, pick_real(s, 1, 15), 0.3);
-    rb_buf_printf(out, "\ncheckpoint_s: {distribution: constant, mean: %.2f}\n", pick_real(s, 0, 4));
+    rb_buf_printf(out, "\ncheckpoint_s: {distribution: constant, mean: %.2f}\n", pick_real(s, 0, class_ == 'f' ? 20 : 4));
 }
 
 // Half of the markets take new nodes back sooner than old ones.
@@ -222,14 +234,14 @@ static void put_provisioning(struct rb_buf *out, struct rb_stream *s, char class
         rb_buf_puts(out, "\n    init_s: ");
         put_delay(out, s, late_s * (1 - queue));
     } else {
-        const double share = class_ == 'e' ? 0.4 : class_ == 'd' ? 0.8 : 0.15;
+        const double share = is_rough(class_) ? 0.4 : class_ == 'd' ? 0.8 : 0.15;
         put_lognormal(out, pick_real(s, 0.05, 0.5) * share * x->first_trial_s, 0.4);
         rb_buf_puts(out, "\n    init_s: ");
         put_lognormal(out, pick_real(s, 0.3, 1) * share * x->first_trial_s, 0.3);
     }
     rb_buf_printf(out, "\n    capacity_failure: %.3f\n",
-                  class_ == 'e' && happens(s, 0.6) ? pick_real(s, 0.02, 0.4) : 0.0);
-    put_losses(out, s, x, spot ? pick_real(s, 0.05, 0.6) : 0.0);
+                  is_rough(class_) && happens(s, 0.6) ? pick_real(s, 0.02, 0.4) : 0.0);
+    put_losses(out, s, x, spot ? pick_real(s, 0.05, 0.6) * (class_ == 'f' ? 5 : 1) : 0.0);
 }
 
 static void put_profile(struct rb_buf *out, struct rb_stream *s, char class_, const struct shape *x)
@@ -390,6 +402,7 @@ const char *battery_class_says(char class_)
         "late nodes",
         "several types, ties, budgets, min_time",
         "multi-node trials, spot, capacity failures, relative_error",
+        "the same with scripts that save, and more losses",
     };
     return words[class_ - 'a'];
 }

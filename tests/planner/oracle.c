@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NODES = 1024, MOST_TRIALS = 128, MOST_GANG = 16, MOST_ATTEMPTS = 60000 };
+enum { MOST_NODES = 1024, MOST_TRIALS = 128, MOST_GANG = 16, MOST_ATTEMPTS = 60000, MOST_SAVES = 64 };
 
 #define NEVER     INT64_MAX
 #define MINIMUM_S 60
@@ -175,6 +175,49 @@ static int find_entry(const struct rb_profile *p, const struct rb_offer *offer)
     return found ? (int)(found - p->provisioning) : -1;
 }
 
+static double mean_s(const struct oracle_dist *d)
+{
+    double sum = 0;
+    if (d->kind != RB_DIST_EMPIRICAL)
+        return d->mean;
+    for (int i = 0; i + 1 < d->n_values; i++)
+        sum += (d->values[i] + d->values[i + 1]) / 2 / (d->n_values - 1);
+    return sum;
+}
+
+// Losses in the first four hours of a node, minute by minute.
+static double losses_in_4_hours(const struct rb_provisioning *p)
+{
+    double sum = 0;
+    for (int minute = 0; minute < 240; minute++) {
+        double per_hour = p->spells ? p->spells->hazard.per_hour : p->preemption_per_hour;
+        for (int i = 0; p->spells && i < p->spells->hazard.n_later; i++) {
+            const double from_s = p->spells->hazard.later[i].from_s, share = (60.0 * (minute + 1) - from_s) / 60;
+            const double beyond = share < 0 ? 0 : share > 1 ? 1 : share;
+            per_hour += beyond * (p->spells->hazard.later[i].per_hour - per_hour);
+        }
+        sum += per_hour / 60;
+    }
+    return sum;
+}
+
+// Only where nodes are lost, and the job's checkpoint.every says that the script saves. Young: the square root of twice the time
+// of a save times the time between losses.
+static double save_interval_s(const struct oracle *o, int offer)
+{
+    const struct rb_provisioning *p = o->entry_of[offer] < 0 ? NULL : o->entries[o->entry_of[offer]].losses;
+    const double losses = p ? losses_in_4_hours(p) : 0;
+    const int64_t every_us = o->job->checkpoint_every_us;
+    if (!(losses > 0) || every_us == RB_CHECKPOINT_EVERY_UNSAID || o->job->starts_over || o->profile->restarts)
+        return 0;
+    if (every_us >= 0)
+        return ceil((double)every_us / 1e6);
+    if (o->offers[offer].market != RB_MARKET_SPOT)
+        return 0;
+    const double best_s = round(sqrt(2 * mean_s(&o->checkpoint_s) * 4 * 3600 / losses));
+    return best_s < 60 ? 60 : best_s;
+}
+
 bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_profile *profile,
                  const struct rb_offer *offers, int n_offers, uint64_t seed)
 {
@@ -201,6 +244,8 @@ bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_pro
     o->checkpoint_s = compile_dist(&profile->checkpoint_s);
     o->configuration = profile->configuration ? compile_dist(profile->configuration)
                                               : (struct oracle_dist){.kind = RB_DIST_CONSTANT, .mean = 1};
+    for (int i = 0; i < n_offers; i++)
+        o->every_s[i] = save_interval_s(o, i);
     return true;
 }
 
@@ -220,13 +265,7 @@ bool oracle_unit_s(const struct oracle *o, int offer, int gpus, double *out_s)
 double oracle_queue_mean_s(const struct oracle *o, int offer)
 {
     const struct oracle_entry *e = &o->entries[o->entry_of[offer]];
-    double mean_s = e->queue_s.mean;
-    if (e->queue_s.kind == RB_DIST_EMPIRICAL) {
-        mean_s = 0;
-        for (int i = 0; i + 1 < e->queue_s.n_values; i++)
-            mean_s += (e->queue_s.values[i] + e->queue_s.values[i + 1]) / 2 / (e->queue_s.n_values - 1);
-    }
-    return mean_s / (1 - e->refused);
+    return mean_s(&e->queue_s) / (1 - e->refused);
 }
 
 // ---- draws of trials and nodes
@@ -390,6 +429,11 @@ struct trial {
     bool running, ended;
     int attempt, n_nodes, nodes[MOST_GANG]; // numbers into run.owned
     int64_t end_us;
+    int64_t done;      // units of the stage that were saved and are not trained again
+    struct {
+        int64_t at_us, done;
+    } saves[MOST_SAVES]; // of this start
+    int n_saves;
 };
 
 struct run {
@@ -507,6 +551,14 @@ static int gpus_taken(const struct run *r)
     return r->gang > 1 ? r->per_node : r->plan->gpus_per_trial;
 }
 
+static double configuration_of(const struct run *r, int position)
+{
+    if (r->o->configuration.kind == RB_DIST_CONSTANT)
+        return r->o->configuration.mean;
+    struct draws own = draws_of(r->o, OF_CONFIGURATION, 0, r->ids[position], 0, r->replicate);
+    return draw(&r->o->configuration, &own);
+}
+
 static int64_t duration_us(const struct run *r, int position, int attempt)
 {
     const struct oracle_worlds *w = r->worlds;
@@ -514,10 +566,45 @@ static int64_t duration_us(const struct run *r, int position, int attempt)
     const struct trial_draw d =
         kept ? w->trials[(size_t)r->replicate * (size_t)w->n_trials + (size_t)(w->first_trial[r->stage] + position)]
              : draw_trial(r->o, r->stage, position, attempt, r->replicate, units_of(r->o, r->plan));
-    if (r->o->configuration.kind == RB_DIST_CONSTANT)
-        return to_us(d.fixed_s + r->unit_s * r->o->configuration.mean * d.work);
-    struct draws own = draws_of(r->o, OF_CONFIGURATION, 0, r->ids[position], 0, r->replicate);
-    return to_us(d.fixed_s + r->unit_s * draw(&r->o->configuration, &own) * d.work);
+    return to_us(d.fixed_s + r->unit_s * configuration_of(r, position) * d.work);
+}
+
+// A start that trains what is not done yet, one unit after the other, and pauses for a save where one is due.
+static int64_t duration_with_saves_us(struct run *r, int position, double every_s)
+{
+    const struct oracle *o = r->o;
+    struct trial *t = &r->trials[position];
+    struct draws d = draws_of(o, OF_TRIAL, r->stage, position, t->attempt, r->replicate);
+    double at_s = draw(&o->startup_s, &d) *
+                  error_factor(o, o->startup_s.error_sigma, OF_STARTUP_ERROR, 0, r->replicate);
+    const double save_s = draw(&o->checkpoint_s, &d) *
+                          error_factor(o, o->checkpoint_s.error_sigma, OF_CHECKPOINT_ERROR, 0, r->replicate);
+    const double unit_s = r->unit_s * configuration_of(r, position) * draw(&o->between, &d);
+    double since_s = 0;
+    t->n_saves = 0;
+    for (int64_t done = t->done + 1; done <= units_of(o, r->plan); done++) {
+        const double took_s = unit_s * draw(&o->within, &d);
+        at_s += took_s;
+        since_s += took_s;
+        if (done == units_of(o, r->plan) || since_s < every_s)
+            continue;
+        at_s += save_s;
+        since_s = 0;
+        r->failed |= t->n_saves == MOST_SAVES;
+        if (r->failed)
+            break;
+        t->saves[t->n_saves].at_us = r->now_us + to_us(at_s);
+        t->saves[t->n_saves++].done = done;
+    }
+    return to_us(at_s + save_s);
+}
+
+static int64_t start_us(struct run *r, int position)
+{
+    const struct trial *t = &r->trials[position];
+    const double every_s = r->o->every_s[r->owned[t->nodes[0]].offer];
+    return every_s > 0 || t->done > 0 ? duration_with_saves_us(r, position, every_s > 0 ? every_s : INFINITY)
+                                      : duration_us(r, position, t->attempt);
 }
 
 // Those that wait start in order, until one does not fit.
@@ -532,7 +619,7 @@ static void start_waiting(struct run *r)
         for (int i = 0; i < t->n_nodes; i++)
             r->owned[t->nodes[i]].gpus_free -= gpus_taken(r);
         t->running = true;
-        t->end_us = r->now_us + duration_us(r, k, t->attempt);
+        t->end_us = r->now_us + start_us(r, k);
     }
 }
 
@@ -561,6 +648,9 @@ static void lose_node(struct run *r, int node)
         if (runs_on(t, node)) {
             vacate(r, t);
             t->attempt++;
+            for (int i = 0; i < t->n_saves && t->saves[i].at_us <= r->now_us; i++)
+                t->done = t->saves[i].done;
+            t->n_saves = 0;
         }
     }
     bill(r, &lost);

@@ -36,6 +36,7 @@ struct oracle {
     int entry_of[ORACLE_OFFERS];   // of each offer; -1: the profile says nothing of its nodes
     struct oracle_entry entries[ORACLE_ENTRIES];
     int n_entries;
+    double every_s[ORACLE_OFFERS]; // trials on the offer's nodes save this often in the middle of a stage; 0: they do not
     struct oracle_dist between, within, startup_s, checkpoint_s;
     struct oracle_dist configuration; // a trial's in all its stages; constant 1: none
     uint64_t seed;

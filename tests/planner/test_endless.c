@@ -116,6 +116,35 @@ static void losses_of_new_nodes_are_not_those_of_old_ones(void **state)
     case_finish(&c);
 }
 
+// 60 an hour end a stage of 1800 s as good as always; with a save after each of its three units of 600 s a trial starts
+// e^10 times, at 20 an hour e^3.3.
+static void a_trial_that_saves_needs_less_time_without_a_break(void **state)
+{
+    static const struct {
+        double per_hour;
+        int64_t every_us;
+        bool endless;
+    } rows[] = {{20, 0, true},
+                {20, RB_CHECKPOINT_EVERY_UNSAID, true},
+                {20, RB_CHECKPOINT_EVERY_AUTO, false},
+                {20, 600 * RB_US_PER_S, false},
+                {20, 601 * RB_US_PER_S, true},
+                {60, RB_CHECKPOINT_EVERY_AUTO, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rb_case c;
+        struct rb_scenario s;
+        struct rb_search search;
+        open_case(&c, "only", rows[i].per_hour);
+        c.job.checkpoint_every_us = rows[i].every_us;
+        open_search(&c, &s, &search);
+        assert_int_equal(rb_is_endless(&search, 1, 0, 1), rows[i].endless);
+        rb_search_finish(&search);
+        rb_scenario_finish(&s);
+        case_finish(&c);
+    }
+}
+
 // What only a simulation finds out: more nodes than one run may request.
 static void a_stage_that_does_not_end_is_sampled_as_never(void **state)
 {
@@ -198,6 +227,33 @@ static void other_machines_are_planned_on(void **state)
     case_finish(&c);
 }
 
+// Units of 300 s on two GPUs; a save costs nothing here.
+static void a_plan_says_how_often_it_saves(void **state)
+{
+    static const struct {
+        int64_t every_us;
+        const char *said; // NULL: nothing
+    } rows[] = {{RB_CHECKPOINT_EVERY_UNSAID, NULL},
+                {0, NULL},
+                {300 * RB_US_PER_S, "m.a (spot) save every 5 m 0 s, which takes 0 s: a lost machine costs its trials up to "},
+                {3000 * RB_US_PER_S, "m.a (spot) would save every 50 m 0 s, and none trains that long in one stage: a lost "}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rb_case c;
+        struct rb_plan plan_;
+        struct rb_plan_result result;
+        struct rb_err err;
+        open_case(&c, "only", 1);
+        c.job.checkpoint_every_us = rows[i].every_us;
+        if (!plan(&c, &plan_, &result, &err))
+            fail_msg("%s", err.message);
+        assert_int_equal(warnings_with(&plan_, " save every "), rows[i].said != NULL);
+        assert_true(!rows[i].said || warnings_with(&plan_, rows[i].said) == 1);
+        assert_int_equal(warnings_with(&plan_, "until they go on"), rows[i].said != NULL);
+        case_finish(&c);
+    }
+}
+
 static void where_nothing_ends_it_is_infeasible(void **state)
 {
     struct rb_case c;
@@ -228,8 +284,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trial_is_endless_where_it_starts_too_often),
         cmocka_unit_test(losses_of_new_nodes_are_not_those_of_old_ones),
+        cmocka_unit_test(a_trial_that_saves_needs_less_time_without_a_break),
         cmocka_unit_test(a_stage_that_does_not_end_is_sampled_as_never),
         cmocka_unit_test(what_is_late_is_not_played_to_the_end),
+        cmocka_unit_test(a_plan_says_how_often_it_saves),
         cmocka_unit_test(other_machines_are_planned_on),
         cmocka_unit_test(where_nothing_ends_it_is_infeasible),
     };

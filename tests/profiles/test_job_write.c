@@ -273,7 +273,7 @@ static struct rb_job any_job(struct maker *m)
                        .run = any_text(m),
                        .checkpoint_dir = "a/b..c",
                        .checkpoint_every_us =
-                           coin(m) ? RB_CHECKPOINT_EVERY_AUTO : coin(m) ? 0 : between(m, 1, 366 * 86400 * RB_US_PER_S),
+                           coin(m) ? between(m, RB_CHECKPOINT_EVERY_UNSAID, 0) : between(m, 1, 366 * 86400 * RB_US_PER_S),
                        .in_place = coin(m),
                        .checkpoint_files = some(m, files, (int)N_OF(files), 0),
                        .starts_over = coin(m),

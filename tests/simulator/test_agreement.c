@@ -1,5 +1,6 @@
 // The evaluator and the virtual world tell the same story: replicate by replicate, the same microsecond and the same
 // micro-dollar, over random jobs and plans. RB_TEST_SEED=n reruns one.
+#include "action_text.h"
 #include "random_plan.h"
 
 #include "simulator/model/evaluate.h"
@@ -20,6 +21,7 @@
 // How often the plans did what they are meant to do.
 struct seen {
     int gangs, waves, lost, together, refused, early, ties, infeasible; // together: at the instant of another loss
+    int saved, resumed;                                                  // starts from the middle of a stage
 };
 
 struct watch {
@@ -27,7 +29,20 @@ struct watch {
     int64_t last_us, last_lost_us;
     enum rb_event_kind last_kind;
     int64_t stage_end_us[RB_LIMIT_STAGES];
+    const struct rb_plan *plan;
+    struct rb_engine *replay; // gets the same events
+    struct rb_actions again;
 };
+
+// An engine that knows nothing of the world orders the same.
+static void replay(struct watch *w, const struct rb_event *event, const struct rb_actions *actions)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf first = RB_BUF_INIT, second = RB_BUF_INIT;
+    rb_engine_step(w->replay, event, &w->again);
+    actions_text(actions, w->plan, &first);
+    actions_text(&w->again, w->plan, &second);
+    assert_string_equal(rb_buf_str(&second), rb_buf_str(&first));
+}
 
 static void observe(void *ctx, const struct rb_engine *e, const struct rb_event *event,
                     const struct rb_actions *actions)
@@ -41,8 +56,15 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
     w->seen->ties += event->time_us == w->last_us && event->kind != w->last_kind;
     w->last_us = event->time_us;
     w->last_kind = event->kind;
-    for (int i = 0; i < actions->n; i++)
-        w->seen->gangs += actions->items[i].kind == RB_ACTION_START_TRIAL && actions->items[i].n_slots > 1;
+    w->seen->saved += event->kind == RB_EVENT_TRIAL_SAVED;
+    for (int i = 0; i < actions->n; i++) {
+        const struct rb_action *a = &actions->items[i];
+        w->seen->gangs += a->kind == RB_ACTION_START_TRIAL && a->n_slots > 1;
+        w->seen->resumed +=
+            a->kind == RB_ACTION_START_TRIAL && a->resource_start > w->plan->stages[a->stage].resource_start;
+    }
+    if (w->replay)
+        replay(w, event, actions);
     for (int i = 0; i <= rb_engine_stage(e); i++)
         w->stage_end_us[i] = rb_engine_stage_end_us(e, i);
 }
@@ -59,7 +81,7 @@ static double first_is_best(void *ctx, uint32_t replicate, int trial, int64_t re
 static void compare(const struct random_plan *p, const struct rb_scenario *s, uint64_t seed, uint32_t replicate,
                     struct rb_workspace *ws, struct seen *seen)
 {
-    struct watch watch = {.seen = seen, .last_us = -1, .last_lost_us = -1};
+    struct watch watch = {.seen = seen, .last_us = -1, .last_lost_us = -1, .plan = &p->plan};
     const struct rb_world_options opt = {.replicate = replicate,
                                          .curve = p->profile.configuration ? first_is_best : NULL,
                                          .curve_ctx = (void *)&p->job,
@@ -70,7 +92,11 @@ static void compare(const struct random_plan *p, const struct rb_scenario *s, ui
     struct rb_world_result world;
     struct rb_replicate fast;
     struct rb_err world_err, fast_err;
+    if (p->job.checkpoint_every_us != 0)
+        assert_true(rb_engine_create(&p->plan, &watch.replay, &world_err));
     const bool world_ok = rb_world_run(s, &p->plan, &opt, &world, &world_err);
+    rb_engine_destroy(watch.replay);
+    rb_actions_finish(&watch.again);
     const bool fast_ok = rb_replicate_run(s, p->stages, p->plan.n_stages, replicate, ws, &fast, &fast_err);
     if (world_ok != fast_ok)
         fail_msg("RB_TEST_SEED=%llu replicate %u: world: %s; evaluator: %s", (unsigned long long)seed, replicate,
@@ -98,7 +124,7 @@ static void compare(const struct random_plan *p, const struct rb_scenario *s, ui
 }
 
 // tuner NULL: any that trains rung by rung.
-static void check_seed(uint64_t seed, const char *tuner, struct rb_workspace *ws, struct seen *seen)
+static void check_seed(uint64_t seed, const char *tuner, bool saves, struct rb_workspace *ws, struct seen *seen)
 {
     static struct random_plan p; // large; remade every time
     struct rb_scenario s;
@@ -109,6 +135,8 @@ static void check_seed(uint64_t seed, const char *tuner, struct rb_workspace *ws
     const bool clones = tuner && strcmp(tuner, "pbt") == 0; // have speeds of their own, which a plan does not know
     if (seed % 4 == 0 && !clones)
         random_plan_let_configurations_differ(&p);
+    if (saves)
+        random_plan_let_scripts_save(&p, seed);
     if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
         fail_msg("RB_TEST_SEED=%llu: %s", (unsigned long long)seed, err.message);
     for (int i = 0; i < p.plan.n_stages; i++)
@@ -127,10 +155,10 @@ static void both_agree_on_every_replicate(void **state)
     struct seen seen = {0};
     const char *one = getenv("RB_TEST_SEED");
     if (one) {
-        check_seed(strtoull(one, NULL, 10), NULL, ws, &seen);
+        check_seed(strtoull(one, NULL, 10), NULL, false, ws, &seen);
     } else {
         for (uint64_t seed = 1; seed <= N_PLANS; seed++)
-            check_seed(seed, NULL, ws, &seen);
+            check_seed(seed, NULL, false, ws, &seen);
         print_message(
             "%d plans x %d replicates: %d gang starts, %d stages in waves, %d nodes lost, %d of them with others, %d "
             "requests refused, %d early wake-ups, %d ties, %d without end\n",
@@ -149,7 +177,7 @@ static void both_agree_on_brackets_in_turn(void **state)
     struct rb_workspace *ws = rb_workspace_create();
     struct seen seen = {0};
     for (uint64_t seed = 1; seed <= N_PLANS / 3; seed++)
-        check_seed(seed, "hyperband", ws, &seen);
+        check_seed(seed, "hyperband", false, ws, &seen);
     print_message("%d gang starts, %d stages in waves, %d nodes lost, %d without end\n", seen.gangs, seen.waves,
                   seen.lost, seen.infeasible);
     assert_true(seen.gangs > 1000 && seen.waves > 300 && seen.lost > 1000 && seen.infeasible < N_PLANS / 100);
@@ -163,10 +191,25 @@ static void both_agree_on_populations(void **state)
     struct rb_workspace *ws = rb_workspace_create();
     struct seen seen = {0};
     for (uint64_t seed = 1; seed <= N_PLANS / 3; seed++)
-        check_seed(seed, "pbt", ws, &seen);
+        check_seed(seed, "pbt", false, ws, &seen);
     print_message("%d gang starts, %d stages in waves, %d nodes lost, %d without end\n", seen.gangs, seen.waves,
                   seen.lost, seen.infeasible);
     assert_true(seen.gangs > 1000 && seen.waves > 300 && seen.lost > 1000 && seen.infeasible < N_PLANS / 100);
+    rb_workspace_destroy(ws);
+}
+
+// A start that was lost goes on from its last save, and every save takes its time.
+static void both_agree_where_scripts_save(void **state)
+{
+    (void)state;
+    static const char *const tuners[] = {NULL, "hyperband", "pbt"};
+    struct rb_workspace *ws = rb_workspace_create();
+    struct seen seen = {0};
+    for (uint64_t seed = 1; seed <= N_PLANS / 2; seed++)
+        check_seed(seed, tuners[seed % 5 < 3 ? 0 : seed % 5 - 2], true, ws, &seen);
+    print_message("%d saves, %d starts from them, %d nodes lost, %d of them with others, %d without end\n", seen.saved,
+                  seen.resumed, seen.lost, seen.together, seen.infeasible);
+    assert_true(seen.saved > 5000 && seen.resumed > 500 && seen.together > 200 && seen.infeasible < N_PLANS / 200);
     rb_workspace_destroy(ws);
 }
 
@@ -176,6 +219,7 @@ int main(void)
         cmocka_unit_test(both_agree_on_every_replicate),
         cmocka_unit_test(both_agree_on_brackets_in_turn),
         cmocka_unit_test(both_agree_on_populations),
+        cmocka_unit_test(both_agree_where_scripts_save),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

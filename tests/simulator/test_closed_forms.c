@@ -268,6 +268,31 @@ static void preemption_by_age_repeats_the_stage(void **state)
     small_scenario_finish(&s);
 }
 
+// With saves after the second and the fourth of six units a loss repeats two units. A life ends a new node's stretch if it is
+// shorter than x[1] (initialisation, start-up, two units, a save), the next if shorter than x[2], and so on: t[n] is the mean
+// time from a request on with n stretches to go.
+static void preemption_with_saves_repeats_a_stretch(void **state)
+{
+    (void)state;
+    static const double x[] = {0, 10 + 2 + 20 + 1, 33 + 21, 54 + 21};
+    struct small_scenario s;
+    const double rate = 60.0 / 3600;
+    double t[4] = {0};
+    for (int n = 1; n <= 3; n++) {
+        t[n] = 5 + (1 - exp(-rate * x[n])) / rate;
+        for (int j = 1; j < n; j++)
+            t[n] += (exp(-rate * x[j]) - exp(-rate * x[j + 1])) * t[n - j];
+        t[n] /= exp(-rate * x[1]);
+    }
+    small_scenario_make(&s);
+    small_scenario_one_stage(&s, 1, 6, 1);
+    s.provisioning.preemption_per_hour = 60;
+    s.p.job.checkpoint_every_us = 20 * RB_US_PER_S;
+    small_scenario_compile(&s, 5);
+    assert_mean(time_moments(&s), t[3]);
+    small_scenario_finish(&s);
+}
+
 // Four nodes that always go together are lost like one: all are new at once, and so are all that replace them.
 static void nodes_that_go_together_are_lost_like_one(void **state)
 {
@@ -369,6 +394,7 @@ int main(void)
         cmocka_unit_test(refused_requests_are_geometric),
         cmocka_unit_test(preemption_repeats_the_stage),
         cmocka_unit_test(preemption_by_age_repeats_the_stage),
+        cmocka_unit_test(preemption_with_saves_repeats_a_stretch),
         cmocka_unit_test(nodes_that_go_together_are_lost_like_one),
         cmocka_unit_test(a_measured_mean_may_be_off),
         cmocka_unit_test(a_measured_start_up_may_be_off),

@@ -72,6 +72,29 @@ static void a_trial_told_unit_by_unit_takes_as_long(void **state)
     }
 }
 
+// Units of 10 s, saves of 1 s, 2 s to start: every 25 s is after units 3 and 6, of 7; not after the last.
+static void a_start_that_saves_is_as_much_longer(void **state)
+{
+    static const struct {
+        double every_s, by_s, lasts_s;
+        int64_t units, safe;
+    } rows[] = {{25, 1e6, 75, 7, 6}, {25, 64, 75, 7, 6},    {25, 63.999, 75, 7, 3},  {25, 60, 75, 7, 3},    {25, 33, 75, 7, 3},
+                {25, 32.9, 75, 7, 0}, {25, 1e6, 64, 6, 3},   {10, 1e6, 79, 7, 6},     {60, 1e6, 74, 7, 6},   {61, 1e6, 73, 7, 0},
+                {0, 1e6, 73, 7, 0},   {1e-6, 1e6, 79, 7, 6}};
+    (void)state;
+    struct small_scenario s;
+    small_scenario_make(&s);
+    small_scenario_compile(&s, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t safe = -1;
+        assert_int_equal(rb_draw_saving_trial_us(&s.scenario, 0, 0, 0, 0, rows[i].units, 10, rows[i].every_s,
+                                                 rb_us_from_seconds(rows[i].by_s), &safe),
+                         rb_us_from_seconds(rows[i].lasts_s));
+        assert_int_equal(safe, rows[i].safe);
+    }
+    small_scenario_finish(&s);
+}
+
 static void no_draw_is_longer_than_the_longest(void **state)
 {
     (void)state;
@@ -268,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_part_of_the_key_counts),       cmocka_unit_test(a_trial_told_unit_by_unit_takes_as_long),
+        cmocka_unit_test(a_start_that_saves_is_as_much_longer),
         cmocka_unit_test(no_draw_is_longer_than_the_longest), cmocka_unit_test(offers_that_cannot_be_used_say_why),
         cmocka_unit_test(this_machine_needs_no_provisioning), cmocka_unit_test(a_missing_price_is_an_error),
         cmocka_unit_test(events_leave_the_heap_in_order),     cmocka_unit_test(lifetimes_follow_the_hazard),

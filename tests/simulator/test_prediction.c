@@ -79,7 +79,7 @@ static bool is_amid_losses(const struct lived *l, int n_happened)
     return amid;
 }
 
-static int check_plan(uint64_t seed)
+static int check_plan(uint64_t seed, bool saves)
 {
     static struct random_plan p; // large; remade every time
     struct rb_scenario s;
@@ -87,6 +87,8 @@ static int check_plan(uint64_t seed)
     struct lived l;
     int n_cuts = 0;
     random_plan_make(&p, seed);
+    if (saves)
+        random_plan_let_scripts_save(&p, seed);
     if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
         fail_msg("RB_TEST_SEED=%llu: %s", (unsigned long long)seed, err.message);
     if (live(&s, &p.plan, 0, &l)) {
@@ -109,11 +111,11 @@ static void a_cut_run_ends_as_it_would_have_ended(void **state)
     const char *one = getenv("RB_TEST_SEED");
     int n_cuts = 0;
     for (uint64_t seed = 1; seed <= 500 && !one; seed++)
-        n_cuts += check_plan(seed);
+        n_cuts += check_plan(seed, false) + check_plan(seed, true);
     if (one)
-        check_plan(strtoull(one, NULL, 10));
+        check_plan(strtoull(one, NULL, 10), getenv("RB_TEST_SAVES") != NULL);
     else
-        assert_true(n_cuts > 2000);
+        assert_true(n_cuts > 4000);
 }
 
 // ---- the prediction

@@ -82,21 +82,24 @@ static void compare_stages(const struct random_plan *p, const struct rb_scenario
     rb_workspace_destroy(ws);
 }
 
-static bool check_plan(uint64_t seed)
+static bool check_plan(uint64_t seed, bool saves, int64_t *io_lost_uusd)
 {
     static struct random_plan p; // large; remade every time
     struct rb_scenario s;
     struct rb_timeline t, by_two;
     struct rb_err err;
     random_plan_make(&p, seed);
+    p.job.checkpoint_every_us = saves; // after every unit
     if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
         fail_msg("%s", err.message);
     p.plan.estimate.cost_uusd.mean = 123456789;
     const bool ok = rb_timeline_make(&s, &p.plan, 0, 1, &t, &err);
     if (ok) {
         int64_t sum = 0;
-        for (int i = 0; i < t.n_stages; i++)
+        for (int i = 0; i < t.n_stages; i++) {
             sum += sum_of(&t.stages[i].cost);
+            *io_lost_uusd += t.stages[i].cost.lost_uusd;
+        }
         assert_true(sum == 123456789);
         compare_stages(&p, &s, &t);
         assert_true(rb_timeline_make(&s, &p.plan, 0, 2, &by_two, &err));
@@ -113,9 +116,12 @@ static void random_plans_begin_and_end_as_the_evaluator_says(void **state)
 {
     (void)state;
     int n_checked = 0;
+    int64_t lost_uusd[2] = {0, 0};
     for (uint64_t seed = 1; seed <= 40; seed++)
-        n_checked += check_plan(seed);
+        n_checked += check_plan(seed, false, &lost_uusd[0]) && check_plan(seed, true, &lost_uusd[1]);
     assert_true(n_checked >= 20);
+    print_message("lost: %.0f uUSD, with a save after every unit %.0f\n", (double)lost_uusd[0], (double)lost_uusd[1]);
+    assert_true(lost_uusd[1] > 0 && lost_uusd[1] < lost_uusd[0] / 2);
 }
 
 // Asynchronous: phases, as an estimate of the same runs tells them.

@@ -1,4 +1,4 @@
-#include "executor/launcher/save_interval.h"
+#include "profiles/store/save_interval.h"
 
 #include "base/limits.h"
 #include "base/text/units.h"
@@ -8,11 +8,18 @@
 // One interval for all ages: of what a node is lost by in its first hours. Intervals by age gain next to nothing.
 #define FIRST_S (4.0 * RB_S_PER_HOUR)
 
-static int64_t planned_s(const struct rb_profile *profile, const struct rb_offer *offer)
+// NULL: as far as is known, it loses no nodes.
+static const struct rb_provisioning *losses_of(const struct rb_profile *profile, const struct rb_offer *offer)
 {
     const struct rb_provisioning *p =
         profile ? rb_profile_provisioning(profile, offer->infra, offer->instance_type, offer->market) : NULL;
-    if (offer->market != RB_MARKET_SPOT || !p || !rb_provisioning_may_lose(p))
+    return p && rb_provisioning_may_lose(p) ? p : NULL;
+}
+
+static int64_t best_s(const struct rb_profile *profile, const struct rb_offer *offer)
+{
+    const struct rb_provisioning *p = losses_of(profile, offer);
+    if (offer->market != RB_MARKET_SPOT || !p)
         return 0;
     const struct rb_hazard hazard = rb_provisioning_hazard(p);
     const double per_s = rb_hazard_over(&hazard, 0, FIRST_S) / FIRST_S;
@@ -24,7 +31,15 @@ int64_t rb_save_interval_s(const struct rb_job *job, const struct rb_profile *pr
 {
     if (job->starts_over)
         return 0;
-    if (job->checkpoint_every_us == RB_CHECKPOINT_EVERY_AUTO)
-        return planned_s(profile, offer);
+    if (job->checkpoint_every_us < 0)
+        return best_s(profile, offer);
     return (job->checkpoint_every_us + RB_US_PER_S - 1) / RB_US_PER_S;
+}
+
+int64_t rb_planned_save_interval_s(const struct rb_job *job, const struct rb_profile *profile,
+                                   const struct rb_offer *offer)
+{
+    if (job->checkpoint_every_us == RB_CHECKPOINT_EVERY_UNSAID || profile->restarts || !losses_of(profile, offer))
+        return 0;
+    return rb_save_interval_s(job, profile, offer);
 }
