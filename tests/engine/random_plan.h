@@ -31,6 +31,8 @@ struct random_plan {
 void random_plan_make(struct random_plan *out, uint64_t seed);
 // Takes what no law and no table knows from it: errors that all stages share, data that new nodes read.
 void random_plan_forget_errors(struct random_plan *p);
+// Takes what only the virtual world knows of markets with memory: that they go down, and stand-ins for what is refused.
+void random_plan_keep_markets_up(struct random_plan *p);
 // Adds noise.configuration to its profile.
 void random_plan_let_configurations_differ(struct random_plan *p);
 // The same of another tuner: hyperband or asha with any of their ways, or pbt.

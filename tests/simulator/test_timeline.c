@@ -89,6 +89,7 @@ static bool check_plan(uint64_t seed)
     struct rb_timeline t, by_two;
     struct rb_err err;
     random_plan_make(&p, seed);
+    random_plan_keep_markets_up(&p);
     if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
         fail_msg("%s", err.message);
     p.plan.estimate.cost_uusd.mean = 123456789;
