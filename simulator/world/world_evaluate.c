@@ -101,6 +101,7 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
         .observe_ctx = &w,
         .advise = policy && policy->on_advice && !runs->unadvised ? rb_forecast : NULL,
         .advise_ctx = &forecaster,
+        .market = runs->market,
         .deadline_us = runs->stop_at_deadline || (policy && policy->anytime) ? runs->deadline_us : -1,
         .budget_uusd = runs->past_budget ? -1 : runs->budget_uusd,
     };

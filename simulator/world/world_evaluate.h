@@ -19,6 +19,7 @@ struct rb_world_runs {
     bool stop_at_deadline;            // end at the deadline whatever the policy, to measure what was reached by then
     bool past_budget;                 // runs continue beyond the budget: their cost is compared with several budgets
     bool unadvised;                   // a policy that asks for forecasts (rb_policy.on_advice) gets none
+    const struct rb_market_replay *market; // as in world.h
     rb_curve_fn *curve;               // as in world.h; called by several threads
     void *curve_ctx;
     // The job's sampler proposes configurations. false: they have no values, which is enough where only times count.
