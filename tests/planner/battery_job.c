@@ -198,16 +198,23 @@ static void put_noise(struct rb_buf *out, struct rb_stream *s, char class_)
     rb_buf_printf(out, "\ncheckpoint_s: {distribution: constant, mean: %.2f}\n", pick_real(s, 0, 4));
 }
 
-// Half of the markets take new nodes back sooner than old ones.
+// Half of the markets take new nodes back sooner than old ones, and most of these go down.
 static void put_losses(struct rb_buf *out, struct rb_stream *s, const struct shape *x, double per_hour)
 {
     if (!(per_hour > 0) || happens(s, 0.5)) {
         rb_buf_printf(out, "    preemption_per_hour: %.4f\n", per_hour);
         return;
     }
+    rb_buf_puts(out, "    spells:\n      sampled_s: 60\n      days: 1\n      up_s: ");
+    put_lognormal(out, x->first_trial_s * pick_real(s, 2, 20), pick_real(s, 0.3, 1.5));
+    rb_buf_puts(out, "\n      down_s: ");
+    if (happens(s, 0.2))
+        rb_buf_printf(out, "%.1f", happens(s, 0.5) ? 0.0 : x->first_trial_s);
+    else
+        put_delay(out, s, x->first_trial_s * pick_real(s, 0.2, 4));
     rb_buf_printf(out,
-                  "    spells: {sampled_s: 60, days: 1, up_s: 3600, down_s: 600, together: %.2f,\n"
-                  "             hazard: [{from_s: 0, per_hour: %.4f}, {from_s: %.1f, per_hour: %.4f}]}\n",
+                  "\n      together: %.2f\n"
+                  "      hazard: [{from_s: 0, per_hour: %.4f}, {from_s: %.1f, per_hour: %.4f}]\n",
                   happens(s, 0.5) ? pick_real(s, 0.1, 1) : 0.0, 3 * per_hour, x->first_trial_s, 0.5 * per_hour);
 }
 
