@@ -7,7 +7,7 @@
 #include "base/text/buf.h"
 #include "planner/search/planner.h"
 
-#define BATTERY_CLASSES "abcde"
+#define BATTERY_CLASSES "abcdef"
 
 struct battery_job {
     char class_;                  // one of BATTERY_CLASSES
