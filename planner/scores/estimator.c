@@ -10,6 +10,8 @@
 
 #define STAGE_RUNS  1024    // for the quantiles of single stages
 #define STAGE_PART  0.04    // of a time limit, for these
+#define FIRST_LOOK  512     // runs of the engine
+#define HOPELESS_SIGMA 5.0  // further below the confidence is hopeless
 #define MEAN_KNOWN  0.0015  // relative standard error of the mean cost
 #define MOST_RUNS   1000000 // the range of run numbers that no search has used
 
@@ -81,18 +83,30 @@ static bool is_by_engine(const struct rb_search *search, const struct rb_candida
     return rb_plan_meets_down_markets(&plan);
 }
 
+// A plan far below the confidence needs no more runs; those that wait for a market are the longest.
+static bool is_hopeless(const struct rb_search *search, const struct rb_estimate *e)
+{
+    return !search->on_average && e->p_both + HOPELESS_SIGMA * fmax(e->stderr_.p_both, 1e-3) < search->req->confidence;
+}
+
 static bool engine_runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
                         struct rb_plan_stage *out_stages, struct rb_err *err)
 {
     const struct rb_plan plan = rb_engine_plan(search, c, stages);
-    const struct rb_world_runs asked = {
-        .samples = search->req->samples,
+    const int samples = search->req->samples;
+    struct rb_world_runs asked = {
+        .samples = samples < FIRST_LOOK ? samples : FIRST_LOOK,
         .first = RB_UNSEEN_RUNS,
         .threads = search->req->threads,
         .deadline_us = search->req->deadline_us,
         .budget_uusd = search->req->budget_uusd,
         .past_budget = true,
     };
+    if (!rb_world_evaluate(search->scenario, &plan, &asked, &c->estimate, out_stages, err))
+        return false;
+    if (asked.samples == samples || is_hopeless(search, &c->estimate))
+        return true;
+    asked.samples = samples;
     return rb_world_evaluate(search->scenario, &plan, &asked, &c->estimate, out_stages, err);
 }
 
