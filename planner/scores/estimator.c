@@ -11,7 +11,7 @@
 #define STAGE_RUNS  1024    // for the quantiles of single stages
 #define STAGE_PART  0.04    // of a time limit, for these
 #define FIRST_LOOK  512     // runs of the engine
-#define HOPELESS_SIGMA 5.0  // further below the confidence is hopeless
+#define HOPELESS    5.0      // standard errors below the confidence
 #define MEAN_KNOWN  0.0015  // relative standard error of the mean cost
 #define MOST_RUNS   1000000 // the range of run numbers that no search has used
 
@@ -86,7 +86,7 @@ static bool is_by_engine(const struct rb_search *search, const struct rb_candida
 // A plan far below the confidence needs no more runs; those that wait for a market are the longest.
 static bool is_hopeless(const struct rb_search *search, const struct rb_estimate *e)
 {
-    return !search->on_average && e->p_both + HOPELESS_SIGMA * fmax(e->stderr_.p_both, 1e-3) < search->req->confidence;
+    return !search->on_average && e->p_both + HOPELESS * fmax(e->stderr_.p_both, 1e-3) < search->req->confidence;
 }
 
 static bool engine_runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
