@@ -37,6 +37,8 @@ enum rb_purpose {
     RB_DRAW_POSTERIOR_TRIAL = 26, // likewise: index = trial; stage 0: for the run, else for stage - 1
     RB_DRAW_SURVIVORS = 27,    // who survives in a run that goes on: index = trial
     RB_DRAW_STRIKES = 28, // what a node's strikes take, and when the next ones come: simulator/model/draws.h
+    RB_DRAW_SPELLS = 29, // spells of a market (simulator/world/markets.c): index = offer, attempt = spell; stage 1: its state at first
+    RB_DRAW_PAUSE = 30,  // pause of a request that found every offer sold out; as RB_DRAW_QUEUE
 };
 
 struct rb_stream_key {

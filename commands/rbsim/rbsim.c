@@ -38,6 +38,7 @@ static const struct rb_option options[] = {
      0, 0},
     {"record", 0, RB_OPT_STRING, false, "FILE", "no job: make such a table of the named runs of rbrun: rbsim --record F_T.csv RUN...",
      0, 0},
+    {"market", 0, RB_OPT_STRING, false, "FILE", "spot machines as a table of capacity had them: FILE[:SET][@START]", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "searches start without the results of earlier runs with the same parameters", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
@@ -254,7 +255,8 @@ static bool run(const struct rb_args *args, struct rb_err *err)
         .json = rb_args_flag(args, "json"),
     };
     return (!rb_args_nth(args, "blackbox", 0) || (check_table_options(args, err) && rb_sim_open_table(&c, err))) &&
-           load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && rb_sim_recall(&c, err) && run_and_show(&c, err);
+           load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && rb_sim_open_market(&c, err) &&
+           rb_sim_recall(&c, err) && run_and_show(&c, err);
 }
 
 static const struct rb_command command = {

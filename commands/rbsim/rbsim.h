@@ -31,6 +31,9 @@ bool rb_sim_open_table(struct rb_sim_command *c, struct rb_err *err);
 // Checks that the job is one of the table's; its parameters become the table's.
 bool rb_sim_fit_table(const struct rb_sim_command *c, struct rb_job *job, struct rb_err *err);
 
+// --market FILE: spot markets from a table, for the plans that were made.
+bool rb_sim_open_market(struct rb_sim_command *c, struct rb_err *err);
+
 // Without --cold: what the samplers start from, from the profile store.
 bool rb_sim_recall(struct rb_sim_command *c, struct rb_err *err);
 

@@ -105,7 +105,7 @@ static bool refuse_options_of_jobs(const struct rb_sim_trace *t, struct rb_err *
 {
     static const char *const of_jobs[] = {
         "plan",     "gpus-per-trial",   "tuner",        "compare", "replicates", "curves",
-        "deadline", "stop-at-deadline", "blackbox", "cold", "events", "regret", "profile-file", "guess", "set",     "budget"};
+        "deadline", "stop-at-deadline", "blackbox", "market", "cold", "events", "regret", "profile-file", "guess", "set",     "budget"};
     for (int g = 0; g < t->args->n_given; g++) {
         const char *name = t->args->given[g].option->name;
         for (size_t i = 0; i < sizeof of_jobs / sizeof of_jobs[0]; i++) {

@@ -60,6 +60,7 @@ static void request_as(struct rb_engine *e, int offer, int stage, int ordinal, i
             {
                 .state = RB_OWNED_REQUESTED,
                 .offer = offer,
+                .billed_offer = offer,
                 .stage = stage,
                 .ordinal = ordinal,
                 .attempt = attempt,
@@ -124,6 +125,8 @@ void rb_engine_on_node_running(struct rb_engine *e, const struct rb_event *event
         return;
     n->state = RB_OWNED_RUNNING;
     n->running_us = e->now_us;
+    if (event->stand_in > 0)
+        n->billed_offer = event->stand_in - 1;
 }
 
 void rb_engine_on_node_ready(struct rb_engine *e, const struct rb_event *event)

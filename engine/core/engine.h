@@ -42,7 +42,8 @@ struct rb_trial {
 
 struct rb_owned_node {
     enum rb_owned_state state;
-    int offer, stage, ordinal, attempt; // key of its draws
+    int offer, stage, ordinal, attempt; // key of its draws; the plan's offer
+    int billed_offer;         // the same, except in virtual time: what stands in for it
     int gpus;
     uint64_t usable;          // bit mask: all GPUs, except on a node that is shared with other jobs
     uint64_t busy;            // bit mask

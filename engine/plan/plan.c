@@ -10,6 +10,22 @@ int rb_plan_stage_gpus_per_node(const struct rb_plan *plan, const struct rb_plan
     return plan->offers[stage->nodes[0].offer].gpus;
 }
 
+// All nodes of a stage are of one type.
+static bool spreads(const struct rb_plan *plan, const struct rb_plan_stage *s, const char *instance_type)
+{
+    return s->n_nodes > 0 && s->gpus_per_trial > rb_plan_stage_gpus_per_node(plan, s) &&
+           (!instance_type || strcmp(plan->offers[s->nodes[0].offer].instance_type, instance_type) == 0);
+}
+
+bool rb_plan_spreads_trials(const struct rb_plan *plan, const char *instance_type)
+{
+    for (int i = 0; i < plan->n_stages; i++) {
+        if (spreads(plan, &plan->stages[i], instance_type))
+            return true;
+    }
+    return false;
+}
+
 int rb_plan_stage_node_count(const struct rb_plan_stage *stage)
 {
     int n = 0;

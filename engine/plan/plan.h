@@ -134,6 +134,8 @@ bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struc
 // GPUs of one node of the stage (all its entries are of one type).
 int rb_plan_stage_gpus_per_node(const struct rb_plan *plan, const struct rb_plan_stage *stage);
 int rb_plan_stage_node_count(const struct rb_plan_stage *stage);
+// Does a stage spread one trial over several nodes of this type (NULL: of any)?
+bool rb_plan_spreads_trials(const struct rb_plan *plan, const char *instance_type);
 
 // The warning about a baseline whose search the time limit ended; the baseline says whether it exists.
 #define RB_PLAN_WARNS_CUT "planner %s was cut at the time limit"

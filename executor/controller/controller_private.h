@@ -138,7 +138,6 @@ const char *rb_controller_resume_name(const struct rb_controller *c); // what `r
 // controller_timers.c
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg);
 void rb_controller_disarm(struct rb_controller *c, uint64_t *timer);
-int64_t rb_controller_backoff_us(int tries); // 0.2 s doubling to 30 s
 void rb_controller_add_wake(struct rb_controller *c, int64_t at_us);
 void rb_controller_arm_wake(struct rb_controller *c);
 void rb_controller_arm_deadline(struct rb_controller *c);

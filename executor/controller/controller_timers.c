@@ -17,13 +17,6 @@ void rb_controller_disarm(struct rb_controller *c, uint64_t *timer)
     *timer = 0;
 }
 
-int64_t rb_controller_backoff_us(int tries)
-{
-    const int64_t cap = 30 * RB_US_PER_S;
-    const int64_t delay = tries < 16 ? INT64_C(200000) << tries : cap;
-    return delay < cap ? delay : cap;
-}
-
 void rb_controller_add_wake(struct rb_controller *c, int64_t at_us)
 {
     c->wakes = rb_xrealloc(c->wakes, (size_t)c->n_wakes + 1, sizeof *c->wakes);

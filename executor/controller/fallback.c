@@ -2,7 +2,8 @@
 // while. Requesting the next offer costs no retry; finding every offer sold out costs one, and a pause.
 #include "executor/controller/controller_private.h"
 
-#include "executor/controller/stand_in.h"
+#include "base/backoff.h"
+#include "engine/plan/stand_in.h"
 #include "providers/wire/digest.h"
 
 #include <inttypes.h>
@@ -19,14 +20,6 @@ static void describe(const struct rb_plan *plan, int offer, struct rb_buf *out)
 {
     const struct rb_offer *o = &plan->offers[offer];
     rb_buf_printf(out, "%s %s (%s)", o->infra, o->instance_type, rb_market_name(o->market));
-}
-
-// A node that has paused asks again: only refusals since then count for it.
-static bool is_sold_out(const struct rb_run_node *n, int offer)
-{
-    const struct rb_run_offer *o = &n->c->offers[offer];
-    return o->sold_out_us >= 0 && o->sold_out_us > n->exhausted_us &&
-           rb_controller_now_us(n->c) - o->sold_out_us < RB_CONTROLLER_SOLD_OUT_S * RB_US_PER_S;
 }
 
 static void note_offer(struct rb_controller *c, int offer, const char *what, const char *why)
@@ -58,33 +51,40 @@ static bool can_be_paid(struct rb_controller *c, int offer, int count)
     return paid;
 }
 
-// -1: all are sold out.
-static int offer_on_sale(struct rb_run_node *n, int count)
+// Of one node, or of a gang's leader.
+struct asking {
+    struct rb_controller *c;
+    int count; // nodes to pay for
+};
+
+static int64_t sold_out_us(void *ctx, int offer)
 {
-    struct rb_controller *c = n->c;
-    for (int k = 0, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
-        if (c->offers[offer].state != RB_OFFER_REJECTED && !is_sold_out(n, offer) &&
-            (k == 0 || can_be_paid(c, offer, count)))
-            return offer;
-    return -1;
+    const struct asking *a = ctx;
+    return a->c->offers[offer].sold_out_us;
 }
 
-// All are sold out, and one must be requested again: the one with the oldest refusal.
-static int oldest_refusal(struct rb_run_node *n, int count)
+static bool may_ask(void *ctx, int offer, int k)
 {
-    struct rb_controller *c = n->c;
-    int oldest = planned_offer(n);
-    for (int k = 1, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
-        if (c->offers[offer].state != RB_OFFER_REJECTED &&
-            c->offers[offer].sold_out_us < c->offers[oldest].sold_out_us && can_be_paid(c, offer, count))
-            oldest = offer;
-    return oldest;
+    const struct asking *a = ctx;
+    return a->c->offers[offer].state != RB_OFFER_REJECTED && (k == 0 || can_be_paid(a->c, offer, a->count));
+}
+
+static struct rb_on_sale on_sale(const struct rb_run_node *n, struct asking *a)
+{
+    return (struct rb_on_sale){
+        .plan = n->c->config.plan,
+        .now_us = rb_controller_now_us(n->c),
+        .paused_us = n->exhausted_us,
+        .sold_out_us = sold_out_us,
+        .may_ask = may_ask,
+        .ctx = a,
+    };
 }
 
 int rb_run_node_choose_offer(struct rb_run_node *n, int count)
 {
-    const int offer = offer_on_sale(n, count);
-    return offer >= 0 ? offer : oldest_refusal(n, count);
+    const struct rb_on_sale m = on_sale(n, &(struct asking){n->c, count});
+    return rb_offer_to_ask(&m, planned_offer(n));
 }
 
 void rb_run_gang_note_stand_in(const struct rb_run_gang *g)
@@ -172,7 +172,7 @@ static int64_t pause_us(const struct rb_run_node *n)
     rb_digest_sha256(rb_buf_str(&name), name.len, digest);
     digest[8] = '\0';
     sscanf(digest, "%" SCNx32, &draw);
-    return (int64_t)((uint64_t)rb_controller_backoff_us(n->retries - 1) * draw >> 32);
+    return rb_backoff_jittered_us(n->retries - 1, draw);
 }
 
 static void report_refused(void *arg)
@@ -198,7 +198,8 @@ void rb_run_gang_refused(struct rb_run_gang *g)
     struct rb_run_node *leader = g->members[0];
     if (!rb_run_gang_find(g, rb_run_node_is_wanted))
         return;
-    if (offer_on_sale(leader, g->n) >= 0) {
+    const struct rb_on_sale m = on_sale(leader, &(struct asking){c, g->n});
+    if (rb_offer_on_sale(&m, planned_offer(leader)) >= 0) {
         rb_controller_arm(c, &g->timer, 0, report_refused, g);
         return;
     }

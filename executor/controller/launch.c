@@ -2,6 +2,7 @@
 // that was not answered is repeated unchanged; its outcome is never guessed.
 #include "executor/controller/controller_private.h"
 
+#include "base/backoff.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "executor/controller/placement_group.h"
@@ -280,7 +281,7 @@ static void not_sent(struct rb_run_gang *g, const struct rb_err *err)
     for (int i = 0; i < g->n && !c->dead; i++)
         if (!rb_run_node_is_wanted(g->members[i]))
             rb_run_node_record_end(c, g->members[i]);
-    rb_controller_arm(c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
+    rb_controller_arm(c, &g->timer, rb_backoff_us(g->tries++), retry_launch, g);
 }
 
 // The outcome is unknown: sends the identical request again later, unless a listing shows the instances first.
@@ -295,7 +296,7 @@ static void unanswered(struct rb_run_gang *g, const struct rb_err *err)
     if (err->code != RB_ERR_CAPACITY && err->code != RB_ERR_THROTTLED &&
         err->code != RB_ERR_DENIED) // these are answers
         g->unanswered_us = rb_controller_now_us(g->c);
-    rb_controller_arm(g->c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
+    rb_controller_arm(g->c, &g->timer, rb_backoff_us(g->tries++), retry_launch, g);
 }
 
 // Is it certain that nothing was launched, and that nothing will be? While an earlier request may still arrive, only

@@ -15,7 +15,6 @@
 struct rb_action;
 
 enum {
-    RB_CONTROLLER_SOLD_OUT_S = 180,  // an offer that was sold out is the last choice of other nodes for this long
     RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
     RB_CONTROLLER_LATE_S = 120,      // an unanswered one arrives at most this late
     // How long to repeat a launch that was answered with "not found": 404s of proxies pass

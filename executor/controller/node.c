@@ -1,6 +1,7 @@
 // Nodes: boot and end. An end counts only when it was seen.
 #include "executor/controller/controller_private.h"
 
+#include "base/backoff.h"
 #include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
 
@@ -331,7 +332,7 @@ static void end_answered(void *arg, const struct rb_err *err)
             return;
     }
     // Again until it is seen to have ended: an accepted request may be lost too.
-    rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->tries++ + (err ? 0 : 5)), end_again, n);
+    rb_controller_arm(c, &n->retry_timer, rb_backoff_us(n->tries++ + (err ? 0 : 5)), end_again, n);
 }
 
 void rb_run_node_terminate(struct rb_run_node *n)

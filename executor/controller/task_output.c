@@ -1,6 +1,7 @@
 // What trials report: only whole lines count, and a stage of a trial has ended only when its checkpoint is safe.
 #include "executor/controller/controller_private.h"
 
+#include "base/backoff.h"
 #include "base/errors/log.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -361,7 +362,7 @@ void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, 
     if (c->dead || !t || t->row.state != RB_TASK_EXITED || (err && t->process != RB_PROCESS_SAVING))
         return;
     if (err && ++t->save_tries < RB_CONTROLLER_SAVE_TRIES) {
-        rb_controller_arm(c, &t->timer, rb_controller_backoff_us(t->save_tries), save, t);
+        rb_controller_arm(c, &t->timer, rb_backoff_us(t->save_tries), save, t);
         return;
     }
     if (err) {

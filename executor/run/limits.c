@@ -25,6 +25,7 @@ static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *pla
         .threads = 1,
         .deadline_us = deadline_us,
         .budget_uusd = budget_uusd,
+        .past_budget = !rb_plan_decides_while_it_runs(plan),
     };
     return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
 }

@@ -1,7 +1,7 @@
 #include "executor/run/worst_case.h"
 
+#include "engine/plan/stand_in.h"
 #include "executor/controller/spend.h"
-#include "executor/controller/stand_in.h"
 
 // The most expensive offer that may replace it, for the whole life of a node.
 static bool most_of_node(const struct rb_plan *plan, int offer, int64_t life_us, int64_t *out_uusd, struct rb_err *err)

@@ -1,5 +1,7 @@
 #include "planner/async/engine_runs.h"
 
+#include "planner/search/fallbacks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@ struct rb_plan rb_engine_plan(const struct rb_search *search, const struct rb_ca
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_scenario *s = search->scenario;
+    const int n_fallbacks = stages ? rb_fallbacks_of(search, stages, candidate->n_stages, search->fallbacks) : 0;
     return (struct rb_plan){
         .seed = req->seed,
         .job = req->job,
@@ -22,6 +25,8 @@ struct rb_plan rb_engine_plan(const struct rb_search *search, const struct rb_ca
         .n_stages = candidate->n_stages,
         .offers = s->offers,
         .n_offers = s->n_offers,
+        .fallbacks = search->fallbacks,
+        .n_fallbacks = n_fallbacks,
         .catalog = req->catalog,
     };
 }

@@ -6,7 +6,8 @@
 #include "planner/search/search.h"
 #include "simulator/world/world_evaluate.h"
 
-// A candidate as a plan of the request. Borrows `stages` (rb_candidate_stages) and everything the search borrows.
+// A candidate as a plan of the request. Borrows `stages` (rb_candidate_stages; NULL: none are needed), everything the
+// search borrows, and the search's `fallbacks` until the next call.
 struct rb_plan rb_engine_plan(const struct rb_search *search, const struct rb_candidate *candidate,
                               const struct rb_plan_stage *stages);
 

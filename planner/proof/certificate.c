@@ -293,20 +293,29 @@ static bool nodes_age(const struct rb_search *search)
     return age;
 }
 
+static bool markets_go_down(const struct rb_search *search)
+{
+    const struct rb_scenario *s = search->scenario;
+    bool down = false;
+    for (int i = 0; i < s->n_offers && !down; i++)
+        down = s->sim_offers[i].usable && rb_provisioning_goes_down(s->sim_offers[i].provisioning);
+    return down;
+}
+
 static struct rb_plan_bound bound_of(const struct certificate *c, double bound_uusd, bool small)
 {
     const double cost_uusd = (double)c->best->estimate.cost_uusd.mean;
     static const char *const taken_for_granted[] = {
         "mean costs over 1,024 runs or more are taken to be normally distributed"};
     struct rb_plan_bound b = {.nodes_explored = c->n_visits, .tolerance = RB_PROOF_TOLERANCE, .risk = RB_PROOF_RISK};
-    const bool age = nodes_age(c->search);
-    if (c->search->n_left_out > 0 || age)
+    const bool age = nodes_age(c->search), down = markets_go_down(c->search);
+    if (c->search->n_left_out > 0 || age || down)
         bound_uusd = rb_least_work_uusd(c->search);
     b.present = bound_uusd > 0;
     b.relaxations = taken_for_granted;
     b.n_relaxations = small;
     b.proved = small && !c->cut && !c->open && !c->better && !c->best->undecided && c->search->n_left_out == 0 &&
-               !(c->search->guard > 0) && !age;
+               !(c->search->guard > 0) && !age && !down;
     if (b.proved)
         bound_uusd = (1 - RB_PROOF_TOLERANCE) * cost_uusd;
     b.cost_uusd = (int64_t)floor(fmin(fmax(0, bound_uusd), cost_uusd));
@@ -317,6 +326,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
         b.why_not = "offers that may lose nodes were not considered";
     else if (age)
         b.why_not = "spot nodes keep their age from stage to stage, which bounds of single stages do not know";
+    else if (down)
+        b.why_not = "spot markets go down, which bounds of single stages do not know";
     else if (c->search->req->samples < RB_PROOF_FEWEST && c->search->req->time_limit_us > 0)
         b.why_not = "too few runs of each plan fit into the time limit";
     else if (c->search->guard > 0)

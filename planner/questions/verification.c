@@ -139,7 +139,8 @@ bool rb_verify_by_engine(const struct rb_scenario *s, const struct rb_plan *plan
                                        .first = FIRST_UNSEEN,
                                        .threads = threads,
                                        .deadline_us = plan->deadline_us,
-                                       .budget_uusd = plan->budget_uusd};
+                                       .budget_uusd = plan->budget_uusd,
+                                       .past_budget = !rb_plan_decides_while_it_runs(plan)};
     RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc(n, sizeof *results);
     RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(2 * n, sizeof *time_us);
     int64_t *cost_uusd = time_us + n;

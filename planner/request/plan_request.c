@@ -7,6 +7,7 @@
 #include "planner/request/save_note.h"
 #include "planner/scores/early_runs.h"
 #include "planner/scores/estimator.h"
+#include "planner/search/fallbacks.h"
 #include "simulator/world/world_evaluate.h"
 
 #include "engine/core/policy.h"
@@ -76,6 +77,7 @@ static bool fill_stages(struct assembly *a, struct rb_plan_result *result, struc
     if (!rb_estimate_plan(a->search, result, stages, err))
         return false;
     plan->estimate = result->best.estimate;
+    a->n_fallbacks = rb_fallbacks_of(a->search, stages, (int)n, a->fallbacks); // still of the scenario
     for (size_t i = 0; i < n; i++)
         nodes[i].offer = refer_to(a, nodes[i].offer);
     for (size_t i = 0; i < n; i++)
@@ -87,40 +89,10 @@ static bool fill_stages(struct assembly *a, struct rb_plan_result *result, struc
 
 // --- fallbacks: machines that can replace a sold-out one
 
-static bool stands_in(const struct rb_offer *used, const struct rb_offer *other)
+static void refer_to_fallbacks(struct assembly *a)
 {
-    return strcmp(used->accelerator, other->accelerator) == 0 && used->gpus == other->gpus;
-}
-
-static int compare_fallbacks(const struct rb_offer *used, const struct rb_offer *a, const struct rb_offer *b)
-{
-    int same_a = strcmp(used->instance_type, a->instance_type) == 0;
-    int same_b = strcmp(used->instance_type, b->instance_type) == 0;
-    if (same_a != same_b)
-        return same_b - same_a;
-    return (a->rate.uusd_per_hour > b->rate.uusd_per_hour) - (a->rate.uusd_per_hour < b->rate.uusd_per_hour);
-}
-
-// Same type elsewhere first, then by price; ties keep the canonical order.
-static void fill_fallbacks(struct assembly *a)
-{
-    const struct rb_scenario *s = a->search->scenario;
-    int n_used = a->n_offers;
-    for (int u = 0; u < n_used; u++) {
-        const struct rb_offer used = a->offers[u];
-        for (;;) {
-            int next = -1;
-            for (int i = 0; i < s->n_offers; i++) {
-                if (a->offer_of[i] >= 0 || a->search->sizes[i].n == 0 || !stands_in(&used, &s->offers[i]))
-                    continue;
-                if (next < 0 || compare_fallbacks(&used, &s->offers[i], &s->offers[next]) < 0)
-                    next = i;
-            }
-            if (next < 0)
-                break;
-            a->fallbacks[a->n_fallbacks++] = refer_to(a, next);
-        }
-    }
+    for (int i = 0; i < a->n_fallbacks; i++)
+        a->fallbacks[i] = refer_to(a, a->fallbacks[i]);
 }
 
 // --- images
@@ -252,7 +224,10 @@ static void warn_few_samples(struct assembly *a, const struct rb_plan *plan)
 
 static void warn_left_out(struct assembly *a)
 {
-    if (a->search->n_left_out > 0)
+    if (a->search->n_left_out > 0 && !a->search->left_out_for)
+        warn(a, "spot offers whose markets go down were not considered: no plan with them keeps the confidence; lower it, "
+                "or allow other zones and on-demand machines, which stand in");
+    else if (a->search->n_left_out > 0)
         warn(a, rb_arena_printf(a->arena,
                                 "%d offers that may lose nodes were not considered: this many trials cannot be replayed "
                                 "within the %s limit; give a higher --%s-limit, or fewer resources.instance_types",
@@ -488,17 +463,17 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
         return false;
     plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
-    fill_fallbacks(&a);
+    refer_to_fallbacks(&a);
+    plan.offers = a.offers;
+    plan.n_offers = a.n_offers;
+    plan.fallbacks = a.fallbacks;
+    plan.n_fallbacks = a.n_fallbacks;
     fill_images(&a, &plan);
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
     if (!warn_caveats(&a, result, err))
         return false;
-    plan.offers = a.offers;
-    plan.n_offers = a.n_offers;
-    plan.fallbacks = a.fallbacks;
-    plan.n_fallbacks = a.n_fallbacks;
     plan.warnings = a.warnings;
     plan.n_warnings = a.n_warnings;
     if (!policy_can_follow(&plan, err))
@@ -684,10 +659,12 @@ static void drop_what_was_asked(const struct rb_plan_request *req, struct rb_pla
 // Every plan is made here. Its own reported figures decide: they rest on runs that the search has not used. If these
 // show less than the confidence, the search is repeated with a larger margin, and no plan below the confidence is
 // shown.
+// *out_missed: a plan was, because its markets go down more often than the search knows.
 static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
                             struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
-                            struct rb_err *err)
+                            bool *out_missed, struct rb_err *err)
 {
+    *out_missed = false;
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         if (!plan_in_phases(search, planner, phase, out_result, err))
             return false;
@@ -700,6 +677,7 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         const struct rb_estimate *e = &out_plan->estimate;
         if (planner->on_average || e->p_both >= search->req->confidence)
             return true;
+        *out_missed = *out_missed || rb_plan_meets_down_markets(out_plan);
         const struct rb_candidate best = out_result->best;
         search->guard = 2 * search->guard + search->req->confidence - e->p_both + 2 * e->stderr_.p_both;
         rb_search_forget(search);
@@ -715,13 +693,18 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
     return infeasible(search->req, planner, out_result, err);
 }
 
-static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
-                   struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+// with_markets: offers whose markets go down are considered.
+static bool search_plan(struct rb_question *q, const struct rb_planner *planner, bool with_markets,
+                        struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
+                        bool *out_missed, struct rb_err *err)
 {
     const struct rb_plan_request *req = &q->req;
     struct rb_search search;
+    *out_missed = false;
     if (!rb_search_init(&search, req, &q->scenario, err))
         return false;
+    if (!with_markets)
+        rb_search_leave_out_markets(&search);
     search.asked = planner;
     search.asked_again = req->marginal;
     search.guard = req->time_limit_us > 0 && req->samples < RB_PROOF_FEWEST && search.scorer->barriers ? guard_of(req) : 0;
@@ -732,12 +715,38 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
         rb_search_finish(&search);
         return false;
     }
-    bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, err);
+    bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, out_missed, err);
     rb_search_explain_rest(&search);
     if (ok && may_find_marginal(&search, planner))
         ok = search.scorer->marginal(&search, &out_result->marginal, err);
     rb_search_finish(&search);
     return ok;
+}
+
+static bool keeps_up(const struct rb_scenario *s)
+{
+    for (int i = 0; i < s->n_offers; i++) {
+        if (s->sim_offers[i].usable && !rb_provisioning_goes_down(s->sim_offers[i].provisioning))
+            return true;
+    }
+    return false;
+}
+
+// The search compares plans as if markets never went down. Where its plans miss the confidence for that, those offers
+// are left out.
+static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
+                   struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+{
+    struct rb_plan_result without;
+    struct rb_err why;
+    bool missed;
+    if (search_plan(q, planner, true, arena, out_plan, out_result, &missed, err))
+        return true;
+    if (!missed || err->code != RB_ERR_INFEASIBLE || !keeps_up(&q->scenario) ||
+        !search_plan(q, planner, false, arena, out_plan, &without, &missed, &why))
+        return false;
+    *out_result = without;
+    return true;
 }
 
 static int fewer_samples(const struct rb_plan_request *req, double most, double for_each)

@@ -10,6 +10,8 @@
 
 #define STAGE_RUNS  1024    // for the quantiles of single stages
 #define STAGE_PART  0.04    // of a time limit, for these
+#define FIRST_LOOK  512     // runs of the engine
+#define HOPELESS    5.0      // standard errors below the confidence
 #define MEAN_KNOWN  0.0015  // relative standard error of the mean cost
 #define MOST_RUNS   1000000 // the range of run numbers that no search has used
 
@@ -73,6 +75,41 @@ static bool stage_quantiles(struct rb_search *search, struct rb_candidate *c, co
     return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
 }
 
+// Only the engine knows markets that go down, and the stand-ins.
+static bool is_by_engine(const struct rb_search *search, const struct rb_candidate *c,
+                         const struct rb_plan_stage *stages)
+{
+    const struct rb_plan plan = rb_engine_plan(search, c, stages);
+    return rb_plan_meets_down_markets(&plan);
+}
+
+// A plan far below the confidence needs no more runs; those that wait for a market are the longest.
+static bool is_hopeless(const struct rb_search *search, const struct rb_estimate *e)
+{
+    return !search->on_average && e->p_both + HOPELESS * fmax(e->stderr_.p_both, 1e-3) < search->req->confidence;
+}
+
+static bool engine_runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
+                        struct rb_plan_stage *out_stages, struct rb_err *err)
+{
+    const struct rb_plan plan = rb_engine_plan(search, c, stages);
+    const int samples = search->req->samples;
+    struct rb_world_runs asked = {
+        .samples = samples < FIRST_LOOK ? samples : FIRST_LOOK,
+        .first = RB_UNSEEN_RUNS,
+        .threads = search->req->threads,
+        .deadline_us = search->req->deadline_us,
+        .budget_uusd = search->req->budget_uusd,
+        .past_budget = true,
+    };
+    if (!rb_world_evaluate(search->scenario, &plan, &asked, &c->estimate, out_stages, err))
+        return false;
+    if (asked.samples == samples || is_hopeless(search, &c->estimate))
+        return true;
+    asked.samples = samples;
+    return rb_world_evaluate(search->scenario, &plan, &asked, &c->estimate, out_stages, err);
+}
+
 // Quantiles of stages come from replicates: tables simulate only a plan as a whole.
 bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *out_stages,
                         struct rb_err *err)
@@ -80,6 +117,8 @@ bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *c, struct
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, c, stages, nodes);
+    if (is_by_engine(search, c, stages))
+        return engine_runs(search, c, stages, out_stages, err);
     if (!out_stages)
         return runs(search, c, stages, search->req->samples, err);
     if (!stage_quantiles(search, c, stages, out_stages, err) || !runs(search, c, stages, fewest_runs(search), err))
@@ -99,7 +138,7 @@ bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candid
 static bool decides_while_it_runs(const struct rb_search *search, const struct rb_candidate *candidate)
 {
     const struct rb_plan plan = rb_engine_plan(search, candidate, NULL);
-    return rb_plan_is_by_engine(&plan);
+    return rb_plan_decides_while_it_runs(&plan);
 }
 
 bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, struct rb_plan_stage *out_stages,
@@ -115,6 +154,8 @@ bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, s
         return rb_estimate_candidate(search, &result->best, out_stages, err);
     rb_candidate_stages(search->scenario, &result->best, stages, nodes);
     rb_early_apply(&result->best, &result->early, stages, early);
+    if (is_by_engine(search, &result->best, stages))
+        return engine_runs(search, &result->best, stages, out_stages, err);
     return stage_quantiles(search, &result->best, stages, out_stages, err) &&
            runs(search, &result->best, stages, fewest_runs(search), err);
 }

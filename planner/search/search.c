@@ -134,9 +134,21 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     s.space = rb_plan_space_create();
     s.owns_laws = req->laws == NULL;
     s.laws = s.owns_laws ? rb_trial_laws_create() : req->laws;
+    s.fallbacks = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.fallbacks);
     leave_out_slow(&s);
     *search = s;
     return true;
+}
+
+void rb_search_leave_out_markets(struct rb_search *search)
+{
+    for (int i = 0; i < search->scenario->n_offers; i++) {
+        if (search->sizes[i].n == 0 || !rb_provisioning_goes_down(search->scenario->sim_offers[i].provisioning))
+            continue;
+        search->left_out[i] = true;
+        search->n_left_out++;
+        search->sizes[i].n = 0;
+    }
 }
 
 void rb_search_forget(struct rb_search *search)
@@ -157,6 +169,7 @@ void rb_search_finish(struct rb_search *search)
 {
     free(search->sizes);
     free(search->left_out);
+    free(search->fallbacks);
     free(search->results);
     free(search->has_result);
     rb_explained_destroy(search->explained);

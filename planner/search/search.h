@@ -43,6 +43,7 @@ struct rb_search {
         struct rb_candidate candidate;
     } *static_best;
     int64_t n_evaluated;              // exact scores computed
+    int *fallbacks;                   // [n_offers], of the last plan that was made for the engine
     struct rb_engine_estimated *engine_estimated; // the last one (planner/async/engine_runs.c); NULL: none
     struct rb_explained *explained;   // the lines written to req->explain (planner/questions/explain.c)
 };
@@ -54,6 +55,9 @@ void rb_search_finish(struct rb_search *search);
 // Asks the same search another question: `req` differs from the last one only in its constraints, hints and clock.
 // Results are forgotten; scores, runs and the space are kept.
 void rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req);
+
+// Leaves out the offers whose markets go down, as those are that a limit leaves out.
+void rb_search_leave_out_markets(struct rb_search *search);
 
 // Forgets the planners' results; scores, runs and the space are kept.
 void rb_search_forget(struct rb_search *search);

@@ -13,9 +13,14 @@ static const double age_from_s[N_AGES + 1] = {0, 900, 3600, 14400, INFINITY};
 #define CLOSE_S   1800.0 // after a loss in another zone
 #define S_PER_DAY 86400.0
 
-static double next_s(const struct rb_capacity *c, int step)
+static double step_s(const struct rb_capacity *c, int step)
 {
-    return step + 1 < c->n_steps ? c->steps[step + 1].at_s : c->end_s;
+    return (double)(step < c->n_steps ? c->steps[step].at_us : c->end_us) / RB_US_PER_S;
+}
+
+static double end_s(const struct rb_capacity *c)
+{
+    return step_s(c, c->n_steps);
 }
 
 // --- hazard by age
@@ -53,15 +58,15 @@ static struct exposure expose_nodes(const struct rb_capacity *c)
     for (int i = 1; i < c->n_steps; i++) {
         for (; n > c->steps[i].up; n--) {
             if (n > n_old)
-                expose(&e, c->steps[i].at_s - born_s[n - 1], true);
+                expose(&e, step_s(c, i) - born_s[n - 1], true);
             else
                 n_old--;
         }
         for (; n < c->steps[i].up; n++)
-            born_s[n] = c->steps[i].at_s;
+            born_s[n] = step_s(c, i);
     }
     for (; n > n_old; n--)
-        expose(&e, c->end_s - born_s[n - 1], false);
+        expose(&e, end_s(c) - born_s[n - 1], false);
     return e;
 }
 
@@ -108,8 +113,8 @@ static bool fit_spells(const struct rb_capacity *c, bool up, struct rb_arena *ar
         if ((c->steps[i].up > 0) == (c->steps[i - 1].up > 0))
             continue;
         if (begun_s >= 0 && (c->steps[i].up > 0) != up)
-            values[n++] = c->steps[i].at_s - begun_s;
-        begun_s = c->steps[i].at_s;
+            values[n++] = step_s(c, i) - begun_s;
+        begun_s = step_s(c, i);
     }
     if (n == 0)
         return rb_err_set(err, RB_E_FIT_SAMPLES,
@@ -160,7 +165,7 @@ static struct losses losses_nearby(const struct rb_capacity *all, int n, const s
     for (int k = 0; k < n; k++) {
         for (int i = 1; is_neighbour(c, &all[k]) && i < all[k].n_steps; i++) {
             if (is_loss(&all[k], i))
-                l.at_s[l.n++] = all[k].steps[i].at_s;
+                l.at_s[l.n++] = step_s(&all[k], i);
         }
     }
     qsort(l.at_s, (size_t)l.n, sizeof *l.at_s, rb_order_doubles);
@@ -192,12 +197,12 @@ static double fit_region(const struct rb_capacity *all, int n, const struct rb_c
     double up_s = 0, up_close_s = 0;
     int losses = 0, losses_close = 0;
     for (int i = 0; i < c->n_steps; i++) {
-        const double at_s = c->steps[i].at_s;
+        const double at_s = step_s(c, i);
         losses += is_loss(c, i);
         losses_close += is_loss(c, i) && is_close(&nearby, at_s);
         if (c->steps[i].up > 0) {
-            up_s += next_s(c, i) - at_s;
-            up_close_s += close_s(&nearby, at_s, next_s(c, i));
+            up_s += step_s(c, i + 1) - at_s;
+            up_close_s += close_s(&nearby, at_s, step_s(c, i + 1));
         }
     }
     free(nearby.at_s);
@@ -211,7 +216,7 @@ bool rb_market_fit(const struct rb_capacity *all, int n, int which, double sampl
     const double seen_together = share_of_all(c);
     struct rb_spells s = {
         .sampled_s = sampled_s,
-        .days = (c->end_s - c->steps[0].at_s) / S_PER_DAY,
+        .days = (end_s(c) - step_s(c, 0)) / S_PER_DAY,
         .together = seen_together >= 0 ? seen_together : together,
         .region_factor = fit_region(all, n, c),
     };

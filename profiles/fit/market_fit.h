@@ -6,20 +6,8 @@
 #ifndef RB_PROFILES_MARKET_FIT_H
 #define RB_PROFILES_MARKET_FIT_H
 
+#include "profiles/catalog/capacity.h"
 #include "profiles/store/spells.h"
-
-struct rb_capacity_step {
-    double at_s;
-    int up; // nodes, from then on
-};
-
-// One zone and instance type.
-struct rb_capacity {
-    const char *zone, *region, *instance_type;
-    const struct rb_capacity_step *steps; // [n_steps], ascending, at least one
-    int n_steps;
-    double end_s;                         // of what was seen
-};
 
 // Spells of all[which]; the other zones of its region in `all` give region_factor. together: what the table cannot show
 // where one node was asked for; < 0: unknown. Errors: INVALID where no node was lost, no spell is complete, or `together`

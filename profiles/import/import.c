@@ -308,7 +308,7 @@ static bool read_capacity(const struct rb_csv *csv, const struct rb_import_optio
     import->n_rows = csv->n_rows;
     import->profile_name = rb_arena_strdup(&import->arena, o->name);
     return check_name(o->name, err) &&
-           rb_capacity_from_csv(csv, &o->capacity, &import->arena, &import->markets, &import->n_markets, err);
+           rb_markets_from_csv(csv, &o->capacity, &import->arena, &import->markets, &import->n_markets, err);
 }
 
 static bool read_csv(const char *path, const struct rb_import_options *o, struct rb_import *import, struct rb_err *err)

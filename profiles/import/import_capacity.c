@@ -1,178 +1,19 @@
 #include "profiles/import/import_capacity.h"
 
-#include "base/limits.h"
 #include "profiles/fit/market_fit.h"
 
-#include <string.h>
-
-#define MAX_MINUTES 1e8 // 190 years
-#define S_PER_MIN   60.0
-
-enum { SET, KIND, ZONE, TYPE, START, CAPACITY, N_COLUMNS };
-const char *const rb_capacity_columns[] = {"set", "kind", "zone", "instance_type", "start_min", "capacity", NULL};
-
-struct table {
-    const struct rb_csv *csv;
-    int columns[N_COLUMNS];
-    struct rb_arena *arena;
-    struct rb_capacity *zones; // [n]
-    int n;
-};
-
-static const char *cell(const struct table *t, int row, int column)
+bool rb_markets_from_csv(const struct rb_csv *csv, const struct rb_capacity_options *o, struct rb_arena *arena,
+                         const struct rb_spot_market **out, int *out_n, struct rb_err *err)
 {
-    return t->csv->cells[row][t->columns[column]];
-}
-
-static bool refuse(const struct table *t, int row, int column, struct rb_err *err, const char *what)
-{
-    return rb_csv_error(t->csv, row, t->columns[column], err, "%s, got \"%s\"", what, cell(t, row, column));
-}
-
-static bool find_columns(struct table *t, struct rb_err *err)
-{
-    static const bool required[N_COLUMNS] = {true, true, true, true, true, true};
-    if (!rb_csv_check_columns(t->csv, rb_capacity_columns, required, N_COLUMNS, err))
-        return false;
-    for (int i = 0; i < N_COLUMNS; i++)
-        t->columns[i] = rb_csv_column(t->csv, rb_capacity_columns[i]);
-    return true;
-}
-
-// --- which rows
-
-static bool is_wanted(const struct table *t, int row, const struct rb_capacity_options *o)
-{
-    return !o->set || strcmp(cell(t, row, SET), o->set) == 0;
-}
-
-// Times of different sets have nothing to do with each other.
-static bool check_sets(const struct table *t, const struct rb_capacity_options *o, struct rb_err *err)
-{
-    bool found = false;
-    for (int row = 0; row < t->csv->n_rows; row++) {
-        found = found || is_wanted(t, row, o);
-        if (!o->set && strcmp(cell(t, row, SET), cell(t, 0, SET)) != 0)
-            return rb_csv_error(t->csv, row, t->columns[SET], err,
-                                "expected rows of one set, got \"%s\" and \"%s\": choose one with --set",
-                                cell(t, 0, SET), cell(t, row, SET));
-    }
-    return found ||
-           rb_csv_error(t->csv, 0, t->columns[SET], err, "expected rows of the set \"%s\" (--set), got none", o->set);
-}
-
-// --- zones
-
-// "us-east-1c" lies in us-east-1 of AWS, "us-east1-b" in us-east1 of Google.
-static bool is_google(const char *zone)
-{
-    return zone[strlen(zone) - 2] == '-';
-}
-
-static bool find_region(const struct table *t, int row, const char **out, struct rb_err *err)
-{
-    const char *zone = cell(t, row, ZONE);
-    const size_t n = strlen(zone);
-    if (n < 4 || zone[n - 1] < 'a' || zone[n - 1] > 'z')
-        return refuse(t, row, ZONE, err, "expected a zone of AWS or Google, such as us-east-1c or us-east1-b");
-    *out = rb_arena_strndup(t->arena, zone, is_google(zone) ? n - 2 : n - 1);
-    return true;
-}
-
-static bool same_zone(const struct table *t, int a, int b)
-{
-    return strcmp(cell(t, a, ZONE), cell(t, b, ZONE)) == 0 && strcmp(cell(t, a, TYPE), cell(t, b, TYPE)) == 0 &&
-           strcmp(cell(t, a, SET), cell(t, b, SET)) == 0;
-}
-
-static bool check_new(const struct table *t, int row, struct rb_err *err)
-{
-    for (int i = 0; i < t->n; i++) {
-        if (strcmp(t->zones[i].zone, cell(t, row, ZONE)) == 0 &&
-            strcmp(t->zones[i].instance_type, cell(t, row, TYPE)) == 0)
-            return refuse(t, row, ZONE, err, "expected the rows of one zone and type in one piece");
-    }
-    return cell(t, row, TYPE)[0] != '\0' || refuse(t, row, TYPE, err, "expected an instance type");
-}
-
-static bool check_kind(const struct table *t, int row, struct rb_err *err)
-{
-    const char *kind = cell(t, row, KIND);
-    return strcmp(kind, "availability") == 0 || strcmp(kind, "preemption") == 0 ||
-           refuse(t, row, KIND, err, "expected availability (probes) or preemption (machines that ran)");
-}
-
-// One row of a zone; *out_ended: its last.
-static bool read_step(const struct table *t, int row, struct rb_capacity *zone, struct rb_capacity_step *out,
-                      bool *out_ended, struct rb_err *err)
-{
-    double minute;
-    int64_t up = 0;
-    *out_ended = strcmp(cell(t, row, CAPACITY), "end") == 0;
-    if (!check_kind(t, row, err) || !rb_csv_double(t->csv, row, t->columns[START], 0, MAX_MINUTES, &minute, err) ||
-        (!*out_ended && !rb_csv_int(t->csv, row, t->columns[CAPACITY], 0, RB_LIMIT_NODES, &up, err)))
-        return false;
-    if (zone->n_steps > 0 && minute * S_PER_MIN <= out[-1].at_s)
-        return refuse(t, row, START, err, "expected a later minute than in the row before");
-    *out = (struct rb_capacity_step){minute * S_PER_MIN, (int)up};
-    zone->end_s = minute * S_PER_MIN;
-    return true;
-}
-
-// From `row` on; *out_n: how many rows.
-static bool read_zone(struct table *t, int row, int *out_n, struct rb_err *err)
-{
-    struct rb_capacity zone = {.zone = rb_arena_strdup(t->arena, cell(t, row, ZONE)),
-                               .instance_type = rb_arena_strdup(t->arena, cell(t, row, TYPE))};
-    bool ended = false;
-    int n = 0;
-    if (!find_region(t, row, &zone.region, err) || !check_new(t, row, err))
-        return false;
-    while (row + n < t->csv->n_rows && same_zone(t, row, row + n))
-        n++;
-    struct rb_capacity_step *steps = rb_arena_array(t->arena, (size_t)n, sizeof *steps);
-    for (int i = 0; i < n && !ended; i++) {
-        if (!read_step(t, row + i, &zone, &steps[i], &ended, err))
-            return false;
-        zone.n_steps += !ended;
-        *out_n = i + 1;
-    }
-    if (!ended || zone.n_steps == 0 || *out_n < n)
-        return refuse(t, row + *out_n - 1, CAPACITY, err, "expected `end` in the last row of a zone and in no other");
-    zone.steps = steps;
-    t->zones[t->n++] = zone;
-    return true;
-}
-
-static bool read_zones(struct table *t, const struct rb_capacity_options *o, struct rb_err *err)
-{
-    t->zones = rb_arena_array(t->arena, (size_t)t->csv->n_rows, sizeof *t->zones);
-    for (int row = 0, n = 1; row < t->csv->n_rows; row += n) {
-        n = 1;
-        if (is_wanted(t, row, o) && !read_zone(t, row, &n, err))
-            return false;
-    }
-    return true;
-}
-
-static const char *infra_of(const struct table *t, const struct rb_capacity *zone)
-{
-    return rb_arena_printf(t->arena, "%s/%s/%s", is_google(zone->zone) ? "gcp" : "aws", zone->region, zone->zone);
-}
-
-bool rb_capacity_from_csv(const struct rb_csv *csv, const struct rb_capacity_options *o, struct rb_arena *arena,
-                          const struct rb_spot_market **out, int *out_n, struct rb_err *err)
-{
-    struct table t = {.csv = csv, .arena = arena};
-    if (!find_columns(&t, err) || !check_sets(&t, o, err) || !read_zones(&t, o, err))
+    struct rb_capacity_table t;
+    if (!rb_capacity_from_csv(csv, o->set, arena, &t, err))
         return false;
     struct rb_spot_market *markets = rb_arena_array(arena, (size_t)t.n, sizeof *markets);
     for (int i = 0; i < t.n; i++) {
         struct rb_err cause;
-        markets[i] =
-            (struct rb_spot_market){.infra = infra_of(&t, &t.zones[i]), .instance_type = t.zones[i].instance_type};
-        if (!rb_market_fit(t.zones, t.n, i, o->sampled_s, o->has_together ? o->together : -1, arena, &markets[i].spells,
-                           &cause))
+        markets[i] = (struct rb_spot_market){.infra = t.markets[i].infra, .instance_type = t.markets[i].instance_type};
+        if (!rb_market_fit(t.markets, t.n, i, o->sampled_s, o->has_together ? o->together : -1, arena,
+                           &markets[i].spells, &cause))
             return rb_err_set_at(err, rb_err_number(&cause), (struct rb_place){.file = csv->file}, NULL, "%s",
                                  cause.message);
     }

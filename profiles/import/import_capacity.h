@@ -1,7 +1,4 @@
-// Reads a capacity-csv, the table of a spot market over time, and fits what a plan needs of it: profiles/fit/market_fit.h.
-//   set,kind,zone,instance_type,start_min,capacity
-// From minute start_min of its set on, `capacity` of the nodes that were asked for were up; the last row of a zone has
-// the capacity `end`.
+// Fits what a plan needs of a spot market to a capacity-csv (profiles/catalog/capacity.h): profiles/fit/market_fit.h.
 #ifndef RB_PROFILES_IMPORT_CAPACITY_H
 #define RB_PROFILES_IMPORT_CAPACITY_H
 
@@ -16,10 +13,8 @@ struct rb_capacity_options {
     double together;  // share of losses that take all nodes, for zones where one was asked for
 };
 
-extern const char *const rb_capacity_columns[]; // ends with NULL
-
 // One market for each zone and type, in the table's order, in the arena. Errors: INVALID, with the line.
-bool rb_capacity_from_csv(const struct rb_csv *csv, const struct rb_capacity_options *o, struct rb_arena *arena,
-                          const struct rb_spot_market **out, int *out_n, struct rb_err *err);
+bool rb_markets_from_csv(const struct rb_csv *csv, const struct rb_capacity_options *o, struct rb_arena *arena,
+                         const struct rb_spot_market **out, int *out_n, struct rb_err *err);
 
 #endif

@@ -82,6 +82,11 @@ bool rb_provisioning_may_lose(const struct rb_provisioning *p)
     return !rb_hazard_is_none(&hazard);
 }
 
+bool rb_provisioning_goes_down(const struct rb_provisioning *p)
+{
+    return p->spells && rb_dist_mean(&p->spells->down_s) > 0;
+}
+
 double rb_provisioning_together(const struct rb_provisioning *p)
 {
     return p->spells ? p->spells->together : 0;

@@ -112,6 +112,7 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
 // How soon its nodes are taken back; whether they ever are.
 struct rb_hazard rb_provisioning_hazard(const struct rb_provisioning *p);
 bool rb_provisioning_may_lose(const struct rb_provisioning *p);
+bool rb_provisioning_goes_down(const struct rb_provisioning *p); // its market has spells without nodes
 double rb_provisioning_together(const struct rb_provisioning *p); // share of losses that take all nodes at once
 
 // Speed-up of `gpus` over one GPU when spread over `nodes` nodes; interpolated in log-log among the entries with the

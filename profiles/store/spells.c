@@ -13,6 +13,13 @@ static bool need_dist(struct rb_map *m, const char *key, struct rb_arena *arena,
     return rb_map_need(m, key, &node, err) && rb_dist_read(node, arena, out, err);
 }
 
+// Shorter spells are no market, but a refusal of every request.
+static bool check_up(struct rb_map *m, const struct rb_dist *up_s, struct rb_err *err)
+{
+    return rb_dist_mean(up_s) >= 1 || rb_node_refuse(rb_map_get(m, "up_s"), err, RB_E_OUT_OF_RANGE,
+                                                     "expected a mean of at least 1 second, got %g", rb_dist_mean(up_s));
+}
+
 static bool read_step(const struct rb_node *node, struct rb_hazard_step *out, struct rb_err *err)
 {
     static const char *const keys[] = {"from_s", "per_hour", NULL};
@@ -59,7 +66,7 @@ bool rb_spells_read(const struct rb_node *node, struct rb_arena *arena, struct r
     if (!rb_keys_begin(&m, node, keys, err) ||
         !rb_map_need_double(&m, "sampled_s", 0, RB_DIST_MAX_MEAN, &s.sampled_s, err) ||
         !rb_map_need_double(&m, "days", 0, MAX_DAYS, &s.days, err) || !need_dist(&m, "up_s", arena, &s.up_s, err) ||
-        !need_dist(&m, "down_s", arena, &s.down_s, err) ||
+        !check_up(&m, &s.up_s, err) || !need_dist(&m, "down_s", arena, &s.down_s, err) ||
         !rb_map_need_double(&m, "together", 0, 1, &s.together, err) ||
         !rb_keys_double(&m, "region_factor", 0, MAX_REGION_FACTOR, -1, &s.region_factor, err) ||
         !rb_map_need(&m, "hazard", &hazard, err) || !read_hazard(hazard, arena, &s.hazard, err))

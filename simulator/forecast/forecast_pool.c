@@ -26,7 +26,7 @@ static int64_t reserved_uusd(const struct rb_scenario *s, const struct rb_plan *
     for (int i = 0; i < rb_engine_n_nodes(e); i++) {
         const struct rb_owned_node *n = rb_engine_node(e, i);
         const int64_t from_us = n->state == RB_OWNED_REQUESTED ? rb_engine_now_us(e) : n->running_us;
-        const struct rb_billing *billing = &s->sim_offers[n->offer].billing;
+        const struct rb_billing *billing = &s->sim_offers[n->billed_offer].billing;
         const int64_t uusd = n->ended_us >= 0 ? rb_bill_node(billing, from_us, n->ended_us).total_uusd
                                               : rb_bill_bound_uusd(billing, from_us, plan->deadline_us);
         if (__builtin_add_overflow(total, uusd, &total))

@@ -34,7 +34,8 @@ static bool run_engine(const struct rb_scenario *s, const struct rb_plan *plan, 
                                        .first = first,
                                        .threads = threads,
                                        .deadline_us = plan->deadline_us,
-                                       .budget_uusd = plan->budget_uusd};
+                                       .budget_uusd = plan->budget_uusd,
+                                       .past_budget = !rb_plan_decides_while_it_runs(plan)};
     RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc((size_t)n, sizeof *results);
     if (!rb_world_replicates(s, plan, &runs, results, NULL, err))
         return false;

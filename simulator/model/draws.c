@@ -122,7 +122,7 @@ enum rb_strike rb_draw_strike(const struct rb_scenario *s, int offer, int stage,
 {
     const double together = rb_provisioning_together(s->sim_offers[offer].provisioning);
     double u[DRAWS_OF_STRIKE];
-    if (!(together > 0) || n_running < 2)
+    if (!(together > 0))
         return RB_STRIKE_ONE;
     draw_strike(s, stage, ordinal, attempt, replicate, strike, u);
     if (u[OF_COUNTING] * (1 + (n_running - 1) * together) >= 1)

@@ -2,7 +2,7 @@
 // its present state, replicate by replicate. Past events are kept as they were. Future ones are drawn from the
 // profile's laws, conditioned on not having happened yet. How fast training is, on each layout and for each trial, is
 // drawn from what the units so far have shown (simulator/posterior/posterior.h). Not predicted: trials that fail, a target that ends the run early, a
-// stop for the budget. Sold-out offers are modelled only by the profile's capacity_failure.
+// stop for the budget, which stand-in a past request took.
 #ifndef RB_SIMULATOR_PREDICTION_H
 #define RB_SIMULATOR_PREDICTION_H
 

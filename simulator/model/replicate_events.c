@@ -261,7 +261,9 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
             return;
         lose_node(ws, st, event->index, event->time_us);
         break;
+    case RB_SIM_MARKET:
     case RB_SIM_NODE_RUNNING:
+    case RB_SIM_NODE_REFUSED:
     case RB_SIM_REPORT:
     case RB_SIM_TRIAL_SAVED:
     case RB_SIM_SUGGESTED:

@@ -20,7 +20,7 @@ static int64_t sum(const struct rb_scenario *s, const struct rb_engine *e, int64
     int64_t total = 0;
     for (int i = 0; i < rb_engine_n_nodes(e); i++) {
         const struct rb_owned_node *n = rb_engine_node(e, i);
-        if (__builtin_add_overflow(total, of(&s->sim_offers[n->offer].billing, n, now_us), &total))
+        if (__builtin_add_overflow(total, of(&s->sim_offers[n->billed_offer].billing, n, now_us), &total))
             return -1;
     }
     return total;

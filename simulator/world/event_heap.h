@@ -10,7 +10,9 @@
 // released, an early request due at a barrier is made, and a trial's progress from the last microsecond of its node or
 // its deadline is kept.
 enum rb_sim_order {
+    RB_SIM_MARKET,       // a table of capacity changes; index: the offer
     RB_SIM_NODE_RUNNING, // or refused
+    RB_SIM_NODE_REFUSED, // the engine learns of it: after a pause
     RB_SIM_NODE_READY,
     RB_SIM_WAKE,
     RB_SIM_REPORT,

@@ -30,6 +30,7 @@ static bool run(const struct rb_simulation *sim, const struct rb_sim_variant *v,
     struct rb_world_runs runs = {
         .samples = n,
         .threads = threads,
+        .market = sim->market,
         .deadline_us = plan->deadline_us,
         .stop_at_deadline = sim->stop_at_deadline,
         .budget_uusd = plan->budget_uusd,

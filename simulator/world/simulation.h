@@ -23,6 +23,7 @@ struct rb_simulation {
     int n_variants;
     struct rb_curves curves;
     const struct rb_blackbox *table; // it stands for training instead of the curves; NULL: none
+    const struct rb_market_replay *market; // spot markets from a table; NULL: as the profile says
     uint64_t seed;
     int n;                           // replicates, keys 0..n-1
     bool stop_at_deadline;           // every run, whatever its policy

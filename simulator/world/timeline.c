@@ -145,7 +145,7 @@ static void conclude(struct run *r, const struct rb_engine *e, int64_t now_us)
     r->nodes = rb_xcalloc((size_t)r->n_nodes + 1, sizeof *r->nodes);
     for (int i = 0; i < r->n_nodes; i++) {
         const struct rb_owned_node *n = rb_engine_node(e, i);
-        r->nodes[i] = (struct node){.offer = n->offer,
+        r->nodes[i] = (struct node){.offer = n->billed_offer,
                                     .requested_us = n->requested_us,
                                     .life = {.gpus = n->gpus,
                                              .running_us = n->running_us,

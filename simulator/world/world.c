@@ -26,6 +26,7 @@ struct world {
     const struct rb_scenario *scenario;
     const struct rb_world_options *opt;
     struct rb_engine *engine;
+    struct rb_markets *markets; // NULL: none has memory
     struct rb_event_heap heap;
     struct rb_actions actions;
     struct running_trial *trials; // by id
@@ -57,21 +58,61 @@ static bool fail(struct world *w, const char *why)
 
 // ---- orders
 
+// The offer of a node, the plan's or a stand-in.
+static int offer_of(const struct world *w, int node)
+{
+    return w->markets ? rb_markets_offer(w->markets, node) : rb_engine_node(w->engine, node)->offer;
+}
+
+static struct rb_node_request request_of(const struct world *w, int node)
+{
+    const struct rb_owned_node *n = rb_engine_node(w->engine, node);
+    return (struct rb_node_request){node, n->offer, n->stage, n->ordinal, n->attempt};
+}
+
+// Does the budget pay for a stand-in?
+static bool is_paid(void *ctx, int offer)
+{
+    const struct world *w = ctx;
+    const int64_t least_uusd = rb_bill_least_uusd(&w->scenario->sim_offers[offer].billing);
+    return w->opt->budget_uusd < 0 ||
+           rb_spending_at(w->scenario, w->engine, w->now_us) + least_uusd <= w->opt->budget_uusd;
+}
+
+static void refuse(struct world *w, int node, int attempt)
+{
+    const struct rb_node_request r = request_of(w, node);
+    push(w, &(struct rb_sim_event){
+                .time_us = rb_markets_refused(w->markets, &r, w->now_us, is_paid, w),
+                .order = RB_SIM_NODE_REFUSED,
+                .index = node,
+                .attempt = attempt,
+            });
+}
+
 static void provision(struct world *w, const struct rb_action *a)
 {
+    const struct rb_node_request r = {a->node, a->offer, a->stage, a->ordinal, a->attempt};
     if (a->attempt >= RB_SIM_ATTEMPTS) {
-        fail(w, "requests for its nodes are refused again and again (capacity_failure)");
+        fail(w, "requests for its nodes are refused again and again (capacity_failure, or markets that are down)");
         return;
     }
-    const uint32_t replicate = w->opt->replicate;
-    const int64_t queue_us = rb_draw_queue_us(w->scenario, a->offer, a->stage, a->ordinal, a->attempt, replicate);
-    push(w, &(struct rb_sim_event){
-                .time_us = w->now_us + queue_us,
-                .order = RB_SIM_NODE_RUNNING,
-                .index = a->node,
-                .attempt = a->attempt,
-                .refused = rb_draw_refused(w->scenario, a->offer, a->stage, a->ordinal, a->attempt, replicate),
-            });
+    if (w->reliving)
+        return;
+    const int offer = w->markets ? rb_markets_ask(w->markets, &r, w->now_us, is_paid, w) : a->offer;
+    if (w->markets && rb_markets_refuses_now(w->markets, a->node, w->now_us)) {
+        refuse(w, a->node, a->attempt);
+        return;
+    }
+    push(w,
+         &(struct rb_sim_event){
+             .time_us = w->now_us + rb_draw_queue_us(w->scenario, offer, a->stage, a->ordinal, a->attempt,
+                                                     w->opt->replicate),
+             .order = RB_SIM_NODE_RUNNING,
+             .index = a->node,
+             .attempt = a->attempt,
+             .refused = rb_draw_refused(w->scenario, offer, a->stage, a->ordinal, a->attempt, w->opt->replicate),
+         });
 }
 
 static struct running_trial *trial_slot(struct world *w, int trial)
@@ -151,7 +192,7 @@ static bool scale_unit(struct world *w, const struct rb_action *a, int offer, do
 
 static void start_trial(struct world *w, const struct rb_action *a)
 {
-    const int offer = rb_engine_node(w->engine, a->slots[0].node)->offer;
+    const int offer = rb_engine_node(w->engine, a->slots[0].node)->offer; // a stand-in has the same accelerator
     struct running_trial *t = trial_slot(w, a->trial);
     double unit_s;
     if (a->attempt >= RB_SIM_ATTEMPTS) {
@@ -214,7 +255,13 @@ static void advise(struct world *w, const struct rb_action *a)
     w->advice_pending = true;
 }
 
-// Termination needs no action here: events of what is terminated or killed are dropped when they come.
+static void leave_market(struct world *w, int node)
+{
+    if (w->markets)
+        rb_markets_left(w->markets, node, w->now_us);
+}
+
+// Events of what is terminated or killed are dropped when they come.
 static void carry_out(struct world *w, const struct rb_action *a)
 {
     switch (a->kind) {
@@ -241,6 +288,8 @@ static void carry_out(struct world *w, const struct rb_action *a)
         push(w, &(struct rb_sim_event){.time_us = w->now_us, .order = RB_SIM_SUGGESTED, .index = a->trial});
         break;
     case RB_ACTION_TERMINATE:
+        leave_market(w, a->node);
+        break;
     case RB_ACTION_KILL_TRIAL:
         break;
     }
@@ -266,23 +315,71 @@ static void node_running(struct world *w, const struct rb_sim_event *e)
     w->paid_until_us = -1;
     const struct rb_owned_node n = *rb_engine_node(w->engine, e->index);
     const uint32_t replicate = w->opt->replicate;
-    struct rb_event event = {.kind = e->refused ? RB_EVENT_NODE_REFUSED : RB_EVENT_NODE_RUNNING,
-                             .time_us = e->time_us,
-                             .node = e->index,
-                             .attempt = e->attempt};
-    if (!e->refused) {
-        struct rb_sim_event next = *e;
-        next.time_us += rb_draw_init_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
-        next.order = RB_SIM_NODE_READY;
+    const int offer = offer_of(w, e->index);
+    struct rb_sim_event next = *e;
+    next.time_us += rb_draw_init_us(w->scenario, offer, n.stage, n.ordinal, n.attempt, replicate);
+    next.order = RB_SIM_NODE_READY;
+    push(w, &next);
+    const int64_t life_us = rb_markets_is_replayed(w->markets, offer)
+                                ? INT64_MAX
+                                : rb_draw_preemption_us(w->scenario, offer, n.stage, n.ordinal, n.attempt, replicate);
+    if (life_us != INT64_MAX) {
+        next.time_us = e->time_us + life_us;
+        next.order = RB_SIM_NODE_LOST;
         push(w, &next);
-        const int64_t life_us = rb_draw_preemption_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
-        if (life_us != INT64_MAX) {
-            next.time_us = e->time_us + life_us;
-            next.order = RB_SIM_NODE_LOST;
-            push(w, &next);
-        }
     }
-    step(w, &event);
+    step(w, &(struct rb_event){.kind = RB_EVENT_NODE_RUNNING,
+                               .time_us = e->time_us,
+                               .node = e->index,
+                               .attempt = e->attempt,
+                               .stand_in = offer != n.offer ? 1 + offer : 0});
+}
+
+static void node_refused(struct world *w, const struct rb_sim_event *e)
+{
+    w->paid_until_us = -1;
+    step(w, &(struct rb_event){.kind = RB_EVENT_NODE_REFUSED,
+                               .time_us = e->time_us,
+                               .node = e->index,
+                               .attempt = e->attempt});
+}
+
+// The end of a queueing delay.
+static void answer(struct world *w, const struct rb_sim_event *e)
+{
+    if (!w->markets && e->refused) {
+        node_refused(w, e);
+    } else if (w->markets && (e->refused || rb_markets_refuses(w->markets, e->index, e->time_us))) {
+        w->now_us = e->time_us;
+        refuse(w, e->index, e->attempt);
+    } else {
+        node_running(w, e);
+    }
+}
+
+static void take_back(void *ctx, int node, int64_t at_us)
+{
+    struct world *w = ctx;
+    push(w, &(struct rb_sim_event){
+                .time_us = at_us,
+                .order = RB_SIM_NODE_LOST,
+                .index = node,
+                .attempt = rb_engine_node(w->engine, node)->attempt,
+                .strike = RB_SIM_TAKEN,
+            });
+}
+
+static void expect_change(struct world *w, int offer, int64_t after_us)
+{
+    const int64_t at_us = rb_markets_next_change_us(w->markets, offer, after_us);
+    if (at_us != INT64_MAX)
+        push(w, &(struct rb_sim_event){.time_us = at_us, .order = RB_SIM_MARKET, .index = offer});
+}
+
+static void change_market(struct world *w, const struct rb_sim_event *e)
+{
+    rb_markets_change(w->markets, e->index, e->time_us, take_back, w);
+    expect_change(w, e->index, e->time_us);
 }
 
 static void expect_node(struct world *w, int node, enum rb_sim_order order, int strike, int64_t at_us)
@@ -303,7 +400,7 @@ static void expect_node(struct world *w, int node, enum rb_sim_order order, int 
 
 static bool runs(const struct rb_owned_node *n, int offer)
 {
-    return n->offer == offer && (n->state == RB_OWNED_RUNNING || n->state == RB_OWNED_READY);
+    return n->billed_offer == offer && (n->state == RB_OWNED_RUNNING || n->state == RB_OWNED_READY);
 }
 
 static void take_all(struct world *w, const struct rb_sim_event *e, int offer)
@@ -321,7 +418,7 @@ static void take_all(struct world *w, const struct rb_sim_event *e, int offer)
 
 static int64_t next_strike_us(const struct world *w, const struct rb_owned_node *n, int strike, int64_t at_us)
 {
-    return rb_draw_next_strike_us(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate, strike,
+    return rb_draw_next_strike_us(w->scenario, n->billed_offer, n->stage, n->ordinal, n->attempt, w->opt->replicate, strike,
                                   n->running_us, at_us);
 }
 
@@ -333,14 +430,16 @@ static bool strike(struct world *w, const struct rb_sim_event *e)
     if (e->strike == RB_SIM_TAKEN)
         return true;
     for (int i = 0; i < rb_engine_n_nodes(w->engine); i++)
-        n_running += runs(rb_engine_node(w->engine, i), n->offer);
-    switch (rb_draw_strike(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate, e->strike,
+        n_running += runs(rb_engine_node(w->engine, i), n->billed_offer);
+    switch (rb_draw_strike(w->scenario, n->billed_offer, n->stage, n->ordinal, n->attempt, w->opt->replicate, e->strike,
                            n_running)) {
     case RB_STRIKE_NONE:
         expect_node(w, e->index, RB_SIM_NODE_LOST, e->strike + 1, next_strike_us(w, n, e->strike, e->time_us));
         return false;
     case RB_STRIKE_ALL:
-        take_all(w, e, n->offer);
+        take_all(w, e, n->billed_offer);
+        if (w->markets)
+            rb_markets_down(w->markets, n->billed_offer, e->time_us);
         return true;
     case RB_STRIKE_ONE:
         break;
@@ -433,6 +532,7 @@ static bool matters(const struct world *w, const struct rb_sim_event *e)
 {
     switch (e->order) {
     case RB_SIM_NODE_RUNNING:
+    case RB_SIM_NODE_REFUSED:
     case RB_SIM_NODE_READY:
     case RB_SIM_NODE_LOST:
         return rb_engine_node(w->engine, e->index)->state != RB_OWNED_ENDED;
@@ -443,6 +543,7 @@ static bool matters(const struct world *w, const struct rb_sim_event *e)
         return is_current(w, e);
     case RB_SIM_WAKE:
         return e->stage == rb_engine_stage(w->engine);
+    case RB_SIM_MARKET:
     case RB_SIM_SUGGESTED:
     case RB_SIM_FORECAST:
     case RB_SIM_STOP:
@@ -479,8 +580,14 @@ static void happen(struct world *w, const struct rb_sim_event *e)
 {
     struct rb_event event = {.time_us = e->time_us, .attempt = e->attempt, .stage = e->stage};
     switch (e->order) {
+    case RB_SIM_MARKET:
+        change_market(w, e);
+        return;
     case RB_SIM_NODE_RUNNING:
-        node_running(w, e);
+        answer(w, e);
+        return;
+    case RB_SIM_NODE_REFUSED:
+        node_refused(w, e);
         return;
     case RB_SIM_REPORT:
         report(w, e);
@@ -495,6 +602,8 @@ static void happen(struct world *w, const struct rb_sim_event *e)
     case RB_SIM_NODE_LOST:
         if (!strike(w, e))
             return;
+        w->now_us = e->time_us;
+        leave_market(w, e->index);
         event.kind = RB_EVENT_NODE_LOST;
         event.node = e->index;
         break;
@@ -566,11 +675,23 @@ static void expect_loss(struct world *w, int node)
     expect_node(w, node, RB_SIM_NODE_LOST, strike, at_us);
 }
 
+// Which stand-ins run, and which markets are down, is not in the history.
+static void take_up_request(struct world *w, const struct rb_owned_node *n, int node)
+{
+    const struct rb_node_request r = request_of(w, node);
+    if (n->state == RB_OWNED_REQUESTED)
+        rb_markets_ask(w->markets, &r, w->now_us, is_paid, w);
+    else
+        rb_markets_hold(w->markets, node, n->offer);
+}
+
 static void take_up_node(struct world *w, int node)
 {
     const struct rb_owned_node *n = rb_engine_node(w->engine, node);
     if (n->state == RB_OWNED_ENDED)
         return;
+    if (w->markets)
+        take_up_request(w, n, node);
     if (n->state == RB_OWNED_REQUESTED) {
         expect_node(w, node, RB_SIM_NODE_RUNNING, 0, still_to_come(w, n, rb_draw_queue_us, n->requested_us));
         return;
@@ -711,6 +832,8 @@ static bool budget_ends_before(struct world *w, int64_t next_us)
 
 static bool play(struct world *w)
 {
+    for (int i = 0; w->markets && i < w->scenario->n_offers; i++)
+        expect_change(w, i, 0);
     if (w->opt->deadline_us >= 0)
         push(w, &(struct rb_sim_event){.time_us = w->opt->deadline_us, .order = RB_SIM_STOP});
     if (w->opt->n_history > 0)
@@ -750,6 +873,8 @@ static bool sum_up(struct world *w, struct rb_world_result *out)
                                 .n_units = w->n_units,
                                 .n_nodes = rb_engine_n_nodes(w->engine),
                                 .first_full_us = w->first_full_us};
+    if (rb_markets_table_is_over(w->markets, w->now_us))
+        return fail(w, "the market's table ends before it does: begin earlier (--market FILE@START)");
     count_trials(w, &r);
     r.outcome = rb_engine_outcome(w->engine, &r.stop_reason);
     if (r.outcome == RB_JOB_STOPPED && r.stop_reason == RB_STOP_CAPACITY)
@@ -772,8 +897,10 @@ bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const
         .scenario = s, .opt = opt, .paid_until_us = -1, .look_ahead_us = RB_US_PER_S, .first_full_us = -1, .err = err};
     if (!rb_program_compile(s, plan->stages, plan->n_stages, &program, err) || !rb_engine_create(plan, &w.engine, err))
         return false;
+    w.markets = rb_markets_create(s, plan, opt->market, opt->replicate, opt->n_history > 0 ? opt->now_us : 0);
     const bool ok = play(&w) && sum_up(&w, out);
     rb_engine_destroy(w.engine);
+    rb_markets_destroy(w.markets);
     rb_event_heap_finish(&w.heap);
     rb_actions_finish(&w.actions);
     free(w.trials);

@@ -7,6 +7,7 @@
 #include "engine/core/engine.h"
 #include "engine/core/suggest.h"
 #include "simulator/model/scenario.h"
+#include "simulator/world/markets.h"
 
 // Metric that a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed
 // by the seed, the replicate and the trial. Depends only on its arguments, so compared runs share their curves.
@@ -36,6 +37,7 @@ struct rb_world_options {
     double (*configuration)(void *ctx, uint32_t replicate, int trial);
     double (*between)(void *ctx, uint32_t replicate, int trial, int stage, int attempt);
     void *known_ctx; // of these three
+    const struct rb_market_replay *market; // spot markets from a table; NULL: as the profile says
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
     // A run in progress: events up to now_us are kept as they happened, the rest is drawn, conditioned on not having
     // happened yet. No new plans are made; lent GPUs stay lent. [n_history]; 0: from the beginning. These events are

@@ -101,6 +101,7 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
         .observe_ctx = &w,
         .advise = policy && policy->on_advice && !runs->unadvised ? rb_forecast : NULL,
         .advise_ctx = &forecaster,
+        .market = runs->market,
         .deadline_us = runs->stop_at_deadline || (policy && policy->anytime) ? runs->deadline_us : -1,
         .budget_uusd = runs->past_budget ? -1 : runs->budget_uusd,
     };
@@ -187,7 +188,35 @@ static int64_t most_gpus(const struct rb_plan *plan)
     return plan->budget_uusd >= 0 && more > 0 ? gpus + more * largest : gpus;
 }
 
+static bool goes_down(const struct rb_plan *plan, int offer)
+{
+    const struct rb_offer *o = &plan->offers[offer];
+    const struct rb_provisioning *p = rb_profile_provisioning(plan->profile, o->infra, o->instance_type, o->market);
+    return p && rb_provisioning_goes_down(p);
+}
+
+bool rb_plan_meets_down_markets(const struct rb_plan *plan)
+{
+    for (int i = 0; plan->stages && i < plan->n_stages; i++) {
+        const struct rb_plan_stage *stage = &plan->stages[i];
+        for (int k = 0; k < stage->n_nodes; k++) {
+            if (goes_down(plan, stage->nodes[k].offer))
+                return true;
+        }
+        for (int k = 0; k < stage->n_early; k++) {
+            if (goes_down(plan, stage->early[k].offer))
+                return true;
+        }
+    }
+    return false;
+}
+
 bool rb_plan_is_by_engine(const struct rb_plan *plan)
+{
+    return rb_plan_decides_while_it_runs(plan) || rb_plan_meets_down_markets(plan);
+}
+
+bool rb_plan_decides_while_it_runs(const struct rb_plan *plan)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     return rb_job_is_asynchronous(plan->job) || (policy && policy->create && !policy->on_lent_gpus);

@@ -19,6 +19,7 @@ struct rb_world_runs {
     bool stop_at_deadline;            // end at the deadline whatever the policy, to measure what was reached by then
     bool past_budget;                 // runs continue beyond the budget: their cost is compared with several budgets
     bool unadvised;                   // a policy that asks for forecasts (rb_policy.on_advice) gets none
+    const struct rb_market_replay *market; // as in world.h
     rb_curve_fn *curve;               // as in world.h; called by several threads
     void *curve_ctx;
     // The job's sampler proposes configurations. false: they have no values, which is enough where only times count.
@@ -46,8 +47,12 @@ struct rb_world_phase {
 bool rb_world_replicates(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
                          struct rb_world_result *out, struct rb_world_phase *out_phases, struct rb_err *err);
 
-// True if only such runs give the plan's time and cost: its tuner is asynchronous, or its policy decides during the run
-// (and not on lent GPUs, of which nothing is known beforehand).
+// True if the plan's tuner is asynchronous, or its policy decides during the run (and not on lent GPUs, of which nothing
+// is known beforehand).
+bool rb_plan_decides_while_it_runs(const struct rb_plan *plan);
+// True if its stages request nodes of a market that goes down (spells in the profile): stand-ins are requested then.
+bool rb_plan_meets_down_markets(const struct rb_plan *plan);
+// True if only such runs give the plan's time and cost: either of these.
 bool rb_plan_is_by_engine(const struct rb_plan *plan);
 // Affordable number of runs of the plan, up to the number asked for: as its policy says (rb_policy.estimate_runs),
 // fewer if forecasts divide many GPUs.

@@ -24,6 +24,10 @@ PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,m
 mock/us-east-1,g4dn.12xlarge,T4,4,16,48,192,on_demand,3.912
 mock/us-east-1,g5.xlarge,A10G,1,24,4,16,spot,0.4
 """
+CAPACITY = """set,kind,zone,instance_type,start_min,capacity
+v100-9zones-2023-02,availability,us-east-1a,g5.xlarge,0,1
+v100-9zones-2023-02,availability,us-east-1a,g5.xlarge,9000,end
+"""
 
 
 def accepted(argv, folder):
@@ -59,6 +63,7 @@ def listens(programs, folder, *options):
 
 def cloud(programs, folder, text):
     write(folder, "prices.csv", PRICES)
+    write(folder, "capacity.csv", CAPACITY)
     write(folder, "cloud.yaml", text)
     return listens(programs, folder, "--cloud", "cloud.yaml")
 

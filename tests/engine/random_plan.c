@@ -327,6 +327,15 @@ static void make_markets(struct random_plan *p, uint64_t seed)
     }
 }
 
+void random_plan_keep_markets_up(struct random_plan *p)
+{
+    for (int i = 0; i < p->profile.n_provisioning; i++) {
+        p->spells[i].down_s = rb_dist_constant(0);
+        if (p->provisioning[i].spells)
+            p->provisioning[i].capacity_failure = 0;
+    }
+}
+
 void random_plan_forget_errors(struct random_plan *p)
 {
     p->training.relative_error = p->profile.startup_s.relative_error = p->profile.checkpoint_s.relative_error = 0;

@@ -33,6 +33,8 @@ void random_plan_make(struct random_plan *out, uint64_t seed);
 void random_plan_forget_errors(struct random_plan *p);
 // Its script saves in the middle of stages, as often as the profile suggests or every few units.
 void random_plan_let_scripts_save(struct random_plan *p, uint64_t seed);
+// Takes what only the virtual world knows of markets with memory: that they go down, and stand-ins for what is refused.
+void random_plan_keep_markets_up(struct random_plan *p);
 // Adds noise.configuration to its profile.
 void random_plan_let_configurations_differ(struct random_plan *p);
 // The same of another tuner: hyperband or asha with any of their ways, or pbt.

@@ -1,7 +1,7 @@
 // Offers that are sold out: who stands in, in which order, what it costs, and that nothing is ever launched twice.
 #include "fake_run.h"
 
-#include "executor/controller/stand_in.h"
+#include "engine/plan/stand_in.h"
 #include "executor/report/report.h"
 
 #include <setjmp.h>

@@ -83,6 +83,7 @@ static void bad_files_are_refused_by_key(void **state)
         {GOOD "pools: [{zone: z, steps: [{after_s: 5, max: 1}, {after_s: 5, max: 0}]}]\n", HEADER ROW,
          "pools[0].steps"},
         {GOOD "pools: [{zone: z}]\n", HEADER ROW, "pools[0].steps"},
+        {GOOD "market: {set: x}\n", HEADER ROW, "market.table"},
         {GOOD "throttle: [{action: RunInstances, burst: 0, per_s: 1}]\n", HEADER ROW, "throttle[0].burst"},
         {GOOD, HEADER, ""}, // nothing sold: an error of the CSV itself
         {GOOD, HEADER "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", "prices"}, // nothing of EC2

@@ -2,10 +2,16 @@
 // times, delayed listings, fading tags, and the fates that a chaos file has in store. Virtual time.
 #include "clouds.h"
 
+#include "base/file.h"
+#include "providers/mock/cloud/cloud_state.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static struct small_cloud w;
@@ -92,6 +98,36 @@ static void a_pool_fills_and_empties_over_time(void **state)
     rb_cloud_node_gone(w.cloud, young, T0 + 721 * S);
     assert_int_equal(launch_n(RB_MARKET_SPOT, 2, T0 + 1199 * S, &r), RB_CLOUD_NO_CAPACITY);
     assert_int_equal(launch_n(RB_MARKET_SPOT, 2, T0 + 1200 * S, &r), RB_CLOUD_OK);
+}
+
+// The cloud begins 30 minutes into the set: 2 machines, 1 after ten minutes.
+static void a_table_of_capacity_is_replayed(void **state)
+{
+    (void)state;
+    static const char table[] = "set,kind,zone,instance_type,start_min,capacity\n"
+                                "x,preemption,us-east-1a,g5.xlarge,0,9\n"
+                                "y,preemption,us-east-1a,g5.xlarge,0,0\n"
+                                "y,preemption,us-east-1a,g5.xlarge,20,2\n"
+                                "y,preemption,us-east-1a,g5.xlarge,40,1\n"
+                                "y,preemption,us-east-1a,g5.xlarge,90,end\n";
+    char path[] = "/tmp/rb-capacity-XXXXXX.csv", text[128];
+    struct rb_cloud_reservation r;
+    struct rb_err err = {0};
+    int64_t at_us;
+    const int file = mkstemps(path, 4);
+    assert_true(file >= 0);
+    close(file);
+    assert_true(rb_write_file(path, table, sizeof table - 1, &err));
+    snprintf(text, sizeof text, "market: {table: %s, set: y, from_s: 1800}\n", path);
+    begin(text, "");
+    unlink(path);
+    assert_int_equal(launch_n(RB_MARKET_SPOT, 3, T0, &r), RB_CLOUD_NO_CAPACITY);
+    struct rb_cloud_instance *old = launched(RB_MARKET_SPOT, T0), *young = launched(RB_MARKET_SPOT, T0 + S);
+    assert_int_equal(rb_cloud_next_pool_us(w.cloud), T0 + 600 * S);
+    rb_cloud_advance(w.cloud, T0 + 600 * S);
+    assert_true(rb_cloud_notice(young, T0 + 600 * S, &at_us));
+    assert_int_equal(at_us, T0 + 720 * S);
+    assert_false(rb_cloud_notice(old, T0 + 600 * S, &at_us));
 }
 
 static void buckets_empty_and_refill(void **state)
@@ -207,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(quotas_count_units_of_a_region, teardown),
         cmocka_unit_test_teardown(a_pool_fills_and_empties_over_time, teardown),
+        cmocka_unit_test_teardown(a_table_of_capacity_is_replayed, teardown),
         cmocka_unit_test_teardown(buckets_empty_and_refill, teardown),
         cmocka_unit_test_teardown(listings_are_behind_and_tags_fade, teardown),
         cmocka_unit_test_teardown(an_allowed_time_ends, teardown),

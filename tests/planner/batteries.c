@@ -14,7 +14,7 @@
 #define FIGURES_PER_JOB 14 // 13 figures and whether the plan keeps what it must
 
 static const struct rb_option options[] = {
-    {"class", 0, RB_OPT_STRING, false, "X", "a, b, c, d, e, f, or several of them; default: abcdef", 0, 0},
+    {"class", 0, RB_OPT_STRING, false, "X", "letters of abcdefg; default: all of them", 0, 0},
     {"jobs", 0, RB_OPT_INT, false, "N", "jobs of every class; default: 20", 1, 100000},
     {"seed", 0, RB_OPT_INT, false, "S", "number of the first job; default: 1", 0, 1e9},
     {"runs", 0, RB_OPT_INT, false, "N", "runs of the oracle for every plan; default: 20000", 1000, 1e7},

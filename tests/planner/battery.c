@@ -319,8 +319,10 @@ static void check_plan(struct battery_result *r, const struct battery_options *o
     r->feasible = true;
     r->proved = plan->bound.proved;
     check_itself(r, plan);
-    if (!oracle_init(&own, &b->job, &b->profile, plan->offers, plan->n_offers, b->oracle.seed) ||
-        !play(&own, plan, opt->runs, &seen))
+    const bool known = oracle_init(&own, &b->job, &b->profile, plan->offers, plan->n_offers, b->oracle.seed);
+    own.fallbacks = plan->fallbacks;
+    own.n_fallbacks = plan->n_fallbacks;
+    if (!known || !play(&own, plan, opt->runs, &seen))
         fail(r, BATTERY_BROKEN, "the oracle cannot play the plan");
     else
         compare_figures(r, opt, plan, &seen);

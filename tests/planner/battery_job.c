@@ -111,6 +111,8 @@ struct shape {
     int gpus[3]; // of a node, by offer
     double usd_per_gpu[3];
     bool spot[3];
+    const char *infra[3];
+    char type[3]; // the last letter of its name
     const char *sizes;
     char saves[64]; // a line of the job
     double base_s, first_trial_s; // mean of a unit on one GPU, of a trial of the first rung
@@ -123,19 +125,37 @@ static const char *pick_sizes(struct rb_stream *s, bool wide)
     return (wide ? wide_lists : lists)[pick(s, 0, 3)];
 }
 
+// Spot in one zone or two, and mostly on demand, too.
+static void make_one_type(struct rb_stream *s, struct shape *x)
+{
+    static const char *const zones[] = {"aws/us-east-1/us-east-1a", "aws/us-east-1/us-east-1b"};
+    const bool on_demand = x->n_offers == 3 || happens(s, 0.7);
+    for (int i = 0; i < x->n_offers; i++) {
+        x->spot[i] = i == 0 || i == 2 || !on_demand;
+        x->infra[i] = x->spot[i] ? zones[i > 0] : "aws/us-east-1";
+        x->gpus[i] = x->gpus[0];
+        x->type[i] = 'a';
+        x->usd_per_gpu[i] = x->spot[i] ? x->usd_per_gpu[i] : x->usd_per_gpu[0] * pick_real(s, 1.5, 3);
+    }
+}
+
 static void pick_offers(struct rb_stream *s, char class_, struct shape *x)
 {
     static const int gpus[] = {1, 2, 4};
-    x->n_offers = class_ == 'd' ? pick(s, 2, 3) : is_rough(class_) ? pick(s, 1, 2) : 1;
+    x->n_offers = class_ == 'd' || class_ == 'g' ? pick(s, 2, 3) : is_rough(class_) ? pick(s, 1, 2) : 1;
     for (int i = 0; i < x->n_offers; i++) {
         x->gpus[i] = gpus[pick(s, 0, is_rough(class_) ? 1 : 2)];
         x->usd_per_gpu[i] = pick_real(s, 0.4, 1.2);
         x->spot[i] = is_rough(class_) && happens(s, class_ == 'f' ? 0.9 : 0.5);
+        x->infra[i] = "aws/us-east-1";
+        x->type[i] = (char)('a' + i);
         if (class_ == 'd' && i > 0 && happens(s, 0.5)) { // a tie: the same price for a GPU
             x->usd_per_gpu[i] = x->usd_per_gpu[0];
             x->gpus[i] = happens(s, 0.5) ? x->gpus[0] : x->gpus[i];
         }
     }
+    if (class_ == 'g')
+        make_one_type(s, x);
 }
 
 static struct shape draw_shape(struct rb_stream *s, char class_, uint32_t number)
@@ -210,16 +230,23 @@ static void put_noise(struct rb_buf *out, struct rb_stream *s, char class_)
     rb_buf_printf(out, "\ncheckpoint_s: {distribution: constant, mean: %.2f}\n", pick_real(s, 0, class_ == 'f' ? 20 : 4));
 }
 
-// Half of the markets take new nodes back sooner than old ones.
-static void put_losses(struct rb_buf *out, struct rb_stream *s, const struct shape *x, double per_hour)
+// Half of the markets take new nodes back sooner than old ones, and most of these go down.
+static void put_losses(struct rb_buf *out, struct rb_stream *s, const struct shape *x, bool with_memory, double per_hour)
 {
-    if (!(per_hour > 0) || happens(s, 0.5)) {
+    if (!(per_hour > 0) || (!with_memory && happens(s, 0.5))) {
         rb_buf_printf(out, "    preemption_per_hour: %.4f\n", per_hour);
         return;
     }
+    rb_buf_puts(out, "    spells:\n      sampled_s: 60\n      days: 1\n      up_s: ");
+    put_lognormal(out, x->first_trial_s * pick_real(s, 2, 20), pick_real(s, 0.3, 1.5));
+    rb_buf_puts(out, "\n      down_s: ");
+    if (happens(s, 0.2))
+        rb_buf_printf(out, "%.1f", happens(s, 0.5) ? 0.0 : x->first_trial_s);
+    else
+        put_delay(out, s, x->first_trial_s * pick_real(s, 0.2, 4));
     rb_buf_printf(out,
-                  "    spells: {sampled_s: 60, days: 1, up_s: 3600, down_s: 600, together: %.2f,\n"
-                  "             hazard: [{from_s: 0, per_hour: %.4f}, {from_s: %.1f, per_hour: %.4f}]}\n",
+                  "\n      together: %.2f\n"
+                  "      hazard: [{from_s: 0, per_hour: %.4f}, {from_s: %.1f, per_hour: %.4f}]\n",
                   happens(s, 0.5) ? pick_real(s, 0.1, 1) : 0.0, 3 * per_hour, x->first_trial_s, 0.5 * per_hour);
 }
 
@@ -240,8 +267,8 @@ static void put_provisioning(struct rb_buf *out, struct rb_stream *s, char class
         put_lognormal(out, pick_real(s, 0.3, 1) * share * x->first_trial_s, 0.3);
     }
     rb_buf_printf(out, "\n    capacity_failure: %.3f\n",
-                  is_rough(class_) && happens(s, 0.6) ? pick_real(s, 0.02, 0.4) : 0.0);
-    put_losses(out, s, x, spot ? pick_real(s, 0.05, 0.6) * (class_ == 'f' ? 5 : 1) : 0.0);
+                  (is_rough(class_) || class_ == 'g') && happens(s, 0.6) ? pick_real(s, 0.02, 0.4) : 0.0);
+    put_losses(out, s, x, class_ == 'g', spot ? pick_real(s, 0.05, 0.6) * (class_ == 'f' ? 5 : 1) : 0.0);
 }
 
 static void put_profile(struct rb_buf *out, struct rb_stream *s, char class_, const struct shape *x)
@@ -258,7 +285,7 @@ static void put_prices(struct rb_buf *out, const struct shape *x)
 {
     rb_buf_puts(out, "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n");
     for (int i = 0; i < x->n_offers; i++)
-        rb_buf_printf(out, "aws/us-east-1,m%d.%c,T4,%d,16,4,16,%s,%.4f\n", x->gpus[i], 'a' + i, x->gpus[i],
+        rb_buf_printf(out, "%s,m%d.%c,T4,%d,16,4,16,%s,%.4f\n", x->infra[i], x->gpus[i], x->type[i], x->gpus[i],
                       x->spot[i] ? "spot" : "on_demand", x->gpus[i] * x->usd_per_gpu[i]);
 }
 
@@ -403,6 +430,7 @@ const char *battery_class_says(char class_)
         "several types, ties, budgets, min_time",
         "multi-node trials, spot, capacity failures, relative_error",
         "the same with scripts that save, and more losses",
+        "spot markets that go down, stand-ins",
     };
     return words[class_ - 'a'];
 }

@@ -7,7 +7,7 @@
 #include "base/text/buf.h"
 #include "planner/search/planner.h"
 
-#define BATTERY_CLASSES "abcdef"
+#define BATTERY_CLASSES "abcdefg"
 
 struct battery_job {
     char class_;                  // one of BATTERY_CLASSES

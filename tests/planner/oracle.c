@@ -8,6 +8,7 @@ enum { MOST_NODES = 1024, MOST_TRIALS = 128, MOST_GANG = 16, MOST_ATTEMPTS = 600
 
 #define NEVER     INT64_MAX
 #define MINIMUM_S 60
+#define SOLD_OUT_US 180000000
 #define TWO_PI    6.283185307179586
 
 // ---- random numbers: a hash of what a draw is for begins a sequence of its own (splitmix64)
@@ -23,6 +24,8 @@ enum purpose {
     OF_CONFIGURATION,
     OF_SURVIVORS,
     OF_STRIKES,
+    OF_SPELLS,
+    OF_PAUSES,
 };
 
 struct draws {
@@ -237,6 +240,10 @@ bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_pro
             .refused = p->capacity_failure,
             .losses = p,
         };
+        if (p->spells) {
+            o->entries[i].up_s = compile_dist(&p->spells->up_s);
+            o->entries[i].down_s = compile_dist(&p->spells->down_s);
+        }
     }
     o->between = compile_dist(&profile->between);
     o->within = compile_dist(&profile->within);
@@ -322,6 +329,64 @@ static double draw_life_s(const struct oracle_entry *e, struct draws *d, double 
         per_hour = spells->hazard.later[i].per_hour;
     }
     return from_s + exponential(d, per_hour);
+}
+
+// What is left of a spell that is met at a random instant: a uniform part of one that is longer than others are, with
+// the density x f(x) / mean.
+static double met_s(const struct oracle_dist *d, struct draws *draws)
+{
+    struct oracle_dist longer = *d;
+    double x;
+    switch (d->kind) {
+    case RB_DIST_LOGNORMAL:
+        longer.mu += d->sigma * d->sigma;
+        return draw(&longer, draws);
+    case RB_DIST_GAMMA:
+        longer.shape += 1;
+        return draw(&longer, draws);
+    case RB_DIST_WEIBULL:
+        return d->scale * pow(gamma_of(draws, 1 + 1 / d->shape), 1 / d->shape);
+    case RB_DIST_EXPONENTIAL:
+        return d->mean * gamma_of(draws, 2);
+    case RB_DIST_EMPIRICAL:
+    case RB_DIST_NORMAL: {
+        const double most = d->kind == RB_DIST_NORMAL ? d->mean + 10 * d->sigma : d->values[d->n_values - 1];
+        do {
+            x = draw(d, draws);
+        } while (uniform(draws) * most > x);
+        return x;
+    }
+    case RB_DIST_CONSTANT:
+        break;
+    }
+    return d->mean;
+}
+
+static double rest_s(const struct oracle_dist *d, struct draws *draws)
+{
+    const double whole_s = met_s(d, draws);
+    return whole_s * uniform(draws);
+}
+
+// One request: its queue, and what it is if it is granted.
+struct attempt_draw {
+    int64_t queue_us, init_us, life_us;
+    bool refused; // by chance
+};
+
+static struct attempt_draw draw_attempt(const struct oracle *o, int entry, int stage, int ordinal, int attempt,
+                                        uint32_t replicate)
+{
+    const struct oracle_entry *e = &o->entries[entry];
+    struct draws d = draws_of(o, OF_NODE, stage, ordinal, attempt, replicate);
+    struct attempt_draw a = {.life_us = NEVER};
+    a.queue_us = to_us(error_factor(o, e->queue_s.error_sigma, OF_QUEUE_ERROR, entry, replicate) * draw(&e->queue_s, &d));
+    a.init_us = to_us(error_factor(o, e->init_s.error_sigma, OF_INIT_ERROR, entry, replicate) * draw(&e->init_s, &d));
+    a.refused = e->refused > 0 && uniform(&d) < e->refused;
+    const double life_s = draw_life_s(e, &d, 0);
+    if (life_s < 1e9)
+        a.life_us = to_us(life_s);
+    return a;
 }
 
 static struct node_draw draw_node(const struct oracle *o, int entry, int stage, int ordinal, int attempt,
@@ -419,7 +484,12 @@ void oracle_worlds_destroy(struct oracle_worlds *w)
 // ---- a run
 
 struct node {
-    int offer, gpus_free, stage, ordinal, attempt;
+    int offer, runs_as;   // the plan's, and what was requested
+    int gpus_free, stage, ordinal, attempt;
+    int64_t decides_us;   // on a market that goes down: the end of its queue, or of its pause; NEVER: granted
+    bool pauses;
+    int n_pauses;
+    int64_t paused_us;
     int64_t running_us, ready_us, lost_us;
     struct draws strikes; // what they take; lost_us is the next
     bool up, allocated;   // ready; this stage's trials may use it
@@ -436,8 +506,17 @@ struct trial {
     int n_saves;
 };
 
+struct spot_market { // of an offer
+    bool known, up;
+    int64_t until_us, sold_out_us; // -1: not sold out yet
+    struct draws spells;
+};
+
 struct run {
     const struct oracle *o;
+    struct spot_market markets[ORACLE_OFFERS];
+    const struct rb_plan_stage *stages; // all of the plan
+    int n_stages;
     const struct oracle_worlds *worlds;
     const struct rb_plan_stage *plan; // of this stage
     int stage, next_ordinal, gang, per_node, n_early_made;
@@ -463,7 +542,7 @@ static void bill(struct run *r, const struct node *n)
     int64_t seconds = up_to_whole(r->now_us - n->running_us, 1000000);
     if (seconds < MINIMUM_S)
         seconds = MINIMUM_S;
-    r->cost_uusd += up_to_whole(r->o->offers[n->offer].rate.uusd_per_hour * seconds, 3600);
+    r->cost_uusd += up_to_whole(r->o->offers[n->runs_as].rate.uusd_per_hour * seconds, 3600);
 }
 
 static struct node_draw node_draw_of(const struct run *r, int offer, int stage, int ordinal, int attempt)
@@ -475,15 +554,196 @@ static struct node_draw node_draw_of(const struct run *r, int offer, int stage, 
     return draw_node(r->o, entry, stage, ordinal, attempt, r->replicate);
 }
 
+// ---- markets that go down
+
+static const struct oracle_entry *entry_of(const struct run *r, int offer)
+{
+    return &r->o->entries[r->o->entry_of[offer]];
+}
+
+static bool goes_down(const struct run *r, int offer)
+{
+    const struct oracle_entry *e = entry_of(r, offer);
+    return e->losses->spells && e->losses->spells->down_s.mean > 0;
+}
+
+static bool is_held(const struct run *r, int offer)
+{
+    for (int k = 0; k < r->n_owned; k++) {
+        if (r->owned[k].runs_as == offer && r->owned[k].running_us <= r->now_us)
+            return true;
+    }
+    return false;
+}
+
+static void go(struct run *r, int offer, bool up, int64_t from_us, double seconds)
+{
+    struct spot_market *m = &r->markets[offer];
+    m->known = true;
+    m->up = up;
+    m->until_us = from_us + to_us(seconds);
+}
+
+static bool is_up(struct run *r, int offer)
+{
+    const struct oracle_entry *e = entry_of(r, offer);
+    struct spot_market *m = &r->markets[offer];
+    if (is_held(r, offer))
+        return true;
+    if (!m->known) {
+        m->spells = draws_of(r->o, OF_SPELLS, 0, offer, 0, r->replicate);
+        const double up_s = e->losses->spells->up_s.mean, down_s = e->losses->spells->down_s.mean;
+        const bool up = uniform(&m->spells) < up_s / (up_s + down_s);
+        go(r, offer, up, 0, rest_s(up ? &e->up_s : &e->down_s, &m->spells));
+    }
+    while (m->until_us <= r->now_us)
+        go(r, offer, !m->up, m->until_us, draw(m->up ? &e->down_s : &e->up_s, &m->spells));
+    return m->up;
+}
+
+// A node has gone: nobody knows how long the market has been up.
+static void leave(struct run *r, int offer)
+{
+    if (goes_down(r, offer) && r->markets[offer].up && !is_held(r, offer))
+        go(r, offer, true, r->now_us, rest_s(&entry_of(r, offer)->up_s, &r->markets[offer].spells));
+}
+
+static bool spans_nodes(const struct run *r, const char *type)
+{
+    for (int s = 0; s < r->n_stages; s++) {
+        const struct rb_offer *o = &r->o->offers[r->stages[s].nodes[0].offer];
+        if (strcmp(o->instance_type, type) == 0 && r->stages[s].gpus_per_trial > o->gpus)
+            return true;
+    }
+    return false;
+}
+
+static bool may_replace(const struct run *r, int offer, int other)
+{
+    const struct rb_offer *a = &r->o->offers[offer], *b = &r->o->offers[other];
+    return other != offer && a->gpus == b->gpus && strcmp(a->accelerator, b->accelerator) == 0 &&
+           (!spans_nodes(r, a->instance_type) ||
+            (strcmp(a->instance_type, b->instance_type) == 0 && strcmp(a->infra, b->infra) == 0));
+}
+
+// The offers to request in turn: the plan's, those of its type, others.
+static int list_in_turn(const struct run *r, int offer, int out[])
+{
+    int n = 0;
+    out[n++] = offer;
+    for (int other_types = 0; other_types <= 1; other_types++) {
+        for (int i = 0; i < r->o->n_fallbacks; i++) {
+            const int other = r->o->fallbacks[i];
+            const bool same = strcmp(r->o->offers[other].instance_type, r->o->offers[offer].instance_type) == 0;
+            if (may_replace(r, offer, other) && same == !other_types)
+                out[n++] = other;
+        }
+    }
+    return n;
+}
+
+static bool is_sold_out(const struct run *r, const struct node *n, int offer)
+{
+    const int64_t at_us = r->markets[offer].sold_out_us;
+    return at_us >= 0 && at_us > n->paused_us && r->now_us - at_us < SOLD_OUT_US;
+}
+
+static int first_on_sale(const struct run *r, const struct node *n)
+{
+    int list[ORACLE_OFFERS + 1];
+    const int n_list = list_in_turn(r, n->offer, list);
+    for (int i = 0; i < n_list; i++) {
+        if (!is_sold_out(r, n, list[i]))
+            return list[i];
+    }
+    return -1;
+}
+
+static int least_recently_refused(const struct run *r, const struct node *n)
+{
+    int list[ORACLE_OFFERS + 1], best = 0;
+    const int n_list = list_in_turn(r, n->offer, list);
+    for (int i = 1; i < n_list; i++) {
+        if (r->markets[list[i]].sold_out_us < r->markets[list[best]].sold_out_us)
+            best = i;
+    }
+    return list[best];
+}
+
+static void ask(struct run *r, struct node *n)
+{
+    const int on_sale = first_on_sale(r, n);
+    n->runs_as = on_sale >= 0 ? on_sale : least_recently_refused(r, n);
+    n->decides_us = r->now_us + draw_attempt(r->o, r->o->entry_of[n->runs_as], n->stage, n->ordinal, n->attempt,
+                                             r->replicate).queue_us;
+    n->pauses = false;
+}
+
+static void pause_request(struct run *r, struct node *n)
+{
+    struct draws d = draws_of(r->o, OF_PAUSES, n->stage, n->ordinal, n->attempt, r->replicate);
+    const double most_s = n->n_pauses < 8 ? 0.2 * (1 << n->n_pauses) : 30;
+    n->n_pauses++;
+    n->paused_us = r->now_us;
+    n->decides_us = r->now_us + to_us(uniform(&d) * (most_s < 30 ? most_s : 30));
+    n->pauses = true;
+}
+
+// The queue, or the pause, is over.
+static void decide(struct run *r, struct node *n)
+{
+    if (n->pauses) {
+        n->attempt++;
+        ask(r, n);
+        return;
+    }
+    const struct attempt_draw d =
+        draw_attempt(r->o, r->o->entry_of[n->runs_as], n->stage, n->ordinal, n->attempt, r->replicate);
+    if (!d.refused && (!goes_down(r, n->runs_as) || is_up(r, n->runs_as))) {
+        n->decides_us = NEVER;
+        n->running_us = r->now_us;
+        n->ready_us = r->now_us + d.init_us;
+        n->lost_us = d.life_us == NEVER ? NEVER : r->now_us + d.life_us;
+        n->strikes = draws_of(r->o, OF_STRIKES, n->stage, n->ordinal, n->attempt, r->replicate);
+        return;
+    }
+    r->markets[n->runs_as].sold_out_us = r->now_us;
+    if (first_on_sale(r, n) < 0) {
+        pause_request(r, n);
+        return;
+    }
+    n->attempt++;
+    ask(r, n);
+}
+
 static void request(struct run *r, int offer, int stage, int ordinal, int attempt, bool allocated)
 {
     if (r->n_owned == MOST_NODES || ++r->n_requests > 16 * MOST_NODES) {
         r->failed = true;
         return;
     }
+    if (goes_down(r, offer)) {
+        r->owned[r->n_owned++] = (struct node){
+            .offer = offer,
+            .runs_as = offer,
+            .gpus_free = r->o->offers[offer].gpus,
+            .stage = stage,
+            .ordinal = ordinal,
+            .attempt = attempt,
+            .running_us = NEVER,
+            .ready_us = NEVER,
+            .lost_us = NEVER,
+            .paused_us = -1,
+            .allocated = allocated,
+        };
+        ask(r, &r->owned[r->n_owned - 1]);
+        return;
+    }
     const struct node_draw d = node_draw_of(r, offer, stage, ordinal, attempt);
     r->owned[r->n_owned++] = (struct node){
         .offer = offer,
+        .runs_as = offer,
+        .decides_us = NEVER,
         .gpus_free = r->o->offers[offer].gpus,
         .stage = stage,
         .ordinal = ordinal,
@@ -499,7 +759,7 @@ static void request(struct run *r, int offer, int stage, int ordinal, int attemp
 // Nodes of the listed kinds are kept, the first that were requested first; the others end; missing ones are requested.
 static void allocate(struct run *r)
 {
-    int missing[16], n_kept = 0;
+    int missing[16], n_kept = 0, ended[MOST_NODES], n_ended = 0;
     for (int i = 0; i < r->plan->n_nodes; i++)
         missing[i] = r->plan->nodes[i].count;
     for (int k = 0; k < r->n_owned; k++) {
@@ -508,6 +768,8 @@ static void allocate(struct run *r)
             i++;
         if (i == r->plan->n_nodes) {
             bill(r, &r->owned[k]);
+            if (r->owned[k].running_us <= r->now_us)
+                ended[n_ended++] = r->owned[k].runs_as;
             continue;
         }
         missing[i]--;
@@ -515,6 +777,8 @@ static void allocate(struct run *r)
         r->owned[n_kept++] = r->owned[k];
     }
     r->n_owned = n_kept;
+    for (int k = 0; k < n_ended; k++)
+        leave(r, ended[k]);
     for (int i = 0; i < r->plan->n_nodes; i++) {
         while (missing[i]-- > 0)
             request(r, r->plan->nodes[i].offer, r->stage, r->next_ordinal++, 0, true);
@@ -660,6 +924,7 @@ static void lose_node(struct run *r, int node)
         for (int i = 0; r->trials[k].running && i < r->trials[k].n_nodes; i++)
             r->trials[k].nodes[i] -= r->trials[k].nodes[i] > node;
     }
+    leave(r, lost.runs_as);
     request(r, lost.offer, lost.stage, lost.ordinal, lost.attempt + 1, lost.allocated);
 }
 
@@ -667,24 +932,24 @@ static int find_running(const struct run *r, int offer, int nodes[])
 {
     int n = 0;
     for (int k = 0; k < r->n_owned; k++) {
-        if (r->owned[k].offer == offer && r->owned[k].running_us <= r->now_us)
+        if (r->owned[k].runs_as == offer && r->owned[k].running_us <= r->now_us)
             nodes[n++] = k;
     }
     return n;
 }
 
 // One of m nodes strikes: all are lost, it alone, or none, so that each node is lost at its hazard and the share
-// `together` of losses takes all.
+// `together` of losses takes all, after which the market is down.
 static void strike(struct run *r, int node)
 {
     struct node *n = &r->owned[node];
-    const struct oracle_entry *e = &r->o->entries[r->o->entry_of[n->offer]];
+    const struct oracle_entry *e = entry_of(r, n->runs_as);
     const double together = e->losses->spells ? e->losses->spells->together : 0;
     int running[MOST_NODES];
-    const int m = find_running(r, n->offer, running);
+    const int m = find_running(r, n->runs_as, running);
     const double all = together / (1 - together + m * together), u = uniform(&n->strikes);
-    if (m == 1 || u >= all) {
-        if (m == 1 || u < 1 / (1 - together + m * together)) {
+    if (u >= all) {
+        if (u < 1 / (1 - together + m * together)) {
             lose_node(r, node);
             return;
         }
@@ -692,6 +957,8 @@ static void strike(struct run *r, int node)
         n->lost_us = next_s < 1e9 ? n->running_us + to_us(next_s) : NEVER;
         return;
     }
+    if (goes_down(r, n->runs_as))
+        go(r, n->runs_as, false, r->now_us, draw(&e->down_s, &r->markets[n->runs_as].spells));
     for (int k = m - 1; k >= 0; k--) // what is lost leaves the list; what replaces it goes to its end
         lose_node(r, running[k]);
 }
@@ -718,6 +985,7 @@ static struct next find_next(const struct run *r)
     }
     for (int k = 0; k < r->n_owned; k++) {
         const struct node *n = &r->owned[k];
+        sooner(&next, n->decides_us, -1, k);
         sooner(&next, !n->up && n->ready_us <= n->lost_us ? n->ready_us : n->lost_us, -1, k);
     }
     if (r->n_early_made < r->plan->n_early)
@@ -744,6 +1012,8 @@ static int happen(struct run *r, const struct next *next)
     }
     if (next->node < 0)
         request_early(r);
+    else if (r->owned[next->node].decides_us != NEVER)
+        decide(r, &r->owned[next->node]);
     else if (!r->owned[next->node].up && r->owned[next->node].ready_us <= r->owned[next->node].lost_us)
         r->owned[next->node].up = true;
     else
@@ -812,6 +1082,10 @@ bool oracle_play(const struct oracle *o, const struct oracle_worlds *w, const st
     r.worlds = w;
     r.replicate = replicate;
     r.now_us = r.cost_uusd = 0;
+    r.stages = stages;
+    r.n_stages = n_stages;
+    for (int i = 0; i < ORACLE_OFFERS; i++)
+        r.markets[i] = (struct spot_market){.sold_out_us = -1};
     r.n_owned = r.n_requests = r.n_begun = 0;
     r.failed = n_stages > RB_LIMIT_STAGES;
     for (int s = 0; s < n_stages && !r.failed; s++) {

@@ -22,7 +22,7 @@ struct oracle_dist {
 };
 
 struct oracle_entry { // of the profile's provisioning
-    struct oracle_dist queue_s, init_s;
+    struct oracle_dist queue_s, init_s, up_s, down_s; // spells, where `losses` has them
     double refused;       // probability
     const struct rb_provisioning *losses; // how soon nodes are taken back
 };
@@ -33,6 +33,8 @@ struct oracle {
     const struct rb_profile *profile;
     const struct rb_offer *offers; // [n_offers]
     int n_offers;
+    const int *fallbacks;          // offers that may stand in for what is sold out, [n_fallbacks]; none after oracle_init
+    int n_fallbacks;
     int entry_of[ORACLE_OFFERS];   // of each offer; -1: the profile says nothing of its nodes
     struct oracle_entry entries[ORACLE_ENTRIES];
     int n_entries;

@@ -9,6 +9,7 @@
 
 #define TRACES RB_SOURCE_ROOT "/../shared/data/spot/capacity.csv.gz"
 #define MIN    60.0
+#define MIN_US INT64_C(60000000)
 
 static struct rb_spells fit(struct world *w, const struct rb_capacity *all, int n, double together)
 {
@@ -19,9 +20,9 @@ static struct rb_spells fit(struct world *w, const struct rb_capacity *all, int 
 
 // One node: up 10 min (age unknown: it was up at the beginning), down 20, up 30, down 10, up for 2 h and still up.
 static const struct rb_capacity_step one[] = {
-    {0, 1}, {10 * MIN, 0}, {30 * MIN, 1}, {60 * MIN, 0}, {70 * MIN, 1},
+    {0, 1}, {10 * MIN_US, 0}, {30 * MIN_US, 1}, {60 * MIN_US, 0}, {70 * MIN_US, 1},
 };
-static const struct rb_capacity zone_a = {"us-east-1a", "us-east-1", "t", one, 5, 190 * MIN};
+static const struct rb_capacity zone_a = {"us-east-1a", "us-east-1", "t", one, 5, 190 * MIN_US, NULL};
 
 static void losses_are_counted_over_hours_of_exposure(void **state)
 {
@@ -51,9 +52,9 @@ static void a_fall_takes_the_youngest(void **state)
 {
     struct world *w = *state;
     static const struct rb_capacity_step steps[] = {
-        {0, 0}, {10 * MIN, 1}, {20 * MIN, 3}, {30 * MIN, 2}, {40 * MIN, 0}, {50 * MIN, 2}, {60 * MIN, 0},
+        {0, 0}, {10 * MIN_US, 1}, {20 * MIN_US, 3}, {30 * MIN_US, 2}, {40 * MIN_US, 0}, {50 * MIN_US, 2}, {60 * MIN_US, 0},
     };
-    const struct rb_capacity zone = {"us-east-1a", "us-east-1", "t", steps, 7, 70 * MIN};
+    const struct rb_capacity zone = {"us-east-1a", "us-east-1", "t", steps, 7, 70 * MIN_US, NULL};
     const struct rb_spells s = fit(w, &zone, 1, -1);
     // Lives: 10, 20, 30 min; twice 10 min. Before 15 min: three losses in 3 x 10 + 2 x 15 min; then two in 5 + 15 min.
     assert_close(s.hazard.per_hour, 3, 1e-12);
@@ -67,14 +68,14 @@ static void a_region_goes_together(void **state)
     struct world *w = *state;
     static const struct rb_capacity_step steps[] = {
         {0, 1},
-        {40 * MIN, 0},
-        {100 * MIN, 1},
-        {160 * MIN, 0},
+        {40 * MIN_US, 0},
+        {100 * MIN_US, 1},
+        {160 * MIN_US, 0},
     };
     const struct rb_capacity all[] = {zone_a,
-                                      {"us-east-1b", "us-east-1", "t", steps, 4, 190 * MIN},
-                                      {"us-west-2a", "us-west-2", "t", one, 5, 190 * MIN},
-                                      {"us-east-1c", "us-east-1", "other", one, 5, 190 * MIN}};
+                                      {"us-east-1b", "us-east-1", "t", steps, 4, 190 * MIN_US, NULL},
+                                      {"us-west-2a", "us-west-2", "t", one, 5, 190 * MIN_US, NULL},
+                                      {"us-east-1c", "us-east-1", "other", one, 5, 190 * MIN_US, NULL}};
     const struct rb_spells s = fit(w, all, 4, 1);
     // Zone b is lost at 40 and 160 min: close are 40..60, and 160..190 min.
     assert_close(s.region_factor, (1.0 / 50) / (2.0 / 160), 1e-12);
@@ -83,10 +84,10 @@ static void a_region_goes_together(void **state)
 static void what_cannot_be_fitted_says_why(void **state)
 {
     struct world *w = *state;
-    static const struct rb_capacity_step up[] = {{0, 0}, {10 * MIN, 1}}, short_[] = {{0, 0}, {MIN, 1}, {2 * MIN, 0}},
-                                         soon[] = {{0, 0}, {60, 1}, {80, 0}, {200, 1}};
+    static const struct rb_capacity_step up[] = {{0, 0}, {10 * MIN_US, 1}}, short_[] = {{0, 0}, {MIN_US, 1}, {2 * MIN_US, 0}},
+                                         soon[] = {{0, 0}, {60000000, 1}, {80000000, 0}, {200000000, 1}};
     struct rb_spells s;
-    struct rb_capacity zone = {"us-east-1a", "us-east-1", "t", up, 2, 60 * MIN};
+    struct rb_capacity zone = {"us-east-1a", "us-east-1", "t", up, 2, 60 * MIN_US, NULL};
     assert_false(rb_market_fit(&zone, 1, 0, 195, 1, &w->arena, &s, &w->err));
     assert_says(&w->err, "no node that came up was lost again");
     zone.steps = short_;
@@ -97,7 +98,7 @@ static void what_cannot_be_fitted_says_why(void **state)
     assert_says(&w->err, "no spell without any");
     zone.steps = soon;
     zone.n_steps = 4;
-    zone.end_s = 201;
+    zone.end_us = 201000000;
     assert_false(rb_market_fit(&zone, 1, 0, 195, 1, &w->arena, &s, &w->err));
     assert_says(&w->err, "more often than the 60");
 }

@@ -429,6 +429,10 @@ static void test_bad_profiles_name_line_and_key(void **state)
         {7, SPELLS("hazard: [{from_s: 0, per_hour: 1}]"), "provisioning[0].spells.together", "required and missing"},
         {7, SPELLS("together: 1.5, hazard: [{from_s: 0, per_hour: 1}]"), "provisioning[0].spells.together", "in 0..1"},
         {7, SPELLS("together: 1"), "provisioning[0].spells.hazard", "required and missing"},
+        {7,
+         PROVISION("infra: aws, market: spot, capacity_failure: 0, spells: {sampled_s: 195, days: 22, up_s: 0.5, "
+                   "down_s: 1, together: 1, hazard: [{from_s: 0, per_hour: 1}]}"),
+         "provisioning[0].spells.up_s", "at least 1 second"},
         {7, SPELLS("together: 1, hazard: 0.5"), "provisioning[0].spells.hazard", "expected a list"},
         {7, SPELLS("together: 1, hazard: []"), "provisioning[0].spells.hazard", "expected 1..64 entries"},
         {7, SPELLS("together: 1, hazard: [{from_s: 60, per_hour: 1}]"), "provisioning[0].spells.hazard[0]",

@@ -130,6 +130,7 @@ static void check_seed(uint64_t seed, const char *tuner, bool saves, struct rb_w
     struct rb_scenario s;
     struct rb_err err;
     random_plan_make_of(&p, seed, tuner);
+    random_plan_keep_markets_up(&p);
     if (rb_job_is_asynchronous(&p.job))
         return;                                             // its stages overlap: only the world knows how
     const bool clones = tuner && strcmp(tuner, "pbt") == 0; // have speeds of their own, which a plan does not know

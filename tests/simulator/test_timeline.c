@@ -90,6 +90,7 @@ static bool check_plan(uint64_t seed, bool saves, int64_t *io_lost_uusd)
     struct rb_err err;
     random_plan_make(&p, seed);
     p.job.checkpoint_every_us = saves; // after every unit
+    random_plan_keep_markets_up(&p);
     if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
         fail_msg("%s", err.message);
     p.plan.estimate.cost_uusd.mean = 123456789;

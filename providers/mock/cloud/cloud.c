@@ -7,8 +7,6 @@
 #include <string.h>
 
 #define LISTED_AFTER_END_US (3600 * RB_US_PER_S)
-#define EC2_NOTICE_US       (120 * RB_US_PER_S)
-#define GCP_NOTICE_US       (30 * RB_US_PER_S)
 #define US_PER_MS           INT64_C(1000)
 
 static void fill_buckets(struct rb_cloud *c)
@@ -364,15 +362,10 @@ const struct rb_cloud_tag *rb_cloud_tags(const struct rb_cloud *c, const struct 
     return i->tags + faded;
 }
 
-int64_t rb_cloud_notice_us(const struct rb_cloud_instance *i)
-{
-    return rb_cloud_infra_is_gcp(i->offer->infra) ? GCP_NOTICE_US : EC2_NOTICE_US;
-}
-
 bool rb_cloud_notice(const struct rb_cloud_instance *i, int64_t now_us, int64_t *out_at_us)
 {
     int64_t at_us = i->plan.due_us[RB_CLOUD_DUE_TAKEN];
-    if (i->state != RB_CLOUD_RUNNING || at_us == INT64_MAX || now_us < at_us - rb_cloud_notice_us(i))
+    if (i->state != RB_CLOUD_RUNNING || at_us == INT64_MAX || now_us < at_us - rb_spot_notice_us(i->offer->infra))
         return false;
     *out_at_us = at_us;
     return true;

@@ -213,13 +213,15 @@ static bool read_seconds(const struct rb_node *node, int64_t default_us, int64_t
     return true;
 }
 
-static bool read_behaviour(struct rb_map *m, struct rb_arena *arena, struct rb_cloud_config *c, struct rb_err *err)
+static bool read_behaviour(struct rb_map *m, const char *directory, struct rb_arena *arena, struct rb_cloud_config *c,
+                           struct rb_err *err)
 {
     const struct rb_node *ssh_port = rb_map_get(m, "ssh_port");
     int64_t port = DEFAULT_SSH_PORT;
     if (!read_capacity(rb_map_get(m, "capacity"), arena, c, err) ||
         !rb_cloud_limits_read(rb_map_get(m, "quotas"), rb_map_get(m, "pools"), rb_map_get(m, "throttle"), arena,
                               &c->limits, err) ||
+        !rb_cloud_market_read(rb_map_get(m, "market"), directory, arena, &c->limits, err) ||
         !read_images(rb_map_get(m, "images"), arena, c, err) ||
         !read_parameters(rb_map_get(m, "parameters"), arena, c, err) ||
         !read_denied(rb_map_get(m, "denied"), arena, c, err) ||
@@ -244,7 +246,7 @@ static bool read_root(const struct rb_node *root, const char *prices_csv, const 
         !rb_map_need(&m, "provisioning", &provisioning, err) ||
         !read_prices(prices, prices_csv, directory, arena, &c.catalog, err) ||
         !rb_provisioning_read(provisioning, arena, &c.provisioning.provisioning, &c.provisioning.n_provisioning, err) ||
-        !keep_sold(&c, prices, arena, err) || !read_behaviour(&m, arena, &c, err) || !rb_map_end(&m, err) ||
+        !keep_sold(&c, prices, arena, err) || !read_behaviour(&m, directory, arena, &c, err) || !rb_map_end(&m, err) ||
         !check_provisioning(&c, provisioning, err))
         return false;
     *out = c;

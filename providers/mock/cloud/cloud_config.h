@@ -13,7 +13,7 @@
 //   images: [ami-0123456789abcdef0, projects/p/global/images/i]   # known besides the built-in ones
 //   parameters: {/aws/service/x: ami-0123456789abcdef0}   # of Systems Manager: what images are published under
 //   denied: [compute.instances.delete]   # permissions of Compute Engine that are refused
-//   quotas, pools, throttle     # cloud_limits.h
+//   quotas, pools, market, throttle # cloud_limits.h
 #ifndef RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 #define RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 

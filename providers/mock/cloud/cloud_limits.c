@@ -2,6 +2,7 @@
 #include "providers/mock/cloud/cloud_limits.h"
 #include "base/limits.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/job/keys.h"
 #include "providers/mock/ec2/glob.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static bool read_quota(const struct rb_node *node, struct rb_arena *arena, void 
 static bool read_step(const struct rb_node *node, struct rb_arena *arena, void *out, struct rb_err *err)
 {
     (void)arena;
-    struct rb_cloud_pool_step *s = out;
+    struct rb_capacity_step *s = out;
     struct rb_map m;
     const struct rb_node *after, *max;
     double after_s;
@@ -87,7 +88,7 @@ static bool read_step(const struct rb_node *node, struct rb_arena *arena, void *
         !rb_node_double(after, 0, MAX_AGE_S, &after_s, err) || !rb_map_need(&m, "max", &max, err) ||
         !rb_node_int(max, 0, RB_LIMIT_NODES, &n, err) || !rb_map_end(&m, err))
         return false;
-    *s = (struct rb_cloud_pool_step){rb_us_from_seconds(after_s), (int)n};
+    *s = (struct rb_capacity_step){rb_us_from_seconds(after_s), (int)n};
     return true;
 }
 
@@ -124,7 +125,7 @@ static bool read_pool(const struct rb_node *node, struct rb_arena *arena, void *
         !read_list(steps, sizeof *p->steps, read_step, arena, &p->steps, &p->n_steps, err))
         return false;
     for (int k = 1; k < p->n_steps; k++)
-        if (p->steps[k].after_us <= p->steps[k - 1].after_us)
+        if (p->steps[k].at_us <= p->steps[k - 1].at_us)
             return rb_node_refuse(steps, err, RB_E_ORDER, "steps must come in the order of their after_s");
     return rb_map_end(&m, err);
 }
@@ -150,4 +151,60 @@ bool rb_cloud_limits_read(const struct rb_node *quotas, const struct rb_node *po
         return false;
     *out = l;
     return true;
+}
+
+// --- a table of capacity
+
+// A market as the cloud sees it whose clock begins at from_us of the table.
+static struct rb_cloud_pool pool_of(const struct rb_capacity *c, int64_t from_us, struct rb_arena *arena)
+{
+    struct rb_capacity_step *steps = rb_arena_array(arena, (size_t)c->n_steps, sizeof *steps);
+    int n = 0;
+    for (int i = 0; i < c->n_steps; i++) {
+        const int64_t at_us = c->steps[i].at_us - from_us;
+        n -= n > 0 && at_us <= 0; // only the last step before the beginning counts
+        steps[n++] = (struct rb_capacity_step){at_us > 0 ? at_us : 0, c->steps[i].up};
+    }
+    return (struct rb_cloud_pool){
+        .scope = {.infra = "*", .instance_type = c->instance_type, .market = RB_MARKET_SPOT},
+        .zone = c->zone,
+        .steps = steps,
+        .n_steps = n,
+    };
+}
+
+static void add_pools(const struct rb_capacity_table *t, int64_t from_us, struct rb_arena *arena,
+                      struct rb_cloud_limits *limits)
+{
+    struct rb_cloud_pool *pools = rb_arena_array(arena, (size_t)(limits->n_pools + t->n), sizeof *pools);
+    for (int k = 0; k < limits->n_pools; k++)
+        pools[k] = limits->pools[k];
+    for (int k = 0; k < t->n; k++)
+        pools[limits->n_pools + k] = pool_of(&t->markets[k], from_us, arena);
+    limits->pools = pools;
+    limits->n_pools += t->n;
+}
+
+bool rb_cloud_market_read(const struct rb_node *market, const char *directory, struct rb_arena *arena,
+                          struct rb_cloud_limits *limits, struct rb_err *err)
+{
+    struct rb_capacity_table t;
+    struct rb_map m;
+    const struct rb_node *table;
+    const char *path, *set;
+    double from_s = 0;
+    if (!market)
+        return true;
+    if (!rb_map_begin(&m, market, err) || !rb_map_need(&m, "table", &table, err) ||
+        !rb_node_string(table, &path, err) || !get_text(&m, "set", NULL, arena, &set, err) ||
+        !rb_keys_double(&m, "from_s", 0, MAX_AGE_S, 0, &from_s, err) || !rb_map_end(&m, err))
+        return false;
+    struct rb_csv csv;
+    if (!rb_csv_read(&csv, path[0] == '/' || !directory ? path : rb_arena_printf(arena, "%s/%s", directory, path), err))
+        return false;
+    const bool ok = rb_capacity_from_csv(&csv, set, arena, &t, err);
+    rb_csv_finish(&csv);
+    if (ok)
+        add_pools(&t, rb_us_from_seconds(from_s), arena, limits);
+    return ok;
 }

@@ -12,14 +12,6 @@ static bool is_in_use(const struct rb_cloud_instance *i)
 
 // --- capacity and pools ---
 
-static const struct rb_cloud_pool_step *step_at(const struct rb_cloud_pool *p, int64_t age_us)
-{
-    const struct rb_cloud_pool_step *current = NULL;
-    for (int k = 0; k < p->n_steps && p->steps[k].after_us <= age_us; k++)
-        current = &p->steps[k];
-    return current;
-}
-
 static bool pool_holds(const struct rb_cloud_pool *p, const struct rb_offer *o, const char *zone)
 {
     return rb_cloud_scope_holds(&p->scope, o) && (!p->zone || strcmp(p->zone, zone) == 0);
@@ -58,9 +50,10 @@ int rb_cloud_room(const struct rb_cloud *c, const struct rb_offer *offer, const 
             room = smaller(room, c->config->capacity[k].max - used_of_type(c, offer->instance_type));
     const struct rb_cloud_limits *l = &c->config->limits;
     for (int k = 0; k < l->n_pools; k++) {
-        const struct rb_cloud_pool_step *step = step_at(&l->pools[k], now_us - c->config->epoch_us);
-        if (step && pool_holds(&l->pools[k], offer, zone))
-            room = smaller(room, step->max - used_of_pool(c, &l->pools[k]));
+        const struct rb_cloud_pool *p = &l->pools[k];
+        const int up = rb_capacity_at(p->steps, p->n_steps, now_us - c->config->epoch_us);
+        if (up >= 0 && pool_holds(p, offer, zone))
+            room = smaller(room, up - used_of_pool(c, p));
     }
     return room > 0 ? room : 0;
 }
@@ -68,14 +61,13 @@ int rb_cloud_room(const struct rb_cloud *c, const struct rb_offer *offer, const 
 int64_t rb_cloud_next_pool_us(const struct rb_cloud *c)
 {
     const struct rb_cloud_limits *l = &c->config->limits;
+    const int64_t taken_us = c->pools_us - c->config->epoch_us;
     int64_t next_us = INT64_MAX;
-    for (int k = 0; k < l->n_pools; k++)
-        for (int s = 0; s < l->pools[k].n_steps; s++) {
-            int64_t at_us = c->config->epoch_us + l->pools[k].steps[s].after_us;
-            if (at_us > c->pools_us && at_us < next_us)
-                next_us = at_us;
-        }
-    return next_us;
+    for (int k = 0; k < l->n_pools; k++) {
+        const int64_t at_us = rb_capacity_next_us(l->pools[k].steps, l->pools[k].n_steps, taken_us);
+        next_us = at_us < next_us ? at_us : next_us;
+    }
+    return next_us == INT64_MAX ? INT64_MAX : c->config->epoch_us + next_us;
 }
 
 // Takes back the youngest spot instances that the pool has no machine for any more; each gets its notice first.
@@ -87,7 +79,7 @@ static void shrink(struct rb_cloud *c, const struct rb_cloud_pool *p, int max, i
         bool lives = i->state == RB_CLOUD_PENDING || i->state == RB_CLOUD_RUNNING;
         if (!lives || i->offer->market != RB_MARKET_SPOT || !pool_holds(p, i->offer, i->zone))
             continue;
-        int64_t taken_us = at_us + rb_cloud_notice_us(i);
+        int64_t taken_us = at_us + rb_spot_notice_us(i->offer->infra);
         if (taken_us < i->plan.due_us[RB_CLOUD_DUE_TAKEN])
             i->plan.due_us[RB_CLOUD_DUE_TAKEN] = taken_us;
         excess--;
@@ -99,8 +91,8 @@ void rb_cloud_take_pool_steps(struct rb_cloud *c, int64_t at_us)
     const struct rb_cloud_limits *l = &c->config->limits;
     for (int k = 0; k < l->n_pools; k++)
         for (int s = 0; s < l->pools[k].n_steps; s++)
-            if (c->config->epoch_us + l->pools[k].steps[s].after_us == at_us)
-                shrink(c, &l->pools[k], l->pools[k].steps[s].max, at_us);
+            if (c->config->epoch_us + l->pools[k].steps[s].at_us == at_us)
+                shrink(c, &l->pools[k], l->pools[k].steps[s].up, at_us);
     c->pools_us = at_us;
     rb_cloud_changed(c);
 }

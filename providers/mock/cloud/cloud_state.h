@@ -51,8 +51,6 @@ void rb_cloud_changed(struct rb_cloud *c);
 void rb_cloud_make_id(struct rb_cloud *c, const char *prefix, char out[static 20]); // "i-0123456789abcdef0"
 const struct rb_cloud_tag *rb_cloud_copy_tags(struct rb_cloud *c, const struct rb_cloud_tag *tags, int n);
 
-// How long before its preemption an instance may know of it.
-int64_t rb_cloud_notice_us(const struct rb_cloud_instance *i);
 // The number of further machines of the offer in the zone; RB_LIMIT_NODES where nothing bounds them.
 int rb_cloud_room(const struct rb_cloud *c, const struct rb_offer *offer, const char *zone, int64_t now_us);
 // The next instant at which a pool changes, INT64_MAX: never; and what follows from it.

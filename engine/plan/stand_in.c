@@ -1,14 +1,13 @@
-#include "executor/controller/stand_in.h"
+#include "engine/plan/stand_in.h"
 
-#include "executor/controller/placement_group.h"
+#include "base/text/units.h"
 
 #include <string.h>
 
 // A placement group has one place and one machine type.
 static bool stays_together(const struct rb_plan *plan, const struct rb_offer *a, const struct rb_offer *b)
 {
-    char group[RB_PLACEMENT_GROUP_BYTES];
-    return !rb_placement_group(plan, "", a->infra, a->instance_type, group) ||
+    return !rb_plan_spreads_trials(plan, a->instance_type) ||
            (strcmp(a->infra, b->infra) == 0 && strcmp(a->instance_type, b->instance_type) == 0);
 }
 
@@ -28,4 +27,32 @@ int rb_stand_in(const struct rb_plan *plan, int offer, int k)
             if (can_replace(plan, offer, plan->fallbacks[i], same_type) && --k == 0)
                 return plan->fallbacks[i];
     return -1;
+}
+
+static bool is_sold_out(const struct rb_on_sale *m, int offer)
+{
+    const int64_t at_us = m->sold_out_us(m->ctx, offer);
+    return at_us >= 0 && at_us > m->paused_us && m->now_us - at_us < RB_SOLD_OUT_US;
+}
+
+int rb_offer_on_sale(const struct rb_on_sale *m, int offer)
+{
+    for (int k = 0, other; (other = rb_stand_in(m->plan, offer, k)) >= 0; k++) {
+        if (!is_sold_out(m, other) && m->may_ask(m->ctx, other, k))
+            return other;
+    }
+    return -1;
+}
+
+int rb_offer_to_ask(const struct rb_on_sale *m, int offer)
+{
+    int chosen = rb_offer_on_sale(m, offer);
+    if (chosen >= 0)
+        return chosen;
+    chosen = offer;
+    for (int k = 1, other; (other = rb_stand_in(m->plan, offer, k)) >= 0; k++) {
+        if (m->sold_out_us(m->ctx, other) < m->sold_out_us(m->ctx, chosen) && m->may_ask(m->ctx, other, k))
+            chosen = other;
+    }
+    return chosen;
 }
