@@ -169,6 +169,9 @@ class Requests(Front):
         self.refused(self.create(change(lambda b: b["spec"].update(activeDeadlineSeconds="5"))), 400, "BadRequest", "a whole number")
         self.refused(self.create(change(lambda b: b.update(kind="Job"))), 400, "BadRequest")
 
+    def test_a_copy_of_an_object_is_no_new_object(self):
+        self.refused(self.create(self.created("rb-2")), 400, "BadRequest", "resourceVersion")
+
     def test_unknown_fields(self):
         body = pod()
         body["spec"]["activeDedlineSeconds"] = 5
@@ -500,6 +503,51 @@ class Quota(Front):
         self.assertEqual(self.cluster.pod("rb-2").json["status"]["phase"], "Pending")
         self.delete("rb-1", gracePeriodSeconds=1)
         self.cluster.wait_running("rb-2")
+
+
+class Sidecar(Front):
+    kubernetes = "sidecar: proxy"
+
+    def test_it_is_first_and_stays(self):
+        self.assertEqual([c["name"] for c in self.created(command="exit 3")["spec"]["containers"]], ["proxy", "node"])
+        p = self.cluster.wait("rb-1", lambda p: len(p["status"].get("containerStatuses", [])) == 2 and
+                              "terminated" in p["status"]["containerStatuses"][1]["state"])
+        self.assertIn("running", p["status"]["containerStatuses"][0]["state"])
+        self.assertEqual(p["status"]["phase"], "Running")
+
+
+class Accidents(Front):
+    speed = "20"
+
+    def test_poweroff(self):
+        uid = self.created()["metadata"]["uid"]
+        self.cluster.wait_running("rb-1")
+        with self.cluster.exec("rb-1", ["sh", "-c", "echo up; cat"]) as e:
+            e.read_until(b"up\n")
+            self.control("nodes/%s/poweroff" % uid, "POST")
+            e.socket.settimeout(0.5)
+            self.assertRaises(TimeoutError, e.read)
+        self.assertEqual(self.cluster.pod("rb-1").json["status"]["phase"], "Running", "the cluster knows nothing yet")
+
+        def ready(p):
+            return [c["status"] for c in p["status"]["conditions"] if c["type"] == "Ready"][0]
+        self.cluster.wait("rb-1", lambda p: ready(p) == "False")
+        self.assertNotIn("deletionTimestamp", self.cluster.pod("rb-1").json["metadata"])
+
+    def test_freeze(self):
+        uid = self.created(command="while :; do echo tick; sleep 0.05; done")["metadata"]["uid"]
+        self.cluster.wait_running("rb-1")
+        log = self.cluster.pods + "/rb-1/log"
+        self.control("nodes/%s/freeze" % uid, "POST")
+        time.sleep(0.3)
+        before = self.cluster.ask("GET", log).text
+        time.sleep(0.3)
+        self.assertEqual(self.cluster.ask("GET", log).text, before)
+        self.control("nodes/%s/thaw" % uid, "POST")
+        end = time.monotonic() + 10
+        while self.cluster.ask("GET", log).text == before and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertGreater(len(self.cluster.ask("GET", log).text), len(before))
 
 
 class Queue(Front):
