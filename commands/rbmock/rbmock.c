@@ -114,7 +114,8 @@ static const struct rb_command command = {
                 "  rbmock --ec2 8900 --state cloud &\n"
                 "  . cloud/env; aws ec2 describe-instances\n"
                 "  rbmock --gcp 8901 --credentials-out account.json --chaos chaos.yaml\n"
-                "  rbmock --k8s 8902 --state cloud & . cloud/env; kubectl get pods\n"
+                "  rbmock --k8s 8902 --state cloud &\n"
+                "  . cloud/env; kubectl get pods\n"
                 "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
     .options = options,
     .run = serve,
