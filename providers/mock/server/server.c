@@ -308,6 +308,9 @@ static void run_pods(struct server *s)
             rb_exec_streams_report(s->streams, &r);
         else
             rb_mock_k8s_report(s->k8s, &r, cloud_now_us(s));
+    if (rb_exec_streams_have_let_go(s->streams))
+        for (int k = FRONT_K8S; k < N_FRONTS; k++)
+            MHD_run(s->doors[k].http);
     rb_mock_k8s_advance(s->k8s, cloud_now_us(s));
     carry_out_pods(s);
 }
