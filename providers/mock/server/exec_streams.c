@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CHUNK      32768
-#define MAX_WAITS  (1 << 18) // bytes in a buffer beyond which its source is not read
-#define PIPE_BYTES (1 << 20)
-#define NORMAL_CLOSE "\x03\xe8"
+#define CHUNK          32768
+#define MAX_WAITS      (1 << 18) // bytes in a buffer beyond which its source is not read
+#define PIPE_BYTES     (1 << 20)
+#define NORMAL_CLOSE   "\x03\xe8"
 #define PROTOCOL_CLOSE "\x03\xea"
 
 enum channel { STDIN, STDOUT, STDERR, STATUS, SOCKET = STATUS, N_ENDS };
@@ -26,7 +26,7 @@ struct stream;
 
 struct end { // a file that is watched
     struct stream *stream;
-    int fd;            // -1: closed
+    int fd; // -1: closed
     uint32_t interest;
 };
 
@@ -41,15 +41,15 @@ struct stream {
     struct rb_exec_streams *all;
     struct rb_k8s_exec *exec;
     struct MHD_UpgradeResponseHandle *handle;
-    struct end ends[N_ENDS];   // the pipes, our side; the connection
-    struct rb_buf in;          // from the client, not yet frames
+    struct end ends[N_ENDS]; // the pipes, our side; the connection
+    struct rb_buf in;        // from the client, not yet frames
     struct queue to_client, to_stdin;
-    bool stdin_ends;           // when to_stdin is empty
-    int number;                // of the command
+    bool stdin_ends;                               // when to_stdin is empty
+    int number;                                    // of the command
     bool has_ended, has_closed, is_reset, is_over; // the command; our last frame is queued; RST follows; to be freed
     int status;
-    char failure[256];         // "": it ran
-    int64_t n_sent;            // bytes of output
+    char failure[256]; // "": it ran
+    int64_t n_sent;    // bytes of output
 };
 
 struct rb_exec_streams {
@@ -171,10 +171,11 @@ static void put_status(struct stream *s)
     else if (s->status == 0)
         rb_json_put(&j, "{metadata: {}, status: 'Success'}");
     else
-        rb_json_put(&j,
-                    "{metadata: {}, status: 'Failure', message: 'command terminated with non-zero exit code: exit status "
-                    "%d', reason: 'NonZeroExitCode', details: {causes: [{reason: 'ExitCode', message: '%d'}]}}",
-                    s->status, s->status);
+        rb_json_put(
+            &j,
+            "{metadata: {}, status: 'Failure', message: 'command terminated with non-zero exit code: exit status "
+            "%d', reason: 'NonZeroExitCode', details: {causes: [{reason: 'ExitCode', message: '%d'}]}}",
+            s->status, s->status);
     if (!s->exec->lacks_status)
         put_frame(s, STATUS, text.data, text.len);
     put_close(s, NORMAL_CLOSE);
