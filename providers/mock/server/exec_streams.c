@@ -129,6 +129,16 @@ static void let_go(struct stream *s)
     drop_queue(&s->to_client);
 }
 
+// Everything has been sent. What the client still sends is read until it closes, too: closing over unread bytes would
+// reset the connection, and the client would lose the status.
+static void end_sending(struct stream *s)
+{
+    if (s->is_reset)
+        let_go(s);
+    else if (s->ends[SOCKET].fd >= 0)
+        shutdown(s->ends[SOCKET].fd, SHUT_WR);
+}
+
 // --- to the client ---
 
 static void put_frame(struct stream *s, enum channel c, const void *bytes, size_t n)
@@ -214,6 +224,8 @@ static void read_client(struct stream *s)
 {
     char bytes[2 * CHUNK];
     const ssize_t n = recv(s->ends[SOCKET].fd, bytes, sizeof bytes, 0);
+    if (n > 0 && s->has_closed)
+        return; // nobody wants it any more
     if (n > 0) {
         rb_buf_append(&s->in, bytes, (size_t)n);
         take_frames(s);
@@ -252,9 +264,9 @@ static void go_on(struct stream *s)
     if (socket_end->fd >= 0 && !flush_queue(&s->to_client, socket_end->fd, true))
         let_go(s);
     if (s->has_closed && waits(&s->to_client) == 0)
-        let_go(s);
+        end_sending(s);
     const size_t room = socket_end->fd < 0 || s->has_closed || waits(&s->to_client) < MAX_WAITS;
-    watch(socket_end, (!s->has_closed && waits(&s->to_stdin) < MAX_WAITS ? EPOLLIN : 0u) |
+    watch(socket_end, (s->has_closed || waits(&s->to_stdin) < MAX_WAITS ? EPOLLIN : 0u) |
                           (waits(&s->to_client) > 0 ? EPOLLOUT : 0u));
     watch(in, waits(&s->to_stdin) > 0 ? EPOLLOUT : 0);
     watch(&s->ends[STDOUT], room ? EPOLLIN : 0);
