@@ -14,6 +14,8 @@ static const struct rb_option options[] = {
      65535},
     {"gcp", 0, RB_OPT_INT, false, "PORT", "serve the Compute Engine API on 127.0.0.1:PORT (default 0: any free port)",
      0, 65535},
+    {"k8s", 0, RB_OPT_INT, false, "PORT", "serve a Kubernetes API on 127.0.0.1:PORT (0: any free port; default: none)", 0,
+     65535},
     {"cloud", 0, RB_OPT_STRING, false, "FILE",
      "the offers, their prices and boot times: rb-mock/1 (default: a few "
      "GPU types of AWS)",
@@ -24,7 +26,7 @@ static const struct rb_option options[] = {
      "keep ledger.json and the nodes' logs in DIR, and while it runs the keys (DIR/env)", 0, 0},
     {"credentials", 0, RB_OPT_STRING, false, "FILE", "access keys: CSV or ini (default: a new key, see `ready`)", 0, 0},
     {"key", 0, RB_OPT_STRING, false, "KEY:SECRET",
-     "this access key, and SECRET as Google's token; anyone who knows them runs commands as you", 0, 0},
+     "this access key, and SECRET as a token elsewhere; anyone who knows them runs commands as you", 0, 0},
     {"nodes", 0, RB_OPT_STRING, false, "KIND",
      "loopback (default), or netns: a network of its own for every node (root)", 0, 0},
     {"service-account", 0, RB_OPT_STRING, false, "FILE",
@@ -85,6 +87,7 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
     out->cloud.seed = (uint64_t)rb_args_int(args, "seed", 1);
     out->ec2_port = (int)rb_args_int(args, "ec2", 0);
     out->gcp_port = (int)rb_args_int(args, "gcp", 0);
+    out->k8s_port = (int)rb_args_int(args, "k8s", -1);
     out->speed = rb_args_double(args, "speed", 1.0);
     out->state_dir = rb_args_string(args, "state", NULL);
     out->netns = strcmp(nodes, "netns") == 0;
@@ -104,12 +107,15 @@ static const struct rb_command command = {
     .name = "rbmock",
     .usage = "[options]",
     .summary = "A cloud on loopback: it has EC2's Query API and Compute Engine's REST API, boots every instance as\n"
-               "an sshd of its own, bills, and misbehaves on request. It runs the user data and the ssh\n"
-               "commands of its clients as you: it listens on loopback only and makes new keys at each start.",
+               "an sshd of its own, bills, and misbehaves on request; with --k8s it is a Kubernetes cluster, too. It\n"
+               "runs the user data, the pods and the commands of its clients as you: it listens on loopback only and\n"
+               "makes new keys at each start.",
     .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
                 "  rbmock --ec2 8900 --state cloud &\n"
                 "  . cloud/env; aws ec2 describe-instances\n"
                 "  rbmock --gcp 8901 --credentials-out account.json --chaos chaos.yaml\n"
+                "  rbmock --k8s 8902 --state cloud &\n"
+                "  . cloud/env; kubectl get pods\n"
                 "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
     .options = options,
     .run = serve,

@@ -20,6 +20,7 @@ static const struct provider {
     {"aws", true, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
      "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}(-[a-z]+-[0-9]{1,2})?[a-z]$", "aws/us-east-1/us-east-1a"},
     {"gcp", true, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
+    {"k8s", true, "^[A-Za-z0-9_.-]{1,64}$", NULL, "k8s/lab"}, // the region is the name that the job gives a cluster
     {"local", false, NULL, NULL, "local"},
     {"mock", true, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
     {"pool", false, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
@@ -27,7 +28,7 @@ static const struct provider {
 };
 #define N_PROVIDERS (sizeof providers / sizeof providers[0])
 
-const char *const rb_infra_providers[] = {"aws", "gcp", "local", "mock", "pool", "slurm", NULL};
+const char *const rb_infra_providers[] = {"aws", "gcp", "k8s", "local", "mock", "pool", "slurm", NULL};
 
 static const struct provider *find_provider(const char *name)
 {
@@ -55,7 +56,7 @@ static bool unknown_provider(const char *name, struct rb_err *err)
     const char *close = rb_closest(name, rb_infra_providers, (int)N_PROVIDERS);
     return rb_err_set(
         err, RB_E_INFRA,
-        "expected provider[/region[/zone]] with provider aws, gcp, local, mock or slurm, got \"%.60s\"%s%s%s", name,
+        "expected provider[/region[/zone]] with provider aws, gcp, k8s, local, mock or slurm, got \"%.60s\"%s%s%s", name,
         close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
 

@@ -3,6 +3,7 @@
 //
 //   DIR/credentials   the access key, as AWS's tools read it
 //   DIR/account.json  the Google service account, where there is one and no other path was given
+//   DIR/kubeconfig    the cluster and its token, where there is one
 //   DIR/env           the lines
 #ifndef RB_PROVIDERS_MOCK_PASSPORT_H
 #define RB_PROVIDERS_MOCK_PASSPORT_H
@@ -17,6 +18,9 @@ struct rb_mock_passport {
     const struct rb_mock_gcp_account *account; // NULL: none
     const char *account_path;            // where its key goes; NULL: DIR/account.json
     const char *ec2_url, *gcp_url;
+    const char *k8s_url, *k8s_tls_url;   // NULL: none. The key's secret is its token
+    const char *cluster, *space;         // NAME of k8s/NAME; its namespace
+    const char *authority;               // of k8s_tls_url, as base64
     const char *region;                  // of EC2, NULL: none is sold there
     const char *user;                    // whom its nodes let in
 };
