@@ -11,6 +11,7 @@
 #include "executor/run/drift.h"
 #include "executor/run/replanning.h"
 #include "executor/run/infras.h"
+#include "executor/run/learn.h"
 #include "executor/run/standing.h"
 #include "executor/search/earlier.h"
 #include "executor/search/found.h"
@@ -568,12 +569,19 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
-// A later run with the same space starts from them. This one is over without that, too.
+// Later runs with the same space start from its results, and later plans of the job learn from it. This run is over
+// without that, too.
 static void leave_results(const struct rb_session *s)
 {
+    struct rb_store *store = NULL;
     struct rb_err why;
-    if (!rb_search_leave(s->files, s->journal, s->options->store, &why))
-        rb_warn("later runs do not start from this one's results: %s%s%s", why.file, why.file[0] ? ": " : "", why.message);
+    const bool left = rb_store_open_now(s->options->store, &store, &why) && rb_store_begin(store, &why) &&
+                      rb_search_leave(s->files, s->journal, store, &why) &&
+                      rb_run_learn(s->files, s->journal, store, &why) && rb_store_commit(store, &why);
+    rb_store_close(store); // what was not committed is rolled back
+    if (!left)
+        rb_warn("later runs do not start from this one's results, and later plans do not learn from it: %s%s%s", why.file,
+                why.file[0] ? ": " : "", why.message);
 }
 
 // Why a run that trained nothing to the end, or whose script is broken, is no success; false: it succeeded, or was only
