@@ -101,7 +101,7 @@ static void a_newer_version_is_refused(void **state)
     struct world *w = *state;
     rb_store_close(open_store(w, false));
     execute(w->db, "PRAGMA user_version=7; UPDATE writer SET version = '9.0.1'");
-    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 3)");
+    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 4)");
     execute(w->db, "UPDATE writer SET version = '9 ways to \x1b[31m mislead'");
     assert_refused(w, true, RB_ERR_INVALID, "written by a newer version (schema 7");
     execute(w->db, "DROP TABLE writer");
@@ -333,7 +333,7 @@ static void a_store_with_missing_tables_is_refused(void **state)
     s = open_store(w, true);
     assert_false(rb_store_list(s, &w->arena, &names, &n, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
-    assert_says(&w->err, "not a profile store of schema 3");
+    assert_says(&w->err, "not a profile store of schema 4");
     rb_store_close(s);
 }
 
