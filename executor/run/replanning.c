@@ -22,8 +22,9 @@ void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan)
 {
     const bool has_limit = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
     const bool has_stages = strcmp(plan->policy, "elastic") == 0 && !rb_job_is_asynchronous(plan->job);
+    const enum rb_drift asked = plan->job->on_drift;
     *r = (struct rb_replanning){
-        .mode = has_limit && has_stages && !plan->job->on_average ? plan->job->on_drift : RB_DRIFT_WARN,
+        .mode = has_limit && has_stages && !plan->job->on_average && asked != RB_DRIFT_UNSET ? asked : RB_DRIFT_WARN,
         .confidence = plan->confidence,
         .settled_stage = -1,
         .decided = true,

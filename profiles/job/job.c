@@ -103,7 +103,7 @@ static const char *slurm_beside_others(const struct rb_job *job)
 static const char *acts_on_drift_without_stages(const struct rb_job *job)
 {
     const struct rb_scheduler_kind *kind = rb_scheduler_kind(job->scheduler.type);
-    const bool acts = job->on_drift != RB_DRIFT_WARN;
+    const bool acts = job->on_drift == RB_DRIFT_REPLAN || job->on_drift == RB_DRIFT_STOP;
     return acts && (kind->shares_levels || kind->is_population) ? rb_drift_names[job->on_drift] : NULL;
 }
 

@@ -101,7 +101,7 @@ static void test_defaults_of_the_minimal_job(void **state)
     assert_int_equal(j->budget_uusd, -1);
     assert_near(j->confidence, 0.95, 0);
     assert_int_equal(j->objective, RB_OBJECTIVE_MIN_COST);
-    assert_int_equal(j->on_drift, RB_DRIFT_WARN);
+    assert_int_equal(j->on_drift, RB_DRIFT_UNSET);
     rb_arena_finish(&f.arena);
 }
 

@@ -286,7 +286,7 @@ static struct rb_job any_job(struct maker *m)
                        .budget_uusd = coin(m) ? -1 : between(m, 0, INT64_C(1) << 50),
                        .confidence = rb_stream_uniform(&m->s),
                        .objective = (enum rb_objective)between(m, 0, 1),
-                       .on_drift = (enum rb_drift)between(m, 0, 2)};
+                       .on_drift = (enum rb_drift)between(m, 0, 3)};
     if (rb_policy_has_options(j.policy))
         j.policy_options = any_options(m);
     else
