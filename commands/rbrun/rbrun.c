@@ -30,6 +30,7 @@ const struct rb_subcommand rb_run_subcommands[] = {
     {"list", "every run, newest first", &rb_run_list},
     {"logs", "output of the trials", &rb_run_logs},
     {"replay", "checks the journal of a run against a fresh engine", &rb_run_replay},
+    {"replan", "changes the limits of a run that is under way", &rb_run_replan},
     {"report", "shows what a run did and cost, beside the prediction", &rb_run_report},
     {"resume", "resumes a run that was interrupted, stopped or killed", &rb_run_resume},
     {"status", "shows the state of a run", &rb_run_status},
