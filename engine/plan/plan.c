@@ -68,7 +68,7 @@ const char *rb_plan_why_not_replan(const struct rb_plan *plan)
     if (plan->job->on_average)
         return "confidence: mean asks for no probability";
     if (kind->shares_levels || kind->is_population)
-        return "trials of this scheduler do not train rung by rung";
+        return "trials of this scheduler do not train rung by rung (on_drift: replan may be asked for)";
     if (strcmp(plan->policy, "elastic") != 0)
         return "nodes are changed only under policy elastic";
     if (plan->n_stages < 2)

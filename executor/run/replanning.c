@@ -21,7 +21,7 @@ enum {
 void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan)
 {
     const bool has_limit = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
-    const bool has_stages = strcmp(plan->policy, "elastic") == 0 && !rb_job_is_asynchronous(plan->job);
+    const bool has_stages = strcmp(plan->policy, "elastic") == 0;
     const enum rb_drift asked = plan->job->on_drift;
     *r = (struct rb_replanning){
         .mode = has_limit && has_stages && !plan->job->on_average && asked != RB_DRIFT_UNSET ? asked : RB_DRIFT_WARN,
@@ -106,7 +106,7 @@ static bool is_taken(const struct rb_replanning *r, const struct rb_progress *no
 {
     const double saving = f->cost_before_uusd - f->cost_after_uusd;
     const bool affordable = now->budget_uusd < 0 || f->dearest_uusd <= now->budget_uusd || saving >= 0;
-    if (f->n == 0 || (r->mode != RB_DRIFT_REPLAN && !r->by_hand) || !affordable)
+    if ((f->n == 0 && f->admit_until_us == 0) || (r->mode != RB_DRIFT_REPLAN && !r->by_hand) || !affordable)
         return false;
     if (!r->for_less)
         return f->p_after >= f->p_before + SURER;
@@ -129,10 +129,13 @@ static void write_change(const struct rb_plan *plan, const struct rb_stage_chang
 
 static void write_taken(const struct rb_plan *plan, const struct rb_replan_found *f, struct rb_buf *out)
 {
-    char dollars[32];
+    char dollars[32], at[32];
     const double more = f->cost_after_uusd - f->cost_before_uusd;
     for (int i = 0; i < f->n; i++)
         write_change(plan, &f->changes[i], i ? ", " : "", out);
+    if (f->admit_until_us > 0)
+        rb_buf_printf(out, "%sno configuration is started after %s", f->n ? ", " : "",
+                      rb_format_duration(f->admit_until_us, at));
     rb_format_money(llround(fabs(more)), dollars);
     rb_buf_printf(out, ", for %s %s: P(both limits) is %.2f instead of %.2f", dollars, more >= 0 ? "more" : "less",
                   f->p_after, f->p_before);
@@ -198,7 +201,11 @@ static enum rb_replan_verdict decide(struct rb_replanning *r, struct rb_predicti
     write_reason(p, now, out);
     write_taken(rb_engine_present_plan(e), &f, out);
     *out_advice = (struct rb_event){
-        .kind = RB_EVENT_ADVICE, .changes = f.changes, .n_changes = f.n, .because = rb_buf_str(out)};
+        .kind = RB_EVENT_ADVICE,
+        .changes = f.changes,
+        .n_changes = f.n,
+        .admit_until_us = f.admit_until_us,
+        .because = rb_buf_str(out)};
     r->settled_stage = now->stage;
     r->n_hopeless = 0;
     return RB_REPLAN_TAKE;

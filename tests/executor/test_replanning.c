@@ -30,16 +30,19 @@ static void hear(void *ctx, struct fake_run *r, const struct rb_event *e)
     rb_prediction_event(s->standing.prediction, e);
 }
 
-static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+static void begin_as(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us, bool asynchronous)
 {
     *s = (struct slow_run){.nodes = {.offer = 0, .count = 1}};
     know(&s->known);
     fake_run_init(&s->r, 5);
+    if (asynchronous)
+        fake_run_make_asynchronous(&s->r, RB_RULE_SPECULATE);
     s->job = *s->r.plan->job;
     s->job.on_drift = mode;
     assert_int_equal(s->r.plan->n_stages, 3);
     memcpy(s->stages, s->r.plan->stages, sizeof s->stages);
-    s->stages[1].nodes = &s->nodes;
+    if (!asynchronous)
+        s->stages[1].nodes = &s->nodes;
     s->r.plan->job = &s->job;
     s->r.plan->stages = s->stages;
     s->r.plan->profile = &s->known.profile;
@@ -51,6 +54,11 @@ static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64
     s->r.observe = hear;
     s->r.observe_ctx = s;
     fake_run_open(&s->r);
+}
+
+static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+{
+    begin_as(s, mode, unit_us, deadline_us, false);
 }
 
 static void end(struct slow_run *s)
@@ -125,13 +133,18 @@ static int64_t carry_on(struct slow_run *s, int64_t until_us)
 
 static const int64_t end_of_time = 10000 * RB_US_PER_S;
 
-static int64_t run(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+static int64_t run_as(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us, bool asynchronous)
 {
-    begin(s, mode, unit_us, deadline_us);
+    begin_as(s, mode, unit_us, deadline_us, asynchronous);
     const int64_t ended_us = carry_on(s, end_of_time);
     assert_true(s->r.finished);
     end(s);
     return ended_us;
+}
+
+static int64_t run(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+{
+    return run_as(s, mode, unit_us, deadline_us, false);
 }
 
 static void a_slow_run_gets_more_nodes_and_is_on_time(void **state)
@@ -172,6 +185,31 @@ static void a_run_without_hope_is_stopped(void **state)
     assert_int_equal(s.r.reason, RB_STOP_DRIFT);
     assert_int_equal(s.n_taken, 0);
     assert_non_null(strstr(s.words, "no other nodes for the stages to come"));
+}
+
+// It starts no more configurations before it buys nodes.
+static void a_slow_asynchronous_run_closes_its_search(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run_as(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1, true);
+    const int64_t deadline_us = usual_us + usual_us / 5;
+    assert_int_equal(run_as(&s, RB_DRIFT_WARN, 40 * RB_US_PER_S, deadline_us, true), -1);
+    const int64_t replanned_us = run_as(&s, RB_DRIFT_REPLAN, 40 * RB_US_PER_S, deadline_us, true);
+    print_message("%lld s of %lld: %s\n", (long long)(replanned_us / RB_US_PER_S), (long long)(deadline_us / RB_US_PER_S),
+                  s.words);
+    assert_true(replanned_us > 0 && replanned_us <= deadline_us);
+    assert_true(s.n_taken > 0);
+    assert_non_null(strstr(s.words, "no configuration is started after"));
+}
+
+static void an_asynchronous_run_without_hope_is_stopped(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run_as(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1, true);
+    assert_int_equal(run_as(&s, RB_DRIFT_STOP, 200 * RB_US_PER_S, usual_us, true), -1);
+    assert_int_equal(s.r.reason, RB_STOP_DRIFT);
 }
 
 // A run on course whose owner changes the deadline: more nodes for less time, and back.
@@ -255,6 +293,8 @@ int main(void)
         cmocka_unit_test(a_slow_run_gets_more_nodes_and_is_on_time),
         cmocka_unit_test(nothing_changes_where_all_is_well),
         cmocka_unit_test(a_run_without_hope_is_stopped),
+        cmocka_unit_test(a_slow_asynchronous_run_closes_its_search),
+        cmocka_unit_test(an_asynchronous_run_without_hope_is_stopped),
         cmocka_unit_test(limits_are_changed_by_hand),
         cmocka_unit_test(a_limit_that_has_passed_is_refused),
         cmocka_unit_test(what_was_changed_outlives_the_controller),

@@ -670,7 +670,9 @@ static void test_what_is_supported(void **state)
         {0, "on_drift: replan", NULL},
         {0, "on_drift: stop", NULL},
         {0, "policy: static\non_drift: replan", "on_drift"},
-        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\non_drift: stop", "on_drift"},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\non_drift: stop", NULL},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\npolicy: hypersched\non_drift: stop", "on_drift"},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\npolicy: lookahead\non_drift: replan", "on_drift"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct fixture f = loaded(cases[i].replace, cases[i].text);
