@@ -96,9 +96,10 @@ static void take_report(struct lessons *l, const struct rb_event *report)
     s->at_us = report->time_us;
 }
 
+// Only of a node's first request: a place that is sold out refuses every one that follows, too.
 static void take_refusal(struct lessons *l, const struct rb_event *event)
 {
-    if (event->node >= rb_engine_n_nodes(l->engine))
+    if (event->node >= rb_engine_n_nodes(l->engine) || event->attempt > 0)
         return;
     const struct rb_offer *o = &l->plan->offers[rb_engine_node(l->engine, event->node)->offer];
     l->refusals = rb_grow(l->refusals, l->n_refusals, sizeof *l->refusals);

@@ -137,8 +137,11 @@ static void write_taken(const struct rb_plan *plan, const struct rb_replan_found
         rb_buf_printf(out, "%sno configuration is started after %s", f->n ? ", " : "",
                       rb_format_duration(f->admit_until_us, at));
     rb_format_money(llround(fabs(more)), dollars);
-    rb_buf_printf(out, ", for %s %s: P(both limits) is %.2f instead of %.2f", dollars, more >= 0 ? "more" : "less",
-                  f->p_after, f->p_before);
+    if (llround(more) == 0)
+        rb_buf_puts(out, ", for as much");
+    else
+        rb_buf_printf(out, ", for %s %s", dollars, more >= 0 ? "more" : "less");
+    rb_buf_printf(out, ": P(both limits) is %.2f instead of %.2f", f->p_after, f->p_before);
 }
 
 static void write_reason(struct rb_prediction *p, const struct rb_progress *now, struct rb_buf *out)

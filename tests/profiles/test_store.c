@@ -1,6 +1,7 @@
 // The store's file: who may open it, what it keeps, and that nothing half-done stays in it.
 #include "tests/profiles/store_world.h"
 
+#include "profiles/store/ended.h"
 #include "profiles/store/found.h"
 
 #include <sqlite3.h>
@@ -109,6 +110,86 @@ static void a_newer_version_is_refused(void **state)
 }
 
 // What a program before "what a run told about its steps" wrote: read as it is, and brought up to date by a writer.
+static void put_ended(struct world *w, struct rb_store *s, const char *run, bool complete, int64_t time_us, int kept)
+{
+    const struct rb_ended e = {.run = run,
+                               .profile = "cifar",
+                               .job = "cifar",
+                               .is_complete = complete,
+                               .time_us = {90, 100, 110, time_us},
+                               .cost_uusd = {.was = 0}, // nothing costs anything
+                               .on_time = {0.9, kept},
+                               .in_budget = {NAN, -1}};
+    assert_ok(rb_store_put_ended(s, &e, &w->err), &w->err);
+}
+
+static void predictions_are_judged_by_what_they_promised(void **state)
+{
+    struct world *w = *state;
+    struct rb_record r;
+    struct rb_store *s = open_store(w, false);
+    assert_ok(rb_store_record(s, "cifar", &r, &w->err), &w->err);
+    assert_int_equal(r.n_runs, 0);
+    assert_true(isnan(r.time.mean_log) && isnan(r.on_time.promised));
+    put_ended(w, s, "a", true, 100, 1);
+    put_ended(w, s, "b", true, 200, 0);
+    put_ended(w, s, "c", false, 150, 0);  // ended by a limit: already longer than p95
+    put_ended(w, s, "d", false, 100, 0);  // may have come out within them
+    put_ended(w, s, "a", true, 1000, 0);  // resumed: what it showed first counts
+    assert_ok(rb_store_record(s, "cifar", &r, &w->err), &w->err);
+    assert_int_equal(r.n_runs, 4);
+    assert_int_equal(r.n_complete, 2);
+    assert_int_equal(r.time.n, 3);
+    assert_int_equal(r.time.n_within, 1);
+    assert_int_equal(r.time.n_log, 2);
+    assert_close(r.time.mean_log, log(2) / 2, 1e-12);
+    assert_int_equal(r.cost.n + r.cost.n_log, 0);
+    assert_int_equal(r.on_time.n, 4);
+    assert_int_equal(r.on_time.n_kept, 1);
+    assert_close(r.on_time.promised, 0.9, 1e-12);
+    assert_int_equal(r.in_budget.n, 0);
+    rb_store_close(s);
+}
+
+static struct rb_fit_report fit_of(struct world *w, struct rb_store *s)
+{
+    struct rb_fit_report report;
+    assert_ok(rb_store_fit(s, "cifar", &w->arena, &report, &w->err), &w->err);
+    return report;
+}
+
+// Units of an ended run count beside measured ones, once, and make no profile of their own.
+static void units_of_runs_count_beside_measured_ones(void **state)
+{
+    struct world *w = *state;
+    struct rb_fit_report report;
+    struct rb_store *s = open_store(w, false);
+    struct rb_run_sample learned = make_run(1, 1, "{\"lr\":0.5}", unit_s, 3);
+    learned.of_run = "run-1";
+    assert_ok(rb_store_add_run(s, "cifar", &learned, &w->err), &w->err);
+    assert_false(rb_store_fit(s, "cifar", &w->arena, &report, &w->err));
+    assert_int_equal(w->err.code, RB_ERR_NOT_FOUND);
+    for (int i = 0; i < 3; i++) {
+        const double times[] = {27.0 + 2 * i, 28.0 + 2 * i, 29.0 + 2 * i};
+        const char *const configs[] = {"{\"lr\":1}", "{\"lr\":2}", "{\"lr\":3}"};
+        const struct rb_run_sample measured = make_run(1, 1, configs[i], times, 3);
+        assert_ok(rb_store_add_run(s, "cifar", &measured, &w->err), &w->err);
+    }
+    const struct rb_fit_report before = fit_of(w, s);
+    assert_int_equal(before.n_learned, 1);
+    for (int i = 0; i < 9; i++)
+        assert_ok(rb_store_add_run(s, "cifar", &learned, &w->err), &w->err);
+    const struct rb_fit_report same = fit_of(w, s);
+    assert_ok(rb_store_forget_ended(s, "run-1", "cifar", &w->err), &w->err);
+    const struct rb_fit_report without = fit_of(w, s);
+    assert_int_equal(same.n_learned_from, 1);
+    assert_int_equal(same.n_learned, 10);
+    assert_int_equal(same.startup.n, 3);
+    assert_int_equal(without.cells[0].n_runs, 3);
+    assert_true(before.profile.training[0].relative_error < without.profile.training[0].relative_error);
+    rb_store_close(s);
+}
+
 // What schema 4 added.
 #define NO_ENDED "DROP TABLE ended; DROP INDEX run_of_run; ALTER TABLE run DROP COLUMN of_run;"
 
@@ -520,6 +601,8 @@ int main(void)
         TEST(metrics_are_of_drawn_configurations_and_none_counts_twice),
         TEST(a_training_is_the_space_the_command_and_how_far),
         TEST(results_out_of_their_range_are_refused),
+        TEST(predictions_are_judged_by_what_they_promised),
+        TEST(units_of_runs_count_beside_measured_ones),
         TEST(an_older_store_is_read_and_brought_up_to_date),
         TEST(files_of_others_are_refused_and_left_alone),
         TEST(a_store_with_missing_tables_is_refused),
