@@ -1,7 +1,7 @@
 // What re-planning is worth: runs of the virtual world whose speed the profile has wrong, carried out as planned and with
 // `on_drift: replan`, on the same draws.
 //
-//     replan [RUNS [JOBS]]            REPLAN_SHOW=1: every check, on stderr
+//     replan [RUNS [JOBS [TIMES]]]    TIMES: only this true time over the profile's; REPLAN_SHOW=1: every check, on stderr
 //
 // Random jobs (bench/random_job.h), planned with confidence 0.95 for twice the time of the fastest plan. Deciding at
 // barriers and at reports, as rbrun does. One line a case: the share of runs that were on time and the mean cost, as
@@ -229,6 +229,8 @@ int main(int argc, char **argv)
            "planned | oracle's | changed |\n|---|---|---|---|---|---|---|---|---|\n");
     static const double times[] = {1, 0.7, 1.5};
     for (int i = 0; i < 3; i++) {
+        if (argc > 3 && fabs(atof(argv[3]) - times[i]) > 1e-9)
+            continue;
         try_case(times[i], 0.05, n_runs, n_jobs);
         try_case(times[i], 0.25, n_runs, n_jobs);
     }

@@ -20,13 +20,18 @@ static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *er
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_fit_report report;
-    if (!rb_profile_open_store(args, true, &store, err) || !fit(store, args->args[0], &arena, &report, err))
+    struct rb_record record;
+    const char *name = args->args[0];
+    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_record(store, name, &record, err))
+        return false;
+    const bool has_profile = fit(store, name, &arena, &report, err);
+    if (!has_profile && (err->code != RB_ERR_NOT_FOUND || record.n_runs == 0))
         return false;
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(args, "json"))
-        rb_show_fit_json(&report, &out);
+        rb_show_fit_json(name, has_profile ? &report : NULL, &record, &out);
     else
-        rb_show_fit(&report, &out);
+        rb_show_fit(name, has_profile ? &report : NULL, &record, &out);
     return rb_print(&out, err);
 }
 
@@ -40,7 +45,7 @@ static const struct rb_command show_command = {
     .usage = "NAME [options]",
     .summary =
         "Shows what plans are made with: the imported profile or the fit of the measurements, how good the fit is, "
-        "and what it does not cover.",
+        "what it does not cover, and how predictions with it fared.",
     .examples = "  rbprofile show cifar\n  rbprofile show cifar --json\n",
     .options = read_options,
     .min_args = 1,

@@ -186,7 +186,7 @@ const struct rb_command rb_run_main = {
     .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | browse | compare | logs | fetch | "
              "export | stop | gc | "
              "doctor | "
-             "replay | report",
+             "replan | replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"

@@ -127,6 +127,7 @@ static void warn_if_changed(const struct rb_sim_command *c, const struct rb_plan
     job.budget_uusd = plan->job->budget_uusd;
     job.confidence = plan->job->confidence;
     job.on_average = plan->job->on_average;
+    job.on_drift = job.on_drift == RB_DRIFT_UNSET ? plan->job->on_drift : job.on_drift;
     write_config(&job, &file);
     write_config(plan->job, &planned);
     if (strcmp(rb_buf_str(&file), rb_buf_str(&planned)) != 0)

@@ -31,8 +31,9 @@ enum rb_event_kind {
     RB_EVENT_REPORT,          // trial, attempt, resource, metric, steps: one line of a training script
     RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome; of FAILED signature and said
     RB_EVENT_TIME,            // a wake-up requested by RB_ACTION_WAKE
-    RB_EVENT_ADVICE,          // changes, because: other nodes and GPUs for stages that have not begun; changes of others
-                              // are left out. Ignored if the plan could then not be carried out
+    RB_EVENT_ADVICE,          // changes, admit_until_us, because: other nodes and GPUs for stages that have not begun, other
+                              // nodes for the one under way; changes of others are left out. Ignored if the plan could
+                              // then not be carried out
     RB_EVENT_FORECAST,        // advice: the world's forecast, requested by a policy (RB_ACTION_ADVISE)
     RB_EVENT_STOP,            // reason
     RB_EVENT_LENT,            // node, gpus: the GPUs that the run may use from now on, of a node that others use as
@@ -96,6 +97,7 @@ struct rb_event {
     enum rb_stop_reason reason;
     const struct rb_stage_change *changes; // ADVICE: by stage, [n_changes]; borrowed during the step
     int n_changes;
+    int64_t admit_until_us;   // ADVICE: no configuration starts after this; 0: as before. Only tuners that start them on demand
     const struct rb_advice *advice; // FORECAST: borrowed during the step
     // SUGGESTED: of the parameters that apply, [n_values]; borrowed during the step, as are the texts
     const struct rb_named_value *values;

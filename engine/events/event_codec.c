@@ -29,6 +29,8 @@ static void write_changes(struct rb_json *j, const struct rb_event *e)
                     c->nodes);
     }
     rb_json_end_array(j);
+    if (e->admit_until_us > 0)
+        rb_json_kint(j, "admit_until_us", e->admit_until_us);
     if (e->because)
         rb_json_kstring(j, "because", e->because);
 }
@@ -269,8 +271,9 @@ static bool read_change(const struct rb_node *node, struct rb_stage_change *out,
 
 static bool read_changes(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
 {
-    const struct rb_node *list, *because = rb_map_get(m, "because");
-    if (!rb_map_need(m, "stages", &list, err) || !rb_node_list(list, err))
+    const struct rb_node *list, *because = rb_map_get(m, "because"), *admit = rb_map_get(m, "admit_until_us");
+    if (!rb_map_need(m, "stages", &list, err) || !rb_node_list(list, err) ||
+        (admit && !rb_node_int(admit, 1, INT64_MAX, &e->admit_until_us, err)))
         return false;
     if (list->n_children > RB_LIMIT_STAGES)
         return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d stages, got %d", RB_LIMIT_STAGES,

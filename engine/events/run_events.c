@@ -3,17 +3,22 @@
 
 #include <string.h>
 
+static void wake_for_closing(struct rb_engine *e)
+{
+    if (e->plan->admit_until_us > 0 && e->tuner->close)
+        rb_actions_add(e->out, &(struct rb_action){.kind = RB_ACTION_WAKE,
+                                                   .at_us = e->plan->admit_until_us,
+                                                   .stage = e->stage,
+                                                   .reason = "no configuration is started after"});
+}
+
 void rb_engine_on_start(struct rb_engine *e, const struct rb_event *event)
 {
     if (e->outcome != RB_JOB_RUNNING || e->stage >= 0)
         return;
     e->rules = event->rules;
     rb_engine_advance(e);
-    if (e->plan->admit_until_us > 0 && e->tuner->close)
-        rb_actions_add(e->out, &(struct rb_action){.kind = RB_ACTION_WAKE,
-                                                   .at_us = e->plan->admit_until_us,
-                                                   .stage = e->stage,
-                                                   .reason = "no configuration is started after"});
+    wake_for_closing(e);
 }
 
 static void stop_admitting(struct rb_engine *e)
@@ -55,6 +60,21 @@ static void change_stage(struct rb_engine *e, const struct rb_plan *plan, struct
         stages[c->stage - 1].n_early = 0;
 }
 
+// Nodes of the same kind, with as many GPUs a trial: what trains goes on.
+static bool can_change_now(const struct rb_engine *e, const struct rb_stage_change *c)
+{
+    const struct rb_allocation *a = &e->allocation;
+    return e->stage >= 0 && e->outcome == RB_JOB_RUNNING && !e->policy->on_lent_gpus && a->n_nodes == 1 &&
+           a->nodes[0].offer == c->offer && e->stage_plan[e->stage]->stages[e->stage].gpus_per_trial == c->gpus_per_trial;
+}
+
+// Surplus nodes are released as their trials end.
+static void change_now(struct rb_engine *e)
+{
+    e->policy->cluster(e->stage_plan[e->stage], e->stage, &e->allocation);
+    rb_engine_reallocate(e);
+}
+
 void rb_engine_on_advice(struct rb_engine *e, const struct rb_event *event)
 {
     const int n = e->plan->n_stages;
@@ -63,18 +83,29 @@ void rb_engine_on_advice(struct rb_engine *e, const struct rb_event *event)
     *plan = *e->plan;
     memcpy(stages, plan->stages, (size_t)n * sizeof *stages);
     plan->stages = stages;
+    bool is_now = false; // for the stage under way
     for (int i = 0; i < event->n_changes; i++) {
         const struct rb_stage_change *c = &event->changes[i];
         if (c->stage >= n || c->offer >= plan->n_offers)
             return;
-        if (c->stage > e->stage)
+        const bool under_way = c->stage == e->stage && can_change_now(e, c);
+        if (c->stage > e->stage || under_way)
             change_stage(e, plan, stages, c);
+        is_now = is_now || under_way;
     }
+    if (event->admit_until_us > 0)
+        plan->admit_until_us = event->admit_until_us;
     if (!rb_engine_check_plan(plan, NULL))
         return;
-    for (int i = e->stage + 1; i < n; i++)
+    for (int i = is_now ? e->stage : e->stage + 1; i < n; i++)
         e->stage_plan[i] = plan;
     e->plan = plan;
+    if (is_now)
+        change_now(e);
+    if (event->admit_until_us > e->now_us)
+        wake_for_closing(e);
+    else if (event->admit_until_us > 0)
+        stop_admitting(e);
 }
 
 static const char *const stop_texts[] = {

@@ -1,5 +1,7 @@
 #include "engine/plan/plan.h"
 
+#include "profiles/job/job_scheduler.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,4 +74,30 @@ void rb_plan_digest(struct rb_plan *plan, rb_digest_fn *digest)
 bool rb_plan_is_free(const struct rb_plan *plan)
 {
     return plan->estimate.cost_uusd.mean == 0 && plan->estimate.cost_uusd.p99 == 0;
+}
+
+const char *rb_plan_why_not_replan(const struct rb_plan *plan)
+{
+    const struct rb_scheduler_kind *kind = rb_scheduler_kind(plan->job->scheduler.type);
+    if (plan->deadline_us < 0 && plan->budget_uusd < 0)
+        return "there is no deadline and no budget to keep";
+    if (plan->job->on_average)
+        return "confidence: mean asks for no probability";
+    if (kind->shares_levels || kind->is_population)
+        return "trials of this scheduler do not train rung by rung (on_drift: replan may be asked for)";
+    if (strcmp(plan->policy, "elastic") != 0)
+        return "nodes are changed only under policy elastic";
+    if (plan->n_stages < 2)
+        return "there is one stage, which keeps its nodes";
+    return rb_plan_is_free(plan) ? "the nodes cost nothing" : NULL;
+}
+
+void rb_plan_set_drift(struct rb_plan *plan, struct rb_arena *arena)
+{
+    if (plan->job->on_drift != RB_DRIFT_UNSET)
+        return;
+    struct rb_job *job = rb_arena_alloc(arena, sizeof *job);
+    *job = *plan->job;
+    job->on_drift = rb_plan_why_not_replan(plan) ? RB_DRIFT_WARN : RB_DRIFT_REPLAN;
+    plan->job = job;
 }

@@ -144,4 +144,10 @@ bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name);
 // Does nothing cost money, as on the user's own machines?
 bool rb_plan_is_free(const struct rb_plan *plan);
 
+// Why other nodes for later stages are of no use or cannot be had where a run leaves the plan, a constant phrase; NULL:
+// they are looked for unless the job says otherwise.
+const char *rb_plan_why_not_replan(const struct rb_plan *plan);
+// Gives a finished plan whose job leaves on_drift open a copy of the job that names what holds: replan, or warn.
+void rb_plan_set_drift(struct rb_plan *plan, struct rb_arena *arena);
+
 #endif

@@ -363,6 +363,66 @@ void rb_controller_advise(struct rb_controller *c, const struct rb_event *event)
         rb_controller_turn(c, *event);
 }
 
+static bool awaits_a_launch(const struct rb_controller *c)
+{
+    bool awaits = false;
+    for (int i = 0; i < c->n_nodes && !awaits; i++)
+        awaits = rb_run_node_has_row(c->nodes[i]) && rb_run_node_is_undecided(c->nodes[i]);
+    return awaits;
+}
+
+static bool check_limits(const struct rb_controller *c, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err)
+{
+    int64_t spent_uusd, reserved_uusd;
+    char limit[32], now[32];
+    rb_controller_spend(c, &spent_uusd, &reserved_uusd);
+    if (c->dead || !rb_controller_running(c) || c->phase == RB_PHASE_RECOVERING)
+        return rb_err_set(err, RB_E_LIMITS_FIXED, "the run is ending or not under way yet; ask again, or go on with rbrun resume");
+    if (deadline_us >= 0 && deadline_us <= rb_controller_now_us(c))
+        return rb_err_set(err, RB_E_LIMITS_PASSED, "a deadline of %s has passed: the run has taken %s; to end it: rbrun stop",
+                          rb_format_duration(deadline_us, limit), rb_format_duration(rb_controller_now_us(c), now));
+    if (budget_uusd >= 0 && budget_uusd < spent_uusd + reserved_uusd)
+        return rb_err_set(err, RB_E_LIMITS_PASSED,
+                          "a budget of %s is spent: the run has cost or must still pay %s; to end it: rbrun stop",
+                          rb_format_money(budget_uusd, limit), rb_format_money(spent_uusd + reserved_uusd, now));
+    return true;
+}
+
+static void write_limits(int64_t deadline_us, int64_t budget_uusd, struct rb_buf *out)
+{
+    char deadline[32], budget[32];
+    rb_buf_printf(out, "deadline %s, budget %s", deadline_us < 0 ? "none" : rb_format_duration(deadline_us, deadline),
+                  budget_uusd < 0 ? "none" : rb_format_money(budget_uusd, budget));
+}
+
+bool rb_controller_set_limits(struct rb_controller *c, int64_t deadline_us, int64_t budget_uusd, bool *out_wait,
+                              struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    *out_wait = false;
+    if (!check_limits(c, deadline_us, budget_uusd, err))
+        return false;
+    *out_wait = awaits_a_launch(c);
+    if (*out_wait)
+        return false;
+    rb_buf_puts(&words, "the limits were changed by hand: ");
+    write_limits(deadline_us, budget_uusd, &words);
+    rb_buf_puts(&words, "; before: ");
+    write_limits(c->meta.deadline_us, c->meta.budget_uusd, &words);
+    if (!rb_controller_begin(c))
+        return rb_err_set(err, RB_E_LIMITS_FIXED, "the journal takes no more writes: the run ends");
+    if (!rb_controller_wrote(c, rb_journal_set_limits(c->journal, deadline_us, budget_uusd, err), err))
+        return false;
+    c->meta.deadline_us = deadline_us;
+    c->meta.budget_uusd = budget_uusd;
+    rb_controller_note(c, "warning", "%s", rb_buf_str(&words));
+    if (!rb_controller_commit(c))
+        return rb_err_set(err, RB_E_LIMITS_FIXED, "the journal takes no more writes: the run ends");
+    rb_controller_disarm(c, &c->deadline_timer);
+    rb_controller_arm_deadline(c);
+    return true;
+}
+
 // The answer is an event like any other, so a replay needs no forecaster.
 void rb_controller_give_advice(struct rb_controller *c)
 {

@@ -86,6 +86,10 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 void rb_controller_suggested(struct rb_controller *c, const struct rb_event *event);
 // Other nodes for stages to come: an RB_EVENT_ADVICE without its time.
 void rb_controller_advise(struct rb_controller *c, const struct rb_event *event);
+// From now on these limits hold, and survive this process; -1: none. false with *out_wait: a launch has no answer yet, whose
+// repetition must be identical; ask again. false without: one of them is exceeded already, or the run is over.
+bool rb_controller_set_limits(struct rb_controller *c, int64_t deadline_us, int64_t budget_uusd, bool *out_wait,
+                              struct rb_err *err);
 // For parts of the run that the caller made: a line for the user, journalled with its kind, and the end of the run with
 // this error, after which it may be resumed.
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)

@@ -24,10 +24,11 @@ static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path
     char digest[65];
     if (!job_path[0])
         return;
-    if (rb_job_load(job_path, NULL, 0, &arena, &job, NULL))
+    digest[0] = '\0';
+    if (rb_job_load(job_path, NULL, 0, &arena, &job, NULL)) {
+        job.on_drift = job.on_drift == RB_DRIFT_UNSET ? plan->job->on_drift : job.on_drift; // as the plan has resolved it
         rb_plan_digest_job(&job, rb_digest_sha256, digest);
-    else
-        digest[0] = '\0';
+    }
     if (strcmp(digest, plan->job_sha256) != 0)
         rb_warn("%s has changed since the plan was made, or rbplan was given options that changed it; the plan is "
                 "executed as it was made",

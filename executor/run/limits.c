@@ -103,6 +103,18 @@ static bool check_approved(int64_t budget_uusd, int64_t approved_uusd, struct rb
                       rb_format_money(approved_uusd, most));
 }
 
+bool rb_run_change_limits(const char *deadline, const char *budget, int64_t now_us, int64_t approved_uusd,
+                          int64_t *deadline_us, int64_t *budget_uusd, struct rb_err *err)
+{
+    int64_t new_deadline_us = *deadline_us, new_budget_uusd = *budget_uusd;
+    if (!raise_deadline(deadline, now_us, &new_deadline_us, err) || !raise_budget(budget, &new_budget_uusd, err) ||
+        !check_approved(new_budget_uusd, approved_uusd, err))
+        return false;
+    *deadline_us = new_deadline_us;
+    *budget_uusd = new_budget_uusd;
+    return true;
+}
+
 bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, int64_t approved_uusd,
                          struct rb_err *err)
 {
@@ -111,8 +123,7 @@ bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const
     if (!rb_journal_meta(journal, &arena, &meta, err))
         return false;
     const int64_t now_us = rb_clock_unix_us() - meta.started_unix_us;
-    if (!raise_deadline(deadline, now_us, &meta.deadline_us, err) || !raise_budget(budget, &meta.budget_uusd, err) ||
-        !check_approved(meta.budget_uusd, approved_uusd, err))
+    if (!rb_run_change_limits(deadline, budget, now_us, approved_uusd, &meta.deadline_us, &meta.budget_uusd, err))
         return false;
     if (meta.deadline_us >= 0 && meta.deadline_us <= now_us)
         rb_warn("the deadline of this run has passed: the rest of it will be cleaned up; more time: "

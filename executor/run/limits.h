@@ -17,4 +17,8 @@ bool rb_run_limits(const struct rb_plan *plan, const char *deadline, int64_t bud
 bool rb_run_raise_limits(struct rb_journal *journal, const char *deadline, const char *budget, int64_t approved_uusd,
                          struct rb_err *err);
 
+// The same for limits that the caller keeps: changes both, or none. now_us: since the start of the run.
+bool rb_run_change_limits(const char *deadline, const char *budget, int64_t now_us, int64_t approved_uusd,
+                          int64_t *deadline_us, int64_t *budget_uusd, struct rb_err *err);
+
 #endif

@@ -21,9 +21,10 @@ enum {
 void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan)
 {
     const bool has_limit = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
-    const bool has_stages = strcmp(plan->policy, "elastic") == 0 && !rb_job_is_asynchronous(plan->job);
+    const bool has_stages = strcmp(plan->policy, "elastic") == 0;
+    const enum rb_drift asked = plan->job->on_drift;
     *r = (struct rb_replanning){
-        .mode = has_limit && has_stages && !plan->job->on_average ? plan->job->on_drift : RB_DRIFT_WARN,
+        .mode = has_limit && has_stages && !plan->job->on_average && asked != RB_DRIFT_UNSET ? asked : RB_DRIFT_WARN,
         .confidence = plan->confidence,
         .settled_stage = -1,
         .decided = true,
@@ -67,6 +68,18 @@ static void begin(struct rb_replanning *r, struct rb_prediction *p, const struct
     r->search = rb_replan_begin(p, &limits);
     r->decided = r->search == NULL;
     r->for_less = for_less;
+    r->by_hand = false;
+}
+
+bool rb_replanning_ask(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
+{
+    const struct rb_engine *e = rb_prediction_engine(p);
+    r->below = 0;
+    r->said_hopeless = false;
+    if (e && strcmp(rb_engine_present_plan(e)->policy, "elastic") == 0)
+        begin(r, p, now, false);
+    r->by_hand = !r->decided;
+    return r->by_hand;
 }
 
 void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
@@ -93,7 +106,7 @@ static bool is_taken(const struct rb_replanning *r, const struct rb_progress *no
 {
     const double saving = f->cost_before_uusd - f->cost_after_uusd;
     const bool affordable = now->budget_uusd < 0 || f->dearest_uusd <= now->budget_uusd || saving >= 0;
-    if (f->n == 0 || r->mode != RB_DRIFT_REPLAN || !affordable)
+    if ((f->n == 0 && f->admit_until_us == 0) || (r->mode != RB_DRIFT_REPLAN && !r->by_hand) || !affordable)
         return false;
     if (!r->for_less)
         return f->p_after >= f->p_before + SURER;
@@ -116,13 +129,19 @@ static void write_change(const struct rb_plan *plan, const struct rb_stage_chang
 
 static void write_taken(const struct rb_plan *plan, const struct rb_replan_found *f, struct rb_buf *out)
 {
-    char dollars[32];
+    char dollars[32], at[32];
     const double more = f->cost_after_uusd - f->cost_before_uusd;
     for (int i = 0; i < f->n; i++)
         write_change(plan, &f->changes[i], i ? ", " : "", out);
+    if (f->admit_until_us > 0)
+        rb_buf_printf(out, "%sno configuration is started after %s", f->n ? ", " : "",
+                      rb_format_duration(f->admit_until_us, at));
     rb_format_money(llround(fabs(more)), dollars);
-    rb_buf_printf(out, ", for %s %s: P(both limits) is %.2f instead of %.2f", dollars, more >= 0 ? "more" : "less",
-                  f->p_after, f->p_before);
+    if (llround(more) == 0)
+        rb_buf_puts(out, ", for as much");
+    else
+        rb_buf_printf(out, ", for %s %s", dollars, more >= 0 ? "more" : "less");
+    rb_buf_printf(out, ": P(both limits) is %.2f instead of %.2f", f->p_after, f->p_before);
 }
 
 static void write_reason(struct rb_prediction *p, const struct rb_progress *now, struct rb_buf *out)
@@ -130,6 +149,19 @@ static void write_reason(struct rb_prediction *p, const struct rb_progress *now,
     struct rb_prediction_pace pace;
     if (rb_prediction_pace(p, &pace))
         rb_drift_write_reason(&pace, now->stage, out);
+}
+
+// Whoever asks wants to know, whatever the answer is.
+static enum rb_replan_verdict stay(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                                   const struct rb_replan_found *f, struct rb_buf *out)
+{
+    write_reason(p, now, out);
+    if (f->p_before >= r->confidence)
+        rb_buf_printf(out, "the nodes stay as they are: P(both limits) is %.2f, and others would not save enough", f->p_before);
+    else
+        rb_buf_printf(out, "no other nodes for the stages to come keep both limits with more than %.2f; %.2f was asked",
+                      fmax(f->p_before, f->p_after), r->confidence);
+    return RB_REPLAN_NOTHING;
 }
 
 // Chances are what the surest plan has, found or in force.
@@ -157,14 +189,26 @@ static enum rb_replan_verdict decide(struct rb_replanning *r, struct rb_predicti
     r->rests_until_us = now->elapsed_us + (share_us > LEAST_REST_US ? share_us : LEAST_REST_US);
     r->below = 0;
     r->decided = true;
-    if (!rb_replan_result(r->search, &f) || rb_engine_stage(e) != rb_replan_stage(r->search))
+    if (!rb_replan_result(r->search, &f) || rb_engine_stage(e) != rb_replan_stage(r->search)) {
+        if (r->by_hand && !now->over)
+            rb_replanning_ask(r, p, now);
         return RB_REPLAN_NOTHING; // the run is further by now
+    }
+    r->for_less = r->by_hand ? f.p_before >= r->confidence : r->for_less;
+    r->p_best = f.p_before;
+    if (!is_taken(r, now, &f) && r->by_hand)
+        return stay(r, p, now, &f, out);
     if (!is_taken(r, now, &f))
         return r->for_less ? RB_REPLAN_NOTHING : despair(r, p, now, &f, out);
+    r->p_best = f.p_after;
     write_reason(p, now, out);
     write_taken(rb_engine_present_plan(e), &f, out);
     *out_advice = (struct rb_event){
-        .kind = RB_EVENT_ADVICE, .changes = f.changes, .n_changes = f.n, .because = rb_buf_str(out)};
+        .kind = RB_EVENT_ADVICE,
+        .changes = f.changes,
+        .n_changes = f.n,
+        .admit_until_us = f.admit_until_us,
+        .because = rb_buf_str(out)};
     r->settled_stage = now->stage;
     r->n_hopeless = 0;
     return RB_REPLAN_TAKE;

@@ -12,6 +12,8 @@ struct rb_replanning {
     struct rb_replan *search;    // the last one, NULL: none
     bool decided;                // it is over
     bool for_less;               // it looks for a cheaper plan, since the present one keeps its limits
+    bool by_hand;                // it was asked for, with limits of its own
+    double p_best;               // after it: of keeping both limits with the nodes that are followed
     int n_stages, below;         // that had begun at the last check; checks in a row
     int settled_stage;           // no cheaper plan is looked for again before the next one; -1: none yet
     int64_t rests_until_us;      // for a surer one
@@ -30,10 +32,12 @@ enum rb_replan_verdict {
 void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan);
 void rb_replanning_finish(struct rb_replanning *r);
 bool rb_replanning_is_busy(const struct rb_replanning *r); // with a search, during which no other prediction may begin
+// A search at once, with the limits of *now, whatever the job says of drift. false: no other nodes can be had.
+bool rb_replanning_ask(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now);
 // After a complete prediction that *now contains. May begin a search.
 void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now);
 // Works for some milliseconds on a search. *out_advice: an event without a time, valid until the next call; *out: one
-// line for people. Both only with a verdict.
+// line for people. Both only with a verdict; the line of a search by hand also where nothing changes.
 enum rb_replan_verdict rb_replanning_work(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
                                           struct rb_event *out_advice, struct rb_buf *out);
 

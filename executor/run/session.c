@@ -11,6 +11,9 @@
 #include "executor/run/drift.h"
 #include "executor/run/replanning.h"
 #include "executor/run/infras.h"
+#include "executor/run/learn.h"
+#include "executor/run/limits.h"
+#include "executor/run/limits_request.h"
 #include "executor/run/standing.h"
 #include "executor/search/earlier.h"
 #include "executor/search/found.h"
@@ -70,6 +73,7 @@ struct rb_session {
     struct rb_drift_watch drift;       // from its plan
     struct rb_replanning replanning;   // where the job wants more than a warning
     int64_t resumed_us;          // the last time, 0: never
+    char asked[64];              // by rbrun replan: whom the answer is for; "": nothing was
     uint64_t look_timer;
     int events_fd;               // events.jsonl
     bool interrupted, left;      // the first time: clean up; the second: leave
@@ -230,11 +234,82 @@ static void check_drift(struct rb_session *s)
         rb_controller_stop(s->controller, RB_STOP_DRIFT);
 }
 
+// ---- limits changed by hand
+
+static void answer(struct rb_session *s, bool replanned, bool kept, const char *text)
+{
+    rb_limits_answer(s->files->dir, s->asked,
+                     &(struct rb_limits_answer){s->deadline_us, s->budget_uusd, replanned, kept, text}, NULL);
+    s->asked[0] = '\0';
+}
+
+static void refuse(struct rb_session *s, const char *id, const struct rb_err *why)
+{
+    rb_limits_answer(s->files->dir, id, NULL, why);
+    s->asked[0] = '\0';
+}
+
+// Where no other nodes can be had.
+static void answer_by_prediction(struct rb_session *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_progress now;
+    rb_session_progress(s, &now);
+    const double least = s->files->plan.confidence - RB_DRIFT_MARGIN;
+    const char *why = s->files->plan.estimate.spread_unknown ? "the profile has no spread" : now.why_unknown;
+    rb_buf_puts(&text, "the nodes stay as they are, others cannot be had");
+    if (why)
+        rb_buf_printf(&text, "; how probably the limits are kept is not known: %s", why);
+    if (!isnan(now.p_on_time))
+        rb_buf_printf(&text, ", P(on time) is %.2f", now.p_on_time);
+    if (!isnan(now.p_in_budget))
+        rb_buf_printf(&text, ", P(in budget) is %.2f", now.p_in_budget);
+    answer(s, false, !(now.p_on_time < least) && !(now.p_in_budget < least), rb_buf_str(&text));
+}
+
+static void look_for_nodes(struct rb_session *s)
+{
+    struct rb_progress now;
+    look(s, &now);
+    if (s->files->plan.estimate.spread_unknown || !rb_replanning_ask(&s->replanning, s->standing.prediction, &now))
+        rb_standing_begin(&s->standing, &now);
+}
+
+static void take_request(struct rb_session *s)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_limits_request r;
+    struct rb_err why = {0};
+    bool wait = false;
+    int64_t deadline_us = s->deadline_us, budget_uusd = s->budget_uusd;
+    if (s->asked[0] || !rb_limits_asked(s->files->dir, &arena, &r))
+        return;
+    const int64_t most_uusd = s->options->permit ? rb_permit_most_uusd(s->options->permit) : -1;
+    const bool done = rb_run_change_limits(r.deadline, r.budget, rb_controller_now_us(s->controller), most_uusd,
+                                           &deadline_us, &budget_uusd, &why) &&
+                      rb_controller_set_limits(s->controller, deadline_us, budget_uusd, &wait, &why);
+    if (wait)
+        return;
+    rb_limits_take(s->files->dir);
+    if (!done) {
+        refuse(s, r.id, &why);
+        return;
+    }
+    snprintf(s->asked, sizeof s->asked, "%s", r.id);
+    s->deadline_us = deadline_us;
+    s->budget_uusd = budget_uusd;
+    s->drift = (struct rb_drift_watch){0};
+    look_for_nodes(s);
+}
+
 static void replan(struct rb_session *s, const struct rb_progress *now)
 {
+    const bool by_hand = s->asked[0] != '\0';
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
     struct rb_event advice;
-    switch (rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words)) {
+    const enum rb_replan_verdict verdict =
+        rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words);
+    switch (verdict) {
     case RB_REPLAN_NOTHING:
         break;
     case RB_REPLAN_TAKE:
@@ -249,23 +324,36 @@ static void replan(struct rb_session *s, const struct rb_progress *now)
         rb_controller_stop(s->controller, RB_STOP_DRIFT);
         break;
     }
+    if (!by_hand || rb_replanning_is_busy(&s->replanning))
+        return;
+    if (words.len > 0)
+        answer(s, verdict == RB_REPLAN_TAKE, s->replanning.p_best >= s->replanning.confidence, rb_buf_str(&words));
+    else
+        rb_standing_begin(&s->standing, now); // the run is in its last stage by now
 }
 
 void rb_session_foresee(struct rb_session *s)
 {
     struct rb_progress now;
     look(s, &now);
-    if (rb_replanning_is_busy(&s->replanning))
+    if (rb_replanning_is_busy(&s->replanning)) {
         replan(s, &now);
-    else if (rb_standing_work(&s->standing, &now) && !now.over)
-        check_drift(s);
+    } else if (rb_standing_work(&s->standing, &now)) {
+        if (s->asked[0])
+            answer_by_prediction(s);
+        if (!now.over)
+            check_drift(s);
+    }
 }
 
 // Whether or not someone watches.
 static void look_ahead(void *arg)
 {
     struct rb_session *s = arg;
-    rb_session_foresee(s);
+    if (!s->host.uv)
+        take_request(s);
+    if (s->deadline_us >= 0 || s->budget_uusd >= 0)
+        rb_session_foresee(s);
     const int64_t delay_us = rb_replanning_is_busy(&s->replanning) ? REPLANNING_US : LOOK_AHEAD_US;
     s->look_timer = s->loop->timer_start(s->loop->ctx, delay_us, look_ahead, s);
 }
@@ -525,7 +613,9 @@ static bool start(struct rb_session *s, struct rb_err *err)
     if (!s->host.uv)
         rb_loop_uv_on_interrupt(s->uv, interrupt, s);
     rb_controller_start(s->controller);
-    if (s->deadline_us >= 0 || s->budget_uusd >= 0)
+    if (!s->host.uv)
+        rb_limits_forget(s->files->dir);
+    if (!s->host.uv || s->deadline_us >= 0 || s->budget_uusd >= 0)
         s->look_timer = s->loop->timer_start(s->loop->ctx, LOOK_AHEAD_US, look_ahead, s);
     if (s->options->end_it) {
         s->interrupted = true;
@@ -537,6 +627,11 @@ static bool start(struct rb_session *s, struct rb_err *err)
 static void finish(struct rb_session *s)
 {
     rb_run_show_wipe(s->show);
+    if (s->asked[0]) {
+        struct rb_err over;
+        rb_err_set(&over, RB_E_LIMITS_FIXED, "the run ended before other nodes were found; its new limits held until then");
+        refuse(s, s->asked, &over);
+    }
     if (s->look_timer)
         s->loop->timer_cancel(s->loop->ctx, s->look_timer);
     for (int i = 0; i < s->n_places; i++) // first: calls under way are dropped without an answer
@@ -574,12 +669,19 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
-// A later run with the same space starts from them. This one is over without that, too.
+// Later runs with the same space start from its results, and later plans of the job learn from it. This run is over
+// without that, too.
 static void leave_results(const struct rb_session *s)
 {
+    struct rb_store *store = NULL;
     struct rb_err why;
-    if (!rb_search_leave(s->files, s->journal, s->options->store, &why))
-        rb_warn("later runs do not start from this one's results: %s%s%s", why.file, why.file[0] ? ": " : "", why.message);
+    const bool left = rb_store_open_now(s->options->store, &store, &why) && rb_store_begin(store, &why) &&
+                      rb_search_leave(s->files, s->journal, store, &why) &&
+                      rb_run_learn(s->files, s->journal, store, &why) && rb_store_commit(store, &why);
+    rb_store_close(store); // what was not committed is rolled back
+    if (!left)
+        rb_warn("later runs do not start from this one's results, and later plans do not learn from it: %s%s%s", why.file,
+                why.file[0] ? ": " : "", why.message);
 }
 
 // Why a run that trained nothing to the end, or whose script is broken, is no success; false: it succeeded, or was only

@@ -10,7 +10,7 @@ enum {
     LEAST_REST_US = 1000000,
 };
 
-static void begin(struct rb_standing *s, const struct rb_progress *now)
+void rb_standing_begin(struct rb_standing *s, const struct rb_progress *now)
 {
     rb_prediction_begin(s->prediction, &(struct rb_prediction_now){.now_us = now->elapsed_us,
                                                                    .spent_uusd = now->spent_uusd,
@@ -33,7 +33,7 @@ bool rb_standing_work(struct rb_standing *s, const struct rb_progress *now)
     if (rb_prediction_make(s->prediction, 0)) {
         if (!is_due(s, from_us))
             return false;
-        begin(s, now);
+        rb_standing_begin(s, now);
     }
     int64_t spent_us = 0;
     bool is_complete = false;
@@ -47,7 +47,7 @@ bool rb_standing_work(struct rb_standing *s, const struct rb_progress *now)
 
 void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now)
 {
-    begin(s, now);
+    rb_standing_begin(s, now);
     while (!rb_prediction_make(s->prediction, RB_PREDICTION_SAMPLES))
         ;
 }

@@ -15,6 +15,8 @@ struct rb_standing {
 };
 // True: it has come to the end of a prediction.
 bool rb_standing_work(struct rb_standing *s, const struct rb_progress *now);
+// Drops the prediction under way for one of now, with other limits perhaps.
+void rb_standing_begin(struct rb_standing *s, const struct rb_progress *now);
 // Works until one prediction is complete: for a caller that shows it once.
 void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now);
 

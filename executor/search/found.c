@@ -118,25 +118,18 @@ static struct rb_found_result *list(struct run *r, int *out_n)
     return out;
 }
 
-static bool put(struct run *r, const struct rb_run_files *f, const char *store, struct rb_err *err)
+static bool put(struct run *r, const struct rb_run_files *f, struct rb_store *s, struct rb_err *err)
 {
-    struct rb_store *s;
     char space[65], training[65];
     struct rb_found found = {.run = f->run_id, .job = r->job.name, .space = space, .training = training,
                              .ended_at_us = rb_clock_unix_us()};
     rb_found_space(&r->job, rb_digest_sha256, space);
     rb_found_training(&r->job, rb_digest_sha256, training);
     found.results = list(r, &found.n);
-    if (found.n == 0)
-        return true;
-    if (!rb_store_open(store, false, &s, err))
-        return false;
-    const bool ok = rb_store_begin(s, err) && rb_store_put_found(s, &found, err) && rb_store_commit(s, err);
-    rb_store_close(s);
-    return ok;
+    return found.n == 0 || rb_store_put_found(s, &found, err);
 }
 
-bool rb_search_leave(const struct rb_run_files *f, struct rb_journal *j, const char *store, struct rb_err *err)
+bool rb_search_leave(const struct rb_run_files *f, struct rb_journal *j, struct rb_store *s, struct rb_err *err)
 {
     RB_AUTO(finish) struct run r = {.job = *f->plan.job, .plan = &f->plan};
     rb_arena_init(&r.arena);
@@ -148,5 +141,5 @@ bool rb_search_leave(const struct rb_run_files *f, struct rb_journal *j, const c
         return false;
     return rb_search_coordinates(r.search)->n == 0 ||
            (rb_engine_create(&f->plan, &r.engine, err) && rb_journal_each_event(j, take, &r, err) &&
-            put(&r, f, store, err));
+            put(&r, f, s, err));
 }

@@ -177,6 +177,7 @@ static char *job_text(const struct rb_plan_request *base, struct rb_arena *arena
     job.budget_uusd = base->budget_uusd;
     job.confidence = base->confidence;
     job.objective = base->objective;
+    job.on_drift = RB_DRIFT_UNSET; // what a plan made of it may not go with what is changed
     rb_json_init(&j, &text, false);
     rb_job_write(&job, &j);
     char *copy = rb_arena_strndup(arena, rb_buf_str(&text), text.len);

@@ -478,6 +478,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     plan.n_warnings = a.n_warnings;
     if (!policy_can_follow(&plan, err))
         return false;
+    rb_plan_set_drift(&plan, arena);
     *out = plan;
     return true;
 }

@@ -31,6 +31,18 @@ static bool same_cell(const struct rb_run_sample *a, const struct rb_run_sample 
     return a->gpus == b->gpus && a->nodes == b->nodes && strcmp(a->accelerator, b->accelerator) == 0;
 }
 
+static int count_configurations(const struct rb_run_sample *runs, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+        while (strcmp(runs[k].config_json, runs[i].config_json) != 0)
+            k++;
+        count += k == i;
+    }
+    return count;
+}
+
 // Makes one cell from its runs. Every run counts the same, however many units it trained: runs are what varies. With
 // one run the error is estimated from the scatter of its units.
 static struct rb_fit_cell make_cell(const struct rb_run_sample *runs, int n)
@@ -42,6 +54,7 @@ static struct rb_fit_cell make_cell(const struct rb_run_sample *runs, int n)
         means[i] = mean_of(runs[i].unit_s, runs[i].n_units);
         cell.n_units += runs[i].n_units;
     }
+    cell.n_configurations = count_configurations(runs, n);
     cell.mean_s = mean_of(means, n);
     cell.se_s =
         n > 1 ? standard_error(means, n, cell.mean_s) : standard_error(runs[0].unit_s, runs[0].n_units, cell.mean_s);
@@ -225,13 +238,14 @@ static bool fit_overheads(const struct rb_samples *s, struct rb_arena *arena, st
 {
     RB_AUTO(rb_auto_free) double *startup = rb_xcalloc((size_t)s->n_runs, sizeof(*startup));
     RB_AUTO(rb_auto_free) double *checkpoint = rb_xcalloc((size_t)s->n_runs, sizeof(*checkpoint));
-    int n_checkpoints = 0;
+    int n_checkpoints = 0, n_startups = 0;
     for (int i = 0; i < s->n_runs; i++) {
-        startup[i] = s->runs[i].startup_s;
+        if (!s->runs[i].of_run)
+            startup[n_startups++] = s->runs[i].startup_s;
         if (s->runs[i].checkpoint_s >= 0)
             checkpoint[n_checkpoints++] = s->runs[i].checkpoint_s;
     }
-    if (!rb_dist_fit_latency(startup, s->n_runs, arena, &report->startup, err))
+    if (!rb_dist_fit_latency(startup, n_startups, arena, &report->startup, err))
         return rb_err_prefix(err, "start-up times of profile %s", s->profile);
     if (n_checkpoints > 0 && !rb_dist_fit_latency(checkpoint, n_checkpoints, arena, &report->checkpoint, err))
         return rb_err_prefix(err, "checkpoint times of profile %s", s->profile);
@@ -249,18 +263,21 @@ static bool fit_dominant(const struct rb_samples *s, const int *cell_of_run, str
     return rb_dominant_fit(s, log_deviation, arena, report, err);
 }
 
-// The relative error of a cell's mean, from the two pooled noise layers (a single cell has too few runs): root mean
-// square over the accelerator's cells.
+// The relative error of a cell's mean, from the pooled noise layers (a single cell has too few runs): root mean square
+// over the accelerator's cells. Runs of one configuration share what it keeps, so that part is as sure as there are
+// configurations.
 static double relative_error(const struct rb_fit_report *report, const char *accelerator)
 {
     const double between = report->noise.between_cv, within = report->noise.within_cv;
+    const double kept = isnan(report->noise.configuration_cv) ? 0 : report->noise.configuration_cv;
     const int n_runs = report->noise.n_runs, n_units = report->noise.n_units;
     double sum = 0;
     int n = 0;
     for (int i = 0; i < report->n_cells; i++) {
         const struct rb_fit_cell *c = &report->cells[i];
         if (strcmp(c->accelerator, accelerator) == 0) {
-            sum += between * between / c->n_runs + within * within / c->n_units;
+            sum += between * between / c->n_runs + within * within / c->n_units +
+                   kept * kept * (1.0 / c->n_configurations - 1.0 / c->n_runs);
             n++;
         }
     }

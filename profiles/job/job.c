@@ -89,13 +89,13 @@ static bool asks_slurm(const struct rb_job *job)
     return false;
 }
 
-// Their stages overlap: there are none to come that have nodes of their own, and their runs end when their deadline says
-// so, whatever is foreseen.
-static const char *acts_on_drift_without_stages(const struct rb_job *job)
+// Policies that divide the pool among the trials of an asynchronous search work towards their deadline by themselves.
+static const char *acts_on_drift_by_itself(const struct rb_job *job)
 {
     const struct rb_scheduler_kind *kind = rb_scheduler_kind(job->scheduler.type);
-    const bool acts = job->on_drift != RB_DRIFT_WARN;
-    return acts && (kind->shares_levels || kind->is_population) ? rb_drift_names[job->on_drift] : NULL;
+    const bool acts = job->on_drift == RB_DRIFT_REPLAN || job->on_drift == RB_DRIFT_STOP;
+    const bool overlaps = kind->shares_levels || kind->is_population;
+    return acts && overlaps && strcmp(job->policy, "elastic") != 0 ? rb_drift_names[job->on_drift] : NULL;
 }
 
 // Other policies do not follow the nodes and GPUs of a plan's stages.
@@ -114,7 +114,7 @@ static const struct {
     {"policy", other_policy, "use elastic, static, hypersched, lookahead, fluid or packing"},
     {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median, freeze_thaw); use one, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
-    {"on_drift", acts_on_drift_without_stages, "it goes with schedulers that train rung by rung (sha, hyperband); use warn"},
+    {"on_drift", acts_on_drift_by_itself, "with this scheduler it goes with policy: elastic; use that, or warn"},
     {"on_drift", replans_under_a_policy, "it goes with policy: elastic; use warn or stop"},
 };
 

@@ -24,7 +24,8 @@ enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
 enum rb_stop { RB_STOP_SELF, RB_STOP_SAVED };
 #define RB_CHECKPOINT_EVERY_AUTO   (-1) // as the preemptions of the offer suggest
 #define RB_CHECKPOINT_EVERY_UNSAID (-2) // likewise, but the job does not say that its script saves: plans do not count on it
-enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
+// UNSET: the plan says, by what can be done (rb_plan_set_drift).
+enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP, RB_DRIFT_UNSET };
 
 // Who proposes configurations (scheduler.sampler): one of ours, or a program that speaks rb-search/1.
 struct rb_sampler_spec {

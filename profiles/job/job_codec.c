@@ -318,7 +318,7 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
         !read_confidence(m, job, err) ||
         !rb_keys_choice(m, "objective", rb_objective_names, rb_names_count(rb_objective_names), RB_OBJECTIVE_MIN_COST,
                         &objective, err) ||
-        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN, &on_drift, err) ||
+        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_UNSET, &on_drift, err) ||
         !rb_keys_choice(m, "approval", approvals, 2, 0, &approval, err))
         return false;
     job->objective = (enum rb_objective)objective;

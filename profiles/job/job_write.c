@@ -114,7 +114,8 @@ static void write_constraints(const struct rb_job *job, struct rb_json *j)
     else
         rb_json_kdouble(j, "confidence", job->confidence);
     rb_json_kstring(j, "objective", rb_objective_names[job->objective]);
-    rb_json_kstring(j, "on_drift", rb_drift_names[job->on_drift]);
+    if (job->on_drift != RB_DRIFT_UNSET)
+        rb_json_kstring(j, "on_drift", rb_drift_names[job->on_drift]);
     if (job->approval_required)
         rb_json_kstring(j, "approval", "required");
 }

@@ -13,6 +13,7 @@
 
 #define APPLICATION_ID 0x72627066 // "rbpf": marks a profile store among sqlite files
 #define BUSY_MS        5000       // another command's transaction is short
+#define BUSY_NOW_MS    500        // of a run that has ended
 
 // A null is a value that the run did not report.
 #define STEP_TABLE                                                                                         \
@@ -37,6 +38,18 @@
 #define METRIC_COLUMNS                                                                                           \
     "ALTER TABLE search ADD COLUMN training TEXT; CREATE INDEX search_training ON search(training);"             \
     "ALTER TABLE found ADD COLUMN metric REAL; ALTER TABLE found ADD COLUMN drawn INTEGER CHECK(drawn IN (0, 1));"
+
+// Schema 4. of_run: the ended run that these units were trained in; its start-up was not measured and counts as 0. A null
+// promise: there was no such limit, or nothing was said of it; a null keeping: unknown.
+#define ENDED_TABLE                                                                                                  \
+    "ALTER TABLE run ADD COLUMN of_run TEXT; CREATE INDEX run_of_run ON run(of_run);"                                \
+    "CREATE TABLE ended(run TEXT PRIMARY KEY, profile TEXT NOT NULL, job TEXT NOT NULL, ended_at_us INTEGER NOT NULL," \
+    " complete INTEGER NOT NULL CHECK(complete IN (0, 1)),"                                                          \
+    " time_us INTEGER NOT NULL CHECK(time_us >= 0), time_p5 INTEGER NOT NULL, time_p50 INTEGER NOT NULL,"            \
+    " time_p95 INTEGER NOT NULL, cost_uusd INTEGER NOT NULL CHECK(cost_uusd >= 0), cost_p5 INTEGER NOT NULL,"        \
+    " cost_p50 INTEGER NOT NULL, cost_p95 INTEGER NOT NULL, p_on_time REAL, on_time INTEGER, p_in_budget REAL,"      \
+    " in_budget INTEGER) STRICT;"                                                                                    \
+    "CREATE INDEX ended_profile ON ended(profile);"
 
 // Texts name what was measured and are never null; a null number is one that was not measured.
 static const char schema[] =
@@ -72,8 +85,11 @@ static const char schema[] =
     "CREATE TABLE disk_price(infra TEXT PRIMARY KEY, uusd_per_gb_hour INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     FOUND_TABLES METRIC_COLUMNS;
 
-// From schema i to i + 1; from 0, an empty file, to the present one.
-static const char *const steps[RB_STORE_SCHEMA] = {schema, STEP_TABLE, FOUND_TABLES METRIC_COLUMNS};
+enum { MADE = 3 }; // the schema that a new file begins with
+
+// From schema i to i + 1; from 0, an empty file, to MADE.
+static const char *const steps[RB_STORE_SCHEMA] = {schema, STEP_TABLE, FOUND_TABLES METRIC_COLUMNS,
+                                                    ENDED_TABLE};
 
 static bool make_private_dirs(char *path, struct rb_err *err)
 {
@@ -177,7 +193,7 @@ static bool exec(struct rb_store *s, const char *sql, struct rb_err *err)
 
 static bool run_steps(struct rb_store *s, int version, struct rb_err *err)
 {
-    for (int i = version; i < RB_STORE_SCHEMA; i = i == 0 ? RB_STORE_SCHEMA : i + 1)
+    for (int i = version; i < RB_STORE_SCHEMA; i = i == 0 ? MADE : i + 1)
         if (!exec(s, steps[i], err))
             return false;
     return true;
@@ -204,30 +220,34 @@ static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
 }
 
 // Nothing in the file may run as code, and a database that another process holds is awaited.
-static bool configure(struct rb_store *s, bool read_only, struct rb_err *err)
+static bool configure(struct rb_store *s, bool read_only, int busy_ms, struct rb_err *err)
 {
-    sqlite3_busy_timeout(s->db, BUSY_MS);
+    sqlite3_busy_timeout(s->db, busy_ms);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     return exec(s, "PRAGMA trusted_schema=OFF; PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) &&
            (!read_only || exec(s, "PRAGMA query_only=ON", err));
 }
 
-static bool open_file(struct rb_store *s, bool read_only, struct rb_err *err)
+static bool open_file(struct rb_store *s, bool read_only, int busy_ms, struct rb_err *err)
 {
     // Read-only use opens for writing too where it may: a crashed command's journal must be rolled back first.
     if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         return rb_store_sql_error(s, err);
     int version;
-    if (!configure(s, read_only, err) || !check_schema(s, &version, err))
+    if (!configure(s, read_only, busy_ms, err) || !check_schema(s, &version, err))
         return false;
+    s->schema = version;
     if (version == 0 && read_only) {
         return rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
                              "the profile store is empty: run `rbprofile train JOB.yaml` or `rbprofile import FILE`");
     }
-    return version == RB_STORE_SCHEMA || read_only || bring_up_to_date(s, err);
+    if (version == RB_STORE_SCHEMA || read_only)
+        return true;
+    s->schema = RB_STORE_SCHEMA;
+    return bring_up_to_date(s, err);
 }
 
-bool rb_store_open(const char *path, bool read_only, struct rb_store **out, struct rb_err *err)
+static bool open_store(const char *path, bool read_only, int busy_ms, struct rb_store **out, struct rb_err *err)
 {
     bool dirs_are_ours;
     struct rb_store *s = rb_xcalloc(1, sizeof(*s));
@@ -243,13 +263,23 @@ bool rb_store_open(const char *path, bool read_only, struct rb_store **out, stru
         rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
                       "there is no profile store yet: run `rbprofile train JOB.yaml` or `rbprofile import FILE`");
     }
-    ok = ok && (exists || create_private_file(s->path, dirs_are_ours, err)) && open_file(s, read_only, err);
+    ok = ok && (exists || create_private_file(s->path, dirs_are_ours, err)) && open_file(s, read_only, busy_ms, err);
     if (!ok) {
         rb_store_close(s);
         return false;
     }
     *out = s;
     return true;
+}
+
+bool rb_store_open(const char *path, bool read_only, struct rb_store **out, struct rb_err *err)
+{
+    return open_store(path, read_only, BUSY_MS, out, err);
+}
+
+bool rb_store_open_now(const char *path, struct rb_store **out, struct rb_err *err)
+{
+    return open_store(path, false, BUSY_NOW_MS, out, err);
 }
 
 void rb_store_close(struct rb_store *s)

@@ -1,5 +1,5 @@
 // The profile store is one sqlite file with raw samples (and what they were measured on), prices, imported profiles,
-// and results of ended runs.
+// results of ended runs, and how their predictions fared (ended.h).
 // Fits are made from raw samples on demand, so a better fit never needs a new measurement. A file from a newer version of the
 // program is refused. Each command is one transaction, so a failed command changes nothing on disk.
 #ifndef RB_PROFILES_STORE_H
@@ -13,13 +13,17 @@
 #include "profiles/fit/step_stats.h"
 #include "profiles/store/profile.h"
 
-#define RB_STORE_SCHEMA 3 // 2: what a run reported about its steps; 3: metrics of what ended runs found
+// 2: what a run reported about its steps; 3: metrics of what ended runs found; 4: what ended runs measured, and how their
+// predictions fared
+#define RB_STORE_SCHEMA 4
 
 struct rb_store;
 
 // path NULL: RB_DB, else $XDG_DATA_HOME/rubberband/profiles.db (~/.local/share). Creates it unless read_only;
 // read_only and absent: RB_ERR_NOT_FOUND.
 bool rb_store_open(const char *path, bool read_only, struct rb_store **out, struct rb_err *err);
+// The same, for a writer that gives up after half a second where another command holds the file.
+bool rb_store_open_now(const char *path, struct rb_store **out, struct rb_err *err);
 void rb_store_close(struct rb_store *s); // NULL is fine
 const char *rb_store_path(const struct rb_store *s);
 // Sets the date of later writes (unix microseconds, -1: unknown, the default) and their source (a file's path, "" by
@@ -46,6 +50,8 @@ struct rb_run_sample {
     int cpus;
     bool restarts;               // it does not resume from a checkpoint
     struct rb_measured_of of;    // command NULL: unknown
+    const char *of_run;          // the ended run that one of its trials trained in; its startup_s is unknown then, NAN.
+                                 // NULL: rbprofile measured it
 };
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err);
 
@@ -108,8 +114,9 @@ bool rb_store_profile(struct rb_store *s, const char *name, struct rb_arena *are
 struct rb_fit_report {
     struct rb_profile profile;
     bool imported;
-    struct rb_fit_cell { const char *accelerator; int gpus, nodes, n_runs, n_units; double mean_s, se_s; } *cells;
+    struct rb_fit_cell { const char *accelerator; int gpus, nodes, n_runs, n_units, n_configurations; double mean_s, se_s; } *cells;
     int n_cells;                      // sorted by accelerator, nodes, gpus; mean_s is the mean over runs
+    int n_learned_from, n_learned; // ended runs whose units are in the cells, and starts of their trials
     struct rb_noise_fit noise;
     struct rb_dist_fit startup, checkpoint;
     struct rb_fit_provision {

@@ -184,6 +184,19 @@ static void describe_measuring(const struct rb_samples *s, struct rb_profile *p)
     p->has_measured = true;
 }
 
+static void describe_learning(const struct rb_samples *s, struct rb_fit_report *report)
+{
+    for (int i = 0; i < s->n_runs; i++) {
+        int k = 0;
+        if (!s->runs[i].of_run)
+            continue;
+        while (!s->runs[k].of_run || strcmp(s->runs[k].of_run, s->runs[i].of_run) != 0)
+            k++;
+        report->n_learned_from += k == i;
+        report->n_learned++;
+    }
+}
+
 // A profile's own provisioning has priority: shared measurements come after it.
 static void append_measured_provisioning(struct rb_fit_report *report, struct rb_arena *arena)
 {
@@ -217,6 +230,7 @@ static bool fit(struct rb_store *s, const char *name, bool use_imported, struct 
             return false;
         if (samples.n_runs > 0)
             describe_measuring(&samples, &report.profile);
+        describe_learning(&samples, &report);
     }
     if (!rb_provision_fit(&samples, arena, &report, err))
         return false;

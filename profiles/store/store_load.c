@@ -48,9 +48,13 @@ static bool read_run(sqlite3_stmt *row, struct rb_arena *arena, void *out, struc
                                 .measured_at_us = sqlite3_column_int64(row, 11),
                                 .startup_s = sqlite3_column_double(row, 12),
                                 .checkpoint_s = null_as(row, 13, -1)}};
+    if (sqlite3_column_type(row, 14) != SQLITE_NULL) {
+        r.run.of_run = rb_store_text(row, 14, arena);
+        r.run.startup_s = NAN;
+    }
     if (r.run.nodes < 1 || r.run.gpus < r.run.nodes)
         return damaged(err, "run", r.id, "gpus >= nodes >= 1");
-    if (!is_time(r.run.startup_s) || !isfinite(r.run.checkpoint_s))
+    if ((!r.run.of_run && !is_time(r.run.startup_s)) || !isfinite(r.run.checkpoint_s))
         return damaged(err, "run", r.id, "finite times");
     *(struct run_row *)out = r;
     return true;
@@ -219,15 +223,38 @@ static void set_probes_aside(struct rb_samples *out, struct rb_arena *arena)
             out->runs[out->n_runs++] = out->runs[i];
 }
 
+static bool was_measured(const struct rb_samples *samples, const char *accelerator)
+{
+    bool found = false;
+    for (int i = 0; i < samples->n_runs && !found; i++)
+        found = !samples->runs[i].of_run && strcmp(samples->runs[i].accelerator, accelerator) == 0;
+    return found;
+}
+
+// What ended runs measured makes a profile more exact, but no profile: they train on few layouts, and on one GPU perhaps
+// never.
+static void drop_unmeasured(struct rb_samples *out)
+{
+    const int n_all = out->n_runs;
+    int n = 0;
+    for (int i = 0; i < n_all; i++) // what is kept moves only to the front
+        if (!out->runs[i].of_run || was_measured(out, out->runs[i].accelerator))
+            out->runs[n++] = out->runs[i];
+    out->n_runs = n;
+}
+
+#define RUN_COLUMNS \
+    "SELECT id, accelerator, infra, instance_type, gpus, nodes, unit, config, command, commit_id, machine," \
+    " measured_at_us, startup_s, checkpoint_s, "
+#define RUN_ROWS " FROM run WHERE profile = ?1 ORDER BY accelerator, nodes, gpus, id"
+
 static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
                       struct rb_err *err)
 {
     void *rows, *units;
     int n_units;
     if (!rb_store_select(s,
-                         "SELECT id, accelerator, infra, instance_type, gpus, nodes, unit, config, command, commit_id,"
-                         " machine, measured_at_us, startup_s, checkpoint_s FROM run WHERE profile = ?1"
-                         " ORDER BY accelerator, nodes, gpus, id",
+                         s->schema >= 4 ? RUN_COLUMNS "of_run" RUN_ROWS : RUN_COLUMNS "NULL" RUN_ROWS,
                          profile, read_run, sizeof(struct run_row), arena, &rows, &out->n_runs, err) ||
         !rb_store_select(s,
                          "SELECT run, unit_s FROM unit JOIN run ON run.id = unit.run WHERE profile = ?1"
@@ -239,6 +266,7 @@ static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *
         !load_steps(s, profile, rows, arena, out, err) || !load_conditions(s, profile, rows, arena, out, err))
         return false;
     set_probes_aside(out, arena);
+    drop_unmeasured(out);
     return true;
 }
 

@@ -12,7 +12,7 @@ static bool is_time(double seconds)
 static bool check_run(const struct rb_run_sample *run, struct rb_err *err)
 {
     bool ok = run->gpus >= 1 && run->nodes >= 1 && run->gpus >= run->nodes && run->n_units >= 1 &&
-              is_time(run->startup_s) && !isnan(run->checkpoint_s);
+              (run->of_run || is_time(run->startup_s)) && !isnan(run->checkpoint_s);
     for (int i = 0; i < run->n_units && ok; i++)
         ok = run->unit_s[i] > 0 && is_time(run->unit_s[i]);
     return ok || rb_err_set(err, RB_E_FIT_SAMPLES,
@@ -61,12 +61,12 @@ static bool insert_run(struct rb_store *s, const char *profile, const struct rb_
 {
     if (!rb_store_run(s, err,
                       "INSERT INTO run(profile, accelerator, infra, instance_type, gpus, nodes, unit, config, command,"
-                      " commit_id, machine, measured_at_us, startup_s, checkpoint_s)"
-                      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                      "ssssiisssssIdd", profile, run->accelerator, run->infra, run->instance_type, run->gpus,
+                      " commit_id, machine, measured_at_us, startup_s, checkpoint_s, of_run)"
+                      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                      "ssssiisssssIdds", profile, run->accelerator, run->infra, run->instance_type, run->gpus,
                       run->nodes, text_or(run->unit, "epoch"), text_or(run->config_json, "{}"), run->command,
-                      run->commit, run->machine, run->measured_at_us, run->startup_s,
-                      run->checkpoint_s < 0 ? NAN : run->checkpoint_s))
+                      run->commit, run->machine, run->measured_at_us,
+                      run->of_run ? 0 : run->startup_s, run->checkpoint_s < 0 ? NAN : run->checkpoint_s, run->of_run))
         return false;
     const int64_t id = sqlite3_last_insert_rowid(s->db);
     for (int i = 0; i < run->n_units; i++)

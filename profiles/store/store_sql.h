@@ -11,6 +11,7 @@ struct rb_store {
     char *path;
     int64_t now_us;
     char *source;
+    int schema; // of the file when it was opened: one that is only read is not brought up to date
 };
 
 // The error of the last failed call, in words for the user. Returns false.

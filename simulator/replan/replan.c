@@ -1,6 +1,8 @@
 #include "simulator/replan/replan.h"
 
 #include "engine/core/placement.h"
+#include "engine/core/rungs.h"
+#include "profiles/job/job_scheduler.h"
 #include "simulator/stage/compare.h"
 
 #include <math.h>
@@ -22,6 +24,7 @@ enum {
 // How the stages to come are carried out.
 struct choices {
     struct rb_stage_change stages[RB_LIMIT_STAGES]; // by stage, from `first` on
+    int64_t admit_until_us;                         // 0: as before
 };
 
 struct score {
@@ -37,7 +40,9 @@ struct rb_replan {
     struct rb_prediction *prediction;
     struct rb_replan_limits limits;
     const struct rb_plan *plan; // in force when it began
-    int stage, n_stages;
+    int stage, first, n_stages; // first: that may be changed, the one under way or the next
+    bool overlaps;              // its stages
+    int64_t end_us;             // by when it should have ended
     struct exchange *listed; // the plan in force first, in the order in which they are ranked, [n_listed]
     int n_listed, most_listed;
     int n_ranked, n_runs; // of them; runs of the next one
@@ -55,8 +60,9 @@ struct rb_replan {
 
 static bool is_same(const struct rb_replan *r, const struct choices *a, const struct choices *b)
 {
-    const size_t first = (size_t)r->stage + 1, n = (size_t)r->n_stages - first;
-    return memcmp(a->stages + first, b->stages + first, n * sizeof a->stages[0]) == 0;
+    const size_t first = (size_t)r->first, n = (size_t)r->n_stages - first;
+    return a->admit_until_us == b->admit_until_us &&
+           memcmp(a->stages + first, b->stages + first, n * sizeof a->stages[0]) == 0;
 }
 
 static int gpus_of(const struct rb_replan *r, const struct rb_stage_change *c)
@@ -67,6 +73,8 @@ static int gpus_of(const struct rb_replan *r, const struct rb_stage_change *c)
 static int nodes_for_all(const struct rb_replan *r, const struct rb_stage_change *c)
 {
     const int per_node = gpus_of(r, c), trials = r->plan->stages[c->stage].trials;
+    if (r->overlaps) // trials of other stages, too
+        return r->plan->job->resources.max_nodes;
     if (c->gpus_per_trial > per_node)
         return trials * ((c->gpus_per_trial + per_node - 1) / per_node);
     return (trials + per_node / c->gpus_per_trial - 1) / (per_node / c->gpus_per_trial);
@@ -101,7 +109,7 @@ static void list(struct rb_replan *r, const struct choices *c)
 
 static void offer_exchange(struct rb_replan *r, const struct choices *c)
 {
-    for (int s = r->stage + 1; s < r->n_stages; s++) {
+    for (int s = r->first; s < r->n_stages; s++) {
         if (!is_possible(r, &c->stages[s]))
             return;
     }
@@ -169,8 +177,23 @@ static void exchange_all(struct rb_replan *r)
 {
     for (int i = 0; i < N_TIMES; i++) {
         struct choices c = r->listed[r->best].choices;
-        for (int s = r->stage + 1; s < r->n_stages; s++)
+        for (int s = r->first; s < r->n_stages; s++)
             c.stages[s].nodes = at_most(scaled(c.stages[s].nodes, times_nodes[i]), r, &c.stages[s]);
+        offer_exchange(r, &c);
+    }
+}
+
+static const double shares_left[] = {0, 0.125, 0.25, 0.5, 0.75}; // of the time
+
+// Only of searches that start configurations on demand.
+static void close_admission(struct rb_replan *r)
+{
+    const int64_t now_us = rb_engine_now_us(rb_prediction_engine(r->prediction)), left_us = r->end_us - now_us;
+    if (!rb_scheduler_kind(r->plan->job->scheduler.type)->admits_one_by_one || left_us <= 0)
+        return;
+    for (size_t i = 0; i < sizeof shares_left / sizeof shares_left[0]; i++) {
+        struct choices c = r->listed[0].choices;
+        c.admit_until_us = now_us + 1 + (int64_t)(shares_left[i] * (double)left_us);
         offer_exchange(r, &c);
     }
 }
@@ -180,7 +203,10 @@ static void exchange_all(struct rb_replan *r)
 static struct rb_event advice_of(const struct rb_replan *r, const struct choices *c)
 {
     return (struct rb_event){
-        .kind = RB_EVENT_ADVICE, .changes = &c->stages[r->stage + 1], .n_changes = r->n_stages - r->stage - 1};
+        .kind = RB_EVENT_ADVICE,
+        .changes = &c->stages[r->first],
+        .n_changes = r->n_stages - r->first,
+        .admit_until_us = c->admit_until_us};
 }
 
 static bool keeps(const struct rb_replan *r, int64_t time_us, int64_t cost_uusd)
@@ -208,25 +234,47 @@ static bool rank_some(struct rb_replan *r)
     return r->n_runs == RANKED_RUNS;
 }
 
+static int64_t admitted_until(const struct exchange *x)
+{
+    return x->choices.admit_until_us ? x->choices.admit_until_us : INT64_MAX;
+}
+
 // The cheapest of those that keep the limits with the confidence; if none does, the cheapest of those that are about as
 // sure as the surest.
-static bool is_better(const struct rb_replan *r, const struct score *a, const struct score *b)
+static bool is_better(const struct rb_replan *r, const struct exchange *a, const struct exchange *b)
 {
     const double enough = fmin(r->limits.confidence, r->surest - ABOUT);
-    if (a->p >= enough && b->p >= enough)
-        return a->cost_uusd < b->cost_uusd;
-    return a->p > b->p;
+    if (a->score.p < enough || b->score.p < enough)
+        return a->score.p > b->score.p;
+    if (a->choices.admit_until_us != b->choices.admit_until_us) // fewer configurations are always cheaper
+        return admitted_until(a) > admitted_until(b);
+    return a->score.cost_uusd < b->score.cost_uusd;
+}
+
+static void exchange_what_is_used(struct rb_replan *r)
+{
+    exchange_all(r);
+    for (int s = r->first; s < r->n_stages; s++) {
+        exchange_nodes(r, s);
+        if (s == r->stage)
+            continue; // what trains goes on
+        exchange_gpus(r, s);
+        exchange_offers(r, s);
+    }
+}
+
+static bool is_late(const struct rb_replan *r)
+{
+    return r->listed[0].score.p < r->limits.confidence;
 }
 
 static void begin_round(struct rb_replan *r)
 {
     r->best_of_round = r->best;
-    exchange_all(r);
-    for (int s = r->stage + 1; s < r->n_stages; s++) {
-        exchange_nodes(r, s);
-        exchange_gpus(r, s);
-        exchange_offers(r, s);
-    }
+    if (r->round == 0 && is_late(r))
+        close_admission(r);
+    if (r->n_listed == 1 || r->round > 0)
+        exchange_what_is_used(r);
     r->round++;
 }
 
@@ -237,16 +285,20 @@ static void rank_next(struct rb_replan *r)
     const int i = r->n_ranked++;
     r->n_runs = 0;
     r->surest = fmax(r->surest, r->listed[i].score.p);
-    if (is_better(r, &r->listed[i].score, &r->listed[r->best_of_round].score))
+    if (is_better(r, &r->listed[i], &r->listed[r->best_of_round]))
         r->best_of_round = i;
 }
 
 // The first round has only the plan in force.
 static void end_round(struct rb_replan *r)
 {
-    r->searched = r->round > 0 && (r->best_of_round == r->best || r->round == MOST_ROUNDS);
-    if (r->searched)
+    const bool closed = r->round == 1 && r->listed[r->best_of_round].choices.admit_until_us > 0;
+    const bool is_enough = closed && r->listed[r->best_of_round].score.p >= r->limits.confidence;
+    r->searched = r->round > 0 && (is_enough || r->best_of_round == r->best || r->round == MOST_ROUNDS);
+    if (r->searched) {
+        r->best = r->best_of_round;
         return;
+    }
     r->best = r->best_of_round;
     begin_round(r);
 }
@@ -279,11 +331,12 @@ static void conclude(struct rb_replan *r)
     f->cost_after_uusd = rb_mean_of(after, JUDGED_RUNS).mean;
     f->saving_se_uusd = pair.difference.sd / sqrt(JUDGED_RUNS);
     const struct rb_stage_change *base = r->listed[0].choices.stages, *best = r->listed[r->best].choices.stages;
-    for (int s = r->stage + 1; s < r->n_stages; s++) {
+    for (int s = r->first; s < r->n_stages; s++) {
         if (memcmp(&best[s], &base[s], sizeof best[s]) != 0)
             r->changes[f->n++] = best[s];
     }
     f->changes = r->changes;
+    f->admit_until_us = r->listed[r->best].choices.admit_until_us;
 }
 
 // ---- life
@@ -307,19 +360,39 @@ static int most_listed(const struct rb_plan *plan, int stage)
     return most < MOST_LISTED ? most : MOST_LISTED;
 }
 
+// Where trials wait for GPUs, or other stages' trials may.
+static int first_to_change(const struct rb_engine *e, const struct rb_plan *plan, int stage)
+{
+    int n_waiting;
+    rb_engine_waiting(e, &n_waiting);
+    return (n_waiting > 0 || rb_job_is_asynchronous(plan->job)) && plan->stages[stage].n_nodes == 1 ? stage : stage + 1;
+}
+
+static int64_t end_of(const struct rb_prediction *p, const struct rb_plan *plan, const struct rb_replan_limits *limits)
+{
+    const char *why;
+    const struct rb_estimate *e = rb_prediction_estimate(p, &why);
+    int64_t end_us = limits->deadline_us >= 0 ? limits->deadline_us : e ? e->time_us.p50 : 0;
+    return plan->admit_until_us > 0 && plan->admit_until_us < end_us ? plan->admit_until_us : end_us;
+}
+
 struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits)
 {
     const struct rb_engine *e = rb_prediction_engine(p);
     const int stage = e ? rb_engine_stage(e) : -1;
     const struct rb_plan *plan = e ? rb_engine_present_plan(e) : NULL;
-    if (!plan || stage < 0 || stage + 1 >= plan->n_stages || rb_job_is_asynchronous(plan->job) ||
-        !is_plain(plan, stage + 1))
+    if (!plan || stage < 0)
+        return NULL;
+    const int first = first_to_change(e, plan, stage);
+    if (first >= plan->n_stages || !is_plain(plan, first))
         return NULL;
     struct choices base = {0};
     struct rb_replan *r = rb_xcalloc(1, sizeof *r);
     *r = (struct rb_replan){
-        .prediction = p, .limits = *limits, .plan = plan, .stage = stage, .n_stages = plan->n_stages};
-    for (int s = stage + 1; s < r->n_stages; s++) {
+        .prediction = p, .limits = *limits, .plan = plan, .stage = stage, .first = first, .n_stages = plan->n_stages};
+    r->overlaps = rb_job_is_asynchronous(plan->job);
+    r->end_us = end_of(p, plan, limits);
+    for (int s = first; s < r->n_stages; s++) {
         const struct rb_plan_stage *from = &plan->stages[s];
         base.stages[s] =
             (struct rb_stage_change){s, from->nodes[0].offer, from->gpus_per_trial, from->nodes[0].count};

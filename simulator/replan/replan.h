@@ -1,6 +1,8 @@
-// Looks for other nodes for the stages that a run has not begun. Exchanges of nodes, of GPUs per trial and of offers
+// Looks for other nodes for the stages that a run has not begun, and for more or fewer of those of the stage under way
+// where trials of it still wait or its stages overlap. Exchanges of nodes, of GPUs per trial and of offers
 // are played on from where the run stands (simulator/model/prediction.h), all with the same draws; what is found is
-// judged by runs that the search has not used. It works in small steps, beside other work, and does not read a clock:
+// judged by runs that the search has not used. A search that starts configurations on demand and will miss its limits
+// stops starting them before it gets other nodes: the latest instant that keeps the limits. It works in small steps, beside other work, and does not read a clock:
 // the same run gives the same answer.
 #ifndef RB_SIMULATOR_REPLAN_H
 #define RB_SIMULATOR_REPLAN_H
@@ -14,7 +16,9 @@ struct rb_replan_limits {
 
 struct rb_replan_found {
     const struct rb_stage_change *changes; // by stage, [n]; borrowed
-    int n;                                 // 0: nothing is better than the plan in force
+    int n;
+    int64_t admit_until_us;                // no configuration is started after that; 0: as before. With n 0: nothing is
+                                           // better than the plan in force
     double p_before, p_after;              // probability of keeping both limits
     double cost_before_uusd, cost_after_uusd; // mean, of the whole run
     double saving_se_uusd;                    // standard error of their difference, over pairs of runs
@@ -24,8 +28,8 @@ struct rb_replan_found {
 struct rb_replan;
 
 // From the instant at which the prediction last began; until the end of the search no other one may begin. NULL:
-// nothing can be changed, because the last stage has begun, its stages overlap, or it cannot be predicted. The
-// prediction is borrowed.
+// nothing can be changed, because all trials of the last stage are at work, or it cannot be predicted. The prediction is
+// borrowed.
 struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits);
 void rb_replan_destroy(struct rb_replan *r); // NULL is allowed
 

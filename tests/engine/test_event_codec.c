@@ -67,6 +67,8 @@ static void every_kind_has_its_text(void **state)
           .because = "it is late"},
          "{\"time_us\":0,\"event\":\"advice\",\"stages\":[{\"stage\":2,\"offer\":1,\"gpus_per_trial\":4,\"nodes\":3}],"
          "\"because\":\"it is late\"}"},
+        {{.kind = RB_EVENT_ADVICE, .admit_until_us = 90},
+         "{\"time_us\":0,\"event\":\"advice\",\"stages\":[],\"admit_until_us\":90}"},
         {{.kind = RB_EVENT_STOP, .reason = RB_STOP_BUDGET}, "{\"time_us\":0,\"event\":\"stop\",\"reason\":\"budget\"}"},
         {{.kind = RB_EVENT_LENT, .node = 2, .gpus = UINT64_C(1) << 63 | 5},
          "{\"time_us\":0,\"event\":\"lent\",\"node\":2,\"gpus\":[0,2,63]}"},

@@ -527,6 +527,23 @@ static void advice_replaces_stages_to_come(void **state)
     end(&t);
 }
 
+static void advice_changes_how_many_nodes_the_stage_under_way_has(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    const struct rb_stage_change three[] = {{0, SMALL, 1, 3}}, one[] = {{0, SMALL, 1, 1}}, wide[] = {{0, SMALL, 2, 3}};
+    small_plan_make(&p);
+    begin(&t, &p.plan);
+    start_all_four(&t);
+    expect(&t, 22, advice(wide, 1), ""); // what trains goes on
+    expect(&t, 23, advice(three, 1), "request 2.0 small");
+    expect(&t, 24, advice(one, 1), "terminate 2");
+    reach(&t, 30, 2, 0, 1, 0.2, "");
+    reach(&t, 31, 3, 0, 1, 0.3, "terminate 1"); // once nothing trains there
+    end(&t);
+}
+
 static void a_plan_that_cannot_be_carried_out_is_refused(void **state)
 {
     (void)state;
@@ -697,6 +714,7 @@ int main(void)
         cmocka_unit_test(a_stage_that_ends_first_makes_no_early_request),
         cmocka_unit_test(a_static_cluster_gives_survivors_more),
         cmocka_unit_test(advice_replaces_stages_to_come),
+        cmocka_unit_test(advice_changes_how_many_nodes_the_stage_under_way_has),
         cmocka_unit_test(a_plan_that_cannot_be_carried_out_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

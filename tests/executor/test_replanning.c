@@ -30,16 +30,19 @@ static void hear(void *ctx, struct fake_run *r, const struct rb_event *e)
     rb_prediction_event(s->standing.prediction, e);
 }
 
-static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+static void begin_as(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us, bool asynchronous)
 {
     *s = (struct slow_run){.nodes = {.offer = 0, .count = 1}};
     know(&s->known);
     fake_run_init(&s->r, 5);
+    if (asynchronous)
+        fake_run_make_asynchronous(&s->r, RB_RULE_SPECULATE);
     s->job = *s->r.plan->job;
     s->job.on_drift = mode;
     assert_int_equal(s->r.plan->n_stages, 3);
     memcpy(s->stages, s->r.plan->stages, sizeof s->stages);
-    s->stages[1].nodes = &s->nodes;
+    if (!asynchronous)
+        s->stages[1].nodes = &s->nodes;
     s->r.plan->job = &s->job;
     s->r.plan->stages = s->stages;
     s->r.plan->profile = &s->known.profile;
@@ -53,6 +56,11 @@ static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64
     fake_run_open(&s->r);
 }
 
+static void begin(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+{
+    begin_as(s, mode, unit_us, deadline_us, false);
+}
+
 static void end(struct slow_run *s)
 {
     rb_replanning_finish(&s->replanning);
@@ -60,26 +68,24 @@ static void end(struct slow_run *s)
     fake_run_finish(&s->r);
 }
 
+static void look_at(struct slow_run *s, struct rb_progress *now)
+{
+    int64_t reserved;
+    rb_progress_of_engine(rb_controller_engine(s->r.controller), s->r.plan, now);
+    rb_controller_spend(s->r.controller, &now->spent_uusd, &reserved);
+    now->elapsed_us = rb_controller_now_us(s->r.controller);
+    now->deadline_us = s->r.deadline_us;
+}
+
 // As a session does it, but until the answer is there.
-static void look(struct slow_run *s)
+static void decide(struct slow_run *s, const struct rb_progress *now)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
     struct rb_event advice;
-    struct rb_progress now;
-    int64_t reserved;
-    rb_progress_of_engine(rb_controller_engine(s->r.controller), s->r.plan, &now);
-    rb_controller_spend(s->r.controller, &now.spent_uusd, &reserved);
-    now.elapsed_us = rb_controller_now_us(s->r.controller);
-    now.deadline_us = s->r.deadline_us;
-    if (now.over)
-        return;
-    rb_standing_settle(&s->standing, &now);
-    rb_standing_report(&s->standing, &now);
-    rb_replanning_check(&s->replanning, s->standing.prediction, &now);
     while (rb_replanning_is_busy(&s->replanning)) {
         const enum rb_replan_verdict v =
-            rb_replanning_work(&s->replanning, s->standing.prediction, &now, &advice, &words);
-        if (v != RB_REPLAN_NOTHING)
+            rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words);
+        if (words.len > 0)
             snprintf(s->words, sizeof s->words, "%s", rb_buf_str(&words));
         if (v == RB_REPLAN_TAKE) {
             s->n_taken++;
@@ -88,6 +94,27 @@ static void look(struct slow_run *s)
             rb_controller_stop(s->r.controller, RB_STOP_DRIFT);
         }
     }
+}
+
+static void look(struct slow_run *s)
+{
+    struct rb_progress now;
+    look_at(s, &now);
+    if (now.over)
+        return;
+    rb_standing_settle(&s->standing, &now);
+    rb_standing_report(&s->standing, &now);
+    rb_replanning_check(&s->replanning, s->standing.prediction, &now);
+    decide(s, &now);
+}
+
+// As `rbrun replan` does it.
+static void ask(struct slow_run *s)
+{
+    struct rb_progress now;
+    look_at(s, &now);
+    assert_true(rb_replanning_ask(&s->replanning, s->standing.prediction, &now));
+    decide(s, &now);
 }
 
 // Returns when it ended; -1: the deadline or drift stopped it.
@@ -106,13 +133,18 @@ static int64_t carry_on(struct slow_run *s, int64_t until_us)
 
 static const int64_t end_of_time = 10000 * RB_US_PER_S;
 
-static int64_t run(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+static int64_t run_as(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us, bool asynchronous)
 {
-    begin(s, mode, unit_us, deadline_us);
+    begin_as(s, mode, unit_us, deadline_us, asynchronous);
     const int64_t ended_us = carry_on(s, end_of_time);
     assert_true(s->r.finished);
     end(s);
     return ended_us;
+}
+
+static int64_t run(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us)
+{
+    return run_as(s, mode, unit_us, deadline_us, false);
 }
 
 static void a_slow_run_gets_more_nodes_and_is_on_time(void **state)
@@ -155,6 +187,76 @@ static void a_run_without_hope_is_stopped(void **state)
     assert_non_null(strstr(s.words, "no other nodes for the stages to come"));
 }
 
+// It starts no more configurations before it buys nodes.
+static void a_slow_asynchronous_run_closes_its_search(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run_as(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1, true);
+    const int64_t deadline_us = usual_us + usual_us / 5;
+    assert_int_equal(run_as(&s, RB_DRIFT_WARN, 40 * RB_US_PER_S, deadline_us, true), -1);
+    const int64_t replanned_us = run_as(&s, RB_DRIFT_REPLAN, 40 * RB_US_PER_S, deadline_us, true);
+    print_message("%lld s of %lld: %s\n", (long long)(replanned_us / RB_US_PER_S), (long long)(deadline_us / RB_US_PER_S),
+                  s.words);
+    assert_true(replanned_us > 0 && replanned_us <= deadline_us);
+    assert_true(s.n_taken > 0);
+    assert_non_null(strstr(s.words, "no configuration is started after"));
+}
+
+static void an_asynchronous_run_without_hope_is_stopped(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run_as(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1, true);
+    assert_int_equal(run_as(&s, RB_DRIFT_STOP, 200 * RB_US_PER_S, usual_us, true), -1);
+    assert_int_equal(s.r.reason, RB_STOP_DRIFT);
+}
+
+// A run on course whose owner changes the deadline: more nodes for less time, and back.
+static void limits_are_changed_by_hand(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    begin(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, 2 * usual_us);
+    fake_run_step_until(&s.r, usual_us / 4);
+    assert_int_equal(rb_engine_stage(rb_controller_engine(s.r.controller)), 0);
+    const int64_t deadlines_us[] = {usual_us - usual_us / 8, 3 * usual_us, usual_us / 2};
+    int nodes[3];
+    for (int i = 0; i < 3; i++) {
+        bool wait;
+        struct rb_err err = {0};
+        assert_true(rb_controller_set_limits(s.r.controller, deadlines_us[i], -1, &wait, &err));
+        s.r.deadline_us = deadlines_us[i];
+        ask(&s);
+        print_message("%s\n", s.words);
+        nodes[i] = rb_plan_stage_node_count(&rb_engine_present_plan(rb_controller_engine(s.r.controller))->stages[1]);
+    }
+    assert_int_equal(s.n_taken, 2);
+    assert_true(nodes[0] > 1);
+    assert_int_equal(nodes[1], 1); // cheaper again
+    assert_non_null(strstr(s.words, "no other nodes for the stages to come keep both limits"));
+    assert_true(s.replanning.p_best < 0.5);
+    assert_int_equal(carry_on(&s, end_of_time), -1); // the last deadline holds
+    assert_int_equal(s.r.reason, RB_STOP_DEADLINE);
+    end(&s);
+}
+
+static void a_limit_that_has_passed_is_refused(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    struct rb_err err = {0};
+    bool wait;
+    begin(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    fake_run_step_until(&s.r, 100 * RB_US_PER_S);
+    assert_false(rb_controller_set_limits(s.r.controller, 50 * RB_US_PER_S, -1, &wait, &err));
+    assert_says(&err, "RB4044 a deadline of 50.0 s has passed");
+    assert_false(rb_controller_set_limits(s.r.controller, -1, 1, &wait, &err));
+    assert_says(&err, "RB4044 a budget of $0.000001 is spent");
+    end(&s);
+}
+
 // A controller that takes over knows nothing but the journal.
 static void what_was_changed_outlives_the_controller(void **state)
 {
@@ -191,6 +293,10 @@ int main(void)
         cmocka_unit_test(a_slow_run_gets_more_nodes_and_is_on_time),
         cmocka_unit_test(nothing_changes_where_all_is_well),
         cmocka_unit_test(a_run_without_hope_is_stopped),
+        cmocka_unit_test(a_slow_asynchronous_run_closes_its_search),
+        cmocka_unit_test(an_asynchronous_run_without_hope_is_stopped),
+        cmocka_unit_test(limits_are_changed_by_hand),
+        cmocka_unit_test(a_limit_that_has_passed_is_refused),
         cmocka_unit_test(what_was_changed_outlives_the_controller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ static void test_defaults_of_the_minimal_job(void **state)
     assert_int_equal(j->budget_uusd, -1);
     assert_near(j->confidence, 0.95, 0);
     assert_int_equal(j->objective, RB_OBJECTIVE_MIN_COST);
-    assert_int_equal(j->on_drift, RB_DRIFT_WARN);
+    assert_int_equal(j->on_drift, RB_DRIFT_UNSET);
     rb_arena_finish(&f.arena);
 }
 
@@ -670,7 +670,9 @@ static void test_what_is_supported(void **state)
         {0, "on_drift: replan", NULL},
         {0, "on_drift: stop", NULL},
         {0, "policy: static\non_drift: replan", "on_drift"},
-        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\non_drift: stop", "on_drift"},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\non_drift: stop", NULL},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\npolicy: hypersched\non_drift: stop", "on_drift"},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\npolicy: lookahead\non_drift: replan", "on_drift"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct fixture f = loaded(cases[i].replace, cases[i].text);

@@ -1,6 +1,7 @@
 // The store's file: who may open it, what it keeps, and that nothing half-done stays in it.
 #include "tests/profiles/store_world.h"
 
+#include "profiles/store/ended.h"
 #include "profiles/store/found.h"
 
 #include <sqlite3.h>
@@ -101,7 +102,7 @@ static void a_newer_version_is_refused(void **state)
     struct world *w = *state;
     rb_store_close(open_store(w, false));
     execute(w->db, "PRAGMA user_version=7; UPDATE writer SET version = '9.0.1'");
-    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 3)");
+    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 4)");
     execute(w->db, "UPDATE writer SET version = '9 ways to \x1b[31m mislead'");
     assert_refused(w, true, RB_ERR_INVALID, "written by a newer version (schema 7");
     execute(w->db, "DROP TABLE writer");
@@ -109,6 +110,89 @@ static void a_newer_version_is_refused(void **state)
 }
 
 // What a program before "what a run told about its steps" wrote: read as it is, and brought up to date by a writer.
+static void put_ended(struct world *w, struct rb_store *s, const char *run, bool complete, int64_t time_us, int kept)
+{
+    const struct rb_ended e = {.run = run,
+                               .profile = "cifar",
+                               .job = "cifar",
+                               .is_complete = complete,
+                               .time_us = {90, 100, 110, time_us},
+                               .cost_uusd = {.was = 0}, // nothing costs anything
+                               .on_time = {0.9, kept},
+                               .in_budget = {NAN, -1}};
+    assert_ok(rb_store_put_ended(s, &e, &w->err), &w->err);
+}
+
+static void predictions_are_judged_by_what_they_promised(void **state)
+{
+    struct world *w = *state;
+    struct rb_record r;
+    struct rb_store *s = open_store(w, false);
+    assert_ok(rb_store_record(s, "cifar", &r, &w->err), &w->err);
+    assert_int_equal(r.n_runs, 0);
+    assert_true(isnan(r.time.mean_log) && isnan(r.on_time.promised));
+    put_ended(w, s, "a", true, 100, 1);
+    put_ended(w, s, "b", true, 200, 0);
+    put_ended(w, s, "c", false, 150, 0);  // ended by a limit: already longer than p95
+    put_ended(w, s, "d", false, 100, 0);  // may have come out within them
+    put_ended(w, s, "a", true, 1000, 0);  // resumed: what it showed first counts
+    assert_ok(rb_store_record(s, "cifar", &r, &w->err), &w->err);
+    assert_int_equal(r.n_runs, 4);
+    assert_int_equal(r.n_complete, 2);
+    assert_int_equal(r.time.n, 3);
+    assert_int_equal(r.time.n_within, 1);
+    assert_int_equal(r.time.n_log, 2);
+    assert_close(r.time.mean_log, log(2) / 2, 1e-12);
+    assert_int_equal(r.cost.n + r.cost.n_log, 0);
+    assert_int_equal(r.on_time.n, 4);
+    assert_int_equal(r.on_time.n_kept, 1);
+    assert_close(r.on_time.promised, 0.9, 1e-12);
+    assert_int_equal(r.in_budget.n, 0);
+    rb_store_close(s);
+}
+
+static struct rb_fit_report fit_of(struct world *w, struct rb_store *s)
+{
+    struct rb_fit_report report;
+    assert_ok(rb_store_fit(s, "cifar", &w->arena, &report, &w->err), &w->err);
+    return report;
+}
+
+// Units of an ended run count beside measured ones, once, and make no profile of their own.
+static void units_of_runs_count_beside_measured_ones(void **state)
+{
+    struct world *w = *state;
+    struct rb_fit_report report;
+    struct rb_store *s = open_store(w, false);
+    struct rb_run_sample learned = make_run(1, 1, "{\"lr\":0.5}", unit_s, 3);
+    learned.of_run = "run-1";
+    assert_ok(rb_store_add_run(s, "cifar", &learned, &w->err), &w->err);
+    assert_false(rb_store_fit(s, "cifar", &w->arena, &report, &w->err));
+    assert_int_equal(w->err.code, RB_ERR_NOT_FOUND);
+    for (int i = 0; i < 3; i++) {
+        const double times[] = {27.0 + 2 * i, 28.0 + 2 * i, 29.0 + 2 * i};
+        const char *const configs[] = {"{\"lr\":1}", "{\"lr\":2}", "{\"lr\":3}"};
+        const struct rb_run_sample measured = make_run(1, 1, configs[i], times, 3);
+        assert_ok(rb_store_add_run(s, "cifar", &measured, &w->err), &w->err);
+    }
+    const struct rb_fit_report before = fit_of(w, s);
+    assert_int_equal(before.n_learned, 1);
+    for (int i = 0; i < 9; i++)
+        assert_ok(rb_store_add_run(s, "cifar", &learned, &w->err), &w->err);
+    const struct rb_fit_report same = fit_of(w, s);
+    assert_ok(rb_store_forget_ended(s, "run-1", "cifar", &w->err), &w->err);
+    const struct rb_fit_report without = fit_of(w, s);
+    assert_int_equal(same.n_learned_from, 1);
+    assert_int_equal(same.n_learned, 10);
+    assert_int_equal(same.startup.n, 3);
+    assert_int_equal(without.cells[0].n_runs, 3);
+    assert_true(before.profile.training[0].relative_error < without.profile.training[0].relative_error);
+    rb_store_close(s);
+}
+
+// What schema 4 added.
+#define NO_ENDED "DROP TABLE ended; DROP INDEX run_of_run; ALTER TABLE run DROP COLUMN of_run;"
+
 static void an_older_store_is_read_and_brought_up_to_date(void **state)
 {
     struct world *w = *state;
@@ -117,7 +201,7 @@ static void an_older_store_is_read_and_brought_up_to_date(void **state)
     struct rb_run_sample run = make_run(1, 1, "{}", unit_s, 3);
     assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
     rb_store_close(s);
-    execute(w->db, "DROP TABLE step; DROP TABLE found; DROP TABLE search; PRAGMA user_version=1");
+    execute(w->db, NO_ENDED "DROP TABLE step; DROP TABLE found; DROP TABLE search; PRAGMA user_version=1");
     s = open_store(w, true);
     assert_ok(rb_store_fit(s, "cifar", &w->arena, &report, &w->err), &w->err);
     assert_false(report.profile.training[0].has_goodput);
@@ -182,7 +266,7 @@ static void an_older_store_has_no_results_and_takes_them(void **state)
     struct rb_found_metrics metrics;
     int n = -1;
     rb_store_close(open_store(w, false));
-    execute(w->db, "DROP TABLE step; DROP TABLE found; DROP TABLE search; PRAGMA user_version=1");
+    execute(w->db, NO_ENDED "DROP TABLE step; DROP TABLE found; DROP TABLE search; PRAGMA user_version=1");
     struct rb_store *s = open_store(w, true);
     assert_ok(rb_store_found(s, "abc", 8, &w->arena, &found, &n, &w->err), &w->err);
     assert_int_equal(n, 0);
@@ -206,7 +290,7 @@ static void results_of_schema_2_are_kept_without_metrics(void **state)
     struct rb_store *s = open_store(w, false);
     put_found(w, s, "old", 10, 0.75);
     rb_store_close(s);
-    execute(w->db, "DROP INDEX search_training; ALTER TABLE search DROP COLUMN training; ALTER TABLE found DROP COLUMN metric;"
+    execute(w->db, NO_ENDED "DROP INDEX search_training; ALTER TABLE search DROP COLUMN training; ALTER TABLE found DROP COLUMN metric;"
                    "ALTER TABLE found DROP COLUMN drawn; PRAGMA user_version=2");
     for (int writes = 0; writes < 2; writes++) {
         s = open_store(w, !writes);
@@ -330,7 +414,7 @@ static void a_store_with_missing_tables_is_refused(void **state)
     s = open_store(w, true);
     assert_false(rb_store_list(s, &w->arena, &names, &n, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
-    assert_says(&w->err, "not a profile store of schema 3");
+    assert_says(&w->err, "not a profile store of schema 4");
     rb_store_close(s);
 }
 
@@ -517,6 +601,8 @@ int main(void)
         TEST(metrics_are_of_drawn_configurations_and_none_counts_twice),
         TEST(a_training_is_the_space_the_command_and_how_far),
         TEST(results_out_of_their_range_are_refused),
+        TEST(predictions_are_judged_by_what_they_promised),
+        TEST(units_of_runs_count_beside_measured_ones),
         TEST(an_older_store_is_read_and_brought_up_to_date),
         TEST(files_of_others_are_refused_and_left_alone),
         TEST(a_store_with_missing_tables_is_refused),

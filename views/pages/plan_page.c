@@ -93,6 +93,8 @@ static void limit_fact(const struct rb_plan *plan, struct rb_page *page)
         snprintf(kept, sizeof kept, "> 99.9 %%"); // never certain
     else
         snprintf(kept, sizeof kept, "%.1f %%", 100 * p);
+    rb_buf_putc(&asked, '\n');
+    rb_plan_drift_write(plan, &asked);
     rb_page_fact(page,
                  timed && paid ? "on time and in budget"
                  : timed       ? "on time"

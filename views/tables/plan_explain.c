@@ -226,6 +226,8 @@ void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_styl
         char name[160];
         rb_buf_printf(out, "if sold out: %s\n", label(plan, plan->fallbacks[i], name, sizeof name));
     }
+    rb_plan_drift_write(plan, out);
+    rb_buf_putc(out, '\n');
     for (int i = 0; i < plan->n_warnings; i++)
         rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
 }

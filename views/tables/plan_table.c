@@ -289,6 +289,19 @@ void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out)
     rb_plan_transfers_write(plan, out);
 }
 
+void rb_plan_drift_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    static const char *const does[] = {
+        [RB_DRIFT_REPLAN] = "other nodes for the stages to come (on_drift: replan)",
+        [RB_DRIFT_WARN] = "a warning (on_drift: warn)",
+        [RB_DRIFT_STOP] = "the end, if no limit can be kept (on_drift: stop)",
+        [RB_DRIFT_UNSET] = "a warning",
+    };
+    const char *why = plan->job->on_drift == RB_DRIFT_REPLAN ? NULL : rb_plan_why_not_replan(plan);
+    rb_buf_printf(out, "where the run leaves the plan: %s%s%s", does[plan->job->on_drift], why ? ", because " : "",
+                  why ? why : "");
+}
+
 void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack,
                          const struct rb_text_style *style, struct rb_buf *out)
 {
@@ -299,6 +312,10 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack 
     rb_plan_verdict_write(plan, slack, out);
     rb_plan_certificate_write(plan, out);
     rb_plan_basis_write(plan, out);
+    if ((plan->deadline_us >= 0 || plan->budget_uusd >= 0) && plan->job->on_drift != RB_DRIFT_REPLAN) {
+        rb_plan_drift_write(plan, out);
+        rb_buf_putc(out, '\n');
+    }
     for (int i = 0; i < plan->n_warnings; i++)
         rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
 }

@@ -45,6 +45,10 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);
 // written by hand. Then rb_plan_transfers_write.
 void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
 
+// "where the run leaves the plan: other nodes for the stages to come (on_drift: replan)", and the reason where it is not
+// that. In the table of a plan only where there is a limit and it is not that.
+void rb_plan_drift_write(const struct rb_plan *plan, struct rb_buf *out);
+
 // For a plan from a guess: "measured on V100, not on H100", "no one has measured this job".
 void rb_plan_measured_write(const struct rb_plan *plan, struct rb_buf *out);
 // A line for each GPU of the plan that was not measured, where another was: how much faster it is taken to be. Nothing for other plans.

@@ -7,6 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+static const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static const struct rb_fit_cell *cell_of(const struct rb_fit_report *r, const char *accelerator, int gpus, int nodes)
 {
     for (int i = 0; i < r->n_cells; i++) {
@@ -195,7 +200,7 @@ static void hide_controls(struct rb_buf *out)
     }
 }
 
-void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
+static void show_profile(const struct rb_fit_report *r, struct rb_buf *out)
 {
     const struct rb_profile *p = &r->profile;
     rb_buf_printf(out, "profile %s (%s), unit of resource: %s\n", p->name, r->imported ? "imported" : "measured",
@@ -207,6 +212,9 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
         rb_measured_text(&p->measured, out);
         rb_buf_putc(out, '\n');
     }
+    if (r->n_learned > 0)
+        rb_buf_printf(out, "learned from: %d ended run%s, %d start%s of trials\n", r->n_learned_from,
+                      plural(r->n_learned_from), r->n_learned, plural(r->n_learned));
     rb_buf_puts(out, "training\n");
     for (int i = 0; i < p->n_training; i++) {
         if (p->training[i].has_throughput)
@@ -227,8 +235,50 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
         rb_buf_printf(out, "not covered: %s\n", r->limits[i]);
     for (int i = 0; i < r->n_warnings; i++)
         rb_buf_printf(out, "warning: %s\n", r->warnings[i]);
+}
+
+static void show_figure(const char *what, const struct rb_record_figure *f, struct rb_buf *out)
+{
+    if (f->n == 0 && f->n_log == 0)
+        return;
+    rb_buf_printf(out, "  %-13s ", what);
+    if (f->n > 0)
+        rb_buf_printf(out, " %d of %d within p5..p95", f->n_within, f->n);
+    if (f->n_log > 0)
+        rb_buf_printf(out, "%s %+.0f %% from p50 on average", f->n > 0 ? "," : "", 100 * expm1(f->mean_log));
+    rb_buf_putc(out, '\n');
+}
+
+static void show_promise(const char *what, const struct rb_record_promise *p, struct rb_buf *out)
+{
+    if (p->n > 0)
+        rb_buf_printf(out, "  %-13s  %d of %d, %.2f was promised\n", what, p->n_kept, p->n, p->promised);
+}
+
+static void show_record(const struct rb_record *r, struct rb_buf *out)
+{
+    if (r->n_runs == 0)
+        return;
+    rb_buf_printf(out, "predictions, of %d run%s that ended", r->n_runs, plural(r->n_runs));
+    if (r->n_complete < r->n_runs)
+        rb_buf_printf(out, ", %d of them at a limit", r->n_runs - r->n_complete);
+    rb_buf_putc(out, '\n');
+    show_figure("time", &r->time, out);
+    show_figure("cost", &r->cost, out);
+    show_promise("on time", &r->on_time, out);
+    show_promise("in budget", &r->in_budget, out);
+}
+
+void rb_show_fit(const char *name, const struct rb_fit_report *r, const struct rb_record *record, struct rb_buf *out)
+{
+    if (r)
+        show_profile(r, out);
+    else
+        rb_buf_printf(out, "profile %s: none in the store, plans used a guess or a file\n", name);
+    show_record(record, out);
     hide_controls(out);
 }
+
 
 static void put_dist_fit(struct rb_json *j, const char *key, const struct rb_dist_fit *f)
 {
@@ -316,10 +366,35 @@ static void put_dominant(struct rb_json *j, const struct rb_fit_report *r)
     rb_json_put(j, "{name: %s|null share: %g}", r->dominant_param, r->dominant_share);
 }
 
-void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
+static void put_record_figure(struct rb_json *j, const char *key, const struct rb_record_figure *f)
 {
+    rb_json_put(j, "%s: {judged: %d within: %d mean_log_error: %g|null}", key, f->n, f->n_within, f->mean_log);
+}
+
+static void put_record_promise(struct rb_json *j, const char *key, const struct rb_record_promise *p)
+{
+    rb_json_put(j, "%s: {judged: %d kept: %d promised: %g|null}", key, p->n, p->n_kept, p->promised);
+}
+
+static void put_record(struct rb_json *j, const struct rb_record *r)
+{
+    rb_json_put(j, "predictions: {runs: %d complete: %d", r->n_runs, r->n_complete);
+    put_record_figure(j, "time", &r->time);
+    put_record_figure(j, "cost", &r->cost);
+    put_record_promise(j, "on_time", &r->on_time);
+    put_record_promise(j, "in_budget", &r->in_budget);
+    rb_json_end_object(j);
+}
+
+void rb_show_fit_json(const char *name, const struct rb_fit_report *fit, const struct rb_record *record,
+                      struct rb_buf *out)
+{
+    static const struct rb_fit_report none = {.throughput_error = -1};
+    const struct rb_fit_report *r = fit ? fit : &none;
     struct rb_json j = {.out = out, .pretty = true};
-    rb_json_put(&j, "{format: 'rb-fit/1' name: %s imported: %i", r->profile.name, r->imported);
+    rb_json_put(&j, "{format: 'rb-fit/1' name: %s imported: %i learned: {runs: %d starts: %d}", name, r->imported,
+                r->n_learned_from, r->n_learned);
+    put_record(&j, record);
     put_cells(&j, r);
     rb_json_kdouble_or_null(&j, "throughput_error", r->throughput_error >= 0 ? r->throughput_error : NAN);
     put_goodputs(&j, r);
@@ -331,7 +406,10 @@ void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
     put_texts(&j, "may_not_be_asked", r->limits, r->n_limits);
     put_texts(&j, "warnings", r->warnings, r->n_warnings);
     rb_json_key(&j, "profile");
-    rb_profile_write(&r->profile, &j);
+    if (fit)
+        rb_profile_write(&r->profile, &j);
+    else
+        rb_json_null(&j);
     rb_json_end_object(&j);
     rb_buf_putc(out, '\n');
 }

@@ -3,10 +3,12 @@
 #define RB_VIEWS_PROFILE_TABLE_H
 
 #include "base/text/buf.h"
-#include "profiles/store/store.h"
+#include "profiles/store/ended.h"
 
-void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out);
-void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out); // rb-fit/1
+// record: how predictions with the profile fared. r NULL: there is no profile of that name.
+void rb_show_fit(const char *name, const struct rb_fit_report *r, const struct rb_record *record, struct rb_buf *out);
+void rb_show_fit_json(const char *name, const struct rb_fit_report *r, const struct rb_record *record,
+                      struct rb_buf *out); // rb-fit/1
 
 void rb_show_names(const struct rb_profile_name *names, int n, struct rb_buf *out);
 void rb_show_names_json(const struct rb_profile_name *names, int n, struct rb_buf *out); // rb-profiles/1
