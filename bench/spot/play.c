@@ -14,7 +14,6 @@ struct trial {
     int zone, slot;         // on spot
     int starting;           // minutes left of the cold start
     int work, saved;        // minutes left, and as of the last save
-    int used;               // minutes since the start of the node: UP asks how long it is on demand
     bool asks;              // at once
     bool to_the_end;        // UP's safety net
 };
@@ -69,16 +68,10 @@ static int oldest(const struct play *p)
     return best;
 }
 
-static int stage_length(const struct play *p)
-{
-    const int work = p->job->stages[p->stage].work_min;
-    return work;
-}
-
 // UP: work that should be left at `at_min` of the time that is this stage's.
 static double on_schedule(const struct play *p, const struct trial *t, int ahead_min)
 {
-    const int work = stage_length(p);
+    const int work = p->job->stages[p->stage].work_min;
     const double span = slack_min(p, t) + t->work + p->now; // the stage's part of the deadline, from the job's start
     return work * (1 - (p->now + ahead_min) / span);
 }
@@ -171,7 +164,6 @@ static void take(struct play *p, struct trial *t, enum rb_spot_mode mode, int zo
     leave(p, t);
     t->saved = t->work; // a move is a save first
     t->mode = mode;
-    t->used = 0;
     if (mode == RB_SPOT_IDLE)
         return;
     t->starting = draw_start(p);
@@ -214,7 +206,6 @@ static void advance(struct play *p, struct trial *t)
     if (t->mode == RB_SPOT_IDLE)
         return;
     p->cost += job->step_min * (t->mode == RB_SPOT_ON_DEMAND ? job->ratio : 1);
-    t->used += job->step_min;
     if (t->starting > 0) {
         t->starting -= job->step_min;
         t->asks = t->starting == 0;
@@ -277,7 +268,7 @@ struct spot_played spot_play(const struct spot_job *job, enum spot_rule rule, co
         p.lost[z] = -1000000;
     for (int s = 0; s < job->n_stages; s++) {
         begin_stage(&p, s);
-        all_min += job->stages[s].trials * job->stages[s].work_min;
+        all_min += job->stages[s].trials * (job->stages[s].work_min + (job->starts_count ? job->start_most_min : 0));
         while (!is_done(&p))
             step(&p);
     }

@@ -3,8 +3,8 @@
 //
 //     spot one|gangs|jobs|late CAPACITY.csv.gz [STARTS]
 //
-// one: one trial on one node; gangs: of 4 and 8 nodes; jobs: a tuning job; late: STARTS replays of one trial and of jobs
-// with cold starts that vary, beyond the spans of the others. Prints tables in Markdown.
+// one: one trial on one node; gangs: of 4 and 8 nodes; jobs: a tuning job; late: STARTS replays of one trial and of jobs,
+// with cold starts that vary, from all of the table. Prints tables in Markdown.
 #include "bench/spot/play.h"
 
 #include "base/arena.h"
@@ -100,12 +100,12 @@ static struct rb_spot_policy *make_policy(const struct market *m, const struct s
     });
 }
 
-// A random start after the fitted part, with room for the deadline and for those who miss it.
-static void draw_start(const struct market *m, struct spot_job *job, uint32_t replicate)
+// A random start from a minute of the table on, with room for the deadline and for those who miss it.
+static void draw_start(const struct market *m, struct spot_job *job, int from_min, uint32_t replicate)
 {
-    const int room = m->minutes - m->group->fitted_min - 2 * job->deadline_min;
+    const int room = m->minutes - from_min - 2 * job->deadline_min;
     const double u = rb_stream_first_uniform(&(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .replicate = replicate});
-    job->start_min = m->group->fitted_min + (int)(u * room);
+    job->start_min = from_min + (int)(u * room);
     job->replicate = replicate;
 }
 
@@ -138,7 +138,7 @@ static struct cell play_cell(const struct market *m, struct spot_job *job, int s
     struct cell c = {0};
     struct rb_spot_policy *policy = make_policy(m, job);
     for (int i = 0; i < starts; i++) {
-        draw_start(m, job, (uint32_t)i);
+        draw_start(m, job, m->group->fitted_min, (uint32_t)i);
         for (enum spot_rule r = 0; r < SPOT_RULES; r++) {
             const struct spot_played p = spot_play(job, r, policy);
             c.share[r] += p.share / starts;
@@ -222,7 +222,7 @@ static struct spot_job tuning_job(const struct market *m, double ratio, int save
     struct spot_job job = {
         .zones = m->zones,
         .n_zones = m->n,
-        .deadline_min = (int)(4.5 * 60 * ratio + .5) / 3 * 3,
+        .deadline_min = (int)((30 + 60 + 180 + 3 * 6) * ratio + .5) / 3 * 3, // of the time on demand, cold starts included
         .step_min = 3,
         .every = 1,
         .stages = {{16, 30}, {5, 60}, {1, 180}},
@@ -230,6 +230,7 @@ static struct spot_job tuning_job(const struct market *m, double ratio, int save
         .save_every_min = save_every_min,
         .start_least_min = 6,
         .start_most_min = 6,
+        .starts_count = true,
         .ratio = PRICE_RATIO,
     };
     return job;
@@ -257,28 +258,48 @@ static void jobs(const struct rb_csv *csv, int starts, struct rb_arena *arena)
 
 // --- lateness
 
-// Replays over the whole table, fitted part included, with cold starts of 2 to 6 minutes on a clock of minutes.
+// Decisions every three minutes on a clock of minutes; cold starts of 2 to 6 minutes.
+static int count_late(const struct market *m, struct spot_job *job, int starts, uint32_t first)
+{
+    int late = 0;
+    job->step_min = 1;
+    job->every = 3;
+    job->start_least_min = 2;
+    struct rb_spot_policy *policy = make_policy(m, job);
+    for (int i = 0; i < starts; i++) {
+        draw_start(m, job, 0, first + (uint32_t)i);
+        late += spot_play(job, SPOT_POLICY, policy).late;
+    }
+    rb_spot_policy_destroy(policy);
+    return late;
+}
+
 static void lateness(const struct rb_csv *csv, int starts, struct rb_arena *arena)
 {
-    static const double late_hours[] = {1, 2, 6, 12}, late_ratios[] = {1.1, 1.15, 2, 3};
-    printf("| zones | replays | late |\n|---|---|---|\n");
+    enum { LENGTHS = 4, SAVES = 3, CASES = LENGTHS * LENGTHS };
+    static const double late_hours[LENGTHS] = {1, 2, 6, 12}, late_ratios[LENGTHS] = {1.1, 1.15, 2, 3};
+    static const int saves[SAVES] = {0, 9, -1};
+    printf("| replays | cases | late |\n|---|---|---|\n");
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
         struct market m;
-        int late = 0, n = 0;
+        int late = 0;
         read_market(csv, &groups[g], arena, &m);
-        for (int i = 0; i < 16; i++) {
-            struct spot_job job = one_trial(&m, late_hours[i / 4], late_ratios[i % 4], 6);
-            job.step_min = 1;
-            job.every = 3;
-            job.start_least_min = 2;
-            struct rb_spot_policy *policy = make_policy(&m, &job);
-            for (int k = 0; k < starts / 16; k++, n++) {
-                draw_start(&m, &job, (uint32_t)(1000 * i + k));
-                late += spot_play(&job, SPOT_POLICY, policy).late;
-            }
-            rb_spot_policy_destroy(policy);
+        for (int i = 0; i < CASES; i++) {
+            struct spot_job job = one_trial(&m, late_hours[i / LENGTHS], late_ratios[i % LENGTHS], 6);
+            job.save_every_min = saves[i % SAVES];
+            late += count_late(&m, &job, starts / CASES, (uint32_t)(10000 * i));
         }
-        printf("| %s | %d | %d |\n", m.group->name, n, late);
+        printf("| %d | one trial, %s | %d |\n", starts / CASES * CASES, m.group->name, late);
+    }
+    for (size_t g = 0; g < sizeof pools / sizeof *pools; g++) {
+        struct market m;
+        int late = 0;
+        read_market(csv, &pools[g], arena, &m);
+        for (int i = 0; i < N_RATIOS * SAVES; i++) {
+            struct spot_job job = tuning_job(&m, ratios[i / SAVES], saves[i % SAVES]);
+            late += count_late(&m, &job, starts / (N_RATIOS * SAVES), (uint32_t)(10000 * i));
+        }
+        printf("| %d | tuning job, %s | %d |\n", starts / (N_RATIOS * SAVES) * (N_RATIOS * SAVES), m.group->name, late);
     }
 }
 
