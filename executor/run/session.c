@@ -11,6 +11,7 @@
 #include "executor/run/drift.h"
 #include "executor/run/replanning.h"
 #include "executor/run/infras.h"
+#include "executor/run/spot_choice.h"
 #include "executor/run/standing.h"
 #include "executor/search/earlier.h"
 #include "executor/search/found.h"
@@ -40,6 +41,8 @@ enum {
     NEAR_RECONNECTS = 5,      // about 8 s: a node on loopback that does not answer is gone
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: about a minute
+    NEAR_UNSEEN_S = 10, // a node that is gone: the reconnects above
+    FAR_UNSEEN_S = 60,
     LOOK_AHEAD_US = 1000000,   // a hundredth of a core at most
     REPLANNING_US = 20000,     // half of a core: what it searches for is urgent
 };
@@ -69,6 +72,7 @@ struct rb_session {
     struct rb_standing standing; // how it will end
     struct rb_drift_watch drift;       // from its plan
     struct rb_replanning replanning;   // where the job wants more than a warning
+    struct rb_spot_choice *spot;       // NULL: not resources.spot: safe
     int64_t resumed_us;          // the last time, 0: never
     uint64_t look_timer;
     int events_fd;               // events.jsonl
@@ -305,6 +309,8 @@ static const char *prefix_of(const char *kind)
 {
     if (strcmp(kind, "replan") == 0)
         return "replanned: ";
+    if (strcmp(kind, "spot") == 0)
+        return "spot: ";
     return strcmp(kind, RB_DRIFT_NOTE) == 0 ? "drift: " : "";
 }
 
@@ -436,6 +442,7 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .suggester = s->search     ? rb_search_program_suggester(s->search)
                      : s->follower ? rb_follower_suggester(s->follower)
                                    : NULL,
+        .chooser = rb_spot_choice_chooser(s->spot),
         .observe = observe,
         .talk = talk,
         .finished = finished,
@@ -513,6 +520,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
         (s->transport->prepare && !s->transport->prepare(&s->birth, err)) || !open_forecaster(s, err) ||
         !open_search(s, err))
         return false;
+    s->spot = rb_spot_choice_create(&s->files->plan, s->near ? NEAR_UNSEEN_S : FAR_UNSEEN_S);
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
         return false;
@@ -539,6 +547,7 @@ static void finish(struct rb_session *s)
     rb_search_program_destroy(s->search); // before the controller, whose engine it reads
     rb_controller_destroy(s->controller);
     rb_follower_destroy(s->follower);
+    rb_spot_choice_destroy(s->spot);
     rb_replanning_finish(&s->replanning);
     rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)

@@ -43,6 +43,9 @@ struct assembly {
     int n_warnings, cap_warnings;
     int *fallbacks;
     int n_fallbacks;
+    struct rb_offer *spot; // that may stand in, [n_spot]: resources.spot: safe
+    bool *spot_taken;
+    int n_spot;
 };
 
 static void warn(struct assembly *a, const char *text)
@@ -100,11 +103,10 @@ static int compare_fallbacks(const struct rb_offer *used, const struct rb_offer 
     return (a->rate.uusd_per_hour > b->rate.uusd_per_hour) - (a->rate.uusd_per_hour < b->rate.uusd_per_hour);
 }
 
-// Same type elsewhere first, then by price; ties keep the canonical order.
-static void fill_fallbacks(struct assembly *a)
+// Same type elsewhere first, then by price; ties keep the canonical order. n_used: offers of stages.
+static void fill_fallbacks(struct assembly *a, int n_used)
 {
     const struct rb_scenario *s = a->search->scenario;
-    int n_used = a->n_offers;
     for (int u = 0; u < n_used; u++) {
         const struct rb_offer used = a->offers[u];
         for (;;) {
@@ -120,6 +122,40 @@ static void fill_fallbacks(struct assembly *a)
             a->fallbacks[a->n_fallbacks++] = refer_to(a, next);
         }
     }
+}
+
+// Under resources.spot: safe, the spot offers of machines like those of the stages: they come first while the run can
+// afford to lose them (executor/controller/safe_spot.h), and the plan does not count on them. Without times of their
+// start nobody could say what a loss costs.
+static void fill_spot_stand_ins(struct assembly *a, int n_used)
+{
+    const struct rb_plan_request *req = a->search->req;
+    int n_unknown = 0, n_before = a->n_offers;
+    for (int u = 0; u < n_used; u++) {
+        const struct rb_offer used = a->offers[u];
+        for (;;) {
+            int next = -1;
+            for (int i = 0; i < a->n_spot; i++)
+                if (!a->spot_taken[i] && stands_in(&used, &a->spot[i]) &&
+                    (next < 0 || compare_fallbacks(&used, &a->spot[i], &a->spot[next]) < 0))
+                    next = i;
+            if (next < 0)
+                break;
+            const struct rb_offer *o = &a->spot[next];
+            a->spot_taken[next] = true;
+            if (!rb_profile_provisioning(req->profile, o->infra, o->instance_type, o->market)) {
+                n_unknown++;
+                continue;
+            }
+            a->fallbacks[a->n_fallbacks++] = a->n_offers;
+            a->offers[a->n_offers++] = *o;
+        }
+    }
+    if (req->job->resources.spot == RB_SPOT_SAFE && a->n_offers == n_before)
+        warn(a, n_unknown > 0 ? "resources.spot: safe: no spot machine is used: the profile does not say how long one "
+                                "takes to come; add an entry with market: spot to its provisioning"
+                              : "resources.spot: safe: no spot machine is used: the price list has none of the planned "
+                                "machines; import spot prices with `rbprofile import prices.csv`");
 }
 
 // --- images
@@ -463,9 +499,13 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
     struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 16};
-    a.offers = rb_arena_array(arena, n_offers, sizeof *a.offers);
+    if (search->req->job->resources.spot == RB_SPOT_SAFE)
+        a.n_spot = rb_planner_spot_offers(search->req->job, search->req->catalog, arena, &a.spot);
+    const size_t n_all = n_offers + (size_t)a.n_spot;
+    a.spot_taken = rb_arena_array(arena, (size_t)a.n_spot + 1, sizeof *a.spot_taken);
+    a.offers = rb_arena_array(arena, n_all, sizeof *a.offers);
     a.offer_of = rb_arena_array(arena, n_offers, sizeof *a.offer_of);
-    a.fallbacks = rb_arena_array(arena, n_offers, sizeof *a.fallbacks);
+    a.fallbacks = rb_arena_array(arena, n_all, sizeof *a.fallbacks);
     a.warnings = rb_arena_array(arena, (size_t)a.cap_warnings, sizeof *a.warnings);
     for (size_t i = 0; i < n_offers; i++)
         a.offer_of[i] = -1;
@@ -477,7 +517,9 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
         return false;
     plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
-    fill_fallbacks(&a);
+    const int n_used = a.n_offers;
+    fill_fallbacks(&a, n_used);
+    fill_spot_stand_ins(&a, n_used);
     fill_images(&a, &plan);
     if (planner->on_average)
         promise_average(&a, &plan);
@@ -761,6 +803,10 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     const struct rb_planner *chosen = rb_planner_find(planner);
     if (!chosen)
         return rb_err_set(err, RB_E_OPTION_VALUE, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
+    if (req->job->resources.spot == RB_SPOT_SAFE && req->deadline_us < 0)
+        return rb_err_set_at(err, RB_E_KEY_MISSING, (struct rb_place){NULL, 0, 0}, "deadline",
+                             "missing, but resources.spot: safe keeps one: set deadline or give --deadline, or set "
+                             "resources.spot to allow or never");
     struct rb_question q;
     if (!rb_question_init(&q, req, arena, err))
         return false;
