@@ -123,6 +123,18 @@ static void note(const struct rb_run_node *n, const char *what, const struct rb_
     rb_controller_note(n->c, "spot", "node %d: %s: %s", n->id, what, rb_buf_str(why));
 }
 
+// All of them were refused lately and the node is to wait: the one with the oldest refusal is asked, which tells as much.
+static int oldest_refusal(const struct rb_run_node *n)
+{
+    const struct rb_controller *c = n->c;
+    int oldest = -1;
+    for (int k = 1, offer; (offer = rb_stand_in(c->config.plan, rb_engine_node(c->engine, n->id)->offer, k)) >= 0; k++)
+        if (is_spot(c, offer) && c->offers[offer].state == RB_OFFER_USABLE &&
+            (oldest < 0 || c->offers[offer].sold_out_us < c->offers[oldest].sold_out_us))
+            oldest = offer;
+    return oldest;
+}
+
 int rb_run_node_choose_spot(struct rb_run_node *n, int count)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
@@ -134,7 +146,7 @@ int rb_run_node_choose_spot(struct rb_run_node *n, int count)
         note(n, "on spot", &why);
     else if (mode == RB_SPOT_ON_DEMAND && why.len > 0)
         note(n, "on demand", &why);
-    return offer;
+    return mode == RB_SPOT_IDLE ? oldest_refusal(n) : offer;
 }
 
 int64_t rb_run_node_waits_for_spot(struct rb_run_node *n, int count)

@@ -19,6 +19,7 @@ struct rb_spot_choice {
     struct rb_prediction *prediction;
     struct rb_spot_policy *policy; // NULL: the guard alone
     double start_s[3];             // by mode: quantile of a cold start with the trial's start-up
+    double unseen_s;               // from a loss until it is seen
     double rate[3];                // micro-dollars a second of one node, the dearest
     // The last prediction: of the run after so many events, at that time.
     int64_t n_seen, n_predicted, predicted_us;
@@ -203,17 +204,17 @@ static enum rb_spot_mode by_guard(const struct rb_spot_choice *c, const struct r
     return stays || rb_spot_guard_permits(guard, now, RB_SPOT_ON_SPOT) ? RB_SPOT_ON_SPOT : RB_SPOT_ON_DEMAND;
 }
 
-static void explain(const struct rb_spot_choice *c, const struct rb_spot_now *now, const struct rb_spot_guard *guard,
-                    enum rb_spot_mode mode, bool permitted, struct rb_buf *out)
+// Spare time if it goes on on demand from now on, and what a spot node that is lost takes of it.
+static void explain(const struct rb_spot_choice *c, const struct rb_spot_guard *guard, const struct rb_spot_now *now,
+                    double spare_s, enum rb_spot_mode mode, struct rb_buf *out)
 {
-    char slack[32], loss[32];
-    rb_format_duration((int64_t)(fmax(0, now->slack_s) * RB_US_PER_S), slack);
-    rb_format_duration((int64_t)((guard->start_s[RB_SPOT_ON_DEMAND] + now->unsaved_s) * RB_US_PER_S), loss);
-    rb_buf_printf(out, "%s of slack, a loss costs at most %s%s", slack, loss,
-                  mode != RB_SPOT_ON_DEMAND ? ""
-                  : !permitted              ? ""
-                  : c->policy               ? ", and spot does not pay here"
-                                            : "");
+    char spare[32], loss[32];
+    const enum rb_spot_mode restart = now->mode == RB_SPOT_ON_SPOT ? RB_SPOT_ON_DEMAND : RB_SPOT_ON_SPOT;
+    const bool pays_not = mode == RB_SPOT_ON_DEMAND && rb_spot_guard_permits(guard, now, RB_SPOT_ON_SPOT);
+    rb_format_duration((int64_t)(fmax(0, spare_s) * RB_US_PER_S), spare);
+    rb_format_duration((int64_t)((guard->start_s[restart] + now->unsaved_s) * RB_US_PER_S), loss);
+    rb_buf_printf(out, "%s of slack, a loss costs at most %s%s", spare, loss,
+                  pays_not && c->policy ? ", and spot would cost more from here" : "");
 }
 
 static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int *out_market, struct rb_buf *why)
@@ -232,16 +233,16 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
     };
     const struct rb_spot_now now = {
         .mode = holds ? RB_SPOT_ON_SPOT : RB_SPOT_IDLE,
-        // The prediction has a cold start on demand for a node that is requested, so nothing is taken off for that.
+        // The prediction has a cold start on demand for a node that is requested; the guard takes it off, too.
         .slack_s = spare_s + (holds ? 0 : c->start_s[RB_SPOT_ON_DEMAND]),
-        .unsaved_s = q->unsaved_s,
+        .unsaved_s = q->unsaved_s + c->unseen_s,
         .ahead_s = (double)c->chooser.every_us / RB_US_PER_S,
         .spent = (double)c->dearest_uusd,
     };
     const struct rb_spot_question question = policy_question(c, q, &now);
     const enum rb_spot_mode mode = c->policy ? rb_spot_policy_choose(c->policy, &guard, &question, out_market)
                                              : by_guard(c, &guard, q, &now, out_market);
-    explain(c, &now, &guard, mode, rb_spot_guard_permits(&guard, &now, RB_SPOT_ON_SPOT), why);
+    explain(c, &guard, &now, spare_s, mode, why);
     return mode;
 }
 
@@ -264,6 +265,7 @@ struct rb_spot_choice *rb_spot_choice_create(const struct rb_plan *plan, double 
     struct rb_spot_choice *c = rb_xcalloc(1, sizeof *c);
     const int64_t every_us = plan->deadline_us / STEPS;
     c->plan = plan;
+    c->unseen_s = unseen_s;
     c->prediction = rb_prediction_create(plan);
     c->n_predicted = -1;
     for (int i = 0; i < plan->n_stages; i++)
@@ -271,7 +273,6 @@ struct rb_spot_choice *rb_spot_choice_create(const struct rb_plan *plan, double 
     for (int i = 0; i < plan->n_fallbacks; i++)
         if (is_spot(plan, i))
             count_offer(c, plan->fallbacks[i]);
-    c->start_s[RB_SPOT_ON_DEMAND] += unseen_s; // what follows is the restart after a loss
     c->policy = make_policy(c, spot_offer);
     c->chooser = (struct rb_node_chooser){
         .ctx = c, .saw = saw, .choose = choose, .every_us = every_us > LEAST_US ? every_us : LEAST_US};

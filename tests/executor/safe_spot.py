@@ -118,7 +118,7 @@ CASES = [
      "markets": ["spot", "spot"], "says": ["on spot"], "look": lambda report: None},
     {"deadline": "10m", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": True, "dies": True,
      "markets": ["spot", "spot"], "says": ["on spot"], "look": lambda report: None},
-    {"deadline": "50s", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": False, "dies": True,
+    {"deadline": "51s", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": False, "dies": True,
      "markets": ["spot", "on_demand"], "says": ["on spot", "on demand"], "look": lambda report: None},
     # Here they take what they are told to, and the work without a save soon exceeds the slack.
     {"deadline": "25s", "epochs": 20, "queue_s": 0.2, "init_s": 0.2, "spells": False, "dies": False,

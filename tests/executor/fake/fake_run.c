@@ -321,6 +321,7 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
         .poll_us = r->poll_us,
         .boot_timeout_us = r->boot_timeout_us,
         .capacity_retries = r->capacity_retries,
+        .chooser = r->chooser,
         .go_on = r->go_on,
         .suggester = r->sampler ? rb_follower_suggester(r->sampler) : NULL,
         .observe = observe,
