@@ -504,6 +504,28 @@ static void a_node_that_may_not_stay_is_replaced_on_demand(void **state)
     fake_run_finish(&m.r);
 }
 
+// Between the choices, and while a node is left: one instance a launch, none forgotten, the bill is the cloud's.
+static void a_crash_of_a_safe_run_launches_nothing_twice(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 90; n++)
+        for (int at = 0; at < 2; at++) {
+            struct market m;
+            struct choice c;
+            open_safely(&m, &c, RB_SPOT_ON_SPOT);
+            sell_out(&m, SPOT, 3 * SECOND_US);
+            c.waits_until_us = 60 * SECOND_US;
+            c.held_until_us = 20 * SECOND_US;
+            fake_run_open_dying(&m.r, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
+            fake_run_step_until(&m.r, FAR_US);
+            fake_run_close(&m.r);
+            m.r.go_on = true;
+            fake_run_open(&m.r);
+            completes(&m);
+            fake_run_finish(&m.r);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +548,7 @@ int main(void)
         cmocka_unit_test(it_waits_for_spot_as_long_as_it_may),
         cmocka_unit_test(sold_out_spot_is_left_for_on_demand),
         cmocka_unit_test(a_node_that_may_not_stay_is_replaced_on_demand),
+        cmocka_unit_test(a_crash_of_a_safe_run_launches_nothing_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
