@@ -160,27 +160,52 @@ int64_t rb_run_node_waits_for_spot(struct rb_run_node *n, int count)
 
 // --- nodes on spot
 
-// Do trials save there that were asked to?
-static bool is_being_left(const struct rb_run_node *n)
+static bool is_on(const struct rb_run_task *t, const struct rb_run_node *n)
 {
-    for (int i = 0; i < n->c->n_tasks; i++) {
-        const struct rb_run_task *t = n->c->tasks[i];
-        for (int k = 0; k < t->row.n_slots; k++)
-            if (t->row.slots[k].node == n->id &&
-                (t->process == RB_PROCESS_YIELDING || t->process == RB_PROCESS_SAVING))
-                return true;
-    }
+    for (int k = 0; k < t->row.n_slots; k++)
+        if (t->row.slots[k].node == n->id && t->process != RB_PROCESS_ORDERED)
+            return true;
     return false;
 }
 
+static const struct rb_run_task *first_on(const struct rb_run_node *n, bool (*is)(const struct rb_run_task *t))
+{
+    for (int i = 0; i < n->c->n_tasks; i++)
+        if (is_on(n->c->tasks[i], n) && is(n->c->tasks[i]))
+            return n->c->tasks[i];
+    return NULL;
+}
+
+static bool gives_way(const struct rb_run_task *t)
+{
+    return t->process == RB_PROCESS_YIELDING || t->process == RB_PROCESS_SAVING;
+}
+
+static bool may_be_killed(const struct rb_run_task *t)
+{
+    return t->row.state == RB_TASK_INTENT && t->process != RB_PROCESS_KILLING;
+}
+
+static bool may_exist(const struct rb_run_task *t)
+{
+    return t->process != RB_PROCESS_ORDERED;
+}
+
+// Its trials give way or are killed; once no process is left there, it is ended and replaced.
 static void leave(void *arg)
 {
     struct rb_run_node *n = arg;
     struct rb_controller *c = n->c;
+    const struct rb_run_task *t;
     n->leave_timer = 0;
     if (c->dead || !rb_run_node_exists(n))
         return;
-    if (is_being_left(n) && rb_controller_now_us(c) < n->leaves_at_us) {
+    const bool waits = first_on(n, gives_way) && rb_controller_now_us(c) < n->leaves_at_us;
+    while (!waits && (t = first_on(n, may_be_killed)) && rb_controller_begin(c))
+        rb_run_task_give_up(rb_run_task_find(c, t->row.trial, t->row.start), RB_OUTCOME_EVICTED);
+    if (c->dead || !rb_run_node_exists(n))
+        return;
+    if (first_on(n, may_exist)) {
         rb_controller_arm(c, &n->leave_timer, MOVE_LOOK_US, leave, n);
         return;
     }

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 200, LEAST_US = 1000000 }; // questions a deadline; between two of them
+enum {
+    QUESTIONS = 200, LEAST_US = 1000000, // a deadline; between two of them
+    STEPS = 400,                         // of the policy's tables
+};
 
 #define QUANTILE 0.999 // of a cold start
 
@@ -263,7 +266,7 @@ struct rb_spot_choice *rb_spot_choice_create(const struct rb_plan *plan, double 
     if (plan->job->resources.spot != RB_SPOT_SAFE || plan->deadline_us < 0 || spot_offer < 0)
         return NULL;
     struct rb_spot_choice *c = rb_xcalloc(1, sizeof *c);
-    const int64_t every_us = plan->deadline_us / STEPS;
+    const int64_t every_us = plan->deadline_us / QUESTIONS;
     c->plan = plan;
     c->unseen_s = unseen_s;
     c->prediction = rb_prediction_create(plan);

@@ -9,8 +9,7 @@
 
 enum { N = RB_MARKET_STATES, K = RB_MARKET_AGES };
 
-#define LEAST_TICK_S 180.0
-#define ALMOST       1e-9 // of a tick: 360 s are two ticks of 180
+#define ALMOST 1e-9 // of a tick: 360 s are two ticks of 180
 
 // v of one stage in spot ticks, by slack and work.
 struct table {
@@ -30,7 +29,7 @@ struct rb_spot_policy {
 
 double rb_spot_policy_tick_s(double deadline_s, double start_s, int steps)
 {
-    const double least_s = fmax(LEAST_TICK_S, deadline_s / steps);
+    const double least_s = deadline_s / steps;
     return start_s >= least_s ? start_s / floor(start_s / least_s + ALMOST) : least_s;
 }
 

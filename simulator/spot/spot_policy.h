@@ -39,7 +39,7 @@ struct rb_spot_policy *rb_spot_policy_create(const struct rb_spot_problem *p);
 void rb_spot_policy_destroy(struct rb_spot_policy *p); // NULL is allowed
 const struct rb_market_mix *rb_spot_policy_mix(const struct rb_spot_policy *p);
 
-// A tick that makes tables of about `steps` steps of time, at least three minutes, and cold starts of whole ticks.
+// A tick that makes tables of at most `steps` steps of time, and cold starts of whole ticks.
 double rb_spot_policy_tick_s(double deadline_s, double start_s, int steps);
 
 struct rb_spot_question {

@@ -426,8 +426,9 @@ static void the_policy_is_never_late(void **state)
 static void ticks_fit_cold_starts(void **state)
 {
     (void)state;
-    assert_close(rb_spot_policy_tick_s(3600, 360, 200), 180, 1e-9);
-    assert_close(rb_spot_policy_tick_s(3600, 60, 200), 180, 1e-9);
+    assert_close(rb_spot_policy_tick_s(3600, 360, 200), 18, 1e-9);
+    assert_close(rb_spot_policy_tick_s(3600, 40, 200), 20, 1e-9);
+    assert_close(rb_spot_policy_tick_s(3600, 10, 200), 18, 1e-9);
     assert_close(rb_spot_policy_tick_s(100 * 3600, 360, 200), 1800, 1e-9);
     assert_close(rb_spot_policy_tick_s(20 * 3600, 800, 200), 400, 1e-9);
 }
