@@ -37,6 +37,7 @@ enum rb_purpose {
     RB_DRAW_POSTERIOR_TRIAL = 26, // likewise: index = trial; stage 0: for the run, else for stage - 1
     RB_DRAW_SURVIVORS = 27,    // who survives in a run that goes on: index = trial
     RB_DRAW_STRIKES = 28, // what a node's strikes take, and when the next ones come: simulator/model/draws.h
+    RB_DRAW_MARKETS = 31, // spot markets by the tick: simulator/spot/market_mix.h
 };
 
 struct rb_stream_key {

@@ -1,7 +1,6 @@
 #include "simulator/spot/market_mix.h"
 
 #include "base/order.h"
-#include "base/stream.h"
 
 #include <assert.h>
 #include <math.h>
@@ -29,52 +28,73 @@ static void classify(struct rb_market_mix *mix)
 
 // --- the path
 
-struct path {
-    struct rb_market_mix *mix;
-    struct rb_stream draws;
-    bool up[RB_MARKET_MOST];
-    int age[RB_MARKET_MOST], lost_at[RB_MARKET_MOST];
-    int tick, all_down; // ticks since none is up
-    int holds;          // market of a node that is kept until it is lost; -1: none
-};
-
-static double hazard_factor(const struct path *p, int market)
+static double hazard_factor(const struct rb_market_walk *w, int market)
 {
-    const struct rb_market_mix *mix = p->mix;
+    const struct rb_market_mix *mix = w->mix;
     bool close = false;
     for (int m = 0; m < mix->n_markets; m++)
         close = close || (m != market && mix->region[m] == mix->region[market] &&
-                          (p->tick - p->lost_at[m]) * mix->tick_s <= CLOSE_S);
+                          (w->tick - w->lost_at[m]) * mix->tick_s <= CLOSE_S);
     return close ? mix->region_factor[market] : 1;
 }
 
-static void move(struct path *p, int market)
+static void move(struct rb_market_walk *w, int market)
 {
-    const struct rb_market_chain *c = &p->mix->chains[market];
-    const int up = p->up[market], age = p->age[market];
-    const double leave = fmin(1, c->leave[up][age] * (up ? hazard_factor(p, market) : 1));
-    const double u = rb_stream_uniform(&p->draws);
+    const struct rb_market_chain *c = &w->mix->chains[market];
+    const int up = w->up[market], age = w->age[market];
+    const double leave = fmin(1, c->leave[up][age] * (up ? hazard_factor(w, market) : 1));
+    const double u = rb_stream_uniform(&w->draws);
     if (u < leave) {
-        p->lost_at[market] = up ? p->tick : p->lost_at[market];
-        p->up[market] = !up;
-        p->age[market] = 0;
+        w->lost_at[market] = up ? w->tick : w->lost_at[market];
+        w->up[market] = !up;
+        w->age[market] = 0;
+        w->since[market] = w->tick;
     } else if (u < leave + c->ripen[up][age]) {
-        p->age[market]++;
+        w->age[market]++;
     }
+}
+
+void rb_market_walk_begin(struct rb_market_walk *w, const struct rb_market_mix *mix, uint32_t replicate)
+{
+    *w = (struct rb_market_walk){.mix = mix};
+    rb_stream_init(&w->draws, &(struct rb_stream_key){.purpose = RB_DRAW_MARKETS, .replicate = replicate});
+    for (int m = 0; m < mix->n_markets; m++) {
+        w->lost_at[m] = -NEVER / 2;
+        w->up[m] = true;
+    }
+}
+
+void rb_market_walk_step(struct rb_market_walk *w)
+{
+    w->tick++;
+    for (int m = 0; m < w->mix->n_markets; m++)
+        move(w, m);
+}
+
+struct path {
+    struct rb_market_mix *mix;
+    struct rb_market_walk walk;
+    int all_down; // ticks since none is up
+    int holds;    // market of a node that is kept until it is lost; -1: none
+};
+
+static double life_on(const struct path *p, int market)
+{
+    return p->mix->chains[market].life_s[p->walk.age[market]];
 }
 
 static int best_on(const struct path *p)
 {
     int best = -1;
     for (int m = 0; m < p->mix->n_markets; m++)
-        if (p->up[m] && (best < 0 || p->mix->chains[m].life_s[p->age[m]] > p->mix->chains[best].life_s[p->age[best]]))
+        if (p->walk.up[m] && (best < 0 || life_on(p, m) > life_on(p, best)))
             best = m;
     return best;
 }
 
 static int class_on(const struct path *p, int market)
 {
-    return p->mix->class_of[market][p->age[market]];
+    return p->mix->class_of[market][p->walk.age[market]];
 }
 
 static int state_on(const struct path *p)
@@ -83,22 +103,20 @@ static int state_on(const struct path *p)
     return best >= 0 ? class_on(p, best) : RB_MARKET_AGES + rb_market_age(p->all_down * p->mix->tick_s);
 }
 
-static void walk(struct path *p)
+static void follow(struct path *p)
 {
     struct rb_market_mix *mix = p->mix;
     const int before = state_on(p), held = p->holds >= 0 ? class_on(p, p->holds) : -1;
-    p->tick++;
-    for (int m = 0; m < mix->n_markets; m++)
-        move(p, m);
+    rb_market_walk_step(&p->walk);
     p->all_down = best_on(p) >= 0 ? 0 : p->all_down + 1;
     const int now = state_on(p);
     mix->next[before][now]++;
     mix->share[now]++;
-    if (held >= 0 && p->up[p->holds])
+    if (held >= 0 && p->walk.up[p->holds])
         mix->kept[held][class_on(p, p->holds)]++;
     else if (held >= 0)
         mix->lost[held][now]++;
-    if (p->holds < 0 || !p->up[p->holds])
+    if (p->holds < 0 || !p->walk.up[p->holds])
         p->holds = best_on(p);
 }
 
@@ -150,13 +168,11 @@ void rb_market_mix_init(struct rb_market_mix *mix, const struct rb_market_source
         mix->chains[m] = rb_market_chain_of(sources[m].spells, tick_s);
         mix->region_factor[m] = fmax(1, sources[m].spells->region_factor);
         mix->region[m] = sources[m].region;
-        p.lost_at[m] = -NEVER / 2;
-        p.up[m] = true;
     }
     classify(mix);
-    rb_stream_init(&p.draws, &(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .index = (uint32_t)n});
+    rb_market_walk_begin(&p.walk, mix, 0);
     for (int i = 0; i < PATH_TICKS; i++)
-        walk(&p);
+        follow(&p);
     normalise(mix->share, NULL, RB_MARKET_STATES, 0);
     fill_gaps(mix);
     for (int s = 0; s < RB_MARKET_STATES; s++)

@@ -5,6 +5,7 @@
 #ifndef RB_SIMULATOR_MARKET_MIX_H
 #define RB_SIMULATOR_MARKET_MIX_H
 
+#include "base/stream.h"
 #include "simulator/spot/market_chain.h"
 
 #define RB_MARKET_MOST 32 // markets in one mix
@@ -37,5 +38,20 @@ void rb_market_mix_init(struct rb_market_mix *mix, const struct rb_market_source
 int rb_market_mix_best(const struct rb_market_mix *mix, const struct rb_market_state *states, const double *lost_ago_s);
 // The mix's state where `best` is what the function above returned.
 int rb_market_mix_state(const struct rb_market_mix *mix, const struct rb_market_state *states, int best);
+
+// Markets that move on from tick to tick as the chains say.
+struct rb_market_walk {
+    const struct rb_market_mix *mix;
+    struct rb_stream draws;
+    int tick;
+    int since[RB_MARKET_MOST];   // the tick in which it came up or went down
+    int lost_at[RB_MARKET_MOST]; // in which it last went down; long ago where it has not
+    bool up[RB_MARKET_MOST];
+    int age[RB_MARKET_MOST];     // of the chain: a class of ages
+};
+
+// All markets up and young. The draws are those of the replicate.
+void rb_market_walk_begin(struct rb_market_walk *w, const struct rb_market_mix *mix, uint32_t replicate);
+void rb_market_walk_step(struct rb_market_walk *w);
 
 #endif
