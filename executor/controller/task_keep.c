@@ -3,7 +3,7 @@
 // then the trial's last checkpoint is the one before.
 #include "executor/controller/controller_private.h"
 
-#include "executor/launcher/save_interval.h"
+#include "profiles/store/save_interval.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 #include "executor/run/spot_choice.h"
 
 #include "base/text/units.h"
-#include "executor/launcher/save_interval.h"
 #include "simulator/model/prediction.h"
 #include "simulator/spot/plan_spot.h"
 
@@ -150,8 +149,7 @@ static void saw(void *ctx, const struct rb_event *event)
 
 struct rb_spot_choice *rb_spot_choice_create(const struct rb_plan *plan, double unseen_s)
 {
-    const int spot_offer = rb_plan_spot_offer(plan);
-    if (plan->job->resources.spot != RB_SPOT_SAFE || plan->deadline_us < 0 || spot_offer < 0)
+    if (plan->job->resources.spot != RB_SPOT_SAFE || plan->deadline_us < 0 || rb_plan_spot_offer(plan) < 0)
         return NULL;
     struct rb_spot_choice *c = rb_xcalloc(1, sizeof *c);
     const int64_t every_us = plan->deadline_us / QUESTIONS;
@@ -159,7 +157,7 @@ struct rb_spot_choice *rb_spot_choice_create(const struct rb_plan *plan, double 
     c->unseen_s = unseen_s;
     c->prediction = rb_prediction_create(plan);
     c->n_predicted = -1;
-    rb_plan_spot_init(&c->spot, plan, rb_save_interval_s(plan->job, plan->profile, &plan->offers[spot_offer]));
+    rb_plan_spot_init(&c->spot, plan);
     c->chooser = (struct rb_node_chooser){
         .ctx = c, .saw = saw, .choose = choose, .every_us = every_us > LEAST_US ? every_us : LEAST_US};
     return c;

@@ -3,6 +3,7 @@
 #include "base/order.h"
 #include "base/text/units.h"
 #include "engine/core/rungs.h"
+#include "profiles/store/save_interval.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +98,17 @@ static bool find_markets(const struct rb_plan *plan, struct rb_market_source *ou
 
 // --- the policy
 
-static void find_stages(struct rb_plan_spot *s, const struct rb_plan *plan, double tick_s, int64_t save_every_s)
+// INFINITY: a loss takes all of the stage.
+static double save_every_s(const struct rb_plan *plan)
+{
+    const struct rb_job *job = plan->job;
+    const int64_t every_s = job->checkpoint_every_us == RB_CHECKPOINT_EVERY_AUTO
+                                ? 0
+                                : rb_save_interval_s(job, plan->profile, &plan->offers[rb_plan_spot_offer(plan)]);
+    return every_s > 0 ? (double)every_s : INFINITY;
+}
+
+static void find_stages(struct rb_plan_spot *s, const struct rb_plan *plan, double tick_s)
 {
     s->n_stages = plan->n_stages;
     s->slack_s = (double)plan->deadline_us / RB_US_PER_S - (plan->n_stages - 1) * s->start_s[RB_SPOT_ON_DEMAND];
@@ -106,14 +117,14 @@ static void find_stages(struct rb_plan_spot *s, const struct rb_plan *plan, doub
         s->stages[i] = (struct rb_spot_stage){
             .trials = rb_plan_stage_node_count(&plan->stages[i]),
             .work_s = fmax(tick_s, time_s - mean_start_s(plan, plan->stages[i].nodes[0].offer)),
-            .save_every_s = save_every_s > 0 ? (double)save_every_s : INFINITY,
+            .save_every_s = save_every_s(plan),
         };
         s->slack_s -= s->stages[i].work_s;
     }
     s->slack_s = fmax(0, s->slack_s);
 }
 
-static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan, int64_t save_every_s)
+static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan)
 {
     struct rb_market_source sources[RB_MARKET_MOST];
     int n_markets;
@@ -123,7 +134,7 @@ static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan, int6
     const double tick_s = rb_spot_policy_tick_s((double)plan->deadline_us / RB_US_PER_S, s->start_mean_s, STEPS);
     struct rb_market_mix *mix = rb_xcalloc(1, sizeof *mix);
     rb_market_mix_init(mix, sources, n_markets, tick_s);
-    find_stages(s, plan, tick_s, save_every_s);
+    find_stages(s, plan, tick_s);
     s->policy = rb_spot_policy_create(&(struct rb_spot_problem){
         .mix = mix,
         .stages = s->stages,
@@ -136,7 +147,7 @@ static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan, int6
     free(mix);
 }
 
-void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan, int64_t save_every_s)
+void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan)
 {
     *s = (struct rb_plan_spot){0};
     for (int i = 0; i < plan->n_stages; i++)
@@ -144,7 +155,7 @@ void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan, int64
     for (int i = 0; i < plan->n_fallbacks; i++)
         if (is_spot(plan, i))
             count_offer(s, plan, plan->fallbacks[i]);
-    make_policy(s, plan, save_every_s);
+    make_policy(s, plan);
 }
 
 void rb_plan_spot_finish(struct rb_plan_spot *s)
@@ -206,15 +217,20 @@ static void lose(struct replay *r)
     if (r->mode != RB_SPOT_ON_SPOT || r->markets.up[r->held])
         return;
     r->mode = RB_SPOT_IDLE;
+    r->starting_s = 0;
     r->work_s = r->saved_s;
 }
 
+// A tick, or what is left of the stage.
 static void work(struct replay *r)
 {
     const struct rb_spot_stage *stage = &r->spot->stages[r->stage];
     const double starts_s = fmin(r->starting_s, r->tick_s), works_s = fmin(r->work_s, r->tick_s - starts_s);
-    if (r->mode == RB_SPOT_IDLE)
+    if (r->mode == RB_SPOT_IDLE) {
+        r->now_s += r->tick_s;
         return;
+    }
+    r->now_s += r->work_s > works_s ? r->tick_s : starts_s + works_s;
     r->cost += r->spot->rate[r->mode] * (starts_s + works_s);
     r->starting_s -= starts_s;
     r->work_s -= works_s;
@@ -233,7 +249,7 @@ static void play_stage(struct replay *r, int stage)
     r->mode = RB_SPOT_IDLE;
     r->starting_s = 0;
     r->work_s = r->saved_s = s->stages[stage].work_s;
-    for (; r->work_s > 0 && r->now_s < MOST_LATE * r->deadline_s; r->now_s += r->tick_s) {
+    while (r->work_s > 0 && r->now_s < MOST_LATE * r->deadline_s) {
         lose(r);
         if (r->starting_s <= 0)
             decide(r);
@@ -259,7 +275,7 @@ static double play(const struct rb_plan_spot *s, uint32_t replicate, bool *out_l
         cost += r.cost * s->stages[i].trials;
         on_demand += s->rate[RB_SPOT_ON_DEMAND] * (s->stages[i].work_s + s->start_mean_s) * s->stages[i].trials;
     }
-    *out_late = r.now_s > r.deadline_s + r.tick_s;
+    *out_late = r.now_s > r.deadline_s + r.tick_s / 1000; // rounding
     return cost / on_demand;
 }
 

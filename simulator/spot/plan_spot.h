@@ -22,8 +22,9 @@ struct rb_plan_spot {
 
 // The first spot offer among the plan's fallbacks; -1: there is none, and nothing below can be asked.
 int rb_plan_spot_offer(const struct rb_plan *plan);
-// save_every_s: of work on spot (RB_CHECKPOINT_EVERY_S); 0: trials do not save inside a stage. The plan has a deadline.
-void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan, int64_t save_every_s);
+// The plan has a deadline. Trials save inside a stage where the job says how often (checkpoint.every); under `auto`
+// nobody knows whether the script does.
+void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan);
 void rb_plan_spot_finish(struct rb_plan_spot *s);
 
 enum { RB_PLAN_SPOT_REPLAYS = 256 };

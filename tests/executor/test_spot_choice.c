@@ -5,6 +5,7 @@
 
 #include "base/stream.h"
 #include "executor/run/spot_choice.h"
+#include "simulator/spot/plan_spot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -168,6 +169,32 @@ static void a_quiet_market_costs_what_spot_costs(void **state)
     }
 }
 
+static void replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand(void **state)
+{
+    (void)state;
+    static const int64_t deadlines_us[N_DEADLINES] = {330 * SECOND_US, 500 * SECOND_US, 2000 * SECOND_US};
+    double before = 2;
+    for (int d = 0; d < N_DEADLINES; d++) {
+        struct world w = {0};
+        struct rb_plan_spot spot;
+        fake_run_init(&w.r, 1);
+        plan_for(&w, deadlines_us[d], true);
+        rb_plan_spot_init(&spot, w.r.plan);
+        assert_non_null(spot.policy);
+        const struct rb_plan_spot_costs c = rb_plan_spot_replay(&spot);
+        assert_int_equal(c.n_late, 0);
+        assert_true(c.p50 >= 0.29 && c.p50 <= c.p95 && c.mean < before + 0.01);
+        before = c.mean;
+        rb_plan_spot_finish(&spot);
+        plan_for(&w, deadlines_us[d], false);
+        rb_plan_spot_init(&spot, w.r.plan);
+        assert_null(spot.policy); // the market is unknown
+        rb_plan_spot_finish(&spot);
+        fake_run_finish(&w.r);
+    }
+    assert_true(before < 0.6);
+}
+
 static void who_does_not_ask_for_it_gets_none(void **state)
 {
     (void)state;
@@ -190,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_run_is_late),
         cmocka_unit_test(a_quiet_market_costs_what_spot_costs),
+        cmocka_unit_test(replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand),
         cmocka_unit_test(who_does_not_ask_for_it_gets_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

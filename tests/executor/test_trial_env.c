@@ -1,7 +1,7 @@
 // The environment a trial is started with (design section 7).
 #include "executor/launcher/trial_env.h"
 
-#include "executor/launcher/save_interval.h"
+#include "profiles/store/save_interval.h"
 
 #include "profiles/script/trial_variables.h"
 

@@ -1,4 +1,4 @@
-#include "executor/launcher/save_interval.h"
+#include "profiles/store/save_interval.h"
 
 #include "base/limits.h"
 #include "base/text/units.h"

@@ -1,6 +1,6 @@
 // How often a trial should save in the middle of a stage (RB_CHECKPOINT_EVERY_S), as the job's checkpoint.every says.
-#ifndef RB_EXECUTOR_SAVE_INTERVAL_H
-#define RB_EXECUTOR_SAVE_INTERVAL_H
+#ifndef RB_PROFILES_SAVE_INTERVAL_H
+#define RB_PROFILES_SAVE_INTERVAL_H
 
 #include "profiles/catalog/catalog.h"
 #include "profiles/job/job.h"
