@@ -38,8 +38,3 @@ bool rb_spot_guard_permits(const struct rb_spot_guard *g, const struct rb_spot_n
 {
     return slack_after(g, now, action) >= needed_s(g, action) && most_cost(g, now, action) <= g->budget;
 }
-
-double rb_spot_guard_margin_s(const struct rb_spot_guard *g, const struct rb_spot_now *now)
-{
-    return now->slack_s - g->start_s[RB_SPOT_ON_DEMAND] - (now->mode == RB_SPOT_ON_SPOT ? now->unsaved_s : 0);
-}

@@ -35,7 +35,5 @@ struct rb_spot_now {
 
 // On demand is always permitted where the earlier actions were; false only where even it ends late or costs too much.
 bool rb_spot_guard_permits(const struct rb_spot_guard *g, const struct rb_spot_now *now, enum rb_spot_mode action);
-// What a loss or a wait may take before the guard insists on on demand; may be negative.
-double rb_spot_guard_margin_s(const struct rb_spot_guard *g, const struct rb_spot_now *now);
 
 #endif
