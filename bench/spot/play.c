@@ -11,11 +11,11 @@ enum { MOST_TRIALS = 64 };
 
 struct trial {
     enum rb_spot_mode mode;
-    int zone, slot;         // on spot
-    int starting;           // minutes left of the cold start
-    int work, saved;        // minutes left, and as of the last save
-    bool asks;              // at once
-    bool to_the_end;        // UP's safety net
+    int zone, slot;  // on spot
+    int starting;    // minutes left of the cold start
+    int work, saved; // minutes left, and as of the last save
+    bool asks;       // at once
+    bool to_the_end; // UP's safety net
 };
 
 struct play {
@@ -24,11 +24,11 @@ struct play {
     enum spot_rule rule;
     struct rb_stream draws;
     struct trial trials[MOST_TRIALS];
-    int stage, now;           // minutes since the start
+    int stage, now; // minutes since the start
     int held[MOST_ZONES];
-    int lost[MOST_ZONES];     // when the capacity last fell, or long ago
-    int later_min;            // work and cold starts of later stages
-    double cost;              // minutes of a spot node
+    int lost[MOST_ZONES]; // when the capacity last fell, or long ago
+    int later_min;        // work and cold starts of later stages
+    double cost;          // minutes of a spot node
 };
 
 static int at(const struct play *p)
@@ -213,7 +213,8 @@ static void advance(struct play *p, struct trial *t)
     }
     t->work -= job->step_min;
     const int done = job->stages[p->stage].work_min - t->work;
-    if (t->mode == RB_SPOT_ON_DEMAND || job->save_every_min == 0 || (job->save_every_min > 0 && done % job->save_every_min == 0))
+    if (t->mode == RB_SPOT_ON_DEMAND || job->save_every_min == 0 ||
+        (job->save_every_min > 0 && done % job->save_every_min == 0))
         t->saved = t->work;
     if (t->work == 0)
         leave(p, t);
@@ -227,7 +228,8 @@ static void begin_stage(struct play *p, int stage)
     for (int j = stage + 1; j < job->n_stages; j++)
         p->later_min += job->stages[j].work_min + job->start_most_min;
     for (int i = 0; i < job->stages[stage].trials; i++)
-        p->trials[i] = (struct trial){.work = job->stages[stage].work_min, .saved = job->stages[stage].work_min, .asks = true};
+        p->trials[i] =
+            (struct trial){.work = job->stages[stage].work_min, .saved = job->stages[stage].work_min, .asks = true};
 }
 
 static bool is_done(const struct play *p)
@@ -263,7 +265,8 @@ struct spot_played spot_play(const struct spot_job *job, enum spot_rule rule, co
 {
     struct play p = {.job = job, .policy = policy, .rule = rule};
     double all_min = 0;
-    rb_stream_init(&p.draws, &(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .stage = 1, .replicate = job->replicate});
+    rb_stream_init(&p.draws,
+                   &(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .stage = 1, .replicate = job->replicate});
     for (int z = 0; z < job->n_zones; z++)
         p.lost[z] = -1000000;
     for (int s = 0; s < job->n_stages; s++) {
@@ -284,7 +287,7 @@ struct layer {
 
 struct known {
     const struct spot_job *job;
-    int n, d; // steps of work, of a cold start
+    int n, d;           // steps of work, of a cold start
     struct layer *ring; // [d + 1]
 };
 
@@ -336,7 +339,8 @@ static float *costs(const struct known *k)
 
 double spot_play_omniscient(const struct spot_job *job)
 {
-    struct known k = {.job = job, .n = job->stages[0].work_min / job->step_min, .d = job->start_most_min / job->step_min};
+    struct known k = {
+        .job = job, .n = job->stages[0].work_min / job->step_min, .d = job->start_most_min / job->step_min};
     const int last = job->deadline_min / job->step_min;
     k.ring = rb_xcalloc((size_t)k.d + 1, sizeof *k.ring);
     for (int i = 0; i <= k.d; i++) {

@@ -15,9 +15,9 @@ struct spot_job {
         int trials, work_min;
     } stages[4];
     int n_stages;
-    int save_every_min;                   // 0: always
-    int start_least_min, start_most_min;  // a cold start: drawn evenly, in whole steps
-    bool starts_count;                    // on demand too, each trial of a stage pays a cold start
+    int save_every_min;                  // 0: always
+    int start_least_min, start_most_min; // a cold start: drawn evenly, in whole steps
+    bool starts_count;                   // on demand too, each trial of a stage pays a cold start
     double ratio;
     uint32_t replicate;
 };

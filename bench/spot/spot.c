@@ -104,7 +104,8 @@ static struct rb_spot_policy *make_policy(const struct market *m, const struct s
 static void draw_start(const struct market *m, struct spot_job *job, int from_min, uint32_t replicate)
 {
     const int room = m->minutes - from_min - 2 * job->deadline_min;
-    const double u = rb_stream_first_uniform(&(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .replicate = replicate});
+    const double u =
+        rb_stream_first_uniform(&(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .replicate = replicate});
     job->start_min = from_min + (int)(u * room);
     job->replicate = replicate;
 }
@@ -176,12 +177,13 @@ static void add(struct total *t, const struct cell *c)
 
 static void print_total(const struct total *t)
 {
-    printf("\n%d cells. Of the gap between UP and the omniscient where it exceeds .02 (%d cells) the policy closes %.2f "
-           "(worst %.2f). Over the omniscient %.1f %% (worst %.0f %%); over the better of greedy and UP %.1f %% (worst "
-           "%.1f %%, above 1 %% in %d). Late: %d.\n\n",
-           t->cells, t->gaps, t->closed / t->gaps, t->worst_closed, 100 * t->over_omniscient / t->cells,
-           100 * t->worst_over_omniscient, 100 * t->over_better / t->cells, 100 * t->worst_over_better, t->above_better,
-           t->late);
+    printf(
+        "\n%d cells. Of the gap between UP and the omniscient where it exceeds .02 (%d cells) the policy closes %.2f "
+        "(worst %.2f). Over the omniscient %.1f %% (worst %.0f %%); over the better of greedy and UP %.1f %% (worst "
+        "%.1f %%, above 1 %% in %d). Late: %d.\n\n",
+        t->cells, t->gaps, t->closed / t->gaps, t->worst_closed, 100 * t->over_omniscient / t->cells,
+        100 * t->worst_over_omniscient, 100 * t->over_better / t->cells, 100 * t->worst_over_better, t->above_better,
+        t->late);
 }
 
 static void print_head(int n_hours)
@@ -195,8 +197,8 @@ static void print_head(int n_hours)
     printf("\n");
 }
 
-static void single_trials(const struct rb_csv *csv, const struct group *list, int n, int n_hours, int start_min, int starts,
-                          struct rb_arena *arena, struct total *total)
+static void single_trials(const struct rb_csv *csv, const struct group *list, int n, int n_hours, int start_min,
+                          int starts, struct rb_arena *arena, struct total *total)
 {
     printf("Cold start %d min: greedy / UP / policy / omniscient.\n\n", start_min);
     print_head(n_hours);
@@ -222,7 +224,8 @@ static struct spot_job tuning_job(const struct market *m, double ratio, int save
     struct spot_job job = {
         .zones = m->zones,
         .n_zones = m->n,
-        .deadline_min = (int)((30 + 60 + 180 + 3 * 6) * ratio + .5) / 3 * 3, // of the time on demand, cold starts included
+        .deadline_min =
+            (int)((30 + 60 + 180 + 3 * 6) * ratio + .5) / 3 * 3, // of the time on demand, cold starts included
         .step_min = 3,
         .every = 1,
         .stages = {{16, 30}, {5, 60}, {1, 180}},
@@ -238,7 +241,8 @@ static struct spot_job tuning_job(const struct market *m, double ratio, int save
 
 static void jobs(const struct rb_csv *csv, int starts, struct rb_arena *arena)
 {
-    printf("Greedy with the net / policy / policy without saves, late shares of the policies in brackets.\n\n| market | × 1.1 "
+    printf("Greedy with the net / policy / policy without saves, late shares of the policies in brackets.\n\n| market "
+           "| × 1.1 "
            "| × 1.25 | × 1.5 |\n|---|---|---|---|\n");
     for (size_t g = 0; g < sizeof pools / sizeof *pools; g++) {
         struct market m;

@@ -26,12 +26,15 @@ static void read_steps(const struct rb_csv *csv, const char *set, const char *na
                        struct rb_arena *arena, struct rb_capacity *out)
 {
     struct rb_capacity_step *steps = rb_arena_array(arena, (size_t)csv->n_rows, sizeof *steps);
-    *out = (struct rb_capacity){.zone = name, .region = rb_arena_strndup(arena, name, strlen(name) - 1), .steps = steps};
+    *out =
+        (struct rb_capacity){.zone = name, .region = rb_arena_strndup(arena, name, strlen(name) - 1), .steps = steps};
     for (int row = 0; row < csv->n_rows; row++) {
         if (strcmp(cell(csv, row, "set"), set) != 0 || strcmp(cell(csv, row, "zone"), name) != 0)
             continue;
         const double at_s = atof(cell(csv, row, "start_min")) * 60;
-        const int capacity = atoi(cell(csv, row, "capacity")), up = least == 0 ? capacity : capacity >= least ? times : 0;
+        const int capacity = atoi(cell(csv, row, "capacity")), up = least == 0          ? capacity
+                                                                    : capacity >= least ? times
+                                                                                        : 0;
         out->instance_type = cell(csv, row, "instance_type");
         out->end_s = at_s;
         if (strcmp(cell(csv, row, "capacity"), "end") != 0 && (out->n_steps == 0 || steps[out->n_steps - 1].up != up))

@@ -9,10 +9,10 @@ enum { MOST_ZONES = 9, MOST_SLOTS = 48 };
 
 // One zone. Nodes lie on a stack of slots: slot j is up while the capacity exceeds j.
 struct spot_zone {
-    struct rb_capacity whole;  // of the table
+    struct rb_capacity whole; // of the table
     int minutes, n_slots;
-    int16_t *capacity;         // [minutes]
-    int32_t *since;            // [n_slots][minutes]: the minute in which the slot came up or went down
+    int16_t *capacity; // [minutes]
+    int32_t *since;    // [n_slots][minutes]: the minute in which the slot came up or went down
 };
 
 // Zones of a set in the order of `names`. The capacity is replaced by `times` where it is at least `least`, else by 0;

@@ -234,7 +234,8 @@ static void review(void *arg)
         RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
         struct rb_run_node *n = c->nodes[i];
         int offer;
-        if (rb_run_node_exists(n) && rb_run_node_is_wanted(n) && is_spot(c, n->row.offer) && n->leaves_at_us == 0 && ask(n, 1, true, &offer, &why) == RB_SPOT_ON_DEMAND)
+        if (rb_run_node_exists(n) && rb_run_node_is_wanted(n) && is_spot(c, n->row.offer) && n->leaves_at_us == 0 &&
+            ask(n, 1, true, &offer, &why) == RB_SPOT_ON_DEMAND)
             move_off_spot(n, &why);
     }
     rb_controller_review_spot(c);

@@ -133,7 +133,7 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
     };
     const struct rb_spot_question question = policy_question(c, q, &now);
     const enum rb_spot_mode mode = c->spot.policy ? rb_spot_policy_choose(c->spot.policy, &guard, &question, out_market)
-                                             : by_guard(c, &guard, q, &now, out_market);
+                                                  : by_guard(c, &guard, q, &now, out_market);
     explain(c, &guard, &now, spare_s, mode, why);
     return mode;
 }

@@ -3,8 +3,8 @@
 // nodes by the distribution of such spells. A value type; times are seconds, chances are those of one tick.
 //
 // No age is immortal: a few days of a table show ages at which nothing was lost, and policies that believe them wait
-// too long (RB_MARKET_LEAST_PER_HOUR). Source: Lamperti's semi-Markov spells by the method of stages (Cox, "A use of
-// complex probabilities in the theory of stochastic processes", 1955); ages after Jain et al., "Bathtub" (2019).
+// too long (RB_MARKET_LEAST_PER_HOUR). Source: the method of stages for times that are not exponential (Cox, "A use of
+// complex probabilities in the theory of stochastic processes", 1955).
 #ifndef RB_SIMULATOR_MARKET_CHAIN_H
 #define RB_SIMULATOR_MARKET_CHAIN_H
 

@@ -21,13 +21,13 @@ struct rb_market_mix {
     double tick_s;
     int n_markets;
     struct rb_market_chain chains[RB_MARKET_MOST];
-    double region_factor[RB_MARKET_MOST];               // >= 1
+    double region_factor[RB_MARKET_MOST]; // >= 1
     int region[RB_MARKET_MOST];
     int class_of[RB_MARKET_MOST][RB_MARKET_AGES];
-    double next[RB_MARKET_STATES][RB_MARKET_STATES];    // not on spot; rows sum to 1
-    double kept[RB_MARKET_AGES][RB_MARKET_AGES];        // a node of a class is kept, and is then of this class
-    double lost[RB_MARKET_AGES][RB_MARKET_STATES];      // it is lost, and this could be had; rows of both sum to 1
-    double share[RB_MARKET_STATES];                     // of time
+    double next[RB_MARKET_STATES][RB_MARKET_STATES]; // not on spot; rows sum to 1
+    double kept[RB_MARKET_AGES][RB_MARKET_AGES];     // a node of a class is kept, and is then of this class
+    double lost[RB_MARKET_AGES][RB_MARKET_STATES];   // it is lost, and this could be had; rows of both sum to 1
+    double share[RB_MARKET_STATES];                  // of time
 };
 
 // n > 0, at most RB_MARKET_MOST.
@@ -47,7 +47,7 @@ struct rb_market_walk {
     int since[RB_MARKET_MOST];   // the tick in which it came up or went down
     int lost_at[RB_MARKET_MOST]; // in which it last went down; long ago where it has not
     bool up[RB_MARKET_MOST];
-    int age[RB_MARKET_MOST];     // of the chain: a class of ages
+    int age[RB_MARKET_MOST]; // of the chain: a class of ages
 };
 
 // All markets up and young. The draws are those of the replicate.

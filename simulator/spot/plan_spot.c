@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    STEPS = 400,     // of the policy's tables
-    SETTLES = 300,   // ticks until markets have forgotten how they began
-    MOST_LATE = 10,  // deadlines after which a replay gives up
+    STEPS = 400,    // of the policy's tables
+    SETTLES = 300,  // ticks until markets have forgotten how they began
+    MOST_LATE = 10, // deadlines after which a replay gives up
 };
 
 // --- cold starts and prices

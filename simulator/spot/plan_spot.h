@@ -11,13 +11,14 @@
 #define RB_PLAN_SPOT_QUANTILE 0.999 // of every part of a cold start
 
 struct rb_plan_spot {
-    double start_s[3];             // by mode: quantile of a cold start with the trial's start-up, of the slowest offer
-    double rate[3];                // micro-dollars a second of one node, of the dearest offer
-    struct rb_spot_policy *policy; // NULL: the profile does not have the spells of every spot market, or the job is asynchronous
+    double start_s[3]; // by mode: quantile of a cold start with the trial's start-up, of the slowest offer
+    double rate[3];    // micro-dollars a second of one node, of the dearest offer
+    struct rb_spot_policy
+        *policy; // NULL: the profile does not have the spells of every spot market, or the job is asynchronous
     // With a policy:
     struct rb_spot_stage stages[RB_LIMIT_STAGES];
     int n_stages;
-    double start_mean_s, slack_s;  // the latter at the start of the run, the cold start included
+    double start_mean_s, slack_s; // the latter at the start of the run, the cold start included
 };
 
 // The first spot offer among the plan's fallbacks; -1: there is none, and nothing below can be asked.

@@ -13,7 +13,7 @@ enum { N = RB_MARKET_STATES, K = RB_MARKET_AGES };
 
 // v of one stage in spot ticks, by slack and work.
 struct table {
-    int work, save_every;       // ticks
+    int work, save_every; // ticks
     float (*idle)[N], (*demand)[N], (*spot)[K];
 };
 
@@ -22,9 +22,9 @@ struct rb_spot_policy {
     int n_stages, slack, start, start_most; // ticks
     double ratio, billed;                   // price of on demand; ticks of a cold start that are billed
     struct rb_spot_stage *stages;
-    struct table *tables;                   // [n_stages]
-    float next[N][N], kept[K][K], lost[K][N];                         // of one tick
-    float next_start[N][N], kept_start[K][K], lost_start[K][N];       // of a cold start
+    struct table *tables;                                       // [n_stages]
+    float next[N][N], kept[K][K], lost[K][N];                   // of one tick
+    float next_start[N][N], kept_start[K][K], lost_start[K][N]; // of a cold start
 };
 
 double rb_spot_policy_tick_s(double deadline_s, double start_s, int steps)
@@ -136,8 +136,7 @@ static float start_spot(const struct rb_spot_policy *p, const struct table *t, i
 // The last resort: it is always a choice.
 static float start_demand(const struct rb_spot_policy *p, const struct table *t, int slack, int work, int state)
 {
-    return (float)(p->billed * p->ratio) +
-           expect(N, p->next_start[state], t->demand[cell(t, slack - p->start, work)]);
+    return (float)(p->billed * p->ratio) + expect(N, p->next_start[state], t->demand[cell(t, slack - p->start, work)]);
 }
 
 static float stay_on_demand(const struct rb_spot_policy *p, const struct table *t, int slack, int work, int state)
@@ -295,7 +294,7 @@ double rb_spot_policy_value(const struct rb_spot_policy *p, int stage, int slack
 {
     const struct table *t = &p->tables[stage];
     const size_t at = cell(t, slack, work);
-    const float v = mode == RB_SPOT_ON_SPOT ? t->spot[at][state]
-                                            : (mode == RB_SPOT_ON_DEMAND ? t->demand : t->idle)[at][state];
+    const float v =
+        mode == RB_SPOT_ON_SPOT ? t->spot[at][state] : (mode == RB_SPOT_ON_DEMAND ? t->demand : t->idle)[at][state];
     return v * p->mix.tick_s / p->ratio;
 }

@@ -45,8 +45,8 @@ double rb_spot_policy_tick_s(double deadline_s, double start_s, int steps);
 struct rb_spot_question {
     struct rb_spot_now now; // of the guard
     int stage;
-    double work_s;          // left in this stage
-    int held;               // the market of the node on spot
+    double work_s;                         // left in this stage
+    int held;                              // the market of the node on spot
     const struct rb_market_state *markets; // [mix->n_markets]
     const double *lost_ago_s;              // likewise; NULL: no losses are known
 };

@@ -366,7 +366,8 @@ static void more_slack_costs_no_more(void **state)
     (void)state;
     const struct rb_spells s = exponential(.5, 1800);
     const struct rb_market_source source = {&s, 0};
-    const struct tree t = {.work = {40, 20}, .save_every = {1, 1}, .trials = {4, 1}, .n_stages = 2, .start = 2, .ratio = 3};
+    const struct tree t = {
+        .work = {40, 20}, .save_every = {1, 1}, .trials = {4, 1}, .n_stages = 2, .start = 2, .ratio = 3};
     struct rb_market_mix mix;
     struct tree with = t;
     rb_market_mix_init(&mix, &source, 1, TICK_S);
@@ -400,7 +401,8 @@ static bool is_in_time(const struct rb_spot_policy *p, enum rb_spot_mode mode, i
     if (to == RB_SPOT_IDLE)
         return is_in_time(p, to, time - 1, work, older) && is_in_time(p, to, time - 1, work, -1);
     if (to == RB_SPOT_ON_DEMAND)
-        return is_in_time(p, to, time - start - 1, work - 1, older) && is_in_time(p, to, time - start - 1, work - 1, -1);
+        return is_in_time(p, to, time - start - 1, work - 1, older) &&
+               is_in_time(p, to, time - start - 1, work - 1, -1);
     return is_in_time(p, to, time - start - 1, work - 1, older) &&
            is_in_time(p, RB_SPOT_IDLE, time - start - 1, work - 1, -1) &&
            (start == 0 || is_in_time(p, RB_SPOT_IDLE, time - start, work, -1));
@@ -413,7 +415,8 @@ static void the_policy_is_never_late(void **state)
     const struct rb_market_source source = {&kind, 0};
     struct rb_market_mix mix;
     rb_market_mix_init(&mix, &source, 1, TICK_S);
-    const struct tree t = {.mix = &mix, .work = {8}, .save_every = {1}, .trials = {1}, .n_stages = 1, .start = 1, .ratio = 3};
+    const struct tree t = {
+        .mix = &mix, .work = {8}, .save_every = {1}, .trials = {1}, .n_stages = 1, .start = 1, .ratio = 3};
     for (int slack = 1; slack <= 6; slack++) {
         struct rb_spot_policy *p = policy_of(&t, slack);
         assert_true(is_in_time(p, RB_SPOT_IDLE, 8 + slack, 8, 0));
