@@ -64,13 +64,13 @@ static double share_left(const struct rb_engine *e, const struct rb_plan_stage *
     return n > 0 ? left / n : 1;
 }
 
-static struct rb_spot_question policy_question(const struct rb_spot_choice *c, const struct rb_node_question *q,
-                                               const struct rb_spot_now *now)
+static enum rb_spot_mode by_policy(const struct rb_spot_choice *c, const struct rb_spot_guard *guard,
+                                   const struct rb_node_question *q, const struct rb_spot_now *now, int *out_market)
 {
     const struct rb_engine *e = rb_prediction_engine(c->prediction);
     const int running = rb_engine_stage(e), stage = running < 0 ? 0 : running;
     const struct rb_plan_stage *planned = &c->plan->stages[stage];
-    return (struct rb_spot_question){
+    const struct rb_spot_question question = {
         .now = *now,
         .stage = stage,
         .work_s = (double)planned->time_us.p50 / RB_US_PER_S * share_left(e, planned, stage),
@@ -78,6 +78,7 @@ static struct rb_spot_question policy_question(const struct rb_spot_choice *c, c
         .markets = q->markets,
         .lost_ago_s = q->lost_ago_s,
     };
+    return rb_spot_policy_choose(c->spot.policy, guard, &question, out_market);
 }
 
 // Without a policy: the first market that has nodes, in the plan's order.
@@ -131,9 +132,8 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
         .ahead_s = (double)c->chooser.every_us / RB_US_PER_S,
         .spent = (double)c->dearest_uusd,
     };
-    const struct rb_spot_question question = policy_question(c, q, &now);
-    const enum rb_spot_mode mode = c->spot.policy ? rb_spot_policy_choose(c->spot.policy, &guard, &question, out_market)
-                                                  : by_guard(c, &guard, q, &now, out_market);
+    const enum rb_spot_mode mode =
+        c->spot.policy ? by_policy(c, &guard, q, &now, out_market) : by_guard(c, &guard, q, &now, out_market);
     explain(c, &guard, &now, spare_s, mode, why);
     return mode;
 }
