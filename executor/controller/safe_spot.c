@@ -8,7 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOVE_LOOK_US = 200000 }; // at nodes whose trials give way
+enum {
+    MOVE_LOOK_US = 200000, // at nodes whose trials give way
+    LEAST_GRACE_S = 2,
+};
 
 // --- markets
 
@@ -57,10 +60,10 @@ static struct rb_market_state market_state(struct rb_run_node *n, int offer, boo
 
 // --- questions
 
-// The longest unit and save so far: a trial that is asked to give way finishes its unit first.
+// Twice the longest unit and save so far, as before a deadline: a trial that is asked to give way finishes its unit first.
 static double grace_s(const struct rb_controller *c)
 {
-    return (double)(c->longest_unit_us + c->longest_save_us) / RB_US_PER_S;
+    return LEAST_GRACE_S + 2 * (double)(c->longest_unit_us + c->longest_save_us) / RB_US_PER_S;
 }
 
 // Training since the last save that its trials would begin again with, until the next question and while they give way.

@@ -489,19 +489,27 @@ static void sold_out_spot_is_left_for_on_demand(void **state)
     fake_run_finish(&m.r);
 }
 
+// At a time when its trials have nothing to lose, and when they have.
 static void a_node_that_may_not_stay_is_replaced_on_demand(void **state)
 {
     (void)state;
-    struct market m;
-    struct choice c;
-    open_safely(&m, &c, RB_SPOT_ON_SPOT);
-    c.held_until_us = 20 * SECOND_US;
-    fake_run_open(&m.r);
-    completes(&m);
-    assert_int_equal(count_asked(&m, SPOT), 3);
-    assert_true(count_asked(&m, OWN) > 0);
-    assert_non_null(strstr(m.r.talk, "it gives way to one on demand"));
-    fake_run_finish(&m.r);
+    for (int i = 0; i < 2; i++) {
+        struct market m;
+        struct choice c;
+        struct rb_report report;
+        struct rb_err err;
+        open_safely(&m, &c, RB_SPOT_ON_SPOT);
+        c.held_until_us = (i == 0 ? 20 : 170) * SECOND_US;
+        fake_run_open(&m.r);
+        completes(&m);
+        assert_int_equal(count_asked(&m, SPOT), 3);
+        assert_true(count_asked(&m, OWN) > 0);
+        assert_non_null(strstr(m.r.talk, "it gives way to one on demand"));
+        assert_true(rb_report_make(m.r.journal, m.r.plan, &m.r.arena, &report, &err));
+        for (int t = 0; t < report.n_trials && i == 1; t++)
+            assert_int_equal(report.trials[t].restarts, 0); // it saved, and went on from there
+        fake_run_finish(&m.r);
+    }
 }
 
 // Between the choices, and while a node is left: one instance a launch, none forgotten, the bill is the cloud's.
