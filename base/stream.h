@@ -39,6 +39,7 @@ enum rb_purpose {
     RB_DRAW_STRIKES = 28, // what a node's strikes take, and when the next ones come: simulator/model/draws.h
     RB_DRAW_SPELLS = 29, // spells of a market (simulator/world/markets.c): index = offer, attempt = spell; stage 1: its state at first
     RB_DRAW_PAUSE = 30,  // pause of a request that found every offer sold out; as RB_DRAW_QUEUE
+    RB_DRAW_MARKETS = 31, // spot markets by the tick: simulator/spot/market_mix.h
 };
 
 struct rb_stream_key {

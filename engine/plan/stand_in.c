@@ -29,7 +29,7 @@ int rb_stand_in(const struct rb_plan *plan, int offer, int k)
     return -1;
 }
 
-static bool is_sold_out(const struct rb_on_sale *m, int offer)
+bool rb_offer_is_sold_out(const struct rb_on_sale *m, int offer)
 {
     const int64_t at_us = m->sold_out_us(m->ctx, offer);
     return at_us >= 0 && at_us > m->paused_us && m->now_us - at_us < RB_SOLD_OUT_US;
@@ -38,7 +38,7 @@ static bool is_sold_out(const struct rb_on_sale *m, int offer)
 int rb_offer_on_sale(const struct rb_on_sale *m, int offer)
 {
     for (int k = 0, other; (other = rb_stand_in(m->plan, offer, k)) >= 0; k++) {
-        if (!is_sold_out(m, other) && m->may_ask(m->ctx, other, k))
+        if (!rb_offer_is_sold_out(m, other) && m->may_ask(m->ctx, other, k))
             return other;
     }
     return -1;

@@ -26,6 +26,7 @@ struct rb_on_sale {
     void *ctx;
 };
 
+bool rb_offer_is_sold_out(const struct rb_on_sale *m, int offer);
 // The first offer that is not sold out, -1: all are.
 int rb_offer_on_sale(const struct rb_on_sale *m, int offer);
 // The offer to request now: the first on sale, else the one with the oldest refusal.

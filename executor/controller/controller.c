@@ -37,7 +37,7 @@ static void call_finished(void *arg)
 
 static void disarm_all(struct rb_controller *c)
 {
-    uint64_t *const timers[] = {&c->wake_timer,      &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
+    uint64_t *const timers[] = {&c->wake_timer,      &c->spot_timer,   &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
                                 &c->heartbeat_timer, &c->finish_timer, &c->rescue.timer};
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
@@ -458,6 +458,8 @@ static bool step(struct rb_controller *c, struct rb_event *events, int n, struct
         rb_engine_step(c->engine, &events[k], &out[k]);
         if (c->config.suggester)
             c->config.suggester->saw(c->config.suggester->ctx, c->engine, &events[k], &out[k]);
+        if (c->config.chooser)
+            c->config.chooser->saw(c->config.chooser->ctx, &events[k]);
     }
     return true;
 }
@@ -556,7 +558,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->clouds = rb_xcalloc((size_t)config->n_places + 1, sizeof *c->clouds);
     c->offers = rb_xcalloc((size_t)config->plan->n_offers, sizeof *c->offers);
     for (int i = 0; i < config->plan->n_offers; i++)
-        c->offers[i].sold_out_us = -1;
+        c->offers[i] = (struct rb_run_offer){.sold_out_us = -1, .lost_us = -1};
     rb_arena_init(&c->arena);
     if (!rb_journal_meta(c->journal, &c->arena, &c->meta, err) || !rb_engine_create(config->plan, &c->engine, err) ||
         !rb_controller_replay(c, err)) {
@@ -588,6 +590,7 @@ void rb_controller_start(struct rb_controller *c)
         RB_ENTER(rb_phases, c->phase, RB_PHASE_RECOVERING);
     else
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
+    rb_controller_review_spot(c);
     rb_controller_poll(c);
 }
 

@@ -9,6 +9,7 @@
 #include "engine/core/advice.h"
 #include "engine/core/engine.h"
 #include "engine/core/suggest.h"
+#include "executor/controller/node_chooser.h"
 #include "executor/journal/journal.h"
 #include "executor/launcher/launcher.h"
 #include "providers/provider.h"
@@ -55,6 +56,8 @@ struct rb_controller_config {
     // Proposes the configurations of new trials (scheduler.sampler); NULL: the job has none. A later answer comes through
     // rb_controller_suggested.
     const struct rb_suggester *suggester;
+    // Decides between spot and on demand (resources.spot: safe); NULL: the plan's offers, and stand-ins for sold-out ones.
+    const struct rb_node_chooser *chooser;
     // Called after every turn, for progress and events.jsonl; may be NULL.
     void (*observe)(void *ctx, const struct rb_event *event, const struct rb_actions *actions);
     // One line for the user about an error or about what the run waits for; journalled as a note of that kind. May be

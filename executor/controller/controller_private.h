@@ -111,7 +111,8 @@ struct rb_controller {
     int boot_failures;                  // in a row
     int64_t *wakes;                     // times the engine asked for, [n_wakes]
     int n_wakes;
-    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
+    bool off_spot; // a node is being replaced by one on demand
+    uint64_t wake_timer, spot_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
 };
 
 // controller.c

@@ -81,8 +81,18 @@ static struct rb_on_sale on_sale(const struct rb_run_node *n, struct asking *a)
     };
 }
 
+bool rb_run_node_can_have(const struct rb_run_node *n, int offer, int count)
+{
+    struct asking a = {n->c, count};
+    const struct rb_on_sale m = on_sale(n, &a);
+    return !rb_offer_is_sold_out(&m, offer) && may_ask(&a, offer, 1);
+}
+
 int rb_run_node_choose_offer(struct rb_run_node *n, int count)
 {
+    const int spot = rb_run_node_choose_spot(n, count);
+    if (spot >= 0)
+        return spot;
     const struct rb_on_sale m = on_sale(n, &(struct asking){n->c, count});
     return rb_offer_to_ask(&m, planned_offer(n));
 }
@@ -91,8 +101,9 @@ void rb_run_gang_note_stand_in(const struct rb_run_gang *g)
 {
     struct rb_controller *c = g->c;
     const struct rb_run_node *n = g->members[0];
+    const bool is_safe_spot = c->config.chooser && c->config.plan->offers[n->row.offer].market == RB_MARKET_SPOT;
     RB_AUTO(rb_buf_finish) struct rb_buf planned = RB_BUF_INIT, chosen = RB_BUF_INIT;
-    if (n->row.offer == planned_offer(n))
+    if (n->row.offer == planned_offer(n) || is_safe_spot) // the latter has a note of its own
         return;
     describe(c->config.plan, planned_offer(n), &planned);
     describe(c->config.plan, n->row.offer, &chosen);
@@ -198,6 +209,13 @@ void rb_run_gang_refused(struct rb_run_gang *g)
     struct rb_run_node *leader = g->members[0];
     if (!rb_run_gang_find(g, rb_run_node_is_wanted))
         return;
+    const int64_t wait_us = rb_run_node_waits_for_spot(leader, g->n);
+    if (wait_us > 0) {
+        for (int i = 0; i < g->n; i++)
+            g->members[i]->exhausted_us = rb_controller_now_us(c);
+        rb_controller_arm(c, &g->timer, wait_us, report_refused, g);
+        return;
+    }
     const struct rb_on_sale m = on_sale(leader, &(struct asking){c, g->n});
     if (rb_offer_on_sale(&m, planned_offer(leader)) >= 0) {
         rb_controller_arm(c, &g->timer, 0, report_refused, g);

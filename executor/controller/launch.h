@@ -46,6 +46,7 @@ enum rb_run_offer_state {
 struct rb_run_offer {
     enum rb_run_offer_state state;
     int64_t sold_out_us; // when the cloud last reported that, -1: never
+    int64_t lost_us;     // when a node of it was last lost, -1: never, as far as this controller knows
 };
 
 // An instance that carries our run's tag but belongs to no open launch. In a rescue, which knows no launches: any instance.
@@ -96,6 +97,16 @@ void rb_run_gang_refused(struct rb_run_gang *g); // REFUSED: requests the next o
 void rb_run_gang_reject_offer(struct rb_run_gang *g, const struct rb_err *err);
 // The pauses it has had, as far as the journal shows: refusals before its launch, by the offer that refused most often.
 int rb_run_node_pauses_before(const struct rb_run_node *n);
+
+// Neither refused by its cloud a short while ago nor beyond the budget.
+bool rb_run_node_can_have(const struct rb_run_node *n, int offer, int count);
+
+// safe_spot.c
+// The spot offer to request now, under resources.spot: safe; -1: what rb_run_node_choose_offer says of the others.
+int rb_run_node_choose_spot(struct rb_run_node *n, int count);
+// After a refusal: how long to wait before spot is asked for again; 0: another offer is requested at once.
+int64_t rb_run_node_waits_for_spot(struct rb_run_node *n, int count);
+void rb_controller_review_spot(struct rb_controller *c); // from time to time: may nodes on spot stay there?
 
 // listing.c
 void rb_controller_poll(void *arg); // lists every infra, now and every poll_us

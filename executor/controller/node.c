@@ -368,6 +368,7 @@ void rb_run_node_record_gone(struct rb_run_node *n, const char *why)
     if (!rb_controller_begin(c))
         return;
     rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
+    c->offers[n->row.offer].lost_us = rb_controller_now_us(c);
     rb_run_node_drop_tasks(c, n->id);
     if (rb_run_node_write(n))
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
@@ -379,6 +380,8 @@ void rb_run_node_lose(struct rb_run_node *n, const char *why)
     if (!rb_controller_begin(c))
         return;
     rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
+    if (!c->off_spot)
+        c->offers[n->row.offer].lost_us = rb_controller_now_us(c);
     rb_run_node_drop_tasks(c, n->id);
     if (!rb_run_node_record_end(c, n))
         return;

@@ -17,6 +17,8 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
     rb_engine_step(c->engine, e, &actions);
     if (c->config.suggester)
         c->config.suggester->saw(c->config.suggester->ctx, c->engine, e, &actions);
+    if (c->config.chooser)
+        c->config.chooser->saw(c->config.chooser->ctx, e);
     for (int i = 0; i < actions.n; i++) {
         const struct rb_action *a = &actions.items[i];
         if (a->kind == RB_ACTION_PROVISION)

@@ -34,6 +34,7 @@ struct rb_run_task {
     enum rb_process_state process;
     bool beyond;                  // trained past the end of its stage, and is being ended there
     int save_tries;
+    int64_t kept_us;              // when its last midway checkpoint was safe, as far as this controller knows; 0: none
     int64_t last_resource;        // reported by this start, -1: nothing yet
     struct rb_metric_reader *reader; // of its output, once it was started
     bool stopping;                // trial.stop: saved: it has reported all, and is ended once it has saved

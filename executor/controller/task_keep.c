@@ -133,6 +133,7 @@ void rb_run_task_kept(void *ctx, int trial, int start, int64_t resource, const c
         return;
     memcpy(before, rb_run_trial_at(c, trial)->checkpoint, sizeof before);
     rb_run_task_use_checkpoint(t, checkpoint);
+    t->kept_us = rb_controller_now_us(c);
     if (!rb_run_task_write(t))
         return;
     rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_TRIAL_SAVED,

@@ -14,6 +14,7 @@
 #include "executor/run/learn.h"
 #include "executor/run/limits.h"
 #include "executor/run/limits_request.h"
+#include "executor/run/spot_choice.h"
 #include "executor/run/standing.h"
 #include "executor/search/earlier.h"
 #include "executor/search/found.h"
@@ -43,6 +44,8 @@ enum {
     NEAR_RECONNECTS = 5,      // about 8 s: a node on loopback that does not answer is gone
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: about a minute
+    NEAR_UNSEEN_S = 10, // a node that is gone: the reconnects above
+    FAR_UNSEEN_S = 60,
     LOOK_AHEAD_US = 1000000,   // a hundredth of a core at most
     REPLANNING_US = 20000,     // half of a core: what it searches for is urgent
 };
@@ -72,6 +75,7 @@ struct rb_session {
     struct rb_standing standing; // how it will end
     struct rb_drift_watch drift;       // from its plan
     struct rb_replanning replanning;   // where the job wants more than a warning
+    struct rb_spot_choice *spot;       // NULL: not resources.spot: safe
     int64_t resumed_us;          // the last time, 0: never
     char asked[64];              // by rbrun replan: whom the answer is for; "": nothing was
     uint64_t look_timer;
@@ -404,6 +408,8 @@ static const char *prefix_of(const char *kind)
 {
     if (strcmp(kind, "replan") == 0)
         return "replanned: ";
+    if (strcmp(kind, "spot") == 0)
+        return "spot: ";
     return strcmp(kind, RB_DRIFT_NOTE) == 0 ? "drift: " : "";
 }
 
@@ -530,6 +536,7 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .suggester = s->search     ? rb_search_program_suggester(s->search)
                      : s->follower ? rb_follower_suggester(s->follower)
                                    : NULL,
+        .chooser = rb_spot_choice_chooser(s->spot),
         .observe = observe,
         .talk = talk,
         .finished = finished,
@@ -607,6 +614,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
         !prepare_births(s, err) || !open_forecaster(s, err) ||
         !open_search(s, err))
         return false;
+    s->spot = rb_spot_choice_create(&s->files->plan, s->near ? NEAR_UNSEEN_S : FAR_UNSEEN_S);
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
         return false;
@@ -640,6 +648,7 @@ static void finish(struct rb_session *s)
     rb_search_program_destroy(s->search); // before the controller, whose engine it reads
     rb_controller_destroy(s->controller);
     rb_follower_destroy(s->follower);
+    rb_spot_choice_destroy(s->spot);
     rb_replanning_finish(&s->replanning);
     rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)

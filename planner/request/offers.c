@@ -151,6 +151,7 @@ static bool keep_market(const struct rb_resources *r, const struct rb_offer *off
 {
     switch (r->spot) {
     case RB_SPOT_NEVER:
+    case RB_SPOT_SAFE: // spot offers only stand in: rb_planner_spot_offers
         return offer->market == RB_MARKET_ON_DEMAND;
     case RB_SPOT_ONLY:
         return offer->market == RB_MARKET_SPOT;
@@ -181,9 +182,9 @@ static const char *no_such_market(const struct rb_resources *r)
 {
     return r->spot == RB_SPOT_ONLY ? "is only, and no remaining instance type has a spot price: import one (market "
                                      "spot) with `rbprofile import prices.csv`, or set resources.spot to allow or never"
-                                   : "is never, and no remaining instance type has an on-demand price: import one "
-                                     "(market on_demand) with `rbprofile import prices.csv`, or set resources.spot to "
-                                     "allow";
+                                   : "plans on demand, and no remaining instance type has an on-demand price: import "
+                                     "one (market on_demand) with `rbprofile import prices.csv`, or set "
+                                     "resources.spot to allow";
 }
 
 static bool apply_filters(const struct rb_job *job, struct offer_list *list, struct rb_err *err)
@@ -301,6 +302,16 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
     *out_n = list.n;
     *out_dropped = tell_dropped(n_all - list.n, list.n, arena);
     return true;
+}
+
+int rb_planner_spot_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                           struct rb_offer **out)
+{
+    struct rb_job on_spot = *job;
+    struct rb_err ignored;
+    int n = 0;
+    on_spot.resources.spot = RB_SPOT_ONLY;
+    return rb_planner_offers(&on_spot, catalog, arena, out, &n, &ignored) ? n : 0;
 }
 
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer)

@@ -45,6 +45,9 @@ struct assembly {
     int n_warnings, cap_warnings;
     int *fallbacks;
     int n_fallbacks;
+    struct rb_offer *spot; // that may stand in, [n_spot]: resources.spot: safe
+    bool *spot_taken;
+    int n_spot;
 };
 
 static void warn(struct assembly *a, const char *text)
@@ -93,6 +96,40 @@ static void refer_to_fallbacks(struct assembly *a)
 {
     for (int i = 0; i < a->n_fallbacks; i++)
         a->fallbacks[i] = refer_to(a, a->fallbacks[i]);
+}
+
+// Under resources.spot: safe, the spot offers of machines like those of the stages: they come first while the run can
+// afford to lose them (executor/controller/safe_spot.h), and the plan does not count on them. Without times of their
+// start nobody could say what a loss costs.
+static void fill_spot_stand_ins(struct assembly *a, int n_used)
+{
+    const struct rb_plan_request *req = a->search->req;
+    int n_unknown = 0, n_before = a->n_offers;
+    for (int u = 0; u < n_used; u++) {
+        const struct rb_offer used = a->offers[u];
+        for (;;) {
+            int next = -1;
+            for (int i = 0; i < a->n_spot; i++)
+                if (!a->spot_taken[i] && rb_fallback_fits(&used, &a->spot[i]) &&
+                    (next < 0 || rb_fallback_compare(&used, &a->spot[i], &a->spot[next]) < 0))
+                    next = i;
+            if (next < 0)
+                break;
+            const struct rb_offer *o = &a->spot[next];
+            a->spot_taken[next] = true;
+            if (!rb_profile_provisioning(req->profile, o->infra, o->instance_type, o->market)) {
+                n_unknown++;
+                continue;
+            }
+            a->fallbacks[a->n_fallbacks++] = a->n_offers;
+            a->offers[a->n_offers++] = *o;
+        }
+    }
+    if (req->job->resources.spot == RB_SPOT_SAFE && a->n_offers == n_before)
+        warn(a, n_unknown > 0 ? "resources.spot: safe: no spot machine is used: the profile does not say how long one "
+                                "takes to come; add an entry with market: spot to its provisioning"
+                              : "resources.spot: safe: no spot machine is used: the price list has none of the planned "
+                                "machines; import spot prices with `rbprofile import prices.csv`");
 }
 
 // --- images
@@ -449,9 +486,13 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
     struct assembly a = {.search = search, .arena = arena, .cap_warnings = 2 * (int)n_offers + 16};
-    a.offers = rb_arena_array(arena, n_offers, sizeof *a.offers);
+    if (search->req->job->resources.spot == RB_SPOT_SAFE)
+        a.n_spot = rb_planner_spot_offers(search->req->job, search->req->catalog, arena, &a.spot);
+    const size_t n_all = n_offers + (size_t)a.n_spot;
+    a.spot_taken = rb_arena_array(arena, (size_t)a.n_spot + 1, sizeof *a.spot_taken);
+    a.offers = rb_arena_array(arena, n_all, sizeof *a.offers);
     a.offer_of = rb_arena_array(arena, n_offers, sizeof *a.offer_of);
-    a.fallbacks = rb_arena_array(arena, n_offers, sizeof *a.fallbacks);
+    a.fallbacks = rb_arena_array(arena, n_all, sizeof *a.fallbacks);
     a.warnings = rb_arena_array(arena, (size_t)a.cap_warnings, sizeof *a.warnings);
     for (size_t i = 0; i < n_offers; i++)
         a.offer_of[i] = -1;
@@ -463,7 +504,9 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
         return false;
     plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
+    const int n_used = a.n_offers;
     refer_to_fallbacks(&a);
+    fill_spot_stand_ins(&a, n_used);
     plan.offers = a.offers;
     plan.n_offers = a.n_offers;
     plan.fallbacks = a.fallbacks;
@@ -782,6 +825,10 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     const struct rb_planner *chosen = rb_planner_find(planner);
     if (!chosen)
         return rb_err_set(err, RB_E_OPTION_VALUE, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
+    if (req->job->resources.spot == RB_SPOT_SAFE && req->deadline_us < 0)
+        return rb_err_set_at(err, RB_E_KEY_MISSING, (struct rb_place){NULL, 0, 0}, "deadline",
+                             "missing, but resources.spot: safe keeps one: set deadline or give --deadline, or set "
+                             "resources.spot to allow or never");
     struct rb_question q;
     if (!rb_question_init(&q, req, arena, err))
         return false;

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-static bool stands_in(const struct rb_offer *used, const struct rb_offer *other)
+bool rb_fallback_fits(const struct rb_offer *used, const struct rb_offer *other)
 {
     return strcmp(used->accelerator, other->accelerator) == 0 && used->gpus == other->gpus;
 }
 
-static int compare(const struct rb_offer *used, const struct rb_offer *a, const struct rb_offer *b)
+int rb_fallback_compare(const struct rb_offer *used, const struct rb_offer *a, const struct rb_offer *b)
 {
     const int same_a = strcmp(used->instance_type, a->instance_type) == 0;
     const int same_b = strcmp(used->instance_type, b->instance_type) == 0;
@@ -31,9 +31,9 @@ static int next_for(const struct rb_search *search, int used, const int *out, in
     int next = -1;
     for (int i = 0; i < s->n_offers; i++) {
         if (i == used || is_among(out, n, i) || search->sizes[i].n == 0 ||
-            !stands_in(&s->offers[used], &s->offers[i]))
+            !rb_fallback_fits(&s->offers[used], &s->offers[i]))
             continue;
-        if (next < 0 || compare(&s->offers[used], &s->offers[i], &s->offers[next]) < 0)
+        if (next < 0 || rb_fallback_compare(&s->offers[used], &s->offers[i], &s->offers[next]) < 0)
             next = i;
     }
     return next;

@@ -10,4 +10,8 @@
 // returns their number.
 int rb_fallbacks_of(const struct rb_search *search, const struct rb_plan_stage *stages, int n_stages, int *out);
 
+// Is `other` a machine like `used`? Which of two comes first for it? < 0: a.
+bool rb_fallback_fits(const struct rb_offer *used, const struct rb_offer *other);
+int rb_fallback_compare(const struct rb_offer *used, const struct rb_offer *a, const struct rb_offer *b);
+
 #endif

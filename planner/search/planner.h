@@ -123,6 +123,10 @@ bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalo
 bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                             struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err);
 
+// Under resources.spot: safe, the spot offers that may stand in for a plan's; the number may be 0.
+int rb_planner_spot_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                           struct rb_offer **out);
+
 // Largest number of nodes of an offer that one plan may own: resources.max_nodes, except that this machine is one node.
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
 

@@ -18,7 +18,8 @@ enum rb_brackets_run { RB_BRACKETS_IN_TURN, RB_BRACKETS_SIDE_BY_SIDE };
 enum rb_rule { RB_RULE_PROMOTE, RB_RULE_STOP, RB_RULE_SPECULATE };
 enum rb_scaling { RB_SCALING_MEASURED, RB_SCALING_LINEAR };
 enum rb_spare_gpus { RB_SPARE_UNIFORM, RB_SPARE_BEST, RB_SPARE_SOFTMAX, RB_SPARE_RANDOM, RB_SPARE_NONE };
-enum rb_spot { RB_SPOT_NEVER, RB_SPOT_ALLOW, RB_SPOT_ONLY };
+// SAFE: planned on demand; a run uses spot nodes while it could still end in time on demand if it lost them.
+enum rb_spot { RB_SPOT_NEVER, RB_SPOT_ALLOW, RB_SPOT_ONLY, RB_SPOT_SAFE };
 enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
 // How a start of a trial comes to its end: the script ends itself, or we end it once it has reported and saved.
 enum rb_stop { RB_STOP_SELF, RB_STOP_SAVED };

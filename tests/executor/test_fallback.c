@@ -381,6 +381,159 @@ static void a_controller_that_comes_back_remembers(void **state)
     fake_run_finish(&m.r);
 }
 
+// --- resources.spot: safe
+
+// Answers as the test says, and keeps the questions.
+struct choice {
+    struct rb_node_chooser chooser;
+    struct market *market;
+    enum rb_spot_mode requests, held; // the answers
+    int64_t held_until_us;            // from then on nodes on spot must leave; 0: never
+    int64_t waits_until_us;           // before that a request waits while spot is sold out
+    int n_events, n_held;
+    bool saw_sold_out;
+    double unsaved_s; // the most of all questions
+};
+
+static void saw(void *ctx, const struct rb_event *event)
+{
+    struct choice *c = ctx;
+    (void)event;
+    c->n_events++;
+}
+
+static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int *out_market, struct rb_buf *why)
+{
+    struct choice *c = ctx;
+    assert_true(q->held <= 0); // there is one spot market
+    c->saw_sold_out = c->saw_sold_out || !q->markets[0].up;
+    c->unsaved_s = q->unsaved_s > c->unsaved_s ? q->unsaved_s : c->unsaved_s;
+    rb_buf_puts(why, "the test says so");
+    *out_market = 0;
+    if (q->held >= 0) {
+        c->n_held++;
+        return c->held_until_us > 0 && q->now_us >= c->held_until_us ? RB_SPOT_ON_DEMAND : RB_SPOT_ON_SPOT;
+    }
+    if (!q->markets[0].up && q->now_us < c->waits_until_us)
+        return RB_SPOT_IDLE;
+    return q->markets[0].up ? c->requests : RB_SPOT_ON_DEMAND;
+}
+
+static void open_safely(struct market *m, struct choice *c, enum rb_spot_mode requests)
+{
+    open_market(m, 1);
+    *c = (struct choice){.market = m, .requests = requests};
+    c->chooser = (struct rb_node_chooser){.ctx = c, .saw = saw, .choose = choose, .every_us = 5 * SECOND_US};
+    m->r.chooser = &c->chooser;
+}
+
+static void spot_comes_first_where_it_is_safe(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, SPOT), 3);
+    assert_int_equal(m.n_asked, 3);
+    assert_true(c.n_events > 20 && c.n_held > 0 && c.unsaved_s > 5);
+    assert_non_null(strstr(m.r.talk, "on spot: the test says so"));
+    assert_null(strstr(m.r.talk, "stands in for"));
+    fake_run_finish(&m.r);
+}
+
+static void on_demand_it_is_as_planned(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    open_safely(&m, &c, RB_SPOT_ON_DEMAND);
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 3);
+    assert_int_equal(m.n_asked, 3);
+    fake_run_finish(&m.r);
+}
+
+static void it_waits_for_spot_as_long_as_it_may(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    sell_out(&m, SPOT, 8 * SECOND_US);
+    c.waits_until_us = 60 * SECOND_US;
+    m.r.capacity_retries = 1; // waiting is no retry
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 0);
+    assert_in_range(count_asked(&m, SPOT), 6, 12); // three nodes, every five seconds, until they came
+    assert_int_equal(m.n_asked, count_asked(&m, SPOT));
+    assert_true(c.saw_sold_out);
+    fake_run_finish(&m.r);
+}
+
+static void sold_out_spot_is_left_for_on_demand(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    sell_out(&m, SPOT, FAR_US);
+    m.r.capacity_retries = 1;
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, SPOT), 3);
+    assert_int_equal(count_asked(&m, OWN), 3);
+    fake_run_finish(&m.r);
+}
+
+// At a time when its trials have nothing to lose, and when they have.
+static void a_node_that_may_not_stay_is_replaced_on_demand(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct market m;
+        struct choice c;
+        struct rb_report report;
+        struct rb_err err;
+        open_safely(&m, &c, RB_SPOT_ON_SPOT);
+        c.held_until_us = (i == 0 ? 20 : 170) * SECOND_US;
+        fake_run_open(&m.r);
+        completes(&m);
+        assert_int_equal(count_asked(&m, SPOT), 3);
+        assert_true(count_asked(&m, OWN) > 0);
+        assert_non_null(strstr(m.r.talk, "it gives way to one on demand"));
+        assert_true(rb_report_make(m.r.journal, m.r.plan, &m.r.arena, &report, &err));
+        for (int t = 0; t < report.n_trials && i == 1; t++)
+            assert_int_equal(report.trials[t].restarts, 0); // it saved, and went on from there
+        fake_run_finish(&m.r);
+    }
+}
+
+// Between the choices, and while a node is left: one instance a launch, none forgotten, the bill is the cloud's.
+static void a_crash_of_a_safe_run_launches_nothing_twice(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 90; n++)
+        for (int at = 0; at < 2; at++) {
+            struct market m;
+            struct choice c;
+            open_safely(&m, &c, RB_SPOT_ON_SPOT);
+            sell_out(&m, SPOT, 3 * SECOND_US);
+            c.waits_until_us = 60 * SECOND_US;
+            c.held_until_us = 20 * SECOND_US;
+            fake_run_open_dying(&m.r, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
+            fake_run_step_until(&m.r, FAR_US);
+            fake_run_close(&m.r);
+            m.r.go_on = true;
+            fake_run_open(&m.r);
+            completes(&m);
+            fake_run_finish(&m.r);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +551,12 @@ int main(void)
         cmocka_unit_test(an_undecided_launch_never_moves_on),
         cmocka_unit_test(a_crash_between_two_offers_launches_nothing_twice),
         cmocka_unit_test(a_controller_that_comes_back_remembers),
+        cmocka_unit_test(spot_comes_first_where_it_is_safe),
+        cmocka_unit_test(on_demand_it_is_as_planned),
+        cmocka_unit_test(it_waits_for_spot_as_long_as_it_may),
+        cmocka_unit_test(sold_out_spot_is_left_for_on_demand),
+        cmocka_unit_test(a_node_that_may_not_stay_is_replaced_on_demand),
+        cmocka_unit_test(a_crash_of_a_safe_run_launches_nothing_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

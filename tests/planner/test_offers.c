@@ -51,6 +51,7 @@ static const struct row rows[] = {
      0, NULL, NULL},
     {"infra: [gcp/us-central1], spot: allow", "",
      "gcp/us-central1 g2-standard-4 on_demand;gcp/us-central1/us-central1-a g2-standard-4 spot;", 0, NULL, NULL},
+    {"infra: [gcp/us-central1], spot: safe", "", "gcp/us-central1 g2-standard-4 on_demand;", 0, NULL, NULL},
     {"infra: [aws/us-west-1/us-west-1a]", "", NULL, RB_ERR_PRICE, "resources.infra[0]",
      "no price is known for aws/us-west-1/us-west-1a"},
     {"infra: [aws/us-west-1]", "", NULL, RB_ERR_PRICE, "resources.infra[0]", "no price is known for aws/us-west-1"},
@@ -188,6 +189,43 @@ static void spot_needs_a_hazard(void **state)
     }
 }
 
+// Planned on demand; spot machines of the same kind stand in, if the profile knows how long they take to come.
+static void safe_plans_are_on_demand_and_name_spot(void **state)
+{
+    static const struct row safe = {
+        "infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: safe", "", NULL, 0, NULL, NULL};
+    static const char spot_line[] = "  - {infra: \"*\", instance_type: \"*\", market: spot, queue_s: 1.0, init_s: 1.0,"
+                                    " capacity_failure: 0.0}\n";
+    (void)state;
+    for (int knows_spot = 0; knows_spot < 2; knows_spot++) {
+        struct rb_buf job = RB_BUF_INIT, known = RB_BUF_INIT;
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        job_text(&safe, &job);
+        rb_buf_printf(&known, "%s%s", profile, knows_spot ? spot_line : "");
+        case_init(&c, rb_buf_str(&job), rb_buf_str(&known), prices);
+        assert_false(rb_make_plan(&c.req, "static", &c.arena, &plan, &result, &err));
+        assert_string_equal(err.key, "deadline");
+        c.req.deadline_us = 3600 * RB_US_PER_S;
+        if (!rb_make_plan(&c.req, "static", &c.arena, &plan, &result, &err))
+            fail_msg("%s", err.message);
+        for (int i = 0; i < plan.n_stages; i++)
+            assert_int_equal(plan.offers[plan.stages[i].nodes[0].offer].market, RB_MARKET_ON_DEMAND);
+        assert_int_equal(plan.n_fallbacks, knows_spot);
+        if (knows_spot)
+            assert_int_equal(plan.offers[plan.fallbacks[0]].market, RB_MARKET_SPOT);
+        bool warned = false;
+        for (int w = 0; w < plan.n_warnings; w++)
+            warned = warned || strstr(plan.warnings[w], "no spot machine is used") != NULL;
+        assert_int_equal(warned, !knows_spot);
+        rb_buf_finish(&job);
+        rb_buf_finish(&known);
+        case_finish(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +233,7 @@ int main(void)
         cmocka_unit_test(no_size_fits),
         cmocka_unit_test(dear_zones_are_left_out_aloud),
         cmocka_unit_test(spot_needs_a_hazard),
+        cmocka_unit_test(safe_plans_are_on_demand_and_name_spot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

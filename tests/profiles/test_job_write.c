@@ -219,7 +219,7 @@ static struct rb_resources any_resources(struct maker *m)
     struct rb_resources r = {.infra = some(m, infra, (int)N_OF(infra), 1),
                              .instance_types = some(m, types, (int)N_OF(types), 0),
                              .accelerators = some(m, types, (int)N_OF(types), 0),
-                             .spot = (enum rb_spot)between(m, 0, 2),
+                             .spot = (enum rb_spot)between(m, 0, 3),
                              .max_nodes = (int)between(m, 1, 16384),
                              .disk_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
                              .ssh_user = pick(m, users, N_OF(users)),

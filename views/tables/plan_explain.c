@@ -224,7 +224,10 @@ void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_styl
     rb_plan_basis_write(plan, out);
     for (int i = 0; i < plan->n_fallbacks; i++) {
         char name[160];
-        rb_buf_printf(out, "if sold out: %s\n", label(plan, plan->fallbacks[i], name, sizeof name));
+        const bool is_safe_spot = plan->job->resources.spot == RB_SPOT_SAFE &&
+                                  plan->offers[plan->fallbacks[i]].market == RB_MARKET_SPOT;
+        rb_buf_printf(out, "%s: %s\n", is_safe_spot ? "while it cannot make the run late" : "if sold out",
+                      label(plan, plan->fallbacks[i], name, sizeof name));
     }
     rb_plan_drift_write(plan, out);
     rb_buf_putc(out, '\n');

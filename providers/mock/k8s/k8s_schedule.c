@@ -109,10 +109,10 @@ static bool has_room(const struct rb_mock_k8s *k, const struct rb_k8s_machine *m
 
 // --- how many machines may there be? ---
 
-static const struct rb_cloud_pool_step *step_at(const struct rb_cloud_pool *pool, int64_t age_us)
+static const struct rb_capacity_step *step_at(const struct rb_cloud_pool *pool, int64_t age_us)
 {
-    const struct rb_cloud_pool_step *current = NULL;
-    for (int s = 0; s < pool->n_steps && pool->steps[s].after_us <= age_us; s++)
+    const struct rb_capacity_step *current = NULL;
+    for (int s = 0; s < pool->n_steps && pool->steps[s].at_us <= age_us; s++)
         current = &pool->steps[s];
     return current;
 }
@@ -128,12 +128,12 @@ static int room_for(const struct rb_mock_k8s *k, const struct rb_offer *o, int64
             room = c->capacity[i].max - n_type;
     for (int i = 0; i < c->limits.n_pools; i++) {
         const struct rb_cloud_pool *pool = &c->limits.pools[i];
-        const struct rb_cloud_pool_step *step = step_at(pool, now_us - c->epoch_us);
+        const struct rb_capacity_step *step = step_at(pool, now_us - c->epoch_us);
         int used = 0;
         for (int m = 0; m < k->n_machines; m++)
             used += !k->machines[m]->is_gone && rb_cloud_scope_holds(&pool->scope, k->machines[m]->offer);
-        if (step && rb_cloud_scope_holds(&pool->scope, o) && step->max - used < room)
-            room = step->max - used;
+        if (step && rb_cloud_scope_holds(&pool->scope, o) && step->up - used < room)
+            room = step->up - used;
     }
     return room;
 }
@@ -262,7 +262,7 @@ int64_t rb_k8s_next_machine_us(const struct rb_mock_k8s *k, int64_t after_us)
             next_us = release_us(k, k->machines[i]);
     for (int i = 0; i < c->limits.n_pools; i++)
         for (int s = 0; s < c->limits.pools[i].n_steps; s++) {
-            const int64_t at_us = c->epoch_us + c->limits.pools[i].steps[s].after_us;
+            const int64_t at_us = c->epoch_us + c->limits.pools[i].steps[s].at_us;
             if (at_us > after_us && at_us < next_us)
                 next_us = at_us;
         }

@@ -323,6 +323,7 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
         .ssh_port = 22,
         .poll_us = r->poll_us,
         .capacity_retries = r->capacity_retries,
+        .chooser = r->chooser,
         .go_on = r->go_on,
         .suggester = r->sampler ? rb_follower_suggester(r->sampler) : NULL,
         .observe = observe,

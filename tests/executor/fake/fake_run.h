@@ -24,6 +24,7 @@ struct fake_run {
     int64_t deadline_us, budget_uusd; // of a fresh journal; -1: none
     int64_t poll_us, boot_timeout_us;
     int capacity_retries;
+    const struct rb_node_chooser *chooser; // NULL: none
     bool go_on;
     // How the last controller ended.
     bool finished;

@@ -1,0 +1,33 @@
+// A spot market (one zone and instance type) as a Markov chain: 8 ages with nodes and 8 without, in which it stays for
+// geometric times. Made from the profile's spells: losses by the hazard of a node at its age, ends of a spell without
+// nodes by the distribution of such spells. A value type; times are seconds, chances are those of one tick.
+//
+// No age is immortal: a few days of a table show ages at which nothing was lost, and policies that believe them wait
+// too long (RB_MARKET_LEAST_PER_HOUR). Source: the method of stages for times that are not exponential (Cox, "A use of
+// complex probabilities in the theory of stochastic processes", 1955).
+#ifndef RB_SIMULATOR_MARKET_CHAIN_H
+#define RB_SIMULATOR_MARKET_CHAIN_H
+
+#include "profiles/store/spells.h"
+
+#define RB_MARKET_AGES           8
+#define RB_MARKET_STATES         (2 * RB_MARKET_AGES)
+#define RB_MARKET_LEAST_PER_HOUR 0.04 // of losses, and of ends of a spell without nodes: .002 in three minutes
+
+// What is known of a market at an instant.
+struct rb_market_state {
+    bool up;      // it would grant a node
+    double age_s; // since when
+};
+
+struct rb_market_chain {
+    double tick_s;
+    double leave[2][RB_MARKET_AGES]; // [up]: chance that a spell ends, by its age
+    double ripen[2][RB_MARKET_AGES]; // that it goes on and reaches the next age; 0 at the last
+    double life_s[RB_MARKET_AGES];   // mean time until a node of this age is lost
+};
+
+struct rb_market_chain rb_market_chain_of(const struct rb_spells *spells, double tick_s);
+int rb_market_age(double age_s); // 0 .. RB_MARKET_AGES - 1
+
+#endif

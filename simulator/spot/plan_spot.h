@@ -1,0 +1,42 @@
+// A plan under resources.spot: safe: its spot markets, the guard's times, the policy for its stages, and what replays of
+// the policy on these markets cost. The stages are taken as so many equal nodes that work for the stage's median time
+// without its cold start. Pure.
+#ifndef RB_SIMULATOR_PLAN_SPOT_H
+#define RB_SIMULATOR_PLAN_SPOT_H
+
+#include "base/limits.h"
+#include "engine/plan/plan.h"
+#include "simulator/spot/spot_policy.h"
+
+#define RB_PLAN_SPOT_QUANTILE 0.999 // of every part of a cold start
+
+struct rb_plan_spot {
+    double start_s[3]; // by mode: quantile of a cold start with the trial's start-up, of the slowest offer
+    double rate[3];    // micro-dollars a second of one node, of the dearest offer
+    struct rb_spot_policy
+        *policy; // NULL: the profile does not have the spells of every spot market, or the job is asynchronous
+    // With a policy:
+    struct rb_spot_stage stages[RB_LIMIT_STAGES];
+    int n_stages;
+    double start_mean_s, slack_s; // the latter at the start of the run, the cold start included
+};
+
+// The first spot offer among the plan's fallbacks; -1: there is none, and nothing below can be asked.
+int rb_plan_spot_offer(const struct rb_plan *plan);
+// The plan has a deadline. Trials save inside a stage where the job says how often (checkpoint.every); under `auto`
+// nobody knows whether the script does.
+void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan);
+void rb_plan_spot_finish(struct rb_plan_spot *s);
+
+enum { RB_PLAN_SPOT_REPLAYS = 256 };
+
+// Costs over those of the same nodes on demand.
+struct rb_plan_spot_costs {
+    double mean, p50, p95;
+    int n_late; // of RB_PLAN_SPOT_REPLAYS
+};
+
+// Needs the policy. All nodes of a stage are lost and refused together.
+struct rb_plan_spot_costs rb_plan_spot_replay(const struct rb_plan_spot *s);
+
+#endif
