@@ -29,6 +29,9 @@ extern const struct rb_command rb_run_resume, rb_run_stop, rb_run_status, rb_run
 
 bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err); // the trial's number
 
+// rbrun gc --expired: a watchdog, which goes by leases alone.
+bool rb_run_gc_expired(const struct rb_args *args, struct rb_err *err);
+
 // May machines be rented? Asks on a terminal; elsewhere --yes is needed. what: "rents up to 6 x g5.xlarge".
 bool rb_run_confirm(bool yes, const char *what, struct rb_err *err);
 
