@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -102,6 +103,19 @@ class Watchdog(CloudCase):
             away.shutdown(socket.SHUT_RDWR)
         self.assertEqual(said.count("mock/us-east-1: "), 1, said)
         self.assertLess(len(asked), 40)
+
+    def test_systemd_takes_the_units(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("there is no systemd")
+        units = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging", "systemd")
+        names = [os.path.join(self.home, name) for name in sorted(os.listdir(units))]
+        for name in names:
+            with open(os.path.join(units, os.path.basename(name)), encoding="utf-8") as f:
+                unit = f.read().replace("/usr/bin/rbrun", os.path.join(self.bin_dir, "rbrun"))
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(unit.replace("Documentation=man:rbrun(1)\n", ""))
+        done = subprocess.run(["systemd-analyze", "verify", *names], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr, len(names)), (0, "", 2))
 
     def test_what_is_missing_on_the_command_line(self):
         for words, says in ((["--expired", "--owner", "a@b"], "--infra"), (PLACE, "--owner USER@HOST"),
