@@ -89,6 +89,8 @@ static void write_notice(struct rb_controller *c, enum rb_notice_kind what, cons
 static void record_leak_check(struct rb_controller *c, int left)
 {
     struct rb_err err;
+    // By an earlier process: nothing has happened since.
+    const bool was_finished = c->meta.leak_checked_at_us >= 0 && c->last_event_us <= c->meta.leak_checked_at_us;
     if (!rb_controller_begin(c) ||
         !rb_controller_wrote(c, rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err), &err))
         return;
@@ -98,7 +100,8 @@ static void record_leak_check(struct rb_controller *c, int left)
                    "`rbrun gc --dry-run`");
     if (left < 0)
         write_notice(c, RB_NOTICE_INSTANCES_LEFT, "the last listing never became complete");
-    write_notice(c, RB_NOTICE_FINISHED, c->failure.code ? c->failure.message : NULL);
+    if (!was_finished)
+        write_notice(c, RB_NOTICE_FINISHED, c->failure.code ? c->failure.message : NULL);
     if (rb_controller_commit(c))
         finish(c);
 }

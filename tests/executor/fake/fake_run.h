@@ -24,6 +24,7 @@ struct fake_run {
     int64_t poll_us, boot_timeout_us;
     int capacity_retries;
     bool go_on;
+    bool has_hook; // notices are written into the outbox, for hook 0
     // How the last controller ended.
     bool finished;
     enum rb_job_outcome outcome;
