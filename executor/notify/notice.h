@@ -1,4 +1,4 @@
-// What a notice says, in the forms in which it is sent: rb-notice/1 (docs/formats/notice.md), Slack's, a mail.
+// What a notice says, in the forms in which it is sent: rb-notice/1 (docs/howto/notify.md), Slack's, a mail.
 #ifndef RB_EXECUTOR_NOTICE_H
 #define RB_EXECUTOR_NOTICE_H
 
