@@ -141,7 +141,9 @@ class Notify(unittest.TestCase):
         said = self.rbrun("plan.json", "--yes", RB_TEST_NOTIFY_MS="60000").stderr
         self.assertLess(time.monotonic() - begun, 15)
         self.assertRegex(said, r"2 notices were not delivered: webhook http://127\.0\.0\.1:\d+/hook: .*; `rbrun notify told-\S+` tries again")
-        self.assertEqual(self.rbrun("notify", "--wait", "1s", expect=1).stdout, "0 delivered, 2 left\n")
+        done = self.rbrun("notify", "--wait", "1s", expect=1)
+        self.assertEqual(done.stdout, "0 delivered, 2 left\n")
+        self.assertRegex(done.stderr, r"2 notices were not delivered: webhook .* \[RB4402\]")
         away.http = type(away.http)(("127.0.0.1", away.port), away.http.RequestHandlerClass)
         threading.Thread(target=away.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         self.assertEqual(self.rbrun("notify").stdout, "2 delivered, 0 left\n")
@@ -272,7 +274,8 @@ class Notify(unittest.TestCase):
                            ({"command": "true", "on": []}, "at least one event")):
             self.assertIn(says, self.plan([hook], expect=2).stderr, hook)
         self.plan([{"webhook": "$HOOK_URL"}])
-        self.assertIn("notify[0]: the environment has no HOOK_URL", self.rbrun("plan.json", "--yes", expect=2).stderr)
+        said = self.rbrun("plan.json", "--yes", expect=2).stderr
+        self.assertRegex(said, r"notify\[0\]: the environment has no HOOK_URL.* \[RB4401\]")
         self.assertFalse(os.path.exists(os.path.join(self.top, "state")))
 
 
