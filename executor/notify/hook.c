@@ -217,18 +217,8 @@ static bool start(struct rb_hook *h, const char *const *argv, char *const *env, 
 // Commands see neither the job's secrets nor those of hooks.
 static char **command_env(const struct rb_hook *h, const char *kind, struct rb_arena *arena)
 {
-    const struct rb_job *job = h->config.job;
-    const char **hidden = rb_arena_array(arena, (size_t)(job->secrets.n + 2 * job->hooks.n) + 1, sizeof *hidden);
-    int n = 0;
-    for (int i = 0; i < job->secrets.n; i++)
-        hidden[n++] = job->secrets.items[i];
-    for (int i = 0; i < job->hooks.n; i++) {
-        const char *const names[] = {rb_hook_url_variable(&job->hooks.items[i]), job->hooks.items[i].secret};
-        for (int k = 0; k < 2; k++)
-            if (names[k])
-                hidden[n++] = names[k];
-    }
-    char **base = rb_child_command_env(hidden, n, arena);
+    const struct rb_string_list hidden = rb_job_hidden_variables(h->config.job, arena);
+    char **base = rb_child_command_env(hidden.items, hidden.n, arena);
     size_t n_base = 0;
     while (base[n_base])
         n_base++;

@@ -20,6 +20,22 @@ const char *rb_hook_url_variable(const struct rb_hook_spec *h)
     return h->kind == RB_HOOK_WEBHOOK && h->target[0] == '$' ? h->target + 1 : NULL;
 }
 
+struct rb_string_list rb_job_hidden_variables(const struct rb_job *job, struct rb_arena *arena)
+{
+    const char **names = rb_arena_array(arena, (size_t)(job->secrets.n + 2 * job->hooks.n) + 1, sizeof *names);
+    int n = 0;
+    for (int i = 0; i < job->secrets.n; i++)
+        names[n++] = job->secrets.items[i];
+    for (int i = 0; i < job->hooks.n; i++) {
+        const struct rb_hook_spec *h = &job->hooks.items[i];
+        if (rb_hook_url_variable(h))
+            names[n++] = rb_hook_url_variable(h);
+        if (h->secret)
+            names[n++] = h->secret;
+    }
+    return (struct rb_string_list){.items = names, .n = n};
+}
+
 static bool is_variable(const char *name)
 {
     if (!isalpha((unsigned char)name[0]) && name[0] != '_')

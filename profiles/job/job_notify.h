@@ -13,5 +13,8 @@ void rb_hooks_write(const struct rb_hook_list *hooks, struct rb_json *j);
 
 // The variable that holds a webhook's URL; NULL: the URL is in the job.
 const char *rb_hook_url_variable(const struct rb_hook_spec *h);
+// Names of the variables that programs of the job do not see of our environment: its secrets, which only trials get, and
+// what its hooks need. In the arena.
+struct rb_string_list rb_job_hidden_variables(const struct rb_job *job, struct rb_arena *arena);
 
 #endif

@@ -33,7 +33,8 @@ checkpoint: {dir: ckpt}
 resources: {infra: [local]}
 notify: %s
 """
-TRAIN = """echo epoch=1 val_acc=0.$((5 + RB_TRIAL_ID))
+TRAIN = """env >>"$TOP/trials"
+echo epoch=1 val_acc=0.$((5 + RB_TRIAL_ID))
 while [ -e "$TOP/hold" ]; do sleep 0.05; done
 echo weights >"$RB_CHECKPOINT_DIR/model"
 """
@@ -209,7 +210,7 @@ class Notify(unittest.TestCase):
                                r"\ntold-\S+ is over: complete, .*\n\n\{\"format\":\"rb-notice/1\".*\}\n\Z")
         self.assertIn("RB_EVENT=finished\n", seen)
         self.assertIn("RB_RUN_ID=told-", seen)
-        self.assertNotIn("HOOK_SECRET", seen)
+        self.assertNotIn("HOOK_SECRET", seen + self.read("trials"))
         self.assertNotIn(MARK, seen)
         self.assertEqual(json.loads(said)["type"], "finished")
 
@@ -247,7 +248,7 @@ class Notify(unittest.TestCase):
         self.assertIn(b"notify[2] (webhook $BAD_URL)", said)
         files = 0
         for folder, _, names in os.walk(self.top):
-            for name in names:
+            for name in names:  # also what the trials see
                 with open(os.path.join(folder, name), "rb") as f:
                     text = f.read()
                 files += 1
