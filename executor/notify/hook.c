@@ -119,12 +119,25 @@ bool rb_hook_sign(const char *secret, const char *id, int64_t timestamp_s, const
     return len > 0 || rb_err_set(err, RB_E_HOOK_SECRET, "the secret is no whsec_ and base64 of at least one byte");
 }
 
+// What the network says may name the host, which is part of a secret address.
+static const char *network_error(const struct rb_hook *h, const char *error)
+{
+    const char *variable = rb_hook_url_variable(h->config.spec), *url = variable ? getenv(variable) : NULL;
+    const char *host = url ? strstr(url, "://") : NULL;
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    if (host)
+        rb_buf_append(&name, host + 3, strcspn(host + 3, ":/?#"));
+    if (!error)
+        return "no answer";
+    return name.len && strstr(error, rb_buf_str(&name)) ? "its server cannot be reached" : error;
+}
+
 static void responded(void *arg, const struct rb_http_response *r)
 {
     struct rb_hook *h = arg;
     char why[300];
     if (r->status == 0)
-        snprintf(why, sizeof why, "%.280s", r->transport_error ? r->transport_error : "no answer");
+        snprintf(why, sizeof why, "%.280s", network_error(h, r->transport_error));
     else
         snprintf(why, sizeof why, "status %ld", r->status);
     if (r->status >= 200 && r->status < 300)

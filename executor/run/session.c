@@ -423,6 +423,10 @@ static void interrupt(void *arg)
 {
     struct rb_session *s = arg;
     rb_run_show_wipe(s->show);
+    if (s->finished) { // only its hooks are waited for
+        rb_loop_uv_stop(s->uv);
+        return;
+    }
     if (!s->interrupted) {
         s->interrupted = true;
         rb_controller_stop(s->controller, RB_STOP_USER);
