@@ -184,7 +184,7 @@ static bool run_plan(const struct rb_args *args, struct rb_err *err)
 const struct rb_command rb_run_main = {
     .name = "rbrun",
     .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | browse | compare | logs | fetch | "
-             "export | stop | gc | "
+             "export | notify | stop | gc | "
              "doctor | "
              "replan | replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",

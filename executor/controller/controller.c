@@ -78,16 +78,32 @@ bool rb_controller_lost_journal(const struct rb_controller *c)
     return c->dead;
 }
 
+// Into the open transaction. The journal may have failed before.
+static void write_notice(struct rb_controller *c, enum rb_notice_kind what, const char *detail)
+{
+    struct rb_err err;
+    if (c->config.notice && !c->dead)
+        rb_controller_wrote(c, c->config.notice(c->config.ctx, what, detail, &err), &err);
+}
+
 static void record_leak_check(struct rb_controller *c, int left)
 {
     struct rb_err err;
-    if (!rb_controller_wrote(c, rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err), &err))
+    // By an earlier process: nothing has happened since.
+    const bool was_finished = c->meta.leak_checked_at_us >= 0 && c->last_event_us <= c->meta.leak_checked_at_us;
+    if (!rb_controller_begin(c) ||
+        !rb_controller_wrote(c, rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err), &err))
         return;
     if (left < 0 && !c->failure.code)
         rb_err_set(&c->failure, RB_E_INSTANCES_LEFT,
                    "the last listing never became complete, so instances may be left; look with "
                    "`rbrun gc --dry-run`");
-    finish(c);
+    if (left < 0)
+        write_notice(c, RB_NOTICE_INSTANCES_LEFT, "the last listing never became complete");
+    if (!was_finished)
+        write_notice(c, RB_NOTICE_FINISHED, c->failure.code ? c->failure.message : NULL);
+    if (rb_controller_commit(c))
+        finish(c);
 }
 
 static void begin_closing(struct rb_controller *c)
@@ -162,6 +178,7 @@ static void end_is_late(void *arg)
                "the run is over, and after %d minutes this is still missing: %s; instances may be left and billed: "
                "look with `rbrun gc --dry-run`, end them with `rbrun stop %s`",
                RB_CONTROLLER_END_S / 60, rb_buf_str(&waits), rb_controller_resume_name(c));
+    rb_controller_tell(c, RB_NOTICE_INSTANCES_LEFT, NULL, "%s", err.message);
     rb_controller_leave_run(c, &err);
 }
 
@@ -223,6 +240,25 @@ void rb_controller_note(struct rb_controller *c, const char *kind, const char *f
     struct rb_err err;
     if (!c->dead)
         rb_controller_wrote(c, rb_journal_note(c->journal, rb_controller_now_us(c), kind, text, &err), &err);
+}
+
+void rb_controller_tell(struct rb_controller *c, enum rb_notice_kind what, const char *kind, const char *fmt, ...)
+{
+    char text[1024];
+    const bool alone = !c->in_transaction;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (!kind && !c->config.notice)
+        return;
+    if (alone && !rb_controller_begin(c))
+        return;
+    if (kind)
+        rb_controller_note(c, kind, "%s", text);
+    write_notice(c, what, text);
+    if (alone)
+        rb_controller_commit(c);
 }
 
 bool rb_controller_begin(struct rb_controller *c)
@@ -446,6 +482,16 @@ void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err)
     stop_if_wanted(c);
 }
 
+static void tell_event(struct rb_controller *c, enum rb_event_kind kind)
+{
+    if (kind == RB_EVENT_START)
+        write_notice(c, RB_NOTICE_STARTED, NULL);
+    else if (kind == RB_EVENT_RESUME)
+        write_notice(c, RB_NOTICE_RESUMED, NULL);
+    else if (kind == RB_EVENT_NODE_LOST)
+        write_notice(c, RB_NOTICE_NODE_LOST, NULL);
+}
+
 // Journals the events and steps the engine; false: the journal failed.
 static bool step(struct rb_controller *c, struct rb_event *events, int n, struct rb_actions *out)
 {
@@ -456,6 +502,7 @@ static bool step(struct rb_controller *c, struct rb_event *events, int n, struct
             return false;
         c->last_event_us = events[k].time_us;
         rb_engine_step(c->engine, &events[k], &out[k]);
+        tell_event(c, events[k].kind);
         if (c->config.suggester)
             c->config.suggester->saw(c->config.suggester->ctx, c->engine, &events[k], &out[k]);
         if (c->config.chooser)
@@ -577,6 +624,14 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     return true;
 }
 
+// A run that was stopped goes on with an event of its own; one whose process died, without.
+static void take_over(struct rb_controller *c)
+{
+    RB_ENTER(rb_phases, c->phase, RB_PHASE_RECOVERING);
+    if (c->config.go_on && rb_controller_running(c))
+        rb_controller_tell(c, RB_NOTICE_RESUMED, NULL, "%s", "its process had ended before the run did");
+}
+
 void rb_controller_start(struct rb_controller *c)
 {
     if (rb_controller_running(c))
@@ -587,7 +642,7 @@ void rb_controller_start(struct rb_controller *c)
         rb_run_cloud_begin_leases(&c->clouds[i]);
     }
     if (c->last_event_us >= 0)
-        RB_ENTER(rb_phases, c->phase, RB_PHASE_RECOVERING);
+        take_over(c);
     else
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
     rb_controller_review_spot(c);

@@ -63,10 +63,13 @@ struct rb_controller_config {
     // One line for the user about an error or about what the run waits for; journalled as a note of that kind. May be
     // NULL.
     void (*talk)(void *ctx, const char *kind, const char *text);
+    // Writes a notice for the job's hooks (executor/notify) into the open transaction; false: the journal failed. detail: a
+    // sentence, NULL: none. NULL: there are no hooks.
+    bool (*notice)(void *ctx, enum rb_notice_kind what, const char *detail, struct rb_err *err);
     // Called once, from the loop: when the run is over and no instance is left; or with err set to why it ended
     // otherwise. After an error of the journal instances may be left: `rbrun resume` ends them.
     void (*finished)(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err);
-    void *ctx; // of observe, talk and finished
+    void *ctx; // of observe, talk, notice and finished
 };
 
 struct rb_controller;
@@ -93,10 +96,13 @@ void rb_controller_advise(struct rb_controller *c, const struct rb_event *event)
 // repetition must be identical; ask again. false without: one of them is exceeded already, or the run is over.
 bool rb_controller_set_limits(struct rb_controller *c, int64_t deadline_us, int64_t budget_uusd, bool *out_wait,
                               struct rb_err *err);
-// For parts of the run that the caller made: a line for the user, journalled with its kind, and the end of the run with
-// this error, after which it may be resumed.
+// For parts of the run that the caller made: a line for the user, journalled with its kind.
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+// The same, and a notice for the job's hooks, in one transaction. kind NULL: the notice alone.
+void rb_controller_tell(struct rb_controller *c, enum rb_notice_kind what, const char *kind, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+// Ends the run with this error, after which it may be resumed.
 void rb_controller_fail_run(struct rb_controller *c, const struct rb_err *err);
 
 // Another run that uses the node can no longer reach it: it is replaced, as if this run's own launcher had reported it.

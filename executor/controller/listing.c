@@ -337,6 +337,7 @@ static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
                "%s; what this run left cannot be seen, and may be there and billed: give back the permission to list, "
                "then run `rbrun resume %s` or `rbrun stop %s`",
                err->message, c->config.run_id, c->config.run_id);
+    rb_controller_tell(c, RB_NOTICE_INSTANCES_LEFT, NULL, "%s", why.message);
     rb_controller_leave_run(c, &why);
 }
 
@@ -376,6 +377,12 @@ static void listing_failed(struct rb_controller *c, int infra, const struct rb_e
         rb_controller_repeat_orders(c); // there are none, so no listing has to come first
 }
 
+static void say_reconnected(struct rb_controller *c, int infra)
+{
+    if (c->said & RB_SAID_CUT_OFF)
+        rb_controller_tell(c, RB_NOTICE_RECONNECTED, "warning", "%s answers again", c->config.places[infra].infra);
+}
+
 static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
     struct rb_run_call *call = arg;
@@ -388,6 +395,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     c->clouds[infra].listing = false;
     if (!err) {
         c->clouds[infra].heard_us = rb_attended_us(c->config.loop);
+        say_reconnected(c, infra);
         c->said &= ~(unsigned)(RB_SAID_CUT_OFF | RB_SAID_END_WAITS);
     }
     for (int i = 0; !err && i < n && !c->dead; i++)

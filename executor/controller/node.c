@@ -396,7 +396,7 @@ static void reach_again(struct rb_run_node *n)
     RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
     rb_controller_describe_switches(c, &switches);
     if (rb_controller_says_first(&c->said, RB_SAID_CUT_OFF))
-        rb_controller_note(c, "warning",
+        rb_controller_tell(c, RB_NOTICE_CUT_OFF, "warning",
                            "neither node %d nor %s answers: is this machine's network gone? Waiting for it; trials "
                            "go on meanwhile, and %s",
                            n->id, n->row.infra, rb_buf_str(&switches));

@@ -29,11 +29,20 @@ static void answered(struct gc_call *call)
         rb_loop_uv_stop(gc->uv);
 }
 
-void rb_gc_fail(struct rb_gc *gc, const struct rb_err *err)
+bool rb_gc_is_news(struct rb_gc *gc, const char *what)
 {
-    if (gc->failure.code == RB_ERR_NONE)
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    rb_buf_printf(&line, "\n%s\n", what);
+    rb_buf_puts(&gc->troubles, rb_buf_str(&line));
+    return !gc->of_last_round || !strstr(gc->of_last_round, rb_buf_str(&line));
+}
+
+void rb_gc_fail(struct rb_gc *gc, const char *what, const struct rb_err *err)
+{
+    const bool is_first = gc->failure.code == RB_ERR_NONE;
+    if (is_first)
         gc->failure = *err;
-    else
+    if (rb_gc_is_news(gc, what) && (gc->of_last_round || !is_first))
         rb_warn("%s", err->message);
 }
 
@@ -42,15 +51,15 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     struct gc_call *call = arg;
     struct rb_err why;
     for (int i = 0; i < n; i++)
-        rb_gc_judge(call->gc, call->infra, &instances[i]);
+        (call->gc->by_lease ? rb_gc_judge_by_lease : rb_gc_judge)(call->gc, call->infra, &instances[i]);
     if (err) {
         why = *err;
         rb_err_prefix(&why, "%s", call->gc->infras[call->infra]);
-        rb_gc_fail(call->gc, &why);
+        rb_gc_fail(call->gc, call->gc->infras[call->infra], &why);
     } else if (!complete) {
         rb_err_set(&why, RB_E_INSTANCES_LEFT, "%s could not be listed completely; run the command again",
                    call->gc->infras[call->infra]);
-        rb_gc_fail(call->gc, &why);
+        rb_gc_fail(call->gc, call->gc->infras[call->infra], &why);
     }
     answered(call);
 }
@@ -66,7 +75,7 @@ static void terminated(void *arg, const struct rb_err *err)
         return;
     }
     if (err)
-        rb_gc_fail(gc, err);
+        rb_gc_fail(gc, f->id, err);
     f->ended = !err;
     answered(call);
 }
@@ -96,7 +105,7 @@ static void open_providers(struct rb_gc *gc)
         if (rb_infra_within(gc->infras[gc->n_providers], "mock"))
             rb_info("left out: %s", err.message);
         else
-            rb_gc_fail(gc, &err);
+            rb_gc_fail(gc, gc->infras[gc->n_providers], &err);
         leave_out(gc, gc->n_providers);
     }
 }
@@ -119,7 +128,7 @@ static void regions_told(void *arg, const struct rb_err *err, const char *const 
         rb_gc_add_infra(gc, infra);
     }
     if (err)
-        rb_gc_fail(gc, err);
+        rb_gc_fail(gc, gc->providers[call->infra].ops->name, err);
     answered(call);
 }
 
@@ -167,8 +176,8 @@ bool rb_gc_check_named(const struct rb_gc *gc, struct rb_err *err)
             at++;
         if (at == gc->n_found)
             return rb_err_set(err, RB_E_NOT_IN_USE,
-                              "--end-in-use %.80s: no such instance of %s in the places looked at; nothing was ended",
-                              named, gc->owner);
+                              "--end-in-use %.80s: no such instance of %s%s in the places looked at; nothing was ended",
+                              named, gc->owners[0], gc->n_owners > 1 ? " and the other owners" : "");
     }
     return true;
 }
@@ -227,20 +236,31 @@ void rb_gc_finish(struct rb_gc *gc)
     }
     free(gc->unknown);
     free(gc->found);
+    rb_buf_finish(&gc->troubles);
 }
 
 // As in the instances' tags. This machine cannot see which runs of another owner are at work, so no pattern chooses an
 // owner.
-bool rb_gc_choose_owner(struct rb_gc *gc, const char *given, struct rb_err *err)
+bool rb_gc_add_owner(struct rb_gc *gc, const char *given, struct rb_err *err)
 {
     const char *at = given ? strchr(given, '@') : NULL;
-    rb_run_owner(gc->owner, sizeof gc->owner);
-    if (!given)
-        return true;
-    if (!at || at == given || at[1] == '\0' || strlen(given) >= sizeof gc->owner)
+    char ours[sizeof gc->owners[0]];
+    if (given && (!at || at == given || at[1] == '\0' || strlen(given) >= sizeof ours))
         return rb_err_set(err, RB_E_OPTION_VALUE,
                           "--owner: expected USER@HOST, as in the tag rb:owner of an instance, got \"%.80s\"", given);
-    gc->is_elsewhere = strcmp(given, gc->owner) != 0;
-    strcpy(gc->owner, given);
+    if (gc->n_owners == RB_GC_MAX_OWNERS)
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--owner: more than %d of them; look with a second command",
+                          RB_GC_MAX_OWNERS);
+    rb_run_owner(ours, sizeof ours);
+    gc->is_elsewhere = gc->is_elsewhere || (given && strcmp(given, ours) != 0);
+    strcpy(gc->owners[gc->n_owners++], given ? given : ours);
     return true;
+}
+
+bool rb_gc_is_owner(const struct rb_gc *gc, const char *owner)
+{
+    for (int i = 0; i < gc->n_owners; i++)
+        if (strcmp(gc->owners[i], owner) == 0)
+            return true;
+    return false;
 }

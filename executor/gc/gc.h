@@ -2,6 +2,7 @@
 //   gc.c         asks the clouds, ends what is left over
 //   gc_places.c  lists where runs of this machine may have launched, and the runs for which that is unknown
 //   gc_judge.c   decides whether an instance is left over, in use elsewhere, or not ours
+//   gc_expired.c the same for a watchdog, which goes by leases alone
 #ifndef RB_EXECUTOR_GC_H
 #define RB_EXECUTOR_GC_H
 
@@ -10,8 +11,9 @@
 #include "executor/transport/loop_uv.h"
 #include "providers/provider.h"
 
-enum { RB_GC_MAX_INFRAS = 128 };
+enum { RB_GC_MAX_INFRAS = 128, RB_GC_MAX_OWNERS = 32 };
 #define RB_GC_DEFAULT_AGE_US (300 * RB_US_PER_S)
+#define RB_GC_DEFAULT_LAPSE_US (600 * RB_US_PER_S)
 
 // An instance that carries the owner's tag, or belongs to a run of this machine, and that no process of this machine
 // uses.
@@ -20,6 +22,7 @@ struct rb_gc_instance {
     int64_t age_us;      // -1: the cloud does not report it
     int infra, tries;
     bool in_use;         // elsewhere, according to its lease: ended only if it is named
+    bool lapsed;         // in use for a watchdog: its lease has lapsed, but not for grace_us yet
     bool named, ended;
 };
 
@@ -31,9 +34,16 @@ struct rb_gc_unknown {
 struct rb_gc {
     const char *const *named; // instances to end although a run elsewhere holds them, [n_named]
     int n_named;
-    int64_t grace_us;         // younger instances are spared
-    char root[4096], owner[160]; // the owner whose instances are looked for
-    bool is_elsewhere;           // the owner is another user or host than ours
+    bool by_lease;            // a watchdog: leases alone decide, and no run of this machine is looked at
+    int64_t grace_us;         // younger instances are spared; by_lease: those whose lease has not lapsed for this long
+    char root[4096];
+    char owners[RB_GC_MAX_OWNERS][160]; // whose instances are looked for, [n_owners]
+    int n_owners;
+    bool is_elsewhere;        // one of them is another user or host than ours
+    // One line for each trouble: the place or the instance. of_last_round: those that were reported and need not be
+    // repeated; NULL: this round is the only one.
+    struct rb_buf troubles;
+    const char *of_last_round;
     char infras[RB_GC_MAX_INFRAS][64];
     int n_infras;
     struct rb_loop_uv *uv;
@@ -50,8 +60,8 @@ struct rb_gc {
     struct rb_err failure;
 };
 
-// Sets the owner whose instances are looked for: `given`, "user@host" as in the tag rb:owner, or this user if NULL.
-bool rb_gc_choose_owner(struct rb_gc *gc, const char *given, struct rb_err *err);
+// Adds an owner whose instances are looked for: `given`, "user@host" as in the tag rb:owner, or this user if NULL.
+bool rb_gc_add_owner(struct rb_gc *gc, const char *given, struct rb_err *err);
 // Lists the instances in the places added so far, and judges them; all_regions: in every region of these clouds.
 bool rb_gc_look(struct rb_gc *gc, bool all_regions, struct rb_err *err);
 // Checks that every named instance was found, and is not one of a run of this machine.
@@ -63,8 +73,11 @@ bool rb_gc_leave_control_dirs(struct rb_gc *gc, struct rb_err *err);
 void rb_gc_finish(struct rb_gc *gc);
 
 // Records an error and goes on: what cannot be listed or ended in one place is no reason to leave the others running.
-// The command reports the first error.
-void rb_gc_fail(struct rb_gc *gc, const struct rb_err *err);
+// what: the place or the instance. The command reports the first error; of several rounds each error is reported here,
+// once for as long as it lasts.
+void rb_gc_fail(struct rb_gc *gc, const char *what, const struct rb_err *err);
+// Notes a trouble with a place or an instance; true: it has not been reported yet.
+bool rb_gc_is_news(struct rb_gc *gc, const char *what);
 
 // Adds each place once, whatever name it is given by.
 void rb_gc_add_infra(struct rb_gc *gc, const char *infra);
@@ -73,6 +86,12 @@ void rb_gc_add_infra(struct rb_gc *gc, const char *infra);
 bool rb_gc_add_infras_of_runs(struct rb_gc *gc, struct rb_err *err);
 
 void rb_gc_judge(struct rb_gc *gc, int infra, const struct rb_instance *i);
+void rb_gc_judge_by_lease(struct rb_gc *gc, int infra, const struct rb_instance *i);
+// For both judges: an instance that is reported, and what its place shows.
+struct rb_gc_instance *rb_gc_add_found(struct rb_gc *gc, int infra, const struct rb_instance *i, bool in_use);
+int64_t rb_gc_clock_us(const struct rb_gc *gc, int infra); // the cloud's, -1: unknown
+void rb_gc_warn_clockless(struct rb_gc *gc, int infra);
+bool rb_gc_is_owner(const struct rb_gc *gc, const char *owner);
 bool rb_gc_group_is_left_over(void *ctx, const struct rb_placement_group *g);
 int rb_gc_count(const struct rb_gc *gc, bool in_use); // of those found
 bool rb_gc_ends(const struct rb_gc_instance *f);      // left over, or named

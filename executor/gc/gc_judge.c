@@ -19,10 +19,18 @@ static bool is_named(const struct rb_gc *gc, const char *id)
     return false;
 }
 
-static int64_t cloud_clock_us(const struct rb_gc *gc, int infra)
+int64_t rb_gc_clock_us(const struct rb_gc *gc, int infra)
 {
     const struct rb_provider *p = &gc->providers[infra];
     return p->ops->clock_us ? p->ops->clock_us(p) : -1;
+}
+
+void rb_gc_warn_clockless(struct rb_gc *gc, int infra)
+{
+    if (!gc->clockless[infra] && rb_gc_is_news(gc, gc->infras[infra]))
+        rb_warn("%s does not show its clock, so leases there cannot be judged: what has one counts as in use",
+                gc->infras[infra]);
+    gc->clockless[infra] = true;
 }
 
 // If instances carry no leases, a run that is not known here counts as in use: its instances end by themselves, or by
@@ -31,14 +39,11 @@ static bool is_in_use(struct rb_gc *gc, int infra, const struct rb_instance *i)
 {
     if (!gc->providers[infra].ops->renew)
         return true;
-    switch (rb_lease_state(i->expires_at, cloud_clock_us(gc, infra))) {
+    switch (rb_lease_state(i->expires_at, rb_gc_clock_us(gc, infra))) {
     case RB_LEASE_FRESH:
         return true;
     case RB_LEASE_UNKNOWN:
-        if (!gc->clockless[infra])
-            rb_warn("%s does not show its clock, so leases there cannot be judged: what has one counts as in use",
-                    gc->infras[infra]);
-        gc->clockless[infra] = true;
+        rb_gc_warn_clockless(gc, infra);
         return true;
     case RB_LEASE_LAPSED:
     case RB_LEASE_NONE:
@@ -50,25 +55,26 @@ static bool is_in_use(struct rb_gc *gc, int infra, const struct rb_instance *i)
 // By the cloud's clock, which also dates the start.
 static int64_t age_us(const struct rb_gc *gc, int infra, const struct rb_instance *i)
 {
-    const int64_t clock_us = cloud_clock_us(gc, infra);
+    const int64_t clock_us = rb_gc_clock_us(gc, infra);
     return i->running_at_us < 0 ? -1 : (clock_us >= 0 ? clock_us : rb_clock_unix_us()) - i->running_at_us;
 }
 
-static void add_found(struct rb_gc *gc, int infra, const struct rb_instance *i, int64_t age, bool in_use)
+struct rb_gc_instance *rb_gc_add_found(struct rb_gc *gc, int infra, const struct rb_instance *i, bool in_use)
 {
     gc->found = rb_xrealloc(gc->found, (size_t)gc->n_found + 1, sizeof *gc->found);
     struct rb_gc_instance *f = &gc->found[gc->n_found++];
-    *f = (struct rb_gc_instance){.infra = infra, .age_us = age, .in_use = in_use, .named = is_named(gc, i->id)};
+    *f = (struct rb_gc_instance){.infra = infra, .age_us = age_us(gc, infra, i), .in_use = in_use, .named = is_named(gc, i->id)};
     snprintf(f->id, sizeof f->id, "%s", i->id);
     snprintf(f->run_id, sizeof f->run_id, "%s", i->run_id);
     snprintf(f->instance_type, sizeof f->instance_type, "%s", i->instance_type ? i->instance_type : "");
     snprintf(f->expires_at, sizeof f->expires_at, "%.39s", in_use && i->expires_at ? i->expires_at : "");
+    return f;
 }
 
 // An instance of a run of this machine is ours whatever its owner is called: host names change.
 static bool is_ours(const struct rb_gc *gc, const char *owner, enum rb_run_hold hold)
 {
-    return strcmp(owner, gc->owner) == 0 || (!gc->is_elsewhere && hold != RB_RUN_NOT_HERE);
+    return rb_gc_is_owner(gc, owner) || (!gc->is_elsewhere && hold != RB_RUN_NOT_HERE);
 }
 
 static void judge_ours(struct rb_gc *gc, int infra, const struct rb_instance *i, enum rb_run_hold hold)
@@ -76,7 +82,7 @@ static void judge_ours(struct rb_gc *gc, int infra, const struct rb_instance *i,
     const int64_t age = age_us(gc, infra, i), grace_us = gc->grace_us;
     const bool in_use = hold != RB_RUN_IDLE && is_in_use(gc, infra, i);
     if (in_use || is_named(gc, i->id) || (age >= 0 ? age >= grace_us : grace_us <= 0)) {
-        add_found(gc, infra, i, age, in_use);
+        rb_gc_add_found(gc, infra, i, in_use);
         return;
     }
     rb_info("%s in %s: %s: left alone; to end it, add --older-than 0s", i->id, gc->infras[infra],

@@ -46,7 +46,7 @@ void rb_gc_add_infra(struct rb_gc *gc, const char *infra)
                "%s is not looked at: more than %d places at once; look there with --infra %s and "
                "another --state-dir",
                name, RB_GC_MAX_INFRAS, name);
-    rb_gc_fail(gc, &err);
+    rb_gc_fail(gc, name, &err);
 }
 
 static void add_unknown(struct rb_gc *gc, const char *run_id, const struct rb_buf *why)

@@ -310,8 +310,7 @@ static bool bind_all(sqlite3_stmt *st, const char *types, va_list ap)
     return true;
 }
 
-// types: 'i' an int64_t, 't' a text, in order of the statement's parameters.
-static bool write_row(struct rb_journal *j, struct rb_err *err, const char *sql, const char *types, ...)
+bool rb_journal_write_row(struct rb_journal *j, struct rb_err *err, const char *sql, const char *types, ...)
 {
     if (j->dead)
         return died(err);
@@ -331,12 +330,12 @@ static bool write_row(struct rb_journal *j, struct rb_err *err, const char *sql,
 
 bool rb_journal_set_limits(struct rb_journal *j, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err)
 {
-    return write_row(j, err, "UPDATE meta SET deadline_us=?, budget_uusd=?", "ii", deadline_us, budget_uusd);
+    return rb_journal_write_row(j, err, "UPDATE meta SET deadline_us=?, budget_uusd=?", "ii", deadline_us, budget_uusd);
 }
 
 bool rb_journal_leak_check(struct rb_journal *j, int64_t at_us, int instances_left, struct rb_err *err)
 {
-    return write_row(j, err, "UPDATE meta SET leak_checked_at_us=?, instances_left=?", "ii", at_us,
+    return rb_journal_write_row(j, err, "UPDATE meta SET leak_checked_at_us=?, instances_left=?", "ii", at_us,
                      (int64_t)instances_left);
 }
 
@@ -345,12 +344,12 @@ bool rb_journal_event(struct rb_journal *j, const struct rb_event *e, struct rb_
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     struct rb_json json = {.out = &text};
     rb_event_write(e, &json);
-    return write_row(j, err, "INSERT INTO event(json) VALUES (?)", "t", rb_buf_str(&text));
+    return rb_journal_write_row(j, err, "INSERT INTO event(json) VALUES (?)", "t", rb_buf_str(&text));
 }
 
 bool rb_journal_launch(struct rb_journal *j, const struct rb_launch_row *r, struct rb_err *err)
 {
-    return write_row(j, err, "INSERT OR REPLACE INTO launch VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    return rb_journal_write_row(j, err, "INSERT OR REPLACE INTO launch VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                      "iiitttttttttt"
                      "iiiiiiiii",
                      (int64_t)r->node, (int64_t)r->attempt, (int64_t)r->offer, rb_launch_state_name(r->state),
@@ -364,7 +363,7 @@ bool rb_journal_task(struct rb_journal *j, const struct rb_task_row *r, struct r
     RB_AUTO(rb_buf_finish) struct rb_buf slots = RB_BUF_INIT;
     for (int i = 0; i < r->n_slots; i++)
         rb_buf_printf(&slots, "%s%d:%" PRIu64, i ? "," : "", r->slots[i].node, r->slots[i].gpus);
-    return write_row(j, err, "INSERT OR REPLACE INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", "iiiitiiiiiitt",
+    return rb_journal_write_row(j, err, "INSERT OR REPLACE INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", "iiiitiiiiiitt",
                      (int64_t)r->trial, (int64_t)r->start, (int64_t)r->stage, (int64_t)r->attempt,
                      rb_task_state_name(r->state), (int64_t)r->exit_code, r->resource_start, r->resource_end,
                      r->started_us, r->exited_us, r->ended_us, rb_buf_str(&slots), r->checkpoint);
@@ -372,7 +371,7 @@ bool rb_journal_task(struct rb_journal *j, const struct rb_task_row *r, struct r
 
 bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, const char *text, struct rb_err *err)
 {
-    return write_row(j, err, "INSERT INTO note(time_us, kind, text) VALUES (?,?,?)", "itt", time_us, kind, text);
+    return rb_journal_write_row(j, err, "INSERT INTO note(time_us, kind, text) VALUES (?,?,?)", "itt", time_us, kind, text);
 }
 
 void rb_journal_die(struct rb_journal *j, int64_t n, enum rb_journal_death how)

@@ -1,4 +1,5 @@
 // Inside the journal only. journal.c: opening and writing; journal_read.c: reading; journal_sent.c: is it whole?
+// outbox.c: notices that are to be sent
 #ifndef RB_EXECUTOR_JOURNAL_PRIVATE_H
 #define RB_EXECUTOR_JOURNAL_PRIVATE_H
 
@@ -19,6 +20,10 @@ struct rb_journal {
 
 // Names of states, in order of their enums.
 extern const char *const rb_journal_launch_states[], *const rb_journal_task_states[];
+
+// Writes one row, or changes some: a transaction of its own unless between begin and commit. types: 'i' an int64_t, 't'
+// a text, in order of the statement's parameters.
+bool rb_journal_write_row(struct rb_journal *j, struct rb_err *err, const char *sql, const char *types, ...);
 
 // Error with sqlite's message; nothing is written after it. Returns false.
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err);

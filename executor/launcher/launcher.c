@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/ssh_trouble.h"
+#include "profiles/job/job_notify.h"
 #include "providers/wire/child.h"
 
 #include <stdlib.h>
@@ -32,9 +33,9 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
                         struct rb_process_options *options, struct rb_process **out, struct rb_err *err)
 {
     struct rb_arena arena = {0};
-    const struct rb_string_list *secrets = &l->config.job->secrets;
+    const struct rb_string_list hidden = rb_job_hidden_variables(l->config.job, &arena);
     options->argv = node->spec.transport->argv(&l->config, &node->spec, remote, &arena);
-    options->env = node->spec.transport->is_users_shell ? rb_child_command_env(secrets->items, secrets->n, &arena) : NULL;
+    options->env = node->spec.transport->is_users_shell ? rb_child_command_env(hidden.items, hidden.n, &arena) : NULL;
     bool ok = rb_process_spawn(l->config.loop, options, out, err);
     rb_arena_finish(&arena);
     return ok;

@@ -1,5 +1,6 @@
 #include "executor/run/checks.h"
 
+#include "executor/notify/hook.h"
 #include "executor/run/infras.h"
 
 #include "base/clock.h"
@@ -84,7 +85,7 @@ bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err)
                               "secrets: %s is not set in the environment; export it and try again",
                               job->secrets.items[i]);
     }
-    return true;
+    return rb_hooks_check(&job->hooks, err);
 }
 
 static bool check_credentials(const char *infra, struct rb_err *err)

@@ -12,7 +12,7 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
 // unless it is a pool's plan.
 bool rb_run_check_open_files(const struct rb_plan *plan, int n_jobs, struct rb_err *err);
 
-// Checks only the secrets that the job names.
+// Checks only the secrets that the job and its hooks name.
 bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err);
 
 // Real path of the plan's job file ("" if it was made from stdin or the file is gone) and of its work

@@ -7,6 +7,7 @@
 #include "engine/core/policy.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
+#include "executor/notify/notify.h"
 #include "executor/report/report.h"
 #include "executor/run/drift.h"
 #include "executor/run/replanning.h"
@@ -71,6 +72,7 @@ struct rb_session {
     struct rb_forecaster forecaster;  // scenario NULL: its policy asks for no forecasts
     struct rb_follower *follower;     // proposes configurations; NULL: the job names no sampler of ours
     struct rb_search_program *search; // likewise; NULL: the job names no program
+    struct rb_notify *notify;         // NULL: the job has no hooks
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     struct rb_drift_watch drift;       // from its plan
@@ -219,6 +221,82 @@ static void look(struct rb_session *s, struct rb_progress *out)
     out->budget_uusd = s->budget_uusd;
 }
 
+// --- notices for the job's hooks
+
+static void look_for_notice(void *ctx, struct rb_progress *out)
+{
+    rb_session_progress(ctx, out);
+}
+
+static void hook_trouble(void *ctx, const char *text)
+{
+    const struct rb_session *s = ctx;
+    rb_controller_note(s->controller, "warning", "%s", text);
+}
+
+static bool write_notice(void *ctx, enum rb_notice_kind what, const char *detail, struct rb_err *err)
+{
+    const struct rb_session *s = ctx;
+    char outcome[64];
+    enum rb_stop_reason reason = RB_STOP_USER;
+    const enum rb_job_outcome how = rb_engine_outcome(rb_controller_engine(s->controller), &reason);
+    return rb_notify_write(s->notify, what,
+                           what == RB_NOTICE_FINISHED ? rb_report_outcome(how, reason, true, outcome) : NULL, detail, err);
+}
+
+static bool open_notify(struct rb_session *s, struct rb_err *err)
+{
+    return rb_notify_create(&(struct rb_notify_config){.loop = s->loop,
+                                                       .journal = s->journal,
+                                                       .job = s->files->plan.job,
+                                                       .run_id = s->files->run_id,
+                                                       .workdir = s->files->workdir,
+                                                       .look = look_for_notice,
+                                                       .warn = hook_trouble,
+                                                       .ctx = s},
+                            &s->notify, err);
+}
+
+static void check_budget(struct rb_session *s)
+{
+    struct rb_progress now;
+    if (!s->notify)
+        return;
+    look(s, &now);
+    if (!now.over && rb_notify_budget_is_due(s->notify, &now))
+        rb_controller_tell(s->controller, RB_NOTICE_BUDGET_80, NULL, "%s", "");
+}
+
+static void delivered(void *ctx)
+{
+    const struct rb_session *s = ctx;
+    rb_loop_uv_stop(s->uv);
+}
+
+// The end waits a moment for the hooks, and says what they have not taken.
+static void end_notices(struct rb_session *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
+    if (!s->notify)
+        return;
+    rb_notify_drain(s->notify, RB_NOTIFY_END_S * RB_US_PER_S, delivered, s);
+    rb_loop_uv_run(s->uv);
+    const int n = rb_notify_count_open(s->notify, &why);
+    if (n > 0)
+        rb_warn("%d notice%s not delivered%s%s; `rbrun notify %s` tries again", n, n == 1 ? " was" : "s were",
+                why.len ? ": " : "", rb_buf_str(&why), s->files->run_id);
+}
+
+// --- drift
+
+static void say_drift(struct rb_session *s, const struct rb_progress *now, const struct rb_buf *line)
+{
+    if (now->p_on_time < s->files->plan.confidence)
+        rb_controller_tell(s->controller, RB_NOTICE_LATE, RB_DRIFT_NOTE, "%s", rb_buf_str(line));
+    else
+        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(line));
+}
+
 static void check_drift(struct rb_session *s)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
@@ -232,7 +310,7 @@ static void check_drift(struct rb_session *s)
         return; // it says what it does
     const bool is_paced = rb_prediction_pace(s->standing.prediction, &pace);
     if (rb_drift_check(&s->drift, &now, s->standing.stage, is_paced ? &pace : NULL, s->files->plan.confidence, &line))
-        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&line));
+        say_drift(s, &now, &line);
     const bool has_no_other_plan = s->replanning.mode == RB_DRIFT_WARN;
     if (has_no_other_plan && s->files->plan.job->on_drift == RB_DRIFT_STOP && rb_drift_is_lost(&s->drift))
         rb_controller_stop(s->controller, RB_STOP_DRIFT);
@@ -311,6 +389,8 @@ static void replan(struct rb_session *s, const struct rb_progress *now)
     const bool by_hand = s->asked[0] != '\0';
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
     struct rb_event advice;
+    struct rb_progress expected = *now;
+    rb_standing_report(&s->standing, &expected);
     const enum rb_replan_verdict verdict =
         rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words);
     switch (verdict) {
@@ -321,10 +401,10 @@ static void replan(struct rb_session *s, const struct rb_progress *now)
         rb_controller_advise(s->controller, &advice);
         break;
     case RB_REPLAN_SAY:
-        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&words));
+        say_drift(s, &expected, &words);
         break;
     case RB_REPLAN_STOP:
-        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(&words));
+        say_drift(s, &expected, &words);
         rb_controller_stop(s->controller, RB_STOP_DRIFT);
         break;
     }
@@ -358,6 +438,7 @@ static void look_ahead(void *arg)
         take_request(s);
     if (s->deadline_us >= 0 || s->budget_uusd >= 0)
         rb_session_foresee(s);
+    check_budget(s);
     const int64_t delay_us = rb_replanning_is_busy(&s->replanning) ? REPLANNING_US : LOOK_AHEAD_US;
     s->look_timer = s->loop->timer_start(s->loop->ctx, delay_us, look_ahead, s);
 }
@@ -447,6 +528,10 @@ static void interrupt(void *arg)
 {
     struct rb_session *s = arg;
     rb_run_show_wipe(s->show);
+    if (s->finished) { // only its hooks are waited for
+        rb_loop_uv_stop(s->uv);
+        return;
+    }
     if (!s->interrupted) {
         s->interrupted = true;
         rb_controller_stop(s->controller, RB_STOP_USER);
@@ -539,6 +624,7 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .chooser = rb_spot_choice_chooser(s->spot),
         .observe = observe,
         .talk = talk,
+        .notice = s->notify ? write_notice : NULL,
         .finished = finished,
         .ctx = s,
     };
@@ -611,8 +697,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
     if (!open_providers(s, err) || !open_events(s, err) ||
-        !prepare_births(s, err) || !open_forecaster(s, err) ||
-        !open_search(s, err))
+        !prepare_births(s, err) || !open_forecaster(s, err) || !open_search(s, err) || !open_notify(s, err))
         return false;
     s->spot = rb_spot_choice_create(&s->files->plan, s->near ? NEAR_UNSEEN_S : FAR_UNSEEN_S);
     const struct rb_controller_config config = controller_config(s);
@@ -645,6 +730,7 @@ static void finish(struct rb_session *s)
     for (int i = 0; i < s->n_places; i++) // first: calls under way are dropped without an answer
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
+    rb_notify_destroy(s->notify);
     rb_search_program_destroy(s->search); // before the controller, whose engine it reads
     rb_controller_destroy(s->controller);
     rb_follower_destroy(s->follower);
@@ -822,6 +908,7 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
     struct rb_err unsaved;
     const bool saved = save_report(s, &unsaved);
     leave_results(s);
+    end_notices(s);
     if (s->failure.code || !saved) {
         *err = s->failure.code ? s->failure : unsaved;
         return false;

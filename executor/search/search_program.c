@@ -7,6 +7,7 @@
 #include "base/silence.h"
 #include "executor/search/search_child.h"
 #include "executor/search/search_lines.h"
+#include "profiles/job/job_notify.h"
 #include "samplers/facts.h"
 #include "samplers/follow.h"
 
@@ -354,14 +355,16 @@ static void start(void *arg)
 {
     struct rb_search_program *p = arg;
     RB_AUTO(rb_buf_finish) struct rb_buf hello = RB_BUF_INIT;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_err err;
+    const struct rb_string_list hidden = rb_job_hidden_variables(p->job, &arena);
     const struct rb_search_child_config config = {
         .loop = p->config.loop,
         .command = p->job->scheduler.sampler.command,
         .workdir = p->workdir,
         .log = p->log_path,
-        .hidden = p->job->secrets.items,
-        .n_hidden = p->job->secrets.n,
+        .hidden = hidden.items,
+        .n_hidden = hidden.n,
         .longest_line = RB_LIMIT_SEARCH_LINE,
         .line = on_line,
         .ended = on_ended,

@@ -25,7 +25,7 @@ struct rb_process {
     char *input;
     size_t input_len;
     int n_open; // handles not yet closed
-    bool exited;
+    bool own_session, exited;
     int code;
     char tail[TAIL_SIZE];
     size_t tail_len;
@@ -159,6 +159,7 @@ bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_option
     struct rb_process *p = rb_xcalloc(1, sizeof *p);
     p->output = o->output;
     p->on_exit = o->exited;
+    p->own_session = o->own_session;
     p->arg = o->arg;
     open_pipe(uv, p, &p->in);
     open_pipe(uv, p, &p->out);
@@ -185,6 +186,7 @@ bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_option
         .env = o->env ? (char **)o->env : rb_child_tool_env(&arena),
         .stdio = stdio,
         .stdio_count = 3,
+        .flags = o->own_session ? UV_PROCESS_DETACHED : 0,
     };
     p->process.data = p;
     p->n_open++;
@@ -221,7 +223,7 @@ bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_option
 void rb_process_kill(struct rb_process *p, int signal)
 {
     if (!p->exited)
-        uv_process_kill(&p->process, signal);
+        uv_kill(p->own_session ? -p->process.pid : p->process.pid, signal);
 }
 
 void rb_process_abandon(struct rb_process *p)

@@ -20,6 +20,7 @@ struct rb_process_options {
     const void *input;            // copied; wiped after it was written (it may hold secrets)
     size_t input_len;
     int input_fd;                 // instead of input; -1: none. Borrowed: may be closed once spawn returns
+    bool own_session;             // kill and abandon reach all that it starts; no signal of our terminal does
     int output_fd;                // receives stdout; -1: `output` does
     void (*output)(void *arg, const char *bytes, size_t n); // NULL: discarded
     rb_process_exit_fn *exited;   // exactly once, after both outputs reached their end; NULL: not needed

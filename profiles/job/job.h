@@ -122,6 +122,32 @@ struct rb_sink_list {
     int n;
 };
 
+// Who is told what happens to a run (docs/howto/notify.md).
+enum rb_notice_kind {
+    RB_NOTICE_STARTED,
+    RB_NOTICE_FINISHED,
+    RB_NOTICE_NODE_LOST,
+    RB_NOTICE_CUT_OFF,
+    RB_NOTICE_RECONNECTED,
+    RB_NOTICE_LATE,
+    RB_NOTICE_BUDGET_80,
+    RB_NOTICE_RESUMED,
+    RB_NOTICE_INSTANCES_LEFT,
+    RB_NOTICE_KINDS,
+};
+enum rb_hook_kind { RB_HOOK_COMMAND, RB_HOOK_WEBHOOK, RB_HOOK_EMAIL };
+struct rb_hook_spec {
+    enum rb_hook_kind kind;
+    const char *target;  // the command, the URL or "$NAME" for a URL in the environment, the address
+    const char *secret;  // webhook: the variable that holds the key of its signatures; NULL: not signed
+    bool is_slack;       // webhook: the body is Slack's
+    unsigned on;         // bits: 1 << enum rb_notice_kind
+};
+struct rb_hook_list {
+    const struct rb_hook_spec *items;
+    int n;
+};
+
 struct rb_guess; // profiles/guess/guess.h
 
 struct rb_job {
@@ -156,6 +182,7 @@ struct rb_job {
     int64_t data_bytes_per_s;    // 0: the time of reading is unknown, and is not charged
     struct rb_resources resources;
     struct rb_sink_list sinks;
+    struct rb_hook_list hooks;
     int64_t deadline_us;     // duration from the start of rbrun; -1: none
     int64_t deadline_at_us;  // unix microseconds if an instant was given; else -1 (deadline_us is then filled by the main)
     int64_t budget_uusd;     // -1: none

@@ -11,6 +11,7 @@
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_resources.h"
 #include "profiles/job/job_scheduler.h"
+#include "profiles/job/job_notify.h"
 #include "profiles/job/job_sinks.h"
 #include "profiles/job/job_trial.h"
 #include "profiles/job/keys.h"
@@ -343,7 +344,7 @@ static const char *const job_keys[] = {
     "version",   "name",           "workdir", "seed",      "metric",   "parameters", "scheduler",
     "policy",    "policy_options", "profile", "trial",     "envs",     "secrets",    "setup",
     "run",       "checkpoint",     "data",    "resources", "deadline", "budget",     "confidence",
-    "objective", "on_drift",       "guess",   "sinks",     "approval", NULL};
+    "objective", "on_drift",       "guess",   "sinks",     "notify",   "approval",   NULL};
 
 // Every other document here begins with its format; a job does not. NULL: no such text.
 static const char *format_of(const struct rb_node *root)
@@ -391,7 +392,8 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            read_data(rb_keys_given(&m, "data"), job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) && check_cpus(&m, job, err) &&
            read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err) &&
-           rb_sinks_read(rb_keys_given(&m, "sinks"), arena, &job->sinks, err);
+           rb_sinks_read(rb_keys_given(&m, "sinks"), arena, &job->sinks, err) &&
+           rb_hooks_read(rb_keys_given(&m, "notify"), arena, &job->hooks, err);
 }
 
 bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides, struct rb_arena *arena,

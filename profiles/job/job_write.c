@@ -8,6 +8,7 @@
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_resources.h"
 #include "profiles/job/job_scheduler.h"
+#include "profiles/job/job_notify.h"
 #include "profiles/job/job_sinks.h"
 #include "profiles/job/job_trial.h"
 
@@ -149,6 +150,10 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j)
     if (job->sinks.n > 0) { // left out where there are none: they change no plan, and older plans keep their digest
         rb_json_key(j, "sinks");
         rb_sinks_write(&job->sinks, j);
+    }
+    if (job->hooks.n > 0) { // likewise
+        rb_json_key(j, "notify");
+        rb_hooks_write(&job->hooks, j);
     }
     rb_json_end_object(j);
 }

@@ -41,6 +41,7 @@ run: |
   while [ $i -lt $RB_RESOURCE_END ]; do i=$((i + 1)); sleep 0.05; echo "epoch=$i loss=0.$RB_TRIAL_ID"; done
   echo weights > "$RB_CHECKPOINT_DIR/model"
 checkpoint: {dir: ckpt}
+notify: [{command: 'cat >>"$HOME/notices"'}]
 resources: {infra: [mock/us-east-1], instance_types: [two.gpus], max_nodes: 3}
 deadline: 5m
 """
@@ -194,6 +195,8 @@ def ran(p, bin_dir):
         *events, report = p.lines("rbrun run.json --json")
         yield from (("event", "rbrun", e) for e in events)
         yield "report", "rbrun", report
+        for line in pathlib.Path(p.work, "notices").read_text(encoding="utf-8").splitlines():
+            yield "notice", "a hook", json.loads(line)
         report = p.json("rbrun report --json")
         yield "report", "rbrun report", report
         print("%d fields of CSV are those of the report" % report_csv.check(report, p.csv))

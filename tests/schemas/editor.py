@@ -140,7 +140,7 @@ def main():
     offered = server.ask("textDocument/completion", {"textDocument": {"uri": "file:///tmp/new.yaml"},
                                                      "position": {"line": 2, "character": 0}})
     labels = {item["label"] for item in offered["items"]}
-    assert {"metric", "scheduler", "deadline", "guess", "sinks"} <= labels, labels
+    assert {"metric", "scheduler", "deadline", "guess", "sinks", "notify"} <= labels, labels
     server.process.kill()
     print("diagnostics, completion and hover of %d keys" % len(list(keys_of(text))))
     return 0

@@ -17,9 +17,11 @@ static int count_ended(const struct rb_gc *gc)
     return n;
 }
 
-static const char *word_of(const struct rb_gc_instance *f)
+static const char *word_of(const struct rb_gc *gc, const struct rb_gc_instance *f)
 {
-    return f->ended ? "ended" : f->in_use ? "in use elsewhere" : "left over";
+    if (f->ended || !f->in_use)
+        return f->ended ? "ended" : "left over";
+    return !gc->by_lease ? "in use elsewhere" : f->lapsed ? "just lapsed" : f->expires_at[0] ? "in use" : "no lease";
 }
 
 static void write_table(const struct rb_gc *gc, struct rb_buf *out)
@@ -39,7 +41,7 @@ static void write_table(const struct rb_gc *gc, struct rb_buf *out)
         rb_text_table_cell(&t, "%s", f->instance_type);
         rb_text_table_cell(&t, "%s", age);
         rb_text_table_cell(&t, "%s", f->run_id);
-        rb_text_table_cell(&t, "%s", word_of(f));
+        rb_text_table_cell(&t, "%s", word_of(gc, f));
     }
     if (gc->n_found > 0)
         rb_text_table_write(&t, &style, out);
@@ -64,6 +66,20 @@ static void write_sum(const struct rb_gc *gc, struct rb_buf *out)
     rb_buf_putc(out, '\n');
 }
 
+void rb_gc_explain_spared(const struct rb_gc *gc, const struct rb_gc_instance *f)
+{
+    const char *infra = gc->infras[f->infra];
+    if (!f->in_use)
+        return;
+    if (f->lapsed)
+        rb_info("%s in %s: the lease of run %s lapsed at %s, a short time ago: left alone for now", f->id, infra,
+                f->run_id, f->expires_at);
+    else if (!f->expires_at[0])
+        rb_info("%s in %s: run %s gave it no lease, so nothing shows whether it is in use: left alone; to end it, run "
+                "`rbrun gc --infra %s --end-in-use %s` as its owner",
+                f->id, infra, f->run_id, infra, f->id);
+}
+
 static void explain_in_use(const struct rb_gc *gc)
 {
     for (int i = 0; i < gc->n_found; i++) {
@@ -84,7 +100,10 @@ static void explain_in_use(const struct rb_gc *gc)
 static bool print_table(const struct rb_gc *gc, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    explain_in_use(gc);
+    for (int i = 0; gc->by_lease && i < gc->n_found; i++)
+        rb_gc_explain_spared(gc, &gc->found[i]);
+    if (!gc->by_lease)
+        explain_in_use(gc);
     write_table(gc, &out);
     write_sum(gc, &out);
     if (gc->n_infras == 0)

@@ -1,6 +1,8 @@
 #include "fake_run.h"
 
 #include "engine/core/rungs.h"
+#include "executor/journal/outbox.h"
+#include "profiles/job/job_notify.h"
 #include "tests/base/remove_tree.h"
 
 #include <assert.h>
@@ -262,6 +264,18 @@ static void talk(void *ctx, const char *kind, const char *text)
         fprintf(stderr, "%10.3f %s: %s\n", (double)r->v.now_us / 1e6, kind, text);
 }
 
+static bool notice(void *ctx, enum rb_notice_kind what, const char *detail, struct rb_err *err)
+{
+    struct fake_run *r = ctx;
+    const int64_t now_us = virtual_loop_unix_us(&r->v);
+    struct rb_outbox_notice row = {.kind = rb_notice_names[what],
+                                   .unix_us = now_us,
+                                   .due_unix_us = now_us,
+                                   .count = 1,
+                                   .body = detail ? detail : ""};
+    return rb_outbox_next_seq(r->journal, &row.seq, err) && rb_outbox_put(r->journal, &row, 1, err);
+}
+
 static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
 {
     struct fake_run *r = ctx;
@@ -300,6 +314,8 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
 {
     struct rb_err err;
     r->journal = open_journal(r);
+    if (r->has_hook)
+        must(rb_outbox_prepare(r->journal, &err), &err);
     rb_journal_die(r->journal, n, how);
     r->finished = false;
     if (r->plan->job->scheduler.sampler.type)
@@ -328,6 +344,7 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
         .suggester = r->sampler ? rb_follower_suggester(r->sampler) : NULL,
         .observe = observe,
         .talk = talk,
+        .notice = r->has_hook ? notice : NULL,
         .finished = finished,
         .ctx = r,
     };

@@ -26,6 +26,7 @@ struct fake_run {
     int capacity_retries;
     const struct rb_node_chooser *chooser; // NULL: none
     bool go_on;
+    bool has_hook; // notices are written into the outbox, for hook 0
     // How the last controller ended.
     bool finished;
     enum rb_job_outcome outcome;
