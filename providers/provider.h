@@ -15,7 +15,7 @@
 #include "providers/quota.h"
 
 struct rb_http;
-struct rb_slurm_spec;
+struct rb_resources;
 
 struct rb_tag { const char *key, *value; };
 
@@ -97,7 +97,7 @@ struct rb_provider_config {
     const char *region;
     bool loopback_only;           // infra mock/REGION: any other endpoint is refused
     int local_slots;              // local: GPUs of this machine
-    const struct rb_slurm_spec *slurm; // slurm: outlives the provider; NULL: only the environment configures it
+    const struct rb_resources *resources; // of the job: outlives the provider; NULL: only the environment configures it
 };
 
 struct rb_provider_ops;

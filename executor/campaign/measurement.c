@@ -50,7 +50,7 @@ bool rb_measurement_open_provider(struct rb_measurement *m, struct rb_err *err)
         .region = m->region,
         .loopback_only = rb_infra_within(m->infra, "mock"),
         .local_slots = m->offer->gpus,
-        .slurm = &m->job.resources.slurm,
+        .resources = &m->job.resources,
     };
     m->loopback = !m->local && m->ops->is_harmless(m->region);
     return m->ops->create(&config, &m->provider, err);

@@ -91,6 +91,7 @@ static bool open_provider(struct preflight *p, int i, struct rb_err *err)
     const struct rb_provider_config config = {
         .loop = rb_loop_uv_loop(p->uv),
         .http = p->http,
+        .resources = &p->plan->job->resources,
     };
     p->n_providers++; // a state of NULL is destroyed as well
     p->providers[i] = (struct rb_provider){.ops = ops};

@@ -115,7 +115,7 @@ static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
         .loop = s->loop,
         .http = s->http,
         .local_slots = s->in_process ? rb_local_slots(false, &accelerator) : 0,
-        .slurm = &s->files->plan.job->resources.slurm,
+        .resources = &s->files->plan.job->resources,
     };
     if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))
         return false;

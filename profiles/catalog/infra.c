@@ -14,20 +14,23 @@
 static const struct provider {
     const char *name;
     bool needs_region;         // its prices differ by region
+    bool may_be_free;          // its machines are there whether or not they are used: no bill comes for them
+    bool is_reached_apart;     // work reaches its nodes in a way of its own, so that no other provider goes with it
     const char *region, *zone; // extended regular expressions, NULL: it has none
     const char *example;
 } providers[] = {
-    {"aws", true, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
+    {"aws", true, false, false, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
      "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}(-[a-z]+-[0-9]{1,2})?[a-z]$", "aws/us-east-1/us-east-1a"},
-    {"gcp", true, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
-    {"local", false, NULL, NULL, "local"},
-    {"mock", true, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
-    {"pool", false, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
-    {"slurm", false, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
+    {"gcp", true, false, false, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
+    {"k8s", true, true, true, "^[A-Za-z0-9_.-]{1,64}$", NULL, "k8s/cluster"},
+    {"local", false, true, false, NULL, NULL, "local"},
+    {"mock", true, false, false, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
+    {"pool", false, true, false, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
+    {"slurm", false, true, true, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
 };
 #define N_PROVIDERS (sizeof providers / sizeof providers[0])
 
-const char *const rb_infra_providers[] = {"aws", "gcp", "local", "mock", "pool", "slurm", NULL};
+const char *const rb_infra_providers[] = {"aws", "gcp", "k8s", "local", "mock", "pool", "slurm", NULL};
 
 static const struct provider *find_provider(const char *name)
 {
@@ -55,7 +58,7 @@ static bool unknown_provider(const char *name, struct rb_err *err)
     const char *close = rb_closest(name, rb_infra_providers, (int)N_PROVIDERS);
     return rb_err_set(
         err, RB_E_INFRA,
-        "expected provider[/region[/zone]] with provider aws, gcp, local, mock or slurm, got \"%.60s\"%s%s%s", name,
+        "expected provider[/region[/zone]] with provider aws, gcp, k8s, local, mock or slurm, got \"%.60s\"%s%s%s", name,
         close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
 
@@ -92,7 +95,22 @@ bool rb_infra_within(const char *infra, const char *pattern)
     return strcmp(pattern, "*") == 0 || (strncmp(infra, pattern, n) == 0 && (infra[n] == '\0' || infra[n] == '/'));
 }
 
+static const struct provider *provider_of(const char *infra)
+{
+    for (size_t i = 0; i < N_PROVIDERS; i++)
+        if (rb_infra_within(infra, providers[i].name))
+            return &providers[i];
+    return NULL;
+}
+
 bool rb_infra_may_be_free(const char *infra)
 {
-    return rb_infra_within(infra, "local") || rb_infra_within(infra, "slurm") || strcmp(infra, "pool") == 0;
+    const struct provider *p = provider_of(infra);
+    return p && p->may_be_free;
+}
+
+bool rb_infra_is_reached_apart(const char *infra)
+{
+    const struct provider *p = provider_of(infra);
+    return p && p->is_reached_apart;
 }

@@ -11,11 +11,13 @@ extern const char *const rb_infra_providers[]; // sorted by name, NULL-terminate
 
 // Is the text of that form, with a known provider, and with region and zone in that provider's notation?
 bool rb_infra_check(const char *infra, struct rb_err *err);
-// Does it contain everything that a price depends on? aws, gcp and mock need a region.
+// Does it contain everything that a price depends on? aws, gcp, k8s and mock need a region.
 bool rb_infra_is_priceable(const char *infra);
 // May a machine there be declared free? This machine, the nodes of an existing cluster, and nodes that a pool lends, because
 // the pool's own run is billed for them.
 bool rb_infra_may_be_free(const char *infra);
+// Are its nodes reached in a way of its own (Slurm, Kubernetes)? A job names no other provider beside it.
+bool rb_infra_is_reached_apart(const char *infra);
 // "aws/us-east-1/us-east-1a" is within "aws/us-east-1", "aws" and "*", and within itself.
 bool rb_infra_within(const char *infra, const char *pattern);
 

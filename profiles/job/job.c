@@ -9,6 +9,7 @@
 #include "profiles/job/job_scheduler.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_script(const char *path)
@@ -89,12 +90,16 @@ static bool asks_slurm(const struct rb_job *job)
     return false;
 }
 
-// Work reaches a Slurm node in another way than a cloud's node.
-static const char *slurm_beside_others(const struct rb_job *job)
+static const char *several_ways_to_nodes(const struct rb_job *job)
 {
-    for (int i = 0; asks_slurm(job) && i < job->resources.infra.n; i++)
-        if (!rb_infra_within(job->resources.infra.items[i], "slurm"))
-            return "slurm beside another provider";
+    const struct rb_string_list *infra = &job->resources.infra;
+    for (int i = 0; i < infra->n; i++) {
+        char provider[32];
+        snprintf(provider, sizeof provider, "%.*s", (int)strcspn(infra->items[i], "/"), infra->items[i]);
+        for (int k = 0; rb_infra_is_reached_apart(infra->items[i]) && k < infra->n; k++)
+            if (!rb_infra_within(infra->items[k], provider))
+                return "slurm or k8s beside another provider";
+    }
     return NULL;
 }
 
@@ -123,7 +128,7 @@ static const struct {
     {"policy", other_policy, "use elastic, static, hypersched, lookahead, fluid or packing"},
     {"policy", rungs_under_a_policy_that_admits, "it goes with an asynchronous scheduler (asha, pasha, median, freeze_thaw); use one, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
-    {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
+    {"resources.infra", several_ways_to_nodes, "name partitions of Slurm only, clusters of Kubernetes only, or neither"},
     {"on_drift", acts_on_drift_without_stages, "it goes with schedulers that train rung by rung (sha, hyperband); use warn"},
     {"on_drift", replans_under_a_policy, "it goes with policy: elastic; use warn or stop"},
 };
