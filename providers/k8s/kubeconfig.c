@@ -345,6 +345,15 @@ bool rb_kubeconfig_load(const char *context, const char *namespace, struct rb_ku
     return ok;
 }
 
+bool rb_k8s_place(const char *name, const struct rb_kubernetes_spec *spec, struct rb_kubeconfig *out,
+                  struct rb_err *err)
+{
+    const char *context = env("RB_K8S_CONTEXT"), *namespace = env("RB_K8S_NAMESPACE");
+    if (!context)
+        context = spec->context ? spec->context : name;
+    return rb_kubeconfig_load(context, namespace ? namespace : spec->namespace, out, err);
+}
+
 void rb_kubeconfig_finish(struct rb_kubeconfig *c)
 {
     const char *secrets[] = {c->token, c->peer.key_pem};

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/errors/err.h"
+#include "profiles/job/job.h"
 #include "providers/wire/http.h"
 
 // A program that prints a credential (client.authentication.k8s.io).
@@ -30,6 +31,9 @@ struct rb_kubeconfig {
 // any such file, a pod's service account is used, whatever the context is called. namespace NULL: the context's.
 // Errors: INVALID or DENIED, with file, line and key.
 bool rb_kubeconfig_load(const char *context, const char *namespace, struct rb_kubeconfig *out, struct rb_err *err);
+// The same for infra k8s/NAME: RB_K8S_CONTEXT and RB_K8S_NAMESPACE go before what the job says, and that before NAME.
+bool rb_k8s_place(const char *name, const struct rb_kubernetes_spec *spec, struct rb_kubeconfig *out,
+                  struct rb_err *err);
 void rb_kubeconfig_finish(struct rb_kubeconfig *config); // accepts a zeroed one
 
 #endif

@@ -180,7 +180,7 @@ bool rb_ws_read(struct rb_ws_reader *r, const void *bytes, size_t n, rb_ws_messa
                 struct rb_err *err)
 {
     struct rb_err why = {0};
-    struct frame f;
+    struct frame f = {0};
     size_t at = 0;
     rb_buf_append(&r->pending, bytes, n);
     while (next_frame(&r->pending, at, &f, &why)) {
