@@ -5,6 +5,7 @@
 #include "executor/campaign/campaign_dir.h"
 #include "executor/journal/run_dir.h"
 #include "executor/transport/loop_uv.h"
+#include "executor/gc/groups.h"
 #include "executor/transport/ssh_command.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
@@ -95,6 +96,15 @@ bool rb_measurement_begin(struct rb_measurement *m, struct rb_err *err)
     return true;
 }
 
+// Where every run has one, so has every campaign.
+static void end_groups(struct rb_measurement *m)
+{
+    const char *infra = m->infra;
+    if (m->finished && m->ops->groups_every_run)
+        rb_run_groups_delete(&(struct rb_run_groups){
+            .uv = m->uv, .providers = &m->provider, .infras = &infra, .n = 1, .run_id = m->run_id});
+}
+
 bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct rb_err *err)
 {
     const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
@@ -143,6 +153,7 @@ bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus,
     if (!rb_campaign_create(&config, &m->campaign, err) || !rb_campaign_start(m->campaign, err))
         return false;
     rb_loop_uv_run(m->uv);
+    end_groups(m);
     if (m->outcome.code != RB_ERR_NONE) {
         *err = m->outcome;
         return false;

@@ -217,6 +217,7 @@ void rb_run_node_prepare(struct rb_run_node *n)
     n->waits_for[0] = '\0';
     const struct rb_launch_node node = {
         .node = n->id,
+        .infra = n->row.infra,
         .instance_id = n->row.instance_id,
         .address = n->row.address,
         .user = c->config.ssh_user,

@@ -167,6 +167,8 @@ static void destroy(struct rb_launcher *base)
     }
     l->config.loop->timer_cancel(l->config.loop->ctx, l->free_timer);
     rb_launcher_free_dropped(l);
+    if (l->transport->close)
+        l->transport->close(&l->config);
     free(l->bundle_path);
     free((char *)l->config.run_id);
     free((char *)l->config.run_dir);
@@ -216,6 +218,15 @@ bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb
 {
     (void)err;
     *out = create(config, &rb_transport_local);
+    return true;
+}
+
+bool rb_launcher_k8s_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
+{
+    struct rb_launcher_config with = *config;
+    if (!rb_transport_k8s.open(&with, err))
+        return false;
+    *out = create(&with, &rb_transport_k8s);
     return true;
 }
 

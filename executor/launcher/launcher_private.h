@@ -22,7 +22,7 @@ struct rb_launcher_node {
     struct rb_launcher_node *next;
     struct rb_launcher_impl *l;
     struct rb_launch_node spec;    // strings owned
-    char *names[4];                // the strings of spec
+    char *names[5];                // the strings of spec
     struct rb_process *process;    // preparing
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed

@@ -197,6 +197,7 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
     snprintf(n->seen.address, sizeof n->seen.address, "%s", i->address);
     struct rb_launch_node node = {
         .node = n->index,
+        .infra = p->config.infra,
         .instance_id = n->seen.instance_id,
         .address = n->seen.address,
         .user = p->config.user,

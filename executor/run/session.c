@@ -98,7 +98,7 @@ static bool find_transport(struct rb_session *s, struct rb_err *err)
         const struct rb_transport *transport = rb_transport_find(ops->transport);
         if (s->transport && s->transport != transport)
             return rb_err_set(err, RB_E_NOT_SUPPORTED,
-                              "not supported yet: resources.infra: local or slurm beside clouds");
+                              "not supported yet: resources.infra: k8s, local or slurm beside clouds");
         s->transport = transport;
         s->queues = s->queues || ops->waits_in_queue;
         s->in_process = ops->is_in_process;
@@ -646,7 +646,10 @@ static int exit_code(const struct rb_session *s)
 // The run's instances are seen to be gone; now their placement groups are deleted.
 static void end_groups(struct rb_session *s)
 {
-    if (rb_placement_groups_wanted(&s->files->plan))
+    bool wanted = rb_placement_groups_wanted(&s->files->plan);
+    for (int i = 0; i < s->n_providers; i++)
+        wanted = wanted || s->providers[i].ops->groups_every_run;
+    if (wanted)
         rb_run_groups_delete(&(struct rb_run_groups){.uv = s->uv,
                                                      .providers = s->providers,
                                                      .infras = s->infra_names,

@@ -26,7 +26,7 @@ enum {
     TO_STDIN, FROM_STDOUT, FROM_STDERR, FROM_STATUS, // channels
     UNREACHABLE = 255,
     CHUNK = 32 << 10,
-    MAX_INPUT = 64 << 20, // of a pipe, which is read to its end first
+    MAX_PIPED = 64 << 20, // of a pipe, which is read to its end first
     OPENING_TIMEOUT_S = 20,
 };
 static const int64_t ping_us = 5 * RB_US_PER_S;     // balancers cut what is idle for 20 s
@@ -83,8 +83,8 @@ static bool measure_input(struct session *s)
         if (n <= 0)
             break;
         rb_buf_append(&s->input, chunk, (size_t)n);
-        if (s->input.len > MAX_INPUT)
-            return rb_err_set(&s->err, RB_E_K8S_LAUNCH, "more than %d bytes of input from a pipe", MAX_INPUT);
+        if (s->input.len > MAX_PIPED)
+            return rb_err_set(&s->err, RB_E_K8S_LAUNCH, "more than %d bytes of input from a pipe", MAX_PIPED);
     }
     explicit_bzero(chunk, sizeof chunk);
     s->n_input = (int64_t)s->input.len;
