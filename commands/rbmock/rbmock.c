@@ -14,6 +14,8 @@ static const struct rb_option options[] = {
      65535},
     {"gcp", 0, RB_OPT_INT, false, "PORT", "serve the Compute Engine API on 127.0.0.1:PORT (default 0: any free port)",
      0, 65535},
+    {"k8s", 0, RB_OPT_INT, false, "PORT", "serve a Kubernetes API on 127.0.0.1:PORT (0: any free port; default: none)", 0,
+     65535},
     {"cloud", 0, RB_OPT_STRING, false, "FILE",
      "the offers, their prices and boot times: rb-mock/1 (default: a few "
      "GPU types of AWS)",
@@ -85,6 +87,7 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
     out->cloud.seed = (uint64_t)rb_args_int(args, "seed", 1);
     out->ec2_port = (int)rb_args_int(args, "ec2", 0);
     out->gcp_port = (int)rb_args_int(args, "gcp", 0);
+    out->k8s_port = (int)rb_args_int(args, "k8s", -1);
     out->speed = rb_args_double(args, "speed", 1.0);
     out->state_dir = rb_args_string(args, "state", NULL);
     out->netns = strcmp(nodes, "netns") == 0;

@@ -29,6 +29,9 @@ enum rb_chaos_fault {
     RB_CHAOS_SLOW_DRIP,        // `bytes_per_s`
     RB_CHAOS_PARTIAL_PAGE,     // at most `items` on a page, 0 included; the rest is on the next
     RB_CHAOS_UNREACHABLE,      // Compute Engine's aggregatedList omits `zone` and reports that
+    RB_CHAOS_DROPPED_FIELD,    // Kubernetes: the object is made without `field`, and nobody says so
+    RB_CHAOS_EXEC_CUT,         // Kubernetes: the connection is reset after `bytes` of output
+    RB_CHAOS_NO_STATUS,        // Kubernetes: the command's connection ends without a status
     // Faults of an instance.
     RB_CHAOS_FAILS_TO_START,   // `code`: the machine never comes; the cloud reports that after the queueing delay
     RB_CHAOS_NEVER_BOOTS,      // it runs and is billed, but never answers
@@ -36,6 +39,7 @@ enum rb_chaos_fault {
     RB_CHAOS_DIES_AT,          // `delay_us` after it runs its node goes dark; the cloud continues billing
     RB_CHAOS_WRONG_MARKET,     // spot for on-demand and vice versa, where both are sold
     RB_CHAOS_INTERRUPTED,      // a spot instance is preempted `delay_us` after it runs, with the usual notice
+    RB_CHAOS_REPLACED,         // Kubernetes: `delay_us` after it runs another pod of the same name takes its place
     RB_CHAOS_N_FAULTS,
 };
 
@@ -50,10 +54,10 @@ struct rb_chaos_rule {
     int64_t times;              // fires at most this often; INT64_MAX: always
     enum rb_chaos_fault fault;
     int64_t status;
-    const char *code, *message, *unreachable_zone;
+    const char *code, *message, *unreachable_zone, *field;
     bool after_effect;
     double factor, fraction;
-    int64_t delay_us, bytes_per_s, items;
+    int64_t delay_us, bytes_per_s, items, bytes;
 };
 
 struct rb_chaos_rules {

@@ -11,6 +11,7 @@
 #define MAX_BYTES_S   1000000000
 #define MAX_PAGE      1000
 #define DEFAULT_DRIP  64
+#define MAX_CUT       1000000000000
 #define DEFAULT_SKEW  (20 * 60 * RB_US_PER_S) // beyond the 15 minutes that EC2 forgives
 #define DEFAULT_DEATH (7 * 60 * RB_US_PER_S)
 
@@ -31,6 +32,8 @@ static const struct rb_member drip[] = {{"bytes_per_s", RB_MEMBER_INT, AT(bytes_
                                         {0}};
 static const struct rb_member unreachable[] = {{"zone", RB_MEMBER_TEXT, AT(unreachable_zone), .needed = true, NAME},
                                                {0}};
+static const struct rb_member field[] = {{"field", RB_MEMBER_TEXT, AT(field), .needed = true, NAME}, {0}};
+static const struct rb_member cut[] = {{"bytes", RB_MEMBER_INT, AT(bytes), .max = MAX_CUT}, {0}};
 static const struct rb_member error[] = {
     {"code", RB_MEMBER_TEXT, AT(code), .needed = true, NAME},
     {"status", RB_MEMBER_INT, AT(status), .min = 400, .max = 599},
@@ -55,12 +58,16 @@ static const struct {
     [RB_CHAOS_SLOW_DRIP] = {"slow_drip", drip},
     [RB_CHAOS_PARTIAL_PAGE] = {"partial_page", page},
     [RB_CHAOS_UNREACHABLE] = {"unreachable", unreachable, true},
+    [RB_CHAOS_DROPPED_FIELD] = {"dropped_field", field, true},
+    [RB_CHAOS_EXEC_CUT] = {"exec_cut", cut},
+    [RB_CHAOS_NO_STATUS] = {"no_status", no_parameters},
     [RB_CHAOS_FAILS_TO_START] = {"fails_to_start", code},
     [RB_CHAOS_NEVER_BOOTS] = {"never_boots", no_parameters},
     [RB_CHAOS_BOOTS_SLOWLY] = {"boots_slowly", factor},
     [RB_CHAOS_DIES_AT] = {"dies_at", moment, false, DEFAULT_DEATH},
     [RB_CHAOS_WRONG_MARKET] = {"wrong_market", no_parameters},
     [RB_CHAOS_INTERRUPTED] = {"interrupted", moment, false, DEFAULT_DEATH},
+    [RB_CHAOS_REPLACED] = {"replaced", moment, false, DEFAULT_DEATH},
 };
 
 const char *rb_chaos_fault_name(enum rb_chaos_fault fault)
@@ -104,7 +111,7 @@ _Static_assert(RB_MARKET_ON_DEMAND == 0 && RB_MARKET_SPOT == 1, "a choice of mar
 _Static_assert(sizeof(enum rb_market) == sizeof(int), "a choice is an int");
 
 static const struct rb_member where[] = {
-    {"front", RB_MEMBER_WORD, AT(front), .choices = {"ec2", "gcp"}},
+    {"front", RB_MEMBER_WORD, AT(front), .choices = {"ec2", "gcp", "k8s"}},
     {"market", RB_MEMBER_CHOICE, AT(market), .choices = {"on_demand", "spot"}},
     {"action", RB_MEMBER_TEXT, AT(action), NAME},
     {"region", RB_MEMBER_TEXT, AT(region), NAME},

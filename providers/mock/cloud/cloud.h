@@ -71,7 +71,7 @@ struct rb_cloud_group {
 };
 
 struct rb_cloud_instance {
-    char id[20];                  // i-0123456789abcdef0
+    char id[40];                  // i-0123456789abcdef0; of a pod its uid
     char reservation[20];         // r-0123456789abcdef0
     int ordinal;                  // instances count from 0 in the order of launch
     int launch_index;             // position in its reservation
@@ -212,6 +212,13 @@ int rb_cloud_n_groups(const struct rb_cloud *c); // ever made, deleted ones incl
 const struct rb_cloud_group *rb_cloud_group(const struct rb_cloud *c, int k);
 // The zone of its instances, including those that are ending; NULL: it has none.
 const char *rb_cloud_group_zone(const struct rb_cloud *c, const struct rb_cloud_group *g);
+
+// --- instances of another front ---
+
+// Adds an instance that the caller keeps up to date, with rb_cloud_touch after each change: the cloud only lists it in
+// its ledger and bills it. The model's texts outlive the cloud.
+struct rb_cloud_instance *rb_cloud_adopt(struct rb_cloud *c, const struct rb_cloud_instance *model);
+void rb_cloud_touch(struct rb_cloud *c);
 
 // Puts these tags in the place of those that the instance has.
 void rb_cloud_replace_tags(struct rb_cloud *c, struct rb_cloud_instance *i, const struct rb_cloud_tag *tags, int n_tags);

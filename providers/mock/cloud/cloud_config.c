@@ -34,11 +34,11 @@ const struct rb_provisioning *rb_cloud_config_provisioning(const struct rb_cloud
     return rb_profile_provisioning(&c->provisioning, other, offer->instance_type, offer->market);
 }
 
-// Does the file define how machines of Compute Engine boot? A user who only wants EC2 need not define it.
-static bool speaks_of_gcp(const struct rb_profile *p)
+// Does the file define how machines of this provider boot? A user who only wants EC2 need not define the others.
+static bool speaks_of(const struct rb_profile *p, const char *provider)
 {
     for (int i = 0; i < p->n_provisioning; i++)
-        if (strcmp(p->provisioning[i].infra, "*") == 0 || rb_infra_within(p->provisioning[i].infra, "gcp"))
+        if (strcmp(p->provisioning[i].infra, "*") == 0 || rb_infra_within(p->provisioning[i].infra, provider))
             return true;
     return false;
 }
@@ -49,18 +49,21 @@ static bool keep_sold(struct rb_cloud_config *c, const struct rb_node *prices, s
 {
     const char *region, *zone;
     struct rb_catalog *catalog = &c->catalog;
-    bool gcp = speaks_of_gcp(&c->provisioning);
+    bool gcp = speaks_of(&c->provisioning, "gcp");
     int n = 0;
+    if (speaks_of(&c->provisioning, "k8s") && !rb_cloud_kubernetes_take(catalog, arena, &c->kubernetes))
+        return rb_node_refuse(prices, err, RB_E_MOCK_CLOUD,
+                              "its rows of k8s/NAME have several names; a mock cloud has one cluster");
     for (int i = 0; i < catalog->n_offers; i++) {
         const char *infra = catalog->offers[i].infra;
         if (rb_cloud_infra_split(infra, arena, &region, &zone) && (gcp || !rb_cloud_infra_is_gcp(infra)))
             catalog->offers[n++] = catalog->offers[i];
     }
     catalog->n_offers = n;
-    return n > 0 ||
+    return n > 0 || c->kubernetes.name ||
            rb_node_refuse(prices, err, RB_E_MOCK_CLOUD,
-                          "no row of it has an infra of the form aws/REGION or mock/REGION, or gcp/REGION with "
-                          "an entry of `provisioning` for gcp");
+                          "no row of it has an infra of the form aws/REGION or mock/REGION, or gcp/REGION or k8s/NAME "
+                          "with an entry of `provisioning` for gcp or k8s");
 }
 
 static bool read_prices(const struct rb_node *node, const char *prices_csv, const char *directory,
@@ -78,16 +81,25 @@ static bool read_prices(const struct rb_node *node, const char *prices_csv, cons
     return ok;
 }
 
-static bool check_provisioning(const struct rb_cloud_config *c, const struct rb_node *root, struct rb_err *err)
+static bool check_provisioning(const struct rb_cloud_config *c, const struct rb_catalog *catalog,
+                               const struct rb_node *root, struct rb_err *err)
 {
-    for (int i = 0; i < c->catalog.n_offers; i++) {
-        const struct rb_offer *o = &c->catalog.offers[i];
+    for (int i = 0; i < catalog->n_offers; i++) {
+        const struct rb_offer *o = &catalog->offers[i];
         if (!rb_cloud_config_provisioning(c, o))
             return rb_node_refuse(root, err, RB_E_MOCK_CLOUD,
                                   "no entry of `provisioning` matches %s %s %s; add one, or one with \"*\"", o->infra,
                                   o->instance_type, rb_market_name(o->market));
     }
     return true;
+}
+
+static bool is_sold(const struct rb_catalog *catalog, const char *instance_type)
+{
+    for (int i = 0; i < catalog->n_offers; i++)
+        if (strcmp(catalog->offers[i].instance_type, instance_type) == 0)
+            return true;
+    return false;
 }
 
 static bool read_capacity(const struct rb_node *node, struct rb_arena *arena, struct rb_cloud_config *out,
@@ -101,10 +113,7 @@ static bool read_capacity(const struct rb_node *node, struct rb_arena *arena, st
     struct rb_cloud_capacity *list = rb_arena_array(arena, (size_t)node->n_children + 1, sizeof *list);
     for (const struct rb_node *child = node->first; child; child = child->next) {
         int64_t max;
-        bool sold = false;
-        for (int i = 0; i < out->catalog.n_offers; i++)
-            sold |= strcmp(out->catalog.offers[i].instance_type, child->key) == 0;
-        if (!sold)
+        if (!is_sold(&out->catalog, child->key) && !is_sold(&out->kubernetes.catalog, child->key))
             return rb_node_refuse(child, err, RB_E_MOCK_CLOUD, "the price list has no instance type of this name");
         if (!rb_node_int(child, 0, RB_LIMIT_NODES, &max, err))
             return false;
@@ -223,6 +232,7 @@ static bool read_behaviour(struct rb_map *m, struct rb_arena *arena, struct rb_c
         !read_images(rb_map_get(m, "images"), arena, c, err) ||
         !read_parameters(rb_map_get(m, "parameters"), arena, c, err) ||
         !read_denied(rb_map_get(m, "denied"), arena, c, err) ||
+        !rb_cloud_kubernetes_read(rb_map_get(m, "kubernetes"), arena, &c->kubernetes, err) ||
         !read_delay(rb_map_get(m, "shutdown_s"), DEFAULT_SHUTDOWN_S, arena, &c->shutdown_s, err) ||
         !read_delay(rb_map_get(m, "visible_after_s"), 0, arena, &c->visible_after_s, err) ||
         !read_seconds(rb_map_get(m, "tags_fade_s"), INT64_MAX, &c->tags_fade_us, err) ||
@@ -245,7 +255,8 @@ static bool read_root(const struct rb_node *root, const char *prices_csv, const 
         !read_prices(prices, prices_csv, directory, arena, &c.catalog, err) ||
         !rb_provisioning_read(provisioning, arena, &c.provisioning.provisioning, &c.provisioning.n_provisioning, err) ||
         !keep_sold(&c, prices, arena, err) || !read_behaviour(&m, arena, &c, err) || !rb_map_end(&m, err) ||
-        !check_provisioning(&c, provisioning, err))
+        !check_provisioning(&c, &c.catalog, provisioning, err) ||
+        !check_provisioning(&c, &c.kubernetes.catalog, provisioning, err))
         return false;
     *out = c;
     return true;

@@ -14,6 +14,7 @@
 //   parameters: {/aws/service/x: ami-0123456789abcdef0}   # of Systems Manager: what images are published under
 //   denied: [compute.instances.delete]   # permissions of Compute Engine that are refused
 //   quotas, pools, throttle     # cloud_limits.h
+//   kubernetes                  # cloud_kubernetes.h
 #ifndef RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 #define RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 
@@ -21,6 +22,7 @@
 #include "profiles/catalog/catalog.h"
 #include "profiles/store/profile.h"
 #include "providers/mock/cloud/chaos.h"
+#include "providers/mock/cloud/cloud_kubernetes.h"
 #include "providers/mock/cloud/cloud_limits.h"
 
 struct rb_cloud_capacity {
@@ -42,6 +44,7 @@ struct rb_cloud_config {
     int64_t tags_fade_us;             // INT64_MAX: they stay
     int64_t token_lifetime_us;
     struct rb_cloud_limits limits;
+    struct rb_cloud_kubernetes kubernetes;
     struct rb_chaos_rules chaos;      // the caller's, like the seed
     bool whole_seconds;               // the caller's: Compute Engine's instants, too, are shown and billed in whole seconds
     const struct rb_cloud_capacity *capacity;

@@ -121,12 +121,35 @@ static void plan_delays(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t
     due_us[RB_CLOUD_DUE_TAKEN] = draw_taken_us(c, i, p, fate.by[RB_CHAOS_INTERRUPTED]);
 }
 
-static struct rb_cloud_instance *add_instance(struct rb_cloud *c)
+static struct rb_cloud_instance *list_instance(struct rb_cloud *c)
 {
     struct rb_cloud_instance *i = rb_arena_alloc(&c->arena, sizeof *i);
     i->ordinal = c->n_instances;
     c->instances = rb_cloud_grown(c->instances, c->n_instances, &c->cap_instances, sizeof(struct rb_cloud_instance *));
-    c->instances[c->n_instances++] = i;
+    return c->instances[c->n_instances++] = i;
+}
+
+struct rb_cloud_instance *rb_cloud_adopt(struct rb_cloud *c, const struct rb_cloud_instance *model)
+{
+    struct rb_cloud_instance *i = list_instance(c);
+    const int ordinal = i->ordinal;
+    *i = *model;
+    i->ordinal = ordinal;
+    i->address = c->config->first_address + (uint32_t)ordinal;
+    for (int k = 0; k < RB_CLOUD_N_DUE; k++)
+        i->plan.due_us[k] = INT64_MAX;
+    rb_cloud_changed(c);
+    return i;
+}
+
+void rb_cloud_touch(struct rb_cloud *c)
+{
+    rb_cloud_changed(c);
+}
+
+static struct rb_cloud_instance *add_instance(struct rb_cloud *c)
+{
+    struct rb_cloud_instance *i = list_instance(c);
     c->active = rb_cloud_grown(c->active, c->n_active, &c->cap_active, sizeof *c->active);
     c->active[c->n_active++] = i->ordinal;
     return i;

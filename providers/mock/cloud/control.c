@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,14 +78,29 @@ static void write_groups(const struct rb_mock_control *c, struct rb_buf *out)
     rb_buf_putc(out, '\n');
 }
 
-// nodes/<id>/<accident>
-static void cause_accident(const struct rb_mock_control *c, const char *path, struct rb_exchange_answer *out)
+// Of a pod's machine. False: no such pod, or it has no cable.
+static bool strike_pod(const struct rb_mock_control *c, const char *uid, enum rb_node_accident accident, int64_t now_us)
 {
-    char id[32], name[32];
+    if (!c->k8s)
+        return false;
+    if (accident == RB_NODE_POWEROFF)
+        return rb_mock_k8s_lose_node(c->k8s, uid, now_us);
+    if (accident == RB_NODE_FREEZE || accident == RB_NODE_THAW)
+        return rb_pods_signal(c->pods, uid, accident == RB_NODE_FREEZE ? SIGSTOP : SIGCONT);
+    return false;
+}
+
+// nodes/<id>/<accident>
+static void cause_accident(const struct rb_mock_control *c, const char *path, int64_t now_us,
+                           struct rb_exchange_answer *out)
+{
+    char id[40], name[32];
     enum rb_node_accident accident;
     struct rb_err err;
-    if (sscanf(path, "nodes/%31[^/]/%31[^/]", id, name) != 2 || !rb_node_accident_parse(name, &accident))
+    if (sscanf(path, "nodes/%39[^/]/%31[^/]", id, name) != 2 || !rb_node_accident_parse(name, &accident))
         fail(out, 404, "expected nodes/<id>/ and one of cut, heal, drop, undrop, freeze, thaw, poweroff");
+    else if (strike_pod(c, id, accident, now_us))
+        rb_buf_puts(&out->body, "{}\n");
     else if (!rb_nodes_accident(c->nodes, id, accident, &err))
         fail(out, err.code == RB_ERR_NOT_FOUND ? 404 : 409, err.message);
     else
@@ -109,7 +125,7 @@ void rb_mock_control_answer(const struct rb_mock_control *c, const struct rb_exc
     else if (get && strcmp(what, "chaos") == 0)
         write_chaos(c, &out->body);
     else if (!get && strncmp(what, "nodes/", 6) == 0)
-        cause_accident(c, what, out);
+        cause_accident(c, what, now_us, out);
     else
         fail(out, 404,
              "expected GET ledger, GET instances, GET groups, GET chaos, metadata/<id>/... or POST "

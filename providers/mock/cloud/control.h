@@ -5,11 +5,14 @@
 
 #include "providers/mock/cloud/cloud.h"
 #include "providers/mock/cloud/exchange.h"
+#include "providers/mock/k8s/mock_k8s.h"
 #include "providers/mock/node/nodes.h"
 
 struct rb_mock_control {
     struct rb_cloud *cloud;
     struct rb_nodes *nodes;
+    struct rb_mock_k8s *k8s; // NULL: none; likewise pods
+    struct rb_pods *pods;
     const char *nodes_dir;
 };
 

@@ -1,4 +1,5 @@
-// The cloud that rbmock is without --cloud: a few GPU machines in two regions of EC2 and one of Compute Engine.
+// The cloud that rbmock is without --cloud: a few GPU machines in two regions of EC2 and one of Compute Engine, and a
+// Kubernetes cluster of EC2's.
 // On-demand prices: AWS's us-east-1 list as of 2026-07-20; spot: that price less the 30-day average saving that the Spot
 // Instance Advisor of 2025-06-28 names for us-east-1. Both are taken for us-west-2 too. Disk: gp3 at $0.08 a GB-month of
 // 730 h. Compute Engine: us-central1 as of 2026-08-03, on demand as the sum of the parts that Google prices (gcp_skus.h),
@@ -38,6 +39,8 @@ static const char prices[] =
     GCP("a2-highgpu-1g,A100,1,40,12,85,spot,1.928")
     GCP("a2-highgpu-8g,A100,8,40,96,680,on_demand,29.38708")
     GCP("a2-highgpu-8g,A100,8,40,96,680,spot,15.424")
+    "k8s/rbmock,g5.12xlarge,A10G,4,22.3515625,48,192,on_demand,5.672,aws,2026-07-20T00:00:00Z\n"
+    "k8s/rbmock,g5.12xlarge,A10G,4,22.3515625,48,192,spot,2.3822,spot-advisor,2025-06-28T00:00:00Z\n"
     "gcp/us-central1,disk,,,,,,,0.000136986301,gcp,2026-08-03T00:00:00Z\n";
 #undef GCP
 // clang-format on

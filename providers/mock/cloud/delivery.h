@@ -9,7 +9,11 @@
 
 struct rb_deliveries;
 
-struct rb_deliveries *rb_deliveries_create(void);
+// Takes over a connection that has been switched to another protocol, with what the client has sent since.
+typedef void rb_switch_fn(void *arg, void *session, int fd, const char *bytes, size_t n,
+                          struct MHD_UpgradeResponseHandle *handle);
+
+struct rb_deliveries *rb_deliveries_create(rb_switch_fn *on_switch, void *arg);
 void rb_deliveries_destroy(struct rb_deliveries *d); // after rb_deliveries_abandon, and when the daemons have stopped
 
 // Sends the answer, or does with the connection what its delivery says. The body is copied.

@@ -23,6 +23,15 @@ enum rb_exchange_delivery {
     RB_EXCHANGE_RESET, // nothing: the connection is reset
     RB_EXCHANGE_CUT,   // headers that promise all, the first cut_at bytes, and the connection closes
     RB_EXCHANGE_DRIP,  // all of it, bytes_per_s
+    RB_EXCHANGE_FEED,  // the body, and then what the feed gives, until it ends
+    RB_EXCHANGE_SWITCH, // 101: from here on the connection belongs to `session`
+};
+
+// What an answer without a known length goes on with.
+struct rb_exchange_feed {
+    bool (*more)(void *arg, struct rb_buf *out); // appends what is new; false: it has ended
+    void (*drop)(void *arg);                     // called once, at its end or the connection's
+    void *arg;
 };
 
 struct rb_exchange_answer {
@@ -33,6 +42,9 @@ struct rb_exchange_answer {
     enum rb_exchange_delivery delivery;
     size_t cut_at;
     int64_t bytes_per_s;
+    struct rb_buf headers;            // further ones, "Name: value\n" each; the caller's
+    struct rb_exchange_feed feed;
+    void *session;                    // mock_k8s.h: struct rb_k8s_exec
 };
 
 // Value of a header, any case; NULL: absent.

@@ -3,9 +3,9 @@
 #include "providers/mock/node/node_supervisor.h"
 #include "base/clock.h"
 #include "providers/mock/node/node_shield.h"
+#include "providers/mock/node/process_tree.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -23,11 +23,11 @@
 #define TICK_MS            10
 #define USER_DATA_WAIT_US  (10 * INT64_C(1000000)) // user data that runs longer continues beside sshd, as on a real node
 #define SSHD_START_WAIT_US (20 * INT64_C(1000000)) // a hundred nodes starting at once on two cores
-#define MAX_PID_SCAN       65536
 
 struct supervisor {
     const struct rb_node_dir *dir;
     int report; // write end
+    int proc;   // process_tree.h
     sigset_t signals;
     pid_t awaited; // the child being waited for
     bool awaited_ended;
@@ -42,82 +42,10 @@ static void report(const struct supervisor *s, const char *line)
 
 // --- ending ---
 
-struct process {
-    pid_t pid, parent;
-    bool ours;
-};
-
-static bool read_process(const char *name, struct process *out)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%.20s/stat", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    const char *after_name = strrchr(text, ')'); // the name may hold anything
-    char state;
-    int parent;
-    if (!after_name || sscanf(after_name + 1, " %c %d", &state, &parent) != 2)
-        return false;
-    *out = (struct process){.pid = (pid_t)atoi(name), .parent = parent};
-    return true;
-}
-
-// All processes of the host; the caller frees. Returns how many.
-static int list_processes(struct process **out)
-{
-    int n = 0;
-    struct process *list = rb_xcalloc(MAX_PID_SCAN, sizeof *list);
-    DIR *proc = opendir("/proc");
-    for (struct dirent *e; proc && n < MAX_PID_SCAN && (e = readdir(proc));)
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && read_process(e->d_name, &list[n]))
-            n++;
-    if (proc)
-        closedir(proc);
-    *out = list;
-    return n;
-}
-
-// Sends the signal to every descendant of this process.
-static void signal_descendants(int signal_number)
-{
-    struct process *list;
-    int n = list_processes(&list);
-    bool more = true;
-    while (more) { // marks children of what is marked until nothing is added
-        more = false;
-        for (int i = 0; i < n; i++) {
-            bool ours = list[i].parent == getpid();
-            for (int k = 0; k < n && !ours && !list[i].ours; k++)
-                ours = list[k].ours && list[k].pid == list[i].parent;
-            if (ours && !list[i].ours)
-                list[i].ours = more = true;
-        }
-    }
-    for (int i = 0; i < n; i++)
-        if (list[i].ours)
-            kill(list[i].pid, signal_number);
-    free(list);
-}
-
-// ECHILD is the proof: a subreaper without children has no descendants either.
 static _Noreturn void end(const struct supervisor *s)
 {
-    for (;;) {
-        signal_descendants(SIGKILL);
-        pid_t pid;
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-            ;
-        if (pid < 0 && errno == ECHILD)
-            _exit(0);
-        struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
-        sigtimedwait(&s->signals, NULL, &tick);
-    }
+    rb_process_tree_end(s->proc, &s->signals);
+    _exit(0);
 }
 
 // --- waiting ---
@@ -141,9 +69,9 @@ static void wait_a_little(struct supervisor *s, int timeout_ms)
     if (got == SIGTERM)
         end(s);
     else if (got == SIGUSR1)
-        signal_descendants(SIGSTOP);
+        rb_process_tree_signal(s->proc, SIGSTOP);
     else if (got == SIGUSR2)
-        signal_descendants(SIGCONT);
+        rb_process_tree_signal(s->proc, SIGCONT);
     reap(s);
 }
 
@@ -315,6 +243,7 @@ static _Noreturn void become_supervisor(const struct rb_node_dir *d, const char 
         s.report = 3;
     fcntl(s.report, F_SETFD, FD_CLOEXEC);
     close_range(4, ~0U, 0);
+    s.proc = rb_process_tree_open();
     if (getppid() != parent) // it died before the death signal was asked for
         _exit(0);
     live(&s, netns);

@@ -49,8 +49,20 @@ static bool write_key(const struct rb_mock_passport *p, const char *path, struct
     return write_private(path, &text, err);
 }
 
+static bool write_kubeconfig(const struct rb_mock_passport *p, const char *path, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    rb_buf_printf(&text,
+                  "apiVersion: v1\nkind: Config\ncurrent-context: rbmock\n"
+                  "clusters:\n- name: rbmock\n  cluster: {server: \"%s\"}\n"
+                  "contexts:\n- name: rbmock\n  context: {cluster: rbmock, user: rbmock, namespace: %s}\n"
+                  "users:\n- name: rbmock\n  user: {token: \"%s\"}\n",
+                  p->k8s_url, p->space, p->key->secret_key);
+    return write_private(path, &text, err);
+}
+
 static void write_lines(const struct rb_mock_passport *p, const char *key_path, const char *account_path,
-                        struct rb_buf *out)
+                        const char *kubeconfig, struct rb_buf *out)
 {
     rb_buf_puts(out,
                 "unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_DEFAULT_PROFILE\n");
@@ -67,6 +79,10 @@ static void write_lines(const struct rb_mock_passport *p, const char *key_path, 
     rb_buf_puts(out, "\nexport");
     add_word(out, "RB_GCP_COMPUTE_ENDPOINT", p->gcp_url);
     add_word(out, "RB_GCP_BILLING_ENDPOINT", p->gcp_url);
+    if (p->k8s_url) {
+        rb_buf_puts(out, "\nexport");
+        add_word(out, "KUBECONFIG", kubeconfig);
+    }
     rb_buf_puts(out, "\nexport");
     add_word(out, "RB_SSH_USER", p->user);
     rb_buf_putc(out, '\n');
@@ -75,16 +91,18 @@ static void write_lines(const struct rb_mock_passport *p, const char *key_path, 
 bool rb_mock_passport_write(const struct rb_mock_passport *p, struct rb_buf *lines, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    char key_path[MAX_PATH], account_path[MAX_PATH], env_path[MAX_PATH], token_url[256];
+    char key_path[MAX_PATH], account_path[MAX_PATH], env_path[MAX_PATH], kubeconfig[MAX_PATH], token_url[256];
     snprintf(key_path, sizeof key_path, "%s/credentials", p->dir);
     snprintf(env_path, sizeof env_path, "%s/env", p->dir);
     snprintf(account_path, sizeof account_path, "%s/account.json", p->dir);
+    snprintf(kubeconfig, sizeof kubeconfig, "%s/kubeconfig", p->dir);
     snprintf(token_url, sizeof token_url, "%s/token", p->gcp_url);
     const char *account = p->account_path ? p->account_path : account_path;
-    if (!write_key(p, key_path, err) || (p->account && !rb_mock_gcp_account_write(p->account, account, token_url, err)))
+    if (!write_key(p, key_path, err) || (p->account && !rb_mock_gcp_account_write(p->account, account, token_url, err)) ||
+        (p->k8s_url && !write_kubeconfig(p, kubeconfig, err)))
         return false;
     RB_AUTO(rb_auto_free) char *absolute = p->account ? realpath(account, NULL) : NULL;
-    write_lines(p, key_path, absolute, &text);
+    write_lines(p, key_path, absolute, kubeconfig, &text);
     if (!write_private(env_path, &text, err))
         return false;
     rb_buf_append(lines, text.data, text.len);
@@ -96,7 +114,7 @@ bool rb_mock_passport_write(const struct rb_mock_passport *p, struct rb_buf *lin
 
 void rb_mock_passport_remove(const char *dir)
 {
-    static const char *const names[] = {"credentials", "account.json", "env"};
+    static const char *const names[] = {"credentials", "account.json", "kubeconfig", "env"};
     char path[MAX_PATH];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);

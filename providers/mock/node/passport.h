@@ -3,6 +3,7 @@
 //
 //   DIR/credentials   the access key, as AWS's tools read it
 //   DIR/account.json  the Google service account, where there is one and no other path was given
+//   DIR/kubeconfig    the cluster and its token, where there is one
 //   DIR/env           the lines
 #ifndef RB_PROVIDERS_MOCK_PASSPORT_H
 #define RB_PROVIDERS_MOCK_PASSPORT_H
@@ -17,6 +18,7 @@ struct rb_mock_passport {
     const struct rb_mock_gcp_account *account; // NULL: none
     const char *account_path;            // where its key goes; NULL: DIR/account.json
     const char *ec2_url, *gcp_url;
+    const char *k8s_url, *space;         // NULL: none; its namespace. The key's secret is its token
     const char *region;                  // of EC2, NULL: none is sold there
     const char *user;                    // whom its nodes let in
 };

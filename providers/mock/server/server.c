@@ -8,9 +8,11 @@
 #include "providers/mock/cloud/ledger.h"
 #include "providers/mock/ec2/mock_ec2.h"
 #include "providers/mock/gcp/mock_gcp.h"
+#include "providers/mock/k8s/mock_k8s.h"
 #include "providers/mock/node/nodes.h"
 #include "providers/mock/node/passport.h"
 #include "providers/mock/server/connections.h"
+#include "providers/mock/server/exec_streams.h"
 #include "providers/mock/server/gate.h"
 
 #include <arpa/inet.h>
@@ -31,7 +33,7 @@
 #define LEDGER_PAUSE_US (100 * INT64_C(1000)) // the ledger is written at most ten times a second
 #define MAX_HEADERS     100
 
-enum front { FRONT_EC2, FRONT_GCP, N_FRONTS };
+enum front { FRONT_EC2, FRONT_GCP, FRONT_K8S, N_FRONTS };
 
 // A port and what answers behind it.
 struct door {
@@ -49,6 +51,9 @@ struct server {
     struct rb_nodes *nodes;
     struct rb_mock_ec2 ec2;
     struct rb_mock_gcp *gcp;
+    struct rb_mock_k8s *k8s;          // NULL: no cluster is served; likewise pods and streams
+    struct rb_pods *pods;
+    struct rb_exec_streams *streams;
     struct rb_mock_control control;
     struct door doors[N_FRONTS];
     struct rb_deliveries *deliveries;
@@ -123,6 +128,8 @@ static void answer_request(struct server *s, enum front front, const struct rb_e
     rb_cloud_advance(s->cloud, now_us);
     if (strncmp(x->path, RB_MOCK_CONTROL_PREFIX, strlen(RB_MOCK_CONTROL_PREFIX)) == 0)
         rb_mock_control_answer(&s->control, x, now_us, out);
+    else if (front == FRONT_K8S)
+        rb_mock_k8s_answer(s->k8s, x, now_us, out);
     else if (front == FRONT_EC2)
         rb_mock_ec2_answer(&s->ec2, x, now_us, rb_clock_unix_us(), out);
     else
@@ -165,6 +172,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     }
     enum MHD_Result result = rb_deliveries_send(door->server->deliveries, connection, &answer);
     rb_buf_finish(&answer.body);
+    rb_buf_finish(&answer.headers);
     return result;
 }
 
@@ -174,7 +182,7 @@ static bool open_door(struct server *s, enum front front, int port, struct rb_er
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     d->http = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, NULL, NULL, handle, d, MHD_OPTION_SOCK_ADDR, &at,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, (uint16_t)port, NULL, NULL, handle, d, MHD_OPTION_SOCK_ADDR, &at,
         MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, rb_mock_connections_notify, &s->connections, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)RB_MOCK_IDLE_S, MHD_OPTION_END);
@@ -188,14 +196,24 @@ static bool open_door(struct server *s, enum front front, int port, struct rb_er
     return true;
 }
 
+static void switch_connection(void *arg, void *session, int fd, const char *bytes, size_t n,
+                              struct MHD_UpgradeResponseHandle *handle)
+{
+    rb_exec_streams_begin(((struct server *)arg)->streams, session, fd, bytes, n, handle);
+}
+
 static bool start_http(struct server *s, struct rb_err *err)
 {
-    s->deliveries = rb_deliveries_create();
-    return open_door(s, FRONT_EC2, s->config->ec2_port, err) && open_door(s, FRONT_GCP, s->config->gcp_port, err);
+    s->deliveries = rb_deliveries_create(switch_connection, s);
+    for (int k = 0; k < N_FRONTS; k++)
+        s->doors[k].fd = -1;
+    return open_door(s, FRONT_EC2, s->config->ec2_port, err) && open_door(s, FRONT_GCP, s->config->gcp_port, err) &&
+           (!s->k8s || open_door(s, FRONT_K8S, s->config->k8s_port, err));
 }
 
 static void stop_http(struct server *s)
 {
+    rb_exec_streams_destroy(s->streams);
     if (s->deliveries)
         rb_deliveries_abandon(s->deliveries);
     for (int k = 0; k < N_FRONTS; k++)
@@ -254,6 +272,38 @@ static void take_reports(struct server *s)
     }
 }
 
+static void carry_out_pods(struct server *s)
+{
+    struct rb_k8s_order order;
+    while (rb_mock_k8s_next_order(s->k8s, &order))
+        switch (order.what) {
+        case RB_K8S_START:
+            rb_pods_start(s->pods, &order.start);
+            break;
+        case RB_K8S_SIGNAL:
+            rb_pods_signal(s->pods, order.uid, order.signal_number);
+            break;
+        case RB_K8S_VANISH:
+            rb_pods_vanish(s->pods, order.uid);
+            break;
+        }
+}
+
+static void run_pods(struct server *s)
+{
+    struct rb_pod_report r;
+    if (!s->k8s)
+        return;
+    rb_exec_streams_run(s->streams);
+    while (rb_pods_next_report(s->pods, &r))
+        if (r.what == RB_POD_EXEC_ENDED || r.what == RB_POD_EXEC_FAILED)
+            rb_exec_streams_report(s->streams, &r);
+        else
+            rb_mock_k8s_report(s->k8s, &r, cloud_now_us(s));
+    rb_mock_k8s_advance(s->k8s, cloud_now_us(s));
+    carry_out_pods(s);
+}
+
 static void keep_ledger(struct server *s, bool at_once)
 {
     int64_t now_us = rb_clock_monotonic_us();
@@ -283,6 +333,8 @@ static int timeout_ms(const struct server *s)
     int64_t wait_us = INT64_MAX, next_us = rb_cloud_next_us(s->cloud), drip_us = rb_deliveries_next_us(s->deliveries);
     const int64_t cut_us = rb_mock_connections_next_us(&s->connections);
     MHD_UNSIGNED_LONG_LONG http_ms;
+    if (s->k8s)
+        next_us = sooner(next_us, rb_mock_k8s_next_us(s->k8s));
     if (next_us != INT64_MAX) {
         int64_t left_us = next_us - cloud_now_us(s);
         wait_us = left_us > 0 ? (int64_t)((double)left_us / s->config->speed) + 1000 : 0;
@@ -291,7 +343,7 @@ static int timeout_ms(const struct server *s)
     if (drip_us != INT64_MAX)
         wait_us = sooner(wait_us, drip_us > rb_clock_monotonic_us() ? drip_us - rb_clock_monotonic_us() : 0);
     for (int k = 0; k < N_FRONTS; k++)
-        if (MHD_get_timeout(s->doors[k].http, &http_ms) == MHD_YES && http_ms < INT32_MAX)
+        if (s->doors[k].http && MHD_get_timeout(s->doors[k].http, &http_ms) == MHD_YES && http_ms < INT32_MAX)
             wait_us = sooner(wait_us, (int64_t)http_ms * 1000);
     if (s->ledger_path && s->ledger_version != rb_cloud_version(s->cloud))
         wait_us = sooner(wait_us, LEDGER_PAUSE_US);
@@ -305,9 +357,12 @@ static bool serve(struct server *s, struct rb_err *err)
     struct pollfd fds[] = {{.fd = s->signal_fd, .events = POLLIN},
                            {.fd = rb_nodes_fd(s->nodes), .events = POLLIN},
                            {.fd = s->doors[FRONT_EC2].fd, .events = POLLIN},
-                           {.fd = s->doors[FRONT_GCP].fd, .events = POLLIN}};
+                           {.fd = s->doors[FRONT_GCP].fd, .events = POLLIN},
+                           {.fd = s->doors[FRONT_K8S].fd, .events = POLLIN},
+                           {.fd = s->k8s ? rb_pods_fd(s->pods) : -1, .events = POLLIN},
+                           {.fd = s->k8s ? rb_exec_streams_fd(s->streams) : -1, .events = POLLIN}};
     for (;;) {
-        if (poll(fds, 4, timeout_ms(s)) < 0 && errno != EINTR)
+        if (poll(fds, sizeof fds / sizeof *fds, timeout_ms(s)) < 0 && errno != EINTR)
             return rb_err_set(err, RB_E_MOCK_SYSTEM, "poll: %s", strerror(errno));
         if (fds[0].revents) {
             struct signalfd_siginfo info; // taken, or it would strike when signals are unblocked
@@ -317,8 +372,10 @@ static bool serve(struct server *s, struct rb_err *err)
         rb_deliveries_resume(s->deliveries, rb_clock_monotonic_us());
         rb_mock_connections_cut(&s->connections, rb_clock_monotonic_us());
         for (int k = 0; k < N_FRONTS; k++)
-            MHD_run(s->doors[k].http);
+            if (s->doors[k].http)
+                MHD_run(s->doors[k].http);
         take_reports(s);
+        run_pods(s);
         rb_cloud_advance(s->cloud, cloud_now_us(s));
         carry_out_orders(s);
         take_reports(s);
@@ -370,18 +427,46 @@ static bool start_nodes(struct server *s, struct rb_err *err)
     return true;
 }
 
-// The output of a node's boot, for a serial console. It is deleted with the node, unless --state keeps it.
-static void read_console(void *arg, const char *id, struct rb_buf *out)
+static void read_output(const struct server *s, const char *id, const char *name, struct rb_buf *out)
 {
-    const struct server *s = arg;
     char path[4096], bytes[4096];
     size_t n;
-    snprintf(path, sizeof path, "%s/%s/boot.log", s->nodes_dir, id);
+    snprintf(path, sizeof path, "%s/%s/%s", s->nodes_dir, id, name);
     FILE *f = fopen(path, "re");
     while (f && (n = fread(bytes, 1, sizeof bytes, f)) > 0)
         rb_buf_append(out, bytes, n);
     if (f)
         fclose(f);
+}
+
+// The output of a node's boot, for a serial console. It is deleted with the node, unless --state keeps it.
+static void read_console(void *arg, const char *id, struct rb_buf *out)
+{
+    read_output(arg, id, "boot.log", out);
+}
+
+static void read_log(void *arg, const char *uid, struct rb_buf *out)
+{
+    read_output(arg, uid, "log", out);
+}
+
+static bool start_pods(struct server *s, struct rb_err *err)
+{
+    const struct rb_pods_config c = {.directory = s->nodes_dir, .keep_logs = s->config->state_dir != NULL};
+    if (s->config->k8s_port < 0)
+        return true;
+    if (!s->cloud_config.kubernetes.name)
+        return rb_err_set(err, RB_E_MOCK_CLOUD,
+                          "--k8s: the cloud file has no machines for a cluster; add rows of k8s/NAME to its price list "
+                          "and an entry of `provisioning` for k8s");
+    if (!rb_pods_create(&c, &s->pods, err))
+        return false;
+    s->k8s = rb_mock_k8s_create(s->cloud, s->config->keys.keys[0].secret_key);
+    rb_mock_k8s_set_log(s->k8s, read_log, s);
+    s->streams = rb_exec_streams_create(s->pods);
+    s->control.k8s = s->k8s;
+    s->control.pods = s->pods;
+    return true;
 }
 
 static void start_cloud(struct server *s)
@@ -414,7 +499,7 @@ static bool start(struct server *s, struct rb_err *err)
     if (!catch_signals(s, err) || !make_dirs(s, err) || !start_nodes(s, err))
         return false;
     start_cloud(s);
-    return start_http(s, err);
+    return start_pods(s, err) && start_http(s, err);
 }
 
 // The first region that sells machines of EC2, NULL: none does.
@@ -430,10 +515,11 @@ static const char *first_region(const struct rb_cloud *cloud)
 static bool announce(struct server *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
-    char ec2_url[64], gcp_url[64], metadata_url[128];
+    char ec2_url[64], gcp_url[64], k8s_url[64], metadata_url[128];
     const struct passwd *me = getpwuid(getuid());
     snprintf(ec2_url, sizeof ec2_url, "http://127.0.0.1:%d", s->doors[FRONT_EC2].port);
     snprintf(gcp_url, sizeof gcp_url, "http://127.0.0.1:%d", s->doors[FRONT_GCP].port);
+    snprintf(k8s_url, sizeof k8s_url, "http://127.0.0.1:%d", s->doors[FRONT_K8S].port);
     snprintf(metadata_url, sizeof metadata_url, "%s" RB_MOCK_CONTROL_PREFIX "metadata", ec2_url);
     rb_nodes_serve_metadata(s->nodes, metadata_url);
     const struct rb_mock_passport passport = {.dir = s->keys_dir,
@@ -442,9 +528,11 @@ static bool announce(struct server *s, struct rb_err *err)
                                               .account_path = s->config->credentials_out,
                                               .ec2_url = ec2_url,
                                               .gcp_url = gcp_url,
+                                              .k8s_url = s->k8s ? k8s_url : NULL,
+                                              .space = s->cloud_config.kubernetes.space,
                                               .region = first_region(s->cloud),
                                               .user = me ? me->pw_name : "root"};
-    rb_buf_printf(&lines, "ready ec2=%s gcp=%s\n", ec2_url, gcp_url);
+    rb_buf_printf(&lines, "ready ec2=%s gcp=%s%s%s\n", ec2_url, gcp_url, s->k8s ? " k8s=" : "", s->k8s ? k8s_url : "");
     if (!rb_mock_passport_write(&passport, &lines, err))
         return false;
     fputs(rb_buf_str(&lines), stdout);
@@ -456,9 +544,11 @@ static void finish(struct server *s)
 {
     stop_http(s);
     rb_nodes_destroy(s->nodes);
+    rb_pods_destroy(s->pods);
     if (s->cloud)
         keep_ledger(s, true);
     rb_mock_gcp_destroy(s->gcp);
+    rb_mock_k8s_destroy(s->k8s);
     rb_cloud_destroy(s->cloud);
     if (s->keys_dir)
         rb_mock_passport_remove(s->keys_dir);

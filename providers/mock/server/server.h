@@ -20,12 +20,13 @@ struct rb_mock_server_config {
     const char *gcp_token;        // opens Compute Engine without an account, and never expires; NULL: none does
     const char *credentials_out;  // where the account's key is written once the port is known; NULL: nowhere
     int ec2_port, gcp_port;       // 0: any free one
+    int k8s_port;                 // likewise; -1: no Kubernetes is served
     double speed;                 // seconds of the cloud's clock per second
     const char *state_dir;        // ledger.json and the nodes' logs stay there; NULL: nothing stays
     bool netns;
 };
 
-// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT` on stdout when it listens, and below it the lines
+// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT[ k8s=http://127.0.0.1:PORT]` on stdout when it listens, and below it the lines
 // of passport.h; serves until SIGTERM or SIGINT, ends all nodes, removes the keys. gate.h decides who may send
 // requests.
 bool rb_mock_server_run(const struct rb_mock_server_config *config, struct rb_err *err);

@@ -1,0 +1,259 @@
+// Objects as JSON.
+#include "providers/mock/k8s/k8s_state.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <string.h>
+
+void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us)
+{
+    char text[32];
+    if (unix_us >= 0)
+        rb_json_kstring(j, key, rb_format_instant(unix_us - unix_us % RB_US_PER_S, text));
+}
+
+static void write_member(struct rb_json *j, const char *key, const struct rb_node *node)
+{
+    if (!node)
+        return;
+    rb_json_key(j, key);
+    rb_json_node(j, node);
+}
+
+// Begins metadata; the caller ends it.
+static void begin_meta(struct rb_json *j, const char *space, const char *name, const char *uid, uint64_t version,
+                       int64_t created_us)
+{
+    rb_json_kobject(j, "metadata");
+    rb_json_put(j, "name: %s, namespace: %s, uid: %s, resourceVersion: '%ju'", name, space, uid, (uintmax_t)version);
+    rb_k8s_instant(j, "creationTimestamp", created_us);
+}
+
+// --- pods ---
+
+static void write_toleration(struct rb_json *j, const char *key)
+{
+    rb_json_put(j, "{key: %s, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300}", key);
+}
+
+// With what admission adds, and the machine.
+static void write_spec(const struct rb_k8s_pod *p, struct rb_json *j)
+{
+    rb_json_kobject(j, "spec");
+    for (const struct rb_node *c = p->spec->first; c; c = c->next)
+        if (strcmp(c->key, "tolerations") != 0 && strcmp(c->key, "schedulingGates") != 0)
+            write_member(j, c->key, c);
+    rb_json_karray(j, "tolerations");
+    for (const struct rb_node *t = rb_node_first(rb_node_member(p->spec, "tolerations")); t; t = t->next)
+        rb_json_node(j, t);
+    write_toleration(j, "node.kubernetes.io/not-ready");
+    write_toleration(j, "node.kubernetes.io/unreachable");
+    rb_json_end_array(j);
+    if (p->is_gated)
+        rb_json_put(j, "schedulingGates: [{name: 'kueue.x-k8s.io/admission'}]");
+    if (p->scheduled_us >= 0)
+        rb_json_kstring(j, "nodeName", p->machine->name);
+    rb_json_end_object(j);
+}
+
+static void write_text(struct rb_json *j, const char *key, const char *text)
+{
+    if (text)
+        rb_json_kstring(j, key, text);
+}
+
+static void write_condition(struct rb_json *j, const char *type, const char *status, int64_t since_us,
+                            const char *reason, const char *message)
+{
+    rb_json_put(j, "{type: %s, status: %s, lastProbeTime: null", type, status);
+    rb_k8s_instant(j, "lastTransitionTime", since_us);
+    write_text(j, "reason", reason);
+    write_text(j, "message", message);
+    rb_json_put(j, "}");
+}
+
+static void write_conditions(const struct rb_k8s_pod *p, struct rb_json *j)
+{
+    const bool ready = p->container.started_us >= 0 && !rb_k8s_has_ended(p) && !p->reason;
+    const bool unknown = p->is_silent && p->due_us[RB_K8S_DUE_SILENT] == INT64_MAX;
+    const int64_t since_us = p->scheduled_us >= 0 ? p->scheduled_us : p->created_us;
+    rb_json_karray(j, "conditions");
+    if (p->disruption)
+        write_condition(j, "DisruptionTarget", "True", p->disruption_us, p->disruption, p->disruption_message);
+    if (p->scheduled_us >= 0)
+        write_condition(j, "Initialized", "True", since_us, NULL, NULL);
+    write_condition(j, "PodScheduled", p->scheduled_us >= 0 ? "True" : "False", since_us,
+                    p->is_gated           ? "SchedulingGated"
+                    : p->scheduled_us < 0 ? "Unschedulable"
+                                          : NULL,
+                    p->is_gated           ? "Scheduling is blocked due to non-empty scheduling gates"
+                    : p->scheduled_us < 0 ? "0 nodes are available: Insufficient nvidia.com/gpu."
+                                          : NULL);
+    if (p->scheduled_us >= 0) {
+        write_condition(j, "ContainersReady", ready ? "True" : "False", since_us,
+                        ready ? NULL : "ContainersNotReady", NULL);
+        write_condition(j, "Ready", !ready || unknown ? "False" : "True", since_us,
+                        unknown ? "NodeNotReady"
+                        : ready ? NULL
+                                : "ContainersNotReady",
+                        NULL);
+    }
+    rb_json_end_array(j);
+}
+
+static void write_container(const struct rb_k8s_pod *p, struct rb_json *j)
+{
+    const struct rb_k8s_container *c = &p->container;
+    const struct rb_node *spec = rb_node_first(rb_node_member(p->spec, "containers"));
+    const bool runs = c->started_us >= 0 && c->finished_us < 0;
+    rb_json_put(j, "{name: %s, image: %s, imageID: %s, containerID: '%s%s', restartCount: 0, ready: %i, started: %i",
+                rb_node_member_text(spec, "name"), rb_node_member_text(spec, "image"), c->image_id,
+                c->started_us >= 0 ? "containerd://" : "", c->started_us >= 0 ? p->uid : "", runs, runs);
+    rb_json_put(j, "lastState: {}, state: {");
+    if (c->finished_us >= 0 && c->started_us >= 0) {
+        rb_json_put(j, "terminated: {exitCode: %d, reason: %s", c->exit_code,
+                    c->waiting_message    ? "StartError"
+                    : c->exit_code == 0   ? "Completed"
+                                          : "Error");
+        write_text(j, "message", c->waiting_message);
+        rb_k8s_instant(j, "startedAt", c->started_us);
+        rb_k8s_instant(j, "finishedAt", c->finished_us);
+        rb_json_put(j, "containerID: 'containerd://%s'}", p->uid);
+    } else if (runs) {
+        rb_json_put(j, "running: {");
+        rb_k8s_instant(j, "startedAt", c->started_us);
+        rb_json_put(j, "}");
+    } else {
+        rb_json_put(j, "waiting: {reason: %s, message: %s}", c->waiting ? c->waiting : "ContainerCreating",
+                    c->waiting_message);
+    }
+    rb_json_put(j, "}}");
+}
+
+static void write_status(const struct rb_k8s_pod *p, struct rb_json *j)
+{
+    rb_json_put(j, "status: {phase: %s, qosClass: 'Burstable', reason: %s, message: %s", rb_k8s_phase(p), p->reason,
+                p->message);
+    write_conditions(p, j);
+    if (p->scheduled_us >= 0) {
+        struct in_addr address = {.s_addr = htonl(p->instance->address)};
+        const char *ip = inet_ntoa(address);
+        rb_k8s_instant(j, "startTime", p->scheduled_us);
+        rb_json_put(j, "hostIP: '127.0.0.1', podIP: %s, podIPs: [{ip: %s}], containerStatuses: [", ip, ip);
+        write_container(p, j);
+        rb_json_put(j, "]");
+    }
+    rb_json_put(j, "}");
+}
+
+void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, struct rb_json *j)
+{
+    rb_json_put(j, "{apiVersion: 'v1', kind: 'Pod'");
+    begin_meta(j, k->config->space, p->name, p->uid, p->version, p->created_us);
+    write_member(j, "labels", p->labels);
+    write_member(j, "annotations", p->annotations);
+    write_member(j, "ownerReferences", p->owners);
+    if (p->is_managed)
+        rb_json_put(j, "finalizers: ['kueue.x-k8s.io/managed']");
+    if (p->deletion_us >= 0) {
+        rb_k8s_instant(j, "deletionTimestamp", p->deletion_us);
+        rb_json_kint(j, "deletionGracePeriodSeconds", p->grace_us / RB_US_PER_S);
+    }
+    rb_json_end_object(j);
+    write_spec(p, j);
+    write_status(p, j);
+    rb_json_put(j, "}");
+}
+
+// --- the others ---
+
+void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, struct rb_json *j)
+{
+    rb_json_put(j, "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease'");
+    begin_meta(j, k->config->space, l->name, l->uid, l->version, l->created_us);
+    write_member(j, "labels", l->labels);
+    write_member(j, "annotations", l->annotations);
+    rb_json_end_object(j);
+    write_member(j, "spec", l->spec);
+    rb_json_put(j, "}");
+}
+
+void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *k, struct rb_json *j)
+{
+    rb_json_put(j, "{apiVersion: 'v1', kind: 'Event'");
+    begin_meta(j, k->config->space, e->name, e->name, e->version, e->first_us);
+    rb_json_end_object(j);
+    rb_json_put(j,
+                "involvedObject: {kind: 'Pod', apiVersion: 'v1', namespace: %s, name: %s, uid: %s}, type: %s, "
+                "reason: %s, message: %s, count: %d, source: {component: %s}",
+                k->config->space, e->pod->name, e->pod->uid, e->type, e->reason, e->message, e->count, e->source);
+    rb_k8s_instant(j, "firstTimestamp", e->first_us);
+    rb_k8s_instant(j, "lastTimestamp", e->last_us);
+    rb_json_put(j, "}");
+}
+
+void rb_k8s_write_machine(const struct rb_k8s_machine *m, struct rb_json *j)
+{
+    const bool spot = m->offer->market == RB_MARKET_SPOT, cpu = strcmp(m->offer->accelerator, "CPU") == 0;
+    rb_json_put(j,
+                "{apiVersion: 'v1', kind: 'Node', metadata: {name: %s, uid: %s, labels: {"
+                "node.kubernetes.io/instance-type: %s, karpenter.sh/capacity-type: %s, nvidia.com/gpu.product: %s, "
+                "kubernetes.io/hostname: %s}}, spec: {providerID: 'rbmock:///%s'",
+                m->name, m->name, m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name,
+                m->name);
+    if (!cpu)
+        rb_json_put(j, "taints: [{key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule'}]");
+    rb_json_put(j, "}, status: {capacity: {cpu: '%d', memory: '%dG', nvidia.com/gpu: '%d'}, conditions: ["
+                   "{type: 'Ready', status: %s}]}}",
+                (int)m->offer->vcpus, (int)m->offer->memory_gb, cpu ? 0 : m->offer->gpus,
+                m->is_dead ? "Unknown" : "True");
+}
+
+// --- the container ---
+
+static const char *const *read_words(const struct rb_node *list, const struct rb_node *more, struct rb_arena *arena)
+{
+    const int n = (list ? list->n_children : 0) + (more ? more->n_children : 0);
+    const char **words = rb_arena_array(arena, (size_t)n + 1, sizeof *words);
+    int at = 0;
+    for (const struct rb_node *c = rb_node_first(list); c; c = c->next)
+        words[at++] = c->text;
+    for (const struct rb_node *c = rb_node_first(more); c; c = c->next)
+        words[at++] = c->text;
+    return words;
+}
+
+static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_node *list, struct rb_arena *arena)
+{
+    static const char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 4, sizeof *env);
+    int n = 0;
+    env[n++] = path;
+    env[n++] = rb_arena_printf(arena, "HOSTNAME=%s", p->name);
+    env[n++] = "HOME=/";
+    for (const struct rb_node *c = rb_node_first(list); c; c = c->next) {
+        const char *name = rb_node_member_text(c, "name");
+        const size_t length = strlen(name);
+        int at = 0;
+        while (at < n && (strncmp(env[at], name, length) != 0 || env[at][length] != '='))
+            at++;
+        env[at] = rb_arena_printf(arena, "%s=%s", name, rb_node_member_text(c, "value"));
+        n += at == n;
+    }
+    return env;
+}
+
+void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struct rb_pod_start *out)
+{
+    const struct rb_node *c = rb_node_first(rb_node_member(p->spec, "containers"));
+    const struct rb_node *mounts = rb_node_member(c, "volumeMounts");
+    struct rb_pod_volume *volumes = rb_arena_array(arena, (size_t)(mounts ? mounts->n_children : 0) + 1, sizeof *volumes);
+    const char *workdir = rb_node_member_text(c, "workingDir");
+    *out = (struct rb_pod_start){.id = p->uid,
+                                 .argv = read_words(rb_node_member(c, "command"), rb_node_member(c, "args"), arena),
+                                 .env = read_env(p, rb_node_member(c, "env"), arena),
+                                 .workdir = *workdir ? workdir : "/",
+                                 .volumes = volumes};
+    for (const struct rb_node *m = rb_node_first(mounts); m; m = m->next)
+        volumes[out->n_volumes++].path = rb_node_member_text(m, "mountPath");
+}
