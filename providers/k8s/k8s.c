@@ -14,7 +14,7 @@
 
 static void authorise(void *authority, struct rb_api_try *t)
 {
-    struct rb_k8s *k = authority;
+    struct rb_kube *k = authority;
     const char *token;
     struct rb_err err;
     if (!rb_kube_login_get(k->login, &token, &err)) {
@@ -32,11 +32,11 @@ static void authorise(void *authority, struct rb_api_try *t)
 static bool renew_login(void *authority, const struct rb_http_response *response, struct rb_err *err)
 {
     (void)response, (void)err;
-    struct rb_k8s *k = authority;
+    struct rb_kube *k = authority;
     return rb_kube_login_forget(k->login);
 }
 
-void rb_k8s_send(struct rb_k8s *k, const char *method, struct rb_api_call *call)
+void rb_kube_send(struct rb_kube *k, const char *method, struct rb_api_call *call)
 {
     call->method = method;
     if (call->body.len > 0)
@@ -44,30 +44,30 @@ void rb_k8s_send(struct rb_k8s *k, const char *method, struct rb_api_call *call)
     rb_api_send(k->api, call);
 }
 
-bool rb_k8s_decode_any(void *arg, const char *body, size_t n, struct rb_err *err)
+bool rb_kube_decode_any(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     (void)arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err);
 }
 
-void rb_k8s_put_page(struct rb_buf *target, const char *run_id, const char *page)
+void rb_kube_put_page(struct rb_buf *target, const char *run_id, const char *page)
 {
     char label[64];
     if (run_id)
-        rb_k8s_label(run_id, label);
+        rb_kube_label(run_id, label);
     RB_AUTO(rb_buf_finish) struct rb_buf selector = RB_BUF_INIT;
     rb_buf_printf(&selector, "rb.run-id%s%s", run_id ? "=" : "", run_id ? label : "");
-    rb_percent_put(target, "?labelSelector=%s&limit=%d&continue=%s", rb_buf_str(&selector), RB_K8S_PAGE, page);
+    rb_percent_put(target, "?labelSelector=%s&limit=%d&continue=%s", rb_buf_str(&selector), RB_KUBE_PAGE, page);
 }
 
 // --- look
 
 struct looking {
     struct rb_arena arena;
-    struct rb_k8s *k;
+    struct rb_kube *k;
     char name[64], uid[64];
-    struct rb_k8s_pod pod;
+    struct rb_kube_pod pod;
     rb_launch_fn *fn;
     void *arg;
 };
@@ -77,7 +77,7 @@ static bool decode_looking(void *arg, const char *body, size_t n, struct rb_err 
     struct looking *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
+           rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
 }
 
 static void looked(void *arg, const struct rb_err *err)
@@ -95,18 +95,18 @@ static void looked(void *arg, const struct rb_err *err)
 static void k8s_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
 {
     struct looking *l = rb_api_state_create(sizeof *l);
-    struct rb_api_call call = rb_api_call_new("pods.get", RB_K8S_READ_TRIES, l, decode_looking, looked);
+    struct rb_api_call call = rb_api_call_new("pods.get", RB_KUBE_READ_TRIES, l, decode_looking, looked);
     l->k = p->state;
     l->fn = fn;
     l->arg = arg;
-    if (!rb_k8s_split_id(id, l->name, l->uid)) {
+    if (!rb_kube_split_id(id, l->name, l->uid)) {
         struct rb_err err;
         rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
         rb_api_refuse(l->k->api, &call, &err);
         return;
     }
-    rb_percent_put(&call.target, RB_K8S_PODS "/%s", l->k->config.namespace, l->name);
-    rb_k8s_send(l->k, "GET", &call);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, l->name);
+    rb_kube_send(l->k, "GET", &call);
 }
 
 // --- terminate
@@ -121,34 +121,34 @@ struct ending {
 static void ended(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;
-    e->fn(e->arg, err && (err->code == RB_ERR_NOT_FOUND || rb_k8s_is_conflict(err)) ? NULL : err);
+    e->fn(e->arg, err && (err->code == RB_ERR_NOT_FOUND || rb_kube_is_conflict(err)) ? NULL : err);
     rb_api_state_free(e);
 }
 
 // Never with a grace of 0: that ends the object, not the processes. Not mutating: a repetition changes nothing.
 static void k8s_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
-    struct rb_k8s *k = p->state;
+    struct rb_kube *k = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    struct rb_api_call call = rb_api_call_new("pods.delete", RB_K8S_WRITE_TRIES, e, rb_k8s_decode_any, ended);
+    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
     char name[64], uid[64];
     *e = (struct ending){.fn = fn, .arg = arg};
-    if (!rb_k8s_split_id(id, name, uid)) {
+    if (!rb_kube_split_id(id, name, uid)) {
         struct rb_err err;
         rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
         rb_api_refuse(k->api, &call, &err);
         return;
     }
-    rb_percent_put(&call.target, RB_K8S_PODS "/%s", k->config.namespace, name);
-    rb_k8s_write_deletion(uid, &call.body);
-    rb_k8s_send(k, "DELETE", &call);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", k->config.namespace, name);
+    rb_kube_write_deletion(uid, &call.body);
+    rb_kube_send(k, "DELETE", &call);
 }
 
 // --- life
 
 static int64_t k8s_clock_us(const struct rb_provider *p)
 {
-    const struct rb_k8s *k = p->state;
+    const struct rb_kube *k = p->state;
     return rb_api_clock_us(k->api);
 }
 
@@ -163,7 +163,7 @@ static bool k8s_is_harmless(const char *region)
 
 static void k8s_destroy(struct rb_provider *p)
 {
-    struct rb_k8s *k = p->state;
+    struct rb_kube *k = p->state;
     if (!k)
         return;
     rb_api_destroy(k->api);
@@ -177,12 +177,12 @@ static bool k8s_create(const struct rb_provider_config *config, struct rb_provid
 {
     if (!config->http)
         return rb_err_set(err, RB_E_HTTP_REQUEST, "k8s: needs an HTTP client");
-    struct rb_k8s *k = rb_xcalloc(1, sizeof *k);
+    struct rb_kube *k = rb_xcalloc(1, sizeof *k);
     k->loop = config->loop;
     snprintf(k->region, sizeof k->region, "%s", config->region);
     if (config->resources)
         k->spec = config->resources->kubernetes;
-    if (!rb_k8s_place(config->region, &k->spec, &k->config, err)) {
+    if (!rb_kube_place(config->region, &k->spec, &k->config, err)) {
         free(k);
         return false;
     }
@@ -191,7 +191,7 @@ static bool k8s_create(const struct rb_provider_config *config, struct rb_provid
                                                    .http = config->http,
                                                    .endpoint = k->config.server,
                                                    .peer = rb_kube_login_peer(k->login),
-                                                   .judge = rb_k8s_judge,
+                                                   .judge = rb_kube_judge,
                                                    .authority = k,
                                                    .authorise = authorise,
                                                    .renew = renew_login});
@@ -209,15 +209,15 @@ const struct rb_provider_ops rb_provider_k8s = {
     .waits_in_queue = true,
     .create = k8s_create,
     .destroy = k8s_destroy,
-    .launch = rb_k8s_launch,
-    .list = rb_k8s_list,
+    .launch = rb_kube_launch,
+    .list = rb_kube_list,
     .look = k8s_look,
     .terminate = k8s_terminate,
-    .renew = rb_k8s_renew,
+    .renew = rb_kube_renew,
     .clock_us = k8s_clock_us,
-    .groups = rb_k8s_groups,
-    .end_group = rb_k8s_end_group,
-    .preflight = rb_k8s_preflight,
-    .quotas = rb_k8s_quotas,
+    .groups = rb_kube_groups,
+    .end_group = rb_kube_end_group,
+    .preflight = rb_kube_preflight,
+    .quotas = rb_kube_quotas,
     .is_harmless = k8s_is_harmless,
 };

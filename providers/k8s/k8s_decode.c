@@ -69,10 +69,10 @@ static bool read_items(const struct rb_node *list, const struct rb_node **out, s
 
 // --- leases
 
-bool rb_k8s_decode_lease(const struct rb_node *object, struct rb_arena *arena, struct rb_k8s_lease *out,
+bool rb_kube_decode_lease(const struct rb_node *object, struct rb_arena *arena, struct rb_kube_lease *out,
                          struct rb_err *err)
 {
-    struct rb_k8s_lease l = {.expires_us = -1};
+    struct rb_kube_lease l = {.expires_us = -1};
     if (!read_identity(object, arena, &l.name, &l.uid, err))
         return false;
     const struct rb_node *meta = rb_node_member(object, "metadata"), *notes = rb_node_member(meta, "annotations"),
@@ -91,15 +91,15 @@ bool rb_k8s_decode_lease(const struct rb_node *object, struct rb_arena *arena, s
     return true;
 }
 
-bool rb_k8s_decode_leases(const struct rb_node *list, struct rb_arena *arena, struct rb_k8s_leases *out,
+bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, struct rb_kube_leases *out,
                           const char **out_next, struct rb_err *err)
 {
     const struct rb_node *items;
     if (!read_items(list, &items, err))
         return false;
     for (const struct rb_node *n = items ? items->first : NULL; n; n = n->next) {
-        struct rb_k8s_lease l;
-        if (!rb_k8s_decode_lease(n, arena, &l, err))
+        struct rb_kube_lease l;
+        if (!rb_kube_decode_lease(n, arena, &l, err))
             return false;
         if (!l.run_id)
             continue;
@@ -158,7 +158,7 @@ static void read_reason(const struct reading *r, struct rb_instance *i)
 }
 
 // A pod whose phase is Failed may have a container that still runs: only the container's end is one.
-static void read_state(const struct reading *r, struct rb_k8s_pod *pod)
+static void read_state(const struct reading *r, struct rb_kube_pod *pod)
 {
     struct rb_instance *i = &pod->instance;
     const char *phase = rb_node_member_text(r->status, "phase");
@@ -182,8 +182,8 @@ static void read_state(const struct reading *r, struct rb_k8s_pod *pod)
         read_reason(r, i);
 }
 
-static void read_tags(const struct rb_node *meta, const struct rb_k8s_leases *leases, struct rb_arena *arena,
-                      struct rb_k8s_pod *pod)
+static void read_tags(const struct rb_node *meta, const struct rb_kube_leases *leases, struct rb_arena *arena,
+                      struct rb_kube_pod *pod)
 {
     const struct rb_node *notes = rb_node_member(meta, "annotations");
     const struct rb_node *owner = item_with(rb_node_member(meta, "ownerReferences"), "kind", "Lease");
@@ -203,10 +203,10 @@ static void read_tags(const struct rb_node *meta, const struct rb_k8s_leases *le
             i->expires_at = leases->items[k].expires_at;
 }
 
-bool rb_k8s_decode_pod(const struct rb_node *object, const char *region, const struct rb_k8s_leases *leases,
-                       struct rb_arena *arena, struct rb_k8s_pod *out, struct rb_err *err)
+bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,
+                       struct rb_arena *arena, struct rb_kube_pod *out, struct rb_err *err)
 {
-    struct rb_k8s_pod pod = {.began_us = -1};
+    struct rb_kube_pod pod = {.began_us = -1};
     struct rb_instance *i = &pod.instance;
     if (!read_identity(object, arena, &pod.name, &pod.uid, err))
         return false;
@@ -214,7 +214,7 @@ bool rb_k8s_decode_pod(const struct rb_node *object, const char *region, const s
                         .status = rb_node_member(object, "status"),
                         .arena = arena};
     const struct rb_node *container =
-        item_with(rb_node_member(r.status, "containerStatuses"), "name", RB_K8S_CONTAINER);
+        item_with(rb_node_member(r.status, "containerStatuses"), "name", RB_KUBE_CONTAINER);
     const struct rb_node *state = rb_node_member(container, "state");
     r.waiting = rb_node_member(state, "waiting");
     r.running = rb_node_member(state, "running");
@@ -245,15 +245,15 @@ bool rb_k8s_decode_pod(const struct rb_node *object, const char *region, const s
     return true;
 }
 
-bool rb_k8s_decode_pods(const struct rb_node *list, const char *region, const struct rb_k8s_leases *leases,
-                        struct rb_arena *arena, struct rb_k8s_pods *out, const char **out_next, struct rb_err *err)
+bool rb_kube_decode_pods(const struct rb_node *list, const char *region, const struct rb_kube_leases *leases,
+                        struct rb_arena *arena, struct rb_kube_pods *out, const char **out_next, struct rb_err *err)
 {
     const struct rb_node *items;
     if (!read_items(list, &items, err))
         return false;
     for (const struct rb_node *n = items ? items->first : NULL; n; n = n->next) {
-        struct rb_k8s_pod pod;
-        if (!rb_k8s_decode_pod(n, region, leases, arena, &pod, err))
+        struct rb_kube_pod pod;
+        if (!rb_kube_decode_pod(n, region, leases, arena, &pod, err))
             return false;
         out->items = rb_arena_grow(arena, out->items, out->n, sizeof *out->items);
         out->items[out->n++] = pod;
@@ -325,12 +325,12 @@ static bool finds(const struct rb_node *sent, const struct rb_node *stored, cons
     return false;
 }
 
-bool rb_k8s_find_dropped(const struct rb_node *sent, const struct rb_node *stored, char *out, size_t size)
+bool rb_kube_find_dropped(const struct rb_node *sent, const struct rb_node *stored, char *out, size_t size)
 {
     return finds(sent, stored, "", out, size);
 }
 
-bool rb_k8s_split_id(const char *id, char name[static 64], char uid[static 64])
+bool rb_kube_split_id(const char *id, char name[static 64], char uid[static 64])
 {
     const char *dot = strrchr(id, '.');
     if (!rb_is_instance_id(id) || !dot || dot - id > 63 || strlen(dot + 1) > 63 || !dot[1])

@@ -8,21 +8,21 @@
 #include "providers/provider.h"
 
 // The Lease of a run.
-struct rb_k8s_lease {
+struct rb_kube_lease {
     const char *name, *uid, *resource_version;
     const char *run_id, *owner;  // NULL: it is not ours
     const char *expires_at;      // an instant; NULL: none
     int64_t expires_us;          // the same, unix; -1
 };
-bool rb_k8s_decode_lease(const struct rb_node *object, struct rb_arena *arena, struct rb_k8s_lease *out,
+bool rb_kube_decode_lease(const struct rb_node *object, struct rb_arena *arena, struct rb_kube_lease *out,
                          struct rb_err *err);
 
-struct rb_k8s_leases { struct rb_k8s_lease *items; int n; };
+struct rb_kube_leases { struct rb_kube_lease *items; int n; };
 // Appends those of ours on one page; *out_next: the token of the next page, NULL: there is none.
-bool rb_k8s_decode_leases(const struct rb_node *list, struct rb_arena *arena, struct rb_k8s_leases *out,
+bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, struct rb_kube_leases *out,
                           const char **out_next, struct rb_err *err);
 
-struct rb_k8s_pod {
+struct rb_kube_pod {
     struct rb_instance instance;  // id is "NAME.UID"; address is the pod's name
     const char *name, *uid;
     const char *anchor;           // name of the Lease that it belongs to; NULL: none
@@ -31,17 +31,17 @@ struct rb_k8s_pod {
     bool is_ending;               // its end was asked for
 };
 // region: of the instances. leases: expiries are theirs, where a pod's is among them; may be NULL.
-bool rb_k8s_decode_pod(const struct rb_node *object, const char *region, const struct rb_k8s_leases *leases,
-                       struct rb_arena *arena, struct rb_k8s_pod *out, struct rb_err *err);
-struct rb_k8s_pods { struct rb_k8s_pod *items; int n; };
-bool rb_k8s_decode_pods(const struct rb_node *list, const char *region, const struct rb_k8s_leases *leases,
-                        struct rb_arena *arena, struct rb_k8s_pods *out, const char **out_next, struct rb_err *err);
+bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,
+                       struct rb_arena *arena, struct rb_kube_pod *out, struct rb_err *err);
+struct rb_kube_pods { struct rb_kube_pod *items; int n; };
+bool rb_kube_decode_pods(const struct rb_node *list, const char *region, const struct rb_kube_leases *leases,
+                        struct rb_arena *arena, struct rb_kube_pods *out, const char **out_next, struct rb_err *err);
 
 // The path of a member of `sent` that `stored` does not have, such as "spec.activeDeadlineSeconds". False: it has all of
 // them. Members of lists may stand in another order and among others; values may be written in another way.
-bool rb_k8s_find_dropped(const struct rb_node *sent, const struct rb_node *stored, char *out, size_t size);
+bool rb_kube_find_dropped(const struct rb_node *sent, const struct rb_node *stored, char *out, size_t size);
 
 // Splits "NAME.UID" into name and uid; false: it is no id of ours.
-bool rb_k8s_split_id(const char *id, char name[static 64], char uid[static 64]);
+bool rb_kube_split_id(const char *id, char name[static 64], char uid[static 64]);
 
 #endif

@@ -27,28 +27,28 @@ struct place {
 
 struct caller {
     struct caller *next;
-    struct rb_k8s_door *door;
+    struct rb_kube_door *door;
     int fd;
     char question[MAX_QUESTION];
     size_t n;
     bool is_answered;
 };
 
-struct rb_k8s_door {
+struct rb_kube_door {
     const struct rb_loop *loop;
     const struct rb_kubernetes_spec *spec;
-    char path[RB_K8S_DOOR_PATH_BYTES];
+    char path[RB_KUBE_DOOR_PATH_BYTES];
     int fd; // listens
     struct place *places;
     struct caller *callers;
     int n_callers;
 };
 
-static void watch_door(struct rb_k8s_door *d);
+static void watch_door(struct rb_kube_door *d);
 
 // --- the answer
 
-static bool place_of(struct rb_k8s_door *d, const char *name, struct place **out, struct rb_err *err)
+static bool place_of(struct rb_kube_door *d, const char *name, struct place **out, struct rb_err *err)
 {
     for (struct place *p = d->places; p; p = p->next)
         if (strcmp(p->name, name) == 0) {
@@ -57,7 +57,7 @@ static bool place_of(struct rb_k8s_door *d, const char *name, struct place **out
         }
     struct place *p = rb_xcalloc(1, sizeof *p);
     snprintf(p->name, sizeof p->name, "%s", name);
-    if (!rb_k8s_place(name, d->spec, &p->config, err)) {
+    if (!rb_kube_place(name, d->spec, &p->config, err)) {
         free(p);
         return false;
     }
@@ -67,7 +67,7 @@ static bool place_of(struct rb_k8s_door *d, const char *name, struct place **out
     return true;
 }
 
-static void write_answer(struct rb_k8s_door *d, const char *name, bool was_refused, struct rb_buf *out)
+static void write_answer(struct rb_kube_door *d, const char *name, bool was_refused, struct rb_buf *out)
 {
     struct rb_json j;
     struct rb_err err;
@@ -92,7 +92,7 @@ static void write_answer(struct rb_k8s_door *d, const char *name, bool was_refus
 
 static void hang_up(struct caller *c)
 {
-    struct rb_k8s_door *d = c->door;
+    struct rb_kube_door *d = c->door;
     struct caller **link = &d->callers;
     while (*link != c)
         link = &(*link)->next;
@@ -100,7 +100,7 @@ static void hang_up(struct caller *c)
     d->loop->watch(d->loop->ctx, c->fd, 0, NULL, NULL);
     close(c->fd);
     free(c);
-    if (d->n_callers-- == RB_K8S_DOOR_STARTS)
+    if (d->n_callers-- == RB_KUBE_DOOR_STARTS)
         watch_door(d);
 }
 
@@ -148,7 +148,7 @@ static bool is_ours(int fd)
 static void on_door(void *arg, int listener, int ready)
 {
     (void)ready;
-    struct rb_k8s_door *d = arg;
+    struct rb_kube_door *d = arg;
     const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
@@ -159,12 +159,12 @@ static void on_door(void *arg, int listener, int ready)
     struct caller *c = rb_xcalloc(1, sizeof *c);
     *c = (struct caller){.next = d->callers, .door = d, .fd = fd};
     d->callers = c;
-    if (++d->n_callers == RB_K8S_DOOR_STARTS)
+    if (++d->n_callers == RB_KUBE_DOOR_STARTS)
         d->loop->watch(d->loop->ctx, d->fd, 0, NULL, NULL); // the others wait
     d->loop->watch(d->loop->ctx, fd, RB_LOOP_READ, on_caller, c);
 }
 
-static void watch_door(struct rb_k8s_door *d)
+static void watch_door(struct rb_kube_door *d)
 {
     d->loop->watch(d->loop->ctx, d->fd, RB_LOOP_READ, on_door, d);
 }
@@ -185,23 +185,23 @@ static int listen_at(const char *path)
     return ok ? fd : -1;
 }
 
-bool rb_k8s_door_open(const struct rb_loop *loop, const char *path, const struct rb_kubernetes_spec *spec,
-                      struct rb_k8s_door **out, struct rb_err *err)
+bool rb_kube_door_open(const struct rb_loop *loop, const char *path, const struct rb_kubernetes_spec *spec,
+                      struct rb_kube_door **out, struct rb_err *err)
 {
-    if (strlen(path) >= RB_K8S_DOOR_PATH_BYTES)
+    if (strlen(path) >= RB_KUBE_DOOR_PATH_BYTES)
         return rb_err_set(err, RB_E_K8S_DOOR, "%s: too long for the path of a socket", path);
     const int fd = listen_at(path);
     if (fd < 0)
         return rb_err_set(err, RB_E_K8S_DOOR, "cannot listen at %s: %s", path, strerror(errno));
-    struct rb_k8s_door *d = rb_xcalloc(1, sizeof *d);
-    *d = (struct rb_k8s_door){.loop = loop, .spec = spec, .fd = fd};
+    struct rb_kube_door *d = rb_xcalloc(1, sizeof *d);
+    *d = (struct rb_kube_door){.loop = loop, .spec = spec, .fd = fd};
     strcpy(d->path, path);
     watch_door(d);
     *out = d;
     return true;
 }
 
-void rb_k8s_door_keep(struct rb_k8s_door *d)
+void rb_kube_door_keep(struct rb_kube_door *d)
 {
     if (access(d->path, F_OK) == 0)
         return;
@@ -211,11 +211,11 @@ void rb_k8s_door_keep(struct rb_k8s_door *d)
     d->loop->watch(d->loop->ctx, d->fd, 0, NULL, NULL);
     close(d->fd);
     d->fd = fd;
-    if (d->n_callers < RB_K8S_DOOR_STARTS)
+    if (d->n_callers < RB_KUBE_DOOR_STARTS)
         watch_door(d);
 }
 
-void rb_k8s_door_close(struct rb_k8s_door *d)
+void rb_kube_door_close(struct rb_kube_door *d)
 {
     if (!d)
         return;
@@ -259,7 +259,7 @@ static const char *given(const struct rb_node *root, const char *key)
     return n && n->kind == RB_NODE_STRING ? n->text : NULL;
 }
 
-static bool read_key(struct rb_k8s_key *key, const struct rb_buf *text, struct rb_err *err)
+static bool read_key(struct rb_kube_key *key, const struct rb_buf *text, struct rb_err *err)
 {
     if (!rb_doc_parse_json(&key->doc, "answer", rb_buf_str(text), text->len, err))
         return false;
@@ -274,10 +274,10 @@ static bool read_key(struct rb_k8s_key *key, const struct rb_buf *text, struct r
     return (key->server && key->namespace) || rb_err_set(err, RB_E_ANSWER, "the door said nothing of the cluster");
 }
 
-bool rb_k8s_door_ask(const char *path, const char *name, bool was_refused, struct rb_k8s_key *out, struct rb_err *err)
+bool rb_kube_door_ask(const char *path, const char *name, bool was_refused, struct rb_kube_key *out, struct rb_err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct rb_k8s_key key = {.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    struct rb_kube_key key = {.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     struct rb_buf text = RB_BUF_INIT;
     char question[MAX_QUESTION];
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
@@ -292,19 +292,19 @@ bool rb_k8s_door_ask(const char *path, const char *name, bool was_refused, struc
     if (ok)
         *out = key;
     else
-        rb_k8s_key_finish(&key);
+        rb_kube_key_finish(&key);
     return ok;
 }
 
-void rb_k8s_door_leave(struct rb_k8s_key *key)
+void rb_kube_door_leave(struct rb_kube_key *key)
 {
     if (key->fd >= 0)
         close(key->fd);
     key->fd = -1;
 }
 
-void rb_k8s_key_finish(struct rb_k8s_key *key)
+void rb_kube_key_finish(struct rb_kube_key *key)
 {
-    rb_k8s_door_leave(key);
+    rb_kube_door_leave(key);
     rb_private_doc_finish(&key->doc);
 }

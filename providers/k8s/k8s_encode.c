@@ -16,7 +16,7 @@
 
 enum { DEFAULT_GRACE_S = 30 };
 
-bool rb_k8s_shape(const char *instance_type, struct rb_arena *arena, struct rb_k8s_shape *out, struct rb_err *err)
+bool rb_kube_shape(const char *instance_type, struct rb_arena *arena, struct rb_kube_shape *out, struct rb_err *err)
 {
     const char *slash = strrchr(instance_type, '/');
     int64_t n;
@@ -29,14 +29,14 @@ bool rb_k8s_shape(const char *instance_type, struct rb_arena *arena, struct rb_k
                           "it in the prices of k8s",
                           instance_type, RB_LIMIT_GPUS_PER_NODE);
     const bool cpu = strcmp(type, "cpu") == 0, any = cpu || strcmp(type, "gpu") == 0;
-    *out = (struct rb_k8s_shape){
+    *out = (struct rb_kube_shape){
         .node_type = any ? NULL : rb_arena_strdup(arena, type), .gpus = cpu ? 0 : (int)n, .cpus = cpu ? (int)n : 0};
     return true;
 }
 
 // --- names
 
-void rb_k8s_label(const char *value, char out[static 64])
+void rb_kube_label(const char *value, char out[static 64])
 {
     char hex[65];
     if (rb_pattern_matches(value, "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")) {
@@ -47,14 +47,14 @@ void rb_k8s_label(const char *value, char out[static 64])
     snprintf(out, 64, "%.40s", hex);
 }
 
-void rb_k8s_pod_name(const char *token, int member, char out[static 64])
+void rb_kube_pod_name(const char *token, int member, char out[static 64])
 {
     char hex[65];
     rb_digest_sha256(token, strlen(token), hex);
     snprintf(out, 64, "rb-%.20s-%d", hex, member);
 }
 
-void rb_k8s_anchor_name(const char *run_id, char out[static 64])
+void rb_kube_anchor_name(const char *run_id, char out[static 64])
 {
     char hex[65];
     if (strlen(run_id) < 60 && rb_pattern_matches(run_id, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")) {
@@ -79,12 +79,12 @@ static void put_quantity(struct rb_json *j, const char *key, int64_t n)
         rb_json_kstring(j, key, text);
 }
 
-static int64_t memory_of(const struct rb_k8s_shape *shape, const struct rb_kubernetes_spec *spec)
+static int64_t memory_of(const struct rb_kube_shape *shape, const struct rb_kubernetes_spec *spec)
 {
     return shape->cpus ? spec->memory_per_cpu_bytes * shape->cpus : spec->memory_per_gpu_bytes * shape->gpus;
 }
 
-static void put_resources(struct rb_json *j, const struct rb_launch *l, const struct rb_k8s_shape *shape,
+static void put_resources(struct rb_json *j, const struct rb_launch *l, const struct rb_kube_shape *shape,
                           const struct rb_kubernetes_spec *spec)
 {
     rb_json_kobject(j, "resources");
@@ -103,7 +103,7 @@ static void put_resources(struct rb_json *j, const struct rb_launch *l, const st
 // --- the pod
 
 static void put_metadata(struct rb_json *j, const struct rb_launch *l, int member, const struct rb_kubernetes_spec *spec,
-                         const struct rb_k8s_anchor *anchor)
+                         const struct rb_kube_anchor *anchor)
 {
     static const char *const originals[][2] = {{"rb.name", "Name"},
                                                {"rb.run-id", "rb:run-id"},
@@ -113,13 +113,13 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
     static const char *const labels[][2] = {
         {"rb.run-id", "rb:run-id"}, {"rb.launch-id", "rb:launch-id"}, {"rb.owner", "rb:owner"}};
     char name[64], value[64];
-    rb_k8s_pod_name(l->token, member, name);
+    rb_kube_pod_name(l->token, member, name);
     rb_json_put(j, "metadata: {name: %s, labels: {", name);
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const char *tag = rb_launch_tag(l, labels[i][1]);
         if (!tag)
             continue;
-        rb_k8s_label(tag, value);
+        rb_kube_label(tag, value);
         rb_json_kstring(j, labels[i][0], value);
     }
     rb_json_put(j, "'kueue.x-k8s.io/queue-name': %s}, annotations: {", spec->queue);
@@ -133,7 +133,7 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
                 l->token, member, l->instance_type, anchor->name, anchor->uid);
 }
 
-static void put_placement(struct rb_json *j, const struct rb_k8s_shape *shape, const struct rb_kubernetes_spec *spec)
+static void put_placement(struct rb_json *j, const struct rb_kube_shape *shape, const struct rb_kubernetes_spec *spec)
 {
     if (shape->node_type || spec->n_node_selector) {
         rb_json_put(j, "nodeSelector: {'node.kubernetes.io/instance-type': %s", shape->node_type);
@@ -158,26 +158,26 @@ static void put_placement(struct rb_json *j, const struct rb_k8s_shape *shape, c
     rb_json_put(j, "]");
 }
 
-static void put_container(struct rb_json *j, const struct rb_launch *l, const struct rb_k8s_shape *shape,
+static void put_container(struct rb_json *j, const struct rb_launch *l, const struct rb_kube_shape *shape,
                           const struct rb_kubernetes_spec *spec)
 {
     // uid 1000 has no passwd entry in most images: getuser() and the like look at USER.
     rb_json_put(j,
                 "containers: [{name: %s, image: %s, command: ['/bin/sh', '-c', %s], workingDir: %s, env: [{name: 'HOME', "
                 "value: %s}, {name: 'USER', value: 'rb'}, {name: 'LOGNAME', value: 'rb'}], ",
-                RB_K8S_CONTAINER, l->image_id, l->user_data ? l->user_data : "", RB_K8S_HOME, RB_K8S_HOME);
+                RB_KUBE_CONTAINER, l->image_id, l->user_data ? l->user_data : "", RB_KUBE_HOME, RB_KUBE_HOME);
     put_resources(j, l, shape, spec);
     rb_json_put(j,
                 "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ['ALL']}}, volumeMounts: [{name: "
                 "'home', mountPath: %s}, {name: 'shm', mountPath: '/dev/shm'}]}]",
-                RB_K8S_HOME);
+                RB_KUBE_HOME);
     rb_json_put(j, "volumes: [{name: 'home', emptyDir: {}}, {name: 'shm', emptyDir: {medium: 'Memory'");
     put_quantity(j, "sizeLimit", spec->shm_bytes);
     rb_json_put(j, "}}]");
 }
 
-void rb_k8s_write_pod(const struct rb_launch *l, int member, const struct rb_k8s_shape *shape,
-                      const struct rb_kubernetes_spec *spec, const struct rb_k8s_anchor *anchor, struct rb_buf *out)
+void rb_kube_write_pod(const struct rb_launch *l, int member, const struct rb_kube_shape *shape,
+                      const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out)
 {
     const int64_t grace_s = spec->grace_us ? (spec->grace_us + RB_US_PER_S - 1) / RB_US_PER_S : DEFAULT_GRACE_S;
     struct rb_json j;
@@ -204,13 +204,13 @@ static void micro_time(int64_t us, char out[static 64])
     snprintf(out, 64, "%.*s.%06" PRId64 "Z", (int)strcspn(whole, "Z"), whole, us % RB_US_PER_S);
 }
 
-void rb_k8s_write_anchor(const char *name, const char *run_id, const char *owner, const char *resource_version,
+void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const char *resource_version,
                          int64_t now_us, int64_t until_us, struct rb_buf *out)
 {
     char run_label[64], owner_label[64], now[64];
     struct rb_json j;
-    rb_k8s_label(run_id, run_label);
-    rb_k8s_label(owner, owner_label);
+    rb_kube_label(run_id, run_label);
+    rb_kube_label(owner, owner_label);
     micro_time(now_us, now);
     const int64_t left_s = (until_us - now_us + RB_US_PER_S - 1) / RB_US_PER_S;
     rb_json_init(&j, out, false);
@@ -221,7 +221,7 @@ void rb_k8s_write_anchor(const char *name, const char *run_id, const char *owner
                 name, resource_version, run_label, owner_label, run_id, owner, owner, left_s > 1 ? left_s : INT64_C(1), now);
 }
 
-void rb_k8s_write_deletion(const char *uid, struct rb_buf *out)
+void rb_kube_write_deletion(const char *uid, struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);
@@ -229,7 +229,7 @@ void rb_k8s_write_deletion(const char *uid, struct rb_buf *out)
                 uid);
 }
 
-void rb_k8s_write_question(const struct rb_k8s_right *r, const char *namespace, struct rb_buf *out)
+void rb_kube_write_question(const struct rb_kube_right *r, const char *namespace, struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);

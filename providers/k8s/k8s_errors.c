@@ -46,7 +46,7 @@ static const char *advice(enum rb_err_number number)
                                             : "";
 }
 
-enum rb_api_reaction rb_k8s_judge(long status, const char *body, size_t n, struct rb_err *err)
+enum rb_api_reaction rb_kube_judge(long status, const char *body, size_t n, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     char message[420], reason[64];
@@ -71,17 +71,17 @@ static bool has_reason(const struct rb_err *err, const char *reason)
     return err && strstr(err->message, reason) != NULL;
 }
 
-bool rb_k8s_exists_already(const struct rb_err *err)
+bool rb_kube_exists_already(const struct rb_err *err)
 {
     return has_reason(err, "AlreadyExists: ");
 }
 
-bool rb_k8s_is_conflict(const struct rb_err *err)
+bool rb_kube_is_conflict(const struct rb_err *err)
 {
     return has_reason(err, "Conflict: ");
 }
 
-bool rb_k8s_is_expired(const struct rb_err *err)
+bool rb_kube_is_expired(const struct rb_err *err)
 {
     return has_reason(err, "Expired: ") || has_reason(err, "Gone: ");
 }

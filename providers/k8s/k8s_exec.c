@@ -41,8 +41,8 @@ static const char wrapper[] = "umask 077; cd \"$HOME\" || exit 1; exec 3<&0; d=$
                               "wait $c; code=$?; exec 3<&-; kill $g 2>/dev/null; exit $code";
 
 struct session {
-    const struct rb_k8s_exec *e;
-    struct rb_k8s_key key;
+    const struct rb_kube_exec *e;
+    struct rb_kube_key key;
     CURL *easy;
     struct curl_slist *connect_to;
     int fd; // the connection's
@@ -186,7 +186,7 @@ static void write_opening(struct session *s, struct rb_buf *authorization)
     rb_percent_put(&target,
                    "/api/v1/namespaces/%s/pods/%s/exec?container=%s&stdin=true&stdout=true&stderr=true&command=sh&command=-c"
                    "&command=%s&command=rb&command=%s&command=%s",
-                   s->key.namespace, s->e->pod, RB_K8S_CONTAINER, wrapper, length, s->e->remote);
+                   s->key.namespace, s->e->pod, RB_KUBE_CONTAINER, wrapper, length, s->e->remote);
     rb_buf_append(&host, origin, path ? (size_t)(path - origin) : strlen(origin));
     if (s->key.token)
         rb_buf_printf(authorization, "Bearer %s", s->key.token);
@@ -346,7 +346,7 @@ static bool converse(struct session *s)
 static bool start(struct session *s, bool was_refused, long *out_status)
 {
     *out_status = 0;
-    if (!rb_k8s_door_ask(s->e->door, s->e->name, was_refused, &s->key, &s->err))
+    if (!rb_kube_door_ask(s->e->door, s->e->name, was_refused, &s->key, &s->err))
         return false;
     s->easy = curl_easy_init();
     return s->easy && connect_to(s) && open_stream(s, out_status);
@@ -357,7 +357,7 @@ static void close_session(struct session *s)
     if (s->easy)
         curl_easy_cleanup(s->easy);
     curl_slist_free_all(s->connect_to);
-    rb_k8s_key_finish(&s->key);
+    rb_kube_key_finish(&s->key);
     rb_ws_reader_finish(&s->reader);
     rb_buf_finish(&s->out);
     s->easy = NULL;
@@ -366,7 +366,7 @@ static void close_session(struct session *s)
     s->sent = 0;
 }
 
-int rb_k8s_exec(const struct rb_k8s_exec *e)
+int rb_kube_exec(const struct rb_kube_exec *e)
 {
     struct session s = {.e = e, .code = -1, .key.fd = -1};
     long status = 0;
@@ -376,7 +376,7 @@ int rb_k8s_exec(const struct rb_k8s_exec *e)
         close_session(&s);
         ok = status == 401 && start(&s, true, &status);
     }
-    rb_k8s_door_leave(&s.key);
+    rb_kube_door_leave(&s.key);
     ok = ok && converse(&s);
     if (!ok)
         fprintf(stderr, "%s\n", s.err.message);

@@ -3,7 +3,7 @@
 #ifndef RB_PROVIDERS_K8S_EXEC_H
 #define RB_PROVIDERS_K8S_EXEC_H
 
-struct rb_k8s_exec {
+struct rb_kube_exec {
     const char *door;   // path of the socket (k8s_door.h)
     const char *name;   // of infra k8s/NAME
     const char *pod;
@@ -11,6 +11,6 @@ struct rb_k8s_exec {
 };
 // The command's exit code. 255: the pod could not be reached, or the connection ended before the command did; stderr says
 // why. What the command started in sessions of its own goes on; the command itself ends with the connection.
-int rb_k8s_exec(const struct rb_k8s_exec *e);
+int rb_kube_exec(const struct rb_kube_exec *e);
 
 #endif

@@ -12,14 +12,14 @@
 
 struct launch {
     struct rb_arena arena;
-    struct rb_k8s *k;
+    struct rb_kube *k;
     struct rb_launch what;
-    struct rb_k8s_shape shape;
-    struct rb_k8s_lease anchor;
+    struct rb_kube_shape shape;
+    struct rb_kube_lease anchor;
     struct rb_instance *instances; // [n_made]
     int n, n_made;
     int anchor_tries;
-    struct rb_k8s_pod pod;   // of the last answer
+    struct rb_kube_pod pod;   // of the last answer
     struct rb_buf body;      // of the last POST
     struct rb_err dropped;   // the cluster did not keep a field; code NONE: it kept all
     struct rb_err refusal;   // while what was made is deleted
@@ -50,8 +50,8 @@ static struct rb_api_call new_call(const char *name, int tries, struct launch *l
 
 // --- checks
 
-bool rb_k8s_check_launch(const struct rb_k8s *k, const struct rb_launch *what, struct rb_arena *arena,
-                         struct rb_k8s_shape *out, struct rb_err *err)
+bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what, struct rb_arena *arena,
+                         struct rb_kube_shape *out, struct rb_err *err)
 {
     if (what->market == RB_MARKET_SPOT)
         return rb_err_set(err, RB_E_K8S_LAUNCH,
@@ -66,15 +66,15 @@ bool rb_k8s_check_launch(const struct rb_k8s *k, const struct rb_launch *what, s
             snprintf(err->key, sizeof err->key, "resources.image_id");
         return false;
     }
-    return rb_k8s_shape(what->instance_type, arena, out, err);
+    return rb_kube_shape(what->instance_type, arena, out, err);
 }
 
-bool rb_k8s_check_stored(const struct rb_buf *sent, const struct rb_node *stored, const char *name, struct rb_err *err)
+bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *stored, const char *name, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     char field[200];
     return !rb_doc_parse_json(&doc, "request", rb_buf_str(sent), sent->len, err) ||
-           !rb_k8s_find_dropped(doc.root, stored, field, sizeof field) ||
+           !rb_kube_find_dropped(doc.root, stored, field, sizeof field) ||
            rb_err_set(err, RB_E_K8S_FIELD, "pod %s: the cluster dropped %s: an old version, or an admission rule", name,
                       field);
 }
@@ -86,7 +86,7 @@ static void delete_next(struct launch *l);
 static void deleted(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
-    if (err && err->code != RB_ERR_NOT_FOUND && !rb_k8s_is_conflict(err)) {
+    if (err && err->code != RB_ERR_NOT_FOUND && !rb_kube_is_conflict(err)) {
         rb_err_renumber(&l->refusal, RB_E_OUTCOME_UNKNOWN);
         rb_err_prefix(&l->refusal, "pod %s may still be there (%.200s)", l->instances[l->n_made - 1].address,
                       err->message);
@@ -104,11 +104,11 @@ static void delete_next(struct launch *l)
         answer(l, &l->refusal);
         return;
     }
-    struct rb_api_call call = new_call("pods.delete", RB_K8S_WRITE_TRIES, l, rb_k8s_decode_any, deleted);
-    rb_k8s_split_id(l->instances[l->n_made - 1].id, name, uid);
-    rb_percent_put(&call.target, RB_K8S_PODS "/%s", l->k->config.namespace, name);
-    rb_k8s_write_deletion(uid, &call.body);
-    rb_k8s_send(l->k, "DELETE", &call);
+    struct rb_api_call call = new_call("pods.delete", RB_KUBE_WRITE_TRIES, l, rb_kube_decode_any, deleted);
+    rb_kube_split_id(l->instances[l->n_made - 1].id, name, uid);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, name);
+    rb_kube_write_deletion(uid, &call.body);
+    rb_kube_send(l->k, "DELETE", &call);
 }
 
 // Where the outcome is unknown, the pods stay: the repeated launch finds them.
@@ -148,7 +148,7 @@ static bool decode_pod(void *arg, const char *body, size_t n, struct rb_err *err
     struct launch *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
+           rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
 }
 
 static bool decode_created(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -156,9 +156,9 @@ static bool decode_created(void *arg, const char *body, size_t n, struct rb_err 
     struct launch *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err) ||
-        !rb_k8s_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err))
+        !rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err))
         return false;
-    rb_k8s_check_stored(&l->body, doc.root, l->pod.name, &l->dropped);
+    rb_kube_check_stored(&l->body, doc.root, l->pod.name, &l->dropped);
     return true;
 }
 
@@ -178,10 +178,10 @@ static void known(void *arg, const struct rb_err *err)
 static void ask_known(struct launch *l)
 {
     char name[64];
-    struct rb_api_call call = new_call("pods.get", RB_K8S_READ_TRIES, l, decode_pod, known);
-    rb_k8s_pod_name(l->what.token, l->n_made, name);
-    rb_percent_put(&call.target, RB_K8S_PODS "/%s", l->k->config.namespace, name);
-    rb_k8s_send(l->k, "GET", &call);
+    struct rb_api_call call = new_call("pods.get", RB_KUBE_READ_TRIES, l, decode_pod, known);
+    rb_kube_pod_name(l->what.token, l->n_made, name);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, name);
+    rb_kube_send(l->k, "GET", &call);
 }
 
 static void created(void *arg, const struct rb_err *err)
@@ -189,7 +189,7 @@ static void created(void *arg, const struct rb_err *err)
     struct launch *l = arg;
     if (!err)
         take_pod(l);
-    else if (rb_k8s_exists_already(err))
+    else if (rb_kube_exists_already(err))
         ask_known(l);
     else
         refuse(l, err);
@@ -197,15 +197,15 @@ static void created(void *arg, const struct rb_err *err)
 
 static void post_next(struct launch *l)
 {
-    const struct rb_k8s_anchor anchor = {l->anchor.name, l->anchor.uid};
-    struct rb_api_call call = new_call("pods.create", RB_K8S_WRITE_TRIES, l, decode_created, created);
+    const struct rb_kube_anchor anchor = {l->anchor.name, l->anchor.uid};
+    struct rb_api_call call = new_call("pods.create", RB_KUBE_WRITE_TRIES, l, decode_created, created);
     call.mutating = true;
     rb_buf_clear(&l->body);
     l->dropped = (struct rb_err){0};
-    rb_k8s_write_pod(&l->what, l->n_made, &l->shape, &l->k->spec, &anchor, &l->body);
+    rb_kube_write_pod(&l->what, l->n_made, &l->shape, &l->k->spec, &anchor, &l->body);
     rb_buf_append(&call.body, l->body.data, l->body.len);
-    rb_percent_put(&call.target, RB_K8S_PODS "?fieldValidation=%s", l->k->config.namespace, "Strict");
-    rb_k8s_send(l->k, "POST", &call);
+    rb_percent_put(&call.target, RB_KUBE_PODS "?fieldValidation=%s", l->k->config.namespace, "Strict");
+    rb_kube_send(l->k, "POST", &call);
 }
 
 // --- the Lease
@@ -217,13 +217,13 @@ static bool decode_anchor(void *arg, const char *body, size_t n, struct rb_err *
     struct launch *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_lease(doc.root, &l->arena, &l->anchor, err);
+           rb_kube_decode_lease(doc.root, &l->arena, &l->anchor, err);
 }
 
 static void anchor_made(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
-    if (err && rb_k8s_exists_already(err) && l->anchor_tries++ < RB_K8S_READ_TRIES)
+    if (err && rb_kube_exists_already(err) && l->anchor_tries++ < RB_KUBE_READ_TRIES)
         ask_anchor(l);
     else if (err)
         answer(l, err);
@@ -237,13 +237,13 @@ static void make_anchor(struct launch *l)
     const int64_t clock_us = rb_api_clock_us(l->k->api), now_us = clock_us >= 0 ? clock_us : l->k->loop->unix_us(l->k->loop->ctx);
     int64_t until_us = now_us;
     char name[64];
-    struct rb_api_call call = new_call("leases.create", RB_K8S_WRITE_TRIES, l, decode_anchor, anchor_made);
+    struct rb_api_call call = new_call("leases.create", RB_KUBE_WRITE_TRIES, l, decode_anchor, anchor_made);
     if (expires)
         rb_parse_instant(expires, &until_us, NULL);
-    rb_k8s_anchor_name(run_id, name);
-    rb_k8s_write_anchor(name, run_id, rb_launch_tag(&l->what, "rb:owner"), NULL, now_us, until_us, &call.body);
-    rb_percent_put(&call.target, RB_K8S_LEASES, l->k->config.namespace);
-    rb_k8s_send(l->k, "POST", &call);
+    rb_kube_anchor_name(run_id, name);
+    rb_kube_write_anchor(name, run_id, rb_launch_tag(&l->what, "rb:owner"), NULL, now_us, until_us, &call.body);
+    rb_percent_put(&call.target, RB_KUBE_LEASES, l->k->config.namespace);
+    rb_kube_send(l->k, "POST", &call);
 }
 
 static void anchor_known(void *arg, const struct rb_err *err)
@@ -261,10 +261,10 @@ static void anchor_known(void *arg, const struct rb_err *err)
 static void ask_anchor(struct launch *l)
 {
     char name[64];
-    struct rb_api_call call = new_call("leases.get", RB_K8S_READ_TRIES, l, decode_anchor, anchor_known);
-    rb_k8s_anchor_name(rb_launch_tag(&l->what, "rb:run-id"), name);
-    rb_percent_put(&call.target, RB_K8S_LEASES "/%s", l->k->config.namespace, name);
-    rb_k8s_send(l->k, "GET", &call);
+    struct rb_api_call call = new_call("leases.get", RB_KUBE_READ_TRIES, l, decode_anchor, anchor_known);
+    rb_kube_anchor_name(rb_launch_tag(&l->what, "rb:run-id"), name);
+    rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", l->k->config.namespace, name);
+    rb_kube_send(l->k, "GET", &call);
 }
 
 static void refused(void *arg, const struct rb_err *err)
@@ -272,7 +272,7 @@ static void refused(void *arg, const struct rb_err *err)
     answer(arg, err);
 }
 
-void rb_k8s_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
+void rb_kube_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
 {
     struct launch *l = rb_api_state_create(sizeof *l);
     struct rb_err err;
@@ -282,7 +282,7 @@ void rb_k8s_launch(struct rb_provider *p, const struct rb_launch *what, rb_launc
     rb_launch_copy(&l->arena, what, &l->what);
     l->n = rb_launch_count(what);
     l->instances = rb_arena_array(&l->arena, (size_t)l->n, sizeof *l->instances);
-    if (rb_k8s_check_launch(l->k, &l->what, &l->arena, &l->shape, &err)) {
+    if (rb_kube_check_launch(l->k, &l->what, &l->arena, &l->shape, &err)) {
         ask_anchor(l);
         return;
     }

@@ -14,12 +14,12 @@ enum { MAX_CONFLICTS = 5 };
 
 struct renewal {
     struct rb_arena arena;
-    struct rb_k8s *k;
+    struct rb_kube *k;
     const char **ids; // [n]
     int n, next, conflicts;
     int64_t until_us;
-    struct rb_k8s_pod pod;
-    struct rb_k8s_lease lease;
+    struct rb_kube_pod pod;
+    struct rb_kube_lease lease;
     rb_terminate_fn *fn;
     void *arg;
 };
@@ -45,7 +45,7 @@ static void ask_lease(struct renewal *r);
 static void lease_put(void *arg, const struct rb_err *err)
 {
     struct renewal *r = arg;
-    if (rb_k8s_is_conflict(err) && ++r->conflicts < MAX_CONFLICTS)
+    if (rb_kube_is_conflict(err) && ++r->conflicts < MAX_CONFLICTS)
         ask_lease(r);
     else
         answer(r, err);
@@ -53,13 +53,13 @@ static void lease_put(void *arg, const struct rb_err *err)
 
 static void put_lease(struct renewal *r)
 {
-    const struct rb_k8s_lease *l = &r->lease;
+    const struct rb_kube_lease *l = &r->lease;
     const int64_t clock_us = rb_api_clock_us(r->k->api);
-    struct rb_api_call call = rb_api_call_new("leases.update", RB_K8S_WRITE_TRIES, r, rb_k8s_decode_any, lease_put);
-    rb_k8s_write_anchor(l->name, l->run_id, l->owner ? l->owner : "", l->resource_version,
+    struct rb_api_call call = rb_api_call_new("leases.update", RB_KUBE_WRITE_TRIES, r, rb_kube_decode_any, lease_put);
+    rb_kube_write_anchor(l->name, l->run_id, l->owner ? l->owner : "", l->resource_version,
                         clock_us >= 0 ? clock_us : r->k->loop->unix_us(r->k->loop->ctx), r->until_us, &call.body);
-    rb_percent_put(&call.target, RB_K8S_LEASES "/%s", r->k->config.namespace, l->name);
-    rb_k8s_send(r->k, "PUT", &call);
+    rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", r->k->config.namespace, l->name);
+    rb_kube_send(r->k, "PUT", &call);
 }
 
 static bool decode_lease(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -67,7 +67,7 @@ static bool decode_lease(void *arg, const char *body, size_t n, struct rb_err *e
     struct renewal *r = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_lease(doc.root, &r->arena, &r->lease, err);
+           rb_kube_decode_lease(doc.root, &r->arena, &r->lease, err);
 }
 
 static void lease_known(void *arg, const struct rb_err *err)
@@ -81,9 +81,9 @@ static void lease_known(void *arg, const struct rb_err *err)
 
 static void ask_lease(struct renewal *r)
 {
-    struct rb_api_call call = rb_api_call_new("leases.get", RB_K8S_READ_TRIES, r, decode_lease, lease_known);
-    rb_percent_put(&call.target, RB_K8S_LEASES "/%s", r->k->config.namespace, r->pod.anchor);
-    rb_k8s_send(r->k, "GET", &call);
+    struct rb_api_call call = rb_api_call_new("leases.get", RB_KUBE_READ_TRIES, r, decode_lease, lease_known);
+    rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", r->k->config.namespace, r->pod.anchor);
+    rb_kube_send(r->k, "GET", &call);
 }
 
 static bool decode_pod(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -91,7 +91,7 @@ static bool decode_pod(void *arg, const char *body, size_t n, struct rb_err *err
     struct renewal *r = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_pod(doc.root, r->k->region, NULL, &r->arena, &r->pod, err);
+           rb_kube_decode_pod(doc.root, r->k->region, NULL, &r->arena, &r->pod, err);
 }
 
 static void pod_known(void *arg, const struct rb_err *err)
@@ -115,7 +115,7 @@ static void nothing_to_renew(void *arg, const struct rb_err *err)
 static void ask_pod(struct renewal *r)
 {
     char name[64], uid[64];
-    while (r->next < r->n && !rb_k8s_split_id(r->ids[r->next], name, uid))
+    while (r->next < r->n && !rb_kube_split_id(r->ids[r->next], name, uid))
         r->next++;
     if (r->next == r->n) {
         struct rb_api_call none = rb_api_call_new(NULL, 1, r, NULL, nothing_to_renew);
@@ -123,12 +123,12 @@ static void ask_pod(struct renewal *r)
         return;
     }
     r->next++;
-    struct rb_api_call call = rb_api_call_new("pods.get", RB_K8S_READ_TRIES, r, decode_pod, pod_known);
-    rb_percent_put(&call.target, RB_K8S_PODS "/%s", r->k->config.namespace, name);
-    rb_k8s_send(r->k, "GET", &call);
+    struct rb_api_call call = rb_api_call_new("pods.get", RB_KUBE_READ_TRIES, r, decode_pod, pod_known);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", r->k->config.namespace, name);
+    rb_kube_send(r->k, "GET", &call);
 }
 
-void rb_k8s_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
+void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg)
 {
     struct renewal *r = rb_api_state_create(sizeof *r);
@@ -146,9 +146,9 @@ void rb_k8s_renew(struct rb_provider *p, const char *const *ids, int n, const st
 
 struct groups {
     struct rb_arena arena;
-    struct rb_k8s *k;
+    struct rb_kube *k;
     const char *run_id; // NULL: any
-    struct rb_k8s_leases leases;
+    struct rb_kube_leases leases;
     const char *next;
     rb_groups_fn *fn;
     void *arg;
@@ -161,7 +161,7 @@ static bool decode_groups(void *arg, const char *body, size_t n, struct rb_err *
     struct groups *g = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_leases(doc.root, &g->arena, &g->leases, &g->next, err);
+           rb_kube_decode_leases(doc.root, &g->arena, &g->leases, &g->next, err);
 }
 
 // By the cluster's clock, which wrote it.
@@ -175,7 +175,7 @@ static void groups_known(void *arg, const struct rb_err *err)
     const int64_t clock_us = rb_api_clock_us(g->k->api);
     struct rb_placement_group *all = rb_arena_array(&g->arena, (size_t)g->leases.n + 1, sizeof *all);
     for (int i = 0; i < g->leases.n; i++) {
-        const struct rb_k8s_lease *l = &g->leases.items[i];
+        const struct rb_kube_lease *l = &g->leases.items[i];
         all[i] = (struct rb_placement_group){l->name, l->run_id, l->owner, clock_us < 0 || l->expires_us > clock_us};
     }
     g->fn(g->arg, err, all, g->leases.n);
@@ -184,13 +184,13 @@ static void groups_known(void *arg, const struct rb_err *err)
 
 static void ask_groups(struct groups *g)
 {
-    struct rb_api_call call = rb_api_call_new("leases.list", RB_K8S_READ_TRIES, g, decode_groups, groups_known);
-    rb_percent_put(&call.target, RB_K8S_LEASES, g->k->config.namespace);
-    rb_k8s_put_page(&call.target, g->run_id, g->next);
-    rb_k8s_send(g->k, "GET", &call);
+    struct rb_api_call call = rb_api_call_new("leases.list", RB_KUBE_READ_TRIES, g, decode_groups, groups_known);
+    rb_percent_put(&call.target, RB_KUBE_LEASES, g->k->config.namespace);
+    rb_kube_put_page(&call.target, g->run_id, g->next);
+    rb_kube_send(g->k, "GET", &call);
 }
 
-void rb_k8s_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
+void rb_kube_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
 {
     struct groups *g = rb_api_state_create(sizeof *g);
     g->k = p->state;
@@ -213,13 +213,13 @@ static void group_ended(void *arg, const struct rb_err *err)
     rb_api_state_free(e);
 }
 
-void rb_k8s_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg)
+void rb_kube_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg)
 {
-    struct rb_k8s *k = p->state;
+    struct rb_kube *k = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    struct rb_api_call call = rb_api_call_new("leases.delete", RB_K8S_WRITE_TRIES, e, rb_k8s_decode_any, group_ended);
+    struct rb_api_call call = rb_api_call_new("leases.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, group_ended);
     *e = (struct ending){.fn = fn, .arg = arg};
-    rb_percent_put(&call.target, RB_K8S_LEASES "/%s", k->config.namespace, name);
+    rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", k->config.namespace, name);
     rb_buf_puts(&call.body, "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"propagationPolicy\":\"Background\"}");
-    rb_k8s_send(k, "DELETE", &call);
+    rb_kube_send(k, "DELETE", &call);
 }

@@ -11,10 +11,10 @@ static const int64_t queue_timeout_us = 30 * 60 * RB_US_PER_S; // a node with GP
 
 struct listing {
     struct rb_arena arena;
-    struct rb_k8s *k;
+    struct rb_kube *k;
     const char *run_id; // NULL: any
-    struct rb_k8s_leases leases;
-    struct rb_k8s_pods pods;
+    struct rb_kube_leases leases;
+    struct rb_kube_pods pods;
     const char *next;   // page; NULL: the first, or none
     int n_pages, n_restarts, overdue; // overdue: the pod that is being deleted
     bool incomplete;
@@ -33,7 +33,7 @@ static void answer(struct listing *l, const struct rb_err *err)
 
 // --- those that waited for too long
 
-static bool is_overdue(const struct listing *l, const struct rb_k8s_pod *pod)
+static bool is_overdue(const struct listing *l, const struct rb_kube_pod *pod)
 {
     const struct rb_kubernetes_spec *spec = &l->k->spec;
     const int64_t limit_us = spec->queue_timeout_us ? spec->queue_timeout_us : spec->queue ? INT64_MAX : queue_timeout_us;
@@ -48,7 +48,7 @@ static void end_overdue(struct listing *l);
 static void overdue_ended(void *arg, const struct rb_err *err)
 {
     struct listing *l = arg;
-    struct rb_k8s_pod *pod = &l->pods.items[l->overdue++];
+    struct rb_kube_pod *pod = &l->pods.items[l->overdue++];
     if (!err) {
         pod->instance.state = RB_INSTANCE_TERMINATED;
         pod->instance.terminated_at_us = rb_api_clock_us(l->k->api);
@@ -67,11 +67,11 @@ static void end_overdue(struct listing *l)
         answer(l, NULL);
         return;
     }
-    const struct rb_k8s_pod *pod = &l->pods.items[l->overdue];
-    struct rb_api_call call = rb_api_call_new("pods.delete", 1, l, rb_k8s_decode_any, overdue_ended);
-    rb_percent_put(&call.target, RB_K8S_PODS "/%s", l->k->config.namespace, pod->name);
-    rb_k8s_write_deletion(pod->uid, &call.body);
-    rb_k8s_send(l->k, "DELETE", &call);
+    const struct rb_kube_pod *pod = &l->pods.items[l->overdue];
+    struct rb_api_call call = rb_api_call_new("pods.delete", 1, l, rb_kube_decode_any, overdue_ended);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, pod->name);
+    rb_kube_write_deletion(pod->uid, &call.body);
+    rb_kube_send(l->k, "DELETE", &call);
 }
 
 // --- pages
@@ -84,13 +84,13 @@ static bool decode_pods(void *arg, const char *body, size_t n, struct rb_err *er
     struct listing *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_pods(doc.root, l->k->region, &l->leases, &l->arena, &l->pods, &l->next, err);
+           rb_kube_decode_pods(doc.root, l->k->region, &l->leases, &l->arena, &l->pods, &l->next, err);
 }
 
 // The server forgets the rest of a listing after some minutes.
 static bool begins_again(struct listing *l, const struct rb_err *err)
 {
-    if (!rb_k8s_is_expired(err) || ++l->n_restarts > MAX_RESTARTS)
+    if (!rb_kube_is_expired(err) || ++l->n_restarts > MAX_RESTARTS)
         return false;
     l->leases.n = l->pods.n = l->n_pages = 0;
     l->next = NULL;
@@ -105,7 +105,7 @@ static void page_known(struct listing *l, const struct rb_err *err, void (*ask)(
         ask_leases(l);
     } else if (err) {
         l->incomplete = true;
-        answer(l, rb_k8s_is_expired(err) ? NULL : err);
+        answer(l, rb_kube_is_expired(err) ? NULL : err);
     } else if (l->next && ++l->n_pages >= MAX_PAGES) {
         rb_err_set(&endless, RB_E_ENDLESS, "k8s/%s: no end after %d pages", l->k->region, MAX_PAGES);
         answer(l, &endless);
@@ -130,10 +130,10 @@ static void pods_known(void *arg, const struct rb_err *err)
 
 static void ask_pods(struct listing *l)
 {
-    struct rb_api_call call = rb_api_call_new("pods.list", RB_K8S_READ_TRIES, l, decode_pods, pods_known);
-    rb_percent_put(&call.target, RB_K8S_PODS, l->k->config.namespace);
-    rb_k8s_put_page(&call.target, l->run_id, l->next);
-    rb_k8s_send(l->k, "GET", &call);
+    struct rb_api_call call = rb_api_call_new("pods.list", RB_KUBE_READ_TRIES, l, decode_pods, pods_known);
+    rb_percent_put(&call.target, RB_KUBE_PODS, l->k->config.namespace);
+    rb_kube_put_page(&call.target, l->run_id, l->next);
+    rb_kube_send(l->k, "GET", &call);
 }
 
 static bool decode_leases(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -141,7 +141,7 @@ static bool decode_leases(void *arg, const char *body, size_t n, struct rb_err *
     struct listing *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_k8s_decode_leases(doc.root, &l->arena, &l->leases, &l->next, err);
+           rb_kube_decode_leases(doc.root, &l->arena, &l->leases, &l->next, err);
 }
 
 static void leases_known(void *arg, const struct rb_err *err)
@@ -151,13 +151,13 @@ static void leases_known(void *arg, const struct rb_err *err)
 
 static void ask_leases(struct listing *l)
 {
-    struct rb_api_call call = rb_api_call_new("leases.list", RB_K8S_READ_TRIES, l, decode_leases, leases_known);
-    rb_percent_put(&call.target, RB_K8S_LEASES, l->k->config.namespace);
-    rb_k8s_put_page(&call.target, l->run_id, l->next);
-    rb_k8s_send(l->k, "GET", &call);
+    struct rb_api_call call = rb_api_call_new("leases.list", RB_KUBE_READ_TRIES, l, decode_leases, leases_known);
+    rb_percent_put(&call.target, RB_KUBE_LEASES, l->k->config.namespace);
+    rb_kube_put_page(&call.target, l->run_id, l->next);
+    rb_kube_send(l->k, "GET", &call);
 }
 
-void rb_k8s_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
+void rb_kube_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
 {
     struct listing *l = rb_api_state_create(sizeof *l);
     l->k = p->state;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 // docs/policies/k8s-role.yaml, which a test compares.
-static const struct rb_k8s_right rights[] = {
+static const struct rb_kube_right rights[] = {
     {"", "pods", NULL, "create"},
     {"", "pods", NULL, "get"},
     {"", "pods", NULL, "list"},
@@ -26,9 +26,9 @@ enum { N_RIGHTS = sizeof rights / sizeof *rights };
 
 struct preflight {
     struct rb_arena arena;
-    struct rb_k8s *k;
+    struct rb_kube *k;
     struct rb_launch what;
-    struct rb_k8s_shape shape;
+    struct rb_kube_shape shape;
     int right;
     bool allowed;
     struct rb_buf missing, body;
@@ -55,7 +55,7 @@ static void end(void *arg, const struct rb_err *err)
 static struct rb_api_call new_call(const char *name, struct preflight *p, rb_api_decode_fn *decode,
                                    rb_api_done_fn *done)
 {
-    struct rb_api_call call = rb_api_call_new(name, RB_K8S_READ_TRIES, p, decode, done);
+    struct rb_api_call call = rb_api_call_new(name, RB_KUBE_READ_TRIES, p, decode, done);
     call.drop = destroy;
     return call;
 }
@@ -69,8 +69,8 @@ static bool decode_dry_run(void *arg, const char *body, size_t n, struct rb_err 
     char name[64];
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
-    rb_k8s_pod_name(p->what.token, 0, name);
-    rb_k8s_check_stored(&p->body, doc.root, name, &p->dropped);
+    rb_kube_pod_name(p->what.token, 0, name);
+    rb_kube_check_stored(&p->body, doc.root, name, &p->dropped);
     return true;
 }
 
@@ -83,12 +83,12 @@ static void dry_run_done(void *arg, const struct rb_err *err)
 // It belongs to a Lease that does not exist: only the collector of garbage would look.
 static void ask_pod(struct preflight *p)
 {
-    static const struct rb_k8s_anchor anchor = {"rb-preflight", "00000000-0000-4000-8000-000000000000"};
+    static const struct rb_kube_anchor anchor = {"rb-preflight", "00000000-0000-4000-8000-000000000000"};
     struct rb_api_call call = new_call("pods.create", p, decode_dry_run, dry_run_done);
-    rb_k8s_write_pod(&p->what, 0, &p->shape, &p->k->spec, &anchor, &p->body);
+    rb_kube_write_pod(&p->what, 0, &p->shape, &p->k->spec, &anchor, &p->body);
     rb_buf_append(&call.body, p->body.data, p->body.len);
-    rb_percent_put(&call.target, RB_K8S_PODS "?dryRun=%s&fieldValidation=%s", p->k->config.namespace, "All", "Strict");
-    rb_k8s_send(p->k, "POST", &call);
+    rb_percent_put(&call.target, RB_KUBE_PODS "?dryRun=%s&fieldValidation=%s", p->k->config.namespace, "All", "Strict");
+    rb_kube_send(p->k, "POST", &call);
 }
 
 // --- the rights
@@ -106,7 +106,7 @@ static bool decode_review(void *arg, const char *body, size_t n, struct rb_err *
 static void right_known(void *arg, const struct rb_err *err)
 {
     struct preflight *p = arg;
-    const struct rb_k8s_right *r = &rights[p->right++];
+    const struct rb_kube_right *r = &rights[p->right++];
     if (err) {
         end(p, err);
         return;
@@ -122,9 +122,9 @@ static void ask_next_right(struct preflight *p)
     struct rb_err denied;
     if (p->right < N_RIGHTS) {
         struct rb_api_call call = new_call("selfsubjectaccessreviews.create", p, decode_review, right_known);
-        rb_k8s_write_question(&rights[p->right], p->k->config.namespace, &call.body);
-        rb_buf_puts(&call.target, RB_K8S_REVIEWS);
-        rb_k8s_send(p->k, "POST", &call);
+        rb_kube_write_question(&rights[p->right], p->k->config.namespace, &call.body);
+        rb_buf_puts(&call.target, RB_KUBE_REVIEWS);
+        rb_kube_send(p->k, "POST", &call);
     } else if (p->missing.len > 0) {
         rb_err_set(&denied, RB_E_PERMISSION,
                    "rights missing in namespace %s (%s): %s; docs/policies/k8s-role.yaml is the Role to grant",
@@ -135,7 +135,7 @@ static void ask_next_right(struct preflight *p)
     }
 }
 
-void rb_k8s_preflight(struct rb_provider *provider, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
+void rb_kube_preflight(struct rb_provider *provider, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
 {
     struct preflight *p = rb_api_state_create(sizeof *p);
     struct rb_launch launch = *what;
@@ -145,7 +145,7 @@ void rb_k8s_preflight(struct rb_provider *provider, const struct rb_launch *what
     p->fn = fn;
     p->arg = arg;
     rb_launch_copy(&p->arena, &launch, &p->what);
-    if (rb_k8s_check_launch(p->k, &p->what, &p->arena, &p->shape, &err)) {
+    if (rb_kube_check_launch(p->k, &p->what, &p->arena, &p->shape, &err)) {
         ask_next_right(p);
         return;
     }

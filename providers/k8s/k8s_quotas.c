@@ -9,7 +9,7 @@ static const char gpu_requests[] = "requests.nvidia.com/gpu";
 
 struct asking {
     struct rb_arena arena;
-    struct rb_k8s *k;
+    struct rb_kube *k;
     struct rb_demand *demands;
     int n;
     struct rb_quota *quotas;
@@ -65,15 +65,15 @@ static void done(void *arg, const struct rb_err *err)
     rb_api_state_free(a);
 }
 
-void rb_k8s_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
+void rb_kube_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
 {
     struct asking *a = rb_api_state_create(sizeof *a);
-    struct rb_api_call call = rb_api_call_new("resourcequotas.list", RB_K8S_READ_TRIES, a, decode, done);
+    struct rb_api_call call = rb_api_call_new("resourcequotas.list", RB_KUBE_READ_TRIES, a, decode, done);
     a->k = p->state;
     a->demands = rb_demands_copy(demands, n, &a->arena);
     a->n = n;
     a->fn = fn;
     a->arg = arg;
     rb_percent_put(&call.target, "/api/v1/namespaces/%s/resourcequotas", a->k->config.namespace);
-    rb_k8s_send(a->k, "GET", &call);
+    rb_kube_send(a->k, "GET", &call);
 }

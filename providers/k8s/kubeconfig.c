@@ -345,10 +345,10 @@ bool rb_kubeconfig_load(const char *context, const char *namespace, struct rb_ku
     return ok;
 }
 
-bool rb_k8s_place(const char *name, const struct rb_kubernetes_spec *spec, struct rb_kubeconfig *out,
+bool rb_kube_place(const char *name, const struct rb_kubernetes_spec *spec, struct rb_kubeconfig *out,
                   struct rb_err *err)
 {
-    const char *context = env("RB_K8S_CONTEXT"), *namespace = env("RB_K8S_NAMESPACE");
+    const char *context = env("RB_KUBE_CONTEXT"), *namespace = env("RB_KUBE_NAMESPACE");
     if (!context)
         context = spec->context ? spec->context : name;
     return rb_kubeconfig_load(context, namespace ? namespace : spec->namespace, out, err);

@@ -31,8 +31,8 @@ struct rb_kubeconfig {
 // any such file, a pod's service account is used, whatever the context is called. namespace NULL: the context's.
 // Errors: INVALID or DENIED, with file, line and key.
 bool rb_kubeconfig_load(const char *context, const char *namespace, struct rb_kubeconfig *out, struct rb_err *err);
-// The same for infra k8s/NAME: RB_K8S_CONTEXT and RB_K8S_NAMESPACE go before what the job says, and that before NAME.
-bool rb_k8s_place(const char *name, const struct rb_kubernetes_spec *spec, struct rb_kubeconfig *out,
+// The same for infra k8s/NAME: RB_KUBE_CONTEXT and RB_KUBE_NAMESPACE go before what the job says, and that before NAME.
+bool rb_kube_place(const char *name, const struct rb_kubernetes_spec *spec, struct rb_kubeconfig *out,
                   struct rb_err *err);
 void rb_kubeconfig_finish(struct rb_kubeconfig *config); // accepts a zeroed one
 

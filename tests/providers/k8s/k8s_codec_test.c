@@ -52,16 +52,16 @@ static const struct rb_kubernetes_spec full = {
     .shm_bytes = INT64_C(8000000000),
     .grace_us = 15000000,
 };
-static const struct rb_k8s_anchor anchor = {"rb-digits", "uid-1"};
+static const struct rb_kube_anchor anchor = {"rb-digits", "uid-1"};
 
 static void a_pod_has_all_that_was_asked_for(void **state)
 {
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_k8s_shape shape;
-    assert_true(rb_k8s_shape(launch.instance_type, &arena, &shape, NULL));
-    rb_k8s_write_pod(&launch, 1, &shape, &full, &anchor, &out);
+    struct rb_kube_shape shape;
+    assert_true(rb_kube_shape(launch.instance_type, &arena, &shape, NULL));
+    rb_kube_write_pod(&launch, 1, &shape, &full, &anchor, &out);
     assert_string_equal(
         out.data,
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"rb-a8ae6e6ee929abea3afc-1\",\"labels\":{"
@@ -93,14 +93,14 @@ static void shapes(void **state)
 {
     (void)state;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_k8s_shape s;
+    struct rb_kube_shape s;
     struct rb_err err = {0};
-    assert_true(rb_k8s_shape("gpu/4", &arena, &s, NULL) && !s.node_type && s.gpus == 4 && s.cpus == 0);
-    assert_true(rb_k8s_shape("cpu/8", &arena, &s, NULL) && !s.node_type && s.gpus == 0 && s.cpus == 8);
-    assert_true(rb_k8s_shape("Standard_NC6/1", &arena, &s, NULL) && strcmp(s.node_type, "Standard_NC6") == 0);
+    assert_true(rb_kube_shape("gpu/4", &arena, &s, NULL) && !s.node_type && s.gpus == 4 && s.cpus == 0);
+    assert_true(rb_kube_shape("cpu/8", &arena, &s, NULL) && !s.node_type && s.gpus == 0 && s.cpus == 8);
+    assert_true(rb_kube_shape("Standard_NC6/1", &arena, &s, NULL) && strcmp(s.node_type, "Standard_NC6") == 0);
     static const char *const wrong[] = {"a100", "gpu/0", "gpu/x", "/1", "a b/1", "gpu/1/", "gpu/99999"};
     for (size_t i = 0; i < N_OF(wrong); i++) {
-        assert_false(rb_k8s_shape(wrong[i], &arena, &s, &err));
+        assert_false(rb_kube_shape(wrong[i], &arena, &s, &err));
         assert_says(&err, "RB3503 TYPE/GPUS");
     }
 }
@@ -109,13 +109,13 @@ static void names_fit(void **state)
 {
     (void)state;
     char out[64];
-    rb_k8s_anchor_name("digits-1", out);
+    rb_kube_anchor_name("digits-1", out);
     assert_string_equal(out, "rb-digits-1");
-    rb_k8s_anchor_name("Digits_1", out); // no name of an object
+    rb_kube_anchor_name("Digits_1", out); // no name of an object
     assert_int_equal(strlen(out), 43);
-    rb_k8s_label("a.b_c-D", out);
+    rb_kube_label("a.b_c-D", out);
     assert_string_equal(out, "a.b_c-D");
-    rb_k8s_label("ann@laptop", out);
+    rb_kube_label("ann@laptop", out);
     assert_int_equal(strlen(out), 40);
 }
 
@@ -124,18 +124,18 @@ static void an_anchor_is_read_back(void **state)
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_k8s_lease l;
-    rb_k8s_write_anchor("rb-digits", "digits", "ann@laptop", "77", INT64_C(1795867200250000), INT64_C(1795869000000000), &out);
+    struct rb_kube_lease l;
+    rb_kube_write_anchor("rb-digits", "digits", "ann@laptop", "77", INT64_C(1795867200250000), INT64_C(1795869000000000), &out);
     assert_non_null(strstr(out.data, "\"leaseDurationSeconds\":1800,\"renewTime\":\"2026-11-28T12:00:00.250000Z\""));
     struct rb_doc doc = parsed(out.data);
     struct rb_err err = {0};
-    assert_false(rb_k8s_decode_lease(doc.root, &arena, &l, &err)); // it has no uid yet
+    assert_false(rb_kube_decode_lease(doc.root, &arena, &l, &err)); // it has no uid yet
     assert_says(&err, "RB3020 a name and a uid");
     rb_doc_finish(&doc);
     char *with_uid = malloc(out.len + 20);
     sprintf(with_uid, "{\"apiVersion\":\"x\",\"metadata\":{\"uid\":\"u-1\",%s", strstr(out.data, "\"name\":\"rb-digits\""));
     doc = parsed(with_uid);
-    assert_true(rb_k8s_decode_lease(doc.root, &arena, &l, NULL));
+    assert_true(rb_kube_decode_lease(doc.root, &arena, &l, NULL));
     assert_string_equal(l.resource_version, "77");
     assert_string_equal(l.expires_at, "2026-11-28T12:30:00Z");
     assert_string_equal(l.owner, "ann@laptop");
@@ -188,8 +188,8 @@ static void states(void **state)
     for (size_t i = 0; i < N_OF(cases); i++) {
         RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
         struct rb_doc doc = parsed(cases[i].json);
-        struct rb_k8s_pod p;
-        assert_true(rb_k8s_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+        struct rb_kube_pod p;
+        assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
         assert_int_equal(p.instance.state, cases[i].is);
         assert_int_equal(p.instance.running_at_us, cases[i].running_s < 0 ? -1 : noon_us + cases[i].running_s * 1000000);
         assert_int_equal(p.instance.terminated_at_us, cases[i].ended_s < 0 ? -1 : noon_us + cases[i].ended_s * 1000000);
@@ -207,19 +207,19 @@ static void a_notice_and_a_fault(void **state)
 {
     (void)state;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_k8s_pod p;
+    struct rb_kube_pod p;
     struct rb_doc doc = parsed(POD(DELETED, "\"phase\":\"Running\"," SCHEDULED "," RUNNING));
-    assert_true(rb_k8s_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
     assert_int_equal(p.instance.leaves_at_us, noon_us + INT64_C(3630000000));
     assert_null(p.instance.fault);
     rb_doc_finish(&doc);
     doc = parsed(POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ErrImagePull\",\"message\":"
                          "\"reg/train: not found\"}")));
-    assert_true(rb_k8s_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
     assert_says(p.instance.fault, "RB3506 ErrImagePull: reg/train: not found");
     rb_doc_finish(&doc);
     doc = parsed(POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ContainerCreating\"}")));
-    assert_true(rb_k8s_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
     assert_null(p.instance.fault);
     rb_doc_finish(&doc);
 }
@@ -228,19 +228,19 @@ static void the_lease_of_its_run_counts(void **state)
 {
     (void)state;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_k8s_lease lease = {.name = "rb-digits", .uid = "l-1", .expires_at = "2026-11-28T12:40:00Z"};
-    const struct rb_k8s_leases leases = {&lease, 1};
-    struct rb_k8s_pod p;
+    struct rb_kube_lease lease = {.name = "rb-digits", .uid = "l-1", .expires_at = "2026-11-28T12:40:00Z"};
+    const struct rb_kube_leases leases = {&lease, 1};
+    struct rb_kube_pod p;
     struct rb_doc doc = parsed(POD(",\"annotations\":{\"rb.expires-at\":\"2026-11-28T12:30:00Z\",\"rb.run-id\":\"digits\","
                                    "\"rb.token\":\"t\",\"rb.member\":\"3\"},\"ownerReferences\":[{\"kind\":\"Lease\",\"name\":"
                                    "\"rb-digits\",\"uid\":\"l-1\"}]", ""));
-    assert_true(rb_k8s_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
     assert_string_equal(p.instance.expires_at, "2026-11-28T12:40:00Z");
     assert_string_equal(p.anchor, "rb-digits");
     assert_int_equal(p.instance.member, 3);
     assert_string_equal(p.instance.run_id, "digits");
     lease.uid = "l-2"; // another of that name
-    assert_true(rb_k8s_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
     assert_string_equal(p.instance.expires_at, "2026-11-28T12:30:00Z");
     rb_doc_finish(&doc);
 }
@@ -251,24 +251,24 @@ static void untrusted_names_are_refused(void **state)
     static const char *const wrong[] = {"{\"metadata\":{\"name\":\"../x\",\"uid\":\"u\"}}",
                                         "{\"metadata\":{\"name\":\"rb-1\",\"uid\":\"a.b\"}}", "{\"metadata\":{}}", "{}", "[]"};
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_k8s_pods pods = {0};
-    struct rb_k8s_pod p;
+    struct rb_kube_pods pods = {0};
+    struct rb_kube_pod p;
     struct rb_err err = {0};
     const char *next;
     char name[64], uid[64];
     for (size_t i = 0; i < N_OF(wrong); i++) {
         struct rb_doc doc = parsed(wrong[i]);
-        assert_false(rb_k8s_decode_pod(doc.root, "lab", NULL, &arena, &p, &err));
-        assert_false(rb_k8s_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err)); // no list is no empty list
+        assert_false(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, &err));
+        assert_false(rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err)); // no list is no empty list
         rb_doc_finish(&doc);
     }
     struct rb_doc doc = parsed("{\"metadata\":{\"continue\":\"c\"},\"items\":null}");
-    assert_true(rb_k8s_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err));
+    assert_true(rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err));
     assert_string_equal(next, "c");
     rb_doc_finish(&doc);
-    assert_true(rb_k8s_split_id("rb-0-1.u-1", name, uid) && strcmp(name, "rb-0-1") == 0 && strcmp(uid, "u-1") == 0);
-    assert_false(rb_k8s_split_id("rb-0-1", name, uid));
-    assert_false(rb_k8s_split_id("a/b.u", name, uid));
+    assert_true(rb_kube_split_id("rb-0-1.u-1", name, uid) && strcmp(name, "rb-0-1") == 0 && strcmp(uid, "u-1") == 0);
+    assert_false(rb_kube_split_id("rb-0-1", name, uid));
+    assert_false(rb_kube_split_id("a/b.u", name, uid));
 }
 
 static void dropped_fields_are_found(void **state)
@@ -286,7 +286,7 @@ static void dropped_fields_are_found(void **state)
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct rb_doc sent = parsed(cases[i].sent), stored = parsed(cases[i].stored);
         char at[200] = "";
-        assert_int_equal(rb_k8s_find_dropped(sent.root, stored.root, at, sizeof at), cases[i].dropped != NULL);
+        assert_int_equal(rb_kube_find_dropped(sent.root, stored.root, at, sizeof at), cases[i].dropped != NULL);
         if (cases[i].dropped)
             assert_string_equal(at, cases[i].dropped);
         rb_doc_finish(&sent);
@@ -324,14 +324,14 @@ static void refusals(void **state)
         struct rb_err err = {0};
         snprintf(body, sizeof body, "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"%s\",\"reason\":\"%s\",\"code\":%ld}",
                  cases[i].message, cases[i].reason, cases[i].status);
-        if (rb_k8s_judge(cases[i].status, body, strlen(body), &err) != cases[i].reaction || err.code != cases[i].code)
+        if (rb_kube_judge(cases[i].status, body, strlen(body), &err) != cases[i].reaction || err.code != cases[i].code)
             fail_msg("%ld %s: %s: %s", cases[i].status, cases[i].reason, rb_err_code_name(err.code), err.message);
-        assert_int_equal(rb_k8s_exists_already(&err), strcmp(cases[i].reason, "AlreadyExists") == 0);
-        assert_int_equal(rb_k8s_is_conflict(&err), strcmp(cases[i].reason, "Conflict") == 0);
-        assert_int_equal(rb_k8s_is_expired(&err), strcmp(cases[i].reason, "Expired") == 0);
+        assert_int_equal(rb_kube_exists_already(&err), strcmp(cases[i].reason, "AlreadyExists") == 0);
+        assert_int_equal(rb_kube_is_conflict(&err), strcmp(cases[i].reason, "Conflict") == 0);
+        assert_int_equal(rb_kube_is_expired(&err), strcmp(cases[i].reason, "Expired") == 0);
     }
     struct rb_err err = {0};
-    assert_int_equal(rb_k8s_judge(502, "<html>", 6, &err), RB_API_RETRY);
+    assert_int_equal(rb_kube_judge(502, "<html>", 6, &err), RB_API_RETRY);
     assert_int_equal(err.code, RB_ERR_UNKNOWN_OUTCOME);
 }
 

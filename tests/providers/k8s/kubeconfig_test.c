@@ -243,14 +243,14 @@ static void a_plugin_runs_when_its_credential_ends(void **state)
 struct asking {
     char path[64];
     bool refused, over, ok;
-    struct rb_k8s_key key;
+    struct rb_kube_key key;
     struct rb_err err;
 };
 
 static void *ask(void *arg)
 {
     struct asking *a = arg;
-    a->ok = rb_k8s_door_ask(a->path, "lab", a->refused, &a->key, &a->err);
+    a->ok = rb_kube_door_ask(a->path, "lab", a->refused, &a->key, &a->err);
     a->over = true;
     return NULL;
 }
@@ -269,12 +269,12 @@ static void the_door_tells_this_user_alone(void **state)
     (void)state;
     static const struct rb_kubernetes_spec spec = {.namespace = "jobs"};
     struct test_loop loop;
-    struct rb_k8s_door *door;
+    struct rb_kube_door *door;
     struct rb_err err = {0};
     struct stat st;
     test_loop_init(&loop);
     write_file("config", CONFIG("{server: \"https://a\"}", "{token: secret}"), 0600);
-    assert_true(rb_k8s_door_open(&loop.loop, in_dir("door"), &spec, &door, &err));
+    assert_true(rb_kube_door_open(&loop.loop, in_dir("door"), &spec, &door, &err));
     assert_int_equal(stat(in_dir("door"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     struct asking a = {0}, refused = {.refused = true};
@@ -285,19 +285,19 @@ static void the_door_tells_this_user_alone(void **state)
     assert_string_equal(a.key.server, "https://a");
     assert_string_equal(a.key.namespace, "jobs");
     assert_string_equal(a.key.token, "secret");
-    rb_k8s_key_finish(&a.key);
+    rb_kube_key_finish(&a.key);
     ask_through(&loop, &refused); // a token in a file cannot be renewed
     assert_false(refused.ok);
     assert_says(&refused.err, "RB3502 does not accept");
     unlink(a.path);
-    rb_k8s_door_keep(door); // a cleaner was there
+    rb_kube_door_keep(door); // a cleaner was there
     a.over = false;
     ask_through(&loop, &a);
     assert_true(a.ok);
-    rb_k8s_key_finish(&a.key);
-    rb_k8s_door_close(door);
+    rb_kube_key_finish(&a.key);
+    rb_kube_door_close(door);
     assert_int_not_equal(stat(in_dir("door"), &st), 0);
-    assert_false(rb_k8s_door_ask(a.path, "lab", false, &a.key, &err));
+    assert_false(rb_kube_door_ask(a.path, "lab", false, &a.key, &err));
     assert_says(&err, "RB3507 does not answer");
 }
 
