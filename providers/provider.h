@@ -29,6 +29,7 @@ struct rb_launch {
     bool again;                // it was sent before, perhaps by a process that died; what it launched may have ended since
     const char *region, *zone; // zone NULL: the provider chooses
     const char *instance_type;
+    int gpus;                  // of one machine, as the price list says; 0: none. For clouds where they are asked for by number
     enum rb_market market;
     int count;                 // a gang: this many machines in one zone, all of them or none; 0: one
     const char *image_id;      // NULL: provider's default, error if it has none

@@ -16,21 +16,21 @@
 
 enum { DEFAULT_GRACE_S = 30 };
 
-bool rb_kube_shape(const char *instance_type, struct rb_arena *arena, struct rb_kube_shape *out, struct rb_err *err)
+bool rb_kube_shape(const char *instance_type, int gpus_of_node, struct rb_arena *arena, struct rb_kube_shape *out,
+                   struct rb_err *err)
 {
     const char *slash = strrchr(instance_type, '/');
-    int64_t n;
-    char type[64];
-    if (!slash || (size_t)(slash - instance_type) >= sizeof type || !rb_parse_int(slash + 1, &n) || n < 1 ||
-        n > RB_LIMIT_GPUS_PER_NODE || (snprintf(type, sizeof type, "%.*s", (int)(slash - instance_type), instance_type),
-                                       !rb_pattern_matches(type, "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")))
+    const char *type = rb_arena_printf(arena, "%.*s", slash ? (int)(slash - instance_type) : (int)strlen(instance_type),
+                                       instance_type);
+    int64_t n = gpus_of_node;
+    if (!rb_pattern_matches(type, "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$") ||
+        (slash && !rb_parse_int(slash + 1, &n)) || n < 1 || n > RB_LIMIT_GPUS_PER_NODE)
         return rb_err_set(err, RB_E_K8S_TYPE,
-                          "instance type \"%.60s\": expected TYPE/GPUS, gpu/N or cpu/N, with a number in 1..%d: correct "
-                          "it in the prices of k8s",
+                          "instance type \"%.60s\": expected TYPE, TYPE/GPUS, gpu/N or cpu/N, with a number of GPUs in "
+                          "1..%d: correct it in the prices of k8s",
                           instance_type, RB_LIMIT_GPUS_PER_NODE);
-    const bool cpu = strcmp(type, "cpu") == 0, any = cpu || strcmp(type, "gpu") == 0;
-    *out = (struct rb_kube_shape){
-        .node_type = any ? NULL : rb_arena_strdup(arena, type), .gpus = cpu ? 0 : (int)n, .cpus = cpu ? (int)n : 0};
+    const bool cpu = slash && strcmp(type, "cpu") == 0, any = cpu || (slash && strcmp(type, "gpu") == 0);
+    *out = (struct rb_kube_shape){.node_type = any ? NULL : type, .gpus = cpu ? 0 : (int)n, .cpus = cpu ? (int)n : 0};
     return true;
 }
 

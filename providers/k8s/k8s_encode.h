@@ -10,13 +10,15 @@
 #define RB_KUBE_CONTAINER "node"  // the container in which trials run; others are put beside it by admission webhooks
 #define RB_KUBE_HOME      "/rb"   // its home, a disk of the pod's own
 
-// The parts of an instance type: "g5.xlarge/1", GPUs on nodes of a type; "gpu/4", on any node; "cpu/8", none.
+// The parts of an instance type: "g5.xlarge", all GPUs of a node of that type; "g5.12xlarge/2", some of them; "gpu/4", on
+// any node; "cpu/8", none.
 struct rb_kube_shape {
     const char *node_type; // label node.kubernetes.io/instance-type; NULL: any
     int gpus, cpus;        // one of them is 0
 };
 // Errors: INVALID, naming the spelling. The text is in the arena.
-bool rb_kube_shape(const char *instance_type, struct rb_arena *arena, struct rb_kube_shape *out, struct rb_err *err);
+bool rb_kube_shape(const char *instance_type, int gpus_of_node, struct rb_arena *arena, struct rb_kube_shape *out,
+                   struct rb_err *err);
 
 // A label holds 63 of some characters: longer and other values become a digest of themselves; annotations hold the
 // originals.

@@ -66,7 +66,7 @@ bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what,
             snprintf(err->key, sizeof err->key, "resources.image_id");
         return false;
     }
-    return rb_kube_shape(what->instance_type, arena, out, err);
+    return rb_kube_shape(what->instance_type, what->gpus, arena, out, err);
 }
 
 bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *stored, const char *name, struct rb_err *err)

@@ -78,6 +78,7 @@ class MockCloud:
             raise RuntimeError("rbmock did not start: %r %s" % (ready, self.log.read()))
         self.url = ready.split("ec2=")[1].split()[0]
         self.gcp_url = ready.split("gcp=")[1].split()[0] if "gcp=" in ready else None
+        self.k8s_url = ready.split("k8s=")[1].split()[0] if "k8s=" in ready else None
         self.customer = customer(read_exports(self.process.stdout))
         return self
 

@@ -60,7 +60,7 @@ static void a_pod_has_all_that_was_asked_for(void **state)
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_kube_shape shape;
-    assert_true(rb_kube_shape(launch.instance_type, &arena, &shape, NULL));
+    assert_true(rb_kube_shape(launch.instance_type, 4, &arena, &shape, NULL));
     rb_kube_write_pod(&launch, 1, &shape, &full, &anchor, &out);
     assert_string_equal(
         out.data,
@@ -95,12 +95,14 @@ static void shapes(void **state)
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_kube_shape s;
     struct rb_err err = {0};
-    assert_true(rb_kube_shape("gpu/4", &arena, &s, NULL) && !s.node_type && s.gpus == 4 && s.cpus == 0);
-    assert_true(rb_kube_shape("cpu/8", &arena, &s, NULL) && !s.node_type && s.gpus == 0 && s.cpus == 8);
-    assert_true(rb_kube_shape("Standard_NC6/1", &arena, &s, NULL) && strcmp(s.node_type, "Standard_NC6") == 0);
+    assert_true(rb_kube_shape("gpu/4", 8, &arena, &s, NULL) && !s.node_type && s.gpus == 4 && s.cpus == 0);
+    assert_true(rb_kube_shape("cpu/8", 0, &arena, &s, NULL) && !s.node_type && s.gpus == 0 && s.cpus == 8);
+    assert_true(rb_kube_shape("Standard_NC6/1", 2, &arena, &s, NULL) && strcmp(s.node_type, "Standard_NC6") == 0);
+    assert_int_equal(s.gpus, 1);
+    assert_true(rb_kube_shape("g5.12xlarge", 4, &arena, &s, NULL) && strcmp(s.node_type, "g5.12xlarge") == 0 && s.gpus == 4);
     static const char *const wrong[] = {"a100", "gpu/0", "gpu/x", "/1", "a b/1", "gpu/1/", "gpu/99999"};
     for (size_t i = 0; i < N_OF(wrong); i++) {
-        assert_false(rb_kube_shape(wrong[i], &arena, &s, &err));
+        assert_false(rb_kube_shape(wrong[i], 0, &arena, &s, &err));
         assert_says(&err, "RB3503 TYPE/GPUS");
     }
 }
