@@ -155,6 +155,8 @@ struct rb_provider_ops {
     void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
     // Compares the demands with the account's quotas. NULL: the cloud has no quotas, or none that can be read.
     void (*quotas)(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+    // Where the job, too, says what a region's name stands for: do both jobs mean the same place? NULL: the name says it.
+    bool (*same_place)(const struct rb_resources *a, const struct rb_resources *b);
     // The URL of its API, which answers with a Date without credentials. NULL: it answers only with them.
     bool (*endpoint)(const char *region, char *out, size_t size, struct rb_err *err);
     // Are there credentials, and where from? NULL: that is known only once they are used.

@@ -199,7 +199,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
         break;
     case RB_INSTANCE_TERMINATED:
         if (instance->sold_out)
-            rb_controller_mark_sold_out(c, n->row.offer, rb_controller_now_us(c));
+            rb_run_node_was_sold_out(n, instance->state_reason ? instance->state_reason : "the cloud says no more");
         rb_run_node_record_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }

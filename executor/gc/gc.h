@@ -35,6 +35,7 @@ struct rb_gc {
     char root[4096], owner[160]; // the owner whose instances are looked for
     bool is_elsewhere;           // the owner is another user or host than ours
     char infras[RB_GC_MAX_INFRAS][64];
+    struct rb_run_files *files[RB_GC_MAX_INFRAS]; // of a run whose job says where that is; NULL: the name does. Owned
     int n_infras;
     struct rb_loop_uv *uv;
     struct rb_http *http;
@@ -66,8 +67,8 @@ void rb_gc_finish(struct rb_gc *gc);
 // The command reports the first error.
 void rb_gc_fail(struct rb_gc *gc, const struct rb_err *err);
 
-// Adds each place once, whatever name it is given by.
-void rb_gc_add_infra(struct rb_gc *gc, const char *infra);
+// Adds each place once, whatever name it is given by. dir: of the run that launched there, NULL: none is known.
+void rb_gc_add_infra(struct rb_gc *gc, const char *infra, const char *dir);
 // Adds the places where the runs and campaigns below gc->root may have launched. An unreadable run becomes unknown,
 // which is no error.
 bool rb_gc_add_infras_of_runs(struct rb_gc *gc, struct rb_err *err);

@@ -161,6 +161,17 @@ static bool k8s_is_harmless(const char *region)
     return harmless;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool k8s_same_place(const struct rb_resources *a, const struct rb_resources *b)
+{
+    return same_text(a->kubernetes.context, b->kubernetes.context) &&
+           same_text(a->kubernetes.namespace, b->kubernetes.namespace);
+}
+
 static void k8s_destroy(struct rb_provider *p)
 {
     struct rb_kube *k = p->state;
@@ -219,5 +230,6 @@ const struct rb_provider_ops rb_provider_k8s = {
     .end_group = rb_kube_end_group,
     .preflight = rb_kube_preflight,
     .quotas = rb_kube_quotas,
+    .same_place = k8s_same_place,
     .is_harmless = k8s_is_harmless,
 };

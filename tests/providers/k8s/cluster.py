@@ -3,6 +3,7 @@ when a run is over."""
 import json
 import os
 import sys
+import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli"))
@@ -21,7 +22,7 @@ parameters: {lr: {min: 0.1, max: 0.9}}
 scheduler: {type: random, num_trials: %d, max_resource: %d}
 trial: {gpus: 1, timeout: 20s}
 setup: "touch set-up"
-run: "test -e set-up || exit 9; epoch=$RB_RESOURCE_START; while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
+run: "test -e set-up || exit 9; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null || echo 0); while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
   sleep %g; echo $epoch >$RB_CHECKPOINT_DIR/epoch; echo epoch=$epoch val_acc=0.$RB_TRIAL_ID$epoch; \\
   if [ -e $RB_PREEMPT_FILE ]; then exit 75; fi; done"
 checkpoint: {dir: ckpt}
@@ -46,8 +47,9 @@ users: [{name: me, user: {token: "%s"}}]
 class Cluster(MockCloud):
     """Use with `with`; .k8s_url is the API server."""
 
-    def __init__(self, bin_dir, folder, *options, kubernetes="", more=""):
-        super().__init__(bin_dir, folder, "--k8s", "0", *options, more=MORE % kubernetes + more, prices=PRICES, infra="*")
+    def __init__(self, bin_dir, folder, *options, kubernetes="", capacity=10):
+        super().__init__(bin_dir, folder, "--k8s", "0", *options, more=MORE % kubernetes, prices=PRICES, infra="*",
+                         capacity=", g2: %d" % capacity, shutdown_s=2)  # the object outlives its container, as it does in a real cluster
 
     def objects(self, kind):
         """All of a kind ("pods", "leases") in the namespace."""
@@ -56,6 +58,13 @@ class Cluster(MockCloud):
             "Authorization": "Bearer " + self.customer["AWS_SECRET_ACCESS_KEY"]})
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)["items"]
+
+    def await_no_pods(self):
+        """A pod's object outlives its container for a while."""
+        until = time.monotonic() + 30
+        while self.objects("pods"):
+            assert time.monotonic() < until, "pods left"
+            time.sleep(0.1)
 
     def delete_pod(self, name):
         request = urllib.request.Request("%s/api/v1/namespaces/%s/pods/%s" % (self.k8s_url, NAMESPACE, name), method="DELETE",
@@ -77,7 +86,7 @@ def check_over(cluster, report, complete=True):
     """Nothing is left, nothing was launched twice, and the bill is the cluster's."""
     if complete:
         assert report["outcome"] == "complete", report["outcome"]
-    assert cluster.objects("pods") == [], "pods left"
+    cluster.await_no_pods()
     assert cluster.objects("leases") == [], "the run's lease is left"
     assert report["leak_check"]["instances_left"] == 0
     mine = [i for i in cluster.ledger()["instances"]]
