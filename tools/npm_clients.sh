@@ -6,4 +6,4 @@ set -eu
 command -v npm >/dev/null || { echo "npm is not installed; the npm clients stay untested" >&2; exit 1; }
 mkdir -p "$1"
 cd "$1"
-npm install --no-audit --no-fund --no-save @aws-sdk/client-ec2@3 @google-cloud/compute@6
+npm install --no-audit --no-fund --no-save @aws-sdk/client-ec2@3 @google-cloud/compute@6 @kubernetes/client-node@1.4.0

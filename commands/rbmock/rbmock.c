@@ -107,12 +107,14 @@ static const struct rb_command command = {
     .name = "rbmock",
     .usage = "[options]",
     .summary = "A cloud on loopback: it has EC2's Query API and Compute Engine's REST API, boots every instance as\n"
-               "an sshd of its own, bills, and misbehaves on request. It runs the user data and the ssh\n"
-               "commands of its clients as you: it listens on loopback only and makes new keys at each start.",
+               "an sshd of its own, bills, and misbehaves on request; with --k8s it is a Kubernetes cluster, too. It\n"
+               "runs the user data, the pods and the commands of its clients as you: it listens on loopback only and\n"
+               "makes new keys at each start.",
     .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
                 "  rbmock --ec2 8900 --state cloud &\n"
                 "  . cloud/env; aws ec2 describe-instances\n"
                 "  rbmock --gcp 8901 --credentials-out account.json --chaos chaos.yaml\n"
+                "  rbmock --k8s 8902 --state cloud & . cloud/env; kubectl get pods\n"
                 "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
     .options = options,
     .run = serve,

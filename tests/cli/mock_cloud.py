@@ -51,7 +51,7 @@ def free_port():
 
 
 class MockCloud:
-    """Use with `with`; .url is the endpoint (.gcp_url Compute Engine's, if `--gcp` is among the options), .customer its
+    """Use with `with`; .url is the endpoint (.gcp_url Compute Engine's, if `--gcp` is among the options, .k8s_url and .kubeconfig those of its cluster, if `--k8s` is), .customer its
     customers' environment, .prices the price list, .ssh_port what every node's sshd listens on."""
 
     def __init__(self, bin_dir, folder, *options, more="", prices="", infra="mock", shutdown_s=0.1, capacity=""):
@@ -79,7 +79,9 @@ class MockCloud:
         self.url = ready.split("ec2=")[1].split()[0]
         self.gcp_url = ready.split("gcp=")[1].split()[0] if "gcp=" in ready else None
         self.k8s_url = ready.split("k8s=")[1].split()[0] if "k8s=" in ready else None
-        self.customer = customer(read_exports(self.process.stdout))
+        exports = read_exports(self.process.stdout)
+        self.customer = customer(exports)
+        self.kubeconfig = exports.get("KUBECONFIG")
         return self
 
     def __exit__(self, *_):

@@ -1,5 +1,5 @@
 """An rbmock with both fronts for one test, and how a test that cannot run says so. Nodes never boot: clients ask for
-instances, not for logins."""
+instances, not for logins. With --k8s among the options pods do run, and cloud.kubeconfig leads to them."""
 import os
 import socket
 import subprocess
@@ -20,12 +20,14 @@ gcp/us-central1,g2-standard-4,L4,1,24,4,16,spot,0.397
 gcp/us-central1,a2-highgpu-8g,A100,8,40,96,680,on_demand,29.39
 gcp/us-central1,n1-standard-8+nvidia-tesla-t4:1,T4,1,16,8,30,on_demand,0.73
 gcp/us-central1,disk,,,,,,,0.00014
+k8s/lab,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006
 """
 CLOUD = """format: rb-mock/1
 prices: prices.csv
 ssh_port: %d
 shutdown_s: 0.2
 provisioning:
+  - {infra: k8s, instance_type: "*", market: "*", queue_s: 0.1, init_s: 0.1, capacity_failure: 0.0}
   - {infra: aws, instance_type: c5.xlarge, market: "*", queue_s: 1000.0, init_s: 1.0, capacity_failure: 0.0}
   - {infra: "*", instance_type: "*", market: "*", queue_s: 0.2, init_s: 1000.0, capacity_failure: 0.0}
 pools:
@@ -68,6 +70,7 @@ class RbMock:
         words = dict(word.split("=", 1) for word in self.process.stdout.readline().split()[1:])
         self.ec2, self.gcp = words["ec2"], words["gcp"]
         self.exports = read_exports(self.process.stdout)
+        self.kubeconfig = self.exports.get("KUBECONFIG")
         self.keys = {name.lower(): value for name, value in customer(self.exports).items() if "KEY" in name}
         return self
 
@@ -76,6 +79,18 @@ class RbMock:
         self.process.wait(20)
         self.process.stdout.close()
         self.folder.cleanup()
+
+
+# A pod that Pod Security accepts, as a client's user would write it.
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rb-1", "labels": {"rb.run-id": "R"}}, "spec": {
+    "restartPolicy": "Never", "terminationGracePeriodSeconds": 5,
+    "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
+    "containers": [{
+        "name": "node", "image": "x@sha256:00",
+        "command": ["/bin/sh", "-c", "trap 'exit 0' TERM; echo hello; while :; do sleep 0.1; done"],
+        "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"cpu": "1", "memory": "1Gi"}},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}]}}
 
 
 def require(holds, what):

@@ -16,12 +16,14 @@ WHATS = ["lost_response", "throttle", {"throttle": {}}, {"error": {"code": "X"}}
          {"truncated_body": {"fraction": 0.5}}, {"partial_page": {"items": 0}}, {"slow_drip": {"bytes_per_s": 5}},
          {"clock_skew": {"by": "1h30m"}}, {"unreachable": {"zone": "z"}}, {"fails_to_start": {}}, {"dies_at": {"after": "7m"}},
          {"boots_slowly": {"factor": 1.5}}, {"interrupted": {}}, "never_boots", "wrong_market", "connection_reset",
+         {"dropped_field": {"field": "spec.nodeSelector"}}, {"exec_cut": {"bytes": 0}}, "exec_cut", "no_status", {"replaced": {"after": "1m"}},
+         "dropped_field", {"dropped_field": {}}, {"exec_cut": {"bytes": -1}}, {"no_status": {"bytes": 1}},
          "error", "explode", {}, {"throttle": {}, "html_502": {}}, {"error": {}}, {"error": {"code": "X", "status": 200}},
          {"throttle": {"by": "1s"}}, {"truncated_body": {"fraction": 1}}, {"partial_page": {"items": -1}},
          {"slow_drip": {"bytes_per_s": 0}}, {"clock_skew": {"by": 5}}, {"unreachable": {}}, {"boots_slowly": {"factor": -1}}]
 RULES = [{"what": "throttle", **more} for more in (
     {"where": {}}, {"where": {"front": "gcp", "market": "spot", "zone": "z"}}, {"when": {"probability": 0, "call": 3}},
-    {"times": 1, "name": "n"}, {"where": {"front": "s3"}}, {"where": {"zone": ""}}, {"where": {"colour": "red"}},
+    {"times": 1, "name": "n"}, {"where": {"front": "k8s"}}, {"where": {"front": "s3"}}, {"where": {"zone": ""}}, {"where": {"colour": "red"}},
     {"when": {"probability": 2}}, {"when": {"every": 0}}, {"when": {"after": "soon"}}, {"times": 0}, {"name": ""}, {"colour": 1})]
 DOCUMENTS = ([{"format": "rb-chaos/1", "rules": [{"what": w}]} for w in WHATS] +
              [{"format": "rb-chaos/1", "rules": [r]} for r in RULES] +

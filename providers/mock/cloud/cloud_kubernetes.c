@@ -12,7 +12,7 @@
 #define MAX_GPUS      1000000
 
 struct raw {
-    const char *space, *version, *queue;
+    const char *space, *version, *sidecar, *queue;
     int pod_security;
     bool exec_while_terminating;
     double release_s, unreachable_s;
@@ -38,6 +38,7 @@ static const struct rb_member members[] = {
     {"exec_while_terminating", RB_MEMBER_BOOL, AT(exec_while_terminating)},
     {"release_s", RB_MEMBER_DOUBLE, AT(release_s), .max = MAX_S},
     {"unreachable_s", RB_MEMBER_DOUBLE, AT(unreachable_s), .max = MAX_S},
+    {"sidecar", RB_MEMBER_TEXT, AT(sidecar), .refusal = "expected the name of a container"},
     {"queue", RB_MEMBER_MAP, RB_MEMBER_IGNORED, .members = queue},
     {0},
 };
@@ -105,6 +106,7 @@ bool rb_cloud_kubernetes_read(const struct rb_node *node, struct rb_arena *arena
     k.exec_while_terminating = raw.exec_while_terminating;
     k.release_us = rb_us_from_seconds(raw.release_s);
     k.unreachable_us = rb_us_from_seconds(raw.unreachable_s);
+    k.sidecar = raw.sidecar;
     k.queue = raw.queue;
     k.queue_gpus = raw.queue_gpus;
     *out = k;

@@ -12,6 +12,7 @@
 //     exec_while_terminating: true # containerd; false: CRI-O
 //     release_s: 600               # an idle node goes after this long
 //     unreachable_s: 300           # a pod on a dead node is marked for deletion after this long
+//     sidecar: istio-proxy         # a container of this name is put before every pod's own
 //     queue: {name: rb, gpus: 8}   # Kueue; without it there is none
 #ifndef RB_PROVIDERS_MOCK_CLOUD_KUBERNETES_H
 #define RB_PROVIDERS_MOCK_CLOUD_KUBERNETES_H
@@ -41,6 +42,7 @@ struct rb_cloud_kubernetes {
     struct rb_cloud_amounts quota, limits;
     bool exec_while_terminating;
     int64_t release_us, unreachable_us;
+    const char *sidecar;        // NULL: none
     const char *queue;          // NULL: no Kueue
     int64_t queue_gpus;
 };

@@ -32,8 +32,10 @@ static bool is_served(const struct rb_k8s_call *call, const struct resource *r)
 bool rb_k8s_version_get(struct rb_k8s_call *call)
 {
     const int minor = call->k->config->minor;
-    rb_json_put(&call->json, "{major: '1', minor: '%d', gitVersion: 'v1.%d.0-rbmock', platform: 'linux/amd64'}", minor,
-                minor);
+    rb_json_put(&call->json,
+                "{major: '1', minor: '%d', gitVersion: 'v1.%d.0-rbmock', gitCommit: '', gitTreeState: 'clean', buildDate: "
+                "'2026-01-01T00:00:00Z', goVersion: 'none', compiler: 'none', platform: 'linux/amd64'}",
+                minor, minor);
     return true;
 }
 

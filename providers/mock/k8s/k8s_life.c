@@ -198,22 +198,32 @@ void rb_mock_k8s_report(struct rb_mock_k8s *k, const struct rb_pod_report *r, in
     }
 }
 
+// A pod whose machine was only promised to it gets another one.
+static void lose(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t now_us)
+{
+    if (p->scheduled_us < 0) {
+        p->machine = NULL;
+        p->due_us[RB_K8S_DUE_SCHEDULED] = INT64_MAX;
+        k->needs_placing = true;
+        return;
+    }
+    if (p->has_process)
+        add_order(k, RB_K8S_VANISH, p);
+    p->is_silent = true;
+    p->due_us[RB_K8S_DUE_START] = p->due_us[RB_K8S_DUE_KILL] = p->due_us[RB_K8S_DUE_DEADLINE] = INT64_MAX;
+    p->due_us[RB_K8S_DUE_SILENT] = now_us + SILENT_AFTER_US;
+    p->due_us[RB_K8S_DUE_EVICT] = now_us + SILENT_AFTER_US + k->config->unreachable_us;
+}
+
 bool rb_mock_k8s_lose_node(struct rb_mock_k8s *k, const char *uid, int64_t now_us)
 {
-    struct rb_k8s_pod *p = rb_k8s_find_uid(k, uid);
+    const struct rb_k8s_pod *p = rb_k8s_find_uid(k, uid);
     if (!p || !p->has_process || p->is_silent)
         return false;
     p->machine->is_dead = true;
-    for (int i = 0; i < k->n_pods; i++) {
-        struct rb_k8s_pod *q = k->pods[i];
-        if (q->machine != p->machine || !q->has_process)
-            continue;
-        q->is_silent = true;
-        add_order(k, RB_K8S_VANISH, q);
-        q->due_us[RB_K8S_DUE_KILL] = q->due_us[RB_K8S_DUE_DEADLINE] = INT64_MAX;
-        q->due_us[RB_K8S_DUE_SILENT] = now_us + SILENT_AFTER_US;
-        q->due_us[RB_K8S_DUE_EVICT] = now_us + SILENT_AFTER_US + k->config->unreachable_us;
-    }
+    for (int i = 0; i < k->n_pods; i++)
+        if (k->pods[i]->machine == p->machine && !k->pods[i]->is_gone && !rb_k8s_has_ended(k->pods[i]))
+            lose(k, k->pods[i], now_us);
     return true;
 }
 

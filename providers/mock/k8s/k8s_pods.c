@@ -91,8 +91,9 @@ static bool admit(struct rb_k8s_call *call, const struct rb_doc *doc)
     const char *name = rb_node_member_text(rb_node_member(doc->root, "metadata"), "name");
     call->refusal.kind = "pods";
     call->refusal.name = rb_arena_strdup(call->arena, name);
-    return !rb_k8s_find_pod(call->k, name) ||
-           rb_k8s_refuse(call, 409, "AlreadyExists", "pods \"%.253s\" already exists", name);
+    const struct rb_k8s_pod *other = rb_k8s_find_pod(call->k, name);
+    return !other || rb_k8s_refuse(call, 409, "AlreadyExists", "%spods \"%.253s\" already exists",
+                                   other->deletion_us >= 0 ? "object is being deleted: " : "", name);
 }
 
 // A dry run shows the object as it would be, with a uid of its own, and stores nothing: neither does the ledger.

@@ -37,12 +37,18 @@ static void write_toleration(struct rb_json *j, const char *key)
 }
 
 // With what admission adds, and the machine.
-static void write_spec(const struct rb_k8s_pod *p, struct rb_json *j)
+static void write_spec(const struct rb_k8s_pod *p, const char *sidecar, struct rb_json *j)
 {
     rb_json_kobject(j, "spec");
     for (const struct rb_node *c = p->spec->first; c; c = c->next)
-        if (strcmp(c->key, "tolerations") != 0 && strcmp(c->key, "schedulingGates") != 0)
+        if (strcmp(c->key, "tolerations") != 0 && strcmp(c->key, "schedulingGates") != 0 &&
+            strcmp(c->key, "containers") != 0)
             write_member(j, c->key, c);
+    rb_json_karray(j, "containers");
+    if (sidecar)
+        rb_json_put(j, "{name: %s, image: 'sidecar', resources: {}}", sidecar);
+    rb_json_node(j, rb_node_first(rb_node_member(p->spec, "containers")));
+    rb_json_end_array(j);
     rb_json_karray(j, "tolerations");
     for (const struct rb_node *t = rb_node_first(rb_node_member(p->spec, "tolerations")); t; t = t->next)
         rb_json_node(j, t);
@@ -130,16 +136,28 @@ static void write_container(const struct rb_k8s_pod *p, struct rb_json *j)
     rb_json_put(j, "}}");
 }
 
-static void write_status(const struct rb_k8s_pod *p, struct rb_json *j)
+// It runs from the pod's first container on, and never ends by itself.
+static void write_sidecar(const struct rb_k8s_pod *p, const char *name, struct rb_json *j)
 {
-    rb_json_put(j, "status: {phase: %s, qosClass: 'Burstable', reason: %s, message: %s", rb_k8s_phase(p), p->reason,
-                p->message);
+    rb_json_put(j, "{name: %s, image: 'sidecar', imageID: 'sidecar', restartCount: 0, ready: %i, started: %i, state: {", name,
+                p->container.started_us >= 0, p->container.started_us >= 0);
+    rb_json_put(j, p->container.started_us >= 0 ? "running: {" : "waiting: {reason: 'ContainerCreating'");
+    rb_k8s_instant(j, "startedAt", p->container.started_us);
+    rb_json_put(j, "}}}");
+}
+
+static void write_status(const struct rb_k8s_pod *p, const char *sidecar, struct rb_json *j)
+{
+    rb_json_put(j, "status: {phase: %s, qosClass: 'Burstable', reason: %s, message: %s",
+                rb_k8s_has_ended(p) && sidecar ? "Running" : rb_k8s_phase(p), p->reason, p->message);
     write_conditions(p, j);
     if (p->scheduled_us >= 0) {
         struct in_addr address = {.s_addr = htonl(p->instance->address)};
         const char *ip = inet_ntoa(address);
         rb_k8s_instant(j, "startTime", p->scheduled_us);
         rb_json_put(j, "hostIP: '127.0.0.1', podIP: %s, podIPs: [{ip: %s}], containerStatuses: [", ip, ip);
+        if (sidecar)
+            write_sidecar(p, sidecar, j);
         write_container(p, j);
         rb_json_put(j, "]");
     }
@@ -160,8 +178,8 @@ void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, s
         rb_json_kint(j, "deletionGracePeriodSeconds", p->grace_us / RB_US_PER_S);
     }
     rb_json_end_object(j);
-    write_spec(p, j);
-    write_status(p, j);
+    write_spec(p, k->config->sidecar, j);
+    write_status(p, k->config->sidecar, j);
     rb_json_put(j, "}");
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define RETRY_AFTER_S 1
 
@@ -204,7 +205,7 @@ const char *rb_k8s_query(struct rb_k8s_call *call, const char *name)
 bool rb_k8s_query_bool(struct rb_k8s_call *call, const char *name)
 {
     const char *value = rb_k8s_query(call, name);
-    return value && (strcmp(value, "true") == 0 || strcmp(value, "1") == 0);
+    return value && (strcasecmp(value, "true") == 0 || strcmp(value, "1") == 0);
 }
 
 bool rb_k8s_query_int(struct rb_k8s_call *call, const char *name, int64_t *inout)

@@ -41,18 +41,24 @@ static void hide_init(void)
         mount("none", hidden[k], "tmpfs", MS_NOSUID | MS_NODEV, "size=4k");
 }
 
+void rb_node_shield_close(void)
+{
+    prctl(PR_CAPBSET_DROP, CAP_SYS_BOOT);
+    cover_kernel();
+    hide_init();
+}
+
 void rb_node_shield_raise(const struct rb_node_dir *d)
 {
     char node_tool[4096];
     if (getuid() != 0)
         return;
-    prctl(PR_CAPBSET_DROP, CAP_SYS_BOOT);
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0) {
+        prctl(PR_CAPBSET_DROP, CAP_SYS_BOOT);
         rb_node_dir_log(d, "the host's tools cannot be covered here: %s", strerror(errno));
         return;
     }
     snprintf(node_tool, sizeof node_tool, "%s/node-tool", d->root);
     cover_tools(node_tool);
-    cover_kernel();
-    hide_init();
+    rb_node_shield_close();
 }

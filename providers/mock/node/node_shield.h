@@ -8,5 +8,7 @@
 // For the calling process and all it will start. Does nothing without root; where the kernel does not allow it (a
 // container without CAP_SYS_ADMIN) boot.log says so, and PATH and the search of user data remain.
 void rb_node_shield_raise(const struct rb_node_dir *d);
+// In a mount namespace of its own: closes the ways to the host's init and kernel, and leaves its tools.
+void rb_node_shield_close(void);
 
 #endif

@@ -49,15 +49,19 @@ static bool write_key(const struct rb_mock_passport *p, const char *path, struct
     return write_private(path, &text, err);
 }
 
+// Contexts: NAME, without TLS, and NAME-tls, which is the current one: kubectl sends no token without TLS.
 static bool write_kubeconfig(const struct rb_mock_passport *p, const char *path, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     rb_buf_printf(&text,
-                  "apiVersion: v1\nkind: Config\ncurrent-context: rbmock\n"
-                  "clusters:\n- name: rbmock\n  cluster: {server: \"%s\"}\n"
-                  "contexts:\n- name: rbmock\n  context: {cluster: rbmock, user: rbmock, namespace: %s}\n"
-                  "users:\n- name: rbmock\n  user: {token: \"%s\"}\n",
-                  p->k8s_url, p->space, p->key->secret_key);
+                  "apiVersion: v1\nkind: Config\ncurrent-context: %s-tls\nclusters:\n"
+                  "- {name: %s, cluster: {server: \"%s\"}}\n"
+                  "- {name: %s-tls, cluster: {server: \"%s\", certificate-authority-data: %s}}\ncontexts:\n",
+                  p->cluster, p->cluster, p->k8s_url, p->cluster, p->k8s_tls_url, p->authority);
+    for (int tls = 0; tls < 2; tls++)
+        rb_buf_printf(&text, "- {name: %s%s, context: {cluster: %s%s, user: rbmock, namespace: %s}}\n", p->cluster,
+                      tls ? "-tls" : "", p->cluster, tls ? "-tls" : "", p->space);
+    rb_buf_printf(&text, "users:\n- {name: rbmock, user: {token: \"%s\"}}\n", p->key->secret_key);
     return write_private(path, &text, err);
 }
 

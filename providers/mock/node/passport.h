@@ -18,7 +18,9 @@ struct rb_mock_passport {
     const struct rb_mock_gcp_account *account; // NULL: none
     const char *account_path;            // where its key goes; NULL: DIR/account.json
     const char *ec2_url, *gcp_url;
-    const char *k8s_url, *space;         // NULL: none; its namespace. The key's secret is its token
+    const char *k8s_url, *k8s_tls_url;   // NULL: none. The key's secret is its token
+    const char *cluster, *space;         // NAME of k8s/NAME; its namespace
+    const char *authority;               // of k8s_tls_url, as base64
     const char *region;                  // of EC2, NULL: none is sold there
     const char *user;                    // whom its nodes let in
 };

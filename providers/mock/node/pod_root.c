@@ -1,9 +1,11 @@
 // The root is a small file system in memory with this machine's directories mounted into it, so that a mount path such
 // as /rb appears in no other process's root.
 #include "providers/mock/node/pod_root.h"
+#include "providers/mock/node/node_shield.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,11 +14,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool write_file(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+// A user who may not mount may do so in a user namespace, as the same user, where the system allows those.
+static bool become_mounter(void)
+{
+    char uids[64], gids[64];
+    snprintf(uids, sizeof uids, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+    snprintf(gids, sizeof gids, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+    return geteuid() == 0 || (unshare(CLONE_NEWUSER) == 0 && write_file("/proc/self/setgroups", "deny") &&
+                              write_file("/proc/self/uid_map", uids) && write_file("/proc/self/gid_map", gids));
+}
+
 bool rb_pod_root_unshare(void)
 {
-    if (getuid() != 0 || unshare(CLONE_NEWNS | CLONE_NEWPID) != 0)
-        return false;
-    return mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0;
+    return become_mounter() && unshare(CLONE_NEWNS | CLONE_NEWPID) == 0 &&
+           mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
 static bool mirror_entry(const char *root, const char *name)
@@ -80,6 +100,7 @@ bool rb_pod_root_enter(const char *root, const struct rb_pod_volume *volumes, in
 {
     char at[PATH_MAX];
     *why = "the root cannot be built";
+    rb_node_shield_close();
     if (mount("none", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=0755") != 0 || !mirror(root))
         return false;
     *why = "a volume cannot be mounted: its mountPath must exist, or have no directory of this machine above it";
@@ -91,7 +112,7 @@ bool rb_pod_root_enter(const char *root, const struct rb_pod_volume *volumes, in
     return chroot(root) == 0 && chdir("/") == 0;
 }
 
-bool rb_pod_root_mount_proc(void)
+void rb_pod_root_mount_proc(void)
 {
-    return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }

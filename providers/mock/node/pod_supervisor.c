@@ -60,8 +60,10 @@ static _Noreturn void become(const struct supervisor *s, const char *const *argv
     signal(SIGINT, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
-    const char *what = "proc";
-    bool ok = !is_first || !s->is_namespace || rb_pod_root_mount_proc();
+    const char *what = "streams";
+    bool ok = true;
+    if (is_first && s->is_namespace)
+        rb_pod_root_mount_proc();
     for (int k = 0; ok && k < 3; k++)
         ok = dup2(fds[k], k) == k;
     if (ok) {

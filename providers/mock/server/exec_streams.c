@@ -199,10 +199,8 @@ static void take_frames(struct stream *s)
             rb_websocket_write(&s->to_client.buf, RB_WEBSOCKET_PONG, f.bytes, f.n, NULL, 0);
         else if (f.kind == RB_WEBSOCKET_CLOSE)
             put_close(s, NORMAL_CLOSE);
-        else if (f.kind == RB_WEBSOCKET_BINARY)
+        else if (f.kind == RB_WEBSOCKET_BINARY || f.kind == RB_WEBSOCKET_TEXT) // the server makes no difference
             take_data(s, f.bytes, f.n);
-        else if (f.kind == RB_WEBSOCKET_TEXT)
-            put_close(s, PROTOCOL_CLOSE);
         rb_buf_consume(&s->in, f.whole);
     }
     if (got < 0)

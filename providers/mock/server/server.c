@@ -11,6 +11,7 @@
 #include "providers/mock/k8s/mock_k8s.h"
 #include "providers/mock/node/nodes.h"
 #include "providers/mock/node/passport.h"
+#include "providers/mock/server/certificate.h"
 #include "providers/mock/server/connections.h"
 #include "providers/mock/server/exec_streams.h"
 #include "providers/mock/server/gate.h"
@@ -33,7 +34,7 @@
 #define LEDGER_PAUSE_US (100 * INT64_C(1000)) // the ledger is written at most ten times a second
 #define MAX_HEADERS     100
 
-enum front { FRONT_EC2, FRONT_GCP, FRONT_K8S, N_FRONTS };
+enum front { FRONT_EC2, FRONT_GCP, FRONT_K8S, FRONT_K8S_TLS, N_FRONTS };
 
 // A port and what answers behind it.
 struct door {
@@ -54,6 +55,7 @@ struct server {
     struct rb_mock_k8s *k8s;          // NULL: no cluster is served; likewise pods and streams
     struct rb_pods *pods;
     struct rb_exec_streams *streams;
+    struct rb_mock_certificate certificate;
     struct rb_mock_control control;
     struct door doors[N_FRONTS];
     struct rb_deliveries *deliveries;
@@ -128,7 +130,7 @@ static void answer_request(struct server *s, enum front front, const struct rb_e
     rb_cloud_advance(s->cloud, now_us);
     if (strncmp(x->path, RB_MOCK_CONTROL_PREFIX, strlen(RB_MOCK_CONTROL_PREFIX)) == 0)
         rb_mock_control_answer(&s->control, x, now_us, out);
-    else if (front == FRONT_K8S)
+    else if (front == FRONT_K8S || front == FRONT_K8S_TLS)
         rb_mock_k8s_answer(s->k8s, x, now_us, out);
     else if (front == FRONT_EC2)
         rb_mock_ec2_answer(&s->ec2, x, now_us, rb_clock_unix_us(), out);
@@ -181,11 +183,17 @@ static bool open_door(struct server *s, enum front front, int port, struct rb_er
     struct door *d = &s->doors[front];
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const bool tls = front == FRONT_K8S_TLS;
+    const struct MHD_OptionItem certificate[] = {
+        {tls ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)s->certificate.key},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)s->certificate.certificate},
+        {MHD_OPTION_END, 0, NULL}};
     d->http = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, (uint16_t)port, NULL, NULL, handle, d, MHD_OPTION_SOCK_ADDR, &at,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | (tls ? MHD_USE_TLS : 0), (uint16_t)port, NULL, NULL, handle, d, MHD_OPTION_SOCK_ADDR, &at,
         MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, rb_mock_connections_notify, &s->connections, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)RB_MOCK_IDLE_S, MHD_OPTION_END);
+        (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)RB_MOCK_IDLE_S,
+        MHD_OPTION_ARRAY, certificate, MHD_OPTION_END);
     if (!d->http)
         return rb_err_set(err, RB_E_MOCK_SOCKET, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", port,
                           strerror(errno));
@@ -208,7 +216,7 @@ static bool start_http(struct server *s, struct rb_err *err)
     for (int k = 0; k < N_FRONTS; k++)
         s->doors[k].fd = -1;
     return open_door(s, FRONT_EC2, s->config->ec2_port, err) && open_door(s, FRONT_GCP, s->config->gcp_port, err) &&
-           (!s->k8s || open_door(s, FRONT_K8S, s->config->k8s_port, err));
+           (!s->k8s || (open_door(s, FRONT_K8S, s->config->k8s_port, err) && open_door(s, FRONT_K8S_TLS, 0, err)));
 }
 
 static void stop_http(struct server *s)
@@ -359,6 +367,7 @@ static bool serve(struct server *s, struct rb_err *err)
                            {.fd = s->doors[FRONT_EC2].fd, .events = POLLIN},
                            {.fd = s->doors[FRONT_GCP].fd, .events = POLLIN},
                            {.fd = s->doors[FRONT_K8S].fd, .events = POLLIN},
+                           {.fd = s->doors[FRONT_K8S_TLS].fd, .events = POLLIN},
                            {.fd = s->k8s ? rb_pods_fd(s->pods) : -1, .events = POLLIN},
                            {.fd = s->k8s ? rb_exec_streams_fd(s->streams) : -1, .events = POLLIN}};
     for (;;) {
@@ -459,7 +468,7 @@ static bool start_pods(struct server *s, struct rb_err *err)
         return rb_err_set(err, RB_E_MOCK_CLOUD,
                           "--k8s: the cloud file has no machines for a cluster; add rows of k8s/NAME to its price list "
                           "and an entry of `provisioning` for k8s");
-    if (!rb_pods_create(&c, &s->pods, err))
+    if (!rb_mock_certificate_make(&s->arena, &s->certificate, err) || !rb_pods_create(&c, &s->pods, err))
         return false;
     s->k8s = rb_mock_k8s_create(s->cloud, s->config->keys.keys[0].secret_key);
     rb_mock_k8s_set_log(s->k8s, read_log, s);
@@ -515,11 +524,12 @@ static const char *first_region(const struct rb_cloud *cloud)
 static bool announce(struct server *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
-    char ec2_url[64], gcp_url[64], k8s_url[64], metadata_url[128];
+    char ec2_url[64], gcp_url[64], k8s_url[64], tls_url[64], metadata_url[128];
     const struct passwd *me = getpwuid(getuid());
     snprintf(ec2_url, sizeof ec2_url, "http://127.0.0.1:%d", s->doors[FRONT_EC2].port);
     snprintf(gcp_url, sizeof gcp_url, "http://127.0.0.1:%d", s->doors[FRONT_GCP].port);
     snprintf(k8s_url, sizeof k8s_url, "http://127.0.0.1:%d", s->doors[FRONT_K8S].port);
+    snprintf(tls_url, sizeof tls_url, "https://127.0.0.1:%d", s->doors[FRONT_K8S_TLS].port);
     snprintf(metadata_url, sizeof metadata_url, "%s" RB_MOCK_CONTROL_PREFIX "metadata", ec2_url);
     rb_nodes_serve_metadata(s->nodes, metadata_url);
     const struct rb_mock_passport passport = {.dir = s->keys_dir,
@@ -529,6 +539,11 @@ static bool announce(struct server *s, struct rb_err *err)
                                               .ec2_url = ec2_url,
                                               .gcp_url = gcp_url,
                                               .k8s_url = s->k8s ? k8s_url : NULL,
+                                              .k8s_tls_url = tls_url,
+                                              .cluster = s->cloud_config.kubernetes.name,
+                                              .authority =
+                                                  s->k8s ? rb_mock_certificate_base64(s->certificate.certificate, &s->arena)
+                                                         : NULL,
                                               .space = s->cloud_config.kubernetes.space,
                                               .region = first_region(s->cloud),
                                               .user = me ? me->pw_name : "root"};

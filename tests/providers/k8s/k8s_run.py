@@ -68,7 +68,7 @@ class Runs(unittest.TestCase):
         check_secrets(cluster, self.folder, killed.stdout + killed.stderr + done.stdout + done.stderr)
 
     def test_a_drained_pod_keeps_its_checkpoints(self):
-        cluster, run = self.on(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 20s")
+        cluster, run = self.on(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 8s")
         with open(os.path.join(self.folder, "out"), "w+", encoding="utf-8") as out:
             process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--json", "--state-dir", "state"],
                                        cwd=self.folder, env=run.env, stdout=out, stderr=subprocess.PIPE, text=True)
@@ -94,7 +94,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(cluster.objects("leases"), [])
 
     def test_a_dropped_field_is_refused(self):
-        rule = "{where: {front: k8s, action: pods.create}, what: {dropped_field: {field: activeDeadlineSeconds}}}"
+        rule = "{where: {front: k8s, action: pods.create}, what: {dropped_field: {field: spec.activeDeadlineSeconds}}}"
         cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule))
         done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=2)
         self.assertIn("RB3505", done.stderr)
@@ -116,7 +116,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(cluster.objects("leases"), [])
 
     def test_gc_ends_what_a_dead_controller_left(self):
-        cluster, run = self.on(trials=2, resource=60, epoch_s=1)
+        cluster, run = self.on(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 2s")
         process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--state-dir", "state"], cwd=self.folder,
                                    env=run.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60

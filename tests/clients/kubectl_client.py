@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""kubectl against rbmock's Kubernetes front: Debian's 1.20 for all but exec, which it speaks SPDY for only; newer ones for exec, too.
+Usage: kubectl_client.py RBMOCK"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from rbmock import POD, RbMock, require, skip
+
+kubectl = os.environ.get("RB_KUBECTL", "kubectl")
+if not shutil.which(kubectl):
+    skip("kubectl: install kubernetes-client")
+with RbMock(sys.argv[1], "--k8s", "0") as cloud:
+    env = {**os.environ, "KUBECONFIG": cloud.kubeconfig, "HOME": cloud.folder.name, "KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true"}
+
+    def run(*words, stdin=None):
+        return subprocess.run([kubectl, *words], capture_output=True, text=True, input=stdin, env=env, timeout=60, check=False)
+
+    def says(*words, stdin=None):
+        done = run(*words, stdin=stdin)
+        require(done.returncode == 0, (words, done.stdout, done.stderr))
+        return done.stdout
+
+    version = json.loads(says("version", "-o", "json"))
+    require(version["serverVersion"]["minor"] == "30", version)
+    create = ("create", "--validate=false", "-f", "-")
+    says(*create, stdin=json.dumps(POD))
+    twice = run(*create, stdin=json.dumps(POD))
+    require(twice.returncode == 1 and "AlreadyExists" in twice.stderr, twice)
+    bare = {**POD, "metadata": {"name": "bare"}, "spec": {**POD["spec"], "securityContext": {}}}
+    refused = run(*create, stdin=json.dumps(bare))
+    require("violates PodSecurity" in refused.stderr and "seccompProfile" in refused.stderr, refused)
+    says("wait", "--for=condition=Ready", "pod/rb-1", "--timeout=30s")
+    require(says("get", "pods", "-l", "rb.run-id=R", "-o", "name") == "pod/rb-1\n", "get by label")
+    require(says("get", "pods", "-o", "name", "--chunk-size=1") == "pod/rb-1\n", "get in pages")
+    require(json.loads(says("get", "pod", "rb-1", "-o", "json"))["status"]["phase"] == "Running", "get -o json")
+    require(says("logs", "rb-1") == "hello\n", "logs")
+    require("Scheduled" in says("get", "events", "-o", "json"), "events")
+    require(says("auth", "can-i", "create", "pods", "--subresource=exec").strip() == "yes", "can-i")
+    require(run("auth", "can-i", "list", "nodes").stdout.strip() == "no", "can-i")
+    nodes = run("get", "nodes")
+    require(nodes.returncode == 1 and "Forbidden" in nodes.stderr, nodes)
+    require("No resources" in run("get", "quota").stderr, "quota")
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "rb-run"}, "spec": {"holderIdentity": "me"}}
+    says(*create, stdin=json.dumps(lease))
+    require("rb-run" in says("get", "leases"), "leases")
+    says("delete", "lease", "rb-run")
+    client = version["clientVersion"]
+    if int(re.sub(r"\D", "", client["minor"])) >= 30:
+        done = run("exec", "-i", "rb-1", "--", "sh", "-c", "cat; exit 5", stdin="typed\n")
+        require((done.returncode, done.stdout) == (5, "typed\n"), done)
+    began = time.monotonic()
+    says("delete", "pod", "rb-1")
+    require(time.monotonic() - began < 20, "delete waits on a watch")
+    print("kubectl %s drives rbmock" % client["gitVersion"])
