@@ -201,6 +201,15 @@ static void write_opening(struct session *s, struct rb_buf *authorization)
 
 static void take_message(void *arg, enum rb_ws_opcode opcode, const uint8_t *bytes, size_t n);
 
+// The words of a refusal, if its body has come as well.
+static void quote_refusal(struct session *s, const struct rb_buf *answer, long status)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    const char *body = memmem(answer->data, answer->len, "\r\n\r\n", 4);
+    if (body && rb_doc_parse_json(&doc, "answer", body + 4, answer->len - (size_t)(body + 4 - answer->data), NULL))
+        rb_err_set(&s->err, RB_E_ANSWER, "status %ld: %.300s", status, rb_node_member_text(doc.root, "message"));
+}
+
 // *out_status: of the refusal, 0: there was none.
 static bool open_stream(struct session *s, long *out_status)
 {
@@ -226,6 +235,8 @@ static bool open_stream(struct session *s, long *out_status)
             ok = rb_err_set(&s->err, RB_E_UNREACHABLE, "no answer within %d s", OPENING_TIMEOUT_S);
         }
     }
+    if (is == RB_WS_REFUSED)
+        quote_refusal(s, &in, *out_status);
     ok = ok && is == RB_WS_OPEN;
     if (ok && strcmp(protocol, "v5.channel.k8s.io") != 0 && strcmp(protocol, "v4.channel.k8s.io") != 0)
         ok = rb_err_set(&s->err, RB_E_ANSWER, "the server speaks \"%.31s\", expected v5 or v4.channel.k8s.io", protocol);
