@@ -22,7 +22,7 @@ static const struct provider {
     {"aws", true, false, false, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
      "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}(-[a-z]+-[0-9]{1,2})?[a-z]$", "aws/us-east-1/us-east-1a"},
     {"gcp", true, false, false, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
-    {"k8s", true, true, true, "^[A-Za-z0-9_.-]{1,64}$", NULL, "k8s/lab"},
+    {"k8s", true, true, true, "^[A-Za-z0-9_.-]{1,59}$", NULL, "k8s/lab"},
     {"local", false, true, false, NULL, NULL, "local"},
     {"mock", true, false, false, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
     {"pool", false, true, false, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
