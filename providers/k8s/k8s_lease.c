@@ -119,7 +119,9 @@ static void ask_pod(struct renewal *r)
         r->next++;
     if (r->next == r->n) {
         struct rb_api_call none = rb_api_call_new(NULL, 1, r, NULL, nothing_to_renew);
-        rb_api_refuse(r->k->api, &none, &(struct rb_err){.code = RB_ERR_NOT_FOUND});
+        struct rb_err gone;
+        rb_err_set(&gone, RB_E_CLOUD_NOT_FOUND, "no pod of these is there");
+        rb_api_refuse(r->k->api, &none, &gone);
         return;
     }
     r->next++;
