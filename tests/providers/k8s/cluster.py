@@ -8,7 +8,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli"))
 from mock_cloud import MockCloud  # noqa: E402
-from real_run import RealRun, profile  # noqa: E402
+from real_run import ONE_GPU, RealRun, profile  # noqa: E402
 
 PRICES = """k8s/lab,g2,T4,2,16,8,30,on_demand,1.08,test,2026-07-20T00:00:00Z
 k8s/lab,g2/1,T4,1,16,4,15,on_demand,0.54,test,2026-07-20T00:00:00Z
@@ -20,7 +20,7 @@ JOB = """name: k8s
 metric: {name: val_acc, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
 scheduler: {type: random, num_trials: %d, max_resource: %d}
-trial: {gpus: 1, timeout: 20s}
+trial: {gpus: {min: %d, max: %d}, max_nodes: 2, timeout: 20s}
 setup: "touch set-up"
 run: "test -e set-up || exit 9; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null || echo 0); while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
   sleep %g; echo $epoch >$RB_CHECKPOINT_DIR/epoch; echo epoch=$epoch val_acc=0.$RB_TRIAL_ID$epoch; \\
@@ -72,12 +72,12 @@ class Cluster(MockCloud):
         urllib.request.urlopen(request, timeout=10).close()
 
 
-def run_on(bin_dir, folder, cluster, trials=4, resource=3, epoch_s=0.1, kubernetes="", **env):
+def run_on(bin_dir, folder, cluster, trials=4, resource=3, epoch_s=0.1, gpus=1, kubernetes="", **env):
     """A RealRun with its job and a plan for it."""
     run = RealRun(bin_dir, folder, KUBECONFIG=os.path.join(folder, "kubeconfig"), **env)
     run.write("kubeconfig", KUBECONFIG % (cluster.k8s_url, cluster.customer["AWS_SECRET_ACCESS_KEY"]))
-    run.write("work/job.yaml", JOB % (trials, resource, epoch_s, kubernetes))
-    run.write("profile.yaml", profile("k8s", epoch_s + 0.05))
+    run.write("work/job.yaml", JOB % (trials, resource, gpus, gpus, epoch_s, kubernetes))
+    run.write("profile.yaml", profile("k8s", epoch_s + 0.05, ONE_GPU, "{gpus: 4, nodes: 2, speedup: 3.0}"))
     run.make_plan("work/job.yaml")
     return run
 

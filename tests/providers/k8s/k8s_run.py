@@ -37,8 +37,8 @@ class Runs(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = temporary.name
 
-    def on(self, *options, sold_out=False, **job):
-        cluster = Cluster(BIN, self.folder, *options, capacity=0 if sold_out else 10)
+    def on(self, *options, capacity=10, queue="", **job):
+        cluster = Cluster(BIN, self.folder, *options, capacity=capacity, kubernetes=queue)
         cluster.__enter__()
         self.addCleanup(cluster.__exit__)
         return cluster, run_on(BIN, self.folder, cluster, **job)
@@ -87,11 +87,24 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(epochs), 2 * 8, "epochs were trained twice: %s" % epochs)
 
     def test_sold_out_is_said_after_the_timeout(self):
-        cluster, run = self.on(kubernetes=", queue_timeout: 1s", sold_out=True)
+        cluster, run = self.on(kubernetes=", queue_timeout: 1s", capacity=0)
         done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=6)
         self.assertIn("no machine within resources.kubernetes.queue_timeout", done.stderr + self.logs())
         cluster.await_no_pods()
         self.assertEqual(cluster.objects("leases"), [])
+
+    def test_a_gang_without_room_leaves_nothing(self):
+        cluster, run = self.on(capacity=1, kubernetes=", queue_timeout: 1s", trials=2, gpus=4)
+        done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=6)
+        self.assertIn("3 nodes in a row got no machine", done.stderr)
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+
+    def test_pods_wait_in_a_queue(self):
+        cluster, run = self.on(queue=", queue: {name: team, gpus: 4}", kubernetes=", queue: team", trials=2, gpus=4)
+        report = json.loads(run.say("rbrun", "plan.json", "--json", "--state-dir", "state").stdout.splitlines()[-1])
+        check_over(cluster, report)
+        self.assertEqual(len(report["nodes"]), 2)
 
     def test_a_dropped_field_is_refused(self):
         rule = "{where: {front: k8s, action: pods.create}, what: {dropped_field: {field: spec.activeDeadlineSeconds}}}"
