@@ -226,6 +226,9 @@ bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const 
     const char *message = rb_node_member_text(scheduled, "message");
     rb_log_sanitise(message, strlen(message), waits_for, sizeof waits_for);
     pod.waits_for = rb_arena_strdup(arena, waits_for);
+    const char *group = rb_node_member_text(rb_node_member(r.meta, "labels"), RB_KUBE_GROUP);
+    if (rb_is_instance_id(group))
+        pod.group = rb_arena_strdup(arena, group);
     pod.is_ending = rb_node_member(r.meta, "deletionTimestamp") != NULL;
     pod.created_us = instant_of(r.meta, "creationTimestamp");
     *i = (struct rb_instance){

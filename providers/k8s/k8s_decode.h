@@ -25,6 +25,7 @@ bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, s
 struct rb_kube_pod {
     struct rb_instance instance;  // id is "NAME.UID"; address is the pod's name
     const char *name, *uid;
+    const char *group;            // of Kueue; NULL: none
     const char *anchor;           // name of the Lease that it belongs to; NULL: none
     int64_t created_us, began_us; // unix; began: when it got its machine, -1
     const char *waits_for;        // the scheduler's words while it has none; "": none

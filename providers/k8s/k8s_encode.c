@@ -122,7 +122,13 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
         rb_kube_label(tag, value);
         rb_json_kstring(j, labels[i][0], value);
     }
-    rb_json_put(j, "'kueue.x-k8s.io/queue-name': %s}, annotations: {", spec->queue);
+    // The pods of a launch are admitted together. A group has a Workload of its name, so that its end can be told.
+    if (spec->queue)
+        rb_json_put(j, "'kueue.x-k8s.io/queue-name': %s, '" RB_KUBE_GROUP "': '%.*s'", spec->queue,
+                    (int)(strrchr(name, '-') - name), name);
+    rb_json_put(j, "}, annotations: {");
+    if (spec->queue)
+        rb_json_put(j, "'kueue.x-k8s.io/pod-group-total-count': '%d'", rb_launch_count(l));
     for (size_t i = 0; i < sizeof originals / sizeof *originals; i++)
         if (rb_launch_tag(l, originals[i][1]))
             rb_json_kstring(j, originals[i][0], rb_launch_tag(l, originals[i][1]));

@@ -9,6 +9,7 @@
 
 #define RB_KUBE_CONTAINER "node"  // the container in which trials run; others are put beside it by admission webhooks
 #define RB_KUBE_HOME      "/rb"   // its home, a disk of the pod's own
+#define RB_KUBE_GROUP     "kueue.x-k8s.io/pod-group-name" // label: the launch's name without the member
 
 // The parts of an instance type: "g5.xlarge", all GPUs of a node of that type; "g5.12xlarge/2", some of them; "gpu/4", on
 // any node; "cpu/8", none.

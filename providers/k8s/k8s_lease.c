@@ -201,27 +201,3 @@ void rb_kube_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn,
     g->arg = arg;
     ask_groups(g);
 }
-
-struct ending {
-    struct rb_arena arena;
-    rb_terminate_fn *fn;
-    void *arg;
-};
-
-static void group_ended(void *arg, const struct rb_err *err)
-{
-    struct ending *e = arg;
-    e->fn(e->arg, err && err->code == RB_ERR_NOT_FOUND ? NULL : err);
-    rb_api_state_free(e);
-}
-
-void rb_kube_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg)
-{
-    struct rb_kube *k = p->state;
-    struct ending *e = rb_api_state_create(sizeof *e);
-    struct rb_api_call call = rb_api_call_new("leases.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, group_ended);
-    *e = (struct ending){.fn = fn, .arg = arg};
-    rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", k->config.namespace, name);
-    rb_buf_puts(&call.body, "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"propagationPolicy\":\"Background\"}");
-    rb_kube_send(k, "DELETE", &call);
-}

@@ -9,7 +9,7 @@ import sys
 root = sys.argv[1]
 with open(root + "/providers/k8s/k8s_preflight.c", encoding="utf-8") as f:
     asked = {(g, r + ("/" + s if s else ""), v)
-             for g, r, s, v in re.findall(r'\{"([a-z0-9.]*)", "(\w+)", (?:NULL|"(\w+)"), "(\w+)"\}', f.read())}
+             for g, r, s, v in re.findall(r'\{"([a-z0-9.-]*)", "(\w+)", (?:NULL|"(\w+)"), "(\w+)"\}', f.read())}
 with open(root + "/docs/policies/k8s-role.yaml", encoding="utf-8") as f:
     role = f.read().split("---")[0]
 granted = set()

@@ -66,7 +66,9 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         out.data,
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"rb-a8ae6e6ee929abea3afc-1\",\"labels\":{"
         "\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":\"0123456789abcdef0123456789abcdef\",\"rb.owner\":"
-        "\"234805388fd96911af131d9660979b2e691e5e4c\",\"kueue.x-k8s.io/queue-name\":\"team-ml\"},\"annotations\":{"
+        "\"234805388fd96911af131d9660979b2e691e5e4c\",\"kueue.x-k8s.io/queue-name\":\"team-ml\","
+        "\"kueue.x-k8s.io/pod-group-name\":\"rb-a8ae6e6ee929abea3afc\"},\"annotations\":{"
+        "\"kueue.x-k8s.io/pod-group-total-count\":\"1\","
         "\"rb.name\":\"rb-digits-1\",\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":"
         "\"0123456789abcdef0123456789abcdef\",\"rb.owner\":\"ann@laptop\",\"rb.expires-at\":\"2026-11-28T12:30:00Z\","
         "\"rb.token\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\",\"rb.member\":\"1\","
