@@ -26,7 +26,7 @@ static const struct rb_option options[] = {
      "keep ledger.json and the nodes' logs in DIR, and while it runs the keys (DIR/env)", 0, 0},
     {"credentials", 0, RB_OPT_STRING, false, "FILE", "access keys: CSV or ini (default: a new key, see `ready`)", 0, 0},
     {"key", 0, RB_OPT_STRING, false, "KEY:SECRET",
-     "this access key, and SECRET as Google's token; anyone who knows them runs commands as you", 0, 0},
+     "this access key, and SECRET as a token elsewhere; anyone who knows them runs commands as you", 0, 0},
     {"nodes", 0, RB_OPT_STRING, false, "KIND",
      "loopback (default), or netns: a network of its own for every node (root)", 0, 0},
     {"service-account", 0, RB_OPT_STRING, false, "FILE",
@@ -114,7 +114,8 @@ static const struct rb_command command = {
                 "  rbmock --ec2 8900 --state cloud &\n"
                 "  . cloud/env; aws ec2 describe-instances\n"
                 "  rbmock --gcp 8901 --credentials-out account.json --chaos chaos.yaml\n"
-                "  rbmock --k8s 8902 --state cloud & . cloud/env; kubectl get pods\n"
+                "  rbmock --k8s 8902 --state cloud &\n"
+                "  . cloud/env; kubectl get pods\n"
                 "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
     .options = options,
     .run = serve,

@@ -85,7 +85,7 @@ RULES = {
     "docs/slurm.md": [job_part],
     "docs/formats/job.md": [job, job_part],
     "docs/howto/trackers.md": [job_part],
-    "docs/formats/mock.md": [cloud, cloud_part],
+    "docs/formats/mock.md": [cloud, cloud_part, cloud_part],
     "docs/formats/chaos.md": [chaos],
     "docs/formats/import.md": [imported, imported],
     "docs/formats/profile.md": [profile_part],

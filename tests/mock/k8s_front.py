@@ -135,6 +135,13 @@ class Requests(Front):
         self.assertTrue(may("create", "pods") and may("create", "pods", "exec") and may("delete", "leases"))
         self.assertFalse(may("list", "nodes") or may("patch", "pods") or may("create", "secrets"))
 
+    def test_the_kubeconfig_is_private_and_goes(self):
+        path = self.exports["KUBECONFIG"]
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.process.terminate()
+        self.process.wait(20)
+        self.assertFalse(os.path.exists(path))
+
     def test_discovery(self):
         self.assertEqual(self.cluster.ask("GET", "/version").json["minor"], "30")
         self.assertEqual(self.cluster.ask("GET", "/api").json["versions"], ["v1"])
@@ -402,6 +409,13 @@ class Commands(Front):
         code, out, _ = self.cluster.run("rb-1", ["sh", "-c", "cat > /rb/data; sha256sum < /rb/data"], data)
         self.assertEqual((code, out.split()[0].decode()), (0, hashlib.sha256(data).hexdigest()))
         self.assertEqual(self.cluster.run("rb-1", ["cat", "/rb/data"])[1], data)
+
+    def test_the_connection_is_closed_behind_the_last_frame(self):
+        with self.cluster.exec("rb-1", ["true"]) as e:
+            e.finish()
+            self.assertEqual(e.socket.recv(1), b"")
+        with self.assertRaises(OSError):  # much is sent to who has ended
+            self.cluster.run("rb-1", ["false"], bytes(1 << 24))
 
     def test_pings(self):
         with self.cluster.exec("rb-1", ["cat"]) as e:

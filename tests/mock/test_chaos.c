@@ -68,8 +68,14 @@ static void every_fault_is_read(void **state)
           "  - {what: {dies_at: {after: 7m}}}\n"
           "  - {what: wrong_market}\n"
           "  - {what: {fails_to_start: {code: ZONE_RESOURCE_POOL_EXHAUSTED}}}\n"
-          "  - {what: {interrupted: {after: 90s}}}\n",
+          "  - {what: {interrupted: {after: 90s}}}\n"
+          "  - {what: {dropped_field: {field: spec.nodeSelector}}}\n"
+          "  - {what: {exec_cut: {bytes: 12}}}\n"
+          "  - {what: no_status}\n"
+          "  - {what: {replaced: {after: 3m}}}\n",
           1);
+    assert_string_equal(chaos.rules.rules[16].field, "spec.nodeSelector");
+    assert_int_equal(chaos.rules.rules[17].bytes, 12);
     assert_int_equal(chaos.rules.n, RB_CHAOS_N_FAULTS);
     struct rb_chaos_verdict request, instance;
     rb_chaos_request(&chaos, &launch, T0, &request);

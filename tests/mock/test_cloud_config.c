@@ -18,6 +18,10 @@
     "capacity_failure: 0}]\n"
 #define GOOD "format: rb-mock/1\nprices: p.csv\n" RULE
 
+#define EVERYWHERE                                                                                                    \
+    "format: rb-mock/1\nprices: p.csv\n"                                                                              \
+    "provisioning: [{infra: \"*\", instance_type: \"*\", market: \"*\", queue_s: 1.0, init_s: 1.0, capacity_failure: 0}]\n"
+
 static void the_built_in_cloud_is_valid(void **state)
 {
     (void)state;
@@ -57,6 +61,35 @@ static void every_key_is_read(void **state)
     rb_arena_finish(&arena);
 }
 
+static void a_cluster_is_read(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_cloud_config c;
+    struct rb_err err;
+    if (!rb_cloud_config_parse("c.yaml",
+                               EVERYWHERE "capacity: {big: 3}\nkubernetes: {namespace: ml, version: \"1.20\", pod_security: baseline, "
+                                          "denied: [get pods/log], quota: {requests.cpu: 500m}, limits: {nvidia.com/gpu: 4}, "
+                                          "queue: {name: q, gpus: 8}, sidecar: proxy, release_s: 0.5}\n",
+                               HEADER ROW "k8s/lab,big,T4,8,16,64,256,on_demand,4\nk8s/lab,big/2,T4,2,16,16,64,on_demand,1\n",
+                               NULL, &arena, &c, &err))
+        fail_msg("%s:%d: %s: %s", err.file, err.line, err.key, err.message);
+    const struct rb_cloud_kubernetes *k = &c.kubernetes;
+    assert_int_equal(c.catalog.n_offers, 1); // EC2 sells no machine of the cluster
+    assert_int_equal(k->catalog.n_offers, 2);
+    assert_string_equal(k->name, "lab");
+    assert_string_equal(k->space, "ml");
+    assert_int_equal(k->minor, 20);
+    assert_int_equal(k->pod_security, RB_POD_BASELINE);
+    assert_string_equal(k->denied[0], "get pods/log");
+    assert_null(k->granted[0]);
+    assert_int_equal(k->quota.list[0].milli, 500);
+    assert_int_equal(k->limits.list[0].milli, 4000);
+    assert_int_equal(k->queue_gpus, 8);
+    assert_int_equal(k->release_us, 500000);
+    assert_true(k->exec_while_terminating);
+}
+
 static void bad_files_are_refused_by_key(void **state)
 {
     (void)state;
@@ -84,6 +117,14 @@ static void bad_files_are_refused_by_key(void **state)
          "pools[0].steps"},
         {GOOD "pools: [{zone: z}]\n", HEADER ROW, "pools[0].steps"},
         {GOOD "throttle: [{action: RunInstances, burst: 0, per_s: 1}]\n", HEADER ROW, "throttle[0].burst"},
+        {GOOD "kubernetes: {colour: red}\n", HEADER ROW, "kubernetes.colour"},
+        {GOOD "kubernetes: {version: \"2.0\"}\n", HEADER ROW, "kubernetes.version"},
+        {GOOD "kubernetes: {pod_security: lax}\n", HEADER ROW, "kubernetes.pod_security"},
+        {GOOD "kubernetes: {denied: [pods]}\n", HEADER ROW, "kubernetes.denied[0]"},
+        {GOOD "kubernetes: {quota: {pods: many}}\n", HEADER ROW, "kubernetes.quota.pods"},
+        {GOOD "kubernetes: {queue: {name: q}}\n", HEADER ROW, "kubernetes.queue.gpus"},
+        {GOOD "kubernetes: {release_s: -1}\n", HEADER ROW, "kubernetes.release_s"},
+        {EVERYWHERE, HEADER ROW "k8s/a,x,T4,1,16,4,16,on_demand,1\nk8s/b,x,T4,1,16,4,16,on_demand,1\n", "prices"},
         {GOOD, HEADER, ""}, // nothing sold: an error of the CSV itself
         {GOOD, HEADER "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", "prices"}, // nothing of EC2
         {GOOD, HEADER "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,-1\n", ""},
@@ -164,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_built_in_cloud_is_valid),  cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(a_cluster_is_read),
         cmocka_unit_test(bad_files_are_refused_by_key), cmocka_unit_test(keys_are_read_from_csv_and_ini),
         cmocka_unit_test(bad_credentials_are_refused),
     };

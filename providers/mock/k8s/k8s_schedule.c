@@ -243,14 +243,22 @@ static bool is_idle(const struct rb_mock_k8s *k, const struct rb_k8s_machine *m)
     return true;
 }
 
+// When it goes, if it stays idle; not before it has come.
+static int64_t release_us(const struct rb_mock_k8s *k, const struct rb_k8s_machine *m)
+{
+    if (m->idle_us == INT64_MAX)
+        return INT64_MAX;
+    const int64_t since_us = m->idle_us > m->ready_us ? m->idle_us : m->ready_us;
+    return since_us + k->config->release_us;
+}
+
 int64_t rb_k8s_next_machine_us(const struct rb_mock_k8s *k, int64_t after_us)
 {
     const struct rb_cloud_config *c = rb_cloud_config_of(k->cloud);
     int64_t next_us = INT64_MAX;
     for (int i = 0; i < k->n_machines; i++)
-        if (!k->machines[i]->is_gone && k->machines[i]->idle_us != INT64_MAX &&
-            k->machines[i]->idle_us + k->config->release_us < next_us)
-            next_us = k->machines[i]->idle_us + k->config->release_us;
+        if (!k->machines[i]->is_gone && release_us(k, k->machines[i]) < next_us)
+            next_us = release_us(k, k->machines[i]);
     for (int i = 0; i < c->limits.n_pools; i++)
         for (int s = 0; s < c->limits.pools[i].n_steps; s++) {
             const int64_t at_us = c->epoch_us + c->limits.pools[i].steps[s].after_us;
@@ -289,7 +297,7 @@ void rb_k8s_tend_machines(struct rb_mock_k8s *k, int64_t now_us)
             m->idle_us = now_us;
         else if (!idle)
             m->idle_us = INT64_MAX;
-        m->is_gone = idle && now_us >= m->idle_us + k->config->release_us && now_us > m->ready_us;
+        m->is_gone = now_us >= release_us(k, m);
         k->needs_placing |= m->is_gone;
     }
 }

@@ -243,10 +243,8 @@ static const char *const *read_words(const struct rb_node *list, const struct rb
 
 static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_node *list, struct rb_arena *arena)
 {
-    static const char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 4, sizeof *env);
+    const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 3, sizeof *env);
     int n = 0;
-    env[n++] = path;
     env[n++] = rb_arena_printf(arena, "HOSTNAME=%s", p->name);
     env[n++] = "HOME=/";
     for (const struct rb_node *c = rb_node_first(list); c; c = c->next) {

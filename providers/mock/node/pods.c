@@ -93,6 +93,22 @@ static bool make_dirs(const struct pod *pod, struct rb_pod_scene *scene, struct 
     return true;
 }
 
+// PATH, if it has none, and its clock.
+static const char *const *complete_env(const struct rb_pods *p, const char *const *env, struct rb_arena *arena)
+{
+    int n = 0;
+    bool has_path = false;
+    for (; env[n]; n++)
+        has_path |= strncmp(env[n], "PATH=", 5) == 0;
+    const char **all = rb_arena_array(arena, (size_t)n + 3, sizeof *all);
+    memcpy(all, env, (size_t)n * sizeof *all);
+    if (!has_path)
+        all[n++] = rb_arena_printf(arena, "PATH=%s", p->config.path);
+    if (p->config.speed != 1.0)
+        all[n++] = rb_arena_printf(arena, "RB_CLOCK_PERMILLE=%.0f", p->config.speed * 1000);
+    return all;
+}
+
 // --- life ---
 
 static void forget(struct rb_pods *p, struct pod *pod)
@@ -124,6 +140,7 @@ void rb_pods_start(struct rb_pods *p, const struct rb_pod_start *start)
     p->pods = rb_grow(p->pods, p->n, sizeof *p->pods);
     p->pods[p->n++] = pod;
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = pod};
+    scene.start.env = complete_env(p, start->env, &arena);
     if (make_dirs(pod, &scene, &arena, &err) && rb_pod_supervisor_start(&scene, &pod->pid, &pod->socket, &err) &&
         epoll_ctl(p->epoll, EPOLL_CTL_ADD, pod->socket, &e) == 0)
         return;

@@ -17,6 +17,8 @@ struct rb_pods;
 
 struct rb_pods_config {
     const char *directory; // must exist
+    const char *path;      // PATH of a container that brings none
+    double speed;          // seconds of a container's clock per second: RB_CLOCK_PERMILLE, as on nodes
     bool keep_logs;        // logs outlive their pod
 };
 
@@ -31,7 +33,7 @@ struct rb_pod_volume {
 struct rb_pod_start {
     const char *id;
     const char *const *argv;                // NULL-terminated
-    const char *const *env;                 // NULL-terminated, "NAME=VALUE": all that its processes have
+    const char *const *env;                 // NULL-terminated, "NAME=VALUE": all that its processes have, but PATH
     const char *workdir;                    // must exist in the container
     const struct rb_pod_volume *volumes;
     int n_volumes;

@@ -56,6 +56,7 @@ struct rb_exec_streams {
     struct rb_pods *pods;
     struct stream *first;
     int epoll;
+    bool has_let_go; // of a connection, which the daemon has not closed yet
 };
 
 // --- queues ---
@@ -122,6 +123,7 @@ static void let_go(struct stream *s)
         connect(e->fd, &no_peer, sizeof no_peer);
     }
     e->fd = -1;
+    s->all->has_let_go = true;
     MHD_upgrade_action(s->handle, MHD_UPGRADE_ACTION_CLOSE);
     s->stdin_ends = true;
     drop_queue(&s->to_client);
@@ -367,6 +369,13 @@ void rb_exec_streams_destroy(struct rb_exec_streams *all)
     sweep(all);
     close(all->epoll);
     free(all);
+}
+
+bool rb_exec_streams_have_let_go(struct rb_exec_streams *all)
+{
+    const bool has = all->has_let_go;
+    all->has_let_go = false;
+    return has;
 }
 
 int rb_exec_streams_fd(const struct rb_exec_streams *all)

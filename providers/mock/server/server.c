@@ -308,6 +308,9 @@ static void run_pods(struct server *s)
             rb_exec_streams_report(s->streams, &r);
         else
             rb_mock_k8s_report(s->k8s, &r, cloud_now_us(s));
+    if (rb_exec_streams_have_let_go(s->streams))
+        for (int k = FRONT_K8S; k < N_FRONTS; k++)
+            MHD_run(s->doors[k].http);
     rb_mock_k8s_advance(s->k8s, cloud_now_us(s));
     carry_out_pods(s);
 }
@@ -420,13 +423,18 @@ static bool make_dirs(struct server *s, struct rb_err *err)
     return true;
 }
 
-static bool start_nodes(struct server *s, struct rb_err *err)
+// The PATH of nodes and pods: ours, and the system's.
+static const char *host_path(struct server *s)
 {
     const char *path = getenv("PATH"), *standard = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    return path && *path ? rb_arena_printf(&s->arena, "%s:%s", path, standard) : standard;
+}
+
+static bool start_nodes(struct server *s, struct rb_err *err)
+{
     struct rb_nodes_config c = {.directory = s->nodes_dir,
                                 .ssh_port = s->cloud_config.ssh_port,
-                                .host_path =
-                                    path && *path ? rb_arena_printf(&s->arena, "%s:%s", path, standard) : standard,
+                                .host_path = host_path(s),
                                 .netns = s->config->netns,
                                 .speed = s->config->speed,
                                 .keep_logs = s->config->state_dir != NULL};
@@ -461,7 +469,10 @@ static void read_log(void *arg, const char *uid, struct rb_buf *out)
 
 static bool start_pods(struct server *s, struct rb_err *err)
 {
-    const struct rb_pods_config c = {.directory = s->nodes_dir, .keep_logs = s->config->state_dir != NULL};
+    const struct rb_pods_config c = {.directory = s->nodes_dir,
+                                     .path = host_path(s),
+                                     .speed = s->config->speed,
+                                     .keep_logs = s->config->state_dir != NULL};
     if (s->config->k8s_port < 0)
         return true;
     if (!s->cloud_config.kubernetes.name)
