@@ -74,7 +74,7 @@ class Cluster(MockCloud):
 
 def run_on(bin_dir, folder, cluster, trials=4, resource=3, epoch_s=0.1, gpus=1, kubernetes="", **env):
     """A RealRun with its job and a plan for it."""
-    run = RealRun(bin_dir, folder, KUBECONFIG=os.path.join(folder, "kubeconfig"), **env)
+    run = RealRun(bin_dir, folder, **{"KUBECONFIG": os.path.join(folder, "kubeconfig"), **env})
     run.write("kubeconfig", KUBECONFIG % (cluster.k8s_url, cluster.customer["AWS_SECRET_ACCESS_KEY"]))
     run.write("work/job.yaml", JOB % (trials, resource, gpus, gpus, epoch_s, kubernetes))
     run.write("profile.yaml", profile("k8s", epoch_s + 0.05, ONE_GPU, "{gpus: 4, nodes: 2, speedup: 3.0}"))

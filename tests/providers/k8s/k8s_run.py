@@ -67,6 +67,13 @@ class Runs(unittest.TestCase):
         check_over(cluster, report)
         check_secrets(cluster, self.folder, killed.stdout + killed.stderr + done.stdout + done.stderr)
 
+    def test_over_tls_by_a_certificate_of_the_cluster(self):
+        cluster, run = self.on(trials=2, kubernetes=", context: lab-tls")
+        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", KUBECONFIG=cluster.kubeconfig)
+        check_over(cluster, json.loads(done.stdout.splitlines()[-1]))
+        self.assertIn("lab-tls", open(cluster.kubeconfig, encoding="utf-8").read())
+        check_secrets(cluster, self.folder, done.stdout + done.stderr)
+
     def test_a_drained_pod_keeps_its_checkpoints(self):
         cluster, run = self.on(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 8s")
         with open(os.path.join(self.folder, "out"), "w+", encoding="utf-8") as out:
