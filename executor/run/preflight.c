@@ -70,7 +70,7 @@ static void ask(struct preflight *p, struct question *q, const struct rb_offer *
         .token = token,
         .region = strchr(p->infras[q->infra], '/') + 1,
         .instance_type = q->instance_type,
-        .gpus = rb_accelerator_is_cpu(offer->accelerator) ? 0 : offer->gpus,
+        .gpus = offer->accelerator && rb_accelerator_is_cpu(offer->accelerator) ? 0 : offer->gpus, // a wish list has none
         .market = offer->market,
         .image_id = image_of(p->plan, p->infras[q->infra]),
         .tags = tags,
