@@ -61,7 +61,8 @@ bool rb_transport_k8s_helps(int argc, char **argv, int *out_code)
 {
     if (argc != HELPER_WORDS || strcmp(argv[1], helper_word) != 0)
         return false;
-    *out_code = rb_kube_exec(&(struct rb_kube_exec){.door = argv[2], .name = argv[3], .pod = argv[4], .remote = argv[5]});
+    *out_code =
+        rb_kube_exec(&(struct rb_kube_exec){.door = argv[2], .name = argv[3], .pod = argv[4], .remote = argv[5]});
     return true;
 }
 

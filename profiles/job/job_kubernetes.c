@@ -62,7 +62,7 @@ static bool read_toleration(const struct rb_node *node, struct rb_arena *arena, 
         !rb_keys_text(&m, "value", NULL, arena, &out->value, err) ||
         !rb_keys_text(&m, "effect", NULL, arena, &out->effect, err))
         return false;
-    if (out->operator && !rb_is_one_of(out->operator, operators))
+    if (out->operator&& !rb_is_one_of(out->operator, operators))
         return rb_node_refuse(rb_map_get(&m, "operator"), err, RB_E_TEXT_FORM, "expected Exists or Equal");
     return !out->effect || rb_is_one_of(out->effect, effects) ||
            rb_node_refuse(rb_map_get(&m, "effect"), err, RB_E_TEXT_FORM,
@@ -96,11 +96,13 @@ static bool read_times(struct rb_map *m, struct rb_kubernetes_spec *s, struct rb
 bool rb_job_kubernetes_read(const struct rb_node *node, struct rb_arena *arena, struct rb_kubernetes_spec *out,
                             struct rb_err *err)
 {
-    static const char *const keys[] = {"context",        "namespace",       "queue",
-                                       "node_selector",  "tolerations",     "priority_class",
-                                       "service_account", "image_pull_secrets", "cpus_per_gpu",
-                                       "memory_per_gpu", "shm_size",        "grace",
-                                       "queue_timeout",  NULL};
+    static const char *const keys[] = {"context",         "namespace",
+                                       "queue",           "node_selector",
+                                       "tolerations",     "priority_class",
+                                       "service_account", "image_pull_secrets",
+                                       "cpus_per_gpu",    "memory_per_gpu",
+                                       "shm_size",        "grace",
+                                       "queue_timeout",   NULL};
     struct rb_kubernetes_spec s = {0};
     struct rb_map m;
     if (!node) {

@@ -44,9 +44,10 @@ static bool read_identity(const struct rb_node *object, struct rb_arena *arena, 
 {
     const struct rb_node *meta = rb_node_member(object, "metadata");
     const char *name = rb_node_member_text(meta, "name"), *uid = rb_node_member_text(meta, "uid");
-    if (!rb_is_instance_id(name) || strlen(name) > 63 || !rb_is_instance_id(uid) || strlen(uid) > 63 || strchr(uid, '.'))
-        return rb_err_set(err, RB_E_ANSWER, "answer: metadata: expected a name and a uid, got \"%.60s\", \"%.60s\"", name,
-                          uid);
+    if (!rb_is_instance_id(name) || strlen(name) > 63 || !rb_is_instance_id(uid) || strlen(uid) > 63 ||
+        strchr(uid, '.'))
+        return rb_err_set(err, RB_E_ANSWER, "answer: metadata: expected a name and a uid, got \"%.60s\", \"%.60s\"",
+                          name, uid);
     *out_name = rb_arena_strdup(arena, name);
     *out_uid = rb_arena_strdup(arena, uid);
     return true;
@@ -70,7 +71,7 @@ static bool read_items(const struct rb_node *list, const struct rb_node **out, s
 // --- leases
 
 bool rb_kube_decode_lease(const struct rb_node *object, struct rb_arena *arena, struct rb_kube_lease *out,
-                         struct rb_err *err)
+                          struct rb_err *err)
 {
     struct rb_kube_lease l = {.expires_us = -1};
     if (!read_identity(object, arena, &l.name, &l.uid, err))
@@ -92,7 +93,7 @@ bool rb_kube_decode_lease(const struct rb_node *object, struct rb_arena *arena, 
 }
 
 bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, struct rb_kube_leases *out,
-                          const char **out_next, struct rb_err *err)
+                           const char **out_next, struct rb_err *err)
 {
     const struct rb_node *items;
     if (!read_items(list, &items, err))
@@ -115,8 +116,8 @@ bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, s
 // Why a container waits for ever: the kubelet goes on trying, but only a change of the job helps. Source: kubelet's
 // images and container packages.
 static const char *const faults[] = {
-    "ErrImagePull",      "ImagePullBackOff",           "ImageInspectError",    "ErrImageNeverPull",
-    "InvalidImageName",  "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+    "ErrImagePull",        "ImagePullBackOff",           "ImageInspectError",    "ErrImageNeverPull",
+    "InvalidImageName",    "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
     "RegistryUnavailable", "SignatureValidationFailed",
 };
 // The same of one that has ended before it began.
@@ -173,7 +174,8 @@ static void read_state(const struct reading *r, struct rb_kube_pod *pod)
         i->terminated_at_us = instant_of(r->terminated, "finishedAt");
     if (i->state == RB_INSTANCE_RUNNING && pod->is_ending) // the deletion's time is the one at which its grace is over
         i->leaves_at_us = instant_of(r->meta, "deletionTimestamp");
-    const char *waits = rb_node_member_text(r->waiting, "reason"), *ended = rb_node_member_text(r->terminated, "reason");
+    const char *waits = rb_node_member_text(r->waiting, "reason"),
+               *ended = rb_node_member_text(r->terminated, "reason");
     if (i->state == RB_INSTANCE_PENDING && RB_ROW_OF(faults, waits))
         i->fault = fault_of(waits, rb_node_member_text(r->waiting, "message"), r->arena);
     else if (RB_ROW_OF(start_faults, ended))
@@ -204,15 +206,14 @@ static void read_tags(const struct rb_node *meta, const struct rb_kube_leases *l
 }
 
 bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,
-                       struct rb_arena *arena, struct rb_kube_pod *out, struct rb_err *err)
+                        struct rb_arena *arena, struct rb_kube_pod *out, struct rb_err *err)
 {
     struct rb_kube_pod pod = {.began_us = -1};
     struct rb_instance *i = &pod.instance;
     if (!read_identity(object, arena, &pod.name, &pod.uid, err))
         return false;
-    struct reading r = {.meta = rb_node_member(object, "metadata"),
-                        .status = rb_node_member(object, "status"),
-                        .arena = arena};
+    struct reading r = {
+        .meta = rb_node_member(object, "metadata"), .status = rb_node_member(object, "status"), .arena = arena};
     const struct rb_node *container =
         item_with(rb_node_member(r.status, "containerStatuses"), "name", RB_KUBE_CONTAINER);
     const struct rb_node *state = rb_node_member(container, "state");
@@ -249,7 +250,7 @@ bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const 
 }
 
 bool rb_kube_decode_pods(const struct rb_node *list, const char *region, const struct rb_kube_leases *leases,
-                        struct rb_arena *arena, struct rb_kube_pods *out, const char **out_next, struct rb_err *err)
+                         struct rb_arena *arena, struct rb_kube_pods *out, const char **out_next, struct rb_err *err)
 {
     const struct rb_node *items;
     if (!read_items(list, &items, err))

@@ -74,9 +74,9 @@ static void write_answer(struct rb_kube_door *d, const char *name, bool was_refu
     struct place *p;
     const char *token;
     rb_json_init(&j, out, false);
-    if (!place_of(d, name, &p, &err) || (was_refused && !rb_kube_login_forget(p->login) &&
-                                         !rb_err_set(&err, RB_E_K8S_CREDENTIALS, "the cluster does not accept %s",
-                                                     p->config.source)) ||
+    if (!place_of(d, name, &p, &err) ||
+        (was_refused && !rb_kube_login_forget(p->login) &&
+         !rb_err_set(&err, RB_E_K8S_CREDENTIALS, "the cluster does not accept %s", p->config.source)) ||
         !rb_kube_login_get(p->login, &token, &err)) {
         rb_json_put(&j, "{error: %s}", err.message);
     } else {
@@ -186,7 +186,7 @@ static int listen_at(const char *path)
 }
 
 bool rb_kube_door_open(const struct rb_loop *loop, const char *path, const struct rb_kubernetes_spec *spec,
-                      struct rb_kube_door **out, struct rb_err *err)
+                       struct rb_kube_door **out, struct rb_err *err)
 {
     if (strlen(path) >= RB_KUBE_DOOR_PATH_BYTES)
         return rb_err_set(err, RB_E_K8S_DOOR, "%s: too long for the path of a socket", path);
@@ -282,8 +282,8 @@ bool rb_kube_door_ask(const char *path, const char *name, bool was_refused, stru
     char question[MAX_QUESTION];
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     const int n = snprintf(question, sizeof question, "%.64s%s\n", name, was_refused ? " refused" : "");
-    bool ok = (key.fd >= 0 && connect(key.fd, (const struct sockaddr *)&address, sizeof address) == 0 && is_ours(key.fd) &&
-               write(key.fd, question, (size_t)n) == n && read_answer(key.fd, &text)) ||
+    bool ok = (key.fd >= 0 && connect(key.fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+               is_ours(key.fd) && write(key.fd, question, (size_t)n) == n && read_answer(key.fd, &text)) ||
               rb_err_set(err, RB_E_K8S_DOOR, "rbrun does not answer at %s", path);
     ok = ok && read_key(&key, &text, err);
     if (text.data)

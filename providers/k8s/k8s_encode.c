@@ -102,8 +102,8 @@ static void put_resources(struct rb_json *j, const struct rb_launch *l, const st
 
 // --- the pod
 
-static void put_metadata(struct rb_json *j, const struct rb_launch *l, int member, const struct rb_kubernetes_spec *spec,
-                         const struct rb_kube_anchor *anchor)
+static void put_metadata(struct rb_json *j, const struct rb_launch *l, int member,
+                         const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor)
 {
     static const char *const originals[][2] = {{"rb.name", "Name"},
                                                {"rb.run-id", "rb:run-id"},
@@ -168,22 +168,24 @@ static void put_container(struct rb_json *j, const struct rb_launch *l, const st
                           const struct rb_kubernetes_spec *spec)
 {
     // uid 1000 has no passwd entry in most images: getuser() and the like look at USER.
-    rb_json_put(j,
-                "containers: [{name: %s, image: %s, command: ['/bin/sh', '-c', %s], workingDir: %s, env: [{name: 'HOME', "
-                "value: %s}, {name: 'USER', value: 'rb'}, {name: 'LOGNAME', value: 'rb'}], ",
-                RB_KUBE_CONTAINER, l->image_id, l->user_data ? l->user_data : "", RB_KUBE_HOME, RB_KUBE_HOME);
+    rb_json_put(
+        j,
+        "containers: [{name: %s, image: %s, command: ['/bin/sh', '-c', %s], workingDir: %s, env: [{name: 'HOME', "
+        "value: %s}, {name: 'USER', value: 'rb'}, {name: 'LOGNAME', value: 'rb'}], ",
+        RB_KUBE_CONTAINER, l->image_id, l->user_data ? l->user_data : "", RB_KUBE_HOME, RB_KUBE_HOME);
     put_resources(j, l, shape, spec);
-    rb_json_put(j,
-                "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ['ALL']}}, volumeMounts: [{name: "
-                "'home', mountPath: %s}, {name: 'shm', mountPath: '/dev/shm'}]}]",
-                RB_KUBE_HOME);
+    rb_json_put(
+        j,
+        "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ['ALL']}}, volumeMounts: [{name: "
+        "'home', mountPath: %s}, {name: 'shm', mountPath: '/dev/shm'}]}]",
+        RB_KUBE_HOME);
     rb_json_put(j, "volumes: [{name: 'home', emptyDir: {}}, {name: 'shm', emptyDir: {medium: 'Memory'");
     put_quantity(j, "sizeLimit", spec->shm_bytes);
     rb_json_put(j, "}}]");
 }
 
 void rb_kube_write_pod(const struct rb_launch *l, int member, const struct rb_kube_shape *shape,
-                      const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out)
+                       const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out)
 {
     const int64_t grace_s = spec->grace_us ? (spec->grace_us + RB_US_PER_S - 1) / RB_US_PER_S : DEFAULT_GRACE_S;
     struct rb_json j;
@@ -193,8 +195,9 @@ void rb_kube_write_pod(const struct rb_launch *l, int member, const struct rb_ku
     rb_json_put(&j, "spec: {restartPolicy: 'Never', terminationGracePeriodSeconds: %jd", grace_s);
     if (l->max_lifetime_s > 0)
         rb_json_kint(&j, "activeDeadlineSeconds", l->max_lifetime_s);
-    rb_json_put(&j, "automountServiceAccountToken: false, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
-                    "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}");
+    rb_json_put(&j,
+                "automountServiceAccountToken: false, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
+                "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}");
     put_placement(&j, shape, spec);
     put_container(&j, l, shape, spec);
     rb_json_put(&j, "}}");
@@ -211,7 +214,7 @@ static void micro_time(int64_t us, char out[static 64])
 }
 
 void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const char *resource_version,
-                         int64_t now_us, int64_t until_us, struct rb_buf *out)
+                          int64_t now_us, int64_t until_us, struct rb_buf *out)
 {
     char run_label[64], owner_label[64], now[64];
     struct rb_json j;
@@ -220,18 +223,20 @@ void rb_kube_write_anchor(const char *name, const char *run_id, const char *owne
     micro_time(now_us, now);
     const int64_t left_s = (until_us - now_us + RB_US_PER_S - 1) / RB_US_PER_S;
     rb_json_init(&j, out, false);
-    rb_json_put(&j,
-                "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: %s, resourceVersion: %s, labels: "
-                "{'rb.run-id': %s, 'rb.owner': %s}, annotations: {'rb.run-id': %s, 'rb.owner': %s}}, spec: "
-                "{holderIdentity: %s, leaseDurationSeconds: %jd, renewTime: %s}}",
-                name, resource_version, run_label, owner_label, run_id, owner, owner, left_s > 1 ? left_s : INT64_C(1), now);
+    rb_json_put(
+        &j,
+        "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: %s, resourceVersion: %s, labels: "
+        "{'rb.run-id': %s, 'rb.owner': %s}, annotations: {'rb.run-id': %s, 'rb.owner': %s}}, spec: "
+        "{holderIdentity: %s, leaseDurationSeconds: %jd, renewTime: %s}}",
+        name, resource_version, run_label, owner_label, run_id, owner, owner, left_s > 1 ? left_s : INT64_C(1), now);
 }
 
 void rb_kube_write_deletion(const char *uid, struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);
-    rb_json_put(&j, "{apiVersion: 'v1', kind: 'DeleteOptions', preconditions: {uid: %s}, propagationPolicy: 'Background'}",
+    rb_json_put(&j,
+                "{apiVersion: 'v1', kind: 'DeleteOptions', preconditions: {uid: %s}, propagationPolicy: 'Background'}",
                 uid);
 }
 

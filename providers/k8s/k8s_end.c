@@ -106,8 +106,7 @@ static bool decode_lease(void *arg, const char *body, size_t n, struct rb_err *e
 {
     struct ending *e = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_lease(doc.root, &e->arena, &e->lease, err);
+    return rb_doc_parse_json(&doc, "answer", body, n, err) && rb_kube_decode_lease(doc.root, &e->arena, &e->lease, err);
 }
 
 static void lease_known(void *arg, const struct rb_err *err)

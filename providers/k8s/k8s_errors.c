@@ -17,7 +17,8 @@ static const struct rb_api_row rows[] = {
     // Two pods were counted at once: this one was not created. Source: kubernetes issue 67761.
     {RB_E_CLOUD_STATE, RB_API_RETRY, "resourcequotas", "Conflict"},
     {RB_E_CLOUD_STATE, RB_API_FAIL, NULL, "Conflict Expired Gone"},
-    {RB_E_REFUSED, RB_API_FAIL, NULL, "Invalid BadRequest MethodNotAllowed NotAcceptable UnsupportedMediaType RequestEntityTooLarge"},
+    {RB_E_REFUSED, RB_API_FAIL, NULL,
+     "Invalid BadRequest MethodNotAllowed NotAcceptable UnsupportedMediaType RequestEntityTooLarge"},
     {RB_E_THROTTLED, RB_API_SLOW_DOWN, NULL, "TooManyRequests ServiceUnavailable"},
     // Of an admission webhook, too, which may run after the object was stored elsewhere.
     {RB_E_OUTCOME_UNKNOWN, RB_API_RETRY, NULL, "InternalError Timeout ServerTimeout"},
@@ -25,8 +26,10 @@ static const struct rb_api_row rows[] = {
 
 // A Status without a reason.
 static const struct rb_api_row status_rows[] = {
-    {RB_E_K8S_CREDENTIALS, RB_API_REFRESH, NULL, "401"}, {RB_E_CLOUD_NOT_FOUND, RB_API_FAIL, NULL, "404"},
-    {RB_E_CLOUD_STATE, RB_API_FAIL, NULL, "409"},        {RB_E_THROTTLED, RB_API_SLOW_DOWN, NULL, "503"},
+    {RB_E_K8S_CREDENTIALS, RB_API_REFRESH, NULL, "401"},
+    {RB_E_CLOUD_NOT_FOUND, RB_API_FAIL, NULL, "404"},
+    {RB_E_CLOUD_STATE, RB_API_FAIL, NULL, "409"},
+    {RB_E_THROTTLED, RB_API_SLOW_DOWN, NULL, "503"},
 };
 
 static struct rb_api_row classify(long status, const char *reason, const char *message)

@@ -23,7 +23,10 @@
 #include <unistd.h>
 
 enum {
-    TO_STDIN, FROM_STDOUT, FROM_STDERR, FROM_STATUS, // channels
+    TO_STDIN,
+    FROM_STDOUT,
+    FROM_STDERR,
+    FROM_STATUS, // channels
     UNREACHABLE = 255,
     CHUNK = 32 << 10,
     MAX_PIPED = 64 << 20, // of a pipe, which is read to its end first
@@ -34,11 +37,12 @@ static const int64_t silence_us = 25 * RB_US_PER_S; // of a peer that has answer
 
 // What runs in the pod: $1 bytes of our input go to the command $2, then the connection is watched, because the end of a
 // client ends nothing there. v4 cannot close stdin, and v5 must not: its end is what is watched for.
-static const char wrapper[] = "umask 077; cd \"$HOME\" || exit 1; exec 3<&0; d=$(mktemp -d ./.in.XXXXXX) && mkfifo \"$d/in\" || exit 1\n"
-                              "sh -c \"$2\" <\"$d/in\" 3<&- & c=$!\n"
-                              "head -c \"$1\" <&3 >\"$d/in\"; rm -rf \"$d\"\n"
-                              "{ trap 'kill $k; exit' TERM; cat <&3 & k=$!; wait $k; kill $c; } >/dev/null 2>&1 & g=$!\n"
-                              "wait $c; code=$?; exec 3<&-; kill $g 2>/dev/null; exit $code";
+static const char wrapper[] =
+    "umask 077; cd \"$HOME\" || exit 1; exec 3<&0; d=$(mktemp -d ./.in.XXXXXX) && mkfifo \"$d/in\" || exit 1\n"
+    "sh -c \"$2\" <\"$d/in\" 3<&- & c=$!\n"
+    "head -c \"$1\" <&3 >\"$d/in\"; rm -rf \"$d\"\n"
+    "{ trap 'kill $k; exit' TERM; cat <&3 & k=$!; wait $k; kill $c; } >/dev/null 2>&1 & g=$!\n"
+    "wait $c; code=$?; exec 3<&-; kill $g 2>/dev/null; exit $code";
 
 struct session {
     const struct rb_kube_exec *e;
@@ -48,9 +52,9 @@ struct session {
     int fd; // the connection's
     struct rb_ws_opening opening;
     struct rb_ws_reader reader;
-    struct rb_buf out;  // to be sent
-    size_t sent;        // of it
-    struct rb_buf input; // of a pipe
+    struct rb_buf out;        // to be sent
+    size_t sent;              // of it
+    struct rb_buf input;      // of a pipe
     int64_t n_input, n_given; // bytes that the command gets, and that are in `out` or sent
     bool from_file;
     int64_t heard_us, pinged_us;
@@ -183,10 +187,11 @@ static void write_opening(struct session *s, struct rb_buf *authorization)
     const char *origin = strstr(s->key.server, "://") + 3, *path = strchr(origin, '/');
     snprintf(length, sizeof length, "%lld", (long long)s->n_input);
     rb_buf_puts(&target, path ? path : "");
-    rb_percent_put(&target,
-                   "/api/v1/namespaces/%s/pods/%s/exec?container=%s&stdin=true&stdout=true&stderr=true&command=sh&command=-c"
-                   "&command=%s&command=rb&command=%s&command=%s",
-                   s->key.namespace, s->e->pod, RB_KUBE_CONTAINER, wrapper, length, s->e->remote);
+    rb_percent_put(
+        &target,
+        "/api/v1/namespaces/%s/pods/%s/exec?container=%s&stdin=true&stdout=true&stderr=true&command=sh&command=-c"
+        "&command=%s&command=rb&command=%s&command=%s",
+        s->key.namespace, s->e->pod, RB_KUBE_CONTAINER, wrapper, length, s->e->remote);
     rb_buf_append(&host, origin, path ? (size_t)(path - origin) : strlen(origin));
     if (s->key.token)
         rb_buf_printf(authorization, "Bearer %s", s->key.token);
@@ -239,7 +244,8 @@ static bool open_stream(struct session *s, long *out_status)
         quote_refusal(s, &in, *out_status);
     ok = ok && is == RB_WS_OPEN;
     if (ok && strcmp(protocol, "v5.channel.k8s.io") != 0 && strcmp(protocol, "v4.channel.k8s.io") != 0)
-        ok = rb_err_set(&s->err, RB_E_ANSWER, "the server speaks \"%.31s\", expected v5 or v4.channel.k8s.io", protocol);
+        ok =
+            rb_err_set(&s->err, RB_E_ANSWER, "the server speaks \"%.31s\", expected v5 or v4.channel.k8s.io", protocol);
     ok = ok && rb_ws_read(&s->reader, in.data + head, in.len - head, take_message, s, &s->err);
     if (authorization.data)
         explicit_bzero(authorization.data, authorization.len);
@@ -329,7 +335,8 @@ static bool keep_alive(struct session *s)
 {
     const int64_t now = now_us();
     if (s->has_ponged && now - s->heard_us > silence_us)
-        return rb_err_set(&s->err, RB_E_UNREACHABLE, "the node has been silent for %d s", (int)(silence_us / RB_US_PER_S));
+        return rb_err_set(&s->err, RB_E_UNREACHABLE, "the node has been silent for %d s",
+                          (int)(silence_us / RB_US_PER_S));
     if (now - s->pinged_us >= ping_us) {
         queue_frame(s, RB_WS_PING, "", 0);
         s->pinged_us = now;

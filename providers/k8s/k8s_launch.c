@@ -19,10 +19,10 @@ struct launch {
     struct rb_instance *instances; // [n_made]
     int n, n_made;
     int anchor_tries;
-    struct rb_kube_pod pod;   // of the last answer
-    struct rb_buf body;      // of the last POST
-    struct rb_err dropped;   // the cluster did not keep a field; code NONE: it kept all
-    struct rb_err refusal;   // while what was made is deleted
+    struct rb_kube_pod pod; // of the last answer
+    struct rb_buf body;     // of the last POST
+    struct rb_err dropped;  // the cluster did not keep a field; code NONE: it kept all
+    struct rb_err refusal;  // while what was made is deleted
     rb_launch_fn *fn;
     void *arg;
 };
@@ -51,7 +51,7 @@ static struct rb_api_call new_call(const char *name, int tries, struct launch *l
 // --- checks
 
 bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what, struct rb_arena *arena,
-                         struct rb_kube_shape *out, struct rb_err *err)
+                          struct rb_kube_shape *out, struct rb_err *err)
 {
     if (what->market == RB_MARKET_SPOT)
         return rb_err_set(err, RB_E_K8S_LAUNCH,
@@ -234,7 +234,8 @@ static void anchor_made(void *arg, const struct rb_err *err)
 static void make_anchor(struct launch *l)
 {
     const char *run_id = rb_launch_tag(&l->what, "rb:run-id"), *expires = rb_launch_tag(&l->what, RB_LEASE_TAG);
-    const int64_t clock_us = rb_api_clock_us(l->k->api), now_us = clock_us >= 0 ? clock_us : l->k->loop->unix_us(l->k->loop->ctx);
+    const int64_t clock_us = rb_api_clock_us(l->k->api),
+                  now_us = clock_us >= 0 ? clock_us : l->k->loop->unix_us(l->k->loop->ctx);
     int64_t until_us = now_us;
     char name[64];
     struct rb_api_call call = new_call("leases.create", RB_KUBE_WRITE_TRIES, l, decode_anchor, anchor_made);

@@ -57,7 +57,7 @@ static void put_lease(struct renewal *r)
     const int64_t clock_us = rb_api_clock_us(r->k->api);
     struct rb_api_call call = rb_api_call_new("leases.update", RB_KUBE_WRITE_TRIES, r, rb_kube_decode_any, lease_put);
     rb_kube_write_anchor(l->name, l->run_id, l->owner ? l->owner : "", l->resource_version,
-                        clock_us >= 0 ? clock_us : r->k->loop->unix_us(r->k->loop->ctx), r->until_us, &call.body);
+                         clock_us >= 0 ? clock_us : r->k->loop->unix_us(r->k->loop->ctx), r->until_us, &call.body);
     rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", r->k->config.namespace, l->name);
     rb_kube_send(r->k, "PUT", &call);
 }
@@ -66,8 +66,7 @@ static bool decode_lease(void *arg, const char *body, size_t n, struct rb_err *e
 {
     struct renewal *r = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_lease(doc.root, &r->arena, &r->lease, err);
+    return rb_doc_parse_json(&doc, "answer", body, n, err) && rb_kube_decode_lease(doc.root, &r->arena, &r->lease, err);
 }
 
 static void lease_known(void *arg, const struct rb_err *err)
@@ -130,8 +129,8 @@ static void ask_pod(struct renewal *r)
     rb_kube_send(r->k, "GET", &call);
 }
 
-void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
-                  void *arg)
+void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease,
+                   rb_terminate_fn *fn, void *arg)
 {
     struct renewal *r = rb_api_state_create(sizeof *r);
     r->k = p->state;

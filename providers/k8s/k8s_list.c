@@ -15,7 +15,7 @@ struct listing {
     const char *run_id; // NULL: any
     struct rb_kube_leases leases;
     struct rb_kube_pods pods;
-    const char *next;   // page; NULL: the first, or none
+    const char *next;                 // page; NULL: the first, or none
     int n_pages, n_restarts, overdue; // overdue: the pod that is being deleted
     bool incomplete;
     rb_list_fn *fn;
@@ -36,7 +36,9 @@ static void answer(struct listing *l, const struct rb_err *err)
 static bool is_overdue(const struct listing *l, const struct rb_kube_pod *pod)
 {
     const struct rb_kubernetes_spec *spec = &l->k->spec;
-    const int64_t limit_us = spec->queue_timeout_us ? spec->queue_timeout_us : spec->queue ? INT64_MAX : queue_timeout_us;
+    const int64_t limit_us = spec->queue_timeout_us ? spec->queue_timeout_us
+                             : spec->queue          ? INT64_MAX
+                                                    : queue_timeout_us;
     const int64_t clock_us = rb_api_clock_us(l->k->api);
     return pod->instance.state == RB_INSTANCE_PENDING && pod->began_us < 0 && pod->created_us >= 0 && clock_us >= 0 &&
            clock_us - pod->created_us > limit_us;
@@ -53,8 +55,9 @@ static void overdue_ended(void *arg, const struct rb_err *err)
         pod->instance.state = RB_INSTANCE_TERMINATED;
         pod->instance.terminated_at_us = rb_api_clock_us(l->k->api);
         pod->instance.sold_out = true;
-        pod->instance.state_reason = rb_arena_printf(&l->arena, "no machine within resources.kubernetes.queue_timeout (%s)",
-                                                     *pod->waits_for ? pod->waits_for : "the scheduler says no more");
+        pod->instance.state_reason =
+            rb_arena_printf(&l->arena, "no machine within resources.kubernetes.queue_timeout (%s)",
+                            *pod->waits_for ? pod->waits_for : "the scheduler says no more");
     }
     end_overdue(l);
 }

@@ -142,7 +142,7 @@ void rb_kube_preflight(struct rb_provider *provider, const struct rb_launch *wha
     struct rb_launch launch = *what;
     struct rb_err err;
     launch.user_data = "exit 0";
-    launch.max_lifetime_s = 3600; // each field of a launch is tried
+    launch.max_lifetime_s = 3600;                  // each field of a launch is tried
     launch.gpus = what->gpus > 0 ? what->gpus : 1; // a wish list does not say how many
     p->k = provider->state;
     p->fn = fn;

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-static const int64_t reread_us = 60 * RB_US_PER_S;       // of a token file: kubelet replaces it at 80 % of its life
+static const int64_t reread_us = 60 * RB_US_PER_S;        // of a token file: kubelet replaces it at 80 % of its life
 static const int64_t renew_before_us = 120 * RB_US_PER_S; // what an exec begun now still needs
 
 enum { MAX_TOKEN_LEN = 16384 };
@@ -116,7 +116,8 @@ static char *text_of(const struct rb_node *status, const char *key)
 
 static bool keep_credential(struct rb_kube_login *l, const struct rb_node *root, struct rb_err *err)
 {
-    const struct rb_node *status = rb_node_member(root, "status"), *ends = rb_node_member(status, "expirationTimestamp");
+    const struct rb_node *status = rb_node_member(root, "status"),
+                         *ends = rb_node_member(status, "expirationTimestamp");
     int64_t expires_us = INT64_MAX;
     if (strcmp(rb_node_member_text(root, "kind"), "ExecCredential") != 0 || !status)
         return rb_err_set(err, RB_E_K8S_CREDENTIALS, "%s: expected an ExecCredential with a status",

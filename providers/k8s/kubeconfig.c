@@ -141,8 +141,9 @@ static bool read_pem_data(const struct rb_node *node, struct rb_arena *arena, co
 }
 
 // KEY-data goes before KEY, as in client-go.
-static bool read_pem(const struct rb_node *map, const char *key, const char *data_key, const struct rb_private_file *file,
-                     bool is_secret, struct rb_arena *arena, const char **out, struct rb_err *err)
+static bool read_pem(const struct rb_node *map, const char *key, const char *data_key,
+                     const struct rb_private_file *file, bool is_secret, struct rb_arena *arena, const char **out,
+                     struct rb_err *err)
 {
     if (scalar(map, data_key))
         return (!is_secret || rb_private_file_check(file, err)) &&
@@ -176,9 +177,10 @@ static bool read_cluster(const struct rb_node *c, const struct rb_private_file *
         server[n - 1] = '\0';
     out->server = server;
     if (is_true(c, "insecure-skip-tls-verify") && !rb_http_is_loopback(server))
-        return rb_node_refuse(rb_node_member(c, "insecure-skip-tls-verify"), err, RB_E_K8S_CONFIG,
-                              "refused: anyone on the way could take the credentials; give the cluster's certificate in "
-                              "certificate-authority-data");
+        return rb_node_refuse(
+            rb_node_member(c, "insecure-skip-tls-verify"), err, RB_E_K8S_CONFIG,
+            "refused: anyone on the way could take the credentials; give the cluster's certificate in "
+            "certificate-authority-data");
     out->peer.tls_name = copy(c, "tls-server-name", &out->arena);
     out->peer.proxy = copy(c, "proxy-url", &out->arena);
     return read_pem(c, "certificate-authority", "certificate-authority-data", file, false, &out->arena,
@@ -272,10 +274,11 @@ static bool unknown_context(const struct files *f, const char *name, struct rb_e
         for (const struct rb_node *c = rb_node_first(rb_node_member(f->docs[i].root, "contexts")); c; c = c->next)
             if (scalar(c, "name") && known.len < 300)
                 rb_buf_printf(&known, "%s%.80s", known.len ? ", " : "", scalar(c, "name"));
-    return rb_err_set_at(err, RB_E_K8S_CONFIG, (struct rb_place){.file = f->items[0].path}, "contexts",
-                         "no context \"%.100s\" (there are: %s); name it in resources.kubernetes.context, or rename one "
-                         "with `kubectl config rename-context`",
-                         name, known.len ? rb_buf_str(&known) : "none");
+    return rb_err_set_at(
+        err, RB_E_K8S_CONFIG, (struct rb_place){.file = f->items[0].path}, "contexts",
+        "no context \"%.100s\" (there are: %s); name it in resources.kubernetes.context, or rename one "
+        "with `kubectl config rename-context`",
+        name, known.len ? rb_buf_str(&known) : "none");
 }
 
 static bool read_context(const struct files *f, const char *name, const char *namespace, struct rb_kubeconfig *out,
@@ -346,7 +349,7 @@ bool rb_kubeconfig_load(const char *context, const char *namespace, struct rb_ku
 }
 
 bool rb_kube_place(const char *name, const struct rb_kubernetes_spec *spec, struct rb_kubeconfig *out,
-                  struct rb_err *err)
+                   struct rb_err *err)
 {
     const char *context = env("RB_KUBE_CONTEXT"), *namespace = env("RB_KUBE_NAMESPACE");
     if (!context)

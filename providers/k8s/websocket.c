@@ -8,8 +8,16 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FIN = 0x80, RESERVED = 0x70, OPCODE = 0x0f, MASKED = 0x80, LENGTH = 0x7f, LENGTH_16 = 126, LENGTH_64 = 127,
-       MAX_HEAD = 16 << 10 };
+enum {
+    FIN = 0x80,
+    RESERVED = 0x70,
+    OPCODE = 0x0f,
+    MASKED = 0x80,
+    LENGTH = 0x7f,
+    LENGTH_16 = 126,
+    LENGTH_64 = 127,
+    MAX_HEAD = 16 << 10
+};
 
 // --- the opening
 

@@ -36,7 +36,7 @@ static const struct rb_launch launch = {
     .n_tags = N_OF(tags),
 };
 static const struct rb_key_value selector[] = {{"cloud.google.com/gke-accelerator", "a100"}};
-static const struct rb_toleration tolerations[] = {{.key = "team", .operator = "Equal", .value = "ml"}};
+static const struct rb_toleration tolerations[] = {{.key = "team", .operator= "Equal", .value = "ml"}};
 static const char *const secrets[] = {"reg"};
 static const struct rb_kubernetes_spec full = {
     .queue = "team-ml",
@@ -65,7 +65,8 @@ static void a_pod_has_all_that_was_asked_for(void **state)
     assert_string_equal(
         out.data,
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"rb-a8ae6e6ee929abea3afc-1\",\"labels\":{"
-        "\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":\"0123456789abcdef0123456789abcdef\",\"rb.owner\":"
+        "\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":\"0123456789abcdef0123456789abcdef\",\"rb."
+        "owner\":"
         "\"234805388fd96911af131d9660979b2e691e5e4c\",\"kueue.x-k8s.io/queue-name\":\"team-ml\","
         "\"kueue.x-k8s.io/pod-group-name\":\"rb-a8ae6e6ee929abea3afc\"},\"annotations\":{"
         "\"kueue.x-k8s.io/pod-group-total-count\":\"1\","
@@ -76,17 +77,26 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "\"cluster-autoscaler.kubernetes.io/safe-to-evict\":\"false\"},\"ownerReferences\":[{\"apiVersion\":"
         "\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"name\":\"rb-digits\",\"uid\":\"uid-1\"}]},\"spec\":{"
         "\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":15,\"activeDeadlineSeconds\":7200,"
-        "\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,\"securityContext\":{\"runAsNonRoot\":true,"
+        "\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,\"securityContext\":{\"runAsNonRoot\":"
+        "true,"
         "\"runAsUser\":1000,\"runAsGroup\":1000,\"fsGroup\":1000,\"seccompProfile\":{\"type\":\"RuntimeDefault\"}},"
         "\"nodeSelector\":{\"node.kubernetes.io/instance-type\":\"g5.12xlarge\",\"cloud.google.com/gke-accelerator\":"
-        "\"a100\"},\"tolerations\":[{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"},{\"key\":"
-        "\"team\",\"operator\":\"Equal\",\"value\":\"ml\"}],\"priorityClassName\":\"low\",\"serviceAccountName\":\"trainer\","
-        "\"imagePullSecrets\":[{\"name\":\"reg\"}],\"containers\":[{\"name\":\"node\",\"image\":\"reg/train@sha256:0a\","
-        "\"command\":[\"/bin/sh\",\"-c\",\"echo 'kept'\\n\"],\"workingDir\":\"/rb\",\"env\":[{\"name\":\"HOME\",\"value\":"
-        "\"/rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":\"LOGNAME\",\"value\":\"rb\"}],\"resources\":{\"requests\":{"
+        "\"a100\"},\"tolerations\":[{\"key\":\"nvidia.com/"
+        "gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"},{\"key\":"
+        "\"team\",\"operator\":\"Equal\",\"value\":\"ml\"}],\"priorityClassName\":\"low\",\"serviceAccountName\":"
+        "\"trainer\","
+        "\"imagePullSecrets\":[{\"name\":\"reg\"}],\"containers\":[{\"name\":\"node\",\"image\":\"reg/"
+        "train@sha256:0a\","
+        "\"command\":[\"/bin/sh\",\"-c\",\"echo "
+        "'kept'\\n\"],\"workingDir\":\"/rb\",\"env\":[{\"name\":\"HOME\",\"value\":"
+        "\"/"
+        "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":\"LOGNAME\",\"value\":\"rb\"}],\"resources\":{"
+        "\"requests\":{"
         "\"cpu\":\"8\",\"memory\":\"120G\",\"ephemeral-storage\":\"100G\",\"nvidia.com/gpu\":\"2\"},\"limits\":{"
-        "\"nvidia.com/gpu\":\"2\"}},\"securityContext\":{\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":["
-        "\"ALL\"]}},\"volumeMounts\":[{\"name\":\"home\",\"mountPath\":\"/rb\"},{\"name\":\"shm\",\"mountPath\":\"/dev/shm\"}]"
+        "\"nvidia.com/"
+        "gpu\":\"2\"}},\"securityContext\":{\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":["
+        "\"ALL\"]}},\"volumeMounts\":[{\"name\":\"home\",\"mountPath\":\"/rb\"},{\"name\":\"shm\",\"mountPath\":\"/dev/"
+        "shm\"}]"
         "}],\"volumes\":[{\"name\":\"home\",\"emptyDir\":{}},{\"name\":\"shm\",\"emptyDir\":{\"medium\":\"Memory\","
         "\"sizeLimit\":\"8G\"}}]}}");
 }
@@ -101,7 +111,8 @@ static void shapes(void **state)
     assert_true(rb_kube_shape("cpu/8", 0, &arena, &s, NULL) && !s.node_type && s.gpus == 0 && s.cpus == 8);
     assert_true(rb_kube_shape("Standard_NC6/1", 2, &arena, &s, NULL) && strcmp(s.node_type, "Standard_NC6") == 0);
     assert_int_equal(s.gpus, 1);
-    assert_true(rb_kube_shape("g5.12xlarge", 4, &arena, &s, NULL) && strcmp(s.node_type, "g5.12xlarge") == 0 && s.gpus == 4);
+    assert_true(rb_kube_shape("g5.12xlarge", 4, &arena, &s, NULL) && strcmp(s.node_type, "g5.12xlarge") == 0 &&
+                s.gpus == 4);
     static const char *const wrong[] = {"a100", "gpu/0", "gpu/x", "/1", "a b/1", "gpu/1/", "gpu/99999"};
     for (size_t i = 0; i < N_OF(wrong); i++) {
         assert_false(rb_kube_shape(wrong[i], 0, &arena, &s, &err));
@@ -129,7 +140,8 @@ static void an_anchor_is_read_back(void **state)
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_kube_lease l;
-    rb_kube_write_anchor("rb-digits", "digits", "ann@laptop", "77", INT64_C(1795867200250000), INT64_C(1795869000000000), &out);
+    rb_kube_write_anchor("rb-digits", "digits", "ann@laptop", "77", INT64_C(1795867200250000),
+                         INT64_C(1795869000000000), &out);
     assert_non_null(strstr(out.data, "\"leaseDurationSeconds\":1800,\"renewTime\":\"2026-11-28T12:00:00.250000Z\""));
     struct rb_doc doc = parsed(out.data);
     struct rb_err err = {0};
@@ -137,7 +149,8 @@ static void an_anchor_is_read_back(void **state)
     assert_says(&err, "RB3020 a name and a uid");
     rb_doc_finish(&doc);
     char *with_uid = malloc(out.len + 20);
-    sprintf(with_uid, "{\"apiVersion\":\"x\",\"metadata\":{\"uid\":\"u-1\",%s", strstr(out.data, "\"name\":\"rb-digits\""));
+    sprintf(with_uid, "{\"apiVersion\":\"x\",\"metadata\":{\"uid\":\"u-1\",%s",
+            strstr(out.data, "\"name\":\"rb-digits\""));
     doc = parsed(with_uid);
     assert_true(rb_kube_decode_lease(doc.root, &arena, &l, NULL));
     assert_string_equal(l.resource_version, "77");
@@ -149,15 +162,18 @@ static void an_anchor_is_read_back(void **state)
 
 // --- reading
 
-#define POD(meta, status)                                                                                          \
-    "{\"metadata\":{\"name\":\"rb-0-1\",\"uid\":\"u-1\",\"creationTimestamp\":\"2026-11-28T12:00:00Z\"" meta "},\"status\":{" \
-    status "}}"
-#define SCHEDULED                                                                              \
+#define POD(meta, status)                                                                                    \
+    "{\"metadata\":{\"name\":\"rb-0-1\",\"uid\":\"u-1\",\"creationTimestamp\":\"2026-11-28T12:00:00Z\"" meta \
+    "},\"status\":{" status "}}"
+#define SCHEDULED                                                                            \
     "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":" \
     "\"2026-11-28T12:00:05Z\"}],\"podIP\":\"10.1.2.3\""
-#define CONTAINER(state) "\"containerStatuses\":[{\"name\":\"istio-proxy\",\"state\":{\"running\":{}}},{\"name\":\"node\",\"state\":{" state "}}]"
+#define CONTAINER(state)                                                                                         \
+    "\"containerStatuses\":[{\"name\":\"istio-proxy\",\"state\":{\"running\":{}}},{\"name\":\"node\",\"state\":" \
+    "{" state "}}]"
 #define RUNNING CONTAINER("\"running\":{\"startedAt\":\"2026-11-28T12:00:09Z\"}")
-#define ENDED(reason) CONTAINER("\"terminated\":{\"exitCode\":0,\"reason\":\"" reason "\",\"finishedAt\":\"2026-11-28T13:00:00Z\"}")
+#define ENDED(reason) \
+    CONTAINER("\"terminated\":{\"exitCode\":0,\"reason\":\"" reason "\",\"finishedAt\":\"2026-11-28T13:00:00Z\"}")
 #define DELETED ",\"deletionTimestamp\":\"2026-11-28T13:00:30Z\""
 
 static const int64_t noon_us = INT64_C(1795867200000000);
@@ -181,13 +197,13 @@ static void states(void **state)
         {POD("", "\"phase\":\"Running\"," SCHEDULED "," ENDED("OOMKilled")), RB_INSTANCE_TERMINATED, 5, 3600,
          "Kubernetes reports OOMKilled"},
         // 1.20: the phase is ahead of the container
-        {POD("", "\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\"," SCHEDULED "," RUNNING), RB_INSTANCE_STOPPING, 5, -1,
-         "Kubernetes reports DeadlineExceeded"},
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\"," SCHEDULED "," RUNNING), RB_INSTANCE_STOPPING,
+         5, -1, "Kubernetes reports DeadlineExceeded"},
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on memory\""),
          RB_INSTANCE_TERMINATED, -1, -1, "Kubernetes reports Evicted: The node was low on memory"},
         {POD("", "\"phase\":\"Failed\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
-                 "\"PreemptionByScheduler\"}]," ENDED("Error")), RB_INSTANCE_TERMINATED, -1, 3600,
-         "Kubernetes reports PreemptionByScheduler"},
+                 "\"PreemptionByScheduler\"}]," ENDED("Error")),
+         RB_INSTANCE_TERMINATED, -1, 3600, "Kubernetes reports PreemptionByScheduler"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
@@ -195,7 +211,8 @@ static void states(void **state)
         struct rb_kube_pod p;
         assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
         assert_int_equal(p.instance.state, cases[i].is);
-        assert_int_equal(p.instance.running_at_us, cases[i].running_s < 0 ? -1 : noon_us + cases[i].running_s * 1000000);
+        assert_int_equal(p.instance.running_at_us,
+                         cases[i].running_s < 0 ? -1 : noon_us + cases[i].running_s * 1000000);
         assert_int_equal(p.instance.terminated_at_us, cases[i].ended_s < 0 ? -1 : noon_us + cases[i].ended_s * 1000000);
         if (cases[i].reason)
             assert_string_equal(p.instance.state_reason, cases[i].reason);
@@ -217,12 +234,14 @@ static void a_notice_and_a_fault(void **state)
     assert_int_equal(p.instance.leaves_at_us, noon_us + INT64_C(3630000000));
     assert_null(p.instance.fault);
     rb_doc_finish(&doc);
-    doc = parsed(POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ErrImagePull\",\"message\":"
-                         "\"reg/train: not found\"}")));
+    doc = parsed(
+        POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ErrImagePull\",\"message\":"
+                                                                 "\"reg/train: not found\"}")));
     assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
     assert_says(p.instance.fault, "RB3506 ErrImagePull: reg/train: not found");
     rb_doc_finish(&doc);
-    doc = parsed(POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ContainerCreating\"}")));
+    doc = parsed(
+        POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ContainerCreating\"}")));
     assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
     assert_null(p.instance.fault);
     rb_doc_finish(&doc);
@@ -235,9 +254,11 @@ static void the_lease_of_its_run_counts(void **state)
     struct rb_kube_lease lease = {.name = "rb-digits", .uid = "l-1", .expires_at = "2026-11-28T12:40:00Z"};
     const struct rb_kube_leases leases = {&lease, 1};
     struct rb_kube_pod p;
-    struct rb_doc doc = parsed(POD(",\"annotations\":{\"rb.expires-at\":\"2026-11-28T12:30:00Z\",\"rb.run-id\":\"digits\","
-                                   "\"rb.token\":\"t\",\"rb.member\":\"3\"},\"ownerReferences\":[{\"kind\":\"Lease\",\"name\":"
-                                   "\"rb-digits\",\"uid\":\"l-1\"}]", ""));
+    struct rb_doc doc =
+        parsed(POD(",\"annotations\":{\"rb.expires-at\":\"2026-11-28T12:30:00Z\",\"rb.run-id\":\"digits\","
+                   "\"rb.token\":\"t\",\"rb.member\":\"3\"},\"ownerReferences\":[{\"kind\":\"Lease\",\"name\":"
+                   "\"rb-digits\",\"uid\":\"l-1\"}]",
+                   ""));
     assert_true(rb_kube_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
     assert_string_equal(p.instance.expires_at, "2026-11-28T12:40:00Z");
     assert_string_equal(p.anchor, "rb-digits");
@@ -253,7 +274,8 @@ static void untrusted_names_are_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = {"{\"metadata\":{\"name\":\"../x\",\"uid\":\"u\"}}",
-                                        "{\"metadata\":{\"name\":\"rb-1\",\"uid\":\"a.b\"}}", "{\"metadata\":{}}", "{}", "[]"};
+                                        "{\"metadata\":{\"name\":\"rb-1\",\"uid\":\"a.b\"}}", "{\"metadata\":{}}", "{}",
+                                        "[]"};
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_kube_pods pods = {0};
     struct rb_kube_pod p;
@@ -263,7 +285,8 @@ static void untrusted_names_are_refused(void **state)
     for (size_t i = 0; i < N_OF(wrong); i++) {
         struct rb_doc doc = parsed(wrong[i]);
         assert_false(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, &err));
-        assert_false(rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err)); // no list is no empty list
+        assert_false(
+            rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err)); // no list is no empty list
         rb_doc_finish(&doc);
     }
     struct rb_doc doc = parsed("{\"metadata\":{\"continue\":\"c\"},\"items\":null}");
@@ -278,7 +301,9 @@ static void untrusted_names_are_refused(void **state)
 static void dropped_fields_are_found(void **state)
 {
     (void)state;
-    static const struct { const char *sent, *stored, *dropped; } cases[] = {
+    static const struct {
+        const char *sent, *stored, *dropped;
+    } cases[] = {
         {"{\"a\":1,\"b\":{\"c\":\"x\"}}", "{\"a\":1,\"b\":{\"c\":\"x\",\"d\":1}}", NULL},
         {"{\"a\":1,\"b\":{\"c\":\"x\"}}", "{\"a\":1,\"b\":{}}", "b.c"},
         {"{\"memory\":\"1000M\"}", "{\"memory\":\"1G\"}", NULL}, // written in another way
@@ -326,7 +351,8 @@ static void refusals(void **state)
     for (size_t i = 0; i < N_OF(cases); i++) {
         char body[300];
         struct rb_err err = {0};
-        snprintf(body, sizeof body, "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"%s\",\"reason\":\"%s\",\"code\":%ld}",
+        snprintf(body, sizeof body,
+                 "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"%s\",\"reason\":\"%s\",\"code\":%ld}",
                  cases[i].message, cases[i].reason, cases[i].status);
         if (rb_kube_judge(cases[i].status, body, strlen(body), &err) != cases[i].reaction || err.code != cases[i].code)
             fail_msg("%ld %s: %s: %s", cases[i].status, cases[i].reason, rb_err_code_name(err.code), err.message);
@@ -342,11 +368,16 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_has_all_that_was_asked_for), cmocka_unit_test(shapes),
-        cmocka_unit_test(names_fit),                        cmocka_unit_test(an_anchor_is_read_back),
-        cmocka_unit_test(states),                           cmocka_unit_test(a_notice_and_a_fault),
-        cmocka_unit_test(the_lease_of_its_run_counts),      cmocka_unit_test(untrusted_names_are_refused),
-        cmocka_unit_test(dropped_fields_are_found),         cmocka_unit_test(refusals),
+        cmocka_unit_test(a_pod_has_all_that_was_asked_for),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(names_fit),
+        cmocka_unit_test(an_anchor_is_read_back),
+        cmocka_unit_test(states),
+        cmocka_unit_test(a_notice_and_a_fault),
+        cmocka_unit_test(the_lease_of_its_run_counts),
+        cmocka_unit_test(untrusted_names_are_refused),
+        cmocka_unit_test(dropped_fields_are_found),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

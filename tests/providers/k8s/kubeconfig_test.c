@@ -46,10 +46,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define CONFIG(cluster, user)                                                                      \
-    "apiVersion: v1\nkind: Config\ncurrent-context: other\ncontexts:\n"                            \
-    "- name: lab\n  context: {cluster: c, user: u, namespace: ml}\n"                               \
-    "- name: lost\n  context: {cluster: nowhere, user: u}\n"                                       \
+#define CONFIG(cluster, user)                                           \
+    "apiVersion: v1\nkind: Config\ncurrent-context: other\ncontexts:\n" \
+    "- name: lab\n  context: {cluster: c, user: u, namespace: ml}\n"    \
+    "- name: lost\n  context: {cluster: nowhere, user: u}\n"            \
     "clusters:\n- name: c\n  cluster: " cluster "\nusers:\n- name: u\n  user: " user "\n"
 
 static struct rb_kubeconfig loaded(const char *namespace)
@@ -64,11 +64,12 @@ static struct rb_kubeconfig loaded(const char *namespace)
 static void a_context_with_certificates(void **state)
 {
     (void)state;
-    write_file("config",
-               CONFIG("{server: \"https://10.0.0.1:6443/\", certificate-authority: ca.pem, tls-server-name: api, proxy-url: "
-                      "\"http://127.0.0.1:8\"}",
-                      "{client-certificate-data: LS0tLS1CRUdJTiBDRVJU, client-key: key.pem}"),
-               0600);
+    write_file(
+        "config",
+        CONFIG("{server: \"https://10.0.0.1:6443/\", certificate-authority: ca.pem, tls-server-name: api, proxy-url: "
+               "\"http://127.0.0.1:8\"}",
+               "{client-certificate-data: LS0tLS1CRUdJTiBDRVJU, client-key: key.pem}"),
+        0600);
     write_file("ca.pem", "-----BEGIN CA", 0644);
     write_file("key.pem", "-----BEGIN KEY", 0600);
     struct rb_kubeconfig c = loaded(NULL);
@@ -116,13 +117,15 @@ static void refuses_what_is_not_safe(void **state)
         {"{server: \"https://a\", certificate-authority-data: \"%%%\"}", "{token: t}", "RB3501 base64",
          "clusters[0].cluster.certificate-authority-data", 0600},
         {"{server: \"https://a\"}", "{token: t}", "RB3004 chmod 600", "", 0644},
-        {"{server: \"https://a\"}", "{username: u, password: p}", "RB3501 not supported", "users[0].user.username", 0600},
-        {"{server: \"https://a\"}", "{client-certificate-data: LS0tLS1CRUdJTiBDRVJU}", "RB3501 one of them", "users[0].user",
+        {"{server: \"https://a\"}", "{username: u, password: p}", "RB3501 not supported", "users[0].user.username",
          0600},
-        {"{server: \"https://a\"}", "{exec: {command: aws, apiVersion: v0}}", "RB3501 apiVersion", "users[0].user.exec", 0600},
+        {"{server: \"https://a\"}", "{client-certificate-data: LS0tLS1CRUdJTiBDRVJU}", "RB3501 one of them",
+         "users[0].user", 0600},
+        {"{server: \"https://a\"}", "{exec: {command: aws, apiVersion: v0}}", "RB3501 apiVersion", "users[0].user.exec",
+         0600},
         {"{server: \"https://a\"}",
-         "{exec: {command: aws, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}}", "RB3501 no terminal",
-         "users[0].user.exec.interactiveMode", 0600},
+         "{exec: {command: aws, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}}",
+         "RB3501 no terminal", "users[0].user.exec.interactiveMode", 0600},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         char text[1500];
@@ -194,8 +197,10 @@ static void a_pod_reads_its_token_again(void **state)
     rb_kubeconfig_finish(&c);
 }
 
-#define PLUGIN CONFIG("{server: \"https://a\"}", "{exec: {command: ./plugin, args: [x], apiVersion: client.authentication.k8s.io/v1, " \
-                      "env: [{name: MARK, value: m}], provideClusterInfo: true}}")
+#define PLUGIN                                                                                   \
+    CONFIG("{server: \"https://a\"}",                                                            \
+           "{exec: {command: ./plugin, args: [x], apiVersion: client.authentication.k8s.io/v1, " \
+           "env: [{name: MARK, value: m}], provideClusterInfo: true}}")
 
 static void a_plugin_runs_when_its_credential_ends(void **state)
 {
@@ -208,8 +213,12 @@ static void a_plugin_runs_when_its_credential_ends(void **state)
     const int64_t now_us = loop.loop.unix_us(loop.loop.ctx);
     rb_format_instant(now_us / RB_US_PER_S * RB_US_PER_S + 600 * RB_US_PER_S, ends);
     snprintf(script, sizeof script,
-             "#!/bin/sh\necho x >>%s/count\ncase $KUBERNETES_EXEC_INFO in *'\"interactive\":false,\"cluster\":{\"server\":\"https://a\"'*) ;; *) exit 1 ;; esac\n"
-             "echo \"{\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\",\\\"kind\\\":\\\"ExecCredential\\\",\\\"status\\\":{\\\"token\\\":\\\"$1$MARK$(wc -l <%s/count | tr -d ' ')\\\","
+             "#!/bin/sh\necho x >>%s/count\ncase $KUBERNETES_EXEC_INFO in "
+             "*'\"interactive\":false,\"cluster\":{\"server\":\"https://a\"'*) ;; *) exit 1 ;; esac\n"
+             "echo "
+             "\"{\\\"apiVersion\\\":\\\"client.authentication.k8s.io/"
+             "v1\\\",\\\"kind\\\":\\\"ExecCredential\\\",\\\"status\\\":{\\\"token\\\":\\\"$1$MARK$(wc -l <%s/count | "
+             "tr -d ' ')\\\","
              "\\\"expirationTimestamp\\\":\\\"%s\\\"}}\"\n",
              dir, dir, ends);
     write_file("config", PLUGIN, 0600);

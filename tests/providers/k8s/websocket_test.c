@@ -8,7 +8,8 @@
 
 // 1.3 and 5.7 of the RFC.
 static const uint8_t sample_key[RB_WS_KEY_BYTES] = "the sample nonce";
-#define ACCEPTED "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n"
+#define ACCEPTED \
+    "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n"
 
 static struct rb_ws_opening opening(void)
 {
@@ -60,8 +61,14 @@ static void masks_what_it_sends(void **state)
     rb_ws_write_frame(RB_WS_TEXT, "Hello", 5, mask, &out);
     assert_int_equal(out.len, 11);
     assert_memory_equal(out.data, "\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58", 11); // 5.7
-    static const struct { size_t n; const char *head; size_t n_head; } lengths[] = {
-        {125, "\x82\xfd", 2}, {126, "\x82\xfe\x00\x7e", 4}, {65535, "\x82\xfe\xff\xff", 4},
+    static const struct {
+        size_t n;
+        const char *head;
+        size_t n_head;
+    } lengths[] = {
+        {125, "\x82\xfd", 2},
+        {126, "\x82\xfe\x00\x7e", 4},
+        {65535, "\x82\xfe\xff\xff", 4},
         {65536, "\x82\xff\x00\x00\x00\x00\x00\x01\x00\x00", 10},
     };
     char *bytes = calloc(1, 65536);
@@ -118,7 +125,10 @@ static void reads_frames_cut_anywhere(void **state)
 static void refuses_what_no_server_sends(void **state)
 {
     (void)state;
-    static const struct { const char *bytes; size_t n; } wrong[] = {
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } wrong[] = {
         {"\xc2\x01x", 3},                                 // a reserved bit
         {"\x82\x81\x01\x02\x03\x04x", 7},                 // masked
         {"\x09\x01x", 3},                                 // a ping in pieces
@@ -139,8 +149,10 @@ static void refuses_what_no_server_sends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asks_to_open),          cmocka_unit_test(the_answer_belongs_to_the_request),
-        cmocka_unit_test(masks_what_it_sends),   cmocka_unit_test(reads_frames_cut_anywhere),
+        cmocka_unit_test(asks_to_open),
+        cmocka_unit_test(the_answer_belongs_to_the_request),
+        cmocka_unit_test(masks_what_it_sends),
+        cmocka_unit_test(reads_frames_cut_anywhere),
         cmocka_unit_test(refuses_what_no_server_sends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
