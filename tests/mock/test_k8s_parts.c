@@ -58,11 +58,30 @@ static void selectors_choose(void **state)
     static const struct {
         const char *text;
         int holds; // -1: no selector
-    } rows[] = {{NULL, 1},          {"", 1},           {"run=R", 1},        {"run==R", 1},      {"run!=R", 0},
-                {"run=S", 0},       {"other!=x", 1},   {"run", 1},          {"!run", 0},        {"!other", 1},
-                {"other", 0},       {"run in (S,R)", 1}, {"run in (S)", 0},  {"run notin (S)", 1}, {"other notin (S)", 1},
-                {"rb.io/owner=", 1}, {"run=R,!other", 1}, {"run=R,other", 0}, {"run in R", -1},   {"=R", -1},
-                {"run=R,", -1},     {"run=R;x", -1},   {"index=1", 0},      {"run in (R", -1}};
+    } rows[] = {{NULL, 1},
+                {"", 1},
+                {"run=R", 1},
+                {"run==R", 1},
+                {"run!=R", 0},
+                {"run=S", 0},
+                {"other!=x", 1},
+                {"run", 1},
+                {"!run", 0},
+                {"!other", 1},
+                {"other", 0},
+                {"run in (S,R)", 1},
+                {"run in (S)", 0},
+                {"run notin (S)", 1},
+                {"other notin (S)", 1},
+                {"rb.io/owner=", 1},
+                {"run=R,!other", 1},
+                {"run=R,other", 0},
+                {"run in R", -1},
+                {"=R", -1},
+                {"run=R,", -1},
+                {"run=R;x", -1},
+                {"index=1", 0},
+                {"run in (R", -1}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
         struct rb_k8s_selector s;

@@ -43,8 +43,7 @@ static const struct rb_member members[] = {
     {0},
 };
 
-static bool read_rights(const struct rb_node *list, struct rb_arena *arena, const char *const **out,
-                        struct rb_err *err)
+static bool read_rights(const struct rb_node *list, struct rb_arena *arena, const char *const **out, struct rb_err *err)
 {
     const char **texts = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 1, sizeof *texts);
     int n = 0;
@@ -70,8 +69,8 @@ static bool read_amounts(const struct rb_node *map, struct rb_arena *arena, stru
         struct rb_quantity q;
         if (!child->text || !rb_quantity_parse(child->text, &q))
             return rb_node_refuse(child, err, RB_E_MOCK_CLOUD, "expected a quantity, such as 8, 500m or 16Gi");
-        list[out->n++] = (struct rb_cloud_amount){rb_arena_strdup(arena, child->key), q.milli,
-                                                  rb_arena_strdup(arena, child->text)};
+        list[out->n++] =
+            (struct rb_cloud_amount){rb_arena_strdup(arena, child->key), q.milli, rb_arena_strdup(arena, child->text)};
     }
     out->list = list;
     return true;
@@ -116,8 +115,8 @@ bool rb_cloud_kubernetes_read(const struct rb_node *node, struct rb_arena *arena
 bool rb_cloud_kubernetes_take(struct rb_catalog *from, struct rb_arena *arena, struct rb_cloud_kubernetes *out)
 {
     int n = 0;
-    out->catalog = (struct rb_catalog){
-        .offers = rb_arena_array(arena, (size_t)from->n_offers + 1, sizeof *from->offers)};
+    out->catalog =
+        (struct rb_catalog){.offers = rb_arena_array(arena, (size_t)from->n_offers + 1, sizeof *from->offers)};
     for (int k = 0; k < from->n_offers; k++) {
         const struct rb_offer *o = &from->offers[k];
         if (!rb_infra_within(o->infra, "k8s")) {

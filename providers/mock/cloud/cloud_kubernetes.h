@@ -33,17 +33,17 @@ struct rb_cloud_amounts {
 };
 
 struct rb_cloud_kubernetes {
-    struct rb_catalog catalog;  // rows of k8s/NAME, all of one NAME
-    const char *name;           // NAME; NULL: there are no such rows
-    const char *space;          // the namespace
-    int minor;                  // of version 1.MINOR
+    struct rb_catalog catalog; // rows of k8s/NAME, all of one NAME
+    const char *name;          // NAME; NULL: there are no such rows
+    const char *space;         // the namespace
+    int minor;                 // of version 1.MINOR
     enum { RB_POD_RESTRICTED, RB_POD_BASELINE, RB_POD_PRIVILEGED } pod_security;
     const char *const *denied, *const *granted; // NULL-terminated
     struct rb_cloud_amounts quota, limits;
     bool exec_while_terminating;
     int64_t release_us, unreachable_us;
-    const char *sidecar;        // NULL: none
-    const char *queue;          // NULL: no Kueue
+    const char *sidecar; // NULL: none
+    const char *queue;   // NULL: no Kueue
     int64_t queue_gpus;
 };
 

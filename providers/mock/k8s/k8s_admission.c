@@ -65,10 +65,11 @@ bool rb_k8s_check_meta(struct rb_k8s_call *call, const struct rb_node *meta, con
                                   label_value);
     for (const struct rb_node *a = annotations ? annotations->first : NULL; a; a = a->next)
         if (!is_key(a->key))
-            return rb_k8s_invalid(call, "metadata.annotations", "Invalid value: \"%.100s\": a qualified name is expected",
-                                  a->key);
+            return rb_k8s_invalid(call, "metadata.annotations",
+                                  "Invalid value: \"%.100s\": a qualified name is expected", a->key);
     for (const struct rb_node *o = rb_node_first(rb_node_member(meta, "ownerReferences")); o; o = o->next)
-        if (!rb_k8s_text(o, "uid") || !rb_k8s_text(o, "name") || !rb_k8s_text(o, "kind") || !rb_k8s_text(o, "apiVersion"))
+        if (!rb_k8s_text(o, "uid") || !rb_k8s_text(o, "name") || !rb_k8s_text(o, "kind") ||
+            !rb_k8s_text(o, "apiVersion"))
             return rb_k8s_invalid(call, "metadata.ownerReferences",
                                   "Required value: apiVersion, kind, name and uid must not be empty");
     return true;
@@ -111,7 +112,8 @@ static bool check_mounts(struct rb_k8s_call *call, const struct rb_node *spec, c
 // Extended resources are whole, and requested as they are limited; nothing is requested above its limit.
 static bool check_resources(struct rb_k8s_call *call, const struct rb_node *container)
 {
-    const struct rb_node *resources = rb_node_member(container, "resources"), *limits = rb_node_member(resources, "limits"),
+    const struct rb_node *resources = rb_node_member(container, "resources"),
+                         *limits = rb_node_member(resources, "limits"),
                          *requests = rb_node_member(resources, "requests");
     for (const struct rb_node *r = requests ? requests->first : NULL; r; r = r->next) {
         struct rb_quantity q, limit = {INT64_MAX, false};
@@ -122,8 +124,8 @@ static bool check_resources(struct rb_k8s_call *call, const struct rb_node *cont
             rb_quantity_parse(text, &limit);
         if (q.milli > limit.milli)
             return rb_k8s_invalid(call, "spec.containers[0].resources.requests",
-                                  "Invalid value: \"%s\": must be less than or equal to %s limit of %s", r->text, r->key,
-                                  text);
+                                  "Invalid value: \"%s\": must be less than or equal to %s limit of %s", r->text,
+                                  r->key, text);
         if (extended && (!text || limit.milli != q.milli))
             return rb_k8s_invalid(call, "spec.containers[0].resources.limits",
                                   "Required value: Limit must be set for non overcommitable resources, as requested");
@@ -266,9 +268,8 @@ static void add_restricted(const struct rb_node *spec, const struct rb_node *c, 
                       "securityContext.capabilities.drop=[\"ALL\"])",
                       name);
     if (!is_true(walk(spec, "securityContext.runAsNonRoot")) && !is_true(walk(c, "securityContext.runAsNonRoot")))
-        rb_buf_printf(out,
-                      ", runAsNonRoot != true (pod or container \"%s\" must set securityContext.runAsNonRoot=true)",
-                      name);
+        rb_buf_printf(
+            out, ", runAsNonRoot != true (pod or container \"%s\" must set securityContext.runAsNonRoot=true)", name);
     if (is_root(walk(spec, "securityContext.runAsUser")) || is_root(walk(c, "securityContext.runAsUser")))
         rb_buf_printf(out, ", runAsUser=0 (pod or container \"%s\" must not set runAsUser=0)", name);
     if (!has_profile(spec) && !has_profile(c))
@@ -282,16 +283,17 @@ bool rb_k8s_check_security(struct rb_k8s_call *call, const struct rb_doc *doc)
 {
     static const char *const levels[] = {"restricted", "baseline", "privileged"};
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
-    const struct rb_node *spec = rb_node_member(doc->root, "spec"), *c = rb_node_first(rb_node_member(spec, "containers"));
+    const struct rb_node *spec = rb_node_member(doc->root, "spec"),
+                         *c = rb_node_first(rb_node_member(spec, "containers"));
     const int level = call->k->config->pod_security;
     if (level != RB_POD_PRIVILEGED)
         add_baseline(spec, c, &why);
     if (level == RB_POD_RESTRICTED)
         add_restricted(spec, c, &why);
-    return why.len == 0 || rb_k8s_refuse(call, 403, "Forbidden",
-                                         "pods \"%.253s\" is forbidden: violates PodSecurity \"%s:latest\": %s",
-                                         rb_node_member_text(rb_node_member(doc->root, "metadata"), "name"),
-                                         levels[level], rb_buf_str(&why) + 2);
+    return why.len == 0 ||
+           rb_k8s_refuse(call, 403, "Forbidden", "pods \"%.253s\" is forbidden: violates PodSecurity \"%s:latest\": %s",
+                         rb_node_member_text(rb_node_member(doc->root, "metadata"), "name"), levels[level],
+                         rb_buf_str(&why) + 2);
 }
 
 // --- limits and quota ---
@@ -302,10 +304,11 @@ bool rb_k8s_check_limits(struct rb_k8s_call *call, const struct rb_doc *doc)
     for (int i = 0; i < limits->n; i++)
         if (rb_k8s_requested(rb_node_member(doc->root, "spec"), "limits", limits->list[i].resource) >
             limits->list[i].milli)
-            return rb_k8s_refuse(call, 403, "Forbidden",
-                                 "pods \"%.253s\" is forbidden: maximum %s usage per Container is %s, but limit is more",
-                                 rb_node_member_text(rb_node_member(doc->root, "metadata"), "name"),
-                                 limits->list[i].resource, limits->list[i].text);
+            return rb_k8s_refuse(
+                call, 403, "Forbidden",
+                "pods \"%.253s\" is forbidden: maximum %s usage per Container is %s, but limit is more",
+                rb_node_member_text(rb_node_member(doc->root, "metadata"), "name"), limits->list[i].resource,
+                limits->list[i].text);
     return true;
 }
 
@@ -345,8 +348,8 @@ bool rb_k8s_check_quota(struct rb_k8s_call *call, const struct rb_doc *doc)
                       used = rb_k8s_quota_used(call->k, q->resource);
         const bool is_gpu = strstr(q->resource, RB_K8S_GPU) != NULL;
         if (wanted == 0 && !is_gpu)
-            return rb_k8s_refuse(call, 403, "Forbidden", "pods \"%.253s\" is forbidden: failed quota: rb: must specify %s",
-                                 name, q->resource);
+            return rb_k8s_refuse(call, 403, "Forbidden",
+                                 "pods \"%.253s\" is forbidden: failed quota: rb: must specify %s", name, q->resource);
         if (wanted > 0 && used + wanted > q->milli)
             return rb_k8s_refuse(call, 403, "Forbidden",
                                  "pods \"%.253s\" is forbidden: exceeded quota: rb, requested: %s=%s, used: %s=%s, "

@@ -10,25 +10,25 @@
 
 struct rb_k8s_call {
     struct rb_mock_k8s *k;
-    struct rb_arena *arena;           // lives as long as the call
+    struct rb_arena *arena; // lives as long as the call
     const struct rb_exchange_request *request;
-    const char *space, *name;         // of the path; NULL: not in it
+    const char *space, *name; // of the path; NULL: not in it
     struct rb_k8s_parameter {
         const char *name, *value;
         bool asked;
-    } query[RB_K8S_MAX_QUERY];        // names may repeat
+    } query[RB_K8S_MAX_QUERY]; // names may repeat
     int n_query;
-    const struct rb_node *body;       // NULL: none, or not JSON
+    const struct rb_node *body; // NULL: none, or not JSON
     int64_t now_us;
     struct rb_chaos_verdict chaos;
-    struct rb_json json;              // the answer
-    int status;                       // of it, or of the refusal
+    struct rb_json json; // the answer
+    int status;          // of it, or of the refusal
     struct {
         const char *reason, *kind, *name; // kind, name NULL: of nothing in particular
         char message[1024];
         const char *cause_reason, *cause_field, *cause_message; // NULL: no causes
     } refusal;
-    struct rb_exchange_answer *out;   // for headers, and for answers that are no JSON
+    struct rb_exchange_answer *out; // for headers, and for answers that are no JSON
 };
 
 // false: refused, call->refusal says why, nothing was changed.
@@ -68,10 +68,10 @@ bool rb_k8s_may(const struct rb_mock_k8s *k, const char *verb, const char *resou
 
 // A kind that can be listed. Positions rise with the age of an object.
 struct rb_k8s_kind {
-    const char *list_kind, *api_version;   // "PodList", "v1"
+    const char *list_kind, *api_version; // "PodList", "v1"
     int n;
-    bool (*shows)(struct rb_k8s_call *call, int k);                 // is it there?
-    rb_k8s_value_fn *label, *field;        // of the object at `at`; field NULL: the kind has no field selectors
+    bool (*shows)(struct rb_k8s_call *call, int k); // is it there?
+    rb_k8s_value_fn *label, *field; // of the object at `at`; field NULL: the kind has no field selectors
     const void *(*at)(const struct rb_k8s_call *call, int k);
     void (*write)(struct rb_k8s_call *call, int k);
 };

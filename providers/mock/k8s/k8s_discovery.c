@@ -17,8 +17,8 @@ static const struct resource {
     {"", "v1", "resourcequotas", "ResourceQuota", "resourcequota", "quota", "list", true},
     {"", "v1", "limitranges", "LimitRange", "limitrange", "limits", "list", true},
     {"coordination.k8s.io", "v1", "leases", "Lease", "lease", NULL, "create delete get list update", true},
-    {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", "selfsubjectaccessreview", NULL,
-     "create", false},
+    {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", "selfsubjectaccessreview",
+     NULL, "create", false},
     {"kueue.x-k8s.io", "v1beta1", "localqueues", "LocalQueue", "localqueue", NULL, "get list", true},
     {"kueue.x-k8s.io", "v1beta1", "workloads", "Workload", "workload", "wl", "delete get", true},
 };
@@ -32,10 +32,11 @@ static bool is_served(const struct rb_k8s_call *call, const struct resource *r)
 bool rb_k8s_version_get(struct rb_k8s_call *call)
 {
     const int minor = call->k->config->minor;
-    rb_json_put(&call->json,
-                "{major: '1', minor: '%d', gitVersion: 'v1.%d.0-rbmock', gitCommit: '', gitTreeState: 'clean', buildDate: "
-                "'2026-01-01T00:00:00Z', goVersion: 'none', compiler: 'none', platform: 'linux/amd64'}",
-                minor, minor);
+    rb_json_put(
+        &call->json,
+        "{major: '1', minor: '%d', gitVersion: 'v1.%d.0-rbmock', gitCommit: '', gitTreeState: 'clean', buildDate: "
+        "'2026-01-01T00:00:00Z', goVersion: 'none', compiler: 'none', platform: 'linux/amd64'}",
+        minor, minor);
     return true;
 }
 

@@ -33,7 +33,8 @@ static bool check_upgrade(struct rb_k8s_call *call, struct rb_k8s_exec *exec)
         return rb_k8s_refuse(call, 400, "BadRequest", "expected Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key");
     exec->is_v5 = call->k->config->minor >= FIRST_V5 && offers(protocols, "v5.channel.k8s.io");
     if (!exec->is_v5 && !offers(protocols, "v4.channel.k8s.io"))
-        return rb_k8s_refuse(call, 403, "Forbidden", "websocket: no protocol in common: this server has %sv4.channel.k8s.io",
+        return rb_k8s_refuse(call, 403, "Forbidden",
+                             "websocket: no protocol in common: this server has %sv4.channel.k8s.io",
                              call->k->config->minor >= FIRST_V5 ? "v5.channel.k8s.io and " : "");
     rb_buf_printf(&call->out->headers, "Upgrade: websocket\nSec-WebSocket-Accept: %s\nSec-WebSocket-Protocol: %s\n",
                   accept, exec->is_v5 ? "v5.channel.k8s.io" : "v4.channel.k8s.io");
@@ -81,7 +82,8 @@ bool rb_k8s_pod_exec(struct rb_k8s_call *call)
     bool ok = (!rb_k8s_query_bool(call, "tty") ||
                rb_k8s_refuse(call, 400, "BadRequest", "tty: a mock pod has no terminals")) &&
               rb_k8s_checked(call) &&
-              (n_words > 0 || rb_k8s_refuse(call, 400, "BadRequest", "you must specify at least one command for the container")) &&
+              (n_words > 0 ||
+               rb_k8s_refuse(call, 400, "BadRequest", "you must specify at least one command for the container")) &&
               (exec->has[0] || exec->has[1] || exec->has[2] ||
                rb_k8s_refuse(call, 400, "BadRequest", "you must specify at least 1 of stdin, stdout, stderr")) &&
               check_pod(call, container, exec) && check_upgrade(call, exec);

@@ -90,12 +90,13 @@ static void write_queue(struct rb_k8s_call *call, int at)
         pending += is_queued(k, k->pods[i]) && k->pods[i]->is_gated && !k->pods[i]->is_gone;
         admitted += is_queued(k, k->pods[i]) && !k->pods[i]->is_gated && !k->pods[i]->is_gone;
     }
-    rb_json_put(&call->json,
-                "{apiVersion: 'kueue.x-k8s.io/v1beta1', kind: 'LocalQueue', metadata: {name: %s, namespace: %s}, spec: "
-                "{clusterQueue: 'rb'}, status: {pendingWorkloads: %d, admittedWorkloads: %d, conditions: [{type: "
-                "'Active', status: 'True', reason: 'Ready'}], flavorsReservation: [{name: 'default', resources: [{name: "
-                "'nvidia.com/gpu', total: '%jd'}]}]}}",
-                k->config->queue, k->config->space, pending, admitted, (intmax_t)used(k));
+    rb_json_put(
+        &call->json,
+        "{apiVersion: 'kueue.x-k8s.io/v1beta1', kind: 'LocalQueue', metadata: {name: %s, namespace: %s}, spec: "
+        "{clusterQueue: 'rb'}, status: {pendingWorkloads: %d, admittedWorkloads: %d, conditions: [{type: "
+        "'Active', status: 'True', reason: 'Ready'}], flavorsReservation: [{name: 'default', resources: [{name: "
+        "'nvidia.com/gpu', total: '%jd'}]}]}}",
+        k->config->queue, k->config->space, pending, admitted, (intmax_t)used(k));
 }
 
 static const char *no_label(const void *object, const char *key)
@@ -157,11 +158,12 @@ bool rb_k8s_workload_get(struct rb_k8s_call *call)
     if (!p)
         return rb_k8s_not_found(call, "workloads.kueue.x-k8s.io", call->name);
     const char *admitted = p->is_gated ? "False" : "True";
-    rb_json_put(&call->json,
-                "{apiVersion: 'kueue.x-k8s.io/v1beta1', kind: 'Workload', metadata: {name: %s, namespace: %s}, spec: "
-                "{queueName: %s}, status: {conditions: [{type: 'QuotaReserved', status: %s}, {type: 'Admitted', status: "
-                "%s}]}}",
-                call->name, call->k->config->space, call->k->config->queue, admitted, admitted);
+    rb_json_put(
+        &call->json,
+        "{apiVersion: 'kueue.x-k8s.io/v1beta1', kind: 'Workload', metadata: {name: %s, namespace: %s}, spec: "
+        "{queueName: %s}, status: {conditions: [{type: 'QuotaReserved', status: %s}, {type: 'Admitted', status: "
+        "%s}]}}",
+        call->name, call->k->config->space, call->k->config->queue, admitted, admitted);
     return true;
 }
 

@@ -95,9 +95,9 @@ bool rb_k8s_lease_delete(struct rb_k8s_call *call)
     rb_k8s_query(call, "gracePeriodSeconds");
     policy = policy ? policy : rb_k8s_text(call->body, "propagationPolicy");
     if (policy && strcmp(policy, "Background") != 0)
-        return rb_k8s_refuse(call, 422, "Invalid",
-                             "propagationPolicy: Unsupported value: \"%.60s\": this mock cloud collects in the Background",
-                             policy);
+        return rb_k8s_refuse(
+            call, 422, "Invalid",
+            "propagationPolicy: Unsupported value: \"%.60s\": this mock cloud collects in the Background", policy);
     struct rb_k8s_lease *l = rb_k8s_checked(call) ? need_lease(call) : NULL;
     if (!l)
         return false;

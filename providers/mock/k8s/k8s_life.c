@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENT_AFTER_US   (40 * RB_US_PER_S)          // the node controller's grace period
-#define COLLECT_US        (700 * INT64_C(1000))       // from a deleted owner to its marked dependents
-#define NODE_GONE_US      (60 * RB_US_PER_S)          // from giving a pod up to the end of its Node object
+#define SILENT_AFTER_US (40 * RB_US_PER_S)    // the node controller's grace period
+#define COLLECT_US      (700 * INT64_C(1000)) // from a deleted owner to its marked dependents
+#define NODE_GONE_US    (60 * RB_US_PER_S)    // from giving a pod up to the end of its Node object
 
 static int64_t whole_second(int64_t us)
 {
@@ -330,8 +330,8 @@ static void befall(struct rb_mock_k8s *k, struct rb_k8s_pod *p, enum rb_k8s_due 
         p->due_us[RB_K8S_DUE_REMOVE] = at_us + NODE_GONE_US;
         break;
     case RB_K8S_DUE_TAKE:
-        rb_k8s_disrupt(p, "PreemptionByScheduler",
-                       "default-scheduler: preempting to accommodate a higher priority pod", at_us);
+        rb_k8s_disrupt(p, "PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod",
+                       at_us);
         rb_k8s_tell(k, p, "Normal", "Preempted", at_us, "Preempted by a pod on node %s", p->machine->name);
         rb_k8s_delete_pod(k, p, -1, at_us);
         break;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define COLLECT_LATE_US (70 * INT64_C(1000)) // of a pod made after its owner was gone
-#define MAX_CHANGES 1000 // what a watch can still begin at
+#define MAX_CHANGES     1000                 // what a watch can still begin at
 
 void rb_k8s_make_uid(struct rb_mock_k8s *k, char out[static 40])
 {
@@ -134,17 +134,17 @@ void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *
         }
     }
     struct rb_k8s_event *e = rb_arena_alloc(&k->arena, sizeof *e);
-    *e = (struct rb_k8s_event){.pod = p,
-                               .name = rb_arena_printf(&k->arena, "%.200s.%016llx", p->name,
-                                                       (unsigned long long)rb_cloud_fresh_id(k->cloud)),
-                               .type = type,
-                               .reason = reason,
-                               .message = rb_arena_strdup(&k->arena, message),
-                               .source = "rbmock",
-                               .version = ++k->version,
-                               .first_us = now_us,
-                               .last_us = now_us,
-                               .count = 1};
+    *e = (struct rb_k8s_event){
+        .pod = p,
+        .name = rb_arena_printf(&k->arena, "%.200s.%016llx", p->name, (unsigned long long)rb_cloud_fresh_id(k->cloud)),
+        .type = type,
+        .reason = reason,
+        .message = rb_arena_strdup(&k->arena, message),
+        .source = "rbmock",
+        .version = ++k->version,
+        .first_us = now_us,
+        .last_us = now_us,
+        .count = 1};
     k->events = rb_grow(k->events, k->n_events, sizeof *k->events);
     k->events[k->n_events++] = e;
 }

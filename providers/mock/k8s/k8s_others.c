@@ -22,9 +22,12 @@ static const char *event_field(const void *event, const char *key)
     const struct rb_k8s_event *e = event;
     const struct {
         const char *key, *value;
-    } fields[] = {{"involvedObject.name", e->pod->name}, {"involvedObject.uid", e->pod->uid},
-                  {"involvedObject.kind", "Pod"},        {"reason", e->reason},
-                  {"type", e->type},                     {"metadata.name", e->name}};
+    } fields[] = {{"involvedObject.name", e->pod->name},
+                  {"involvedObject.uid", e->pod->uid},
+                  {"involvedObject.kind", "Pod"},
+                  {"reason", e->reason},
+                  {"type", e->type},
+                  {"metadata.name", e->name}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i].key, key) == 0)
             return fields[i].value;
@@ -133,12 +136,8 @@ static void write_limits(struct rb_k8s_call *call, int at)
 static bool list_single(struct rb_k8s_call *call, const char *list_kind, bool exists,
                         void (*write)(struct rb_k8s_call *, int))
 {
-    const struct rb_k8s_kind kind = {.list_kind = list_kind,
-                                     .api_version = "v1",
-                                     .n = exists,
-                                     .label = no_label,
-                                     .at = nothing_at,
-                                     .write = write};
+    const struct rb_k8s_kind kind = {
+        .list_kind = list_kind, .api_version = "v1", .n = exists, .label = no_label, .at = nothing_at, .write = write};
     return rb_k8s_list(call, &kind);
 }
 
@@ -187,13 +186,14 @@ bool rb_k8s_review_create(struct rb_k8s_call *call)
         return false;
     const struct rb_node *a = rb_node_member(rb_node_member(doc.root, "spec"), "resourceAttributes");
     if (!a)
-        return rb_k8s_invalid(call, "spec.resourceAttributes", "Required value: this mock cloud reviews resources only");
+        return rb_k8s_invalid(call, "spec.resourceAttributes",
+                              "Required value: this mock cloud reviews resources only");
     const char *sub = rb_node_member_text(a, "subresource"), *space = rb_node_member_text(a, "namespace"),
                *resource = rb_node_member_text(a, "resource");
     if (*sub)
         resource = rb_arena_printf(call->arena, "%s/%s", resource, sub);
-    const bool allowed = strcmp(space, call->k->config->space) == 0 &&
-                         rb_k8s_may(call->k, rb_node_member_text(a, "verb"), resource);
+    const bool allowed =
+        strcmp(space, call->k->config->space) == 0 && rb_k8s_may(call->k, rb_node_member_text(a, "verb"), resource);
     call->status = 201;
     rb_json_put(&call->json, "{kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', metadata: "
                              "{creationTimestamp: null}");

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAINT RB_K8S_GPU // of every machine with GPUs: NoSchedule
-#define NOTICE_US (120 * RB_US_PER_S)
+#define TAINT            RB_K8S_GPU // of every machine with GPUs: NoSchedule
+#define NOTICE_US        (120 * RB_US_PER_S)
 #define SYSTEM_MILLI_CPU 100 // what a machine's own pods request
 
 int64_t rb_k8s_draw_us(struct rb_mock_k8s *k, const struct rb_dist *d)
@@ -58,8 +58,9 @@ static bool tolerates(const struct rb_k8s_pod *p, const struct rb_offer *o)
         const char *key = rb_node_member_text(t, "key"), *effect = rb_node_member_text(t, "effect"),
                    *operator= rb_node_member_text(t, "operator");
         const bool exists = strcmp(operator, "Exists") == 0;
-        const bool matches = exists ? !*key || strcmp(key, TAINT) == 0
-                                    : strcmp(key, TAINT) == 0 && strcmp(rb_node_member_text(t, "value"), "present") == 0;
+        const bool matches = exists
+                                 ? !*key || strcmp(key, TAINT) == 0
+                                 : strcmp(key, TAINT) == 0 && strcmp(rb_node_member_text(t, "value"), "present") == 0;
         if (matches && (!*effect || strcmp(effect, "NoSchedule") == 0))
             return true;
     }

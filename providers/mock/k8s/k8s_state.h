@@ -4,7 +4,7 @@
 
 #include "providers/mock/k8s/mock_k8s.h"
 
-#define RB_K8S_GPU "nvidia.com/gpu"
+#define RB_K8S_GPU         "nvidia.com/gpu"
 #define RB_K8S_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
 
 // Things that will happen to a pod, each at most once at a time; INT64_MAX: not planned.
@@ -31,30 +31,30 @@ struct rb_k8s_machine {
 };
 
 struct rb_k8s_container {
-    const char *image_id; // "": not pulled
+    const char *image_id;                  // "": not pulled
     const char *waiting, *waiting_message; // reason, NULL: it does not wait
     int64_t started_us, finished_us;       // -1: not
     int exit_code;
 };
 
 struct rb_k8s_pod {
-    struct rb_doc doc;          // as admitted
+    struct rb_doc doc;                                          // as admitted
     const struct rb_node *spec, *labels, *annotations, *owners; // of it; NULL: none
     const char *name;
     char uid[40];
     uint64_t version;
     int64_t created_us, deletion_us, grace_us; // deletion_us -1: not being deleted
     int64_t milli_cpu, milli_memory, gpus;     // requested
-    bool is_gated, is_managed;  // by Kueue
+    bool is_gated, is_managed;                 // by Kueue
     struct rb_k8s_machine *machine;            // NULL: none yet
-    int64_t scheduled_us;       // -1: not
+    int64_t scheduled_us;                      // -1: not
     struct rb_k8s_container container;
-    bool has_process, is_silent;               // is_silent: its machine does not answer
-    const char *reason, *message;              // of the status
+    bool has_process, is_silent;                 // is_silent: its machine does not answer
+    const char *reason, *message;                // of the status
     const char *disruption, *disruption_message; // NULL: none
     int64_t disruption_us;
-    bool is_hopeless;           // it never finds a machine
-    bool is_gone;               // the object
+    bool is_hopeless; // it never finds a machine
+    bool is_gone;     // the object
     int64_t due_us[RB_K8S_N_DUE];
     struct rb_chaos_verdict fate;
     struct rb_cloud_instance *instance;
@@ -97,12 +97,12 @@ struct rb_mock_k8s {
     struct rb_k8s_event **events;     // [n_events]
     struct rb_k8s_change *changes;    // [n_changes], the latest ones
     int n_pods, n_machines, n_leases, n_events, n_changes;
-    uint64_t version, forgotten;      // the latest change; the latest that watches cannot begin at any more
-    struct rb_k8s_order *orders;      // [n_orders]
+    uint64_t version, forgotten; // the latest change; the latest that watches cannot begin at any more
+    struct rb_k8s_order *orders; // [n_orders]
     int n_orders, next_order;
     uint32_t n_draws;
     bool needs_placing;
-    int64_t advanced_us;              // pools have been looked at up to here
+    int64_t advanced_us; // pools have been looked at up to here
     rb_mock_k8s_log_fn *log;
     void *log_arg;
 };
@@ -113,7 +113,7 @@ void rb_k8s_make_uid(struct rb_mock_k8s *k, char out[static 40]);
 struct rb_k8s_pod *rb_k8s_find_pod(const struct rb_mock_k8s *k, const char *name); // NULL: none of this name is there
 struct rb_k8s_pod *rb_k8s_find_uid(const struct rb_mock_k8s *k, const char *uid);  // gone ones, too
 struct rb_k8s_lease *rb_k8s_find_lease(const struct rb_mock_k8s *k, const char *name);
-bool rb_k8s_owner_lives(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p);  // or it names none
+bool rb_k8s_owner_lives(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p); // or it names none
 // Adds a pod; doc is taken over.
 struct rb_k8s_pod *rb_k8s_add_pod(struct rb_mock_k8s *k, struct rb_doc *doc, int64_t now_us);
 void rb_k8s_changed(struct rb_mock_k8s *k, struct rb_k8s_pod *p, const char *type, int64_t now_us);
@@ -121,7 +121,7 @@ void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *
                  int64_t now_us, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 int64_t rb_k8s_requested(const struct rb_node *spec, const char *which, const char *resource); // thousandths; 0: none
 const char *rb_k8s_phase(const struct rb_k8s_pod *p);
-bool rb_k8s_has_ended(const struct rb_k8s_pod *p); // its container has
+bool rb_k8s_has_ended(const struct rb_k8s_pod *p);                   // its container has
 const char *rb_k8s_text(const struct rb_node *map, const char *key); // NULL: absent
 
 // --- life (k8s_life.c) ---

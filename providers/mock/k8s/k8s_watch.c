@@ -9,9 +9,9 @@
 
 struct watch {
     struct rb_mock_k8s *k;
-    struct rb_arena arena;  // of the selectors
+    struct rb_arena arena; // of the selectors
     struct rb_k8s_selector labels, fields;
-    uint64_t version;       // changes up to here have been sent
+    uint64_t version; // changes up to here have been sent
     int64_t until_us, bookmark_us;
     bool has_bookmarks;
 };

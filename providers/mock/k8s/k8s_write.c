@@ -96,8 +96,8 @@ static void write_conditions(const struct rb_k8s_pod *p, struct rb_json *j)
                     : p->scheduled_us < 0 ? "0 nodes are available: Insufficient nvidia.com/gpu."
                                           : NULL);
     if (p->scheduled_us >= 0) {
-        write_condition(j, "ContainersReady", ready ? "True" : "False", since_us,
-                        ready ? NULL : "ContainersNotReady", NULL);
+        write_condition(j, "ContainersReady", ready ? "True" : "False", since_us, ready ? NULL : "ContainersNotReady",
+                        NULL);
         write_condition(j, "Ready", !ready || unknown ? "False" : "True", since_us,
                         unknown ? "NodeNotReady"
                         : ready ? NULL
@@ -118,9 +118,9 @@ static void write_container(const struct rb_k8s_pod *p, struct rb_json *j)
     rb_json_put(j, "lastState: {}, state: {");
     if (c->finished_us >= 0 && c->started_us >= 0) {
         rb_json_put(j, "terminated: {exitCode: %d, reason: %s", c->exit_code,
-                    c->waiting_message    ? "StartError"
-                    : c->exit_code == 0   ? "Completed"
-                                          : "Error");
+                    c->waiting_message  ? "StartError"
+                    : c->exit_code == 0 ? "Completed"
+                                        : "Error");
         write_text(j, "message", c->waiting_message);
         rb_k8s_instant(j, "startedAt", c->started_us);
         rb_k8s_instant(j, "finishedAt", c->finished_us);
@@ -139,8 +139,8 @@ static void write_container(const struct rb_k8s_pod *p, struct rb_json *j)
 // It runs from the pod's first container on, and never ends by itself.
 static void write_sidecar(const struct rb_k8s_pod *p, const char *name, struct rb_json *j)
 {
-    rb_json_put(j, "{name: %s, image: 'sidecar', imageID: 'sidecar', restartCount: 0, ready: %i, started: %i, state: {", name,
-                p->container.started_us >= 0, p->container.started_us >= 0);
+    rb_json_put(j, "{name: %s, image: 'sidecar', imageID: 'sidecar', restartCount: 0, ready: %i, started: %i, state: {",
+                name, p->container.started_us >= 0, p->container.started_us >= 0);
     rb_json_put(j, p->container.started_us >= 0 ? "running: {" : "waiting: {reason: 'ContainerCreating'");
     rb_k8s_instant(j, "startedAt", p->container.started_us);
     rb_json_put(j, "}}}");
@@ -221,8 +221,9 @@ void rb_k8s_write_machine(const struct rb_k8s_machine *m, struct rb_json *j)
                 m->name);
     if (!cpu)
         rb_json_put(j, "taints: [{key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule'}]");
-    rb_json_put(j, "}, status: {capacity: {cpu: '%d', memory: '%dG', nvidia.com/gpu: '%d'}, conditions: ["
-                   "{type: 'Ready', status: %s}]}}",
+    rb_json_put(j,
+                "}, status: {capacity: {cpu: '%d', memory: '%dG', nvidia.com/gpu: '%d'}, conditions: ["
+                "{type: 'Ready', status: %s}]}}",
                 (int)m->offer->vcpus, (int)m->offer->memory_gb, cpu ? 0 : m->offer->gpus,
                 m->is_dead ? "Unknown" : "True");
 }
@@ -263,7 +264,8 @@ void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struc
 {
     const struct rb_node *c = rb_node_first(rb_node_member(p->spec, "containers"));
     const struct rb_node *mounts = rb_node_member(c, "volumeMounts");
-    struct rb_pod_volume *volumes = rb_arena_array(arena, (size_t)(mounts ? mounts->n_children : 0) + 1, sizeof *volumes);
+    struct rb_pod_volume *volumes =
+        rb_arena_array(arena, (size_t)(mounts ? mounts->n_children : 0) + 1, sizeof *volumes);
     const char *workdir = rb_node_member_text(c, "workingDir");
     *out = (struct rb_pod_start){.id = p->uid,
                                  .argv = read_words(rb_node_member(c, "command"), rb_node_member(c, "args"), arena),

@@ -11,10 +11,10 @@
 
 #define RETRY_AFTER_S 1
 
-#define CORE  "/api/v1"
-#define SPACE CORE "/namespaces/{namespace}"
+#define CORE   "/api/v1"
+#define SPACE  CORE "/namespaces/{namespace}"
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
-#define KUEUE "/apis/kueue.x-k8s.io/v1beta1/namespaces/{namespace}"
+#define KUEUE  "/apis/kueue.x-k8s.io/v1beta1/namespaces/{namespace}"
 
 // A list with `watch=true` in its query is a watch. verb NULL: everybody may.
 static const struct route {
@@ -135,8 +135,9 @@ static void write_refusal(struct rb_k8s_call *call, struct rb_buf *out)
     struct rb_json j;
     rb_buf_clear(out);
     rb_json_init(&j, out, false);
-    rb_json_put(&j, "{kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: %s, reason: %s, "
-                    "details: {name: %s, kind: %s",
+    rb_json_put(&j,
+                "{kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: %s, reason: %s, "
+                "details: {name: %s, kind: %s",
                 call->refusal.message, call->refusal.reason, call->refusal.name, call->refusal.kind);
     if (call->refusal.cause_message)
         rb_json_put(&j, "causes: [{reason: %s, message: %s, field: %s}]", call->refusal.cause_reason,
@@ -285,23 +286,23 @@ bool rb_k8s_read_body(struct rb_k8s_call *call, const char *kind, struct rb_doc 
     if (!call->body)
         return rb_k8s_refuse(call, 400, "BadRequest", "the body of the request is no JSON");
     if (strcmp(rb_node_member_text(call->body, "kind"), kind) != 0)
-        return rb_k8s_refuse(call, 400, "BadRequest", "%s in version \"v1\" cannot be handled as a %s: no kind \"%.60s\"",
-                             kind, kind, rb_node_member_text(call->body, "kind"));
+        return rb_k8s_refuse(call, 400, "BadRequest",
+                             "%s in version \"v1\" cannot be handled as a %s: no kind \"%.60s\"", kind, kind,
+                             rb_node_member_text(call->body, "kind"));
     rb_json_init(&j, &text, false);
     if (!rb_k8s_conform(call->body, kind, drop ? drop->field : NULL, &j, &conformance))
         return rb_k8s_refuse(call, 400, "BadRequest", "%s in version \"v1\" cannot be handled as a %s: json: %s", kind,
                              kind, conformance.refusal);
-    return judge_unknown(call, &conformance) &&
-           (rb_doc_parse_json(out, "object", text.data, text.len, &err) ||
-            rb_k8s_refuse(call, 400, "BadRequest", "%s", err.message));
+    return judge_unknown(call, &conformance) && (rb_doc_parse_json(out, "object", text.data, text.len, &err) ||
+                                                 rb_k8s_refuse(call, 400, "BadRequest", "%s", err.message));
 }
 
 // --- rights ---
 
 static const char *const role[] = {
-    "create pods",         "get pods",      "list pods",     "watch pods",   "delete pods",   "get pods/exec",
-    "create pods/exec",    "get pods/log",  "list events",   "create leases", "get leases",   "list leases",
-    "update leases",       "delete leases", "list resourcequotas", "get workloads", "delete workloads", NULL};
+    "create pods",      "get pods",      "list pods",           "watch pods",    "delete pods",      "get pods/exec",
+    "create pods/exec", "get pods/log",  "list events",         "create leases", "get leases",       "list leases",
+    "update leases",    "delete leases", "list resourcequotas", "get workloads", "delete workloads", NULL};
 
 static bool is_listed(const char *const *rights, const char *verb, const char *resource)
 {
@@ -333,13 +334,14 @@ static bool check_right(struct rb_k8s_call *call, const struct route *route, con
         return true;
     call->refusal.kind = route->resource;
     call->refusal.name = call->name;
-    return rb_k8s_refuse(call, 403, "Forbidden",
-                         "%s%s%s%s is forbidden: User \"system:serviceaccount:%s:rubberband\" cannot %s resource \"%s\" "
-                         "in API group \"%s\"%s%.100s%s",
-                         route->resource, call->name ? " \"" : "", call->name ? call->name : "", call->name ? "\"" : "",
-                         call->k->config->space, verb, route->resource, group_of(call),
-                         call->space ? " in the namespace \"" : " at the cluster scope", call->space ? call->space : "",
-                         call->space ? "\"" : "");
+    return rb_k8s_refuse(
+        call, 403, "Forbidden",
+        "%s%s%s%s is forbidden: User \"system:serviceaccount:%s:rubberband\" cannot %s resource \"%s\" "
+        "in API group \"%s\"%s%.100s%s",
+        route->resource, call->name ? " \"" : "", call->name ? call->name : "", call->name ? "\"" : "",
+        call->k->config->space, verb, route->resource, group_of(call),
+        call->space ? " in the namespace \"" : " at the cluster scope", call->space ? call->space : "",
+        call->space ? "\"" : "");
 }
 
 // A connection that is opened by GET needs the right to create one as well from 1.35 on.
@@ -455,7 +457,8 @@ void rb_mock_k8s_answer(struct rb_mock_k8s *k, const struct rb_exchange_request 
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_k8s_call *call = rb_arena_alloc(&arena, sizeof *call);
-    *call = (struct rb_k8s_call){.k = k, .arena = &arena, .request = request, .now_us = now_us, .status = 200, .out = out};
+    *call =
+        (struct rb_k8s_call){.k = k, .arena = &arena, .request = request, .now_us = now_us, .status = 200, .out = out};
     rb_mock_k8s_advance(k, now_us);
     answer(call);
     rb_mock_k8s_advance(k, now_us);

@@ -19,12 +19,18 @@ struct suffix {
 
 // From the largest, which the canonical form tries first.
 static const struct suffix suffixes[] = {
-    {"Pi", 1000 * (INT64_C(1) << 50), true}, {"Ti", 1000 * (INT64_C(1) << 40), true},
-    {"Gi", 1000 * (INT64_C(1) << 30), true}, {"Mi", 1000 * (INT64_C(1) << 20), true},
-    {"Ki", 1000 * (INT64_C(1) << 10), true}, {"P", INT64_C(1000000000000000000), false},
-    {"T", INT64_C(1000000000000000), false}, {"G", INT64_C(1000000000000), false},
-    {"M", INT64_C(1000000000), false},       {"k", INT64_C(1000000), false},
-    {"", INT64_C(1000), false},              {"m", INT64_C(1), false},
+    {"Pi", 1000 * (INT64_C(1) << 50), true},
+    {"Ti", 1000 * (INT64_C(1) << 40), true},
+    {"Gi", 1000 * (INT64_C(1) << 30), true},
+    {"Mi", 1000 * (INT64_C(1) << 20), true},
+    {"Ki", 1000 * (INT64_C(1) << 10), true},
+    {"P", INT64_C(1000000000000000000), false},
+    {"T", INT64_C(1000000000000000), false},
+    {"G", INT64_C(1000000000000), false},
+    {"M", INT64_C(1000000000), false},
+    {"k", INT64_C(1000000), false},
+    {"", INT64_C(1000), false},
+    {"m", INT64_C(1), false},
 };
 #define N_SUFFIXES (sizeof suffixes / sizeof *suffixes)
 

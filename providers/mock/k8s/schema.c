@@ -14,8 +14,9 @@ struct type {
 };
 
 static const struct type types[] = {
-    {"Meta", "name:s generateName:s namespace:s labels:{s annotations:{s ownerReferences:[Owner uid:s resourceVersion:s "
-             "creationTimestamp:* generation:i managedFields:*"},
+    {"Meta",
+     "name:s generateName:s namespace:s labels:{s annotations:{s ownerReferences:[Owner uid:s resourceVersion:s "
+     "creationTimestamp:* generation:i managedFields:*"},
     {"Owner", "apiVersion:s kind:s name:s uid:s controller:b blockOwnerDeletion:b"},
     {"Pod", "apiVersion:s kind:s metadata:Meta spec:PodSpec status:*"},
     {"PodSpec",
@@ -239,7 +240,8 @@ static bool write_value(struct writer *w, const struct rb_node *node, const char
         char form;
         enum rb_node_kind kind;
         const char *expected;
-    } scalars[] = {{'s', RB_NODE_STRING, "a string"}, {'i', RB_NODE_INT, "a whole number"}, {'b', RB_NODE_BOOL, "true or false"}};
+    } scalars[] = {
+        {'s', RB_NODE_STRING, "a string"}, {'i', RB_NODE_INT, "a whole number"}, {'b', RB_NODE_BOOL, "true or false"}};
     const struct type *t = find_type(form);
     if (t)
         return write_object(w, node, t);

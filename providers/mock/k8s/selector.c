@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MAX (int)(sizeof((struct rb_k8s_selector){0}.list) / sizeof(struct rb_k8s_requirement))
+#define MAX        (int)(sizeof((struct rb_k8s_selector){0}.list) / sizeof(struct rb_k8s_requirement))
 #define MAX_VALUES 16
 
 struct reader {

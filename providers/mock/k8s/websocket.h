@@ -23,7 +23,7 @@ enum rb_websocket_kind {
 
 struct rb_websocket_frame {
     enum rb_websocket_kind kind;
-    char *bytes; // [n], unmasked, in the buffer
+    char *bytes;     // [n], unmasked, in the buffer
     size_t n, whole; // whole: to consume from the buffer when the frame has been dealt with
 };
 

@@ -17,17 +17,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_WORDS  1024
-#define MAX_EXECS  1024
-#define SOCKET_FD  3
-#define ERROR_FD   4 // of a child until it executes its command
+#define MAX_WORDS 1024
+#define MAX_EXECS 1024
+#define SOCKET_FD 3
+#define ERROR_FD  4 // of a child until it executes its command
 
 struct supervisor {
     const struct rb_pod_scene *scene;
     const char *const *env;
     bool is_namespace;
     int log, signal_fd;
-    int proc;          // process_tree.h
+    int proc; // process_tree.h
     sigset_t signals;
     pid_t first; // process 1; 0: not started
     struct {
@@ -175,8 +175,7 @@ static bool take_order(struct supervisor *s)
         char space[CMSG_SPACE(3 * sizeof(int))];
     } control;
     struct iovec part = {.iov_base = bytes, .iov_len = sizeof bytes};
-    struct msghdr m = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     const ssize_t n = recvmsg(SOCKET_FD, &m, MSG_CMSG_CLOEXEC);
     struct rb_pod_order order;
     if (n < (ssize_t)sizeof order)

@@ -11,7 +11,7 @@
 
 struct rb_pod_order {
     enum { RB_POD_ORDER_EXEC, RB_POD_ORDER_SIGNAL } what;
-    int number;                    // of the command, or the signal
+    int number; // of the command, or the signal
 };
 // Words of a command, each with its NUL, follow an RB_POD_ORDER_EXEC, with three file descriptors (SCM_RIGHTS).
 

@@ -30,7 +30,7 @@ struct rb_pods {
     int epoll;
     struct pod **pods; // [n], those not gone
     int n;
-    int n_execs;       // ever started
+    int n_execs;                   // ever started
     struct rb_pod_report *reports; // queue, [n_reports]
     int n_reports, next_report;
 };

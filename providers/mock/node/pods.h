@@ -32,9 +32,9 @@ struct rb_pod_volume {
 
 struct rb_pod_start {
     const char *id;
-    const char *const *argv;                // NULL-terminated
-    const char *const *env;                 // NULL-terminated, "NAME=VALUE": all that its processes have, but PATH
-    const char *workdir;                    // must exist in the container
+    const char *const *argv; // NULL-terminated
+    const char *const *env;  // NULL-terminated, "NAME=VALUE": all that its processes have, but PATH
+    const char *workdir;     // must exist in the container
     const struct rb_pod_volume *volumes;
     int n_volumes;
 };
@@ -54,10 +54,10 @@ bool rb_pods_exec(struct rb_pods *p, const char *id, const char *const *argv, co
 
 struct rb_pod_report {
     enum {
-        RB_POD_STARTED,    // process 1 runs
-        RB_POD_FAILED,     // it cannot; text says why
-        RB_POD_EXITED,     // not one of the container's processes is left; status is that of process 1
-        RB_POD_EXEC_ENDED, // status
+        RB_POD_STARTED,     // process 1 runs
+        RB_POD_FAILED,      // it cannot; text says why
+        RB_POD_EXITED,      // not one of the container's processes is left; status is that of process 1
+        RB_POD_EXEC_ENDED,  // status
         RB_POD_EXEC_FAILED, // text
     } what;
     char id[40];
@@ -66,7 +66,7 @@ struct rb_pod_report {
     char text[256];
 };
 
-int rb_pods_fd(const struct rb_pods *p); // readable when there may be a report
+int rb_pods_fd(const struct rb_pods *p);                                // readable when there may be a report
 bool rb_pods_next_report(struct rb_pods *p, struct rb_pod_report *out); // false: nothing more for now
 
 #endif

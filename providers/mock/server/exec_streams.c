@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CHUNK      32768
-#define MAX_WAITS  (1 << 18) // bytes in a buffer beyond which its source is not read
-#define PIPE_BYTES (1 << 20)
-#define NORMAL_CLOSE "\x03\xe8"
+#define CHUNK          32768
+#define MAX_WAITS      (1 << 18) // bytes in a buffer beyond which its source is not read
+#define PIPE_BYTES     (1 << 20)
+#define NORMAL_CLOSE   "\x03\xe8"
 #define PROTOCOL_CLOSE "\x03\xea"
 
 enum channel { STDIN, STDOUT, STDERR, STATUS, SOCKET = STATUS, N_ENDS };
@@ -26,7 +26,7 @@ struct stream;
 
 struct end { // a file that is watched
     struct stream *stream;
-    int fd;            // -1: closed
+    int fd; // -1: closed
     uint32_t interest;
 };
 
@@ -41,15 +41,15 @@ struct stream {
     struct rb_exec_streams *all;
     struct rb_k8s_exec *exec;
     struct MHD_UpgradeResponseHandle *handle;
-    struct end ends[N_ENDS];   // the pipes, our side; the connection
-    struct rb_buf in;          // from the client, not yet frames
+    struct end ends[N_ENDS]; // the pipes, our side; the connection
+    struct rb_buf in;        // from the client, not yet frames
     struct queue to_client, to_stdin;
-    bool stdin_ends;           // when to_stdin is empty
-    int number;                // of the command
+    bool stdin_ends;                               // when to_stdin is empty
+    int number;                                    // of the command
     bool has_ended, has_closed, is_reset, is_over; // the command; our last frame is queued; RST follows; to be freed
     int status;
-    char failure[256];         // "": it ran
-    int64_t n_sent;            // bytes of output
+    char failure[256]; // "": it ran
+    int64_t n_sent;    // bytes of output
 };
 
 struct rb_exec_streams {
@@ -129,6 +129,16 @@ static void let_go(struct stream *s)
     drop_queue(&s->to_client);
 }
 
+// Everything has been sent. What the client still sends is read until it closes, too: closing over unread bytes would
+// reset the connection, and the client would lose the status.
+static void end_sending(struct stream *s)
+{
+    if (s->is_reset)
+        let_go(s);
+    else if (s->ends[SOCKET].fd >= 0)
+        shutdown(s->ends[SOCKET].fd, SHUT_WR);
+}
+
 // --- to the client ---
 
 static void put_frame(struct stream *s, enum channel c, const void *bytes, size_t n)
@@ -171,10 +181,11 @@ static void put_status(struct stream *s)
     else if (s->status == 0)
         rb_json_put(&j, "{metadata: {}, status: 'Success'}");
     else
-        rb_json_put(&j,
-                    "{metadata: {}, status: 'Failure', message: 'command terminated with non-zero exit code: exit status "
-                    "%d', reason: 'NonZeroExitCode', details: {causes: [{reason: 'ExitCode', message: '%d'}]}}",
-                    s->status, s->status);
+        rb_json_put(
+            &j,
+            "{metadata: {}, status: 'Failure', message: 'command terminated with non-zero exit code: exit status "
+            "%d', reason: 'NonZeroExitCode', details: {causes: [{reason: 'ExitCode', message: '%d'}]}}",
+            s->status, s->status);
     if (!s->exec->lacks_status)
         put_frame(s, STATUS, text.data, text.len);
     put_close(s, NORMAL_CLOSE);
@@ -213,6 +224,8 @@ static void read_client(struct stream *s)
 {
     char bytes[2 * CHUNK];
     const ssize_t n = recv(s->ends[SOCKET].fd, bytes, sizeof bytes, 0);
+    if (n > 0 && s->has_closed)
+        return; // nobody wants it any more
     if (n > 0) {
         rb_buf_append(&s->in, bytes, (size_t)n);
         take_frames(s);
@@ -251,9 +264,9 @@ static void go_on(struct stream *s)
     if (socket_end->fd >= 0 && !flush_queue(&s->to_client, socket_end->fd, true))
         let_go(s);
     if (s->has_closed && waits(&s->to_client) == 0)
-        let_go(s);
+        end_sending(s);
     const size_t room = socket_end->fd < 0 || s->has_closed || waits(&s->to_client) < MAX_WAITS;
-    watch(socket_end, (!s->has_closed && waits(&s->to_stdin) < MAX_WAITS ? EPOLLIN : 0u) |
+    watch(socket_end, (s->has_closed || waits(&s->to_stdin) < MAX_WAITS ? EPOLLIN : 0u) |
                           (waits(&s->to_client) > 0 ? EPOLLOUT : 0u));
     watch(in, waits(&s->to_stdin) > 0 ? EPOLLOUT : 0);
     watch(&s->ends[STDOUT], room ? EPOLLIN : 0);
