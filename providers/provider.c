@@ -4,6 +4,7 @@
 #include "profiles/catalog/infra.h"
 #include "providers/ec2/ec2.h"
 #include "providers/gcp/gcp.h"
+#include "providers/k8s/k8s.h"
 #include "providers/local/local.h"
 #include "providers/slurm/slurm.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 const struct rb_provider_ops *const rb_provider_table[] = {
-    &rb_provider_aws, &rb_provider_gcp, &rb_provider_local, &rb_provider_mock, &rb_provider_slurm, NULL,
+    &rb_provider_aws, &rb_provider_gcp, &rb_provider_k8s, &rb_provider_local, &rb_provider_mock, &rb_provider_slurm, NULL,
 };
 
 static const struct rb_provider_ops *find(const char *name, size_t len)

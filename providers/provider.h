@@ -15,7 +15,7 @@
 #include "providers/quota.h"
 
 struct rb_http;
-struct rb_slurm_spec;
+struct rb_resources;
 
 struct rb_tag { const char *key, *value; };
 
@@ -29,6 +29,7 @@ struct rb_launch {
     bool again;                // it was sent before, perhaps by a process that died; what it launched may have ended since
     const char *region, *zone; // zone NULL: the provider chooses
     const char *instance_type;
+    int gpus;                  // of one machine, as the price list says; 0: none. For clouds where they are asked for by number
     enum rb_market market;
     int count;                 // a gang: this many machines in one zone, all of them or none; 0: one
     const char *image_id;      // NULL: provider's default, error if it has none
@@ -72,6 +73,8 @@ struct rb_instance {
     int64_t running_at_us;        // unix; start of billing as the cloud reports it; -1: unknown
     int64_t terminated_at_us;     // unix; -1: unknown, or not terminated
     const char *state_reason;     // e.g. "Server.SpotInstanceTermination", NULL
+    int64_t leaves_at_us;         // unix: it runs, and the cloud takes it back then; 0: no such notice was given
+    const struct rb_err *fault;   // it can never run as it was asked for: INVALID; NULL: none
     bool sold_out;                // the launch was accepted, but ended because the cloud had no machine for it
 };
 
@@ -86,8 +89,12 @@ typedef void rb_preflight_fn(void *arg, const struct rb_err *err, const char *im
 typedef void rb_quotas_fn(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n);
 typedef void rb_terminate_fn(void *arg, const struct rb_err *err);
 typedef void rb_regions_fn(void *arg, const struct rb_err *err, const char *const *names, int n); // borrowed
-// A run's placement group, found by its tags. Strings are borrowed for the duration of the callback.
-struct rb_placement_group { const char *name, *run_id, *owner; };
+// What a run's launches created beside its instances: a placement group, or the object that the instances belong to. Found
+// by its tags. Strings are borrowed for the duration of the callback.
+struct rb_placement_group {
+    const char *name, *run_id, *owner;
+    bool in_use; // it carries a lease, which has not lapsed
+};
 typedef void rb_groups_fn(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n);
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
 
@@ -97,7 +104,7 @@ struct rb_provider_config {
     const char *region;
     bool loopback_only;           // infra mock/REGION: any other endpoint is refused
     int local_slots;              // local: GPUs of this machine
-    const struct rb_slurm_spec *slurm; // slurm: outlives the provider; NULL: only the environment configures it
+    const struct rb_resources *resources; // of the job: outlives the provider; NULL: only the environment configures it
 };
 
 struct rb_provider_ops;
@@ -112,6 +119,8 @@ struct rb_provider_ops {
     bool launches_gangs;          // a launch may have more than one machine
     const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h; NULL: ssh
     const char *priced_as;        // a provider whose prices hold in its regions; NULL: it has its own
+    const char *group_word;       // for people, what `groups` lists: "lease"; NULL: "placement group"
+    bool groups_every_run;        // each run has such a group there; false: only one whose trials span nodes
     bool waits_in_queue;          // a launch may wait for a machine as long as it takes, at no cost
     bool is_in_process;           // called directly, not over a network: no copy of a request arrives after its answer
     bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
@@ -129,7 +138,7 @@ struct rb_provider_ops {
     // cloud that looks instances up where they are kept, not in a copy that lags, reports success for one that does not
     // exist.
     void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
-    // Writes this lease on all of these instances; writing it again changes nothing. Instances that no longer exist are
+    // Writes this lease on all of these instances, which are of one run; writing it again changes nothing. Instances that no longer exist are
     // ignored. DENIED names the missing right. NULL: instances carry no lease.
     void (*renew)(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg);
@@ -137,7 +146,8 @@ struct rb_provider_ops {
     // yet. NULL: the cloud does not report its clock.
     int64_t (*clock_us)(const struct rb_provider *p);
     // Lists the placement groups of a run (run_id NULL: of any run that carries our owner tag), and deletes one; a
-    // group that no longer exists is success, one with instances in it is IO. NULL, both: launches create no groups.
+    // group that no longer exists is success, one with instances in it is IO, unless these end with it. NULL, both:
+    // launches create no groups.
     void (*groups)(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);
     void (*end_group)(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg);
     // Dry run: may we launch this and terminate it? It launches nothing and ignores user data and token.
@@ -145,6 +155,8 @@ struct rb_provider_ops {
     void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
     // Compares the demands with the account's quotas. NULL: the cloud has no quotas, or none that can be read.
     void (*quotas)(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+    // Where the job, too, says what a region's name stands for: do both jobs mean the same place? NULL: the name says it.
+    bool (*same_place)(const struct rb_resources *a, const struct rb_resources *b);
     // The URL of its API, which answers with a Date without credentials. NULL: it answers only with them.
     bool (*endpoint)(const char *region, char *out, size_t size, struct rb_err *err);
     // Are there credentials, and where from? NULL: that is known only once they are used.

@@ -18,6 +18,7 @@ static const struct rb_err_area areas[] = {
     {3200, "Google Compute Engine", "Errors that only Google Cloud reports."},
     {3300, "Slurm", "Errors that only slurmrestd and Slurm report."},
     {3400, "This machine", "The provider `local`, and nodes that a pool lends."},
+    {3500, "Kubernetes", "Errors that only clusters of Kubernetes report."},
     {4000, "Runs", "Carrying a plan out: run directories, the journal, resuming."},
     {4100, "Nodes", "Starting, reaching and preparing the machines of a run."},
     {4200, "Trials and checkpoints", "Training processes, their files, and where these are kept."},

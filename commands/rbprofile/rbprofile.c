@@ -5,6 +5,7 @@
 #include "base/open_files.h"
 #include "commands/program.h"
 #include "commands/rbprofile/rbprofile_command.h"
+#include "executor/transport/transport_k8s.h"
 #include "views/tables/profile_table.h"
 
 #include <stdio.h>
@@ -162,6 +163,9 @@ static const struct rb_command rbprofile_command = {
 
 int main(int argc, char **argv)
 {
+    int code;
+    if (rb_transport_k8s_helps(argc, argv, &code))
+        return code;
     static const struct rb_program program = {.command = &rbprofile_command, .open_files = RB_OPEN_FILES_TO_TALK};
     return rb_program_run(&program, argc, argv);
 }

@@ -3,6 +3,7 @@
 
 #include "base/open_files.h"
 #include "commands/program.h"
+#include "executor/transport/transport_k8s.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -57,6 +58,9 @@ static bool conclude(struct rb_err *err, bool json)
 
 int main(int argc, char **argv)
 {
+    int code;
+    if (rb_transport_k8s_helps(argc, argv, &code))
+        return code;
     static const struct rb_program program = {
         .command = &rb_run_main,
         .open_files = RB_OPEN_FILES_TO_TALK,

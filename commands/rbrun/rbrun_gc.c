@@ -67,7 +67,7 @@ static bool add_infras(struct rb_gc *gc, const struct rb_args *args, struct rb_e
     for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++) {
         if (!rb_infra_check(infra, err))
             return rb_err_prefix(err, "infra");
-        rb_gc_add_infra(gc, infra);
+        rb_gc_add_infra(gc, infra, NULL);
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include "executor/campaign/campaign_dir.h"
 #include "executor/journal/run_dir.h"
 #include "executor/transport/loop_uv.h"
+#include "executor/gc/groups.h"
 #include "executor/transport/ssh_command.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
@@ -50,7 +51,7 @@ bool rb_measurement_open_provider(struct rb_measurement *m, struct rb_err *err)
         .region = m->region,
         .loopback_only = rb_infra_within(m->infra, "mock"),
         .local_slots = m->offer->gpus,
-        .slurm = &m->job.resources.slurm,
+        .resources = &m->job.resources,
     };
     m->loopback = !m->local && m->ops->is_harmless(m->region);
     return m->ops->create(&config, &m->provider, err);
@@ -93,6 +94,15 @@ bool rb_measurement_begin(struct rb_measurement *m, struct rb_err *err)
     rb_loop_uv_on_interrupt(m->uv, on_interrupt, m);
     signal(SIGPIPE, SIG_IGN); // a pager that was closed must not leave nodes behind
     return true;
+}
+
+// Where every run has one, so has every campaign.
+static void end_groups(struct rb_measurement *m)
+{
+    const char *infra = m->infra;
+    if (m->finished && m->ops->groups_every_run)
+        rb_run_groups_delete(&(struct rb_run_groups){
+            .uv = m->uv, .providers = &m->provider, .infras = &infra, .n = 1, .run_id = m->run_id});
 }
 
 bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct rb_err *err)
@@ -144,6 +154,7 @@ bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus,
     if (!rb_campaign_start(m->campaign, err))
         return false;
     rb_loop_uv_run(m->uv);
+    end_groups(m);
     if (m->outcome.code != RB_ERR_NONE) {
         *err = m->outcome;
         return false;

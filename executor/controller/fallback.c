@@ -127,6 +127,20 @@ void rb_run_gang_reject_offer(struct rb_run_gang *g, const struct rb_err *err)
     rb_run_gang_refused(g);
 }
 
+// Where a cloud accepts launches that it then has no machine for, nothing counts refusals: the same patience as for nodes
+// that never become ready.
+void rb_run_node_was_sold_out(struct rb_run_node *n, const char *why)
+{
+    struct rb_controller *c = n->c;
+    struct rb_err err = {0};
+    const struct rb_on_sale m = on_sale(n, &(struct asking){c, 1});
+    rb_controller_mark_sold_out(c, n->row.offer, rb_controller_now_us(c));
+    if (!rb_run_node_is_wanted(n) || rb_offer_on_sale(&m, planned_offer(n)) >= 0 || ++c->boot_failures < RB_CONTROLLER_BOOT_FAILURES)
+        return;
+    rb_err_set(&err, RB_E_CAPACITY, "%d nodes in a row got no machine; the last one: %.300s", c->boot_failures, why);
+    rb_controller_fail_run(c, &err);
+}
+
 // The number of this node's refused launches of the offer.
 static int refusals_by(const struct rb_run_node *n, int offer)
 {

@@ -380,6 +380,7 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
         .region = region ? region : "",
         .zone = zone,
         .instance_type = n->row.instance_type,
+        .gpus = rb_run_node_gpus_on(&c->config.plan->offers[n->row.offer]),
         .market = c->config.plan->offers[n->row.offer].market,
         .count = g->n,
         .image_id = image_of(n),

@@ -93,6 +93,8 @@ void rb_run_gang_note_stand_in(const struct rb_run_gang *g); // if its launch re
 bool rb_run_gang_is_stand_in(const struct rb_run_gang *g);   // its launch does, and it is still wanted
 void rb_controller_mark_sold_out(struct rb_controller *c, int offer, int64_t at_us);
 void rb_run_gang_refused(struct rb_run_gang *g); // REFUSED: requests the next offer, at once or after a pause
+// Its launch was accepted, and it ended without a machine.
+void rb_run_node_was_sold_out(struct rb_run_node *n, const char *why);
 // The same after a final refusal of a stand-in: this run does not request that offer again.
 void rb_run_gang_reject_offer(struct rb_run_gang *g, const struct rb_err *err);
 // The pauses it has had, as far as the journal shows: refusals before its launch, by the offer that refused most often.

@@ -82,6 +82,15 @@ void rb_run_node_copy_addresses(struct rb_run_node *n, const struct rb_instance 
         snprintf(n->row.private_address, sizeof n->row.private_address, "%s", i->private_address);
 }
 
+// By the cloud's clock, as the notice is.
+static void take_notice(struct rb_run_node *n, int64_t leaves_at_us)
+{
+    const struct rb_provider *p = rb_run_node_provider(n);
+    const int64_t clock_us = p->ops->clock_us ? p->ops->clock_us(p) : -1;
+    if (leaves_at_us > 0 && clock_us >= 0)
+        rb_run_node_leaving(n->c, n->id, leaves_at_us > clock_us ? (leaves_at_us - clock_us) / RB_US_PER_S : 0);
+}
+
 static void observe_running(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
@@ -171,11 +180,17 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE || !learn_times(n, instance) ||
         !check_market(n, instance))
         return;
+    if (instance->fault && rb_run_node_is_wanted(n)) {
+        struct rb_err fault = *instance->fault;
+        rb_err_prefix(&fault, "node %d (%s)", n->id, n->row.instance_id);
+        rb_controller_fail_run(c, &fault);
+    }
     switch (instance->state) {
     case RB_INSTANCE_PENDING:
         break;
     case RB_INSTANCE_RUNNING:
         observe_running(n, instance);
+        take_notice(n, instance->leaves_at_us);
         break;
     case RB_INSTANCE_STOPPING:
     case RB_INSTANCE_STOPPED:
@@ -184,7 +199,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
         break;
     case RB_INSTANCE_TERMINATED:
         if (instance->sold_out)
-            rb_controller_mark_sold_out(c, n->row.offer, rb_controller_now_us(c));
+            rb_run_node_was_sold_out(n, instance->state_reason ? instance->state_reason : "the cloud says no more");
         rb_run_node_record_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }

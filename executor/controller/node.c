@@ -208,7 +208,7 @@ void rb_run_node_await_ready(struct rb_run_node *n)
 }
 
 // How many the node must have. A slot of CPUs needs none, whatever the machine has.
-static int gpus_on(const struct rb_offer *o)
+int rb_run_node_gpus_on(const struct rb_offer *o)
 {
     return rb_accelerator_is_cpu(o->accelerator) ? 0 : o->gpus;
 }
@@ -223,12 +223,13 @@ void rb_run_node_prepare(struct rb_run_node *n)
     n->waits_for[0] = '\0';
     const struct rb_launch_node node = {
         .node = n->id,
+        .infra = n->row.infra,
         .instance_id = n->row.instance_id,
         .address = n->row.address,
         .user = c->config.ssh_user,
         .port = c->config.ssh_port,
         .host_key = n->row.host_key,
-        .gpus = gpus_on(&c->config.plan->offers[n->row.offer]),
+        .gpus = rb_run_node_gpus_on(&c->config.plan->offers[n->row.offer]),
         .transport = place->transport,
     };
     c->launcher->ops->prepare(c->launcher, &node);

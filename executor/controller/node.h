@@ -112,6 +112,7 @@ void rb_run_node_record_gone(struct rb_run_node *n, const char *why); // seen to
 // Boot.
 void rb_run_node_await_ready(struct rb_run_node *n);                            // else it is lost
 void rb_run_node_fail_boot(struct rb_run_node *n, const struct rb_err *err);    // lost before it was ready
+int rb_run_node_gpus_on(const struct rb_offer *o); // how many a node must have
 void rb_run_node_prepare(struct rb_run_node *n);                                // links the launcher to it
 void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err);       // the launcher's event
 void rb_run_node_waiting(void *ctx, int node, const char *why);                 // likewise

@@ -129,7 +129,7 @@ static void check_account(struct visit *v)
                                               .http = v->http,
                                               .region = v->region,
                                               .loopback_only = rb_infra_within(v->infra, "mock"),
-                                              .slurm = v->doctor->job ? &v->doctor->job->resources.slurm : NULL};
+                                              .resources = v->doctor->job ? &v->doctor->job->resources : NULL};
     if (!v->ops->create(&config, &v->provider, &err)) {
         failed(v->doctor, err.code == RB_ERR_DENIED ? "credentials" : "infra", v->infra, &err);
         return;

@@ -82,16 +82,31 @@ static void terminated(void *arg, const struct rb_err *err)
 
 static bool open_provider(struct rb_gc *gc, int i, struct rb_err *err)
 {
-    const struct rb_provider_config config = {.loop = rb_loop_uv_loop(gc->uv), .http = gc->http};
+    const struct rb_provider_config config = {
+        .loop = rb_loop_uv_loop(gc->uv),
+        .http = gc->http,
+        .resources = gc->files[i] ? &gc->files[i]->plan.job->resources : NULL,
+    };
     if (!rb_infra_open(gc->infras[i], &config, &gc->providers[i], err))
         return false;
     gc->n_providers++;
     return true;
 }
 
+static void free_files(struct rb_run_files *f)
+{
+    if (f)
+        rb_run_files_finish(f);
+    free(f);
+}
+
 static void leave_out(struct rb_gc *gc, int i)
 {
-    memmove(gc->infras[i], gc->infras[i + 1], (size_t)(--gc->n_infras - i) * sizeof gc->infras[i]);
+    const size_t n = (size_t)(--gc->n_infras - i);
+    free_files(gc->files[i]);
+    memmove(gc->infras[i], gc->infras[i + 1], n * sizeof gc->infras[i]);
+    memmove(&gc->files[i], &gc->files[i + 1], n * sizeof gc->files[i]);
+    gc->files[gc->n_infras] = NULL;
 }
 
 // Adds to the providers while it runs: infras may still be added. A mock cloud that no longer exists has nothing that
@@ -125,7 +140,7 @@ static void regions_told(void *arg, const struct rb_err *err, const char *const 
     for (int i = 0; i < n; i++) {
         char infra[128];
         snprintf(infra, sizeof infra, "%s/%s", gc->providers[call->infra].ops->name, names[i]);
-        rb_gc_add_infra(gc, infra);
+        rb_gc_add_infra(gc, infra, NULL);
     }
     if (err)
         rb_gc_fail(gc, gc->providers[call->infra].ops->name, err);
@@ -230,6 +245,8 @@ void rb_gc_finish(struct rb_gc *gc)
     rb_http_destroy(gc->http);
     if (gc->uv)
         rb_loop_uv_destroy(gc->uv);
+    for (int i = 0; i < gc->n_infras; i++)
+        free_files(gc->files[i]);
     for (int i = 0; i < gc->n_unknown; i++) {
         free(gc->unknown[i].run_id);
         free(gc->unknown[i].why);

@@ -45,6 +45,7 @@ struct rb_gc {
     struct rb_buf troubles;
     const char *of_last_round;
     char infras[RB_GC_MAX_INFRAS][64];
+    struct rb_run_files *files[RB_GC_MAX_INFRAS]; // of a run whose job says where that is; NULL: the name does. Owned
     int n_infras;
     struct rb_loop_uv *uv;
     struct rb_http *http;
@@ -79,8 +80,8 @@ void rb_gc_fail(struct rb_gc *gc, const char *what, const struct rb_err *err);
 // Notes a trouble with a place or an instance; true: it has not been reported yet.
 bool rb_gc_is_news(struct rb_gc *gc, const char *what);
 
-// Adds each place once, whatever name it is given by.
-void rb_gc_add_infra(struct rb_gc *gc, const char *infra);
+// Adds each place once, whatever name it is given by. dir: of the run that launched there, NULL: none is known.
+void rb_gc_add_infra(struct rb_gc *gc, const char *infra, const char *dir);
 // Adds the places where the runs and campaigns below gc->root may have launched. An unreadable run becomes unknown,
 // which is no error.
 bool rb_gc_add_infras_of_runs(struct rb_gc *gc, struct rb_err *err);

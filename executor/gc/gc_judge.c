@@ -120,7 +120,8 @@ bool rb_gc_group_is_left_over(void *ctx, const struct rb_placement_group *g)
     if (!g->owner || !g->run_id)
         return false;
     const enum rb_run_hold hold = rb_run_hold(gc->root, g->run_id);
-    return is_ours(gc, g->owner, hold) && hold != RB_RUN_AT_WORK && !stays_in_use(gc, g->run_id);
+    return is_ours(gc, g->owner, hold) && hold != RB_RUN_AT_WORK && (hold == RB_RUN_IDLE || !g->in_use) &&
+           !stays_in_use(gc, g->run_id);
 }
 
 int rb_gc_count(const struct rb_gc *gc, bool in_use)

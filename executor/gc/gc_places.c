@@ -27,18 +27,50 @@ static bool is_same_place(const char *a, const char *b)
            rb_infra_is_harmless(a) && rb_infra_is_harmless(b);
 }
 
-void rb_gc_add_infra(struct rb_gc *gc, const char *infra)
+// The run's plan, where its job says what the name stands for.
+static struct rb_run_files *files_for(const struct rb_provider_ops *ops, const char *dir)
 {
-    char name[64];
-    struct rb_err err;
-    rb_infra_without_zone(infra, name);
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    if (!ops->same_place || !dir)
+        return NULL;
+    struct rb_run_files *f = rb_xcalloc(1, sizeof *f);
+    rb_buf_printf(&path, "%s/plan.json", dir);
+    if (rb_run_read_plan(f, rb_buf_str(&path), NULL))
+        return f;
+    free(f);
+    return NULL;
+}
+
+// A name alone means what a run of that name has meant.
+static bool is_known(const struct rb_gc *gc, const char *name, const struct rb_provider_ops *ops,
+                     const struct rb_run_files *f)
+{
     for (int i = 0; i < gc->n_infras; i++)
-        if (is_same_place(gc->infras[i], name))
-            return;
+        if (is_same_place(gc->infras[i], name) &&
+            (!f || (gc->files[i] &&
+                    ops->same_place(&gc->files[i]->plan.job->resources, &f->plan.job->resources))))
+            return true;
+    return false;
+}
+
+void rb_gc_add_infra(struct rb_gc *gc, const char *infra, const char *dir)
+{
+    char name[64], region[64];
+    struct rb_err err;
+    const struct rb_provider_ops *ops;
+    rb_infra_without_zone(infra, name);
+    struct rb_run_files *f = rb_provider_find(name, &ops, region, NULL) ? files_for(ops, dir) : NULL;
+    if (is_known(gc, name, ops, f)) {
+        if (f)
+            rb_run_files_finish(f);
+        free(f);
+        return;
+    }
     // Nodes that a pool lends are ended by the pool's own run.
     if (strcmp(name, "local") == 0 || strcmp(name, "pool") == 0)
         return;
     if (gc->n_infras < RB_GC_MAX_INFRAS) {
+        gc->files[gc->n_infras] = f;
         strcpy(gc->infras[gc->n_infras++], name);
         return;
     }
@@ -58,7 +90,7 @@ static void add_unknown(struct rb_gc *gc, const char *run_id, const struct rb_bu
 // ---- runs
 
 // The rows of a whole journal.
-static bool add_launches(struct rb_gc *gc, const char *journal_path, struct rb_err *err)
+static bool add_launches(struct rb_gc *gc, const char *dir, const char *journal_path, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_journal *journal;
@@ -68,7 +100,7 @@ static bool add_launches(struct rb_gc *gc, const char *journal_path, struct rb_e
         return false;
     const bool ok = rb_journal_launches(journal, &arena, &rows, &n, err);
     for (int i = 0; ok && i < n; i++)
-        rb_gc_add_infra(gc, rows[i].infra);
+        rb_gc_add_infra(gc, rows[i].infra, dir);
     rb_journal_close(journal);
     return ok;
 }
@@ -81,13 +113,18 @@ static bool has_begun(const char *dir)
     return access(rb_buf_str(&path), F_OK) == 0;
 }
 
+struct sent {
+    struct rb_gc *gc;
+    const char *dir;
+};
+
 static bool add_sent(void *ctx, const char *launch_id, const char *infra, struct rb_err *err)
 {
-    struct rb_gc *gc = ctx;
+    const struct sent *sent = ctx;
     (void)launch_id;
     if (!rb_infra_check(infra, err))
         return false;
-    rb_gc_add_infra(gc, infra);
+    rb_gc_add_infra(sent->gc, infra, sent->dir);
     return true;
 }
 
@@ -100,7 +137,7 @@ static bool add_offers(struct rb_gc *gc, const char *dir, struct rb_err *err)
     if (!rb_run_read_plan(&f, rb_buf_str(&path), err))
         return false;
     for (int i = 0; i < f.plan.n_offers; i++)
-        rb_gc_add_infra(gc, f.plan.offers[i].infra);
+        rb_gc_add_infra(gc, f.plan.offers[i].infra, dir);
     return true;
 }
 
@@ -108,7 +145,7 @@ static void add_what_may_be(struct rb_gc *gc, const char *run_id, const char *di
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     struct rb_err no_plan, no_log;
-    rb_launch_log_each(dir, add_sent, gc, &no_log);
+    rb_launch_log_each(dir, add_sent, &(struct sent){gc, dir}, &no_log);
     rb_buf_printf(&text, "run %s: %s. ", run_id, why->message);
     if (add_offers(gc, dir, &no_plan))
         rb_buf_puts(&text, "What it launched is looked for by its tag, wherever its plan.json rents");
@@ -129,7 +166,7 @@ static void add_run(void *ctx, const char *run_id, const char *dir)
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     struct rb_err err = {0};
     rb_buf_printf(&path, "%s/journal.db", dir);
-    if (add_launches(gc, rb_buf_str(&path), &err))
+    if (add_launches(gc, dir, rb_buf_str(&path), &err))
         return;
     if (rb_err_number(&err) == RB_E_JOURNAL_MISSING && !has_begun(dir))
         return; // it ended before anything was launched
@@ -148,7 +185,7 @@ static void add_campaign(void *ctx, const char *run_id, const char *dir)
     if (access(rb_buf_str(&path), F_OK) != 0)
         return; // it launched nothing
     if (rb_campaign_dir_infra(dir, infra) && rb_infra_check(infra, &err)) {
-        rb_gc_add_infra(gc, infra);
+        rb_gc_add_infra(gc, infra, NULL);
         return;
     }
     rb_buf_printf(&text,

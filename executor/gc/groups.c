@@ -19,6 +19,12 @@ struct call {
     char name[256];
 };
 
+static const char *word_of(const struct sweep *s, int provider)
+{
+    const char *word = s->what->providers[provider].ops->group_word;
+    return word ? word : "placement group";
+}
+
 static struct call *new_call(struct sweep *s, int provider)
 {
     struct call *c = rb_xcalloc(1, sizeof *c);
@@ -41,10 +47,10 @@ static void ended(void *arg, const struct rb_err *err)
     struct call *c = arg;
     const char *infra = c->sweep->what->infras[c->provider];
     if (err)
-        rb_warn("placement group %s in %s is left, which costs nothing: %s; `rbrun gc` deletes it later", c->name,
-                infra, err->message);
+        rb_warn("%s %s in %s is left, which costs nothing: %s; `rbrun gc` deletes it later", word_of(c->sweep, c->provider),
+                c->name, infra, err->message);
     else
-        rb_trace("provider", "placement group %s in %s: deleted", c->name, infra);
+        rb_trace("provider", "%s %s in %s: deleted", word_of(c->sweep, c->provider), c->name, infra);
     answered(c);
 }
 
@@ -52,7 +58,7 @@ static void end_group(struct sweep *s, int provider, const struct rb_placement_g
 {
     struct rb_provider *p = &s->what->providers[provider];
     if (s->what->dry) {
-        rb_info("placement group %s of run %s in %s: left over", g->name, g->run_id ? g->run_id : "unknown",
+        rb_info("%s %s of run %s in %s: left over", word_of(s, provider), g->name, g->run_id ? g->run_id : "unknown",
                 s->what->infras[provider]);
         return;
     }
@@ -69,8 +75,8 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_placemen
         if (!what->may || what->may(what->ctx, &groups[i]))
             end_group(c->sweep, c->provider, &groups[i]);
     if (err)
-        rb_warn("placement groups in %s could not be listed (%s); some may be left, which costs nothing",
-                what->infras[c->provider], err->message);
+        rb_warn("%ss in %s could not be listed (%s); some may be left, which costs nothing",
+                word_of(c->sweep, c->provider), what->infras[c->provider], err->message);
     answered(c);
 }
 

@@ -168,6 +168,8 @@ static void destroy(struct rb_launcher *base)
     }
     l->config.loop->timer_cancel(l->config.loop->ctx, l->free_timer);
     rb_launcher_free_dropped(l);
+    if (l->opened)
+        l->opened->close(&l->config);
     free(l->bundle_path);
     free((char *)l->config.run_id);
     free((char *)l->config.run_dir);

@@ -1,5 +1,5 @@
 // Runs work on nodes: prepares a node, starts a trial's processes on its slots, follows their output, saves their
-// checkpoint and kills the gang. There are three launchers: ssh (any cloud), local (this machine) and slurm
+// checkpoint and kills the gang. There are four launchers: ssh (any cloud), local (this machine), k8s (pods) and slurm
 // (allocations). Every call is idempotent, so that a restarted controller repeats it: a task that already runs is
 // followed from its first line.
 #ifndef RB_EXECUTOR_LAUNCHER_H
@@ -16,6 +16,7 @@
 struct rb_transport;
 struct rb_launch_node {
     int node;
+    const char *infra;            // where it is: "aws/us-east-1", "k8s/lab"
     const char *instance_id;      // HostKeyAlias: an address used again by another machine is noticed
     const char *address, *user;
     int port;
@@ -84,10 +85,11 @@ struct rb_launcher_config {
     const char *run_dir;          // controller side: keys/, logs/, checkpoints/
     const char *workdir;          // absolute
     int reconnects;               // tries to reconnect to a node before it is given up; 0: 8, about 30 s
-    // Replaces a node that is lent by the machine behind it: its id, address and host key. NULL: no nodes are lent.
+    // Replaces a node that is lent by the machine behind it: its place, id, address and host key. NULL: no nodes are lent.
     void (*find_machine)(void *ctx, struct rb_launch_node *node);
     void *machine_ctx;
     const struct rb_transport *transport; // of nodes that name none; NULL: each names its own
+    void *way;                    // of rb_transport.open; the launcher fills it in
     struct rb_launcher_events events;
 };
 

@@ -79,7 +79,7 @@ static void set_up(void *arg)
         report_prepared(node, NULL);
         return;
     }
-    report_waiting(node, "ssh got through, and the job's `setup` command has not ended");
+    report_waiting(node, "it is reached, and the job's `setup` command has not ended");
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     rb_launcher_node_command(l, &command, (const char *[]){"setup", NULL});
     rb_launcher_env_text(l->config.job->envs, l->config.job->n_envs, &input);
@@ -170,9 +170,15 @@ static bool make_bundle(struct rb_launcher_impl *l, struct rb_err *err)
 static bool make_ready(struct rb_launcher_node *node, struct rb_err *err)
 {
     struct rb_launcher_impl *l = node->l;
+    const struct rb_transport *transport = node->spec.transport;
     if (!make_bundle(l, err))
         return false;
-    node->met = node->met || !node->spec.transport->meet || node->spec.transport->meet(&l->config, &node->spec, err);
+    if (transport->open && !l->opened) {
+        if (!transport->open(&l->config, err))
+            return false;
+        l->opened = transport;
+    }
+    node->met = node->met || !transport->meet || transport->meet(&l->config, &node->spec, err);
     return node->met;
 }
 
@@ -222,6 +228,7 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     struct rb_launcher_node *node = rb_xcalloc(1, sizeof *node);
     node->l = l;
     node->spec = spec;
+    node->spec.infra = node->names[4] = copy_or_empty(spec.infra);
     node->spec.instance_id = node->names[0] = copy_or_empty(spec.instance_id);
     node->spec.address = node->names[1] = copy_or_empty(spec.address);
     node->spec.user = node->names[2] = copy_or_empty(spec.user);

@@ -22,7 +22,7 @@ struct rb_launcher_node {
     struct rb_launcher_node *next;
     struct rb_launcher_impl *l;
     struct rb_launch_node spec;    // strings owned
-    char *names[4];                // the strings of spec
+    char *names[5];                // the strings of spec
     struct rb_process *process;    // preparing
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed
@@ -107,6 +107,7 @@ struct rb_launcher_pending {
 struct rb_launcher_impl {
     struct rb_launcher base;
     struct rb_launcher_config config; // strings owned
+    const struct rb_transport *opened; // whose config.way it is, NULL: none yet
     char *bundle_path;             // work directory and node script, made once
     char bundle_digest[65];
     struct rb_launcher_node *nodes;

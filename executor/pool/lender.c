@@ -350,6 +350,7 @@ void rb_lender_find_machine(const struct rb_provider *borrower, struct rb_launch
     const struct rb_launch_row *row = n && n->node >= 0 ? find(b, (struct search){.node = n->node}) : NULL;
     if (!row)
         return;
+    node->infra = row->infra;
     node->instance_id = row->instance_id;
     node->address = row->address;
     node->host_key = row->host_key;

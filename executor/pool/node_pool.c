@@ -6,6 +6,7 @@
 #include "base/text/units.h"
 #include "executor/controller/lease.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/catalog/cpu_slots.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>
@@ -132,6 +133,7 @@ static void launch(struct pool_node *n)
         .region = region ? region : "",
         .zone = zone,
         .instance_type = p->config.offer->instance_type,
+        .gpus = rb_accelerator_is_cpu(p->config.offer->accelerator) ? 0 : p->config.offer->gpus,
         .market = p->config.offer->market,
         .user_data = n->user_data.data,
         .disk_gb = (r->disk_bytes + 999999999) / 1000000000,
@@ -197,6 +199,7 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
     snprintf(n->seen.address, sizeof n->seen.address, "%s", i->address);
     struct rb_launch_node node = {
         .node = n->index,
+        .infra = p->config.infra,
         .instance_id = n->seen.instance_id,
         .address = n->seen.address,
         .user = p->config.user,

@@ -42,7 +42,7 @@ static bool begin_owner(struct rb_pool_run *p, struct rb_err *err)
     p->transport = rb_session_transport(p->session);
     if (!p->transport)
         return rb_err_set(err, RB_E_NOT_SUPPORTED,
-                          "not supported yet: a pool with nodes of local or slurm beside those of clouds; give each a "
+                          "not supported yet: a pool with nodes of k8s, local or slurm beside those of clouds; give each a "
                           "pool of its own");
     rb_lender_own(p->lender, rb_session_controller(p->session));
     rb_arbiter_own(p->arbiter, rb_session_controller(p->session));

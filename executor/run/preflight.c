@@ -7,6 +7,7 @@
 
 #include "base/errors/log.h"
 #include "executor/transport/loop_uv.h"
+#include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
 #include "providers/provider.h"
 #include "providers/wire/digest.h"
@@ -55,7 +56,7 @@ static void answered(void *arg, const struct rb_err *err, const char *image)
 }
 
 // With a token of its own, and tags like a launch: policies may require them.
-static void ask(struct preflight *p, struct question *q, enum rb_market market)
+static void ask(struct preflight *p, struct question *q, const struct rb_offer *offer)
 {
     const struct rb_resources *r = &p->plan->job->resources;
     struct rb_provider *provider = &p->providers[q->infra];
@@ -69,7 +70,8 @@ static void ask(struct preflight *p, struct question *q, enum rb_market market)
         .token = token,
         .region = strchr(p->infras[q->infra], '/') + 1,
         .instance_type = q->instance_type,
-        .market = market,
+        .gpus = offer->accelerator && rb_accelerator_is_cpu(offer->accelerator) ? 0 : offer->gpus, // a wish list has none
+        .market = offer->market,
         .image_id = image_of(p->plan, p->infras[q->infra]),
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
@@ -91,6 +93,7 @@ static bool open_provider(struct preflight *p, int i, struct rb_err *err)
     const struct rb_provider_config config = {
         .loop = rb_loop_uv_loop(p->uv),
         .http = p->http,
+        .resources = &p->plan->job->resources,
     };
     p->n_providers++; // a state of NULL is destroyed as well
     p->providers[i] = (struct rb_provider){.ops = ops};
@@ -155,7 +158,7 @@ static void ask_all(struct preflight *p)
         struct question *q = &p->questions[p->n_questions++];
         *q = (struct question){.preflight = p, .infra = infra, .stands_in = only_stands_in(p, i)};
         snprintf(q->instance_type, sizeof q->instance_type, "%s", offer->instance_type);
-        ask(p, q, offer->market);
+        ask(p, q, offer);
     }
     if (p->n_waiting > 0)
         rb_loop_uv_run(p->uv);

@@ -128,7 +128,7 @@ static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
         .loop = s->loop,
         .http = s->http,
         .local_slots = ops->is_in_process ? rb_local_slots(false, &accelerator) : 0,
-        .slurm = &s->files->plan.job->resources.slurm,
+        .resources = &s->files->plan.job->resources,
     };
     if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))
         return false;
@@ -849,7 +849,10 @@ static int exit_code(const struct rb_session *s)
 // The run's instances are seen to be gone; now their placement groups are deleted.
 static void end_groups(struct rb_session *s)
 {
-    if (rb_placement_groups_wanted(&s->files->plan))
+    bool wanted = rb_placement_groups_wanted(&s->files->plan);
+    for (int i = 0; i < s->n_places; i++)
+        wanted = wanted || s->providers[i].ops->groups_every_run;
+    if (wanted)
         rb_run_groups_delete(&(struct rb_run_groups){.uv = s->uv,
                                                      .providers = s->providers,
                                                      .infras = s->infra_names,

@@ -83,7 +83,8 @@ const struct rb_transport rb_transport_local = {
 
 const struct rb_transport *rb_transport_find(const char *name)
 {
-    static const struct rb_transport *const all[] = {&rb_transport_ssh, &rb_transport_local, &rb_transport_slurm};
+    static const struct rb_transport *const all[] = {&rb_transport_ssh, &rb_transport_k8s, &rb_transport_local,
+                                                    &rb_transport_slurm};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (!name || strcmp(all[i]->name, name) == 0)
             return all[i];

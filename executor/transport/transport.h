@@ -1,5 +1,5 @@
-// Runs a command line on a node: over ssh, directly on this machine, or through a mailbox on a filesystem shared with a
-// Slurm allocation. The launcher does not depend on which of them it uses.
+// Runs a command line on a node: over ssh, directly on this machine, by exec in a pod, or through a mailbox on a filesystem
+// shared with a Slurm allocation. The launcher does not depend on which of them it uses.
 #ifndef RB_EXECUTOR_TRANSPORT_H
 #define RB_EXECUTOR_TRANSPORT_H
 
@@ -18,6 +18,9 @@ struct rb_birth {
 struct rb_transport {
     const char *name; // as providers name it
     bool is_users_shell; // what argv starts is the user's command on this machine: it sees the user's environment
+    // What serves all commands from the first node on, kept in config->way. NULL, both: nothing.
+    bool (*open)(struct rb_launcher_config *config, struct rb_err *err);
+    void (*close)(struct rb_launcher_config *config);
     // argv that runs `remote` (a POSIX shell command line) in the node's home; NULL-terminated, in the arena.
     const char *const *(*argv)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                const char *remote, struct rb_arena *arena);
@@ -37,7 +40,7 @@ struct rb_transport {
     bool by_shared_dir; // nodes are reached through resources.slurm.shared_dir
 };
 
-extern const struct rb_transport rb_transport_ssh, rb_transport_local, rb_transport_slurm;
+extern const struct rb_transport rb_transport_ssh, rb_transport_k8s, rb_transport_local, rb_transport_slurm;
 // Finds the transport of a provider's nodes (rb_provider_ops.transport); NULL: ssh.
 const struct rb_transport *rb_transport_find(const char *name);
 

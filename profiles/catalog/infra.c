@@ -14,17 +14,18 @@
 static const struct provider {
     const char *name;
     bool needs_region;         // its prices differ by region
+    bool may_be_free;          // its machines are there whether or not they are used: no bill comes for them
     const char *region, *zone; // extended regular expressions, NULL: it has none
     const char *example;
 } providers[] = {
-    {"aws", true, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
+    {"aws", true, false, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
      "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}(-[a-z]+-[0-9]{1,2})?[a-z]$", "aws/us-east-1/us-east-1a"},
-    {"gcp", true, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
-    {"k8s", true, "^[A-Za-z0-9_.-]{1,64}$", NULL, "k8s/lab"}, // the region is the name that the job gives a cluster
-    {"local", false, NULL, NULL, "local"},
-    {"mock", true, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
-    {"pool", false, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
-    {"slurm", false, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
+    {"gcp", true, false, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
+    {"k8s", true, true, "^[A-Za-z0-9_.-]{1,59}$", NULL, "k8s/lab"},
+    {"local", false, true, NULL, NULL, "local"},
+    {"mock", true, false, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
+    {"pool", false, true, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
+    {"slurm", false, true, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
 };
 #define N_PROVIDERS (sizeof providers / sizeof providers[0])
 
@@ -93,7 +94,16 @@ bool rb_infra_within(const char *infra, const char *pattern)
     return strcmp(pattern, "*") == 0 || (strncmp(infra, pattern, n) == 0 && (infra[n] == '\0' || infra[n] == '/'));
 }
 
+static const struct provider *provider_of(const char *infra)
+{
+    for (size_t i = 0; i < N_PROVIDERS; i++)
+        if (rb_infra_within(infra, providers[i].name))
+            return &providers[i];
+    return NULL;
+}
+
 bool rb_infra_may_be_free(const char *infra)
 {
-    return rb_infra_within(infra, "local") || rb_infra_within(infra, "slurm") || strcmp(infra, "pool") == 0;
+    const struct provider *p = provider_of(infra);
+    return p && p->may_be_free;
 }

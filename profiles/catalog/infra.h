@@ -11,7 +11,7 @@ extern const char *const rb_infra_providers[]; // sorted by name, NULL-terminate
 
 // Is the text of that form, with a known provider, and with region and zone in that provider's notation?
 bool rb_infra_check(const char *infra, struct rb_err *err);
-// Does it contain everything that a price depends on? aws, gcp and mock need a region.
+// Does it contain everything that a price depends on? aws, gcp, k8s and mock need a region.
 bool rb_infra_is_priceable(const char *infra);
 // May a machine there be declared free? This machine, the nodes of an existing cluster, and nodes that a pool lends, because
 // the pool's own run is billed for them.

@@ -9,6 +9,7 @@
 #include "profiles/job/job_scheduler.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_script(const char *path)

@@ -93,6 +93,30 @@ struct rb_slurm_spec {
     int64_t memory_per_cpu_bytes; // from trial.cpus and trial.memory, no key of its own; 0: the partition's default
 };
 
+// Of a pod: nodes with this taint may run it.
+struct rb_toleration {
+    const char *key, *operator, *value, *effect; // NULL: Kubernetes' default
+};
+
+// How Kubernetes is asked for nodes (docs/kubernetes.md).
+struct rb_kubernetes_spec {
+    const char *context;          // of the kubeconfig; NULL: the NAME of infra k8s/NAME
+    const char *namespace;        // NULL: the context's
+    const char *queue;            // the LocalQueue of Kueue; NULL: none
+    const struct rb_key_value *node_selector; // [n_node_selector]
+    int n_node_selector;
+    const struct rb_toleration *tolerations; // [n_tolerations]
+    int n_tolerations;
+    const char *priority_class, *service_account;
+    struct rb_string_list image_pull_secrets;
+    int cpus_per_gpu;             // 0: not requested
+    int64_t memory_per_gpu_bytes; // 0: not requested
+    int64_t shm_bytes;            // limit of /dev/shm, which is memory; 0: none but the pod's
+    int64_t grace_us;             // between a pod's notice and its end; 0: 30 s
+    int64_t queue_timeout_us;     // for a machine; 0: 30 min, or in a queue as long as it takes
+    int64_t memory_per_cpu_bytes; // from trial.cpus and trial.memory, no key of its own; 0: not requested
+};
+
 struct rb_resources {
     struct rb_string_list infra;           // "aws/us-east-1", "local", ...; at least one
     struct rb_string_list instance_types;  // empty: any
@@ -107,6 +131,7 @@ struct rb_resources {
     struct rb_string_list subnets, security_groups; // aws
     const char *instance_profile;                    // aws, NULL: none
     struct rb_slurm_spec slurm;                      // all zero: none
+    struct rb_kubernetes_spec kubernetes;            // likewise
 };
 
 // Where results go besides the run's own directory (docs/howto/trackers.md).

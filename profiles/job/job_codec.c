@@ -356,7 +356,7 @@ static const char *format_of(const struct rb_node *root)
     return NULL;
 }
 
-// Machines with GPUs, or with no main memory known to Slurm, are not for a job that asks for CPUs.
+// Machines with GPUs, or with no main memory known to Slurm or Kubernetes, are not for a job that asks for CPUs.
 static bool check_cpus(struct rb_map *m, struct rb_job *job, struct rb_err *err)
 {
     const struct rb_trial_spec *t = &job->trial;
@@ -365,7 +365,8 @@ static bool check_cpus(struct rb_map *m, struct rb_job *job, struct rb_err *err)
     if (job->resources.accelerators.n > 0)
         return rb_node_refuse(rb_node_member(rb_map_get(m, "resources"), "accelerators"), err, RB_E_TRIAL_CPUS,
                               "trial.cpus asks for machines without GPUs: remove resources.accelerators");
-    job->resources.slurm.memory_per_cpu_bytes = (t->memory_bytes + t->cpus - 1) / t->cpus;
+    job->resources.slurm.memory_per_cpu_bytes = job->resources.kubernetes.memory_per_cpu_bytes =
+        (t->memory_bytes + t->cpus - 1) / t->cpus;
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/text/units.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/job/job_kubernetes.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
 
@@ -135,7 +136,7 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
 {
     static const char *const keys[] = {
         "infra",   "instance_types",  "accelerators",     "spot",  "max_nodes", "image_id", "disk_size", "ssh",
-        "subnets", "security_groups", "instance_profile", "slurm", NULL};
+        "subnets", "security_groups", "instance_profile", "slurm", "kubernetes", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_resources r = {0};
     struct rb_map m;
@@ -151,7 +152,8 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
         !read_optional_texts(&m, "subnets", arena, &r.subnets, err) ||
         !read_optional_texts(&m, "security_groups", arena, &r.security_groups, err) ||
         !rb_keys_text(&m, "instance_profile", NULL, arena, &r.instance_profile, err) ||
-        !read_slurm(rb_keys_given(&m, "slurm"), arena, &r.slurm, err))
+        !read_slurm(rb_keys_given(&m, "slurm"), arena, &r.slurm, err) ||
+        !rb_job_kubernetes_read(rb_keys_given(&m, "kubernetes"), arena, &r.kubernetes, err))
         return false;
     r.spot = (enum rb_spot)spot;
     *out = r;
@@ -210,5 +212,6 @@ void rb_resources_write(const struct rb_resources *r, struct rb_json *j)
     write_texts(j, "security_groups", &r->security_groups);
     rb_json_kstring(j, "instance_profile", r->instance_profile);
     write_slurm(&r->slurm, j);
+    rb_job_kubernetes_write(&r->kubernetes, j);
     rb_json_end_object(j);
 }

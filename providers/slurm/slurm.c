@@ -385,8 +385,8 @@ static bool slurm_create(const struct rb_provider_config *config, struct rb_prov
         return rb_err_set(err, RB_E_HTTP_REQUEST, "slurm: needs an HTTP client");
     struct slurm *s = rb_xcalloc(1, sizeof *s);
     s->loop = config->loop;
-    if (config->slurm)
-        s->spec = *config->slurm;
+    if (config->resources)
+        s->spec = config->resources->slurm;
     const struct rb_slurm_client_config client = {
         .loop = config->loop,
         .http = config->http,

@@ -309,6 +309,7 @@ void rb_api_transmit(struct rb_api_try *t, const char *const *headers, int n_hea
         .body_len = t->call.body.len,
         .timeout_us = t->call.timeout_us,
         .unix_socket = t->api->config.unix_socket,
+        .peer = t->api->config.peer,
         .once = t->call.mutating && t->call.max_tries == 1,
         .metadata = t->call.metadata || t->call.flavor != NULL,
     };

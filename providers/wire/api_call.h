@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 struct rb_http;
+struct rb_http_peer;
 struct rb_http_response;
 
 enum rb_api_reaction {
@@ -70,6 +71,7 @@ struct rb_api_config {
     struct rb_http *http;     // outlives the API
     const char *endpoint;     // borrowed: scheme, host, port, perhaps a path; no slash at the end
     const char *unix_socket;  // borrowed: instead of the endpoint's host; NULL: none
+    const struct rb_http_peer *peer; // borrowed, and read at every try; NULL: nothing of its own
     rb_api_judge_fn *judge;
     void *authority;
     // Sends the try with headers that prove who we are, now or once they are known: calls rb_api_transmit or

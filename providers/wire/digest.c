@@ -27,6 +27,12 @@ void rb_digest_sha256(const void *bytes, size_t n, char out_hex[65])
     rb_digest_hex(digest, sizeof digest, out_hex);
 }
 
+void rb_digest_sha1(const void *bytes, size_t n, uint8_t out[20])
+{
+    unsigned len = 0;
+    must(EVP_Digest(n ? bytes : "", n, out, &len, EVP_sha1(), NULL) == 1 && len == 20);
+}
+
 void rb_digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n, uint8_t out[32])
 {
     assert(key_len <= INT_MAX);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 void rb_digest_sha256(const void *bytes, size_t n, char out_hex[65]); // rb_digest_fn
+void rb_digest_sha1(const void *bytes, size_t n, uint8_t out[20]); // for WebSocket's handshake; protects nothing
 void rb_digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n, uint8_t out[32]);
 void rb_digest_hex(const uint8_t *bytes, size_t n, char *out); // 2n+1 bytes
 // UUID of version 5: always the same for the same name. Text of 36 characters.

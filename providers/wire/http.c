@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/silence.h"
 #include "base/text/units.h"
+#include "providers/wire/http_tls.h"
 #include "providers/wire/http_url.h"
 
 #include <assert.h>
@@ -33,7 +34,7 @@ struct transfer {
     struct rb_silence answer; // curl's own time-out would end what was answered while this process was stopped
     CURL *easy;
     CURLU *url;
-    struct curl_slist *headers;
+    struct curl_slist *headers, *connect_to;
     char *request_body;
     size_t request_len;
     struct rb_buf body;
@@ -169,6 +170,7 @@ static void transfer_destroy(struct transfer *t)
     for (struct curl_slist *s = t->headers; s; s = s->next)
         explicit_bzero(s->data, strlen(s->data));
     curl_slist_free_all(t->headers);
+    curl_slist_free_all(t->connect_to);
     curl_url_cleanup(t->url);
     if (t->request_body)
         explicit_bzero(t->request_body, t->request_len);
@@ -318,20 +320,12 @@ static void set_method(const struct transfer *t, const char *method)
         curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
-// False if this libcurl does not know one of them: going on without would be going on unprotected.
-static bool set_protection(const struct rb_http *h, const struct transfer *t, struct rb_err *err)
+static bool set_protection(const struct rb_http *h, struct transfer *t, const struct rb_http_peer *peer,
+                           struct rb_err *err)
 {
     const bool here = t->metadata || rb_http_url_is_loopback(t->url);
-    const bool ok = curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
-                    curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK &&
-                    curl_easy_setopt(t->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
-                    curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, here ? "http,https" : "https") == CURLE_OK &&
-                    curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-                    (!here || curl_easy_setopt(t->easy, CURLOPT_PROXY, "") == CURLE_OK) &&
-                    (!h->ca_file || curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file) == CURLE_OK);
-    return ok ||
-           rb_err_set(err, RB_E_HTTP_LIBRARY, "libcurl %s lacks a security option; expected 7.85 or later with TLS",
-                      curl_version_info(CURLVERSION_NOW)->version);
+    return rb_http_set_peer(t->easy, t->url, peer, &t->connect_to, err) &&
+           rb_http_protect(t->easy, here, peer && peer->ca_pem ? NULL : h->ca_file, err);
 }
 
 static long milliseconds(int64_t us)
@@ -362,7 +356,7 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
     if (r->unix_socket)
         curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
     set_method(t, r->method);
-    return set_protection(h, t, err);
+    return set_protection(h, t, r->peer, err);
 }
 
 bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn *fn, void *arg, struct rb_err *err)

@@ -13,6 +13,14 @@ struct rb_http;
 bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_err *err);
 void rb_http_destroy(struct rb_http *h); // pending requests end without callback; not from inside a callback
 
+// How a service with certificates or names of its own is reached; all texts may be NULL. PEM texts may hold keys.
+struct rb_http_peer {
+    const char *ca_pem;                // certificates to trust, instead of the system's
+    const char *cert_pem, *key_pem;    // ours
+    const char *tls_name;              // the name in its certificate, if that is not the host of the URL
+    const char *proxy;                 // URL; "": none, whatever the environment says
+};
+
 struct rb_http_request {
     const char *method, *url;
     const char *const *headers;   // "Name: value", [n_headers]; may hold secrets: never logged
@@ -22,6 +30,7 @@ struct rb_http_request {
     int64_t connect_timeout_us, timeout_us; // 0: 3.1 s, 30 s
     const char *unix_socket;      // path of the socket to use instead of the URL's host and port; NULL: TCP
     bool once;                    // on a new connection: on one that died while it was idle, libcurl would send it again
+    const struct rb_http_peer *peer; // NULL: nothing of its own
     bool metadata;                // to a cloud's metadata service: plain http, never through a proxy
 };
 

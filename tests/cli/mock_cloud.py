@@ -16,8 +16,8 @@ mock/us-east-1,sold.out,T4,1,16,4,16,on_demand,0.50,test,2026-07-20T00:00:00Z
 CLOUD = """format: rb-mock/1
 prices: prices.csv
 ssh_port: %d
-shutdown_s: 0.1
-capacity: {sold.out: 0, one.gpu: 2}
+shutdown_s: %g
+capacity: {sold.out: 0, one.gpu: 2%s}
 provisioning:
   - {infra: "%s", instance_type: "*", market: "*", queue_s: 0.2, init_s: 0.2, capacity_failure: 0}
 """
@@ -54,11 +54,11 @@ class MockCloud:
     """Use with `with`; .url is the endpoint (.gcp_url Compute Engine's, if `--gcp` is among the options, .k8s_url and .kubeconfig those of its cluster, if `--k8s` is), .customer its
     customers' environment, .prices the price list, .ssh_port what every node's sshd listens on."""
 
-    def __init__(self, bin_dir, folder, *options, more="", prices="", infra="mock"):
+    def __init__(self, bin_dir, folder, *options, more="", prices="", infra="mock", shutdown_s=0.1, capacity=""):
         """options: further words for rbmock; more: further lines of its cloud file; prices: further rows of its price list; infra: whose
         machines boot."""
         self.bin_dir, self.folder, self.options, self.more = bin_dir, folder, options, more
-        self.more_prices, self.infra = prices, infra
+        self.more_prices, self.infra, self.shutdown_s, self.capacity = prices, infra, shutdown_s, capacity
         self.ssh_port = free_port()
         self.prices = os.path.join(folder, "prices.csv")
 
@@ -67,7 +67,7 @@ class MockCloud:
         with open(self.prices, "w", encoding="utf-8") as f:
             f.write(PRICES + self.more_prices)
         with open(cloud, "w", encoding="utf-8") as f:
-            f.write(CLOUD % (self.ssh_port, self.infra) + self.more)
+            f.write(CLOUD % (self.ssh_port, self.shutdown_s, self.capacity, self.infra) + self.more)
         self.log = open(os.path.join(self.folder, "rbmock.log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen([os.path.join(self.bin_dir, "rbmock"), "--ec2", "0", "--cloud", cloud,
                                          *self.options],

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-ELSEWHERE = ("AWS_", "RB_", "GOOGLE_", "GCLOUD_", "CLOUDSDK_", "GCE_")  # variables of whoever runs the tests
+ELSEWHERE = ("AWS_", "RB_", "GOOGLE_", "GCLOUD_", "CLOUDSDK_", "GCE_", "KUBE")  # variables of whoever runs the tests
 ONE_GPU = "{gpus: 1, nodes: 1, speedup: 1.0}"
 
 PROFILE = """format: rb-profile/1

@@ -13,7 +13,7 @@ import tempfile
 
 import page as pages
 
-PAGES = ("docs/slurm.md", "docs/gcp.md", "docs/formats/*.md")
+PAGES = ("docs/slurm.md", "docs/kubernetes.md", "docs/gcp.md", "docs/formats/*.md")
 
 JOB = """name: whole
 metric: {name: acc, goal: maximize}
@@ -88,6 +88,7 @@ def profile_part(programs, folder, text):
 
 RULES = {
     "docs/slurm.md": [job_part],
+    "docs/kubernetes.md": [job_part],
     "docs/formats/job.md": [job, job_part, job_part],
     "docs/howto/trackers.md": [job_part],
     "docs/formats/mock.md": [cloud, cloud_part, cloud_part],

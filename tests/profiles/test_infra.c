@@ -18,6 +18,7 @@ static void test_forms_that_pass(void **state)
         "gcp/us-central1",
         "gcp/us-central1/us-central1-a",
         "gcp/northamerica-northeast1",
+        "k8s/my.lab_1",
         "local",
         "mock",
         "mock/us-east-1",
@@ -53,6 +54,8 @@ static void test_forms_that_do_not(void **state)
         {"gcp/us-central1/us-central1a", "is not a zone of gcp/us-central1"},
         {"local/here", "is not a region of local"},
         {"slurm/gpu/node", "is not a zone of slurm/gpu"},
+        {"k8s/arn:aws:eks", "is not a region of k8s"},
+        {"k8s/lab/node", "is not a zone of k8s/lab"},
         {"mock/../etc", "is not a region of mock"},
     };
     char too_long[200];
@@ -90,6 +93,15 @@ static void test_prices_need_a_region(void **state)
     assert_true(rb_infra_is_priceable("aws/us-east-1"));
     assert_true(rb_infra_is_priceable("local"));
     assert_true(rb_infra_is_priceable("slurm"));
+    assert_false(rb_infra_is_priceable("k8s"));
+}
+
+static void test_clusters_that_are_there_anyway(void **state)
+{
+    (void)state;
+    assert_true(rb_infra_may_be_free("slurm/gpu") && rb_infra_may_be_free("k8s/lab") && rb_infra_may_be_free("local"));
+    assert_true(rb_infra_may_be_free("pool"));
+    assert_false(rb_infra_may_be_free("aws/us-east-1"));
 }
 
 static void test_providers_are_sorted(void **state)
@@ -124,7 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_like_one_that_is_not_there), cmocka_unit_test(test_forms_that_pass),
         cmocka_unit_test(test_forms_that_do_not),           cmocka_unit_test(test_within),
-        cmocka_unit_test(test_prices_need_a_region),        cmocka_unit_test(test_providers_are_sorted),
+        cmocka_unit_test(test_prices_need_a_region),
+        cmocka_unit_test(test_clusters_that_are_there_anyway),        cmocka_unit_test(test_providers_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

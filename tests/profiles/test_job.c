@@ -431,6 +431,15 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {disk_size: 100}", 7, "resources.disk_size", "no unit"},
         {0, "resources: {ssh: {user: -oProxyCommand=x}}", 7, "resources.ssh.user", "login name"},
         {0, "resources: {ssh: {port: 65536}}", 7, "resources.ssh.port", "in 1..65535"},
+        {0, "resources: {kubernetes: {namespace: My_Space}}", 7, "resources.kubernetes.namespace", "name of a Kubernetes object"},
+        {0, "resources: {kubernetes: {node_selector: {a: 'b c'}}}", 7, "resources.kubernetes.node_selector.a", "node's label"},
+        {0, "resources: {kubernetes: {tolerations: [{operator: Has}]}}", 7, "resources.kubernetes.tolerations[0].operator",
+         "Exists or Equal"},
+        {0, "resources: {kubernetes: {tolerations: [{effect: No}]}}", 7, "resources.kubernetes.tolerations[0].effect",
+         "NoExecute"},
+        {0, "resources: {kubernetes: {grace: 2h}}", 7, "resources.kubernetes.grace", "at most 1h"},
+        {0, "resources: {kubernetes: {shm_size: 3}}", 7, "resources.kubernetes.shm_size", "no unit"},
+        {0, "resources: {kubernetes: {namespac: x}}", 7, "resources.kubernetes.namespac", "did you mean \"namespace\""},
         {6, "deadline: 2", 6, "deadline", "has no unit"},
         {6, "deadline: 0s", 6, "deadline", "above 0"},
         {6, "deadline: tomorrow", 6, "deadline", "expected a duration"},
@@ -667,6 +676,9 @@ static void test_what_is_supported(void **state)
         {0, "policy: packing\ntrial: {gpus: {max: 4, share: [1, 2]}}", NULL},
         {0, "resources: {infra: [local, slurm/gpu], slurm: {shared_dir: /shared}}", NULL},
         {0, "resources: {infra: slurm, slurm: {shared_dir: /shared}}", NULL},
+        {0, "resources: {infra: [k8s/a, aws/us-east-1]}", "resources.infra"},
+        {0, "resources: {infra: [k8s/a, slurm], slurm: {shared_dir: /shared}}", "resources.infra"},
+        {0, "resources: {infra: [k8s/a, k8s/b]}", NULL},
         {0, "on_drift: replan", NULL},
         {0, "on_drift: stop", NULL},
         {0, "policy: static\non_drift: replan", "on_drift"},
@@ -685,6 +697,27 @@ static void test_what_is_supported(void **state)
             assert_says(&err, "not supported yet: ");
         rb_arena_finish(&f.arena);
     }
+}
+
+static void test_kubernetes(void **state)
+{
+    (void)state;
+    struct fixture f = loaded(0, "resources: {infra: k8s/lab, kubernetes: {context: 'arn:aws:eks:1/lab', namespace: ml, queue: q, "
+                                 "node_selector: {a/b: c}, tolerations: [{key: team, operator: Equal, value: ml, effect: "
+                                 "NoSchedule}, {operator: Exists}], priority_class: low, service_account: sa, image_pull_secrets: "
+                                 "reg, cpus_per_gpu: 8, memory_per_gpu: 60GB, shm_size: 8GB, grace: 15s, queue_timeout: 1h}}");
+    const struct rb_kubernetes_spec *k = &f.job.resources.kubernetes;
+    assert_string_equal(k->context, "arn:aws:eks:1/lab");
+    assert_string_equal(k->namespace, "ml");
+    assert_string_equal(k->queue, "q");
+    assert_string_equal(k->node_selector[0].key, "a/b");
+    assert_int_equal(k->n_tolerations, 2);
+    assert_string_equal(k->tolerations[0].effect, "NoSchedule");
+    assert_null(k->tolerations[1].key);
+    assert_string_equal(k->image_pull_secrets.items[0], "reg");
+    assert_true(k->cpus_per_gpu == 8 && k->memory_per_gpu_bytes == INT64_C(60000000000) && k->shm_bytes == INT64_C(8000000000));
+    assert_true(k->grace_us == 15 * RB_US_PER_S && k->queue_timeout_us == 3600 * RB_US_PER_S);
+    rb_arena_finish(&f.arena);
 }
 
 static void test_slurm_needs_a_shared_directory(void **state)
@@ -717,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_a_deep_override_is_refused),
         cmocka_unit_test(test_what_is_supported),
         cmocka_unit_test(test_slurm_needs_a_shared_directory),
+        cmocka_unit_test(test_kubernetes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,28 @@ static struct rb_slurm_spec some_slurm(struct maker *m)
                                   .memory_per_gpu_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50)};
 }
 
+static struct rb_kubernetes_spec some_kubernetes(struct maker *m)
+{
+    static const char *const secrets[] = {"reg", "other"};
+    static const struct rb_toleration tolerations[] = {{.key = "a", .operator = "Exists"}, {.effect = "NoExecute", .value = "v"}};
+    static const struct rb_key_value labels[] = {{"a/b", "c"}, {"d", ""}};
+    return (struct rb_kubernetes_spec){.context = coin(m) ? NULL : any_text(m),
+                                       .namespace = coin(m) ? NULL : "a-space",
+                                       .queue = coin(m) ? NULL : "q",
+                                       .node_selector = labels,
+                                       .n_node_selector = (int)between(m, 0, 2),
+                                       .tolerations = tolerations,
+                                       .n_tolerations = (int)between(m, 0, 2),
+                                       .priority_class = coin(m) ? NULL : "low",
+                                       .service_account = coin(m) ? NULL : "sa",
+                                       .image_pull_secrets = some(m, secrets, (int)N_OF(secrets), 0),
+                                       .cpus_per_gpu = (int)between(m, 0, 1024),
+                                       .memory_per_gpu_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
+                                       .shm_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
+                                       .grace_us = coin(m) ? 0 : between(m, 1, INT64_C(3600000000)),
+                                       .queue_timeout_us = coin(m) ? 0 : between(m, 1, INT64_C(3600000000))};
+}
+
 static struct rb_resources any_resources(struct maker *m)
 {
     static const char *const infra[] = {"aws/us-east-1", "gcp", "local", "mock/us-east-1/us-east-1a", "slurm/gpu"};
@@ -227,6 +249,7 @@ static struct rb_resources any_resources(struct maker *m)
                              .subnets = some(m, types, (int)N_OF(types), 0),
                              .security_groups = some(m, types, (int)N_OF(types), 0),
                              .instance_profile = coin(m) ? NULL : any_text(m),
+                             .kubernetes = coin(m) ? (struct rb_kubernetes_spec){0} : some_kubernetes(m),
                              .slurm = coin(m) ? (struct rb_slurm_spec){0} : some_slurm(m)};
     r.image_ids = some_pairs(m, infra, (int)N_OF(infra), false, &r.n_image_ids);
     return r;
@@ -392,6 +415,26 @@ static void same_trial(const struct rb_trial_spec *a, const struct rb_trial_spec
     assert_true(a->max_nodes == b->max_nodes && a->max_restarts == b->max_restarts && a->timeout_us == b->timeout_us);
 }
 
+static void same_kubernetes(const struct rb_kubernetes_spec *a, const struct rb_kubernetes_spec *b)
+{
+    same_text(a->context, b->context);
+    same_text(a->namespace, b->namespace);
+    same_text(a->queue, b->queue);
+    same_pairs(a->node_selector, a->n_node_selector, b->node_selector, b->n_node_selector);
+    assert_int_equal(a->n_tolerations, b->n_tolerations);
+    for (int i = 0; i < a->n_tolerations; i++) {
+        same_text(a->tolerations[i].key, b->tolerations[i].key);
+        same_text(a->tolerations[i].operator, b->tolerations[i].operator);
+        same_text(a->tolerations[i].value, b->tolerations[i].value);
+        same_text(a->tolerations[i].effect, b->tolerations[i].effect);
+    }
+    same_text(a->priority_class, b->priority_class);
+    same_text(a->service_account, b->service_account);
+    same_list(&a->image_pull_secrets, &b->image_pull_secrets);
+    assert_true(a->cpus_per_gpu == b->cpus_per_gpu && a->memory_per_gpu_bytes == b->memory_per_gpu_bytes &&
+                a->shm_bytes == b->shm_bytes && a->grace_us == b->grace_us && a->queue_timeout_us == b->queue_timeout_us);
+}
+
 static void same_resources(const struct rb_resources *a, const struct rb_resources *b)
 {
     same_list(&a->infra, &b->infra);
@@ -404,6 +447,7 @@ static void same_resources(const struct rb_resources *a, const struct rb_resourc
     same_list(&a->subnets, &b->subnets);
     same_list(&a->security_groups, &b->security_groups);
     same_text(a->instance_profile, b->instance_profile);
+    same_kubernetes(&a->kubernetes, &b->kubernetes);
     same_text(a->slurm.shared_dir, b->slurm.shared_dir);
     same_text(a->slurm.url, b->slurm.url);
     same_text(a->slurm.account, b->slurm.account);

@@ -13,6 +13,8 @@
 #define BY(train, boot, minimum) \
     "{\"train\":" train ",\"boot\":" boot ",\"idle_barrier\":0,\"minimum\":" minimum ",\"lost\":0,\"checkpoint\":0}"
 
+static const char *nodes_in; // infra of the report's one node; NULL: there is none
+
 // predicted, actual, by: of the cost.
 static void report_of(const char *predicted, const char *actual, const char *by, struct rb_buf *out)
 {
@@ -30,8 +32,9 @@ static void report_of(const char *predicted, const char *actual, const char *by,
                       "0") "},"
                            "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":9,\"gpus_per_trial\":1,\"nodes\":1,"
                            "\"start_us\":0,\"end_us\":9000000,\"predicted_time_us\":null,\"predicted_cost_uusd\":null,"
-                           "\"cost_uusd\":%s}],\"trials\":[{\"trial\":2,\"origin\":\"start\"},{\"trial\":3,\"origin\":\"optuna\",\"because\":\"as\\u001b[2J\\ndense\"}],\"nodes\":[],\"leak_check\":null}",
-                  predicted, actual, by, actual);
+                           "\"cost_uusd\":%s}],\"trials\":[{\"trial\":2,\"origin\":\"start\"},{\"trial\":3,\"origin\":\"optuna\",\"because\":\"as\\u001b[2J\\ndense\"}],\"nodes\":[%s%s%s],\"leak_check\":null}",
+                  predicted, actual, by, actual, nodes_in ? "{\"infra\":\"" : "", nodes_in ? nodes_in : "",
+                  nodes_in ? "\"}" : "");
     if (!rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, &err) ||
         !rb_report_table_write(doc.root, &(struct rb_text_style){0}, out, &err))
         fail_msg("%s", err.message);
@@ -49,6 +52,20 @@ static void dollars_where_there_are_any(void **state)
     assert_null(strstr(text, "GPU time"));
     assert_non_null(strstr(text, "\n  as a command: python train.py --lr=0.139\n"));
     assert_non_null(strstr(text, "\n  suggested by optuna: as?[2J?dense\n")); // another program wrote it
+}
+
+// Of a cluster that sends no bill.
+static void dollars_may_be_attributed(void **state)
+{
+    (void)state;
+    static const char *const infras[] = {"k8s/lab", "aws/us-east-1"};
+    for (size_t i = 0; i < 2; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+        nodes_in = infras[i];
+        report_of("null", "100000", BY("70000", "25000", "5000"), &out);
+        assert_int_equal(strstr(rb_buf_str(&out), "the cost is attributed: ") != NULL, i == 0);
+    }
+    nodes_in = NULL;
 }
 
 static void time_where_nothing_has_a_price(void **state)
@@ -82,7 +99,7 @@ static void nothing_yet_is_not_free(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dollars_where_there_are_any),
+        cmocka_unit_test(dollars_where_there_are_any), cmocka_unit_test(dollars_may_be_attributed),
         cmocka_unit_test(time_where_nothing_has_a_price),
         cmocka_unit_test(nothing_yet_is_not_free),
     };

@@ -2,6 +2,7 @@
 
 #include "base/text/number.h"
 #include "base/text/units.h"
+#include "profiles/catalog/infra.h"
 #include "views/pages/document.h"
 #include "views/tables/report_trials.h"
 
@@ -143,6 +144,16 @@ static void beside_row(struct rb_text_table *t, const char *name, const struct r
     rb_text_table_cell(t, "%s", actual < p5 ? "below p5" : actual > p95 ? "above p95" : "yes");
 }
 
+// Did no cloud bill any of it: were all machines there anyway, and the price list says what their time is worth?
+static bool is_attributed(const struct rb_node *r)
+{
+    const struct rb_node *first = rb_document_items(r, "nodes");
+    for (const struct rb_node *n = first; n; n = n->next)
+        if (!rb_infra_may_be_free(rb_document_text(n, "infra")))
+            return false;
+    return first && !is_free(r);
+}
+
 static void beside(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {
@@ -156,6 +167,9 @@ static void beside(const struct rb_node *r, const struct rb_text_style *style, s
     rb_buf_putc(out, '\n');
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
+    if (is_attributed(r))
+        rb_buf_puts(out, "the cost is attributed: these machines are there anyway, and their time is worth this much by the "
+                         "price list\n");
 }
 
 const struct rb_report_part rb_report_parts[RB_REPORT_N_PARTS] = {

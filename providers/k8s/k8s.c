@@ -1,0 +1,235 @@
+// The verbs of a provider as calls of the Kubernetes API: those that take one call, and its life.
+#include "providers/k8s/k8s.h"
+
+#include "providers/k8s/k8s_errors.h"
+#include "providers/k8s/k8s_verbs.h"
+#include "providers/wire/http.h"
+#include "providers/wire/percent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- calls
+
+static void authorise(void *authority, struct rb_api_try *t)
+{
+    struct rb_kube *k = authority;
+    const char *token;
+    struct rb_err err;
+    if (!rb_kube_login_get(k->login, &token, &err)) {
+        rb_api_cannot_transmit(t, &err);
+        return;
+    }
+    struct rb_buf header = RB_BUF_INIT;
+    rb_buf_printf(&header, "Authorization: Bearer %s", token ? token : "");
+    const char *const headers[] = {header.data};
+    rb_api_transmit(t, headers, token ? 1 : 0);
+    explicit_bzero(header.data, header.len);
+    rb_buf_finish(&header);
+}
+
+static bool renew_login(void *authority, const struct rb_http_response *response, struct rb_err *err)
+{
+    (void)response, (void)err;
+    struct rb_kube *k = authority;
+    return rb_kube_login_forget(k->login);
+}
+
+void rb_kube_send(struct rb_kube *k, const char *method, struct rb_api_call *call)
+{
+    call->method = method;
+    if (call->body.len > 0)
+        call->content_type = "application/json";
+    rb_api_send(k->api, call);
+}
+
+bool rb_kube_decode_any(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    (void)arg;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_json(&doc, "answer", body, n, err);
+}
+
+void rb_kube_put_page(struct rb_buf *target, const char *run_id, const char *page)
+{
+    char label[64];
+    if (run_id)
+        rb_kube_label(run_id, label);
+    RB_AUTO(rb_buf_finish) struct rb_buf selector = RB_BUF_INIT;
+    rb_buf_printf(&selector, "rb.run-id%s%s", run_id ? "=" : "", run_id ? label : "");
+    rb_percent_put(target, "?labelSelector=%s&limit=%d&continue=%s", rb_buf_str(&selector), RB_KUBE_PAGE, page);
+}
+
+// --- look
+
+struct looking {
+    struct rb_arena arena;
+    struct rb_kube *k;
+    char name[64], uid[64];
+    struct rb_kube_pod pod;
+    rb_launch_fn *fn;
+    void *arg;
+};
+
+static bool decode_looking(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct looking *l = arg;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
+           rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
+}
+
+static void looked(void *arg, const struct rb_err *err)
+{
+    struct looking *l = arg;
+    struct rb_err other;
+    if (!err && strcmp(l->pod.uid, l->uid) != 0) {
+        rb_err_set(&other, RB_E_CLOUD_NOT_FOUND, "pod %s is another one by now", l->name);
+        err = &other;
+    }
+    l->fn(l->arg, err, err ? NULL : &l->pod.instance);
+    rb_api_state_free(l);
+}
+
+static void k8s_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
+{
+    struct looking *l = rb_api_state_create(sizeof *l);
+    struct rb_api_call call = rb_api_call_new("pods.get", RB_KUBE_READ_TRIES, l, decode_looking, looked);
+    l->k = p->state;
+    l->fn = fn;
+    l->arg = arg;
+    if (!rb_kube_split_id(id, l->name, l->uid)) {
+        struct rb_err err;
+        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
+        rb_api_refuse(l->k->api, &call, &err);
+        return;
+    }
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, l->name);
+    rb_kube_send(l->k, "GET", &call);
+}
+
+// --- terminate
+
+struct ending {
+    struct rb_arena arena;
+    rb_terminate_fn *fn;
+    void *arg;
+};
+
+// Its uid is a precondition: what is not found, or is another object, has ended.
+static void ended(void *arg, const struct rb_err *err)
+{
+    struct ending *e = arg;
+    e->fn(e->arg, err && (err->code == RB_ERR_NOT_FOUND || rb_kube_is_conflict(err)) ? NULL : err);
+    rb_api_state_free(e);
+}
+
+// Never with a grace of 0: that ends the object, not the processes. Not mutating: a repetition changes nothing.
+static void k8s_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
+{
+    struct rb_kube *k = p->state;
+    struct ending *e = rb_api_state_create(sizeof *e);
+    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
+    char name[64], uid[64];
+    *e = (struct ending){.fn = fn, .arg = arg};
+    if (!rb_kube_split_id(id, name, uid)) {
+        struct rb_err err;
+        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
+        rb_api_refuse(k->api, &call, &err);
+        return;
+    }
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", k->config.namespace, name);
+    rb_kube_write_deletion(uid, &call.body);
+    rb_kube_send(k, "DELETE", &call);
+}
+
+// --- life
+
+static int64_t k8s_clock_us(const struct rb_provider *p)
+{
+    const struct rb_kube *k = p->state;
+    return rb_api_clock_us(k->api);
+}
+
+// A cluster on this machine. One that is named by another context counts as far away.
+static bool k8s_is_harmless(const char *region)
+{
+    struct rb_kubeconfig config = {0};
+    const bool harmless = rb_kubeconfig_load(region, NULL, &config, NULL) && rb_http_is_loopback(config.server);
+    rb_kubeconfig_finish(&config);
+    return harmless;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool k8s_same_place(const struct rb_resources *a, const struct rb_resources *b)
+{
+    return same_text(a->kubernetes.context, b->kubernetes.context) &&
+           same_text(a->kubernetes.namespace, b->kubernetes.namespace);
+}
+
+static void k8s_destroy(struct rb_provider *p)
+{
+    struct rb_kube *k = p->state;
+    if (!k)
+        return;
+    rb_api_destroy(k->api);
+    rb_kube_login_destroy(k->login);
+    rb_kubeconfig_finish(&k->config);
+    free(k);
+    p->state = NULL;
+}
+
+static bool k8s_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
+    if (!config->http)
+        return rb_err_set(err, RB_E_HTTP_REQUEST, "k8s: needs an HTTP client");
+    struct rb_kube *k = rb_xcalloc(1, sizeof *k);
+    k->loop = config->loop;
+    snprintf(k->region, sizeof k->region, "%s", config->region);
+    if (config->resources)
+        k->spec = config->resources->kubernetes;
+    if (!rb_kube_place(config->region, &k->spec, &k->config, err)) {
+        free(k);
+        return false;
+    }
+    k->login = rb_kube_login_create(config->loop, &k->config);
+    k->api = rb_api_create(&(struct rb_api_config){.loop = config->loop,
+                                                   .http = config->http,
+                                                   .endpoint = k->config.server,
+                                                   .peer = rb_kube_login_peer(k->login),
+                                                   .judge = rb_kube_judge,
+                                                   .authority = k,
+                                                   .authorise = authorise,
+                                                   .renew = renew_login});
+    *out = (struct rb_provider){.ops = &rb_provider_k8s, .state = k};
+    return true;
+}
+
+const struct rb_provider_ops rb_provider_k8s = {
+    .name = "k8s",
+    .summary = "Kubernetes",
+    .launches_gangs = true,
+    .transport = "k8s",
+    .group_word = "lease",
+    .groups_every_run = true,
+    .waits_in_queue = true,
+    .create = k8s_create,
+    .destroy = k8s_destroy,
+    .launch = rb_kube_launch,
+    .list = rb_kube_list,
+    .look = k8s_look,
+    .terminate = k8s_terminate,
+    .renew = rb_kube_renew,
+    .clock_us = k8s_clock_us,
+    .groups = rb_kube_groups,
+    .end_group = rb_kube_end_group,
+    .preflight = rb_kube_preflight,
+    .quotas = rb_kube_quotas,
+    .same_place = k8s_same_place,
+    .is_harmless = k8s_is_harmless,
+};

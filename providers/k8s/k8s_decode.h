@@ -1,0 +1,48 @@
+// Reads what the API server answers. Pure. Answers are untrusted: names are checked, because callers use them in URLs.
+#ifndef RB_PROVIDERS_K8S_DECODE_H
+#define RB_PROVIDERS_K8S_DECODE_H
+
+#include "base/arena.h"
+#include "base/document/doc.h"
+#include "providers/k8s/k8s_encode.h"
+#include "providers/provider.h"
+
+// The Lease of a run.
+struct rb_kube_lease {
+    const char *name, *uid, *resource_version;
+    const char *run_id, *owner;  // NULL: it is not ours
+    const char *expires_at;      // an instant; NULL: none
+    int64_t expires_us;          // the same, unix; -1
+};
+bool rb_kube_decode_lease(const struct rb_node *object, struct rb_arena *arena, struct rb_kube_lease *out,
+                         struct rb_err *err);
+
+struct rb_kube_leases { struct rb_kube_lease *items; int n; };
+// Appends those of ours on one page; *out_next: the token of the next page, NULL: there is none.
+bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, struct rb_kube_leases *out,
+                          const char **out_next, struct rb_err *err);
+
+struct rb_kube_pod {
+    struct rb_instance instance;  // id is "NAME.UID"; address is the pod's name
+    const char *name, *uid;
+    const char *group;            // of Kueue; NULL: none
+    const char *anchor;           // name of the Lease that it belongs to; NULL: none
+    int64_t created_us, began_us; // unix; began: when it got its machine, -1
+    const char *waits_for;        // the scheduler's words while it has none; "": none
+    bool is_ending;               // its end was asked for
+};
+// region: of the instances. leases: expiries are theirs, where a pod's is among them; may be NULL.
+bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,
+                       struct rb_arena *arena, struct rb_kube_pod *out, struct rb_err *err);
+struct rb_kube_pods { struct rb_kube_pod *items; int n; };
+bool rb_kube_decode_pods(const struct rb_node *list, const char *region, const struct rb_kube_leases *leases,
+                        struct rb_arena *arena, struct rb_kube_pods *out, const char **out_next, struct rb_err *err);
+
+// The path of a member of `sent` that `stored` does not have, such as "spec.activeDeadlineSeconds". False: it has all of
+// them. Members of lists may stand in another order and among others; values may be written in another way.
+bool rb_kube_find_dropped(const struct rb_node *sent, const struct rb_node *stored, char *out, size_t size);
+
+// Splits "NAME.UID" into name and uid; false: it is no id of ours.
+bool rb_kube_split_id(const char *id, char name[static 64], char uid[static 64]);
+
+#endif

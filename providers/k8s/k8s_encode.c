@@ -1,0 +1,251 @@
+// Source: the API reference of Kubernetes, core/v1 Pod, coordination.k8s.io/v1 Lease, authorization.k8s.io/v1; Pod Security
+// Standards, "restricted".
+#include "providers/k8s/k8s_encode.h"
+
+#include "base/document/json.h"
+#include "base/limits.h"
+#include "base/text/number.h"
+#include "base/text/pattern.h"
+#include "base/text/units.h"
+#include "providers/wire/digest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_GRACE_S = 30 };
+
+bool rb_kube_shape(const char *instance_type, int gpus_of_node, struct rb_arena *arena, struct rb_kube_shape *out,
+                   struct rb_err *err)
+{
+    const char *slash = strrchr(instance_type, '/');
+    const char *type = rb_arena_printf(arena, "%.*s", slash ? (int)(slash - instance_type) : (int)strlen(instance_type),
+                                       instance_type);
+    int64_t n = gpus_of_node;
+    if (!rb_pattern_matches(type, "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$") ||
+        (slash && !rb_parse_int(slash + 1, &n)) || n < 1 || n > RB_LIMIT_GPUS_PER_NODE)
+        return rb_err_set(err, RB_E_K8S_TYPE,
+                          "instance type \"%.60s\": expected TYPE, TYPE/GPUS, gpu/N or cpu/N, with a number of GPUs in "
+                          "1..%d: correct it in the prices of k8s",
+                          instance_type, RB_LIMIT_GPUS_PER_NODE);
+    const bool cpu = slash && strcmp(type, "cpu") == 0, any = cpu || (slash && strcmp(type, "gpu") == 0);
+    *out = (struct rb_kube_shape){.node_type = any ? NULL : type, .gpus = cpu ? 0 : (int)n, .cpus = cpu ? (int)n : 0};
+    return true;
+}
+
+// --- names
+
+void rb_kube_label(const char *value, char out[static 64])
+{
+    char hex[65];
+    if (rb_pattern_matches(value, "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")) {
+        snprintf(out, 64, "%s", value);
+        return;
+    }
+    rb_digest_sha256(value, strlen(value), hex);
+    snprintf(out, 64, "%.40s", hex);
+}
+
+void rb_kube_pod_name(const char *token, int member, char out[static 64])
+{
+    char hex[65];
+    rb_digest_sha256(token, strlen(token), hex);
+    snprintf(out, 64, "rb-%.20s-%d", hex, member);
+}
+
+void rb_kube_anchor_name(const char *run_id, char out[static 64])
+{
+    char hex[65];
+    if (strlen(run_id) < 60 && rb_pattern_matches(run_id, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")) {
+        snprintf(out, 64, "rb-%s", run_id);
+        return;
+    }
+    rb_digest_sha256(run_id, strlen(run_id), hex);
+    snprintf(out, 64, "rb-%.40s", hex);
+}
+
+// --- quantities: written as the API server would write them back
+
+static void put_quantity(struct rb_json *j, const char *key, int64_t n)
+{
+    static const char *const suffixes[] = {"", "k", "M", "G", "T", "P"};
+    char text[32];
+    size_t i = 0;
+    for (; n > 0 && n % 1000 == 0 && i + 1 < sizeof suffixes / sizeof *suffixes; i++)
+        n /= 1000;
+    snprintf(text, sizeof text, "%" PRId64 "%s", n, suffixes[i]);
+    if (n > 0)
+        rb_json_kstring(j, key, text);
+}
+
+static int64_t memory_of(const struct rb_kube_shape *shape, const struct rb_kubernetes_spec *spec)
+{
+    return shape->cpus ? spec->memory_per_cpu_bytes * shape->cpus : spec->memory_per_gpu_bytes * shape->gpus;
+}
+
+static void put_resources(struct rb_json *j, const struct rb_launch *l, const struct rb_kube_shape *shape,
+                          const struct rb_kubernetes_spec *spec)
+{
+    rb_json_kobject(j, "resources");
+    rb_json_kobject(j, "requests");
+    put_quantity(j, "cpu", shape->cpus ? shape->cpus : (int64_t)spec->cpus_per_gpu * shape->gpus);
+    put_quantity(j, "memory", memory_of(shape, spec));
+    put_quantity(j, "ephemeral-storage", l->disk_gb * INT64_C(1000000000));
+    put_quantity(j, "nvidia.com/gpu", shape->gpus);
+    rb_json_end_object(j);
+    rb_json_kobject(j, "limits");
+    put_quantity(j, "nvidia.com/gpu", shape->gpus);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+}
+
+// --- the pod
+
+static void put_metadata(struct rb_json *j, const struct rb_launch *l, int member,
+                         const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor)
+{
+    static const char *const originals[][2] = {{"rb.name", "Name"},
+                                               {"rb.run-id", "rb:run-id"},
+                                               {"rb.launch-id", "rb:launch-id"},
+                                               {"rb.owner", "rb:owner"},
+                                               {"rb.expires-at", RB_LEASE_TAG}};
+    static const char *const labels[][2] = {
+        {"rb.run-id", "rb:run-id"}, {"rb.launch-id", "rb:launch-id"}, {"rb.owner", "rb:owner"}};
+    char name[64], value[64];
+    rb_kube_pod_name(l->token, member, name);
+    rb_json_put(j, "metadata: {name: %s, labels: {", name);
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        const char *tag = rb_launch_tag(l, labels[i][1]);
+        if (!tag)
+            continue;
+        rb_kube_label(tag, value);
+        rb_json_kstring(j, labels[i][0], value);
+    }
+    // The pods of a launch are admitted together. A group has a Workload of its name, so that its end can be told.
+    if (spec->queue)
+        rb_json_put(j, "'kueue.x-k8s.io/queue-name': %s, '" RB_KUBE_GROUP "': '%.*s'", spec->queue,
+                    (int)(strrchr(name, '-') - name), name);
+    rb_json_put(j, "}, annotations: {");
+    if (spec->queue)
+        rb_json_put(j, "'kueue.x-k8s.io/pod-group-total-count': '%d'", rb_launch_count(l));
+    for (size_t i = 0; i < sizeof originals / sizeof *originals; i++)
+        if (rb_launch_tag(l, originals[i][1]))
+            rb_json_kstring(j, originals[i][0], rb_launch_tag(l, originals[i][1]));
+    rb_json_put(j,
+                "'rb.token': %s, 'rb.member': '%d', 'rb.instance-type': %s, 'karpenter.sh/do-not-disrupt': 'true', "
+                "'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false'}, ownerReferences: [{apiVersion: "
+                "'coordination.k8s.io/v1', kind: 'Lease', name: %s, uid: %s}]}",
+                l->token, member, l->instance_type, anchor->name, anchor->uid);
+}
+
+static void put_placement(struct rb_json *j, const struct rb_kube_shape *shape, const struct rb_kubernetes_spec *spec)
+{
+    if (shape->node_type || spec->n_node_selector) {
+        rb_json_put(j, "nodeSelector: {'node.kubernetes.io/instance-type': %s", shape->node_type);
+        for (int i = 0; i < spec->n_node_selector; i++)
+            rb_json_kstring(j, spec->node_selector[i].key, spec->node_selector[i].value);
+        rb_json_put(j, "}");
+    }
+    rb_json_put(j, "tolerations: [");
+    if (shape->gpus)
+        rb_json_put(j, "{key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule'}");
+    for (int i = 0; i < spec->n_tolerations; i++)
+        rb_json_put(j, "{key: %s, operator: %s, value: %s, effect: %s}", spec->tolerations[i].key,
+                    spec->tolerations[i].operator, spec->tolerations[i].value, spec->tolerations[i].effect);
+    rb_json_put(j, "]");
+    if (spec->priority_class)
+        rb_json_kstring(j, "priorityClassName", spec->priority_class);
+    if (spec->service_account)
+        rb_json_kstring(j, "serviceAccountName", spec->service_account);
+    rb_json_put(j, "imagePullSecrets: [");
+    for (int i = 0; i < spec->image_pull_secrets.n; i++)
+        rb_json_put(j, "{name: %s}", spec->image_pull_secrets.items[i]);
+    rb_json_put(j, "]");
+}
+
+static void put_container(struct rb_json *j, const struct rb_launch *l, const struct rb_kube_shape *shape,
+                          const struct rb_kubernetes_spec *spec)
+{
+    // uid 1000 has no passwd entry in most images: getuser() and the like look at USER.
+    rb_json_put(
+        j,
+        "containers: [{name: %s, image: %s, command: ['/bin/sh', '-c', %s], workingDir: %s, env: [{name: 'HOME', "
+        "value: %s}, {name: 'USER', value: 'rb'}, {name: 'LOGNAME', value: 'rb'}], ",
+        RB_KUBE_CONTAINER, l->image_id, l->user_data ? l->user_data : "", RB_KUBE_HOME, RB_KUBE_HOME);
+    put_resources(j, l, shape, spec);
+    rb_json_put(
+        j,
+        "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ['ALL']}}, volumeMounts: [{name: "
+        "'home', mountPath: %s}, {name: 'shm', mountPath: '/dev/shm'}]}]",
+        RB_KUBE_HOME);
+    rb_json_put(j, "volumes: [{name: 'home', emptyDir: {}}, {name: 'shm', emptyDir: {medium: 'Memory'");
+    put_quantity(j, "sizeLimit", spec->shm_bytes);
+    rb_json_put(j, "}}]");
+}
+
+void rb_kube_write_pod(const struct rb_launch *l, int member, const struct rb_kube_shape *shape,
+                       const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out)
+{
+    const int64_t grace_s = spec->grace_us ? (spec->grace_us + RB_US_PER_S - 1) / RB_US_PER_S : DEFAULT_GRACE_S;
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_json_put(&j, "{apiVersion: 'v1', kind: 'Pod'");
+    put_metadata(&j, l, member, spec, anchor);
+    rb_json_put(&j, "spec: {restartPolicy: 'Never', terminationGracePeriodSeconds: %jd", grace_s);
+    if (l->max_lifetime_s > 0)
+        rb_json_kint(&j, "activeDeadlineSeconds", l->max_lifetime_s);
+    rb_json_put(&j,
+                "automountServiceAccountToken: false, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
+                "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}");
+    put_placement(&j, shape, spec);
+    put_container(&j, l, shape, spec);
+    rb_json_put(&j, "}}");
+}
+
+// --- the others
+
+// The API's micro time: RFC 3339 with exactly six decimals.
+static void micro_time(int64_t us, char out[static 64])
+{
+    char whole[32];
+    rb_format_instant(us / RB_US_PER_S * RB_US_PER_S, whole);
+    snprintf(out, 64, "%.*s.%06" PRId64 "Z", (int)strcspn(whole, "Z"), whole, us % RB_US_PER_S);
+}
+
+void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const char *resource_version,
+                          int64_t now_us, int64_t until_us, struct rb_buf *out)
+{
+    char run_label[64], owner_label[64], now[64];
+    struct rb_json j;
+    rb_kube_label(run_id, run_label);
+    rb_kube_label(owner, owner_label);
+    micro_time(now_us, now);
+    const int64_t left_s = (until_us - now_us + RB_US_PER_S - 1) / RB_US_PER_S;
+    rb_json_init(&j, out, false);
+    rb_json_put(
+        &j,
+        "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: %s, resourceVersion: %s, labels: "
+        "{'rb.run-id': %s, 'rb.owner': %s}, annotations: {'rb.run-id': %s, 'rb.owner': %s}}, spec: "
+        "{holderIdentity: %s, leaseDurationSeconds: %jd, renewTime: %s}}",
+        name, resource_version, run_label, owner_label, run_id, owner, owner, left_s > 1 ? left_s : INT64_C(1), now);
+}
+
+void rb_kube_write_deletion(const char *uid, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_json_put(&j,
+                "{apiVersion: 'v1', kind: 'DeleteOptions', preconditions: {uid: %s}, propagationPolicy: 'Background'}",
+                uid);
+}
+
+void rb_kube_write_question(const struct rb_kube_right *r, const char *namespace, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_json_put(&j,
+                "{apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: {resourceAttributes: "
+                "{namespace: %s, group: %s, resource: %s, subresource: %s, verb: %s}}}",
+                namespace, r->group, r->resource, r->subresource, r->verb);
+}

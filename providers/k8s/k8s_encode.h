@@ -1,0 +1,45 @@
+// Writes the objects of Kubernetes that a run creates, and says what they are called. Pure.
+#ifndef RB_PROVIDERS_K8S_ENCODE_H
+#define RB_PROVIDERS_K8S_ENCODE_H
+
+#include "base/arena.h"
+#include "base/text/buf.h"
+#include "profiles/job/job.h"
+#include "providers/provider.h"
+
+#define RB_KUBE_CONTAINER "node"  // the container in which trials run; others are put beside it by admission webhooks
+#define RB_KUBE_HOME      "/rb"   // its home, a disk of the pod's own
+#define RB_KUBE_GROUP     "kueue.x-k8s.io/pod-group-name" // label: the launch's name without the member
+
+// The parts of an instance type: "g5.xlarge", all GPUs of a node of that type; "g5.12xlarge/2", some of them; "gpu/4", on
+// any node; "cpu/8", none.
+struct rb_kube_shape {
+    const char *node_type; // label node.kubernetes.io/instance-type; NULL: any
+    int gpus, cpus;        // one of them is 0
+};
+// Errors: INVALID, naming the spelling. The text is in the arena.
+bool rb_kube_shape(const char *instance_type, int gpus_of_node, struct rb_arena *arena, struct rb_kube_shape *out,
+                   struct rb_err *err);
+
+// A label holds 63 of some characters: longer and other values become a digest of themselves; annotations hold the
+// originals.
+void rb_kube_label(const char *value, char out[static 64]);
+// "rb-<20 hex of the token's digest>-<member>": whoever repeats the launch writes the same object.
+void rb_kube_pod_name(const char *token, int member, char out[static 64]);
+// The Lease to which all pods of a run belong: deleting it ends them, whoever lives.
+void rb_kube_anchor_name(const char *run_id, char out[static 64]);
+
+struct rb_kube_anchor { const char *name, *uid; };
+
+// The script of PID 1 is the launch's user data.
+void rb_kube_write_pod(const struct rb_launch *launch, int member, const struct rb_kube_shape *shape,
+                      const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out);
+// A lease from `now` until the launch's or the renewal's `until`, both instants. resource_version NULL: a new one.
+void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const char *resource_version,
+                         int64_t now_us, int64_t until_us, struct rb_buf *out);
+void rb_kube_write_deletion(const char *uid, struct rb_buf *out); // of this object, and of none that has its name now
+// "May I?": a SelfSubjectAccessReview.
+struct rb_kube_right { const char *group, *resource, *subresource, *verb; }; // group "": the core's; subresource NULL: none
+void rb_kube_write_question(const struct rb_kube_right *right, const char *namespace, struct rb_buf *out);
+
+#endif

@@ -1,0 +1,157 @@
+// Dry run before the first launch: may we do all that a run does, and would the cluster take such a pod? Admission rules
+// judge a dry run like a launch; nothing is stored. And the cluster's quotas.
+#include "base/document/json.h"
+#include "providers/k8s/k8s_errors.h"
+#include "providers/k8s/k8s_verbs.h"
+#include "providers/wire/percent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// docs/policies/k8s-role.yaml, which a test compares.
+static const struct rb_kube_right rights[] = {
+    {"", "pods", NULL, "create"},
+    {"", "pods", NULL, "get"},
+    {"", "pods", NULL, "list"},
+    {"", "pods", NULL, "delete"},
+    {"", "pods", "exec", "get"},
+    {"", "pods", "exec", "create"},
+    {"coordination.k8s.io", "leases", NULL, "create"},
+    {"coordination.k8s.io", "leases", NULL, "get"},
+    {"coordination.k8s.io", "leases", NULL, "list"},
+    {"coordination.k8s.io", "leases", NULL, "update"},
+    {"coordination.k8s.io", "leases", NULL, "delete"},
+    {"kueue.x-k8s.io", "workloads", NULL, "delete"}, // the last: only in a queue
+};
+enum { N_RIGHTS = sizeof rights / sizeof *rights };
+
+struct preflight {
+    struct rb_arena arena;
+    struct rb_kube *k;
+    struct rb_launch what;
+    struct rb_kube_shape shape;
+    int right;
+    bool allowed;
+    struct rb_buf missing, body;
+    struct rb_err dropped;
+    rb_preflight_fn *fn;
+    void *arg;
+};
+
+static void destroy(void *arg)
+{
+    struct preflight *p = arg;
+    rb_buf_finish(&p->missing);
+    rb_buf_finish(&p->body);
+    rb_api_state_free(p);
+}
+
+static void end(void *arg, const struct rb_err *err)
+{
+    struct preflight *p = arg;
+    p->fn(p->arg, err, err ? NULL : p->what.image_id);
+    destroy(p);
+}
+
+static struct rb_api_call new_call(const char *name, struct preflight *p, rb_api_decode_fn *decode,
+                                   rb_api_done_fn *done)
+{
+    struct rb_api_call call = rb_api_call_new(name, RB_KUBE_READ_TRIES, p, decode, done);
+    call.drop = destroy;
+    return call;
+}
+
+// --- the pod
+
+static bool decode_dry_run(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct preflight *p = arg;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    char name[64];
+    if (!rb_doc_parse_json(&doc, "answer", body, n, err))
+        return false;
+    rb_kube_pod_name(p->what.token, 0, name);
+    rb_kube_check_stored(&p->body, doc.root, name, &p->dropped);
+    return true;
+}
+
+static void dry_run_done(void *arg, const struct rb_err *err)
+{
+    struct preflight *p = arg;
+    end(p, err ? err : p->dropped.code ? &p->dropped : NULL);
+}
+
+// It belongs to a Lease that does not exist: only the collector of garbage would look.
+static void ask_pod(struct preflight *p)
+{
+    static const struct rb_kube_anchor anchor = {"rb-preflight", "00000000-0000-4000-8000-000000000000"};
+    struct rb_api_call call = new_call("pods.create", p, decode_dry_run, dry_run_done);
+    rb_kube_write_pod(&p->what, 0, &p->shape, &p->k->spec, &anchor, &p->body);
+    rb_buf_append(&call.body, p->body.data, p->body.len);
+    rb_percent_put(&call.target, RB_KUBE_PODS "?dryRun=%s&fieldValidation=%s", p->k->config.namespace, "All", "Strict");
+    rb_kube_send(p->k, "POST", &call);
+}
+
+// --- the rights
+
+static void ask_next_right(struct preflight *p);
+
+static bool decode_review(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct preflight *p = arg;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
+           rb_node_bool(rb_node_member(rb_node_member(doc.root, "status"), "allowed"), &p->allowed, err);
+}
+
+static void right_known(void *arg, const struct rb_err *err)
+{
+    struct preflight *p = arg;
+    const struct rb_kube_right *r = &rights[p->right++];
+    if (err) {
+        end(p, err);
+        return;
+    }
+    if (!p->allowed)
+        rb_buf_printf(&p->missing, "%s%s %s%s%s", p->missing.len ? ", " : "", r->verb, r->resource,
+                      r->subresource ? "/" : "", r->subresource ? r->subresource : "");
+    ask_next_right(p);
+}
+
+static void ask_next_right(struct preflight *p)
+{
+    struct rb_err denied;
+    if (p->right < N_RIGHTS - !p->k->spec.queue) {
+        struct rb_api_call call = new_call("selfsubjectaccessreviews.create", p, decode_review, right_known);
+        rb_kube_write_question(&rights[p->right], p->k->config.namespace, &call.body);
+        rb_buf_puts(&call.target, RB_KUBE_REVIEWS);
+        rb_kube_send(p->k, "POST", &call);
+    } else if (p->missing.len > 0) {
+        rb_err_set(&denied, RB_E_PERMISSION,
+                   "rights missing in namespace %s (%s): %s; docs/policies/k8s-role.yaml is the Role to grant",
+                   p->k->config.namespace, p->k->config.source, rb_buf_str(&p->missing));
+        end(p, &denied);
+    } else {
+        ask_pod(p);
+    }
+}
+
+void rb_kube_preflight(struct rb_provider *provider, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
+{
+    struct preflight *p = rb_api_state_create(sizeof *p);
+    struct rb_launch launch = *what;
+    struct rb_err err;
+    launch.user_data = "exit 0";
+    launch.max_lifetime_s = 3600;                  // each field of a launch is tried
+    launch.gpus = what->gpus > 0 ? what->gpus : 1; // a wish list does not say how many
+    p->k = provider->state;
+    p->fn = fn;
+    p->arg = arg;
+    rb_launch_copy(&p->arena, &launch, &p->what);
+    if (rb_kube_check_launch(p->k, &p->what, &p->arena, &p->shape, &err)) {
+        ask_next_right(p);
+        return;
+    }
+    struct rb_api_call call = new_call(NULL, p, NULL, end);
+    rb_api_refuse(p->k->api, &call, &err);
+}

@@ -1,0 +1,47 @@
+// What the verbs of the provider of Kubernetes share. Inside providers/k8s only.
+#ifndef RB_PROVIDERS_K8S_VERBS_H
+#define RB_PROVIDERS_K8S_VERBS_H
+
+#include "profiles/job/job.h"
+#include "providers/k8s/k8s_decode.h"
+#include "providers/k8s/kube_login.h"
+#include "providers/wire/api_call.h"
+
+struct rb_kube {
+    const struct rb_loop *loop;
+    char region[64];
+    struct rb_kubeconfig config;
+    struct rb_kube_login *login;
+    struct rb_kubernetes_spec spec;
+    struct rb_api *api;
+};
+
+enum { RB_KUBE_READ_TRIES = 3, RB_KUBE_WRITE_TRIES = 5, RB_KUBE_PAGE = 500 };
+
+#define RB_KUBE_PODS   "/api/v1/namespaces/%s/pods"
+#define RB_KUBE_LEASES "/apis/coordination.k8s.io/v1/namespaces/%s/leases"
+#define RB_KUBE_REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+// Sends the call; a body is JSON.
+void rb_kube_send(struct rb_kube *k, const char *method, struct rb_api_call *call);
+// Any object counts as an answer.
+bool rb_kube_decode_any(void *arg, const char *body, size_t n, struct rb_err *err);
+// The first page of a listing of ours of one run (NULL: of any), or the next.
+void rb_kube_put_page(struct rb_buf *target, const char *run_id, const char *page);
+
+void rb_kube_launch(struct rb_provider *p, const struct rb_launch *launch, rb_launch_fn *fn, void *arg);
+void rb_kube_preflight(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
+// What both check before anything is sent.
+bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *launch, struct rb_arena *arena,
+                         struct rb_kube_shape *out, struct rb_err *err);
+// Did the cluster keep all that it was sent? Errors: INVALID, naming the field.
+bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *stored, const char *name, struct rb_err *err);
+
+void rb_kube_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
+                  void *arg);
+void rb_kube_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);
+void rb_kube_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg);
+void rb_kube_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+
+#endif

@@ -1,0 +1,383 @@
+// The objects that a launch creates, and what is read from those of the cluster. Pods as the API servers 1.20 and 1.33
+// show them.
+#include "base/arena.h"
+#include "providers/k8s/k8s_decode.h"
+#include "providers/k8s/k8s_errors.h"
+#include "tests/base/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct rb_doc parsed(const char *json)
+{
+    struct rb_doc doc;
+    struct rb_err err = {0};
+    if (!rb_doc_parse_json(&doc, "test", json, strlen(json), &err))
+        fail_msg("%s in %s", err.message, json);
+    return doc;
+}
+
+// --- writing
+
+static const struct rb_tag tags[] = {{"Name", "rb-digits-1"},
+                                     {"rb:owner", "ann@laptop"},
+                                     {"rb:run-id", "digits-20261128-120000-abcdef"},
+                                     {"rb:launch-id", "0123456789abcdef0123456789abcdef"},
+                                     {RB_LEASE_TAG, "2026-11-28T12:30:00Z"}};
+static const struct rb_launch launch = {
+    .token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    .region = "lab",
+    .instance_type = "g5.12xlarge/2",
+    .image_id = "reg/train@sha256:0a",
+    .user_data = "echo 'kept'\n",
+    .disk_gb = 100,
+    .max_lifetime_s = 7200,
+    .tags = tags,
+    .n_tags = N_OF(tags),
+};
+static const struct rb_key_value selector[] = {{"cloud.google.com/gke-accelerator", "a100"}};
+static const struct rb_toleration tolerations[] = {{.key = "team", .operator= "Equal", .value = "ml"}};
+static const char *const secrets[] = {"reg"};
+static const struct rb_kubernetes_spec full = {
+    .queue = "team-ml",
+    .node_selector = selector,
+    .n_node_selector = 1,
+    .tolerations = tolerations,
+    .n_tolerations = 1,
+    .priority_class = "low",
+    .service_account = "trainer",
+    .image_pull_secrets = {secrets, 1},
+    .cpus_per_gpu = 4,
+    .memory_per_gpu_bytes = INT64_C(60000000000),
+    .shm_bytes = INT64_C(8000000000),
+    .grace_us = 15000000,
+};
+static const struct rb_kube_anchor anchor = {"rb-digits", "uid-1"};
+
+static void a_pod_has_all_that_was_asked_for(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_kube_shape shape;
+    assert_true(rb_kube_shape(launch.instance_type, 4, &arena, &shape, NULL));
+    rb_kube_write_pod(&launch, 1, &shape, &full, &anchor, &out);
+    assert_string_equal(
+        out.data,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"rb-a8ae6e6ee929abea3afc-1\",\"labels\":{"
+        "\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":\"0123456789abcdef0123456789abcdef\",\"rb."
+        "owner\":"
+        "\"234805388fd96911af131d9660979b2e691e5e4c\",\"kueue.x-k8s.io/queue-name\":\"team-ml\","
+        "\"kueue.x-k8s.io/pod-group-name\":\"rb-a8ae6e6ee929abea3afc\"},\"annotations\":{"
+        "\"kueue.x-k8s.io/pod-group-total-count\":\"1\","
+        "\"rb.name\":\"rb-digits-1\",\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":"
+        "\"0123456789abcdef0123456789abcdef\",\"rb.owner\":\"ann@laptop\",\"rb.expires-at\":\"2026-11-28T12:30:00Z\","
+        "\"rb.token\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\",\"rb.member\":\"1\","
+        "\"rb.instance-type\":\"g5.12xlarge/2\",\"karpenter.sh/do-not-disrupt\":\"true\","
+        "\"cluster-autoscaler.kubernetes.io/safe-to-evict\":\"false\"},\"ownerReferences\":[{\"apiVersion\":"
+        "\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"name\":\"rb-digits\",\"uid\":\"uid-1\"}]},\"spec\":{"
+        "\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":15,\"activeDeadlineSeconds\":7200,"
+        "\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,\"securityContext\":{\"runAsNonRoot\":"
+        "true,"
+        "\"runAsUser\":1000,\"runAsGroup\":1000,\"fsGroup\":1000,\"seccompProfile\":{\"type\":\"RuntimeDefault\"}},"
+        "\"nodeSelector\":{\"node.kubernetes.io/instance-type\":\"g5.12xlarge\",\"cloud.google.com/gke-accelerator\":"
+        "\"a100\"},\"tolerations\":[{\"key\":\"nvidia.com/"
+        "gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"},{\"key\":"
+        "\"team\",\"operator\":\"Equal\",\"value\":\"ml\"}],\"priorityClassName\":\"low\",\"serviceAccountName\":"
+        "\"trainer\","
+        "\"imagePullSecrets\":[{\"name\":\"reg\"}],\"containers\":[{\"name\":\"node\",\"image\":\"reg/"
+        "train@sha256:0a\","
+        "\"command\":[\"/bin/sh\",\"-c\",\"echo "
+        "'kept'\\n\"],\"workingDir\":\"/rb\",\"env\":[{\"name\":\"HOME\",\"value\":"
+        "\"/"
+        "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":\"LOGNAME\",\"value\":\"rb\"}],\"resources\":{"
+        "\"requests\":{"
+        "\"cpu\":\"8\",\"memory\":\"120G\",\"ephemeral-storage\":\"100G\",\"nvidia.com/gpu\":\"2\"},\"limits\":{"
+        "\"nvidia.com/"
+        "gpu\":\"2\"}},\"securityContext\":{\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":["
+        "\"ALL\"]}},\"volumeMounts\":[{\"name\":\"home\",\"mountPath\":\"/rb\"},{\"name\":\"shm\",\"mountPath\":\"/dev/"
+        "shm\"}]"
+        "}],\"volumes\":[{\"name\":\"home\",\"emptyDir\":{}},{\"name\":\"shm\",\"emptyDir\":{\"medium\":\"Memory\","
+        "\"sizeLimit\":\"8G\"}}]}}");
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_kube_shape s;
+    struct rb_err err = {0};
+    assert_true(rb_kube_shape("gpu/4", 8, &arena, &s, NULL) && !s.node_type && s.gpus == 4 && s.cpus == 0);
+    assert_true(rb_kube_shape("cpu/8", 0, &arena, &s, NULL) && !s.node_type && s.gpus == 0 && s.cpus == 8);
+    assert_true(rb_kube_shape("Standard_NC6/1", 2, &arena, &s, NULL) && strcmp(s.node_type, "Standard_NC6") == 0);
+    assert_int_equal(s.gpus, 1);
+    assert_true(rb_kube_shape("g5.12xlarge", 4, &arena, &s, NULL) && strcmp(s.node_type, "g5.12xlarge") == 0 &&
+                s.gpus == 4);
+    static const char *const wrong[] = {"a100", "gpu/0", "gpu/x", "/1", "a b/1", "gpu/1/", "gpu/99999"};
+    for (size_t i = 0; i < N_OF(wrong); i++) {
+        assert_false(rb_kube_shape(wrong[i], 0, &arena, &s, &err));
+        assert_says(&err, "RB3503 TYPE/GPUS");
+    }
+}
+
+static void names_fit(void **state)
+{
+    (void)state;
+    char out[64];
+    rb_kube_anchor_name("digits-1", out);
+    assert_string_equal(out, "rb-digits-1");
+    rb_kube_anchor_name("Digits_1", out); // no name of an object
+    assert_int_equal(strlen(out), 43);
+    rb_kube_label("a.b_c-D", out);
+    assert_string_equal(out, "a.b_c-D");
+    rb_kube_label("ann@laptop", out);
+    assert_int_equal(strlen(out), 40);
+}
+
+static void an_anchor_is_read_back(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_kube_lease l;
+    rb_kube_write_anchor("rb-digits", "digits", "ann@laptop", "77", INT64_C(1795867200250000),
+                         INT64_C(1795869000000000), &out);
+    assert_non_null(strstr(out.data, "\"leaseDurationSeconds\":1800,\"renewTime\":\"2026-11-28T12:00:00.250000Z\""));
+    struct rb_doc doc = parsed(out.data);
+    struct rb_err err = {0};
+    assert_false(rb_kube_decode_lease(doc.root, &arena, &l, &err)); // it has no uid yet
+    assert_says(&err, "RB3020 a name and a uid");
+    rb_doc_finish(&doc);
+    char *with_uid = malloc(out.len + 20);
+    sprintf(with_uid, "{\"apiVersion\":\"x\",\"metadata\":{\"uid\":\"u-1\",%s",
+            strstr(out.data, "\"name\":\"rb-digits\""));
+    doc = parsed(with_uid);
+    assert_true(rb_kube_decode_lease(doc.root, &arena, &l, NULL));
+    assert_string_equal(l.resource_version, "77");
+    assert_string_equal(l.expires_at, "2026-11-28T12:30:00Z");
+    assert_string_equal(l.owner, "ann@laptop");
+    rb_doc_finish(&doc);
+    free(with_uid);
+}
+
+// --- reading
+
+#define POD(meta, status)                                                                                    \
+    "{\"metadata\":{\"name\":\"rb-0-1\",\"uid\":\"u-1\",\"creationTimestamp\":\"2026-11-28T12:00:00Z\"" meta \
+    "},\"status\":{" status "}}"
+#define SCHEDULED                                                                            \
+    "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":" \
+    "\"2026-11-28T12:00:05Z\"}],\"podIP\":\"10.1.2.3\""
+#define CONTAINER(state)                                                                                         \
+    "\"containerStatuses\":[{\"name\":\"istio-proxy\",\"state\":{\"running\":{}}},{\"name\":\"node\",\"state\":" \
+    "{" state "}}]"
+#define RUNNING CONTAINER("\"running\":{\"startedAt\":\"2026-11-28T12:00:09Z\"}")
+#define ENDED(reason) \
+    CONTAINER("\"terminated\":{\"exitCode\":0,\"reason\":\"" reason "\",\"finishedAt\":\"2026-11-28T13:00:00Z\"}")
+#define DELETED ",\"deletionTimestamp\":\"2026-11-28T13:00:30Z\""
+
+static const int64_t noon_us = INT64_C(1795867200000000);
+
+static void states(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        enum rb_instance_state is;
+        int64_t running_s, ended_s; // after noon; -1: unknown
+        const char *reason;         // NULL: none
+    } cases[] = {
+        {POD("", "\"phase\":\"Pending\""), RB_INSTANCE_PENDING, -1, -1, NULL},
+        {POD("", "\"phase\":\"Pending\"," SCHEDULED), RB_INSTANCE_PENDING, 5, -1, NULL},
+        {POD("", "\"phase\":\"Running\"," SCHEDULED "," RUNNING), RB_INSTANCE_RUNNING, 5, -1, NULL},
+        {POD(DELETED, "\"phase\":\"Running\"," SCHEDULED "," RUNNING), RB_INSTANCE_RUNNING, 5, -1, NULL},
+        {POD(DELETED, "\"phase\":\"Pending\""), RB_INSTANCE_STOPPING, -1, -1, NULL},
+        {POD("", "\"phase\":\"Succeeded\"," SCHEDULED "," ENDED("Completed")), RB_INSTANCE_TERMINATED, 5, 3600,
+         "Kubernetes reports Completed"},
+        {POD("", "\"phase\":\"Running\"," SCHEDULED "," ENDED("OOMKilled")), RB_INSTANCE_TERMINATED, 5, 3600,
+         "Kubernetes reports OOMKilled"},
+        // 1.20: the phase is ahead of the container
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\"," SCHEDULED "," RUNNING), RB_INSTANCE_STOPPING,
+         5, -1, "Kubernetes reports DeadlineExceeded"},
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on memory\""),
+         RB_INSTANCE_TERMINATED, -1, -1, "Kubernetes reports Evicted: The node was low on memory"},
+        {POD("", "\"phase\":\"Failed\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+                 "\"PreemptionByScheduler\"}]," ENDED("Error")),
+         RB_INSTANCE_TERMINATED, -1, 3600, "Kubernetes reports PreemptionByScheduler"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+        struct rb_doc doc = parsed(cases[i].json);
+        struct rb_kube_pod p;
+        assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+        assert_int_equal(p.instance.state, cases[i].is);
+        assert_int_equal(p.instance.running_at_us,
+                         cases[i].running_s < 0 ? -1 : noon_us + cases[i].running_s * 1000000);
+        assert_int_equal(p.instance.terminated_at_us, cases[i].ended_s < 0 ? -1 : noon_us + cases[i].ended_s * 1000000);
+        if (cases[i].reason)
+            assert_string_equal(p.instance.state_reason, cases[i].reason);
+        else
+            assert_null(p.instance.state_reason);
+        assert_string_equal(p.instance.id, "rb-0-1.u-1");
+        assert_string_equal(p.instance.address, "rb-0-1");
+        rb_doc_finish(&doc);
+    }
+}
+
+static void a_notice_and_a_fault(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_kube_pod p;
+    struct rb_doc doc = parsed(POD(DELETED, "\"phase\":\"Running\"," SCHEDULED "," RUNNING));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+    assert_int_equal(p.instance.leaves_at_us, noon_us + INT64_C(3630000000));
+    assert_null(p.instance.fault);
+    rb_doc_finish(&doc);
+    doc = parsed(
+        POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ErrImagePull\",\"message\":"
+                                                                 "\"reg/train: not found\"}")));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+    assert_says(p.instance.fault, "RB3506 ErrImagePull: reg/train: not found");
+    rb_doc_finish(&doc);
+    doc = parsed(
+        POD("", "\"phase\":\"Pending\"," SCHEDULED "," CONTAINER("\"waiting\":{\"reason\":\"ContainerCreating\"}")));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, NULL));
+    assert_null(p.instance.fault);
+    rb_doc_finish(&doc);
+}
+
+static void the_lease_of_its_run_counts(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_kube_lease lease = {.name = "rb-digits", .uid = "l-1", .expires_at = "2026-11-28T12:40:00Z"};
+    const struct rb_kube_leases leases = {&lease, 1};
+    struct rb_kube_pod p;
+    struct rb_doc doc =
+        parsed(POD(",\"annotations\":{\"rb.expires-at\":\"2026-11-28T12:30:00Z\",\"rb.run-id\":\"digits\","
+                   "\"rb.token\":\"t\",\"rb.member\":\"3\"},\"ownerReferences\":[{\"kind\":\"Lease\",\"name\":"
+                   "\"rb-digits\",\"uid\":\"l-1\"}]",
+                   ""));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
+    assert_string_equal(p.instance.expires_at, "2026-11-28T12:40:00Z");
+    assert_string_equal(p.anchor, "rb-digits");
+    assert_int_equal(p.instance.member, 3);
+    assert_string_equal(p.instance.run_id, "digits");
+    lease.uid = "l-2"; // another of that name
+    assert_true(rb_kube_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
+    assert_string_equal(p.instance.expires_at, "2026-11-28T12:30:00Z");
+    rb_doc_finish(&doc);
+}
+
+static void untrusted_names_are_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"{\"metadata\":{\"name\":\"../x\",\"uid\":\"u\"}}",
+                                        "{\"metadata\":{\"name\":\"rb-1\",\"uid\":\"a.b\"}}", "{\"metadata\":{}}", "{}",
+                                        "[]"};
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_kube_pods pods = {0};
+    struct rb_kube_pod p;
+    struct rb_err err = {0};
+    const char *next;
+    char name[64], uid[64];
+    for (size_t i = 0; i < N_OF(wrong); i++) {
+        struct rb_doc doc = parsed(wrong[i]);
+        assert_false(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, &err));
+        assert_false(
+            rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err)); // no list is no empty list
+        rb_doc_finish(&doc);
+    }
+    struct rb_doc doc = parsed("{\"metadata\":{\"continue\":\"c\"},\"items\":null}");
+    assert_true(rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err));
+    assert_string_equal(next, "c");
+    rb_doc_finish(&doc);
+    assert_true(rb_kube_split_id("rb-0-1.u-1", name, uid) && strcmp(name, "rb-0-1") == 0 && strcmp(uid, "u-1") == 0);
+    assert_false(rb_kube_split_id("rb-0-1", name, uid));
+    assert_false(rb_kube_split_id("a/b.u", name, uid));
+}
+
+static void dropped_fields_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sent, *stored, *dropped;
+    } cases[] = {
+        {"{\"a\":1,\"b\":{\"c\":\"x\"}}", "{\"a\":1,\"b\":{\"c\":\"x\",\"d\":1}}", NULL},
+        {"{\"a\":1,\"b\":{\"c\":\"x\"}}", "{\"a\":1,\"b\":{}}", "b.c"},
+        {"{\"memory\":\"1000M\"}", "{\"memory\":\"1G\"}", NULL}, // written in another way
+        {"{\"l\":[{\"name\":\"n\",\"v\":1}]}", "{\"l\":[{\"name\":\"sidecar\"},{\"v\":1,\"name\":\"n\"}]}", NULL},
+        {"{\"l\":[{\"name\":\"n\",\"v\":1}]}", "{\"l\":[{\"name\":\"n\"}]}", "l[0].v"},
+        {"{\"l\":[\"ALL\"],\"e\":[],\"m\":{}}", "{\"l\":[\"ALL\"]}", NULL},
+        {"{\"l\":[\"ALL\"]}", "{\"l\":[\"NONE\"]}", "l[0]"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct rb_doc sent = parsed(cases[i].sent), stored = parsed(cases[i].stored);
+        char at[200] = "";
+        assert_int_equal(rb_kube_find_dropped(sent.root, stored.root, at, sizeof at), cases[i].dropped != NULL);
+        if (cases[i].dropped)
+            assert_string_equal(at, cases[i].dropped);
+        rb_doc_finish(&sent);
+        rb_doc_finish(&stored);
+    }
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        long status;
+        const char *reason, *message;
+        enum rb_err_code code;
+        enum rb_api_reaction reaction;
+    } cases[] = {
+        {401, "Unauthorized", "Unauthorized", RB_ERR_DENIED, RB_API_REFRESH},
+        {403, "Forbidden", "pods is forbidden: User x cannot create", RB_ERR_DENIED, RB_API_FAIL},
+        {403, "Forbidden", "pods rb-1 is forbidden: exceeded quota: q", RB_ERR_DENIED, RB_API_FAIL},
+        {404, "NotFound", "pods rb-1 not found", RB_ERR_NOT_FOUND, RB_API_FAIL},
+        {409, "AlreadyExists", "pods rb-1 already exists", RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL},
+        {409, "Conflict", "Operation cannot be fulfilled on resourcequotas q: modified", RB_ERR_IO, RB_API_RETRY},
+        {409, "Conflict", "Precondition failed: UID in precondition", RB_ERR_IO, RB_API_FAIL},
+        {410, "Expired", "The provided continue parameter is too old", RB_ERR_IO, RB_API_FAIL},
+        {422, "Invalid", "Pod rb-1 is invalid: spec", RB_ERR_INVALID, RB_API_FAIL},
+        {400, "BadRequest", "strict decoding error", RB_ERR_INVALID, RB_API_FAIL},
+        {429, "TooManyRequests", "slow down", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+        {503, "ServiceUnavailable", "starting", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+        {500, "InternalError", "failed calling webhook", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+        {504, "Timeout", "Timeout: request did not complete", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+        {500, "", "no reason", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char body[300];
+        struct rb_err err = {0};
+        snprintf(body, sizeof body,
+                 "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"%s\",\"reason\":\"%s\",\"code\":%ld}",
+                 cases[i].message, cases[i].reason, cases[i].status);
+        if (rb_kube_judge(cases[i].status, body, strlen(body), &err) != cases[i].reaction || err.code != cases[i].code)
+            fail_msg("%ld %s: %s: %s", cases[i].status, cases[i].reason, rb_err_code_name(err.code), err.message);
+        assert_int_equal(rb_kube_exists_already(&err), strcmp(cases[i].reason, "AlreadyExists") == 0);
+        assert_int_equal(rb_kube_is_conflict(&err), strcmp(cases[i].reason, "Conflict") == 0);
+        assert_int_equal(rb_kube_is_expired(&err), strcmp(cases[i].reason, "Expired") == 0);
+    }
+    struct rb_err err = {0};
+    assert_int_equal(rb_kube_judge(502, "<html>", 6, &err), RB_API_RETRY);
+    assert_int_equal(err.code, RB_ERR_UNKNOWN_OUTCOME);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_has_all_that_was_asked_for),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(names_fit),
+        cmocka_unit_test(an_anchor_is_read_back),
+        cmocka_unit_test(states),
+        cmocka_unit_test(a_notice_and_a_fault),
+        cmocka_unit_test(the_lease_of_its_run_counts),
+        cmocka_unit_test(untrusted_names_are_refused),
+        cmocka_unit_test(dropped_fields_are_found),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

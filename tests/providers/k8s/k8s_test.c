@@ -1,0 +1,389 @@
+// The verbs of the provider of Kubernetes against a server that plays a script.
+#include "base/file.h"
+#include "profiles/job/job.h"
+#include "providers/k8s/k8s.h"
+#include "tests/base/check.h"
+#include "tests/base/remove_tree.h"
+#include "tests/providers/scripted.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define NAME  "rb-a8ae6e6ee929abea3afc"
+#define LEASE                                                                                                         \
+    "{\"metadata\":{\"name\":\"rb-digits\",\"uid\":\"l-1\",\"resourceVersion\":\"7\",\"annotations\":{\"rb.run-id\":" \
+    "\"digits\","                                                                                                     \
+    "\"rb.owner\":\"ann@laptop\"}},\"spec\":{\"renewTime\":\"2026-01-01T00:00:00.000000Z\",\"leaseDurationSeconds\":" \
+    "1800}}"
+#define POD_OF(token, member, uid)                                        \
+    "{\"metadata\":{\"name\":\"" NAME "-" member "\",\"uid\":\"" uid      \
+    "\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\","                  \
+    "\"annotations\":{\"rb.token\":\"" token "\",\"rb.member\":\"" member \
+    "\",\"rb.run-id\":\"digits\"},\"ownerReferences\":["                  \
+    "{\"kind\":\"Lease\",\"name\":\"rb-digits\",\"uid\":\"l-1\"}]},\"status\":{\"phase\":\"Pending\"}}"
+#define REFUSAL(code, reason, message)                                                                                 \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" reason "\",\"message\":\"" message "\",\"code\":" code \
+    "}"
+
+static const struct rb_tag tags[] = {
+    {"rb:owner", "ann@laptop"}, {"rb:run-id", "digits"}, {RB_LEASE_TAG, "2026-01-01T00:30:00Z"}};
+static const struct rb_launch launch = {.token = TOKEN,
+                                        .region = "lab",
+                                        .instance_type = "gpu/1",
+                                        .image_id = "train",
+                                        .user_data = "keep",
+                                        .tags = tags,
+                                        .n_tags = N_OF(tags)};
+static const struct rb_resources resources = {.kubernetes = {.queue_timeout_us = INT64_C(60000000)}};
+
+struct world {
+    struct scripted s;
+    struct rb_provider provider;
+    char dir[32], ids[256], groups[256], reason[256];
+    enum rb_instance_state state;
+    bool complete, sold_out;
+    int n;
+};
+
+static void begin(struct world *w, const struct step *steps, int n)
+{
+    char config[512], path[64];
+    *w = (struct world){0};
+    scripted_begin(&w->s, steps, n);
+    strcpy(w->dir, "/tmp/rb-k8s-XXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    snprintf(path, sizeof path, "%s/config", w->dir);
+    snprintf(config, sizeof config,
+             "contexts: [{name: lab, context: {cluster: c, user: u, namespace: ml}}]\nclusters: [{name: c, cluster: "
+             "{server: "
+             "\"%s\"}}]\nusers: [{name: u, user: {token: secret}}]\n",
+             script_server_url(w->s.server));
+    assert_true(rb_write_file(path, config, strlen(config), NULL) && chmod(path, 0600) == 0);
+    setenv("KUBECONFIG", path, 1);
+    const struct rb_provider_config c = {
+        .loop = &w->s.loop.loop, .http = w->s.http, .region = "lab", .resources = &resources};
+    struct rb_err err = {0};
+    if (!rb_provider_k8s.create(&c, &w->provider, &err))
+        fail_msg("%s", err.message);
+}
+
+static void end(struct world *w)
+{
+    w->provider.ops->destroy(&w->provider);
+    scripted_end(&w->s);
+    remove_tree(w->dir);
+}
+
+static void take(struct world *w, const struct rb_instance *instances, int n)
+{
+    w->n = n;
+    w->ids[0] = '\0';
+    for (int i = 0; i < n; i++)
+        snprintf(w->ids + strlen(w->ids), sizeof w->ids - strlen(w->ids), "%s ", instances[i].id);
+    if (n > 0) {
+        w->state = instances[0].state;
+        w->sold_out = instances[0].sold_out;
+        snprintf(w->reason, sizeof w->reason, "%s", instances[0].state_reason ? instances[0].state_reason : "");
+    }
+}
+
+static int wanted; // members of the launch
+
+static void launched(void *arg, const struct rb_err *err, const struct rb_instance *instances)
+{
+    struct world *w = arg;
+    take(w, instances, err ? 0 : wanted);
+    scripted_tell(&w->s, err);
+}
+
+static void do_launch(struct world *w, const struct step *steps, int n, int members)
+{
+    struct rb_launch l = launch;
+    l.count = wanted = members;
+    begin(w, steps, n);
+    w->provider.ops->launch(&w->provider, &l, launched, w);
+    scripted_wait(&w->s);
+}
+
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
+    struct world *w = arg;
+    take(w, instances, n);
+    w->complete = complete;
+    scripted_tell(&w->s, err);
+}
+
+static void answered(void *arg, const struct rb_err *err)
+{
+    struct world *w = arg;
+    scripted_tell(&w->s, err);
+}
+
+// What was sent comes back with a uid and a status: as an API server that keeps all of it.
+static char echo[2][6000];
+static const char *kept(int i, const char *token, const char *member, const char *uid)
+{
+    snprintf(
+        echo[i], sizeof echo[i],
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" NAME
+        "-%s\",\"uid\":\"%s\",\"labels\":{\"rb.run-id\":"
+        "\"digits\",\"rb.owner\":\"x\"},\"annotations\":{\"rb.run-id\":\"digits\",\"rb.owner\":\"o\",\"rb.expires-at\":"
+        "\"e\","
+        "\"rb.token\":\"%s\",\"rb.member\":\"%s\",\"rb.instance-type\":\"t\",\"karpenter.sh/do-not-disrupt\":\"true\","
+        "\"cluster-autoscaler.kubernetes.io/"
+        "safe-to-evict\":\"false\"},\"ownerReferences\":[{\"apiVersion\":\"a\",\"kind\":"
+        "\"Lease\",\"name\":\"rb-digits\",\"uid\":\"l-1\"}]},\"spec\":{\"restartPolicy\":\"Never\","
+        "\"terminationGracePeriodSeconds\":30,\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,"
+        "\"securityContext\":{\"runAsNonRoot\":true,\"runAsUser\":1000,\"runAsGroup\":1000,\"fsGroup\":1000,"
+        "\"seccompProfile\":{"
+        "\"type\":\"RuntimeDefault\"}},\"tolerations\":[{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\",\"effect\":"
+        "\"NoSchedule\"}],\"containers\":[{\"name\":\"node\",\"image\":\"train\",\"command\":[\"/bin/"
+        "sh\",\"-c\",\"keep\"],"
+        "\"workingDir\":\"/rb\",\"env\":[{\"name\":\"HOME\",\"value\":\"/"
+        "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":"
+        "\"LOGNAME\",\"value\":\"rb\"}],\"resources\":{\"requests\":{\"nvidia.com/"
+        "gpu\":\"1\"},\"limits\":{\"nvidia.com/gpu\":"
+        "\"1\"}},\"securityContext\":{\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":[\"ALL\"]}},"
+        "\"volumeMounts\":[{\"name\":\"home\",\"mountPath\":\"/rb\"},{\"name\":\"shm\",\"mountPath\":\"/dev/shm\"}]}],"
+        "\"volumes\":[{\"name\":\"home\",\"emptyDir\":{}},{\"name\":\"shm\",\"emptyDir\":{\"medium\":\"Memory\"}}]},"
+        "\"status\":{\"phase\":\"Pending\"}}",
+        member, uid, token, member);
+    return echo[i];
+}
+
+#define NOT_FOUND REFUSAL("404", "NotFound", "leases \\\"rb-digits\\\" not found")
+#define EXISTS    REFUSAL("409", "AlreadyExists", "pods exists")
+
+static void a_launch_makes_the_lease_and_the_pod(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {
+        {ANSWER, 404, NULL, NOT_FOUND}, {ANSWER, 201, NULL, LEASE}, {ANSWER, 201, NULL, kept(0, TOKEN, "0", "u-1")}};
+    do_launch(&w, steps, N_OF(steps), 1);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(w.ids, NAME "-0.u-1 ");
+    scripted_expect_begin(&w.s, 0, "GET /apis/coordination.k8s.io/v1/namespaces/ml/leases/rb-digits ");
+    scripted_expect(&w.s, 0, "Authorization: Bearer secret");
+    scripted_expect_begin(&w.s, 1, "POST /apis/coordination.k8s.io/v1/namespaces/ml/leases ");
+    scripted_expect(&w.s, 1, "\"leaseDurationSeconds\":1800");
+    scripted_expect_begin(&w.s, 2, "POST /api/v1/namespaces/ml/pods?fieldValidation=Strict ");
+    scripted_expect(&w.s, 2, "\"uid\":\"l-1\"");
+    end(&w);
+}
+
+static void the_name_is_the_token(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step same[] = {{ANSWER, 200, NULL, LEASE},
+                                {RESET},
+                                {ANSWER, 409, NULL, EXISTS},
+                                {ANSWER, 200, NULL, POD_OF(TOKEN, "0", "u-1")}};
+    do_launch(&w, same, N_OF(same), 1); // the answer was lost: the identical POST, and it is ours
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(w.ids, NAME "-0.u-1 ");
+    end(&w);
+    const struct step other[] = {
+        {ANSWER, 200, NULL, LEASE}, {ANSWER, 409, NULL, EXISTS}, {ANSWER, 200, NULL, POD_OF("another", "0", "u-1")}};
+    do_launch(&w, other, N_OF(other), 1);
+    assert_says(&w.s.err, "RB3504 not of this launch");
+    end(&w);
+    const struct step gone[] = {{ANSWER, 200, NULL, LEASE},
+                                {ANSWER, 409, NULL, EXISTS},
+                                {ANSWER, 404, NULL, REFUSAL("404", "NotFound", "gone")}};
+    do_launch(&w, gone, N_OF(gone), 1);
+    assert_int_equal(w.s.err.code, RB_ERR_UNKNOWN_OUTCOME);
+    end(&w);
+}
+
+static void refusals_of_a_launch(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step quota[] = {
+        {ANSWER, 200, NULL, LEASE},
+        {ANSWER, 409, NULL, REFUSAL("409", "Conflict", "Operation cannot be fulfilled on resourcequotas")},
+        {ANSWER, 403, NULL, REFUSAL("403", "Forbidden", "exceeded quota: q")}};
+    do_launch(&w, quota, N_OF(quota), 1); // a conflict of quotas is no answer: again
+    assert_says(&w.s.err, "RB3012 exceeded quota");
+    end(&w);
+    const struct step dropped[] = {
+        {ANSWER, 200, NULL, LEASE}, {ANSWER, 201, NULL, POD_OF(TOKEN, "0", "u-1")}, {ANSWER, 200, NULL, "{}"}};
+    do_launch(&w, dropped, N_OF(dropped), 1); // it kept no spec: the pod is deleted again
+    assert_says(&w.s.err, "RB3505 dropped apiVersion");
+    scripted_expect_begin(&w.s, 2, "DELETE /api/v1/namespaces/ml/pods/" NAME "-0 ");
+    scripted_expect(&w.s, 2, "\"preconditions\":{\"uid\":\"u-1\"}");
+    end(&w);
+    struct rb_launch spot = launch;
+    begin(&w, NULL, 0);
+    spot.market = RB_MARKET_SPOT;
+    w.provider.ops->launch(&w.provider, &spot, launched, &w);
+    scripted_wait(&w.s);
+    assert_says(&w.s.err, "RB3504 not sold as spot");
+    end(&w);
+}
+
+static void a_refused_gang_leaves_nothing(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step half[] = {{ANSWER, 200, NULL, LEASE},
+                                {ANSWER, 201, NULL, kept(0, TOKEN, "0", "u-0")},
+                                {ANSWER, 201, NULL, kept(1, TOKEN, "1", "u-1")},
+                                {ANSWER, 403, NULL, REFUSAL("403", "Forbidden", "exceeded quota: q")},
+                                {ANSWER, 200, NULL, "{}"},
+                                {ANSWER, 404, NULL, REFUSAL("404", "NotFound", "gone")}};
+    do_launch(&w, half, N_OF(half), 3);
+    assert_says(&w.s.err, "RB3012 exceeded quota");
+    scripted_expect_begin(&w.s, 4, "DELETE /api/v1/namespaces/ml/pods/" NAME "-1 ");
+    scripted_expect_begin(&w.s, 5, "DELETE /api/v1/namespaces/ml/pods/" NAME "-0 ");
+    end(&w);
+    const struct step kept_by_force[] = {{ANSWER, 200, NULL, LEASE},
+                                         {ANSWER, 201, NULL, kept(0, TOKEN, "0", "u-0")},
+                                         {ANSWER, 403, NULL, REFUSAL("403", "Forbidden", "exceeded quota: q")},
+                                         {ANSWER, 403, NULL, REFUSAL("403", "Forbidden", "may not delete")}};
+    do_launch(&w, kept_by_force, N_OF(kept_by_force), 2);
+    assert_int_equal(w.s.err.code, RB_ERR_UNKNOWN_OUTCOME);
+    assert_says(&w.s.err, "pod " NAME "-0 may still be there");
+    end(&w);
+}
+
+#define LEASES "{\"metadata\":{},\"items\":[" LEASE "]}"
+
+static void a_listing_begins_again(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {
+        {ANSWER, 200, NULL, LEASES},
+        {ANSWER, 200, NULL, "{\"metadata\":{\"continue\":\"c1\"},\"items\":[" POD_OF(TOKEN, "0", "u-0") "]}"},
+        {ANSWER, 410, NULL, REFUSAL("410", "Expired", "too old")},
+        {ANSWER, 200, NULL, LEASES},
+        {ANSWER, 200, NULL, "{\"metadata\":{\"continue\":\"c2\"},\"items\":[" POD_OF(TOKEN, "0", "u-0") "]}"},
+        {ANSWER, 200, NULL, "{\"metadata\":{},\"items\":[" POD_OF(TOKEN, "1", "u-1") "]}"},
+    };
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->list(&w.provider, "digits", listed, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_true(w.complete);
+    assert_string_equal(w.ids, NAME "-0.u-0 " NAME "-1.u-1 ");
+    scripted_expect_begin(&w.s, 1, "GET /api/v1/namespaces/ml/pods?labelSelector=rb.run-id%3Ddigits&limit=500 ");
+    scripted_expect(&w.s, 5, "&continue=c2");
+    end(&w);
+}
+
+static void who_waits_for_too_long_is_sold_out(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {
+        {ANSWER, 200, NULL, LEASES},
+        {ANSWER, 200, "Date: Thu, 01 Jan 2026 00:01:02 GMT\r\n",
+         "{\"metadata\":{},\"items\":[" POD_OF(TOKEN, "0", "u-0") "]}"},
+        {ANSWER, 200, NULL, "{}"},
+    };
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->list(&w.provider, "digits", listed, &w);
+    scripted_wait(&w.s);
+    assert_true(w.sold_out);
+    assert_int_equal(w.state, RB_INSTANCE_TERMINATED);
+    assert_non_null(strstr(w.reason, "queue_timeout"));
+    scripted_expect_begin(&w.s, 2, "DELETE ");
+    end(&w);
+    begin(&w, steps, 2); // another listing than the run's own ends nothing
+    w.provider.ops->list(&w.provider, NULL, listed, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.state, RB_INSTANCE_PENDING);
+    scripted_expect_begin(&w.s, 1, "GET /api/v1/namespaces/ml/pods?labelSelector=rb.run-id&limit=500 ");
+    end(&w);
+}
+
+static void another_pod_of_that_name_is_left_alone(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {{ANSWER, 409, NULL, REFUSAL("409", "Conflict", "Precondition failed: UID")},
+                                 {ANSWER, 200, NULL, POD_OF(TOKEN, "0", "u-2")}};
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->terminate(&w.provider, NAME "-0.u-1", answered, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE); // ours has ended
+    w.s.done = false;
+    w.s.n_calls = 0;
+    wanted = 1;
+    w.provider.ops->look(&w.provider, NAME "-0.u-1", launched, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NOT_FOUND);
+    end(&w);
+}
+
+static void a_lease_is_renewed_for_all_pods(void **state)
+{
+    (void)state;
+    struct world w;
+    const char *const ids[] = {NAME "-9.u-9", NAME "-0.u-0"};
+    const struct step steps[] = {
+        {ANSWER, 404, NULL, REFUSAL("404", "NotFound", "gone")},
+        {ANSWER, 200, NULL, POD_OF(TOKEN, "0", "u-0")},
+        {ANSWER, 200, NULL, LEASE},
+        {ANSWER, 409, NULL, REFUSAL("409", "Conflict", "the object has been modified")},
+        {ANSWER, 200, "Date: Thu, 01 Jan 2026 00:10:00 GMT\r\n", LEASE},
+        {ANSWER, 200, NULL, LEASE},
+    };
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->renew(&w.provider, ids, 2, &(struct rb_tag){RB_LEASE_TAG, "2026-01-01T00:40:00Z"}, answered, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    scripted_expect_begin(&w.s, 5, "PUT /apis/coordination.k8s.io/v1/namespaces/ml/leases/rb-digits ");
+    scripted_expect(&w.s, 5, "\"resourceVersion\":\"7\"");
+    scripted_expect(&w.s, 5, "\"renewTime\":\"2026-01-01T00:10:0");
+    end(&w);
+}
+
+static void grouped(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n)
+{
+    struct world *w = arg;
+    for (int i = 0; i < n; i++)
+        snprintf(w->groups, sizeof w->groups, "%s %s %s %d", groups[i].name, groups[i].run_id, groups[i].owner,
+                 groups[i].in_use);
+    scripted_tell(&w->s, err);
+}
+
+static void a_lease_is_the_group_of_its_run(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step fresh[] = {{ANSWER, 200, "Date: Thu, 01 Jan 2026 00:29:00 GMT\r\n", LEASES}};
+    const struct step lapsed[] = {{ANSWER, 200, "Date: Thu, 01 Jan 2026 00:31:00 GMT\r\n", LEASES}};
+    begin(&w, fresh, 1);
+    w.provider.ops->groups(&w.provider, NULL, grouped, &w);
+    scripted_wait(&w.s);
+    assert_string_equal(w.groups, "rb-digits digits ann@laptop 1");
+    end(&w);
+    begin(&w, lapsed, 1);
+    w.provider.ops->groups(&w.provider, NULL, grouped, &w);
+    scripted_wait(&w.s);
+    assert_string_equal(w.groups, "rb-digits digits ann@laptop 0");
+    end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_launch_makes_the_lease_and_the_pod),
+        cmocka_unit_test(the_name_is_the_token),
+        cmocka_unit_test(refusals_of_a_launch),
+        cmocka_unit_test(a_refused_gang_leaves_nothing),
+        cmocka_unit_test(a_listing_begins_again),
+        cmocka_unit_test(who_waits_for_too_long_is_sold_out),
+        cmocka_unit_test(another_pod_of_that_name_is_left_alone),
+        cmocka_unit_test(a_lease_is_renewed_for_all_pods),
+        cmocka_unit_test(a_lease_is_the_group_of_its_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
