@@ -20,6 +20,7 @@ static void keep_private(void)
 }
 
 const struct rb_subcommand rb_run_subcommands[] = {
+    {"attach", "follows a run until its end, and ends as it does", &rb_run_attach},
     {"browse", "shows many runs as a page, and compares two", &rb_run_browse},
     {"compare", "shows two runs side by side", &rb_run_compare},
     {"doctor", "checks everything a run needs, and launches nothing", &rb_run_doctor},

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/errors/log.h"
 #include "executor/approval/permit.h"
+#include "executor/away/detach.h"
 #include "executor/journal/run_dir.h"
 #include "executor/pool/pool_run.h"
 #include "executor/run/checks.h"
@@ -38,6 +39,7 @@ static const struct rb_option run_options[] = {
     {"max-cost", 0, RB_OPT_MONEY, false, "USD",
      "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
+    RB_RUN_DETACH_OPTION,
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -160,6 +162,10 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
     keep_earlier(f, args);
     if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
+    if (rb_args_flag(args, "detach")) {
+        rb_journal_close(journal);
+        return rb_run_detach(f, args, false, err);
+    }
     rb_info("run %s", f->run_id);
     const struct rb_session_options options = {
         .json = rb_args_flag(args, "json"), .store = rb_args_string(args, "db", NULL), .permit = permit};
@@ -191,6 +197,7 @@ const struct rb_command rb_run_main = {
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"
                 "  rbrun plan.json --yes --json > events.jsonl\n"
+                "  rbrun plan.json --yes --detach\n"
                 "  rbrun --pool examples/pool/pool.yaml\n"
                 "  rbrun resume digits-2026 --deadline +1h\n"
                 "  rbrun status\n"
@@ -209,6 +216,7 @@ static const struct rb_option resume_options[] = {
      0, 0},
     {"budget", 0, RB_OPT_STRING, false, "[+]USD", "+10: ten dollars more", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
+    RB_RUN_DETACH_OPTION,
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -218,14 +226,19 @@ static bool resume(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
+    const bool detached = rb_detached_take();
     if (!rb_run_serve_check(rb_args_string(args, "serve", NULL), err) ||
         !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
-        !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
+        !rb_pool_check_alone(&f, "resume", err))
+        return false;
+    if (rb_args_flag(args, "detach"))
+        return rb_run_detach(&f, args, true, err);
+    if (!rb_journal_open(f.journal, &journal, err))
         return false;
     if (rb_pool_is_one(f.dir))
         return rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
                                    rb_args_string(args, "budget", NULL), -1, err)
-                   ? rb_pool_resume(&f, journal, args, err)
+                   ? rb_pool_resume(&f, journal, args, detached, err)
                    : (rb_journal_close(journal), false);
     if (!rb_run_check_open_files(&f.plan, 1, err)) {
         rb_journal_close(journal);
@@ -236,7 +249,8 @@ static bool resume(const struct rb_args *args, struct rb_err *err)
     const struct rb_session_options options = {.go_on = true,
                                                .json = rb_args_flag(args, "json"),
                                                .store = rb_args_string(args, "db", NULL),
-                                               .permit = &permit};
+                                               .permit = &permit,
+                                               .detached = detached};
     const bool ok = rb_permit_of_run(&f, journal, &permit, err) &&
                     rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
                                         rb_args_string(args, "budget", NULL), rb_permit_most_uusd(&permit), err) &&
