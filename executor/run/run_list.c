@@ -1,5 +1,6 @@
 #include "executor/run/run_list.h"
 
+#include "executor/away/whereabouts.h"
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_files.h"
 #include "executor/report/shared_report.h"
@@ -105,10 +106,13 @@ static struct rb_run_row read_own(struct reader *r, const char *run)
     struct rb_report report;
     struct rb_run_row row;
     struct rb_err err;
-    int pid;
-    if (rb_run_files_open_listed(&f, r->root, run, &journal, &err) && rb_run_holder(f.journal, &pid, &err) &&
+    struct rb_run_lock lock;
+    char where[RB_WHEREABOUTS_BYTES];
+    if (rb_run_files_open_listed(&f, r->root, run, &journal, &err) && rb_run_lock_look(f.journal, &lock, &err) &&
         rb_report_make(journal, &f.plan, &f.arena, &report, &err)) {
-        rb_run_row_of_report(&report, pid != 0, &r->to->arena, &row);
+        rb_run_row_of_report(&report, lock.state == RB_RUN_LOCK_HELD, &r->to->arena, &row);
+        rb_whereabouts(&lock, run, where);
+        row.controller = where[0] ? rb_arena_strdup(&r->to->arena, where) : NULL;
     } else {
         rb_run_say_what_helps(&err);
         row = rb_run_row_unreadable(run, &err, &r->to->arena);

@@ -14,6 +14,7 @@ struct rb_run_row {
     const char *outcome; // as in rb-report/1, or "unreadable": then only `error` is known besides
     const char *error;   // why it is unreadable; NULL: it is not
     bool is_damaged;     // unreadable because its journal is damaged
+    const char *controller; // where its process lives (executor/away/whereabouts.h); NULL: it has none, or it is not known
     const char *job;
     int64_t started_at_us; // unix
     int64_t time_us, time_predicted_us;

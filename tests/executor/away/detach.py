@@ -113,6 +113,10 @@ class Detach(unittest.TestCase):
     def trains(self, run):
         self.until(lambda: json.loads(self.say("rbrun", "status", "--json", run).stdout)["best"])
 
+    def controller(self, run):
+        rows = json.loads(self.say("rbrun", "list", "--json").stdout)["runs"]
+        return {row["run"]: row["controller"] for row in rows}[run]
+
     # --- the run
 
     def test_it_outlives_the_command_and_attach_ends_as_it_does(self):
@@ -120,7 +124,9 @@ class Detach(unittest.TestCase):
         run = said["run"]
         self.assertEqual(self.holder(run), said["process"])
         self.assertEqual(os.getsid(said["process"]), said["process"])
+        self.assertEqual(self.controller(run), "detached")
         done = self.say("rbrun", "attach", run)
+        self.assertIsNone(self.controller(run))
         self.assertIn("best configuration", done.stdout)
         self.assertRegex(done.stderr, r"\d+\.\d{3} s  trial 0: epoch \d")
         self.assertEqual(json.loads(self.say("rbrun", "report", "--json", run).stdout)["outcome"], "complete")
@@ -203,6 +209,17 @@ class Detach(unittest.TestCase):
         self.assertEqual(program.code, 0)
         self.trains(run)
         self.say("rbrun", "stop", run)
+
+    def test_list_knows_the_terminal(self):
+        self.plan(JOB)
+        program = terminal.Program(["sh", "-c", "rbrun plan.json & until rbrun status >/dev/null 2>&1; do sleep 0.1; done; "
+                                    "rbrun list >list.txt; wait"], 24, 120, self.env, self.top)
+        self.until(lambda: os.path.exists(self.top + "/list.txt") and os.path.getsize(self.top + "/list.txt"))
+        run, = self.runs()
+        self.assertRegex(self.controller(run), r"^terminal pts/\d+$")
+        with open(self.top + "/list.txt", encoding="utf-8") as f:
+            self.assertIn("  this terminal\n", f.read())
+        program.finish()
 
     def test_ctrl_c_leaves_and_the_run_goes_on(self):
         said = self.detach(SLOW)
